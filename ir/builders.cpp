@@ -1,0 +1,51 @@
+#include "ir/builders.h"
+
+#include "ir/folding.h"
+#include "mlir/IR/Verifier.h"
+
+namespace graphrun::ir {
+
+mlir::LogicalResult updateResultTypes(mlir::Operation* op) {
+  llvm::SmallVector<mlir::Type> types;
+  if (mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(types))) {
+    return mlir::failure();
+  }
+  for (auto [result, type] : llvm::zip(op->getResults(), types)) {
+    result.setType(type);
+  }
+  return mlir::success();
+}
+
+mlir::FailureOr<mlir::Operation*> createOp(mlir::OpBuilder& builder, mlir::Location loc,
+                                           llvm::StringRef name, mlir::ValueRange operands,
+                                           llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                                           unsigned results) {
+  mlir::OperationState state(loc, name, operands, {}, attributes);
+  // Placeholders; the real types follow from the operation itself.
+  state.types.assign(results, mlir::UnrankedTensorType::get(builder.getF32Type()));
+  mlir::Operation* op = builder.create(state);
+  if (mlir::failed(updateResultTypes(op)) || mlir::failed(mlir::verify(op))) {
+    op->erase();
+    return mlir::failure();
+  }
+  return op;
+}
+
+mlir::Value createInts(mlir::OpBuilder& builder, mlir::Location loc,
+                       llvm::ArrayRef<int64_t> values) {
+  auto type = mlir::RankedTensorType::get({static_cast<int64_t>(values.size())},
+                                          builder.getI64Type());
+  auto attr = mlir::DenseElementsAttr::get(type, values);
+  return builder.create<ConstantOp>(loc, type, attr);
+}
+
+mlir::Value createScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type element,
+                         double value) {
+  auto type = mlir::RankedTensorType::get({}, element);
+  mlir::DenseElementsAttr attr = llvm::isa<mlir::FloatType>(element)
+                                     ? makeFloats(type, {value})
+                                     : makeInts(type, {static_cast<int64_t>(value)});
+  return builder.create<ConstantOp>(loc, type, attr);
+}
+
+}  // namespace graphrun::ir

@@ -1,0 +1,30 @@
+// Creating operations with inferred result types.
+#ifndef GRAPHRUN_IR_BUILDERS_H_
+#define GRAPHRUN_IR_BUILDERS_H_
+
+#include "ir/dialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace graphrun::ir {
+
+/// Creates the gr operation `name` ("gr.conv") at the builder's place and derives its result types.
+/// Fails, with the diagnostic on `loc`, when operands and attributes do not fit; nothing is inserted
+/// then. `results` is needed only for operations of more than one result.
+mlir::FailureOr<mlir::Operation*> createOp(mlir::OpBuilder& builder, mlir::Location loc,
+                                           llvm::StringRef name, mlir::ValueRange operands,
+                                           llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+                                           unsigned results = 1);
+
+/// Derives the result types of `op` again after its operands' types changed.
+mlir::LogicalResult updateResultTypes(mlir::Operation* op);
+
+/// A gr.constant of int64 values: 1-D, or a scalar.
+mlir::Value createInts(mlir::OpBuilder& builder, mlir::Location loc,
+                       llvm::ArrayRef<int64_t> values);
+/// A gr.constant of one value and rank 0, of integer or floating-point type.
+mlir::Value createScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type element,
+                         double value);
+
+}  // namespace graphrun::ir
+
+#endif  // GRAPHRUN_IR_BUILDERS_H_

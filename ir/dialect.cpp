@@ -1,0 +1,79 @@
+#include "ir/dialect.h"
+
+#include "ir/dims.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include "ir/gr_dialect.cpp.inc"
+#include "ir/gr_interfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/gr_attrs.cpp.inc"
+
+namespace graphrun::ir {
+
+void GRDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/gr_attrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_math.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_nn.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_tensor.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_comm.cpp.inc"
+      >();
+}
+
+mlir::Operation* GRDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value,
+                                                mlir::Type type, mlir::Location loc) {
+  auto elements = llvm::dyn_cast<mlir::ElementsAttr>(value);
+  return elements ? builder.create<ConstantOp>(loc, type, elements) : nullptr;
+}
+
+namespace {
+
+/// The declared type may know less or more than the inferred one, but may not contradict it.
+bool compatible(mlir::Type declared, mlir::Type inferred) {
+  auto a = llvm::dyn_cast<mlir::TensorType>(declared);
+  auto b = llvm::dyn_cast<mlir::TensorType>(inferred);
+  if (!a || !b || a.getElementType() != b.getElementType()) {
+    return false;
+  }
+  return mlir::succeeded(mlir::verifyCompatibleShape(declared, inferred));
+}
+
+}  // namespace
+
+mlir::LogicalResult verifyTypes(mlir::Operation* op) {
+  llvm::SmallVector<mlir::Type> inferred;
+  if (mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(inferred))) {
+    return mlir::failure();
+  }
+  if (inferred.size() != op->getNumResults()) {
+    return op->emitOpError() << "has " << op->getNumResults() << " results, expected "
+                             << inferred.size();
+  }
+  for (auto [i, type] : llvm::enumerate(inferred)) {
+    if (!compatible(op->getResult(i).getType(), type)) {
+      return op->emitOpError() << "result " << i << " is declared as "
+                               << op->getResult(i).getType() << ", but its operands give "
+                               << type;
+    }
+  }
+  return mlir::success();
+}
+
+}  // namespace graphrun::ir

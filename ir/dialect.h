@@ -1,0 +1,50 @@
+// The gr dialect in C++: include this to use it.
+#ifndef GRAPHRUN_IR_DIALECT_H_
+#define GRAPHRUN_IR_DIALECT_H_
+
+#include "ir/cost.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace graphrun::ir {
+
+/// Marks an operation whose result elements depend each on the operand elements at its place
+/// (broadcast), so that chains of such operations can become one loop.
+template <typename ConcreteType>
+class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwise> {};
+
+/// Verifies operation types: inferTypes succeeds and agrees with the declared result types.
+mlir::LogicalResult verifyTypes(mlir::Operation* op);
+
+/// Function attribute: names of the symbols s0, s1 … (array of strings).
+inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
+/// Argument and result attribute of the graph's function: the name of the input or output.
+inline constexpr llvm::StringLiteral kNameAttr = "gr.name";
+/// Operation attribute: where the operation runs (`#gr.device`).
+inline constexpr llvm::StringLiteral kDeviceAttr = "gr.device";
+
+}  // namespace graphrun::ir
+
+#include "ir/gr_dialect.h.inc"
+#include "ir/gr_interfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ir/gr_attrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "ir/ops_math.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_nn.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_tensor.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_comm.h.inc"
+
+#endif  // GRAPHRUN_IR_DIALECT_H_

@@ -1,0 +1,146 @@
+// Elements of small integer tensors that follow from constants and dims: how computed shapes stay
+// known.
+#include "ir/infer.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Matchers.h"
+
+namespace graphrun::ir {
+namespace {
+
+constexpr int kMaxDepth = 32;
+constexpr int64_t kMaxElements = 64;
+
+std::optional<Dims> elementsAt(mlir::Value value, int depth);
+
+std::optional<Dims> constantElements(mlir::Value value) {
+  std::optional<llvm::SmallVector<int64_t>> ints = constantInts(value);
+  if (!ints) {
+    return std::nullopt;
+  }
+  return Dims(ints->begin(), ints->end());
+}
+
+std::optional<Dims> shapeElements(ShapeOp op) {
+  std::optional<Dims> dims = dimsOf(op.getInput());
+  llvm::SmallVector<mlir::Type> types;
+  if (!dims || mlir::failed(op.inferTypes(types))) {
+    return std::nullopt;
+  }
+  auto rank = static_cast<int64_t>(dims->size());
+  int64_t start = op.getStart();
+  start = std::clamp<int64_t>(start < 0 ? start + rank : start, 0, rank);
+  int64_t count = llvm::cast<mlir::RankedTensorType>(types[0]).getDimSize(0);
+  return Dims(dims->begin() + start, dims->begin() + start + count);
+}
+
+std::optional<Dims> gatherElements(GatherOp op, int depth) {
+  std::optional<Dims> input = elementsAt(op.getInput(), depth);
+  std::optional<llvm::SmallVector<int64_t>> indices = constantInts(op.getIndices());
+  if (!input || !indices) {
+    return std::nullopt;
+  }
+  Dims result;
+  auto size = static_cast<int64_t>(input->size());
+  for (int64_t index : *indices) {
+    index = index < 0 ? index + size : index;
+    if (index < 0 || index >= size) {
+      return std::nullopt;
+    }
+    result.push_back((*input)[index]);
+  }
+  return result;
+}
+
+std::optional<Dims> sliceElements(SliceOp op, int depth) {
+  std::optional<Dims> input = elementsAt(op.getInput(), depth);
+  auto starts = constantInts(op.getStarts());
+  auto ends = constantInts(op.getEnds());
+  auto steps = constantInts(op.getSteps());
+  if (!input || !starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 ||
+      steps->size() != 1 || (*steps)[0] < 1) {
+    return std::nullopt;
+  }
+  auto size = static_cast<int64_t>(input->size());
+  auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + size : p, 0, size); };
+  Dims result;
+  for (int64_t i = clamp((*starts)[0]); i < clamp((*ends)[0]); i += (*steps)[0]) {
+    result.push_back((*input)[i]);
+  }
+  return result;
+}
+
+std::optional<Dims> concatElements(ConcatOp op, int depth) {
+  Dims result;
+  for (mlir::Value input : op.getInputs()) {
+    std::optional<Dims> part = elementsAt(input, depth);
+    if (!part) {
+      return std::nullopt;
+    }
+    result.append(*part);
+  }
+  return result;
+}
+
+template <typename Op, typename Function>
+std::optional<Dims> binaryElements(Op op, int depth, Function function) {
+  std::optional<Dims> lhs = elementsAt(op.getLhs(), depth);
+  std::optional<Dims> rhs = elementsAt(op.getRhs(), depth);
+  if (!lhs || !rhs || lhs->empty() || rhs->empty() ||
+      (lhs->size() != rhs->size() && lhs->size() != 1 && rhs->size() != 1)) {
+    return std::nullopt;
+  }
+  Dims result;
+  for (size_t i = 0; i < std::max(lhs->size(), rhs->size()); ++i) {
+    result.push_back(function((*lhs)[lhs->size() == 1 ? 0 : i], (*rhs)[rhs->size() == 1 ? 0 : i]));
+  }
+  return result;
+}
+
+Dim divide(const Dim& a, const Dim& b) {
+  return b.isStatic() && b.value() > 0 ? a.floorDiv(b.value()) : Dim();
+}
+
+std::optional<Dims> reduceElements(ReduceOp op, int depth) {
+  std::optional<Dims> input = elementsAt(op.getInput(), depth);
+  if (!input || op.getKind() != "prod" || op.getAxes().size() != 1) {
+    return std::nullopt;
+  }
+  return Dims{product(*input)};
+}
+
+std::optional<Dims> elementsAt(mlir::Value value, int depth) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  if (!type || !type.getElementType().isInteger() || type.getRank() > 1 ||
+      !type.hasStaticShape() || type.getNumElements() > kMaxElements || depth == kMaxDepth ||
+      value.getDefiningOp() == nullptr) {
+    return std::nullopt;
+  }
+  using Result = std::optional<Dims>;
+  int next = depth + 1;
+  std::optional<Dims> result =
+      llvm::TypeSwitch<mlir::Operation*, Result>(value.getDefiningOp())
+          .Case([&](ConstantOp) { return constantElements(value); })
+          .Case([&](ShapeOp op) { return shapeElements(op); })
+          .Case([&](GatherOp op) { return gatherElements(op, next); })
+          .Case([&](SliceOp op) { return sliceElements(op, next); })
+          .Case([&](ConcatOp op) { return concatElements(op, next); })
+          .Case([&](CastOp op) { return elementsAt(op.getInput(), next); })
+          .Case<SqueezeOp, UnsqueezeOp, ReshapeOp>(
+              [&](auto op) { return elementsAt(op.getInput(), next); })
+          .Case([&](AddOp op) { return binaryElements(op, next, std::plus<>()); })
+          .Case([&](SubOp op) { return binaryElements(op, next, std::minus<>()); })
+          .Case([&](MulOp op) { return binaryElements(op, next, std::multiplies<>()); })
+          .Case([&](DivOp op) { return binaryElements(op, next, divide); })
+          .Case([&](ReduceOp op) { return reduceElements(op, next); })
+          .Default([](mlir::Operation*) { return std::nullopt; });
+  if (!result || static_cast<int64_t>(result->size()) != type.getNumElements()) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<Dims> elementsOf(mlir::Value value) { return elementsAt(value, 0); }
+
+}  // namespace graphrun::ir

@@ -1,0 +1,67 @@
+// The gr dialect: the typed graph that every part of GraphRun speaks.
+#ifndef GRAPHRUN_IR_GR_DIALECT_TD
+#define GRAPHRUN_IR_GR_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ir/gr_interfaces.td"
+
+def GR_Dialect : Dialect {
+  let name = "gr";
+  let summary = "A model as a graph of tensor operations, independent of any device";
+  let description = [{
+    Values are builtin tensors. Unknown dims may carry an affine expression over the graph's named
+    symbols (`#gr.dims`). Operations are few and orthogonal; each one gives its result types, its
+    cost and its gradient slot through `GrOpInterface`.
+  }];
+  let cppNamespace = "::graphrun::ir";
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+}
+
+class GR_Attr<string name, string attrMnemonic> : AttrDef<GR_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def GR_DimsAttr : GR_Attr<"Dims", "dims"> {
+  let summary = "The symbolic dims of a tensor type, as its encoding";
+  let description = [{
+    One result a dim, over the symbols of the enclosing function (`gr.symbols`). A static dim is a
+    constant; `d0` stands for a dim about which nothing is known.
+
+        tensor<?x3x?xf32, #gr.dims<(d0)[s0, s1] -> (s0, 3, s1 floordiv 2)>>
+  }];
+  let parameters = (ins "::mlir::AffineMap":$map);
+  let assemblyFormat = "`<` $map `>`";
+}
+
+def GR_DeviceAttr : GR_Attr<"Device", "device"> {
+  let summary = "The device that an operation runs on";
+  let description = [{ A device's name in the cluster: `#gr.device<"node0/cuda:1">`. }];
+  let parameters = (ins StringRefParameter<"name in the cluster">:$name);
+  let assemblyFormat = "`<` $name `>`";
+}
+
+// Base of every operation: pure, typed by GrOpInterface, printed alike.
+class GR_Op<string mnemonic, list<Trait> traits = []> :
+    Op<GR_Dialect, mnemonic, traits # [DeclareOpInterfaceMethods<GrOpInterface>]> {
+  // Why the operation has no gradient; "" when it has one.
+  string noGradient = "";
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  code gradientSlot = [{
+    /// Empty when the operation is differentiable, else why it has no gradient.
+    static ::llvm::StringRef noGradientReason() { return "}] # noGradient # [{"; }
+  }];
+  let extraClassDeclaration = gradientSlot;
+}
+
+class GR_PureOp<string mnemonic, list<Trait> traits = []> : GR_Op<mnemonic, [Pure] # traits>;
+
+defvar GR_Tensor = AnyTensor;
+
+// A 64-bit integer attribute whose accessor is signed.
+def GR_IntAttr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit integer attribute">;
+
+#endif  // GRAPHRUN_IR_GR_DIALECT_TD

@@ -1,0 +1,26 @@
+// What every gr operation answers.
+#ifndef GRAPHRUN_IR_GR_INTERFACES_TD
+#define GRAPHRUN_IR_GR_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def GrOpInterface : OpInterface<"GrOpInterface"> {
+  let cppNamespace = "::graphrun::ir";
+  let description = [{
+    Shape inference, cost and gradient slot of an operation. `inferTypes` is verifier and shape
+    function in one: it reports misuse on the operation and derives the result types otherwise.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Appends the result types that follow from operands and attributes. Reports an error on the
+      operation and fails when they do not fit each other.
+    }], "::mlir::LogicalResult", "inferTypes",
+      (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
+    InterfaceMethod<[{
+      Work of one execution; all zero unless every shape is static.
+    }], "::graphrun::ir::OpCost", "cost", (ins)>,
+  ];
+  let verify = [{ return ::graphrun::ir::verifyTypes($_op); }];
+}
+
+#endif  // GRAPHRUN_IR_GR_INTERFACES_TD

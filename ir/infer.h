@@ -1,0 +1,50 @@
+// What the shape functions of all families share. Internal to ir/.
+#ifndef GRAPHRUN_IR_INFER_H_
+#define GRAPHRUN_IR_INFER_H_
+
+#include "ir/dialect.h"
+#include "ir/dims.h"
+
+namespace graphrun::ir {
+
+using Types = llvm::SmallVectorImpl<mlir::Type>;
+
+inline mlir::Type elementOf(mlir::Value value) {
+  return llvm::cast<mlir::TensorType>(value.getType()).getElementType();
+}
+
+/// Appends the type with `dims`, or the unranked one when `dims` is not known.
+inline mlir::LogicalResult push(Types& types, const std::optional<Dims>& dims, mlir::Type element) {
+  types.push_back(dims ? mlir::Type(tensorType(*dims, element))
+                       : mlir::Type(mlir::UnrankedTensorType::get(element)));
+  return mlir::success();
+}
+
+/// Fails with "<what> is f32, expected <expected>" unless `value` is of floating-point type.
+inline mlir::LogicalResult requireFloat(mlir::Operation* op, mlir::Value value,
+                                        llvm::StringRef what) {
+  if (llvm::isa<mlir::FloatType>(elementOf(value))) {
+    return mlir::success();
+  }
+  return op->emitOpError() << what << " has element type " << elementOf(value)
+                           << ", expected a floating-point type";
+}
+
+/// Fails unless both values have one element type.
+inline mlir::LogicalResult requireSameElement(mlir::Operation* op, mlir::Value a, mlir::Value b) {
+  if (elementOf(a) == elementOf(b)) {
+    return mlir::success();
+  }
+  return op->emitOpError() << "operands have element types " << elementOf(a) << " and "
+                           << elementOf(b) << ", expected one type; cast one of them";
+}
+
+/// Fails unless `value` has an integer element type and, where its rank is known, rank 1.
+mlir::LogicalResult requireIntVector(mlir::Operation* op, mlir::Value value, llvm::StringRef what);
+
+/// Fails unless axes are ascending, unique and in [0, rank).
+mlir::LogicalResult requireAxes(mlir::Operation* op, llvm::ArrayRef<int64_t> axes, int64_t rank);
+
+}  // namespace graphrun::ir
+
+#endif  // GRAPHRUN_IR_INFER_H_

@@ -1,0 +1,201 @@
+// Folders of the math family.
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "ir/folding.h"
+#include "ir/scalar.h"
+
+namespace graphrun::ir {
+namespace {
+
+/// Elements of each operand, laid out as the result's (broadcast), for one kind of number.
+template <typename T, typename Read>
+llvm::SmallVector<llvm::SmallVector<T>> broadcastOperands(
+    llvm::ArrayRef<mlir::DenseElementsAttr> operands, mlir::RankedTensorType type, Read read) {
+  llvm::SmallVector<llvm::SmallVector<T>> columns;
+  for (mlir::DenseElementsAttr operand : operands) {
+    llvm::SmallVector<T> values = read(operand);
+    llvm::SmallVector<T>& column = columns.emplace_back(type.getNumElements());
+    forEachBroadcast(operand.getType().getShape(), type.getShape(),
+                     [&](int64_t out, int64_t in) { column[out] = values[in]; });
+  }
+  return columns;
+}
+
+template <typename T, typename Read, typename Evaluate>
+std::optional<llvm::SmallVector<T>> evaluateAll(mlir::Operation* op,
+                                                llvm::ArrayRef<mlir::DenseElementsAttr> operands,
+                                                mlir::RankedTensorType type, Read read,
+                                                Evaluate evaluate) {
+  auto columns = broadcastOperands<T>(operands, type, read);
+  llvm::SmallVector<T> results;
+  llvm::SmallVector<T> row(operands.size());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    for (auto [x, column] : llvm::zip(row, columns)) {
+      x = column[i];
+    }
+    std::optional<T> result = evaluate(op, row);
+    if (!result) {
+      return std::nullopt;
+    }
+    results.push_back(*result);
+  }
+  return results;
+}
+
+llvm::SmallVector<double> numbersOf(mlir::DenseElementsAttr attr) {
+  if (llvm::isa<mlir::FloatType>(attr.getElementType())) {
+    return floatsOf(attr);
+  }
+  llvm::SmallVector<int64_t> ints = intsOf(attr);
+  return llvm::SmallVector<double>(ints.begin(), ints.end());
+}
+
+/// Dense attribute of `type`, or null when it has no elements (no attribute can be made of none).
+template <typename T>
+mlir::Attribute makeResult(mlir::RankedTensorType type, llvm::ArrayRef<T> values) {
+  if (values.empty()) {
+    return nullptr;
+  }
+  if (llvm::isa<mlir::FloatType>(type.getElementType())) {
+    return makeFloats(type, llvm::SmallVector<double>(values.begin(), values.end()));
+  }
+  return makeInts(type, llvm::SmallVector<int64_t>(values.begin(), values.end()));
+}
+
+/// Evaluates an element-wise operation whose operands are all constant.
+mlir::Attribute foldElementwise(mlir::Operation* op, llvm::ArrayRef<mlir::Attribute> attributes) {
+  mlir::RankedTensorType type = foldableType(op->getResult(0).getType());
+  llvm::SmallVector<mlir::DenseElementsAttr> operands;
+  for (mlir::Attribute attribute : attributes) {
+    operands.push_back(denseOf(attribute));
+    if (!operands.back() || operands.back().getElementType().isUnsignedInteger()) {
+      return nullptr;
+    }
+  }
+  if (!type) {
+    return nullptr;
+  }
+  // The last operand decides the arithmetic: the condition of `where` is bool, its values may not be.
+  if (llvm::isa<mlir::FloatType>(operands.back().getElementType())) {
+    auto values = evaluateAll<double>(op, operands, type, numbersOf, evaluateFloat);
+    return values ? makeResult<double>(type, *values) : nullptr;
+  }
+  auto values = evaluateAll<int64_t>(op, operands, type, intsOf, evaluateInt);
+  return values ? makeResult<int64_t>(type, *values) : nullptr;
+}
+
+/// `kept` when it has the result's type already: an operand that the operation leaves as it is.
+mlir::OpFoldResult keep(mlir::Operation* op, mlir::Value kept) {
+  return kept.getType() == op->getResult(0).getType() ? mlir::OpFoldResult(kept) : nullptr;
+}
+
+}  // namespace
+
+#define GR_FOLD(OP)                                         \
+  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {        \
+    return foldElementwise(*this, adaptor.getOperands());   \
+  }
+// `x op neutral` is x; with COMMUTES also `neutral op x`.
+#define GR_FOLD_NEUTRAL(OP, NEUTRAL, COMMUTES)                              \
+  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {                        \
+    if (isSplatOf(adaptor.getRhs(), NEUTRAL)) {                             \
+      if (mlir::OpFoldResult kept = keep(*this, getLhs())) {                \
+        return kept;                                                        \
+      }                                                                     \
+    }                                                                       \
+    if (COMMUTES && isSplatOf(adaptor.getLhs(), NEUTRAL)) {                 \
+      if (mlir::OpFoldResult kept = keep(*this, getRhs())) {                \
+        return kept;                                                        \
+      }                                                                     \
+    }                                                                       \
+    return foldElementwise(*this, adaptor.getOperands());                   \
+  }
+
+GR_FOLD(AbsOp)
+GR_FOLD(NegOp)
+GR_FOLD(ExpOp)
+GR_FOLD(LogOp)
+GR_FOLD(SqrtOp)
+GR_FOLD(ReciprocalOp)
+GR_FOLD(FloorOp)
+GR_FOLD(CeilOp)
+GR_FOLD(RoundOp)
+GR_FOLD(SignOp)
+GR_FOLD(ErfOp)
+GR_FOLD(SinOp)
+GR_FOLD(CosOp)
+GR_FOLD(TanhOp)
+GR_FOLD(SigmoidOp)
+GR_FOLD(SoftplusOp)
+GR_FOLD(ReluOp)
+GR_FOLD(HardSwishOp)
+GR_FOLD(NotOp)
+GR_FOLD(LeakyReluOp)
+GR_FOLD(EluOp)
+GR_FOLD(SeluOp)
+GR_FOLD(HardSigmoidOp)
+GR_FOLD(GeluOp)
+GR_FOLD(ClipOp)
+GR_FOLD_NEUTRAL(AddOp, 0, true)
+GR_FOLD_NEUTRAL(SubOp, 0, false)
+GR_FOLD_NEUTRAL(MulOp, 1, true)
+GR_FOLD_NEUTRAL(DivOp, 1, false)
+GR_FOLD_NEUTRAL(PowOp, 1, false)
+GR_FOLD(MinOp)
+GR_FOLD(MaxOp)
+GR_FOLD(PReluOp)
+GR_FOLD(EqualOp)
+GR_FOLD(LessOp)
+GR_FOLD(LessEqualOp)
+GR_FOLD(AndOp)
+GR_FOLD(OrOp)
+GR_FOLD(XorOp)
+GR_FOLD(WhereOp)
+
+mlir::OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getType() == getType()) {
+    return getInput();
+  }
+  mlir::DenseElementsAttr input = denseOf(adaptor.getInput());
+  mlir::RankedTensorType type = foldableType(getType());
+  if (!input || !type || type.getNumElements() == 0) {
+    return nullptr;
+  }
+  if (!llvm::isa<mlir::FloatType>(input.getElementType())) {
+    llvm::SmallVector<int64_t> values = intsOf(input);
+    if (getTo().isInteger(1)) {
+      llvm::for_each(values, [](int64_t& value) { value = value != 0 ? 1 : 0; });
+    }
+    return makeResult<int64_t>(type, values);
+  }
+  llvm::SmallVector<double> values = floatsOf(input);
+  if (getTo().isInteger(1)) {
+    llvm::for_each(values, [](double& value) { value = value != 0 ? 1 : 0; });
+  }
+  // Out of the integer's range there is no value to fold to.
+  bool outOfRange = llvm::any_of(values, [](double value) { return !(std::abs(value) < 9.2e18); });
+  return llvm::isa<mlir::IntegerType>(getTo()) && outOfRange ? nullptr
+                                                             : makeResult<double>(type, values);
+}
+
+mlir::OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
+  if (getAxes().empty() && getInput().getType() == getType()) {
+    return getInput();
+  }
+  // Products over shapes are how element counts are computed; other reductions are left to kernels.
+  mlir::DenseElementsAttr input = denseOf(adaptor.getInput());
+  mlir::RankedTensorType type = foldableType(getType());
+  if (!input || !type || input.getType().getRank() != 1 || getAxes().size() != 1 ||
+      getKind() != "prod" || !input.getElementType().isSignlessInteger(64)) {
+    return nullptr;
+  }
+  int64_t result = 1;
+  for (int64_t value : intsOf(input)) {
+    if (__builtin_mul_overflow(result, value, &result)) {
+      return nullptr;
+    }
+  }
+  return makeInts(type, {result});
+}
+
+}  // namespace graphrun::ir

@@ -1,0 +1,250 @@
+// Types and costs of the math family.
+#include "ir/infer.h"
+
+namespace graphrun::ir {
+
+mlir::LogicalResult requireAxes(mlir::Operation* op, llvm::ArrayRef<int64_t> axes, int64_t rank) {
+  int64_t previous = -1;
+  for (int64_t axis : axes) {
+    if (axis < 0 || axis >= rank) {
+      return op->emitOpError() << "axis " << axis << " is out of range for rank " << rank;
+    }
+    if (axis <= previous) {
+      return op->emitOpError() << "axes must be ascending and unique, got " << axis << " after "
+                               << previous;
+    }
+    previous = axis;
+  }
+  return mlir::success();
+}
+
+namespace {
+
+/// Broadcasts all operands from `first` on; reports shapes that do not fit.
+mlir::LogicalResult broadcastOperands(mlir::Operation* op, mlir::Type element, Types& types) {
+  std::optional<Dims> dims = Dims();
+  for (mlir::Value operand : op->getOperands()) {
+    std::optional<Dims> next = dimsOf(operand);
+    if (!next || !dims) {
+      dims.reset();
+      continue;
+    }
+    std::optional<Dims> both = broadcast(*dims, *next);
+    if (!both) {
+      return op->emitOpError() << "operand shapes " << toString(*dims) << " and "
+                               << toString(*next)
+                               << " do not broadcast: dims must be equal or 1, right-aligned";
+    }
+    dims = both;
+  }
+  return push(types, dims, element);
+}
+
+mlir::LogicalResult inferUnary(mlir::Operation* op, Types& types) {
+  return push(types, dimsOf(op->getOperand(0)), elementOf(op->getOperand(0)));
+}
+
+mlir::LogicalResult inferFloatUnary(mlir::Operation* op, Types& types) {
+  if (mlir::failed(requireFloat(op, op->getOperand(0), "operand"))) {
+    return mlir::failure();
+  }
+  return inferUnary(op, types);
+}
+
+mlir::LogicalResult inferBinary(mlir::Operation* op, Types& types) {
+  if (mlir::failed(requireSameElement(op, op->getOperand(0), op->getOperand(1)))) {
+    return mlir::failure();
+  }
+  return broadcastOperands(op, elementOf(op->getOperand(0)), types);
+}
+
+mlir::LogicalResult inferCompare(mlir::Operation* op, Types& types) {
+  if (mlir::failed(requireSameElement(op, op->getOperand(0), op->getOperand(1)))) {
+    return mlir::failure();
+  }
+  return broadcastOperands(op, mlir::IntegerType::get(op->getContext(), 1), types);
+}
+
+mlir::LogicalResult requireBool(mlir::Operation* op, mlir::Value value) {
+  if (elementOf(value).isInteger(1)) {
+    return mlir::success();
+  }
+  return op->emitOpError() << "operand has element type " << elementOf(value)
+                           << ", expected bool (i1)";
+}
+
+mlir::LogicalResult inferLogical(mlir::Operation* op, Types& types) {
+  if (mlir::failed(requireBool(op, op->getOperand(0)))) {
+    return mlir::failure();
+  }
+  return inferCompare(op, types);
+}
+
+}  // namespace
+
+#define GR_INFER(OP, FUNCTION)                                  \
+  mlir::LogicalResult OP::inferTypes(Types& types) {            \
+    return FUNCTION(getOperation(), types);                     \
+  }
+#define GR_INFER_COST(OP, FUNCTION, FLOPS) \
+  GR_INFER(OP, FUNCTION)                   \
+  OpCost OP::cost() { return elementwiseCost(getOperation(), FLOPS); }
+
+// Operations that take any number: the cost of one element is one operation.
+GR_INFER_COST(AbsOp, inferUnary, 1)
+GR_INFER_COST(NegOp, inferUnary, 1)
+GR_INFER_COST(SignOp, inferUnary, 1)
+GR_INFER_COST(ReluOp, inferUnary, 1)
+GR_INFER_COST(ClipOp, inferUnary, 2)
+GR_INFER_COST(FloorOp, inferFloatUnary, 1)
+GR_INFER_COST(CeilOp, inferFloatUnary, 1)
+GR_INFER_COST(RoundOp, inferFloatUnary, 1)
+GR_INFER_COST(SqrtOp, inferFloatUnary, 4)
+GR_INFER_COST(ReciprocalOp, inferFloatUnary, 4)
+// Transcendental functions are polynomials of some ten terms.
+GR_INFER_COST(ExpOp, inferFloatUnary, 16)
+GR_INFER_COST(LogOp, inferFloatUnary, 16)
+GR_INFER_COST(ErfOp, inferFloatUnary, 20)
+GR_INFER_COST(SinOp, inferFloatUnary, 16)
+GR_INFER_COST(CosOp, inferFloatUnary, 16)
+GR_INFER_COST(TanhOp, inferFloatUnary, 20)
+GR_INFER_COST(SigmoidOp, inferFloatUnary, 20)
+GR_INFER_COST(SoftplusOp, inferFloatUnary, 32)
+GR_INFER_COST(GeluOp, inferFloatUnary, 24)
+GR_INFER_COST(EluOp, inferFloatUnary, 18)
+GR_INFER_COST(SeluOp, inferFloatUnary, 18)
+GR_INFER_COST(LeakyReluOp, inferFloatUnary, 2)
+GR_INFER_COST(HardSigmoidOp, inferFloatUnary, 4)
+GR_INFER_COST(HardSwishOp, inferFloatUnary, 5)
+GR_INFER_COST(AddOp, inferBinary, 1)
+GR_INFER_COST(SubOp, inferBinary, 1)
+GR_INFER_COST(MulOp, inferBinary, 1)
+GR_INFER_COST(DivOp, inferBinary, 4)
+GR_INFER_COST(PowOp, inferBinary, 32)
+GR_INFER_COST(MinOp, inferBinary, 1)
+GR_INFER_COST(MaxOp, inferBinary, 1)
+GR_INFER_COST(PReluOp, inferBinary, 2)
+GR_INFER_COST(EqualOp, inferCompare, 1)
+GR_INFER_COST(LessOp, inferCompare, 1)
+GR_INFER_COST(LessEqualOp, inferCompare, 1)
+GR_INFER_COST(AndOp, inferLogical, 1)
+GR_INFER_COST(OrOp, inferLogical, 1)
+GR_INFER_COST(XorOp, inferLogical, 1)
+
+mlir::LogicalResult NotOp::inferTypes(Types& types) {
+  return mlir::failed(requireBool(*this, getInput())) ? mlir::failure()
+                                                      : inferUnary(*this, types);
+}
+OpCost NotOp::cost() { return elementwiseCost(*this, 1); }
+
+mlir::LogicalResult CastOp::inferTypes(Types& types) {
+  if (!getTo().isIntOrFloat()) {
+    return emitOpError() << "cannot cast to " << getTo() << ", expected an integer or float type";
+  }
+  return push(types, dimsOf(getInput()), getTo());
+}
+OpCost CastOp::cost() { return elementwiseCost(*this, 1); }
+
+mlir::LogicalResult WhereOp::inferTypes(Types& types) {
+  if (mlir::failed(requireBool(*this, getCondition())) ||
+      mlir::failed(requireSameElement(*this, getLhs(), getRhs()))) {
+    return mlir::failure();
+  }
+  return broadcastOperands(*this, elementOf(getLhs()), types);
+}
+OpCost WhereOp::cost() { return elementwiseCost(*this, 1); }
+
+mlir::LogicalResult ReduceOp::inferTypes(Types& types) {
+  llvm::StringRef kind = getKind();
+  if (kind != "sum" && kind != "mean" && kind != "max" && kind != "min" && kind != "prod") {
+    return emitOpError() << "has kind \"" << kind << "\", expected sum, mean, max, min or prod";
+  }
+  std::optional<Dims> dims = dimsOf(getInput());
+  if (!dims) {
+    return push(types, std::nullopt, elementOf(getInput()));
+  }
+  if (mlir::failed(requireAxes(*this, getAxes(), dims->size()))) {
+    return mlir::failure();
+  }
+  Dims result;
+  for (auto [i, dim] : llvm::enumerate(*dims)) {
+    bool reduced = llvm::is_contained(getAxes(), static_cast<int64_t>(i));
+    if (!reduced) {
+      result.push_back(dim);
+    } else if (getKeepdims()) {
+      result.push_back(Dim(1));
+    }
+  }
+  return push(types, result, elementOf(getInput()));
+}
+
+OpCost ReduceOp::cost() {
+  OpCost cost = elementwiseCost(*this, 0);
+  if (cost.bytesRead > 0) {
+    cost.flops = llvm::cast<mlir::ShapedType>(getInput().getType()).getNumElements();
+  }
+  return cost;
+}
+
+namespace {
+
+/// The operand's dims as a matrix product sees them: at least two, transposed as asked.
+Dims matrixDims(Dims dims, bool left, bool transposed) {
+  if (dims.size() == 1) {
+    dims.insert(left ? dims.begin() : dims.end(), Dim(1));
+  }
+  if (transposed) {
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  }
+  return dims;
+}
+
+}  // namespace
+
+mlir::LogicalResult MatMulOp::inferTypes(Types& types) {
+  if (mlir::failed(requireSameElement(*this, getLhs(), getRhs()))) {
+    return mlir::failure();
+  }
+  std::optional<Dims> lhs = dimsOf(getLhs());
+  std::optional<Dims> rhs = dimsOf(getRhs());
+  if (!lhs || !rhs) {
+    return push(types, std::nullopt, elementOf(getLhs()));
+  }
+  if (lhs->empty() || rhs->empty()) {
+    return emitOpError() << "operands have ranks " << lhs->size() << " and " << rhs->size()
+                         << ", expected at least 1";
+  }
+  Dims a = matrixDims(*lhs, true, getTransposeLhs());
+  Dims b = matrixDims(*rhs, false, getTransposeRhs());
+  if (provablyDifferent(a.back(), b[b.size() - 2])) {
+    return emitOpError() << "shapes " << toString(*lhs) << " and " << toString(*rhs)
+                         << " do not multiply: inner dims are " << a.back().value() << " and "
+                         << b[b.size() - 2].value() << ", expected equal";
+  }
+  std::optional<Dims> dims = broadcast(llvm::ArrayRef<Dim>(a).drop_back(2),
+                                       llvm::ArrayRef<Dim>(b).drop_back(2));
+  if (!dims) {
+    return emitOpError() << "batch dims of shapes " << toString(*lhs) << " and "
+                         << toString(*rhs) << " do not broadcast";
+  }
+  if (lhs->size() > 1) {
+    dims->push_back(a[a.size() - 2]);
+  }
+  if (rhs->size() > 1) {
+    dims->push_back(b.back());
+  }
+  return push(types, dims, elementOf(getLhs()));
+}
+
+OpCost MatMulOp::cost() {
+  OpCost cost = elementwiseCost(*this, 0);
+  if (cost.bytesRead > 0) {
+    llvm::ArrayRef<int64_t> lhs = llvm::cast<mlir::ShapedType>(getLhs().getType()).getShape();
+    bool row = getTransposeLhs() && lhs.size() > 1;
+    int64_t depth = lhs[lhs.size() - (row ? 2 : 1)];
+    cost.flops = 2 * depth * llvm::cast<mlir::ShapedType>(getType()).getNumElements();
+  }
+  return cost;
+}
+
+}  // namespace graphrun::ir

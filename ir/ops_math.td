@@ -1,0 +1,136 @@
+// Element-wise arithmetic, comparisons, reductions and matrix products.
+#ifndef GRAPHRUN_IR_OPS_MATH_TD
+#define GRAPHRUN_IR_OPS_MATH_TD
+
+include "ir/gr_dialect.td"
+
+def GR_Elementwise : NativeOpTrait<"IsElementwise"> { let cppNamespace = "::graphrun::ir"; }
+
+// One operand; the result has the operand's type.
+class GR_UnaryOp<string mnemonic, string what, list<Trait> traits = []> :
+    GR_PureOp<mnemonic, [GR_Elementwise] # traits> {
+  let summary = what;
+  let description = "Element-wise: " # what # ". The result has the operand's type.";
+  let arguments = (ins GR_Tensor:$input);
+  let results = (outs GR_Tensor:$output);
+  let hasFolder = 1;
+}
+
+def GR_AbsOp : GR_UnaryOp<"abs", "absolute value">;
+def GR_NegOp : GR_UnaryOp<"neg", "negation">;
+def GR_ExpOp : GR_UnaryOp<"exp", "e to the power of x">;
+def GR_LogOp : GR_UnaryOp<"log", "natural logarithm">;
+def GR_SqrtOp : GR_UnaryOp<"sqrt", "square root">;
+def GR_ReciprocalOp : GR_UnaryOp<"reciprocal", "1 / x">;
+def GR_FloorOp : GR_UnaryOp<"floor", "largest integer not above x"> { let noGradient = "piecewise constant"; }
+def GR_CeilOp : GR_UnaryOp<"ceil", "smallest integer not below x"> { let noGradient = "piecewise constant"; }
+def GR_RoundOp : GR_UnaryOp<"round", "nearest integer, halves to even"> { let noGradient = "piecewise constant"; }
+def GR_SignOp : GR_UnaryOp<"sign", "-1, 0 or 1"> { let noGradient = "piecewise constant"; }
+def GR_ErfOp : GR_UnaryOp<"erf", "Gauss error function">;
+def GR_SinOp : GR_UnaryOp<"sin", "sine">;
+def GR_CosOp : GR_UnaryOp<"cos", "cosine">;
+def GR_TanhOp : GR_UnaryOp<"tanh", "hyperbolic tangent">;
+def GR_SigmoidOp : GR_UnaryOp<"sigmoid", "1 / (1 + exp(-x))">;
+def GR_SoftplusOp : GR_UnaryOp<"softplus", "log(1 + exp(x)), without overflow">;
+def GR_ReluOp : GR_UnaryOp<"relu", "max(x, 0)">;
+def GR_HardSwishOp : GR_UnaryOp<"hard_swish", "x * max(0, min(1, x / 6 + 1 / 2))">;
+def GR_NotOp : GR_UnaryOp<"not", "logical negation"> { let noGradient = "logical"; }
+
+def GR_LeakyReluOp : GR_UnaryOp<"leaky_relu", "x where x >= 0, else alpha * x"> {
+  let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "0.01">:$alpha);
+}
+def GR_EluOp : GR_UnaryOp<"elu", "x where x >= 0, else alpha * (exp(x) - 1)"> {
+  let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
+}
+def GR_SeluOp : GR_UnaryOp<"selu", "gamma * x where x > 0, else gamma * alpha * (exp(x) - 1)"> {
+  let arguments = (ins GR_Tensor:$input,
+                       DefaultValuedAttr<F64Attr, "1.67326319217681884765625">:$alpha,
+                       DefaultValuedAttr<F64Attr, "1.05070102214813232421875">:$gamma);
+}
+def GR_HardSigmoidOp : GR_UnaryOp<"hard_sigmoid", "max(0, min(1, alpha * x + beta))"> {
+  let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "0.2">:$alpha,
+                       DefaultValuedAttr<F64Attr, "0.5">:$beta);
+}
+def GR_GeluOp : GR_UnaryOp<"gelu", "x times the normal distribution's cumulative function at x"> {
+  let description = [{
+    Element-wise: `x * (1 + erf(x / sqrt 2)) / 2`, or its tanh form when `approximate` is set
+    (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
+  }];
+  let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<BoolAttr, "false">:$approximate);
+}
+def GR_ClipOp : GR_UnaryOp<"clip", "min(max(x, low), high)"> {
+  let arguments = (ins GR_Tensor:$input, F64Attr:$low, F64Attr:$high);
+}
+
+def GR_CastOp : GR_PureOp<"cast", [GR_Elementwise]> {
+  let summary = "convert to another element type";
+  let description = [{
+    Element-wise conversion. Floating point to integer truncates towards zero; to bool is `x != 0`.
+  }];
+  let arguments = (ins GR_Tensor:$input, TypeAttr:$to);
+  let results = (outs GR_Tensor:$output);
+  let hasFolder = 1;
+}
+
+// Two operands of one element type, NumPy broadcasting.
+class GR_BinaryOp<string mnemonic, string what, list<Trait> traits = []> :
+    GR_PureOp<mnemonic, [GR_Elementwise] # traits> {
+  let summary = what;
+  let description = "Element-wise: " # what # ". Operands broadcast as in NumPy.";
+  let arguments = (ins GR_Tensor:$lhs, GR_Tensor:$rhs);
+  let results = (outs GR_Tensor:$output);
+  let hasFolder = 1;
+}
+def GR_AddOp : GR_BinaryOp<"add", "x + y", [Commutative]>;
+def GR_SubOp : GR_BinaryOp<"sub", "x - y">;
+def GR_MulOp : GR_BinaryOp<"mul", "x * y", [Commutative]>;
+def GR_DivOp : GR_BinaryOp<"div", "x / y; integers truncate towards zero">;
+def GR_PowOp : GR_BinaryOp<"pow", "x to the power of y">;
+def GR_MinOp : GR_BinaryOp<"min", "the smaller one; NaN wins", [Commutative]>;
+def GR_MaxOp : GR_BinaryOp<"max", "the larger one; NaN wins", [Commutative]>;
+def GR_PReluOp : GR_BinaryOp<"prelu", "x where x >= 0, else slope * x">;
+
+// The result is a bool tensor.
+class GR_CompareOp<string mnemonic, string what, list<Trait> traits = []> :
+    GR_BinaryOp<mnemonic, what, traits> { let noGradient = "logical"; }
+def GR_EqualOp : GR_CompareOp<"equal", "x == y", [Commutative]>;
+def GR_LessOp : GR_CompareOp<"less", "x < y">;
+def GR_LessEqualOp : GR_CompareOp<"less_equal", "x <= y">;
+def GR_AndOp : GR_CompareOp<"and", "logical and", [Commutative]>;
+def GR_OrOp : GR_CompareOp<"or", "logical or", [Commutative]>;
+def GR_XorOp : GR_CompareOp<"xor", "logical exclusive or", [Commutative]>;
+
+def GR_WhereOp : GR_PureOp<"where", [GR_Elementwise]> {
+  let summary = "x where the condition holds, else y";
+  let description = "Element-wise selection. All three operands broadcast as in NumPy.";
+  let arguments = (ins GR_Tensor:$condition, GR_Tensor:$lhs, GR_Tensor:$rhs);
+  let results = (outs GR_Tensor:$output);
+  let hasFolder = 1;
+}
+
+def GR_ReduceOp : GR_PureOp<"reduce"> {
+  let summary = "reduce over axes: sum, mean, max, min or prod";
+  let description = [{
+    `kind` is one of `sum`, `mean`, `max`, `min`, `prod`. `axes` are in [0, rank), ascending and
+    unique; `keepdims` keeps each as a dim of 1.
+  }];
+  let arguments = (ins GR_Tensor:$input, StrAttr:$kind, DenseI64ArrayAttr:$axes,
+                       DefaultValuedAttr<BoolAttr, "true">:$keepdims);
+  let results = (outs GR_Tensor:$output);
+  let hasFolder = 1;
+}
+
+def GR_MatMulOp : GR_PureOp<"matmul"> {
+  let summary = "matrix product, batched as in NumPy";
+  let description = [{
+    `op(lhs) * op(rhs)` over the last two dims, where op transposes them when `transpose_lhs` or
+    `transpose_rhs` is set. Leading dims broadcast; a 1-D operand is a row on the left, a column on
+    the right, and its dim of 1 is dropped from the result.
+  }];
+  let arguments = (ins GR_Tensor:$lhs, GR_Tensor:$rhs,
+                       DefaultValuedAttr<BoolAttr, "false">:$transpose_lhs,
+                       DefaultValuedAttr<BoolAttr, "false">:$transpose_rhs);
+  let results = (outs GR_Tensor:$output);
+}
+
+#endif  // GRAPHRUN_IR_OPS_MATH_TD

@@ -1,0 +1,126 @@
+// Operations of neural networks that libraries have kernels for. Tensors are N x C x spatial dims.
+#ifndef GRAPHRUN_IR_OPS_NN_TD
+#define GRAPHRUN_IR_OPS_NN_TD
+
+include "ir/gr_dialect.td"
+
+// How a sliding window meets the border. `padding` is "explicit" (`pads` holds begin and end of each
+// spatial dim: b0 b1 … e0 e1 …), "same_upper" or "same_lower" (ONNX's auto_pad).
+defvar GR_WindowAttrs = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                             DenseI64ArrayAttr:$pads,
+                             DefaultValuedStrAttr<StrAttr, "explicit">:$padding);
+
+def GR_ConvOp : GR_PureOp<"conv"> {
+  let summary = "convolution over N spatial dims";
+  let description = [{
+    Cross-correlation of `input` (N x C x D1 …) with `filter` (O x C/groups x K1 …), plus `bias` (O)
+    when given.
+  }];
+  let arguments = !con((ins GR_Tensor:$input, GR_Tensor:$filter, Optional<GR_Tensor>:$bias),
+                       GR_WindowAttrs, (ins DefaultValuedAttr<GR_IntAttr, "1">:$groups));
+  let results = (outs GR_Tensor:$output);
+}
+
+def GR_ConvTransposeOp : GR_PureOp<"conv_transpose"> {
+  let summary = "transposed convolution over N spatial dims";
+  let description = [{
+    The gradient of a convolution with respect to its input: `input` (N x C x D1 …), `filter`
+    (C x O/groups x K1 …). `output_padding` is added at the end of each spatial dim; a non-empty
+    `output_shape` fixes the spatial dims and the pads follow from it as ONNX defines.
+  }];
+  let arguments = !con((ins GR_Tensor:$input, GR_Tensor:$filter, Optional<GR_Tensor>:$bias),
+                       GR_WindowAttrs,
+                       (ins DenseI64ArrayAttr:$output_padding, DenseI64ArrayAttr:$output_shape,
+                            DefaultValuedAttr<GR_IntAttr, "1">:$groups));
+  let results = (outs GR_Tensor:$output);
+}
+
+class GR_PoolOp<string mnemonic, string what> : GR_PureOp<mnemonic> {
+  let summary = what # " of each window";
+  let description = "Slides a window of `kernel` over the spatial dims and takes its " # what # ".";
+  let results = (outs GR_Tensor:$output);
+}
+def GR_MaxPoolOp : GR_PoolOp<"max_pool", "largest element"> {
+  let arguments = !con((ins GR_Tensor:$input, DenseI64ArrayAttr:$kernel), GR_WindowAttrs,
+                       (ins DefaultValuedAttr<BoolAttr, "false">:$ceil_mode));
+}
+def GR_AvgPoolOp : GR_PoolOp<"avg_pool", "mean"> {
+  let arguments = !con((ins GR_Tensor:$input, DenseI64ArrayAttr:$kernel), GR_WindowAttrs,
+                       (ins DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,
+                            DefaultValuedAttr<BoolAttr, "false">:$count_include_pad));
+}
+
+def GR_BatchNormOp : GR_PureOp<"batch_norm"> {
+  let summary = "normalisation by given statistics of each channel";
+  let description = [{
+    `(input - mean) / sqrt(variance + epsilon) * scale + bias` for each channel (dim 1); all four
+    parameters are 1-D of the channel count (Ioffe and Szegedy, 2015, at inference).
+  }];
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$scale, GR_Tensor:$bias, GR_Tensor:$mean,
+                       GR_Tensor:$variance, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs GR_Tensor:$output);
+}
+
+def GR_InstanceNormOp : GR_PureOp<"instance_norm"> {
+  let summary = "normalisation of each channel of each sample by its own statistics";
+  let description = [{
+    Mean and variance are taken over the spatial dims; then scaled and shifted per channel (Ulyanov
+    et al., 2016).
+  }];
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$scale, GR_Tensor:$bias,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs GR_Tensor:$output);
+}
+
+def GR_LayerNormOp : GR_PureOp<"layer_norm"> {
+  let summary = "normalisation over the trailing dims";
+  let description = [{
+    Mean and variance are taken over the dims from `axis` on; `scale` and the optional `bias`
+    broadcast to those dims (Ba et al., 2016).
+  }];
+  let arguments = (ins GR_Tensor:$input, GR_Tensor:$scale, Optional<GR_Tensor>:$bias,
+                       DefaultValuedAttr<GR_IntAttr, "-1">:$axis,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs GR_Tensor:$output);
+}
+
+def GR_LrnOp : GR_PureOp<"lrn"> {
+  let summary = "local response normalisation across channels";
+  let description = [{
+    `input / (bias + alpha / size * sum of squares over size channels) ^ beta` (Krizhevsky et al.,
+    2012).
+  }];
+  let arguments = (ins GR_Tensor:$input, GR_IntAttr:$size, DefaultValuedAttr<F64Attr, "1e-4">:$alpha,
+                       DefaultValuedAttr<F64Attr, "0.75">:$beta,
+                       DefaultValuedAttr<F64Attr, "1.0">:$bias);
+  let results = (outs GR_Tensor:$output);
+}
+
+def GR_SoftmaxOp : GR_PureOp<"softmax"> {
+  let summary = "exponentials normalised to sum 1 along an axis, or their logarithm";
+  let description = [{ Subtracts the maximum first. `log` gives the logarithm of the result. }];
+  let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<GR_IntAttr, "-1">:$axis,
+                       DefaultValuedAttr<BoolAttr, "false">:$log);
+  let results = (outs GR_Tensor:$output);
+}
+
+def GR_ResizeOp : GR_PureOp<"resize", [AttrSizedOperandSegments]> {
+  let summary = "resample to another size";
+  let description = [{
+    Output dims are `sizes` (1-D int64, one a dim) or floor(dim * `scales`); exactly one of the two is
+    given, and a size implies the scale size / dim. `mode` is `nearest`, `linear` or `cubic`;
+    `coordinates` is ONNX's coordinate_transformation_mode (`half_pixel`, `pytorch_half_pixel`,
+    `half_pixel_symmetric`, `align_corners`, `asymmetric`); `rounding` is its nearest_mode
+    (`round_prefer_floor`, `round_prefer_ceil`, `floor`, `ceil`).
+  }];
+  let arguments = (ins GR_Tensor:$input, Optional<GR_Tensor>:$scales, Optional<GR_Tensor>:$sizes,
+                       StrAttr:$mode, StrAttr:$coordinates, StrAttr:$rounding,
+                       DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,
+                       DefaultValuedAttr<BoolAttr, "false">:$exclude_outside);
+  let results = (outs GR_Tensor:$output);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $input (`scales` $scales^)? (`sizes` $sizes^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+#endif  // GRAPHRUN_IR_OPS_NN_TD

@@ -1,0 +1,21 @@
+// The meaning of element-wise operations on one element: used by folding and as the tests' oracle.
+#ifndef GRAPHRUN_IR_SCALAR_H_
+#define GRAPHRUN_IR_SCALAR_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "mlir/IR/Operation.h"
+
+namespace graphrun::ir {
+
+/// Value of a floating-point element-wise operation for these operand elements; nothing when `op`
+/// is not one. Comparisons give 0 or 1.
+std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> x);
+
+/// The same for integers (and bool as 0 or 1); nothing also for a division by zero.
+std::optional<int64_t> evaluateInt(mlir::Operation* op, llvm::ArrayRef<int64_t> x);
+
+}  // namespace graphrun::ir
+
+#endif  // GRAPHRUN_IR_SCALAR_H_
