@@ -1,0 +1,113 @@
+// The device contract of the run world: what the executor needs of a device. The compile world's
+// side is devices/device_compiler.h. A new device copies devices/null.
+#ifndef GRAPHRUN_DEVICES_DEVICE_H_
+#define GRAPHRUN_DEVICES_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/base/tensor.h"
+
+namespace graphrun::devices {
+
+/// What a device is, as placement and reports see it.
+struct DeviceDescription {
+  std::string name;                 ///< in the cluster: "node0/cpu:0"
+  std::string kind;                 ///< "cpu", "cuda", "null"
+  uint32_t index = 0;               ///< among the devices of its kind on the worker
+  std::vector<uint32_t> cores;      ///< logical CPUs it may use; empty: all that the process may
+  uint64_t memoryBytes = 0;         ///< limit for weights, arenas and edges; 0: none
+};
+
+/// One step of a program. Fixed size, so that a stream is an array.
+struct OpRecord {
+  enum class Kind : uint8_t { kCompute, kSend, kReceive };
+
+  /// Runs the kernel on `buffers` (the program's table). Returns 0, or an error that
+  /// `Program::errorMessage` explains. Must not block, allocate or lock.
+  using Run = int (*)(void* state, void* const* buffers);
+
+  Run run = nullptr;        ///< null for kSend and kReceive
+  void* state = nullptr;    ///< owned by the program
+  uint32_t label = 0;       ///< index into Program::labels()
+  uint32_t buffer = 0;      ///< kSend, kReceive: index into Program::buffers()
+  uint32_t edge = 0;        ///< kSend, kReceive: id in the plan
+  Kind kind = Kind::kCompute;
+};
+
+/// An input or output of a program: the session binds caller memory to its buffer before a step.
+struct Binding {
+  std::string name;
+  uint32_t buffer = 0;  ///< index into Program::buffers()
+  runtime::TensorSpec spec;
+};
+
+/// An edge's end in a program.
+struct EdgeBinding {
+  uint32_t edge = 0;
+  uint32_t buffer = 0;
+  runtime::TensorSpec spec;
+  bool send = false;
+};
+
+/// A partition, ready to run: records in order over a table of buffers, all memory allocated. One
+/// step at a time; owned by the executor's thread after loading.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual absl::Span<const OpRecord> records() const = 0;
+  /// Address of each buffer. Entries of inputs, outputs and received edges are set by the executor
+  /// before the record that uses them; the rest is fixed.
+  virtual absl::Span<void*> buffers() = 0;
+  virtual absl::Span<const Binding> inputs() const = 0;
+  virtual absl::Span<const Binding> outputs() const = 0;
+  virtual absl::Span<const EdgeBinding> edges() const = 0;
+  virtual absl::Span<const std::string> labels() const = 0;
+  /// Memory held: weights, arena and scratch, in bytes.
+  virtual uint64_t memoryBytes() const = 0;
+  virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
+};
+
+/// Where a program reads its weights from: index into the plan's table -> bytes as in the model
+/// (dense, row-major; one element for a splat). Valid while `Device::load` runs.
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  virtual absl::StatusOr<absl::Span<const uint8_t>> weight(uint32_t index) = 0;
+};
+
+/// A device of this process. Thread-safe but for `enter`.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceDescription& description() const = 0;
+  /// Hardware and library versions: part of the key of the executable cache.
+  virtual std::string fingerprint() const = 0;
+  /// Memory that the device's kernels can use, aligned to kTensorAlignment.
+  virtual absl::StatusOr<void*> allocate(size_t bytes) = 0;
+  virtual void deallocate(void* memory) = 0;
+  /// Blocking copies between host memory and the device's.
+  virtual absl::Status copyFromHost(void* to, const void* from, size_t bytes) = 0;
+  virtual absl::Status copyToHost(void* to, const void* from, size_t bytes) = 0;
+  /// Builds what the device's compiler made of a partition. `executable` must outlive the program.
+  virtual absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
+                                                        WeightSource& weights) = 0;
+  /// Prepares the calling thread to run programs of this device (affinity, number of threads).
+  virtual absl::Status enter() = 0;
+};
+
+/// Makes the device of this process that `description` tells; NotFound when the kind is not built
+/// in or the hardware is not there.
+absl::StatusOr<std::unique_ptr<Device>> createDevice(const DeviceDescription& description);
+
+/// The devices that this machine offers when nothing else is said.
+std::vector<DeviceDescription> discoverDevices();
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_DEVICE_H_
