@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 
 /// Returns the status of `expr` from the enclosing function unless it is OK.
-#define GR_RETURN_IF_ERROR(expr)          \
-  do {                                    \
+#define GR_RETURN_IF_ERROR(expr)                          \
+  do {                                                    \
     if (absl::Status grStatus = (expr); !grStatus.ok()) { \
-      return grStatus;                    \
-    }                                     \
+      return grStatus;                                    \
+    }                                                     \
   } while (false)
 
 #define GR_STATUS_CONCAT_INNER(a, b) a##b
