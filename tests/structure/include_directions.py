@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Checks that the include lines follow the layers: no arrow up, vendor headers in one place each.
+
+LAYERS says which folders a folder may include; what those may include comes with them, except that
+nothing from the run world ever reaches the compile world. VENDORS says where a library's headers
+may appear. Prints one line a violation; exit code 1 if there is any.
+"""
+
+import argparse
+import fnmatch
+import os
+import re
+import sys
+
+from sources import trackedFiles
+
+RUN = ["runtime/base", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
+       "runtime/door", "devices"]
+COMPILE = ["ir", "passes", "placement", "devices/*/compiler", "frontends/builder", "frontends/onnx"]
+EVERYTHING = ["ir", "passes", "placement", "runtime", "runtime/*", "devices", "devices/*",
+              "devices/*/compiler", "frontends/*", "tests", "bench"]
+
+# Folder (the longest match counts) -> folders it may include beside itself.
+LAYERS = {
+    "runtime/base": [],
+    "runtime/format": ["runtime/base"],
+    "runtime/memory": ["runtime/base"],
+    "runtime/transport": ["runtime/base"],
+    "runtime/control": ["runtime/base", "runtime/format"],
+    "runtime/door": ["runtime/base", "runtime/format"],
+    "devices": ["runtime/base", "runtime/format", "runtime/memory"],
+    "devices/*": ["devices", "runtime/base", "runtime/format", "runtime/memory"],
+    "runtime/executor": RUN,
+    "runtime/worker": RUN + ["devices/*", "runtime/executor"],
+    "runtime/session": RUN + ["devices/*", "runtime/executor", "runtime/worker"],
+    "ir": [],
+    "passes": ["ir", "runtime/format"],
+    "placement": ["ir", "passes", "runtime/memory"],
+    "devices/*/compiler": ["ir", "passes", "{parent}"],
+    "frontends/builder": ["ir", "passes"],
+    "frontends/onnx": ["ir", "passes"],
+    "frontends/compiler": COMPILE + ["runtime/door"],
+    "frontends/cli": EVERYTHING,
+    "tests": EVERYTHING,
+    "bench": EVERYTHING,
+}
+# The list of devices names every device, so it stands above them.
+EXTRA = {"devices/registry.*": ["devices/*"]}
+
+COMPILE_FILES = ["ir/*", "passes/*", "placement/*", "devices/*/compiler/*", "frontends/builder/*",
+                 "frontends/onnx/*", "frontends/compiler/*", "frontends/cli/graphrun_opt*.cpp"]
+# Library -> (pattern of its headers, files that may include them). tests and bench may always.
+VENDORS = {
+    "MLIR and LLVM": (r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/", COMPILE_FILES),
+    "oneDNN": (r"(oneapi/)?dnnl[\w/]*\.", ["devices/cpu/*"]),
+    "CUDA": (r"(cuda|cudnn|cublas|nccl|curand|cufft|nvrtc|driver_types)[\w/]*\.",
+             ["devices/cuda/*"]),
+    "UCX": (r"(ucp|ucs|uct|ucm)/", ["runtime/transport/ucx*"]),
+    "gRPC": (r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h", ["runtime/control/*"]),
+    "the ONNX schema": (r"(.*/)?onnx[\w.-]*\.pb\.h|onnx/", ["frontends/onnx/*"]),
+}
+TOPS = ("ir/", "passes/", "placement/", "runtime/", "devices/", "frontends/", "tests/", "bench/")
+SUFFIXES = (".h", ".cpp", ".cu", ".cuh", ".inc", ".td")
+INCLUDE = re.compile(r'^\s*#?\s*include\s*(?:<([^>]+)>|"([^"]+)")')
+
+
+def unitOf(path):
+    """The folder of LAYERS that `path` belongs to, as (rule, folder), or None."""
+    folder = os.path.dirname(path)
+    while folder:
+        for rule in LAYERS:
+            if fnmatch.fnmatch(folder, rule) and folder.count("/") == rule.count("/"):
+                return rule, folder
+        folder = os.path.dirname(folder)
+    return None
+
+
+def reach(rule, folder):
+    """All folder patterns that `folder`, ruled by `rule`, may include, with what these bring."""
+    found, todo = set(), [(rule, folder)]
+    while todo:
+        rule, folder = todo.pop()
+        for target in LAYERS[rule]:
+            target = target.replace("{parent}", os.path.dirname(folder))
+            if target not in found:
+                found.add(target)
+                known = unitOf(target + "/x") if "*" not in target else (target, target)
+                if known and known[0] in LAYERS:
+                    todo.append(known)
+    return found
+
+
+def isVendor(header):
+    return any(re.match(pattern, header) for pattern, _ in VENDORS.values())
+
+
+def includesOf(root, path):
+    """(line number, header) of each include; a header beside the file gets its path from the root."""
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            header = match.group(1) or match.group(2)
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), header))
+            if match.group(2) and os.path.exists(os.path.join(root, beside)):
+                header = beside
+            yield number, header
+
+
+def checkVendor(path, header):
+    for vendor, (pattern, places) in VENDORS.items():
+        if re.match(pattern, header) and not path.startswith(("tests/", "bench/")):
+            if not any(fnmatch.fnmatch(path, place) for place in places):
+                return f"header of {vendor}, allowed only in {', '.join(places)}"
+    return None
+
+
+def checkArrow(path, unit, header):
+    if not header.startswith(TOPS):
+        return None
+    target = unitOf(header)
+    if target is None:
+        return f"'{os.path.dirname(header)}' is no folder of the design"
+    rule, folder = unit
+    allowed = {folder} | reach(rule, folder)
+    for pattern, more in EXTRA.items():
+        if fnmatch.fnmatch(path, pattern):
+            allowed |= set(more)
+    for pattern in allowed:
+        if fnmatch.fnmatch(target[1], pattern) and target[1].count("/") == pattern.count("/"):
+            return None
+    return f"{folder} may not include {target[1]}"
+
+
+def checkBase(path, header):
+    """runtime/base stands on the standard library, POSIX and Abseil only."""
+    plain = re.fullmatch(r"[a-z0-9_]+(\.h)?|(sys|netinet|arpa|linux)/[a-z0-9_]+\.h", header)
+    if path.startswith("runtime/base/") and not header.startswith(("absl/", "runtime/base/")):
+        if not plain:
+            return "runtime/base includes the standard library and Abseil only"
+    return None
+
+
+def violations(root, files):
+    """One line for each include among `files` (paths below `root`) that breaks a rule."""
+    found = []
+    for path in files:
+        if not path.endswith(SUFFIXES) or not path.startswith(TOPS):
+            continue
+        unit = unitOf(path)
+        if unit is None:
+            found.append(f"{path}: '{os.path.dirname(path)}' is no folder of the design; "
+                         "add its rule to tests/structure/include_directions.py")
+            continue
+        for number, header in includesOf(root, path):
+            problem = checkVendor(path, header) or checkArrow(path, unit, header)
+            problem = problem or checkBase(path, header)
+            if problem:
+                found.append(f"{path}:{number}: includes {header}: {problem}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
+    root = os.path.abspath(parser.parse_args().root)
+    found = violations(root, trackedFiles(root))
+    print("\n".join(found) if found else "include directions: ok")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""Plants violations in a scratch tree: the checks of this folder must find each, and only those."""
+
+import os
+import tempfile
+import unittest
+
+import hygiene
+import include_directions
+
+# (file, include line, what the report must contain, or None where the include is fine)
+PLANTED = [
+    ("runtime/base/a.cpp", "#include <vector>", None),
+    ("runtime/base/a.cpp", "#include <sys/mman.h>", None),
+    ("runtime/base/a.cpp", '#include "absl/status/status.h"', None),
+    ("runtime/base/a.cpp", "#include <spdlog/spdlog.h>", "standard library and Abseil only"),
+    ("runtime/base/a.cpp", '#include "runtime/format/model.h"', "may not include runtime/format"),
+    ("runtime/format/a.cpp", '#include "runtime/base/tensor.h"', None),
+    ("runtime/format/a.cpp", '#include "runtime/memory/arena.h"', "may not include runtime/memory"),
+    ("runtime/transport/a.h", '#include "runtime/control/c.h"', "may not include runtime/control"),
+    ("runtime/transport/inproc.cpp", "#include <ucp/api/ucp.h>", "header of UCX"),
+    ("runtime/transport/ucx_endpoint.cpp", "#include <ucp/api/ucp.h>", None),
+    ("runtime/control/c.cpp", "#include <grpcpp/grpcpp.h>", None),
+    ("runtime/worker/w.cpp", "#include <grpcpp/grpcpp.h>", "header of gRPC"),
+    ("runtime/worker/w.cpp", '#include "runtime/control/control.grpc.pb.h"', "header of gRPC"),
+    ("runtime/worker/w.cpp", '#include "runtime/executor/executor.h"', None),
+    ("runtime/executor/e.cpp", '#include "runtime/worker/worker.h"', "may not include"),
+    ("runtime/executor/e.cpp", '#include "devices/device.h"', None),
+    ("runtime/executor/e.cpp", '#include "devices/cpu/device.h"', "may not include devices/cpu"),
+    ("runtime/session/s.cpp", '#include "ir/dialect.h"', "may not include ir"),
+    ("runtime/session/s.cpp", '#include "mlir/IR/Value.h"', "header of MLIR"),
+    ("runtime/session/s.cpp", '#include "devices/cpu/compiler/c.h"', "may not include devices/cpu/c"),
+    ("devices/cpu/d.cpp", "#include <dnnl.hpp>", None),
+    ("devices/cpu/d.cpp", '#include "oneapi/dnnl/dnnl.hpp"', None),
+    ("devices/cpu/d.cpp", '#include "llvm/ADT/STLExtras.h"', "header of MLIR"),
+    ("devices/cpu/d.cpp", '#include "devices/null/d.h"', "may not include devices/null"),
+    ("devices/cpu/d.cpp", '#include "devices/cpu/compiler/c.h"', "may not include devices/cpu/c"),
+    ("devices/null/d.cpp", "#include <dnnl.hpp>", "header of oneDNN"),
+    ("devices/null/d.cpp", "#include <cudnn.h>", "header of CUDA"),
+    ("devices/cuda/d.cpp", "#include <cuda_runtime.h>", None),
+    ("devices/registry.cpp", '#include "devices/cpu/device.h"', None),
+    ("devices/device.h", '#include "devices/cpu/device.h"', "may not include devices/cpu"),
+    ("devices/cpu/compiler/c.cpp", '#include "devices/cpu/d.h"', None),
+    ("devices/cpu/compiler/c.cpp", '#include "passes/p.h"', None),
+    ("devices/cpu/compiler/c.cpp", '#include "mlir/IR/Value.h"', None),
+    ("devices/cpu/compiler/c.cpp", '#include "placement/p.h"', "may not include placement"),
+    ("ir/d.cpp", '#include "passes/p.h"', "may not include passes"),
+    ("ir/ops.td", 'include "mlir/IR/OpBase.td"', None),
+    ("ir/ops.td", 'include "passes/p.td"', "may not include passes"),
+    ("passes/p.cpp", '#include "runtime/format/model_generated.h"', None),
+    ("passes/p.cpp", '#include "runtime/executor/e.h"', "may not include runtime/executor"),
+    ("placement/p.cpp", '#include "devices/device.h"', "may not include devices"),
+    ("placement/p.cpp", '#include "runtime/memory/arena.h"', None),
+    ("frontends/onnx/i.cpp", '#include "frontends/onnx/onnx.pb.h"', None),
+    ("frontends/builder/b.cpp", '#include "frontends/onnx/onnx-ml.pb.h"', "header of the ONNX"),
+    ("frontends/builder/b.h", '#include "placement/p.h"', "may not include placement"),
+    ("frontends/compiler/d.cpp", '#include "devices/cpu/compiler/c.h"', None),
+    ("frontends/compiler/d.cpp", '#include "runtime/session/s.h"', "may not include"),
+    ("frontends/cli/graphrun.cpp", '#include "runtime/session/session.h"', None),
+    ("frontends/cli/graphrun.cpp", '#include "mlir/IR/Value.h"', "header of MLIR"),
+    ("frontends/cli/graphrun_opt.cpp", '#include "mlir/IR/Value.h"', None),
+    ("tests/ir/t.cpp", '#include "mlir/IR/Value.h"', None),
+    ("newfolder/x.cpp", "#include <vector>", None),
+    ("runtime/newfolder/x.cpp", "#include <vector>", "is no folder of the design"),
+]
+
+
+def write(root, path, text):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+class IncludeDirections(unittest.TestCase):
+    def testPlanted(self):
+        for path, line, expected in PLANTED:
+            with self.subTest(path=path, line=line), tempfile.TemporaryDirectory() as root:
+                write(root, path, f"// a comment\n{line}\n")
+                found = include_directions.violations(root, [path])
+                if expected is None:
+                    self.assertEqual(found, [])
+                else:
+                    self.assertEqual(len(found), 1)
+                    self.assertIn(expected, found[0])
+
+    def testHeaderBesideTheFile(self):
+        with tempfile.TemporaryDirectory() as root:
+            write(root, "ir/d.h", "")
+            write(root, "runtime/session/s.cpp", '#include "../../ir/d.h"\n')
+            found = include_directions.violations(root, ["runtime/session/s.cpp"])
+            self.assertEqual(len(found), 1)
+
+    def testEveryRuleNamesKnownFolders(self):
+        for rule, targets in include_directions.LAYERS.items():
+            for target in targets:
+                self.assertTrue(target in include_directions.LAYERS or "*" in target
+                                or target in ("{parent}", "runtime"), (rule, target))
+
+
+class Hygiene(unittest.TestCase):
+    def find(self, path, text):
+        with tempfile.TemporaryDirectory() as root:
+            write(root, path, text)
+            return hygiene.problems(root, [path])
+
+    def testPlanted(self):
+        guard = "#ifndef GRAPHRUN_TESTS_A_B_H_\n#define GRAPHRUN_TESTS_A_B_H_\n#endif\n"
+        for path, text, expected in [
+            ("tests/a.cpp", "int x;\n", None),
+            ("tests/a.cpp", "int x;  // " + hygiene.MARK + "\n", "left in"),
+            ("tests/a.cpp", "\tint x;\n", "tab"),
+            ("tests/a.cpp", "int x; \n", "trailing"),
+            ("tests/a.cpp", "int x;", "no newline"),
+            ("tests/a.cpp", "// " + "TODO: later\n", "names its issue"),
+            ("tests/a.cpp", "// " + "TODO(#12): later\n", None),
+            ("tests/a/b.h", guard, None),
+            ("tests/a/b.h", "#pragma once\n", "include guard"),
+            ("tests/README.md", "x\n" * 60, None),
+            ("tests/README.md", "x\n" * 61, "at most 60"),
+            ("ir/a.cpp", "int x;\n", "has no README.md"),
+        ]:
+            with self.subTest(path=path, text=text):
+                found = self.find(path, text)
+                if expected is None:
+                    self.assertEqual(found, [])
+                else:
+                    self.assertEqual(len(found), 1)
+                    self.assertIn(expected, found[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
