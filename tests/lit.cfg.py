@@ -1,0 +1,48 @@
+# lit set-up of tests/**/*.mlir (needs graphrun-opt) and tests/cli/*.test (needs graphrun).
+# Values of this build come from lit.site.cfg.py; `--param suite=mlir|cli` picks one of the two.
+import os
+
+import lit.formats
+
+suites = {"mlir": ("graphrun-opt", ".mlir"), "cli": ("graphrun", ".test")}
+wanted = lit_config.params.get("suite")
+
+config.name = "GraphRun" + (f"-{wanted}" if wanted else "")
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_root, "tests", "lit")
+config.excludes = ["CMakeLists.txt", "README.md", "lit.cfg.py"]
+config.suffixes = []
+for suite, (program, suffix) in suites.items():
+    if wanted not in (None, suite):
+        continue
+    if os.access(os.path.join(config.bin_dir, program), os.X_OK):
+        config.suffixes.append(suffix)
+    else:
+        # ctest reads this line as "skipped" (tests/CMakeLists.txt).
+        print(f"lit: skipped {suffix} tests: {program} is not built in {config.bin_dir}")
+
+
+def addTool(name, command):
+    """Replaces the word `name` in RUN lines, not where it is a part of a path or a longer name."""
+    config.substitutions.append((rf"(?<![\w./%-]){name}(?![\w./:-])", command))
+
+
+# A run that hangs ends after two minutes with exit code 124; what it started gets 5 s to end.
+bounded = "timeout -k 5 120 "
+for program in ("graphrun", "graphrun-opt", "graphrun-worker"):
+    addTool(program, bounded + os.path.join(config.bin_dir, program))
+for tool in ("FileCheck", "not", "count"):
+    addTool(tool, os.path.join(config.llvm_tools_dir, tool))
+expect_exit = os.path.join(config.test_source_root, "cli", "expect_exit.py")
+config.substitutions += [
+    ("%exits", f"{config.python} {expect_exit}"),  # %exits 3 graphrun compile bad.onnx …
+    ("%python", config.python),
+    ("%source", config.source_root),
+    ("%cases", config.onnx_cases),
+]
+if os.path.isdir(config.onnx_cases):
+    config.available_features.add("onnx-cases")  # REQUIRES: onnx-cases
+for variable in ("HOME", "XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
