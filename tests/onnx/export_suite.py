@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Writes ONNX's own model tests, from the installed onnx package, as folders that `graphrun test` runs.
 
-OUT/light/test_<model>: the nine real networks; inputs as onnx.backend.test.runner makes them.
+OUT/light/test_<model>: the nine real networks; inputs as onnx.backend.test.runner makes them. All
+their weights are 0.02, so that every class gets the same score: a weak oracle. Hence also
+OUT/seeded/test_<model>: the same graphs with seeded random weights and ONNX Runtime's results, for
+those whose weights take less than 120 MB.
 OUT/{simple,pytorch-converted,pytorch-operator}/test_<case>: as the package has them.
 Does nothing where OUT was made from the same package already.
 """
@@ -18,6 +21,7 @@ from onnx import numpy_helper
 from onnx.backend.test.runner import Runner
 
 import cases
+import seeded
 
 KINDS = ("simple", "pytorch-converted", "pytorch-operator")
 REVISION = "1\n"  # raise it when this file writes something else
@@ -46,6 +50,7 @@ def export(out):
     data = cases.onnxDataFolder()
     for path in sorted(glob.glob(os.path.join(data, "light", "light_*.onnx"))):
         exportLight(data, path, os.path.join(out, "light"))
+        seeded.export(path, os.path.join(out, "seeded"))
     for kind in KINDS:
         shutil.copytree(os.path.join(data, kind), os.path.join(out, kind),
                         ignore=shutil.ignore_patterns("__pycache__", "*.py"))
@@ -55,9 +60,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
     out = os.path.abspath(parser.parse_args().out)
-    made = cases.fresh(out, REVISION + cases.packageVersions("onnx"), export)
+    made = cases.fresh(out, REVISION + cases.packageVersions("onnx", "onnxruntime"), export)
     counts = {kind: len(glob.glob(os.path.join(out, kind, "*", "model.onnx")))
-              for kind in ("light",) + KINDS}
+              for kind in ("light", "seeded") + KINDS}
     print(("wrote " if made else "found ") + ", ".join(f"{n} {k}" for k, n in counts.items()))
     return 0 if all(counts.values()) else 1
 
