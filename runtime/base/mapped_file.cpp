@@ -1,0 +1,101 @@
+#include "runtime/base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::runtime {
+namespace {
+
+absl::StatusCode codeOf(int errnoValue) {
+  switch (errnoValue) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::StatusCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::StatusCode::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return absl::StatusCode::kResourceExhausted;
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+absl::StatusOr<MappedFile> notRegular(const std::string& path, mode_t mode) {
+  return absl::InvalidArgumentError(absl::StrCat("cannot read '", path, "': it is ",
+                                                 S_ISDIR(mode) ? "a directory" : "not a file",
+                                                 ", expected a regular file"));
+}
+
+}  // namespace
+
+absl::Status fileError(absl::string_view what, absl::string_view path, int errnoValue) {
+  // Not strerror, which is not safe in threads.
+  std::string reason = std::generic_category().message(errnoValue);
+  return absl::Status(codeOf(errnoValue), absl::StrCat("cannot ", what, " '", path, "': ", reason));
+}
+
+absl::StatusOr<MappedFile> MappedFile::open(const std::string& path) {
+  // O_NONBLOCK: a FIFO must not stop us before we see that it is one.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    return fileError("open", path, errno);
+  }
+  struct stat info = {};
+  int failed = ::fstat(fd, &info);
+  if (failed != 0 || !S_ISREG(info.st_mode)) {
+    int error = errno;
+    ::close(fd);
+    return failed != 0 ? fileError("read", path, error) : notRegular(path, info.st_mode);
+  }
+  MappedFile file;
+  file.size_ = static_cast<size_t>(info.st_size);
+  if (file.size_ == 0) {
+    ::close(fd);
+    return file;
+  }
+  void* address = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
+  int error = errno;
+  ::close(fd);
+  if (address == MAP_FAILED) {
+    file.size_ = 0;
+    return fileError("map", path, error);
+  }
+  file.data_ = static_cast<const uint8_t*>(address);
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) {
+    ::munmap(const_cast<uint8_t*>(data_), size_);
+  }
+}
+
+}  // namespace graphrun::runtime

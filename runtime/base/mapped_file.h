@@ -1,0 +1,43 @@
+// A file mapped into memory for reading.
+#ifndef GRAPHRUN_RUNTIME_BASE_MAPPED_FILE_H_
+#define GRAPHRUN_RUNTIME_BASE_MAPPED_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace graphrun::runtime {
+
+/// Status of a failed system call: "cannot <what> '<path>': <text of errnoValue>" with the code
+/// that fits (NotFound, PermissionDenied, ResourceExhausted …).
+absl::Status fileError(absl::string_view what, absl::string_view path, int errnoValue);
+
+/// A regular file, mapped read-only as a whole; any size. Movable, not copyable; readable by any
+/// number of threads. The file must not be truncated in place while it is mapped (replacing it by
+/// rename is fine).
+class MappedFile {
+ public:
+  /// Fails with NotFound, PermissionDenied, or InvalidArgument for what is not a regular file.
+  static absl::StatusOr<MappedFile> open(const std::string& path);
+
+  MappedFile() = default;
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  /// The content; page-aligned, empty for an empty file.
+  absl::Span<const uint8_t> bytes() const { return {data_, size_}; }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_BASE_MAPPED_FILE_H_

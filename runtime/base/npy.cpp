@@ -1,0 +1,322 @@
+#include "runtime/base/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "runtime/base/atomic_file.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::runtime {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "data is written as it lies in memory");
+
+constexpr absl::string_view kMagic("\x93NUMPY", 6);
+constexpr size_t kMaxHeader = size_t{1} << 16;
+constexpr size_t kMaxNpyRank = 32;  // NumPy 1's own limit
+
+// NumPy's name of each element type, without byte order.
+constexpr std::array<std::pair<ElementType, absl::string_view>, kElementTypeCount - 1> kTypes = {{
+    {ElementType::kF64, "f8"},
+    {ElementType::kF32, "f4"},
+    {ElementType::kF16, "f2"},
+    {ElementType::kBF16, "V2"},
+    {ElementType::kI64, "i8"},
+    {ElementType::kI32, "i4"},
+    {ElementType::kI16, "i2"},
+    {ElementType::kI8, "i1"},
+    {ElementType::kU64, "u8"},
+    {ElementType::kU32, "u4"},
+    {ElementType::kU16, "u2"},
+    {ElementType::kU8, "u1"},
+    {ElementType::kBool, "b1"},
+}};
+
+struct Header {
+  TensorSpec spec;
+  bool swapped = false;  // big-endian data
+  bool fortran = false;
+  size_t bytes = 0;  // before the data
+};
+
+template <typename... Parts>
+absl::Status invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+std::string quote(absl::string_view text) {
+  return absl::StrCat("'", absl::CHexEscape(text.substr(0, 60)), "'");
+}
+
+// The header is a Python dict literal; only the subset that NumPy writes is read:
+// {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+class HeaderParser {
+ public:
+  explicit HeaderParser(absl::string_view text) : rest_(text) {}
+
+  absl::Status parse(Header& header) {
+    GR_RETURN_IF_ERROR(expect("{"));
+    while (!accept("}")) {
+      std::string key;
+      GR_RETURN_IF_ERROR(parseString(key));
+      GR_RETURN_IF_ERROR(expect(":"));
+      GR_RETURN_IF_ERROR(parseEntry(key, header));
+      if (!accept(",")) {
+        GR_RETURN_IF_ERROR(expect("}"));
+        break;
+      }
+    }
+    skipSpace();
+    if (!rest_.empty()) {
+      return invalid("header goes on after its dict: ", quote(rest_));
+    }
+    return seen_ == kAll ? absl::OkStatus()
+                         : invalid("header lacks one of 'descr', 'fortran_order' and 'shape'");
+  }
+
+ private:
+  enum Keys : unsigned { kDescr = 1, kOrder = 2, kShape = 4, kAll = 7 };
+
+  absl::Status parseEntry(absl::string_view key, Header& header) {
+    unsigned bit = key == "descr" ? kDescr : key == "fortran_order" ? kOrder : kShape;
+    if ((bit == kShape && key != "shape") || (seen_ & bit) != 0) {
+      return invalid("header has the key ", quote(key), (seen_ & bit) != 0 ? " twice" : "",
+                     ", expected 'descr', 'fortran_order' and 'shape', each once");
+    }
+    seen_ |= bit;
+    if (bit == kDescr) {
+      return parseType(header);
+    }
+    return bit == kOrder ? parseOrder(header) : parseShape(header.spec.dims);
+  }
+
+  absl::Status parseType(Header& header) {
+    std::string text;
+    GR_RETURN_IF_ERROR(parseString(text));
+    char order = text.empty() ? ' ' : text[0];
+    for (const auto& [type, name] : kTypes) {
+      if (text.size() == name.size() + 1 && absl::EndsWith(text, name) &&
+          absl::string_view("<>|=").find(order) != absl::string_view::npos) {
+        header.spec.type = type;
+        header.swapped = order == '>' && elementSize(type) > 1;
+        return absl::OkStatus();
+      }
+    }
+    return invalid("dtype is ", quote(text),
+                   ", expected a number or bool that GraphRun has (f2 f4 f8 i1 … u8 b1, V2 for "
+                   "bf16): convert it with numpy's astype");
+  }
+
+  absl::Status parseOrder(Header& header) {
+    header.fortran = accept("True");
+    return header.fortran || accept("False")
+               ? absl::OkStatus()
+               : invalid("fortran_order is ", quote(rest_), ", expected True or False");
+  }
+
+  absl::Status parseShape(std::vector<int64_t>& dims) {
+    GR_RETURN_IF_ERROR(expect("("));
+    while (!accept(")")) {
+      size_t digits = 0;
+      while (digits < rest_.size() && absl::ascii_isdigit(rest_[digits])) {
+        ++digits;
+      }
+      int64_t dim = 0;
+      if (!absl::SimpleAtoi(rest_.substr(0, digits), &dim)) {
+        return invalid("shape has the dim ", quote(rest_), ", expected a number below 2^63");
+      }
+      rest_.remove_prefix(digits);
+      accept("L");  // Python 2 wrote long integers so
+      dims.push_back(dim);
+      if (dims.size() > kMaxNpyRank) {
+        return invalid("shape has more than ", kMaxNpyRank, " dims");
+      }
+      if (!accept(",")) {
+        GR_RETURN_IF_ERROR(expect(")"));
+        break;
+      }
+      skipSpace();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status parseString(std::string& text) {
+    skipSpace();
+    char mark = rest_.empty() ? ' ' : rest_[0];
+    size_t end = rest_.find(mark, 1);
+    if ((mark != '\'' && mark != '"') || end == absl::string_view::npos) {
+      return invalid("header has ", quote(rest_), ", expected a quoted string");
+    }
+    text = std::string(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return absl::OkStatus();
+  }
+
+  void skipSpace() { rest_ = absl::StripLeadingAsciiWhitespace(rest_); }
+
+  bool accept(absl::string_view token) {
+    skipSpace();
+    return absl::ConsumePrefix(&rest_, token);
+  }
+
+  absl::Status expect(absl::string_view token) {
+    return accept(token) ? absl::OkStatus()
+                         : invalid("header has ", quote(rest_), ", expected '", token, "'");
+  }
+
+  absl::string_view rest_;
+  unsigned seen_ = 0;
+};
+
+// Length of the dict, and where it starts.
+absl::Status locateHeader(absl::Span<const uint8_t> bytes, size_t& start, size_t& length) {
+  if (bytes.size() < 10 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
+    return invalid("it is not a .npy file: it does not start with \\x93NUMPY");
+  }
+  uint8_t version = bytes[6];
+  if (version < 1 || version > 3 || bytes[7] != 0) {
+    return invalid("format version is ", version, ".", bytes[7], ", expected 1.0, 2.0 or 3.0");
+  }
+  start = version == 1 ? 10 : 12;
+  if (bytes.size() < start) {
+    return invalid("file ends in its header");
+  }
+  length = size_t{bytes[8]} | size_t{bytes[9]} << 8;
+  if (version > 1) {
+    length |= size_t{bytes[10]} << 16 | size_t{bytes[11]} << 24;
+  }
+  if (length > kMaxHeader || length > bytes.size() - start) {
+    return invalid("header has ", length, " bytes, expected at most ",
+                   std::min(kMaxHeader, bytes.size() - start));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Header> parseHeader(absl::Span<const uint8_t> bytes) {
+  size_t start = 0;
+  size_t length = 0;
+  GR_RETURN_IF_ERROR(locateHeader(bytes, start, length));
+  Header header;
+  header.bytes = start + length;
+  absl::string_view text(reinterpret_cast<const char*>(bytes.data()) + start, length);
+  GR_RETURN_IF_ERROR(HeaderParser(text).parse(header));
+  GR_ASSIGN_OR_RETURN(size_t expected, checkedByteSize(header.spec.type, header.spec.dims));
+  if (bytes.size() - header.bytes != expected) {
+    return invalid("file has ", bytes.size() - header.bytes, " bytes of data, expected ", expected,
+                   " for ", header.spec.toString());
+  }
+  return header;
+}
+
+// Copies column-major data to row-major: walks the target, keeps the source's position.
+void transposeInto(const uint8_t* source, HostTensor& target) {
+  const std::vector<int64_t>& dims = target.spec().dims;
+  size_t size = elementSize(target.spec().type);
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    strides[d] = stride;
+    stride *= dims[d];
+  }
+  std::vector<int64_t> index(dims.size(), 0);
+  int64_t position = 0;
+  auto* out = static_cast<uint8_t*>(target.data());
+  for (int64_t n = target.spec().elementCount(); n > 0; --n, out += size) {
+    std::memcpy(out, source + static_cast<size_t>(position) * size, size);
+    for (size_t d = dims.size(); d-- > 0;) {
+      position += strides[d];
+      if (++index[d] < dims[d]) {
+        break;
+      }
+      position -= strides[d] * dims[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void swapBytes(HostTensor& tensor) {
+  size_t size = elementSize(tensor.spec().type);
+  auto* data = static_cast<uint8_t*>(tensor.data());
+  for (size_t i = 0; i < tensor.byteSize(); i += size) {
+    std::reverse(data + i, data + i + size);
+  }
+}
+
+// Kernels rely on a bool being 0 or 1.
+void normaliseBools(HostTensor& tensor) {
+  for (uint8_t& value : tensor.as<uint8_t>()) {
+    value = value != 0 ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<HostTensor> parseNpy(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  absl::StatusOr<Header> header = parseHeader(bytes);
+  if (!header.ok()) {
+    return annotate(header.status(), absl::StrCat("array '", name, "'"));
+  }
+  HostTensor tensor(header->spec);
+  const uint8_t* data = bytes.data() + header->bytes;
+  if (header->fortran && header->spec.dims.size() > 1) {
+    transposeInto(data, tensor);
+  } else if (tensor.byteSize() > 0) {
+    std::memcpy(tensor.data(), data, tensor.byteSize());
+  }
+  if (header->swapped) {
+    swapBytes(tensor);
+  }
+  if (header->spec.type == ElementType::kBool) {
+    normaliseBools(tensor);
+  }
+  return tensor;
+}
+
+absl::StatusOr<HostTensor> readNpy(const std::string& path) {
+  GR_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
+  return parseNpy(file.bytes(), path);
+}
+
+std::vector<uint8_t> npyHeader(const TensorSpec& spec) {
+  const auto* entry = std::find_if(kTypes.begin(), kTypes.end(),
+                                   [&](const auto& e) { return e.first == spec.type; });
+  absl::string_view order = elementSize(spec.type) > 1 ? "<" : "|";
+  std::string dict =
+      absl::StrCat("{'descr': '", order, entry->second, "', 'fortran_order': False, 'shape': (",
+                   absl::StrJoin(spec.dims, ", "), spec.dims.size() == 1 ? "," : "", "), }");
+  size_t total = alignTensor(kMagic.size() + 4 + dict.size() + 1);
+  dict.resize(total - kMagic.size() - 4 - 1, ' ');
+  dict.push_back('\n');
+  std::string text(kMagic);
+  text.push_back(1);
+  text.push_back(0);
+  text.push_back(static_cast<char>(dict.size() & 0xff));
+  text.push_back(static_cast<char>(dict.size() >> 8));
+  text += dict;
+  return {text.begin(), text.end()};
+}
+
+absl::Status writeNpy(const std::string& path, const HostTensor& tensor) {
+  if (elementSize(tensor.spec().type) == 0 || tensor.spec().dims.size() > kMaxNpyRank) {
+    return invalid("cannot write '", path, "': a tensor of type ",
+                   elementTypeName(tensor.spec().type), " and rank ", tensor.spec().dims.size(),
+                   " has no .npy form");
+  }
+  GR_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  GR_RETURN_IF_ERROR(file.write(npyHeader(tensor.spec())));
+  GR_RETURN_IF_ERROR(file.write({static_cast<const uint8_t*>(tensor.data()), tensor.byteSize()}));
+  return file.commit();
+}
+
+}  // namespace graphrun::runtime
