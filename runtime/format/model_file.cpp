@@ -1,0 +1,188 @@
+#include "runtime/format/model_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/format/budget_verifier.h"
+#include "runtime/format/checksum.h"
+#include "runtime/format/graph_verifier.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::format {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "files are mapped as they are: a big-endian machine needs a converting reader");
+
+template <typename... Parts>
+absl::Status damaged(const Parts&... parts) {
+  return absl::DataLossError(absl::StrCat(parts...));
+}
+
+absl::Status verifyVersion(absl::string_view what, uint32_t version) {
+  if (version == 0 || version > kModelVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(what, " has version ", version,
+                                                      ", expected 1 to ", kModelVersion,
+                                                      ": a newer graphrun may be needed"));
+  }
+  return absl::OkStatus();
+}
+
+// What the header says before its checksum may be looked at: a file of another kind or of a newer
+// version gets a better message than "damaged".
+absl::Status verifyKind(const FileHeader& header) {
+  if (std::memcmp(header.magic, FileHeader::kMagic, sizeof(header.magic)) != 0) {
+    return absl::InvalidArgumentError("it does not start with the mark of a graphrun model");
+  }
+  if (header.byteOrder != FileHeader::kByteOrder) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its byte order mark is 0x", absl::Hex(header.byteOrder), ", expected 0x",
+                     absl::Hex(FileHeader::kByteOrder), ": it is for machines of another order"));
+  }
+  return verifyVersion("file", header.version);
+}
+
+absl::Status verifySections(const FileHeader& header, uint64_t fileBytes) {
+  if (header.graphOffset != sizeof(FileHeader)) {
+    return damaged("the graph starts at byte ", header.graphOffset, ", expected ",
+                   sizeof(FileHeader));
+  }
+  uint64_t graphRoom = fileBytes - sizeof(FileHeader);
+  if (header.graphLength > std::min<uint64_t>(graphRoom, kMaxFlatBufferBytes)) {
+    return damaged("the graph has ", header.graphLength, " bytes, expected at most ",
+                   std::min<uint64_t>(graphRoom, kMaxFlatBufferBytes));
+  }
+  if (header.weightsOffset % kPageAlignment != 0 ||
+      header.weightsOffset < header.graphOffset + header.graphLength) {
+    return damaged("the weights start at byte ", header.weightsOffset, ", expected a multiple of ",
+                   kPageAlignment, " behind the graph");
+  }
+  if (header.weightsOffset > fileBytes ||
+      header.weightsLength != fileBytes - header.weightsOffset) {
+    return damaged("the file has ", fileBytes, " bytes, expected ", header.weightsOffset, " and ",
+                   header.weightsLength, " of weights");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyHeader(absl::Span<const uint8_t> bytes, FileHeader& header) {
+  if (bytes.size() < sizeof(FileHeader)) {
+    return damaged("it has ", bytes.size(), " bytes, expected at least the ", sizeof(FileHeader),
+                   " of its header");
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  GR_RETURN_IF_ERROR(verifyKind(header));
+  uint64_t checksum = checksumOf(bytes.first(offsetof(FileHeader, headerChecksum)));
+  if (checksum != header.headerChecksum) {
+    return damaged("the header's checksum is ", absl::Hex(checksum), ", expected ",
+                   absl::Hex(header.headerChecksum));
+  }
+  GR_RETURN_IF_ERROR(verifySections(header, bytes.size()));
+  checksum = checksumOf(bytes.subspan(header.graphOffset, header.graphLength));
+  if (checksum != header.graphChecksum) {
+    return damaged("the graph's checksum is ", absl::Hex(checksum), ", expected ",
+                   absl::Hex(header.graphChecksum));
+  }
+  auto padding = bytes.subspan(header.graphOffset + header.graphLength,
+                               header.weightsOffset - header.graphOffset - header.graphLength);
+  if (std::any_of(padding.begin(), padding.end(), [](uint8_t byte) { return byte != 0; })) {
+    return damaged("the padding between graph and weights is not zero");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
+                                               uint64_t sectionBytes) {
+  if (buffer.size() > kMaxFlatBufferBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the graph takes ", buffer.size(),
+                                                   " bytes without weights, expected at most ",
+                                                   kMaxFlatBufferBytes));
+  }
+  BudgetVerifier verifier(buffer);
+  if (!VerifyModelBuffer(verifier)) {
+    return damaged("the graph is not a well-formed FlatBuffer of schema model.fbs");
+  }
+  const Model& model = *GetModel(buffer.data());
+  GR_RETURN_IF_ERROR(verifyVersion("graph", model.version()));
+  GR_RETURN_IF_ERROR(verifyWeightTable(model.weights(), sectionBytes));
+  size_t work = buffer.size();
+  GR_RETURN_IF_ERROR(verifyGraph(*model.graph(), sizeOf(model.weights()), work));
+  return &model;
+}
+
+absl::StatusOr<std::shared_ptr<const ModelFile>> ModelFile::open(const std::string& path) {
+  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
+  std::shared_ptr<ModelFile> result(new ModelFile);
+  result->file_ = std::move(file);
+  GR_RETURN_IF_ERROR(result->load(result->file_.bytes(), path));
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<const ModelFile>> ModelFile::fromBytes(
+    absl::Span<const uint8_t> bytes, absl::string_view name) {
+  std::shared_ptr<ModelFile> result(new ModelFile);
+  GR_RETURN_IF_ERROR(result->load(bytes, name));
+  return result;
+}
+
+absl::Status ModelFile::load(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  name_ = std::string(name);
+  auto parse = [&]() -> absl::Status {
+    FileHeader header;
+    GR_RETURN_IF_ERROR(verifyHeader(bytes, header));
+    absl::Span<const uint8_t> buffer = bytes.subspan(header.graphOffset, header.graphLength);
+    GR_ASSIGN_OR_RETURN(model_, verifyModelBuffer(buffer, header.weightsLength));
+    weights_ = bytes.subspan(header.weightsOffset, header.weightsLength);
+    hash_ = checksumOf(bytes.first(header.graphOffset + header.graphLength));
+    checked_ = std::make_unique<std::atomic<bool>[]>(weightCount());
+    return absl::OkStatus();
+  };
+  absl::Status status = parse();
+  return status.ok() ? status
+                     : absl::Status(status.code(),
+                                    absl::StrCat("model '", name, "': ", status.message(),
+                                                 "; make the file again with 'graphrun compile'"));
+}
+
+size_t ModelFile::weightCount() const { return sizeOf(model_->weights()); }
+
+runtime::TensorSpec ModelFile::weightSpec(size_t index) const {
+  return toSpec(*model_->weights()->Get(static_cast<uint32_t>(index))->type());
+}
+
+absl::StatusOr<absl::Span<const uint8_t>> ModelFile::weight(size_t index) const {
+  if (index >= weightCount()) {
+    return absl::OutOfRangeError(absl::StrCat("model '", name_, "': weight index is ", index,
+                                              ", expected one below ", weightCount()));
+  }
+  const WeightEntry& entry = *model_->weights()->Get(static_cast<uint32_t>(index));
+  absl::Span<const uint8_t> bytes = weights_.subspan(entry.offset(), entry.length());
+  // Two threads may both find it unchecked; both then find the same.
+  if (checked_[index].load(std::memory_order_relaxed)) {
+    return bytes;
+  }
+  uint64_t checksum = checksumOf(bytes);
+  if (checksum != entry.checksum()) {
+    return damaged("model '", name_, "': weight ", quoted(textOf(entry.name())),
+                   " has the checksum ", absl::Hex(checksum), ", expected ",
+                   absl::Hex(entry.checksum()), "; make the file again with 'graphrun compile'");
+  }
+  checked_[index].store(true, std::memory_order_relaxed);
+  return bytes;
+}
+
+absl::Status ModelFile::verifyWeights() const {
+  for (size_t i = 0; i < weightCount(); ++i) {
+    GR_RETURN_IF_ERROR(weight(i).status());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::format

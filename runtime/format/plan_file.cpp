@@ -1,0 +1,127 @@
+#include "runtime/format/plan_file.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/format/budget_verifier.h"
+#include "runtime/format/plan_verifier.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::format {
+namespace {
+
+template <typename T>
+const T& at(const flatbuffers::Vector<flatbuffers::Offset<T>>* entries, size_t index) {
+  return *entries->Get(static_cast<uint32_t>(index));
+}
+
+template <typename T>
+std::optional<uint32_t> find(const flatbuffers::Vector<flatbuffers::Offset<T>>* entries,
+                             absl::string_view name) {
+  for (uint32_t i = 0; i < sizeOf(entries); ++i) {
+    if (textOf(entries->Get(i)->name()) == name) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<const Plan*> verifyBuffer(absl::Span<const uint8_t> bytes) {
+  BudgetVerifier verifier(bytes);
+  if (!VerifyPlanBuffer(verifier)) {
+    return absl::DataLossError("it is not a well-formed FlatBuffer of schema plan.fbs");
+  }
+  const Plan* plan = GetPlan(bytes.data());
+  GR_RETURN_IF_ERROR(verifyPlan(*plan, bytes.size()));
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const PlanFile>> PlanFile::parse(absl::Span<const uint8_t> bytes) {
+  if (bytes.size() > kMaxFlatBufferBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "plan: it has ", bytes.size(), " bytes, expected at most ", kMaxFlatBufferBytes));
+  }
+  std::shared_ptr<PlanFile> file(new PlanFile);
+  file->storage_.resize((bytes.size() + sizeof(Block) - 1) / sizeof(Block));
+  if (!bytes.empty()) {
+    std::memcpy(file->storage_.data(), bytes.data(), bytes.size());
+  }
+  file->bytes_ = {reinterpret_cast<const uint8_t*>(file->storage_.data()), bytes.size()};
+  absl::StatusOr<const Plan*> plan = verifyBuffer(file->bytes_);
+  if (!plan.ok()) {
+    return runtime::annotate(plan.status(), "plan");
+  }
+  file->plan_ = *plan;
+  file->partitionByDevice_.assign(file->deviceCount(), nullptr);
+  for (uint32_t i = 0; i < sizeOf(file->plan_->partitions()); ++i) {
+    const Partition* partition = file->plan_->partitions()->Get(i);
+    file->partitionByDevice_[partition->device()] = partition;
+  }
+  return file;
+}
+
+size_t PlanFile::workerCount() const { return sizeOf(plan_->workers()); }
+size_t PlanFile::deviceCount() const { return sizeOf(plan_->devices()); }
+size_t PlanFile::edgeCount() const { return sizeOf(plan_->edges()); }
+
+const PlanWorker& PlanFile::worker(size_t index) const { return at(plan_->workers(), index); }
+const PlanDevice& PlanFile::device(size_t index) const { return at(plan_->devices(), index); }
+const Edge& PlanFile::edge(size_t index) const { return at(plan_->edges(), index); }
+
+std::optional<uint32_t> PlanFile::findWorker(absl::string_view name) const {
+  return find(plan_->workers(), name);
+}
+
+std::optional<uint32_t> PlanFile::findDevice(absl::string_view name) const {
+  return find(plan_->devices(), name);
+}
+
+const Partition* PlanFile::partitionOn(uint32_t device) const {
+  return device < partitionByDevice_.size() ? partitionByDevice_[device] : nullptr;
+}
+
+std::vector<uint32_t> PlanFile::devicesOf(uint32_t worker) const {
+  std::vector<uint32_t> devices;
+  for (uint32_t i = 0; i < deviceCount(); ++i) {
+    if (device(i).worker() == worker) {
+      devices.push_back(i);
+    }
+  }
+  return devices;
+}
+
+std::vector<uint32_t> PlanFile::edgesFrom(uint32_t device) const {
+  std::vector<uint32_t> edges;
+  for (uint32_t i = 0; i < edgeCount(); ++i) {
+    if (edge(i).source() == device) {
+      edges.push_back(i);
+    }
+  }
+  return edges;
+}
+
+std::vector<uint32_t> PlanFile::edgesInto(uint32_t device) const {
+  std::vector<uint32_t> edges;
+  for (uint32_t i = 0; i < edgeCount(); ++i) {
+    if (edge(i).target() == device) {
+      edges.push_back(i);
+    }
+  }
+  return edges;
+}
+
+std::optional<uint64_t> edgeOf(const Operation& operation) {
+  for (uint32_t i = 0; i < sizeOf(operation.attributes()); ++i) {
+    const Attribute& attribute = *operation.attributes()->Get(i);
+    const Int* value = attribute.value_as_Int();
+    if (value != nullptr && textOf(attribute.name()) == kEdgeAttribute && value->value() >= 0) {
+      return static_cast<uint64_t>(value->value());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace graphrun::format

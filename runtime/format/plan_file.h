@@ -1,0 +1,86 @@
+// Plan: what runs where, verified. Plans travel as bytes; they are files only in caches.
+#ifndef GRAPHRUN_RUNTIME_FORMAT_PLAN_FILE_H_
+#define GRAPHRUN_RUNTIME_FORMAT_PLAN_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/format/plan_generated.h"
+
+namespace graphrun::format {
+
+/// Version of the Plan schema that this program writes. It reads all up to it.
+inline constexpr uint32_t kPlanVersion = 1;
+
+/// Limits on a Plan; beyond them it is refused.
+inline constexpr size_t kMaxWorkers = 4096;
+inline constexpr size_t kMaxDevices = size_t{1} << 16;
+inline constexpr size_t kMaxCores = 4096;  // of one device
+inline constexpr size_t kMaxEdges = size_t{1} << 20;
+inline constexpr uint32_t kMaxEdgeSlots = 1024;
+
+/// The operations that end and start an edge, and their attribute (Int) with the edge's id.
+inline constexpr absl::string_view kSendOp = "gr.send";
+inline constexpr absl::string_view kReceiveOp = "gr.recv";
+inline constexpr absl::string_view kEdgeAttribute = "edge";
+
+/// A Plan that has been verified and may be believed. Immutable; readable by any number of threads.
+///
+/// On top of what verifyGraph proves for each partition: names of workers and devices are present
+/// and unique, all indices are in range, a device has at most one partition, edges are dense and
+/// join two different devices, each edge has exactly one gr.send in the partition of its source and
+/// one gr.recv in that of its target, with values of the edge's type, and a partition lists each
+/// weight that it reads. That slots cannot deadlock is checked elsewhere.
+class PlanFile {
+ public:
+  /// Copies and verifies `bytes`. Errors name the place, what was got and expected.
+  static absl::StatusOr<std::shared_ptr<const PlanFile>> parse(absl::Span<const uint8_t> bytes);
+
+  const Plan& plan() const { return *plan_; }
+  uint64_t hash() const { return plan_->hash(); }
+  absl::Span<const uint8_t> bytes() const { return bytes_; }
+
+  size_t workerCount() const;
+  size_t deviceCount() const;
+  size_t edgeCount() const;
+  /// The element at a position, which must be in range.
+  const PlanWorker& worker(size_t index) const;
+  const PlanDevice& device(size_t index) const;
+  const Edge& edge(size_t index) const;
+
+  /// Index of the worker or device called `name`.
+  std::optional<uint32_t> findWorker(absl::string_view name) const;
+  std::optional<uint32_t> findDevice(absl::string_view name) const;
+  /// The partition that runs on a device; null if nothing does.
+  const Partition* partitionOn(uint32_t device) const;
+  /// Devices of a worker, ascending.
+  std::vector<uint32_t> devicesOf(uint32_t worker) const;
+  /// Ids of the edges that leave or enter a device, ascending.
+  std::vector<uint32_t> edgesFrom(uint32_t device) const;
+  std::vector<uint32_t> edgesInto(uint32_t device) const;
+
+ private:
+  PlanFile() = default;
+
+  // A copy: the bytes come from a message and need an alignment of 8.
+  struct alignas(8) Block {
+    uint8_t bytes[8];
+  };
+  std::vector<Block> storage_;
+  absl::Span<const uint8_t> bytes_;
+  const Plan* plan_ = nullptr;
+  std::vector<const Partition*> partitionByDevice_;
+};
+
+/// The edge id of a gr.send or gr.recv; nothing if the operation has none or it is negative.
+std::optional<uint64_t> edgeOf(const Operation& operation);
+
+}  // namespace graphrun::format
+
+#endif  // GRAPHRUN_RUNTIME_FORMAT_PLAN_FILE_H_

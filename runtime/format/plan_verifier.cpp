@@ -1,0 +1,265 @@
+#include "runtime/format/plan_verifier.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/format/graph_verifier.h"
+#include "runtime/format/plan_file.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::format {
+namespace {
+
+using runtime::annotate;
+
+template <typename... Parts>
+absl::Status invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+absl::Status checkCount(absl::string_view what, size_t count, size_t limit) {
+  return count <= limit ? absl::OkStatus()
+                        : invalid("it has ", count, " ", what, ", expected at most ", limit);
+}
+
+absl::Status checkName(absl::string_view name, absl::flat_hash_set<absl::string_view>& seen) {
+  if (name.empty() || name.size() > kMaxNameBytes) {
+    return invalid("its name has ", name.size(), " bytes, expected 1 to ", kMaxNameBytes);
+  }
+  return seen.insert(name).second
+             ? absl::OkStatus()
+             : invalid("its name is ", quoted(name), " again, expected each name once");
+}
+
+absl::Status checkIndex(absl::string_view what, uint64_t index, size_t count) {
+  return index < count ? absl::OkStatus()
+                       : invalid(what, " index is ", index, ", expected one below ", count);
+}
+
+// Two types may stand for one value: equal but for dims that one of them does not know.
+bool compatible(const TensorType& a, const TensorType& b) {
+  if (a.element() != b.element()) {
+    return false;
+  }
+  if (!a.ranked() || !b.ranked()) {
+    return true;
+  }
+  if (sizeOf(a.dims()) != sizeOf(b.dims())) {
+    return false;
+  }
+  for (uint32_t i = 0; i < sizeOf(a.dims()); ++i) {
+    int64_t left = a.dims()->Get(i);
+    int64_t right = b.dims()->Get(i);
+    if (left != right && left >= 0 && right >= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class PlanVerifier {
+ public:
+  PlanVerifier(const Plan& plan, size_t bufferBytes) : plan_(plan), work_(bufferBytes) {}
+
+  absl::Status run() {
+    GR_RETURN_IF_ERROR(checkHead());
+    GR_RETURN_IF_ERROR(checkEach("worker", plan_.workers(), kMaxWorkers,
+                                 [&](const PlanWorker& w, size_t) { return checkWorker(w); }));
+    GR_RETURN_IF_ERROR(checkEach("device", plan_.devices(), kMaxDevices,
+                                 [&](const PlanDevice& d, size_t) { return checkDevice(d); }));
+    GR_RETURN_IF_ERROR(checkEach("edge", plan_.edges(), kMaxEdges,
+                                 [&](const Edge& e, size_t i) { return checkEdge(e, i); }));
+    // Sections belong to the model file, which is not at hand: only overflow can be excluded.
+    GR_RETURN_IF_ERROR(verifyWeightTable(plan_.weights(), std::numeric_limits<uint64_t>::max()));
+    hasPartition_.assign(sizeOf(plan_.devices()), false);
+    sent_.assign(sizeOf(plan_.edges()), false);
+    received_.assign(sizeOf(plan_.edges()), false);
+    reader_.assign(sizeOf(plan_.weights()), 0);
+    GR_RETURN_IF_ERROR(
+        checkEach("partition", plan_.partitions(), kMaxDevices,
+                  [&](const Partition& p, size_t i) { return checkPartition(p, i); }));
+    return checkEnds();
+  }
+
+ private:
+  template <typename T, typename Check>
+  absl::Status checkEach(absl::string_view what,
+                         const flatbuffers::Vector<flatbuffers::Offset<T>>* entries, size_t limit,
+                         Check check) {
+    GR_RETURN_IF_ERROR(checkCount(absl::StrCat(what, "s"), sizeOf(entries), limit));
+    names_.clear();
+    for (uint32_t i = 0; i < sizeOf(entries); ++i) {
+      if (absl::Status status = check(*entries->Get(i), i); !status.ok()) {
+        return annotate(status, absl::StrCat(what, " ", i));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status checkHead() const {
+    if (plan_.version() == 0 || plan_.version() > kPlanVersion) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("it has version ", plan_.version(), ", expected 1 to ", kPlanVersion,
+                       ": run the same version of graphrun on all workers"));
+    }
+    return plan_.hash() != 0 ? absl::OkStatus() : invalid("its hash is 0, expected another value");
+  }
+
+  absl::Status checkWorker(const PlanWorker& worker) {
+    GR_RETURN_IF_ERROR(
+        checkCount("bytes of address", textOf(worker.address()).size(), kMaxNameBytes));
+    return checkName(textOf(worker.name()), names_);
+  }
+
+  absl::Status checkDevice(const PlanDevice& device) {
+    GR_RETURN_IF_ERROR(checkName(textOf(device.name()), names_));
+    GR_RETURN_IF_ERROR(checkIndex("worker", device.worker(), sizeOf(plan_.workers())));
+    GR_RETURN_IF_ERROR(checkCount("cores", sizeOf(device.cores()), kMaxCores));
+    size_t kindBytes = textOf(device.kind()).size();
+    return kindBytes > 0 && kindBytes <= kMaxNameBytes
+               ? absl::OkStatus()
+               : invalid("its kind has ", kindBytes, " bytes, expected 1 to ", kMaxNameBytes);
+  }
+
+  absl::Status checkEdge(const Edge& edge, size_t index) const {
+    size_t devices = sizeOf(plan_.devices());
+    if (edge.id() != index) {
+      return invalid("its id is ", edge.id(), ", expected its position ", index);
+    }
+    GR_RETURN_IF_ERROR(checkCount("bytes of name", textOf(edge.name()).size(), kMaxNameBytes));
+    GR_RETURN_IF_ERROR(checkIndex("source device", edge.source(), devices));
+    GR_RETURN_IF_ERROR(checkIndex("target device", edge.target(), devices));
+    if (edge.source() == edge.target()) {
+      return invalid("it joins device ", edge.source(), " with itself, expected two devices");
+    }
+    if (edge.slots() == 0 || edge.slots() > kMaxEdgeSlots) {
+      return invalid("it has ", edge.slots(), " slots, expected 1 to ", kMaxEdgeSlots);
+    }
+    GR_RETURN_IF_ERROR(checkMode(edge));
+    GR_RETURN_IF_ERROR(verifyTensorType(*edge.type()));
+    return checkBytes(edge);
+  }
+
+  absl::Status checkMode(const Edge& edge) const {
+    if (edge.mode() > TransferMode::MAX) {
+      return invalid("its transfer mode is ", static_cast<int>(edge.mode()), ", expected 0 to ",
+                     static_cast<int>(TransferMode::MAX));
+    }
+    uint32_t from = plan_.devices()->Get(edge.source())->worker();
+    uint32_t to = plan_.devices()->Get(edge.target())->worker();
+    return edge.mode() != TransferMode::InProcess || from == to
+               ? absl::OkStatus()
+               : invalid("its transfer mode is in-process, but it joins workers ", from, " and ",
+                         to);
+  }
+
+  static absl::Status checkBytes(const Edge& edge) {
+    constexpr uint64_t kLargest = uint64_t{1} << 62;
+    uint64_t least = isStatic(*edge.type()) ? toSpec(*edge.type()).byteSize() : 0;
+    return edge.bytes() >= least && edge.bytes() <= kLargest
+               ? absl::OkStatus()
+               : invalid("its byte bound is ", edge.bytes(), ", expected ", least, " to 2^62");
+  }
+
+  absl::Status checkPartition(const Partition& partition, size_t index) {
+    GR_RETURN_IF_ERROR(checkIndex("device", partition.device(), sizeOf(plan_.devices())));
+    if (hasPartition_[partition.device()]) {
+      return invalid("device ", partition.device(), " has a partition already, expected one");
+    }
+    hasPartition_[partition.device()] = true;
+    // reader_ holds, for each weight, the last partition (counted from 1) that lists it.
+    auto mark = static_cast<uint32_t>(index + 1);
+    if (sizeOf(partition.weights()) > work_) {
+      return invalid("it refers to more weights than the plan can hold");
+    }
+    work_ -= sizeOf(partition.weights());
+    for (uint32_t i = 0; i < sizeOf(partition.weights()); ++i) {
+      uint32_t weight = partition.weights()->Get(i);
+      GR_RETURN_IF_ERROR(checkIndex("weight", weight, sizeOf(plan_.weights())));
+      if (reader_[weight] == mark) {
+        return invalid("it lists weight ", weight, " twice");
+      }
+      reader_[weight] = mark;
+    }
+    return verifyGraph(*partition.graph(), sizeOf(plan_.weights()), work_,
+                       [&](const Operation& operation, absl::string_view name) {
+                         return checkOperation(partition, mark, operation, name);
+                       });
+  }
+
+  absl::Status checkOperation(const Partition& partition, uint32_t mark, const Operation& operation,
+                              absl::string_view name) {
+    for (uint32_t i = 0; i < sizeOf(operation.attributes()); ++i) {
+      const Weight* weight = operation.attributes()->Get(i)->value_as_Weight();
+      if (weight != nullptr && reader_[weight->index()] != mark) {
+        return invalid("it reads weight ", weight->index(), ", which its partition does not list");
+      }
+    }
+    if (name == kSendOp) {
+      return checkEnd(operation, partition, true);
+    }
+    return name == kReceiveOp ? checkEnd(operation, partition, false) : absl::OkStatus();
+  }
+
+  absl::Status checkEnd(const Operation& operation, const Partition& partition, bool sends) {
+    std::optional<uint64_t> id = edgeOf(operation);
+    if (!id.has_value() || *id >= sizeOf(plan_.edges())) {
+      return invalid("its edge is ", id.has_value() ? absl::StrCat(*id) : "missing",
+                     ", expected an id below ", sizeOf(plan_.edges()));
+    }
+    const Edge& edge = *plan_.edges()->Get(static_cast<uint32_t>(*id));
+    uint32_t device = sends ? edge.source() : edge.target();
+    if (device != partition.device()) {
+      return invalid("it is on device ", partition.device(), ", expected device ", device, ", the ",
+                     sends ? "source" : "target", " of edge ", *id);
+    }
+    std::vector<bool>& done = sends ? sent_ : received_;
+    if (done[*id]) {
+      return invalid("edge ", *id, " is ", sends ? "sent" : "received", " twice");
+    }
+    done[*id] = true;
+    return checkEndValue(operation, *partition.graph(), edge, sends);
+  }
+
+  // The results of the operation have not been verified yet.
+  static absl::Status checkEndValue(const Operation& operation, const Graph& graph,
+                                    const Edge& edge, bool sends) {
+    const auto* values = sends ? operation.operands() : operation.results();
+    if (sizeOf(values) == 0 || values->Get(0) >= sizeOf(graph.value_types())) {
+      return invalid("it has no value to ", sends ? "send" : "receive");
+    }
+    return compatible(typeOf(graph, values->Get(0)), *edge.type())
+               ? absl::OkStatus()
+               : invalid("its value is not of the type of edge ", edge.id());
+  }
+
+  absl::Status checkEnds() const {
+    for (size_t i = 0; i < sent_.size(); ++i) {
+      if (!sent_[i] || !received_[i]) {
+        return invalid("edge ", i, " is never ", sent_[i] ? "received" : "sent");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Plan& plan_;
+  size_t work_;
+  absl::flat_hash_set<absl::string_view> names_;
+  std::vector<bool> hasPartition_;
+  std::vector<bool> sent_;
+  std::vector<bool> received_;
+  std::vector<uint32_t> reader_;
+};
+
+}  // namespace
+
+absl::Status verifyPlan(const Plan& plan, size_t bufferBytes) {
+  return PlanVerifier(plan, bufferBytes).run();
+}
+
+}  // namespace graphrun::format

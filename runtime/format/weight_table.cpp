@@ -1,0 +1,219 @@
+#include "runtime/format/weight_table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/element_type.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::format {
+namespace {
+
+using runtime::checkedByteSize;
+
+// The numbers of the schema are those of runtime/base.
+static_assert(static_cast<uint8_t>(ElementType::MAX) + 1 == runtime::kElementTypeCount);
+static_assert(static_cast<uint8_t>(ElementType::F64) ==
+              static_cast<uint8_t>(runtime::ElementType::kF64));
+static_assert(static_cast<uint8_t>(ElementType::F32) ==
+              static_cast<uint8_t>(runtime::ElementType::kF32));
+static_assert(static_cast<uint8_t>(ElementType::F16) ==
+              static_cast<uint8_t>(runtime::ElementType::kF16));
+static_assert(static_cast<uint8_t>(ElementType::BF16) ==
+              static_cast<uint8_t>(runtime::ElementType::kBF16));
+static_assert(static_cast<uint8_t>(ElementType::I64) ==
+              static_cast<uint8_t>(runtime::ElementType::kI64));
+static_assert(static_cast<uint8_t>(ElementType::I32) ==
+              static_cast<uint8_t>(runtime::ElementType::kI32));
+static_assert(static_cast<uint8_t>(ElementType::I16) ==
+              static_cast<uint8_t>(runtime::ElementType::kI16));
+static_assert(static_cast<uint8_t>(ElementType::I8) ==
+              static_cast<uint8_t>(runtime::ElementType::kI8));
+static_assert(static_cast<uint8_t>(ElementType::U64) ==
+              static_cast<uint8_t>(runtime::ElementType::kU64));
+static_assert(static_cast<uint8_t>(ElementType::U32) ==
+              static_cast<uint8_t>(runtime::ElementType::kU32));
+static_assert(static_cast<uint8_t>(ElementType::U16) ==
+              static_cast<uint8_t>(runtime::ElementType::kU16));
+static_assert(static_cast<uint8_t>(ElementType::U8) ==
+              static_cast<uint8_t>(runtime::ElementType::kU8));
+static_assert(static_cast<uint8_t>(ElementType::Bool) ==
+              static_cast<uint8_t>(runtime::ElementType::kBool));
+
+runtime::ElementType elementOf(const TensorType& type) {
+  return static_cast<runtime::ElementType>(type.element());
+}
+
+absl::Status verifySymbolic(const TensorType& type) {
+  if (type.symbolic() == nullptr) {
+    return absl::OkStatus();
+  }
+  size_t rank = sizeOf(type.dims());
+  if (type.symbolic()->size() != rank) {
+    return absl::InvalidArgumentError(absl::StrCat("type has ", type.symbolic()->size(),
+                                                   " symbolic dims, expected one for each of ",
+                                                   rank, " dims"));
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    size_t length = type.symbolic()->Get(i)->size();
+    if (length > kMaxNameBytes || (length > 0 && type.dims()->Get(i) >= 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dim ", i, " has a symbolic expression of ", length, " bytes and the value ",
+          type.dims()->Get(i), ", expected at most ", kMaxNameBytes, " bytes and the value -1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyDims(const TensorType& type) {
+  std::vector<int64_t> known;
+  for (uint32_t i = 0; i < sizeOf(type.dims()); ++i) {
+    int64_t dim = type.dims()->Get(i);
+    if (dim < -1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dim ", i, " is ", dim, ", expected a size or -1 for unknown"));
+    }
+    if (dim > 0) {
+      known.push_back(dim);
+    }
+  }
+  return checkedByteSize(elementOf(type), known).status();
+}
+
+absl::Status verifyLength(const WeightEntry& entry) {
+  const TensorType& type = *entry.type();
+  GR_RETURN_IF_ERROR(verifyTensorType(type));
+  if (!isStatic(type)) {
+    return absl::InvalidArgumentError("its type has unknown dims, expected static ones");
+  }
+  runtime::TensorSpec spec = toSpec(type);
+  size_t expected = entry.splat() ? runtime::elementSize(spec.type) : spec.byteSize();
+  if (entry.length() != expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its data has ", entry.length(), " bytes, expected ", expected, " for ",
+                     entry.splat() ? "one element of " : "", spec.toString()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyExtent(const WeightEntry& entry, uint64_t sectionBytes) {
+  if (entry.offset() % kWeightAlignment != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("its data starts at ", entry.offset(),
+                                                   ", expected a multiple of ", kWeightAlignment));
+  }
+  if (entry.offset() > sectionBytes || entry.length() > sectionBytes - entry.offset()) {
+    return absl::InvalidArgumentError(absl::StrCat("its ", entry.length(), " bytes at ",
+                                                   entry.offset(), " leave the weight section of ",
+                                                   sectionBytes, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verifyEntry(const WeightEntry& entry, uint64_t sectionBytes) {
+  size_t nameBytes = textOf(entry.name()).size();
+  if (nameBytes == 0 || nameBytes > kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its name has ", nameBytes, " bytes, expected 1 to ", kMaxNameBytes));
+  }
+  GR_RETURN_IF_ERROR(verifyLength(entry));
+  return verifyExtent(entry, sectionBytes);
+}
+
+std::string describe(const WeightEntry& entry) {
+  return absl::StrCat("weight ", quoted(textOf(entry.name())));
+}
+
+// Sorted by offset, each weight starts where the one before has ended, or is the same bytes.
+absl::Status verifyNoOverlap(const WeightTable& table) {
+  std::vector<const WeightEntry*> sorted;
+  for (const WeightEntry* entry : table) {
+    if (entry->length() > 0) {
+      sorted.push_back(entry);
+    }
+  }
+  std::sort(sorted.begin(), sorted.end(), [](const WeightEntry* a, const WeightEntry* b) {
+    return a->offset() != b->offset() ? a->offset() < b->offset() : a->length() < b->length();
+  });
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    const WeightEntry& before = *sorted[i - 1];
+    const WeightEntry& entry = *sorted[i];
+    bool same = before.offset() == entry.offset() && before.length() == entry.length() &&
+                before.checksum() == entry.checksum();
+    if (!same && entry.offset() < before.offset() + before.length()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(describe(entry), " overlaps ", describe(before), ": bytes ", entry.offset(),
+                       " and ", before.offset(), " to ", before.offset() + before.length()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status verifyTensorType(const TensorType& type) {
+  if (runtime::elementSize(elementOf(type)) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("type has the element type ", static_cast<int>(type.element()),
+                     ", expected 1 to ", static_cast<int>(ElementType::MAX)));
+  }
+  size_t rank = sizeOf(type.dims());
+  if (rank > kMaxRank || (rank > 0 && !type.ranked())) {
+    return absl::InvalidArgumentError(absl::StrCat("type has ", rank, " dims, expected at most ",
+                                                   type.ranked() ? kMaxRank : 0,
+                                                   type.ranked() ? "" : " as it has no rank"));
+  }
+  GR_RETURN_IF_ERROR(verifyDims(type));
+  return verifySymbolic(type);
+}
+
+bool isStatic(const TensorType& type) {
+  if (type.dims() == nullptr) {
+    return type.ranked();
+  }
+  return type.ranked() &&
+         std::all_of(type.dims()->begin(), type.dims()->end(), [](int64_t d) { return d >= 0; });
+}
+
+runtime::TensorSpec toSpec(const TensorType& type) {
+  runtime::TensorSpec spec{elementOf(type), {}};
+  if (type.dims() != nullptr) {
+    spec.dims.assign(type.dims()->begin(), type.dims()->end());
+  }
+  return spec;
+}
+
+absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes) {
+  size_t count = sizeOf(table);
+  if (count > kMaxWeights) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight table has ", count, " entries, expected at most ", kMaxWeights));
+  }
+  absl::flat_hash_set<absl::string_view> names;
+  for (uint32_t i = 0; i < count; ++i) {
+    const WeightEntry& entry = *table->Get(i);
+    GR_RETURN_IF_ERROR(
+        runtime::annotate(verifyEntry(entry, sectionBytes),
+                          absl::StrCat("weight ", i, " ", quoted(textOf(entry.name())))));
+    if (!names.insert(textOf(entry.name())).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("weight ", i, " has the name ", quoted(textOf(entry.name())),
+                       " of an earlier one, expected names to be unique"));
+    }
+  }
+  return count == 0 ? absl::OkStatus() : verifyNoOverlap(*table);
+}
+
+absl::string_view textOf(const flatbuffers::String* text) {
+  return text == nullptr ? absl::string_view() : absl::string_view(text->c_str(), text->size());
+}
+
+std::string quoted(absl::string_view name) {
+  constexpr size_t kShown = 100;
+  return absl::StrCat("'", absl::Utf8SafeCHexEscape(name.substr(0, kShown)),
+                      name.size() > kShown ? "…'" : "'");
+}
+
+}  // namespace graphrun::format

@@ -1,0 +1,151 @@
+#include "runtime/format/plan_file.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "tests/runtime/format/samples.h"
+
+namespace graphrun::format {
+namespace {
+
+using Catch::Matchers::Contains;
+
+std::string errorAfter(const std::function<void(PlanT&)>& change) {
+  PlanT plan = samplePlan();
+  change(plan);
+  auto file = PlanFile::parse(planBytes(plan));
+  return file.ok() ? "ok" : std::string(file.status().message());
+}
+
+OperationT& operation(PlanT& plan, size_t partition, size_t index) {
+  return *plan.partitions[partition]->graph->body->operations[index];
+}
+
+IntT& edgeAttribute(OperationT& op) { return *op.attributes[0]->value.AsInt(); }
+
+TEST_CASE("a plan is read and answers questions") {
+  auto file = PlanFile::parse(planBytes(samplePlan()));
+  REQUIRE(file.status() == absl::OkStatus());
+  const PlanFile& plan = **file;
+  CHECK(plan.hash() == 0x1234);
+  CHECK(plan.findWorker("node1") == 1U);
+  CHECK(plan.findDevice("client/cpu:1") == 1U);
+  CHECK_FALSE(plan.findDevice("cuda:0").has_value());
+  CHECK(plan.devicesOf(0) == std::vector<uint32_t>{0, 1});
+  CHECK(plan.edgesFrom(1) == std::vector<uint32_t>{1});
+  CHECK(plan.edgesInto(1) == std::vector<uint32_t>{0});
+  REQUIRE(plan.partitionOn(2) != nullptr);
+  CHECK(plan.partitionOn(2)->device() == 2);
+  CHECK(plan.partitionOn(3) == nullptr);
+  CHECK(plan.edge(1).mode() == TransferMode::Eager);
+  auto again = PlanFile::parse(plan.bytes());
+  CHECK(again.ok());
+}
+
+TEST_CASE("the head, workers and devices of a plan are checked") {
+  CHECK_THAT(errorAfter([](PlanT& p) { p.hash = 0; }), Contains("plan: its hash is 0"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.version = 2; }), Contains("version 2, expected 1 to 1"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.workers[1]->name = "client"; }),
+             Contains("worker 1: its name is 'client' again"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.devices[1]->name = "client/cpu:0"; }),
+             Contains("device 1: its name is 'client/cpu:0' again"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.devices[1]->worker = 2; }),
+             Contains("device 1: worker index is 2, expected one below 2"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.devices[0]->kind = ""; }), Contains("kind has 0 bytes"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.devices[0]->cores.assign(kMaxCores + 1, 0); }),
+             Contains("4097 cores, expected at most 4096"));
+}
+
+TEST_CASE("edges are checked") {
+  auto after = [](const std::function<void(EdgeT&)>& change) {
+    return errorAfter([&](PlanT& plan) { change(*plan.edges[1]); });
+  };
+  CHECK_THAT(after([](EdgeT& e) { e.id = 0; }), Contains("edge 1: its id is 0, expected"));
+  CHECK_THAT(after([](EdgeT& e) { e.source = 3; }), Contains("source device index is 3"));
+  CHECK_THAT(after([](EdgeT& e) { e.target = 3; }), Contains("target device index is 3"));
+  CHECK_THAT(after([](EdgeT& e) { e.target = 1; }), Contains("joins device 1 with itself"));
+  CHECK_THAT(after([](EdgeT& e) { e.slots = 0; }), Contains("0 slots, expected 1 to 1024"));
+  CHECK_THAT(after([](EdgeT& e) { e.slots = 1025; }), Contains("1025 slots"));
+  CHECK_THAT(after([](EdgeT& e) { e.mode = TransferMode::InProcess; }),
+             Contains("in-process, but it joins workers 0 and 1"));
+  CHECK_THAT(after([](EdgeT& e) { e.mode = static_cast<TransferMode>(3); }),
+             Contains("transfer mode is 3, expected 0 to 2"));
+  CHECK_THAT(after([](EdgeT& e) { e.bytes = 15; }), Contains("bound is 15, expected 16 to 2^62"));
+  CHECK_THAT(after([](EdgeT& e) { e.bytes = ~uint64_t{0}; }), Contains("expected 16 to 2^62"));
+  CHECK_THAT(after([](EdgeT& e) { e.type->element = ElementType::Invalid; }),
+             Contains("edge 1: type has the element type 0"));
+  CHECK_THAT(after([](EdgeT& e) { e.type->element = ElementType::I32; }),
+             Contains("not of the type of edge 1"));
+  CHECK_THAT(after([](EdgeT& e) { e.type->dims = {4}; }), Contains("not of the type of edge 1"));
+  CHECK(after([](EdgeT& e) { e.type->dims[0] = -1; }) == "ok");
+}
+
+TEST_CASE("each edge is sent once and received once, where it says") {
+  CHECK_THAT(errorAfter([](PlanT& p) { edgeAttribute(operation(p, 0, 1)).value = 2; }),
+             Contains("'gr.send'") && Contains("its edge is 2, expected an id below 2"));
+  CHECK_THAT(errorAfter([](PlanT& p) { edgeAttribute(operation(p, 0, 1)).value = -1; }),
+             Contains("its edge is missing"));
+  CHECK_THAT(errorAfter([](PlanT& p) { operation(p, 0, 1).attributes.clear(); }),
+             Contains("its edge is missing"));
+  CHECK_THAT(errorAfter([](PlanT& p) { edgeAttribute(operation(p, 0, 1)).value = 1; }),
+             Contains("on device 0, expected device 1, the source of edge 1"));
+  CHECK_THAT(errorAfter([](PlanT& p) { edgeAttribute(operation(p, 1, 0)).value = 1; }),
+             Contains("on device 1, expected device 2, the target of edge 1"));
+  CHECK_THAT(errorAfter([](PlanT& p) {
+               auto& operations = p.partitions[0]->graph->body->operations;
+               operations.insert(operations.begin() + 1,
+                                 std::make_unique<OperationT>(*operations[1]));
+             }),
+             Contains("edge 0 is sent twice"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.partitions.pop_back(); }),
+             Contains("edge 1 is never received"));
+  CHECK_THAT(errorAfter([](PlanT& p) { operation(p, 0, 1).operands.clear(); }),
+             Contains("it has no value to send"));
+  CHECK_THAT(errorAfter([](PlanT& p) { operation(p, 1, 0).results.clear(); }),
+             Contains("it has no value to receive"));
+}
+
+TEST_CASE("partitions and their weights are checked") {
+  CHECK_THAT(errorAfter([](PlanT& p) { p.partitions[1]->device = 3; }),
+             Contains("partition 1: device index is 3"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.partitions[1]->device = 0; }),
+             Contains("device 0 has a partition already"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.partitions[1]->weights = {3}; }),
+             Contains("weight index is 3, expected one below 3"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.partitions[1]->weights = {1, 1}; }),
+             Contains("lists weight 1 twice"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.partitions[1]->weights = {0, 2}; }),
+             Contains("reads weight 1, which its partition does not list"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.weights[0]->offset = 1; }),
+             Contains("plan: weight 0 'w': its data starts at 1"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.weights[0]->offset = ~uint64_t{0} - 63; }),
+             Contains("ok"));
+  CHECK_THAT(errorAfter([](PlanT& p) { operation(p, 2, 1).operands = {1}; }),
+             Contains("partition 2: graph ''") && Contains("operand 0 is value 1"));
+}
+
+TEST_CASE("a truncated plan is never believed beyond its end") {
+  std::vector<uint8_t> bytes = planBytes(samplePlan());
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    AlignedBytes cut(absl::MakeSpan(bytes).first(length));
+    PlanFile::parse(cut.span()).status().IgnoreError();
+  }
+  CHECK_FALSE(PlanFile::parse({}).ok());
+  CHECK_FALSE(PlanFile::parse(absl::MakeSpan(bytes).first(bytes.size() / 2)).ok());
+}
+
+TEST_CASE("flipped bits in a plan never crash") {
+  std::vector<uint8_t> bytes = planBytes(samplePlan());
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    bytes[bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
+    AlignedBytes flipped(bytes);
+    if (auto file = PlanFile::parse(flipped.span()); file.ok()) {
+      PlanT plan;
+      (*file)->plan().UnPackTo(&plan);
+    }
+    bytes[bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
+  }
+}
+
+}  // namespace
+}  // namespace graphrun::format
