@@ -17,11 +17,11 @@ namespace graphrun::devices {
 
 /// What a device is, as placement and reports see it.
 struct DeviceDescription {
-  std::string name;                 ///< in the cluster: "node0/cpu:0"
-  std::string kind;                 ///< "cpu", "cuda", "null"
-  uint32_t index = 0;               ///< among the devices of its kind on the worker
-  std::vector<uint32_t> cores;      ///< logical CPUs it may use; empty: all that the process may
-  uint64_t memoryBytes = 0;         ///< limit for weights, arenas and edges; 0: none
+  std::string name;             ///< in the cluster: "node0/cpu:0"
+  std::string kind;             ///< "cpu", "cuda", "null"
+  uint32_t index = 0;           ///< among the devices of its kind on the worker
+  std::vector<uint32_t> cores;  ///< logical CPUs it may use; empty: all that the process may
+  uint64_t memoryBytes = 0;     ///< limit for weights, arenas and edges; 0: none
 };
 
 /// One step of a program. Fixed size, so that a stream is an array.
@@ -32,11 +32,11 @@ struct OpRecord {
   /// `Program::errorMessage` explains. Must not block, allocate or lock.
   using Run = int (*)(void* state, void* const* buffers);
 
-  Run run = nullptr;        ///< null for kSend and kReceive
-  void* state = nullptr;    ///< owned by the program
-  uint32_t label = 0;       ///< index into Program::labels()
-  uint32_t buffer = 0;      ///< kSend, kReceive: index into Program::buffers()
-  uint32_t edge = 0;        ///< kSend, kReceive: id in the plan
+  Run run = nullptr;      ///< null for kSend and kReceive
+  void* state = nullptr;  ///< owned by the program
+  uint32_t label = 0;     ///< index into Program::labels()
+  uint32_t buffer = 0;    ///< kSend, kReceive: index into Program::buffers()
+  uint32_t edge = 0;      ///< kSend, kReceive: id in the plan
   Kind kind = Kind::kCompute;
 };
 

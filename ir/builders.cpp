@@ -33,8 +33,8 @@ mlir::FailureOr<mlir::Operation*> createOp(mlir::OpBuilder& builder, mlir::Locat
 
 mlir::Value createInts(mlir::OpBuilder& builder, mlir::Location loc,
                        llvm::ArrayRef<int64_t> values) {
-  auto type = mlir::RankedTensorType::get({static_cast<int64_t>(values.size())},
-                                          builder.getI64Type());
+  auto type =
+      mlir::RankedTensorType::get({static_cast<int64_t>(values.size())}, builder.getI64Type());
   auto attr = mlir::DenseElementsAttr::get(type, values);
   return builder.create<ConstantOp>(loc, type, attr);
 }

@@ -68,9 +68,8 @@ mlir::LogicalResult verifyTypes(mlir::Operation* op) {
   }
   for (auto [i, type] : llvm::enumerate(inferred)) {
     if (!compatible(op->getResult(i).getType(), type)) {
-      return op->emitOpError() << "result " << i << " is declared as "
-                               << op->getResult(i).getType() << ", but its operands give "
-                               << type;
+      return op->emitOpError() << "result " << i << " is declared as " << op->getResult(i).getType()
+                               << ", but its operands give " << type;
     }
   }
   return mlir::success();

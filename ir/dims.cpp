@@ -18,8 +18,7 @@ Dim combine(const Dim& a, const Dim& b, Known known, Symbolic symbolic) {
   if (a.isStatic() && b.isStatic()) {
     return Dim(known(a.value(), b.value()));
   }
-  mlir::MLIRContext* context =
-      (a.isStatic() ? b.expr(nullptr) : a.expr(nullptr)).getContext();
+  mlir::MLIRContext* context = (a.isStatic() ? b.expr(nullptr) : a.expr(nullptr)).getContext();
   return Dim::symbolic(symbolic(a.expr(context), b.expr(context)));
 }
 
@@ -38,13 +37,9 @@ mlir::AffineExpr Dim::expr(mlir::MLIRContext* context) const {
   return isStatic() ? mlir::getAffineConstantExpr(value_, context) : expr_;
 }
 
-Dim operator+(const Dim& a, const Dim& b) {
-  return combine(a, b, std::plus<>(), std::plus<>());
-}
+Dim operator+(const Dim& a, const Dim& b) { return combine(a, b, std::plus<>(), std::plus<>()); }
 
-Dim operator-(const Dim& a, const Dim& b) {
-  return combine(a, b, std::minus<>(), std::minus<>());
-}
+Dim operator-(const Dim& a, const Dim& b) { return combine(a, b, std::minus<>(), std::minus<>()); }
 
 Dim operator*(const Dim& a, const Dim& b) {
   bool zero = (a.isStatic() && a.value() == 0) || (b.isStatic() && b.value() == 0);
@@ -52,13 +47,15 @@ Dim operator*(const Dim& a, const Dim& b) {
 }
 
 Dim Dim::floorDiv(int64_t divisor) const {
-  return combine(*this, Dim(divisor), [](int64_t a, int64_t b) { return llvm::divideFloorSigned(a, b); },
-                 [](mlir::AffineExpr a, mlir::AffineExpr b) { return a.floorDiv(b); });
+  return combine(
+      *this, Dim(divisor), [](int64_t a, int64_t b) { return llvm::divideFloorSigned(a, b); },
+      [](mlir::AffineExpr a, mlir::AffineExpr b) { return a.floorDiv(b); });
 }
 
 Dim Dim::ceilDiv(int64_t divisor) const {
-  return combine(*this, Dim(divisor), [](int64_t a, int64_t b) { return llvm::divideCeilSigned(a, b); },
-                 [](mlir::AffineExpr a, mlir::AffineExpr b) { return a.ceilDiv(b); });
+  return combine(
+      *this, Dim(divisor), [](int64_t a, int64_t b) { return llvm::divideCeilSigned(a, b); },
+      [](mlir::AffineExpr a, mlir::AffineExpr b) { return a.ceilDiv(b); });
 }
 
 std::optional<Dims> dimsOf(mlir::Type type) {

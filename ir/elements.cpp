@@ -110,8 +110,8 @@ std::optional<Dims> reduceElements(ReduceOp op, int depth) {
 
 std::optional<Dims> elementsAt(mlir::Value value, int depth) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  if (!type || !type.getElementType().isInteger() || type.getRank() > 1 ||
-      !type.hasStaticShape() || type.getNumElements() > kMaxElements || depth == kMaxDepth ||
+  if (!type || !type.getElementType().isInteger() || type.getRank() > 1 || !type.hasStaticShape() ||
+      type.getNumElements() > kMaxElements || depth == kMaxDepth ||
       value.getDefiningOp() == nullptr) {
     return std::nullopt;
   }

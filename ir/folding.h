@@ -26,8 +26,8 @@ llvm::SmallVector<int64_t> intsOf(mlir::DenseElementsAttr attr);
 mlir::DenseElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values);
 mlir::DenseElementsAttr makeInts(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> values);
 
-/// Calls `visit(out, in)` for each element of `to`, where `in` is its place in a row-major tensor of
-/// shape `from` that broadcasts to `to`.
+/// Calls `visit(out, in)` for each element of `to`, where `in` is its place in a row-major tensor
+/// of shape `from` that broadcasts to `to`.
 void forEachBroadcast(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,
                       llvm::function_ref<void(int64_t out, int64_t in)> visit);
 

@@ -75,7 +75,8 @@ mlir::Attribute foldElementwise(mlir::Operation* op, llvm::ArrayRef<mlir::Attrib
   if (!type) {
     return nullptr;
   }
-  // The last operand decides the arithmetic: the condition of `where` is bool, its values may not be.
+  // The last operand decides the arithmetic: the condition of `where` is bool, its values may not
+  // be.
   if (llvm::isa<mlir::FloatType>(operands.back().getElementType())) {
     auto values = evaluateAll<double>(op, operands, type, numbersOf, evaluateFloat);
     return values ? makeResult<double>(type, *values) : nullptr;
@@ -91,24 +92,24 @@ mlir::OpFoldResult keep(mlir::Operation* op, mlir::Value kept) {
 
 }  // namespace
 
-#define GR_FOLD(OP)                                         \
-  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {        \
-    return foldElementwise(*this, adaptor.getOperands());   \
+#define GR_FOLD(OP)                                       \
+  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {      \
+    return foldElementwise(*this, adaptor.getOperands()); \
   }
 // `x op neutral` is x; with COMMUTES also `neutral op x`.
-#define GR_FOLD_NEUTRAL(OP, NEUTRAL, COMMUTES)                              \
-  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {                        \
-    if (isSplatOf(adaptor.getRhs(), NEUTRAL)) {                             \
-      if (mlir::OpFoldResult kept = keep(*this, getLhs())) {                \
-        return kept;                                                        \
-      }                                                                     \
-    }                                                                       \
-    if (COMMUTES && isSplatOf(adaptor.getLhs(), NEUTRAL)) {                 \
-      if (mlir::OpFoldResult kept = keep(*this, getRhs())) {                \
-        return kept;                                                        \
-      }                                                                     \
-    }                                                                       \
-    return foldElementwise(*this, adaptor.getOperands());                   \
+#define GR_FOLD_NEUTRAL(OP, NEUTRAL, COMMUTES)               \
+  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {         \
+    if (isSplatOf(adaptor.getRhs(), NEUTRAL)) {              \
+      if (mlir::OpFoldResult kept = keep(*this, getLhs())) { \
+        return kept;                                         \
+      }                                                      \
+    }                                                        \
+    if (COMMUTES && isSplatOf(adaptor.getLhs(), NEUTRAL)) {  \
+      if (mlir::OpFoldResult kept = keep(*this, getRhs())) { \
+        return kept;                                         \
+      }                                                      \
+    }                                                        \
+    return foldElementwise(*this, adaptor.getOperands());    \
   }
 
 GR_FOLD(AbsOp)

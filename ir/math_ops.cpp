@@ -31,8 +31,7 @@ mlir::LogicalResult broadcastOperands(mlir::Operation* op, mlir::Type element, T
     }
     std::optional<Dims> both = broadcast(*dims, *next);
     if (!both) {
-      return op->emitOpError() << "operand shapes " << toString(*dims) << " and "
-                               << toString(*next)
+      return op->emitOpError() << "operand shapes " << toString(*dims) << " and " << toString(*next)
                                << " do not broadcast: dims must be equal or 1, right-aligned";
     }
     dims = both;
@@ -82,10 +81,8 @@ mlir::LogicalResult inferLogical(mlir::Operation* op, Types& types) {
 
 }  // namespace
 
-#define GR_INFER(OP, FUNCTION)                                  \
-  mlir::LogicalResult OP::inferTypes(Types& types) {            \
-    return FUNCTION(getOperation(), types);                     \
-  }
+#define GR_INFER(OP, FUNCTION) \
+  mlir::LogicalResult OP::inferTypes(Types& types) { return FUNCTION(getOperation(), types); }
 #define GR_INFER_COST(OP, FUNCTION, FLOPS) \
   GR_INFER(OP, FUNCTION)                   \
   OpCost OP::cost() { return elementwiseCost(getOperation(), FLOPS); }
@@ -132,8 +129,7 @@ GR_INFER_COST(OrOp, inferLogical, 1)
 GR_INFER_COST(XorOp, inferLogical, 1)
 
 mlir::LogicalResult NotOp::inferTypes(Types& types) {
-  return mlir::failed(requireBool(*this, getInput())) ? mlir::failure()
-                                                      : inferUnary(*this, types);
+  return mlir::failed(requireBool(*this, getInput())) ? mlir::failure() : inferUnary(*this, types);
 }
 OpCost NotOp::cost() { return elementwiseCost(*this, 1); }
 
@@ -221,11 +217,11 @@ mlir::LogicalResult MatMulOp::inferTypes(Types& types) {
                          << " do not multiply: inner dims are " << a.back().value() << " and "
                          << b[b.size() - 2].value() << ", expected equal";
   }
-  std::optional<Dims> dims = broadcast(llvm::ArrayRef<Dim>(a).drop_back(2),
-                                       llvm::ArrayRef<Dim>(b).drop_back(2));
+  std::optional<Dims> dims =
+      broadcast(llvm::ArrayRef<Dim>(a).drop_back(2), llvm::ArrayRef<Dim>(b).drop_back(2));
   if (!dims) {
-    return emitOpError() << "batch dims of shapes " << toString(*lhs) << " and "
-                         << toString(*rhs) << " do not broadcast";
+    return emitOpError() << "batch dims of shapes " << toString(*lhs) << " and " << toString(*rhs)
+                         << " do not broadcast";
   }
   if (lhs->size() > 1) {
     dims->push_back(a[a.size() - 2]);

@@ -68,8 +68,7 @@ Dim windowCount(const Window& window, size_t i, const Dim& in, int64_t kernel, b
 
 mlir::LogicalResult checkPositive(mlir::Operation* op, const Dim& dim, size_t i) {
   if (dim.isStatic() && dim.value() < 1) {
-    return op->emitOpError() << "spatial dim " << i
-                             << " of the result would be " << dim.value()
+    return op->emitOpError() << "spatial dim " << i << " of the result would be " << dim.value()
                              << ": the window does not fit the padded input";
   }
   return mlir::success();
@@ -198,9 +197,9 @@ mlir::LogicalResult ConvTransposeOp::inferTypes(Types& types) {
       dims.push_back((*in)[2 + i] * Dim(stride));
     } else if (kernel.isStatic()) {
       int64_t extent = window.dilations[i] * (kernel.value() - 1) + 1;
-      dims.push_back(((*in)[2 + i] - Dim(1)) * Dim(stride) +
-                     Dim(extent + getOutputPadding()[i] - window.pads[i] -
-                         window.pads[spatial + i]));
+      dims.push_back(
+          ((*in)[2 + i] - Dim(1)) * Dim(stride) +
+          Dim(extent + getOutputPadding()[i] - window.pads[i] - window.pads[spatial + i]));
     } else {
       dims.push_back(Dim());
     }
@@ -237,8 +236,7 @@ mlir::LogicalResult inferPool(Op op, Types& types) {
     if (op.getKernel()[i] < 1) {
       return op.emitOpError() << "kernel must be at least 1, got " << op.getKernel()[i];
     }
-    dims.push_back(
-        windowCount(window, i, (*in)[2 + i], op.getKernel()[i], op.getCeilMode()));
+    dims.push_back(windowCount(window, i, (*in)[2 + i], op.getKernel()[i], op.getCeilMode()));
     if (mlir::failed(checkPositive(op, dims.back(), i))) {
       return mlir::failure();
     }
@@ -308,8 +306,8 @@ mlir::LogicalResult LayerNormOp::inferTypes(Types& types) {
     if (getAxis() < -rank || getAxis() >= rank) {
       return emitOpError() << "axis " << getAxis() << " is out of range for rank " << rank;
     }
-    llvm::ArrayRef<Dim> tail = llvm::ArrayRef<Dim>(*in).drop_front(
-        getAxis() < 0 ? getAxis() + rank : getAxis());
+    llvm::ArrayRef<Dim> tail =
+        llvm::ArrayRef<Dim>(*in).drop_front(getAxis() < 0 ? getAxis() + rank : getAxis());
     for (mlir::Value parameter : getOperands().drop_front()) {
       std::optional<Dims> dims = dimsOf(parameter);
       if (dims && (dims->size() > tail.size() || !broadcast(tail, *dims))) {
@@ -384,8 +382,7 @@ mlir::LogicalResult ResizeOp::inferTypes(Types& types) {
   if (getSizes()) {
     std::optional<Dims> sizes = elementsOf(getSizes());
     if (sizes && sizes->size() != in->size()) {
-      return emitOpError() << "sizes has " << sizes->size() << " elements, expected "
-                           << in->size();
+      return emitOpError() << "sizes has " << sizes->size() << " elements, expected " << in->size();
     }
     return push(types, sizes ? *sizes : dims, elementOf(getInput()));
   }

@@ -40,14 +40,17 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       .Case([&](FloorOp) { return std::floor(x[0]); })
       .Case([&](CeilOp) { return std::ceil(x[0]); })
       .Case([&](RoundOp) { return std::nearbyint(x[0]); })
-      .Case([&](SignOp) { return x[0] > 0 ? 1.0 : x[0] < 0 ? -1.0 : x[0]; })
+      .Case([&](SignOp) { return x[0] > 0   ? 1.0
+                                 : x[0] < 0 ? -1.0
+                                            : x[0]; })
       .Case([&](ErfOp) { return std::erf(x[0]); })
       .Case([&](SinOp) { return std::sin(x[0]); })
       .Case([&](CosOp) { return std::cos(x[0]); })
       .Case([&](TanhOp) { return std::tanh(x[0]); })
       .Case([&](SigmoidOp) { return 1 / (1 + std::exp(-x[0])); })
-      .Case([&](SoftplusOp) { return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0]))
-                                              : std::log1p(std::exp(x[0])); })
+      .Case([&](SoftplusOp) {
+        return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0])) : std::log1p(std::exp(x[0]));
+      })
       .Case([&](ReluOp) { return maximum(x[0], 0); })
       .Case([&](HardSwishOp) { return x[0] * std::clamp(x[0] / 6 + 0.5, 0.0, 1.0); })
       .Case([&](LeakyReluOp a) { return x[0] >= 0 ? x[0] : x[0] * a.getAlpha().convertToDouble(); })
@@ -56,8 +59,7 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       })
       .Case([&](SeluOp a) {
         double gamma = a.getGamma().convertToDouble();
-        return x[0] > 0 ? gamma * x[0]
-                        : gamma * a.getAlpha().convertToDouble() * std::expm1(x[0]);
+        return x[0] > 0 ? gamma * x[0] : gamma * a.getAlpha().convertToDouble() * std::expm1(x[0]);
       })
       .Case([&](HardSigmoidOp a) {
         return std::clamp(a.getAlpha().convertToDouble() * x[0] + a.getBeta().convertToDouble(),

@@ -1,0 +1,43 @@
+// One loop nest for a group of element-wise, broadcast and small movement operations.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_MAP_KERNEL_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_MAP_KERNEL_H_
+
+#include <string>
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace graphrun::devices::cpu {
+
+/// How a tensor lies in memory, as generated code sees it: dense row-major, or with the channels
+/// (the result's dim 1) split into blocks that become the innermost dim (nChw16c: N x C/16 x H x W
+/// x 16). Elements of the last block beyond the channels are kept 0. Operands that broadcast along
+/// the channels are dense; the others have the result's layout.
+struct KernelLayout {
+  int64_t block = 0;  ///< 0: row-major
+
+  bool operator==(const KernelLayout&) const = default;
+};
+
+/// A generated kernel: `void symbol(void* const* arguments, int64_t begin, int64_t end)` computes
+/// iterations [begin, end) of [0, extent). Arguments are the operands, then the results.
+struct GeneratedKernel {
+  std::string symbol;
+  int64_t extent = 0;
+  int64_t grain = 1;  ///< least iterations that are worth a thread
+};
+
+/// Reason why no kernel can be generated for `op` (a gr.group of kind map, or one operation); empty
+/// when one can.
+std::string whyNotMapKernel(mlir::Operation* op);
+
+/// Appends the kernel for `op` to `module` as functions of the func, scf, vector and llvm dialects.
+/// `operands` has one layout for each operand of `op`; all results have the layout `result`.
+/// Requires an empty whyNotMapKernel(op).
+GeneratedKernel buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,
+                               llvm::ArrayRef<KernelLayout> operands, KernelLayout result,
+                               int64_t vectorBits, const std::string& symbol);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_MAP_KERNEL_H_

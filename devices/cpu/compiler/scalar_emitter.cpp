@@ -1,0 +1,335 @@
+#include "devices/cpu/compiler/scalar_emitter.h"
+
+#include <numbers>
+
+#include "ir/dialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+using namespace graphrun::ir;  // the operations, which this file is a table of
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+
+/// Shorthand for building one expression: every method gives the operation's result.
+struct Emitter {
+  mlir::OpBuilder& b;
+  mlir::Location loc;
+  mlir::Type type;     // of the operands' values
+  mlir::Type element;  // gr element type of the operands
+  bool isFloat, isUnsigned;
+
+  Emitter(mlir::OpBuilder& builder, mlir::Location at, mlir::Type valueType, mlir::Type elementType)
+      : b(builder),
+        loc(at),
+        type(valueType),
+        element(elementType),
+        isFloat(llvm::isa<mlir::FloatType>(elementType)),
+        isUnsigned(elementType.isUnsignedInteger() || elementType.isInteger(1)) {}
+
+  template <typename Op, typename... Args>
+  mlir::Value make(Args... args) {
+    return b.create<Op>(loc, args...);
+  }
+  template <typename Float, typename Signed, typename Unsigned = Signed>
+  mlir::Value choose(mlir::Value x, mlir::Value y) {
+    return isFloat ? make<Float>(x, y) : isUnsigned ? make<Unsigned>(x, y) : make<Signed>(x, y);
+  }
+  mlir::Value constant(double value) { return emitConstant(b, loc, type, value); }
+  mlir::Value add(mlir::Value x, mlir::Value y) {
+    return choose<arith::AddFOp, arith::AddIOp>(x, y);
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return choose<arith::SubFOp, arith::SubIOp>(x, y);
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return choose<arith::MulFOp, arith::MulIOp>(x, y);
+  }
+  mlir::Value div(mlir::Value x, mlir::Value y) {
+    return choose<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(x, y);
+  }
+  mlir::Value min(mlir::Value x, mlir::Value y) {
+    return choose<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(x, y);
+  }
+  mlir::Value max(mlir::Value x, mlir::Value y) {
+    return choose<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(x, y);
+  }
+  mlir::Value clamp(mlir::Value x, double low, double high) {
+    return min(max(x, constant(low)), constant(high));
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) {
+    return make<arith::SelectOp>(condition, x, y);
+  }
+  /// x < y, x <= y, x == y as i1.
+  mlir::Value less(mlir::Value x, mlir::Value y) {
+    return compare(x, y, arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt,
+                   arith::CmpIPredicate::ult);
+  }
+  mlir::Value lessEqual(mlir::Value x, mlir::Value y) {
+    return compare(x, y, arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle,
+                   arith::CmpIPredicate::ule);
+  }
+  mlir::Value equal(mlir::Value x, mlir::Value y) {
+    return compare(x, y, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq,
+                   arith::CmpIPredicate::eq);
+  }
+  mlir::Value exp(mlir::Value x) { return make<math::ExpOp>(x); }
+  mlir::Value expm1(mlir::Value x) { return make<math::ExpM1Op>(x); }
+  mlir::Value negative(mlir::Value x) {
+    return isFloat ? make<arith::NegFOp>(x) : sub(constant(0), x);
+  }
+
+ private:
+  mlir::Value compare(mlir::Value x, mlir::Value y, arith::CmpFPredicate ofFloat,
+                      arith::CmpIPredicate ofSigned, arith::CmpIPredicate ofUnsigned) {
+    if (isFloat) {
+      return make<arith::CmpFOp>(ofFloat, x, y);
+    }
+    return make<arith::CmpIOp>(isUnsigned ? ofUnsigned : ofSigned, x, y);
+  }
+};
+
+double number(const llvm::APFloat& value) { return value.convertToDouble(); }
+
+mlir::Value sign(Emitter& e, mlir::Value x) {
+  mlir::Value zero = e.constant(0);
+  mlir::Value one = e.constant(1);
+  mlir::Value negative = e.isUnsigned ? x : e.select(e.less(x, zero), e.constant(-1), x);
+  return e.select(e.less(zero, x), one, negative);  // NaN and zeros stay
+}
+
+mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
+  mlir::Value half = e.mul(e.constant(0.5), x);
+  mlir::Value inner;
+  if (approximate) {
+    mlir::Value cube = e.mul(e.mul(x, x), x);
+    mlir::Value sum = e.add(x, e.mul(e.constant(0.044715), cube));
+    inner = e.make<math::TanhOp>(e.mul(e.constant(std::sqrt(2 / std::numbers::pi)), sum));
+  } else {
+    inner = e.make<math::ErfOp>(e.mul(e.constant(1 / std::numbers::sqrt2), x));
+  }
+  return e.mul(half, e.add(e.constant(1), inner));
+}
+
+/// log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
+mlir::Value softplus(Emitter& e, mlir::Value x) {
+  mlir::Value small = e.exp(e.negative(e.make<math::AbsFOp>(x)));
+  return e.add(e.max(x, e.constant(0)), e.make<math::Log1pOp>(small));
+}
+
+mlir::Value absolute(Emitter& e, mlir::Value x) {
+  if (e.isUnsigned) {
+    return x;
+  }
+  return e.isFloat ? e.make<math::AbsFOp>(x) : e.make<math::AbsIOp>(x);
+}
+
+/// Gives null for an operation that is not known; emits nothing when `e` is null.
+mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool& known) {
+  known = true;
+  auto when = [&](auto emit) -> mlir::Value { return e == nullptr ? mlir::Value() : emit(*e); };
+  return llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
+      .Case([&](AbsOp) { return when([&](Emitter& m) { return absolute(m, x[0]); }); })
+      .Case([&](NegOp) { return when([&](Emitter& m) { return m.negative(x[0]); }); })
+      .Case([&](ExpOp) { return when([&](Emitter& m) { return m.exp(x[0]); }); })
+      .Case([&](LogOp) { return when([&](Emitter& m) { return m.make<math::LogOp>(x[0]); }); })
+      .Case([&](SqrtOp) { return when([&](Emitter& m) { return m.make<math::SqrtOp>(x[0]); }); })
+      .Case([&](ReciprocalOp) {
+        return when([&](Emitter& m) { return m.div(m.constant(1), x[0]); });
+      })
+      .Case([&](FloorOp) { return when([&](Emitter& m) { return m.make<math::FloorOp>(x[0]); }); })
+      .Case([&](CeilOp) { return when([&](Emitter& m) { return m.make<math::CeilOp>(x[0]); }); })
+      .Case([&](RoundOp) {
+        return when([&](Emitter& m) { return m.make<math::RoundEvenOp>(x[0]); });
+      })
+      .Case([&](SignOp) { return when([&](Emitter& m) { return sign(m, x[0]); }); })
+      .Case([&](ErfOp) { return when([&](Emitter& m) { return m.make<math::ErfOp>(x[0]); }); })
+      .Case([&](SinOp) { return when([&](Emitter& m) { return m.make<math::SinOp>(x[0]); }); })
+      .Case([&](CosOp) { return when([&](Emitter& m) { return m.make<math::CosOp>(x[0]); }); })
+      .Case([&](TanhOp) { return when([&](Emitter& m) { return m.make<math::TanhOp>(x[0]); }); })
+      .Case([&](SigmoidOp) {
+        return when([&](Emitter& m) {
+          mlir::Value one = m.constant(1);
+          return m.div(one, m.add(one, m.exp(m.negative(x[0]))));
+        });
+      })
+      .Case([&](SoftplusOp) { return when([&](Emitter& m) { return softplus(m, x[0]); }); })
+      .Case([&](ReluOp) { return when([&](Emitter& m) { return m.max(x[0], m.constant(0)); }); })
+      .Case([&](HardSwishOp) {
+        return when([&](Emitter& m) {
+          mlir::Value gate = m.add(m.mul(x[0], m.constant(1.0 / 6)), m.constant(0.5));
+          return m.mul(x[0], m.clamp(gate, 0, 1));
+        });
+      })
+      .Case([&](NotOp) {
+        return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], m.constant(1)); });
+      })
+      .Case([&](LeakyReluOp a) {
+        return when([&](Emitter& m) {
+          mlir::Value scaled = m.mul(x[0], m.constant(number(a.getAlpha())));
+          return m.select(m.less(x[0], m.constant(0)), scaled, x[0]);
+        });
+      })
+      .Case([&](EluOp a) {
+        return when([&](Emitter& m) {
+          mlir::Value scaled = m.mul(m.constant(number(a.getAlpha())), m.expm1(x[0]));
+          return m.select(m.less(x[0], m.constant(0)), scaled, x[0]);
+        });
+      })
+      .Case([&](SeluOp a) {
+        return when([&](Emitter& m) {
+          mlir::Value scaled = m.mul(m.constant(number(a.getAlpha())), m.expm1(x[0]));
+          return m.mul(m.constant(number(a.getGamma())),
+                       m.select(m.lessEqual(x[0], m.constant(0)), scaled, x[0]));
+        });
+      })
+      .Case([&](HardSigmoidOp a) {
+        return when([&](Emitter& m) {
+          mlir::Value line = m.mul(m.constant(number(a.getAlpha())), x[0]);
+          return m.clamp(m.add(line, m.constant(number(a.getBeta()))), 0, 1);
+        });
+      })
+      .Case([&](GeluOp a) {
+        return when([&](Emitter& m) { return gelu(m, x[0], a.getApproximate()); });
+      })
+      .Case([&](ClipOp a) {
+        return when(
+            [&](Emitter& m) { return m.clamp(x[0], number(a.getLow()), number(a.getHigh())); });
+      })
+      .Case([&](AddOp) { return when([&](Emitter& m) { return m.add(x[0], x[1]); }); })
+      .Case([&](SubOp) { return when([&](Emitter& m) { return m.sub(x[0], x[1]); }); })
+      .Case([&](MulOp) { return when([&](Emitter& m) { return m.mul(x[0], x[1]); }); })
+      .Case([&](DivOp) { return when([&](Emitter& m) { return m.div(x[0], x[1]); }); })
+      .Case([&](MinOp) { return when([&](Emitter& m) { return m.min(x[0], x[1]); }); })
+      .Case([&](MaxOp) { return when([&](Emitter& m) { return m.max(x[0], x[1]); }); })
+      .Case(
+          [&](PowOp) { return when([&](Emitter& m) { return m.make<math::PowFOp>(x[0], x[1]); }); })
+      .Case([&](PReluOp) {
+        return when([&](Emitter& m) {
+          return m.select(m.less(x[0], m.constant(0)), m.mul(x[0], x[1]), x[0]);
+        });
+      })
+      .Case([&](EqualOp) { return when([&](Emitter& m) { return m.equal(x[0], x[1]); }); })
+      .Case([&](LessOp) { return when([&](Emitter& m) { return m.less(x[0], x[1]); }); })
+      .Case([&](LessEqualOp) { return when([&](Emitter& m) { return m.lessEqual(x[0], x[1]); }); })
+      .Case([&](AndOp) {
+        return when([&](Emitter& m) { return m.make<arith::AndIOp>(x[0], x[1]); });
+      })
+      .Case(
+          [&](OrOp) { return when([&](Emitter& m) { return m.make<arith::OrIOp>(x[0], x[1]); }); })
+      .Case([&](XorOp) {
+        return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], x[1]); });
+      })
+      .Case([&](WhereOp) { return when([&](Emitter& m) { return m.select(x[0], x[1], x[2]); }); })
+      .Case([&](CastOp a) {
+        return when([&](Emitter& m) {
+          return emitCast(m.b, m.loc, x[0], mlir::getElementTypeOrSelf(a.getInput().getType()),
+                          a.getTo());
+        });
+      })
+      .Default([&](mlir::Operation*) {
+        known = false;
+        return mlir::Value();
+      });
+}
+
+mlir::Type withShapeOf(mlir::Type like, mlir::Type element) {
+  auto vector = llvm::dyn_cast<mlir::VectorType>(like);
+  return vector ? mlir::Type(mlir::VectorType::get(vector.getShape(), element)) : element;
+}
+
+}  // namespace
+
+mlir::Type computeType(mlir::Type element) {
+  if (llvm::isa<mlir::FloatType>(element)) {
+    return element.isF64() ? element : mlir::FloatType::getF32(element.getContext());
+  }
+  return mlir::IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth());
+}
+
+bool canEmit(mlir::Operation* op) {
+  bool known = false;
+  emitKnown(nullptr, op, {}, known);
+  bool integerPow =
+      llvm::isa<PowOp>(op) &&
+      !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getOperand(0).getType()));
+  // Integer division traps on zero: the reference kernel checks for it.
+  bool integerDiv =
+      llvm::isa<DivOp>(op) &&
+      !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getOperand(0).getType()));
+  return known && !integerPow && !integerDiv;
+}
+
+mlir::Value emitConstant(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type type,
+                         double value) {
+  mlir::Type element = mlir::getElementTypeOrSelf(type);
+  mlir::TypedAttr attr;
+  if (llvm::isa<mlir::FloatType>(element)) {
+    attr = builder.getFloatAttr(element, value);
+  } else {
+    attr = builder.getIntegerAttr(element, static_cast<int64_t>(value));
+  }
+  if (auto vector = llvm::dyn_cast<mlir::VectorType>(type)) {
+    attr = mlir::DenseElementsAttr::get(vector, attr);
+  }
+  return builder.create<arith::ConstantOp>(loc, attr);
+}
+
+mlir::Value emitCast(mlir::OpBuilder& b, mlir::Location loc, mlir::Value value, mlir::Type from,
+                     mlir::Type to) {
+  mlir::Type target = withShapeOf(value.getType(), computeType(to));
+  bool toFloat = llvm::isa<mlir::FloatType>(to);
+  bool fromFloat = llvm::isa<mlir::FloatType>(from);
+  if (to.isInteger(1) && !from.isInteger(1)) {
+    mlir::Value zero = emitConstant(b, loc, value.getType(), 0);
+    return fromFloat
+               ? b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, value, zero).getResult()
+               : b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, value, zero).getResult();
+  }
+  // A 16-bit float is computed in f32, but a cast to it has to round.
+  if ((to.isF16() || to.isBF16()) && from != to) {
+    mlir::Type f32 = computeType(to);
+    mlir::Value wide = emitCast(b, loc, value, from, f32);
+    mlir::Value narrow = b.create<arith::TruncFOp>(loc, withShapeOf(value.getType(), to), wide);
+    return b.create<arith::ExtFOp>(loc, target, narrow);
+  }
+  if (value.getType() == target) {
+    return value;
+  }
+  bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
+  if (fromFloat && toFloat) {
+    bool wider =
+        computeType(to).getIntOrFloatBitWidth() > computeType(from).getIntOrFloatBitWidth();
+    return wider ? b.create<arith::ExtFOp>(loc, target, value).getResult()
+                 : b.create<arith::TruncFOp>(loc, target, value).getResult();
+  }
+  if (fromFloat) {
+    return to.isUnsignedInteger() ? b.create<arith::FPToUIOp>(loc, target, value).getResult()
+                                  : b.create<arith::FPToSIOp>(loc, target, value).getResult();
+  }
+  if (toFloat) {
+    return fromUnsigned ? b.create<arith::UIToFPOp>(loc, target, value).getResult()
+                        : b.create<arith::SIToFPOp>(loc, target, value).getResult();
+  }
+  if (to.getIntOrFloatBitWidth() < from.getIntOrFloatBitWidth()) {
+    return b.create<arith::TruncIOp>(loc, target, value);
+  }
+  return fromUnsigned ? b.create<arith::ExtUIOp>(loc, target, value).getResult()
+                      : b.create<arith::ExtSIOp>(loc, target, value).getResult();
+}
+
+mlir::Value emitScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* op,
+                       mlir::ValueRange operands) {
+  // `where` computes in the type of its values, not of its condition.
+  unsigned typed = op->getNumOperands() - 1;
+  Emitter emitter(builder, loc, operands[typed].getType(),
+                  mlir::getElementTypeOrSelf(op->getOperand(typed).getType()));
+  bool known = false;
+  return emitKnown(&emitter, op, operands, known);
+}
+
+}  // namespace graphrun::devices::cpu

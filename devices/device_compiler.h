@@ -1,0 +1,48 @@
+// The device contract of the compile world: what a placer asks, and what a compiler gives.
+#ifndef GRAPHRUN_DEVICES_DEVICE_COMPILER_H_
+#define GRAPHRUN_DEVICES_DEVICE_COMPILER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "devices/device.h"
+#include "ir/dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace graphrun::devices {
+
+/// Index into the plan's weights of a constant; nothing for one that is not there.
+using WeightIndex = std::function<std::optional<uint32_t>(ir::ConstantOp)>;
+
+/// The compiler of one kind of device. Stateless: thread-safe as long as each thread has its own
+/// MLIR context.
+class DeviceCompiler {
+ public:
+  virtual ~DeviceCompiler() = default;
+
+  /// "cpu", "cuda" …
+  virtual std::string kind() const = 0;
+
+  /// Why the device cannot run `op` (a gr operation or group with static shapes); empty when it
+  /// can.
+  virtual std::string whyUnsupported(mlir::Operation* op) const = 0;
+
+  /// Turns a partition (static shapes, operations in execution order) into an executable for the
+  /// device that `device` and `fingerprint` describe. Must run on the machine that has the device.
+  virtual absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
+                                                       const DeviceDescription& device,
+                                                       const std::string& fingerprint,
+                                                       const WeightIndex& weightIndex) const = 0;
+};
+
+/// The compiler for a kind of device; NotFound when it is not built in.
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind);
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_DEVICE_COMPILER_H_

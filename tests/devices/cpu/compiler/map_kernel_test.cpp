@@ -1,0 +1,226 @@
+// Generated kernels against the meaning of the operations, element by element.
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "devices/cpu/compiler/code_module.h"
+#include "ir/dialect.h"
+#include "ir/scalar.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+using Function = void (*)(void* const*, int64_t, int64_t);
+
+/// A shared object loaded from memory.
+class Loaded {
+ public:
+  explicit Loaded(const std::vector<uint8_t>& image) : fd_(memfd_create("kernels", 0)) {
+    REQUIRE(write(fd_, image.data(), image.size()) == static_cast<ssize_t>(image.size()));
+    handle_ = dlopen(("/proc/self/fd/" + std::to_string(fd_)).c_str(), RTLD_NOW);
+    if (handle_ == nullptr) {
+      FAIL(dlerror());
+    }
+  }
+  ~Loaded() {
+    dlclose(handle_);
+    close(fd_);
+  }
+  Function find(const std::string& symbol) {
+    return reinterpret_cast<Function>(dlsym(handle_, symbol.c_str()));
+  }
+
+ private:
+  int fd_;
+  void* handle_;
+};
+
+struct Fixture {
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  explicit Fixture(const std::string& body) {
+    context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(body, &context);
+    REQUIRE(module);
+  }
+  /// The first operation of the function that is not a constant.
+  mlir::Operation* op() {
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    for (mlir::Operation& op : function.front()) {
+      if (!llvm::isa<ir::ConstantOp>(op)) {
+        return &op;
+      }
+    }
+    return nullptr;
+  }
+  /// Compiles the operation and runs all its iterations in two parts.
+  void run(std::vector<void*> arguments, std::vector<KernelLayout> layouts = {},
+           KernelLayout result = {}) {
+    layouts.resize(op()->getNumOperands());
+    REQUIRE(whyNotMapKernel(op()) == "");
+    CodeModule code(context);
+    GeneratedKernel kernel = code.add(op(), layouts, result);
+    auto image = code.finish();
+    REQUIRE(image.status().ToString() == "OK");
+    Loaded loaded(*image);
+    Function function = loaded.find(kernel.symbol);
+    REQUIRE(function != nullptr);
+    function(arguments.data(), 0, kernel.extent / 3);
+    function(arguments.data(), kernel.extent / 3, kernel.extent);
+  }
+};
+
+std::vector<float> randomFloats(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> values(-3, 3);
+  std::vector<float> result(count);
+  for (float& value : result) {
+    value = values(random);
+  }
+  return result;
+}
+
+void checkClose(const std::vector<float>& got, const std::vector<double>& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    INFO("element " << i);
+    REQUIRE(got[i] == Approx(expected[i]).epsilon(2e-6).margin(2e-6));
+  }
+}
+
+TEST_CASE("every float unary operation agrees with its meaning") {
+  std::string name = GENERATE("abs", "neg", "exp", "sqrt", "reciprocal", "floor", "ceil", "round",
+                              "sign", "erf", "sin", "cos", "tanh", "sigmoid", "softplus", "relu",
+                              "hard_swish", "leaky_relu", "elu", "selu", "hard_sigmoid", "gelu",
+                              "gelu {approximate = true}", "clip {low = -0.5, high = 1.25}", "log");
+  CAPTURE(name);
+  std::string op = name.substr(0, name.find(' '));
+  std::string attributes = name.size() > op.size() ? name.substr(op.size()) : "";
+  Fixture fixture("func.func @f(%x: tensor<5x37xf32>) -> tensor<5x37xf32> {\n  %0 = gr." + op +
+                  " %x" + attributes +
+                  " : (tensor<5x37xf32>) -> tensor<5x37xf32>\n  return %0 : tensor<5x37xf32>\n}");
+  std::vector<float> x = randomFloats(185, 1);
+  if (op == "sqrt" || op == "log") {
+    for (float& value : x) {
+      value = std::abs(value) + 0.01F;
+    }
+  }
+  std::vector<float> y(x.size());
+  fixture.run({x.data(), y.data()});
+  std::vector<double> expected;
+  for (float value : x) {
+    expected.push_back(*ir::evaluateFloat(fixture.op(), {static_cast<double>(value)}));
+  }
+  checkClose(y, expected);
+}
+
+TEST_CASE("a group broadcasts, transposes and selects") {
+  Fixture fixture(
+      R"(func.func @f(%x: tensor<2x3x20xf32>, %c: tensor<3x1xf32>, %t: tensor<20x3x2xf32>) -> tensor<2x3x20xf32> {
+    %0 = gr.group (%x, %c, %t) attributes {kind = "map"} {
+    ^bb0(%a: tensor<2x3x20xf32>, %b: tensor<3x1xf32>, %d: tensor<20x3x2xf32>):
+      %k = gr.constant dense<2.0> : tensor<f32> : tensor<f32>
+      %1 = gr.transpose %d {permutation = array<i64: 2, 1, 0>} : (tensor<20x3x2xf32>) -> tensor<2x3x20xf32>
+      %2 = gr.mul %a, %b : (tensor<2x3x20xf32>, tensor<3x1xf32>) -> tensor<2x3x20xf32>
+      %3 = gr.add %2, %1 : (tensor<2x3x20xf32>, tensor<2x3x20xf32>) -> tensor<2x3x20xf32>
+      %4 = gr.less %3, %k : (tensor<2x3x20xf32>, tensor<f32>) -> tensor<2x3x20xi1>
+      %5 = gr.where %4, %3, %k : (tensor<2x3x20xi1>, tensor<2x3x20xf32>, tensor<f32>) -> tensor<2x3x20xf32>
+      gr.yield %5 : tensor<2x3x20xf32>
+    } : (tensor<2x3x20xf32>, tensor<3x1xf32>, tensor<20x3x2xf32>) -> tensor<2x3x20xf32>
+    return %0 : tensor<2x3x20xf32>
+  })");
+  std::vector<float> x = randomFloats(120, 2), c = randomFloats(3, 3), t = randomFloats(120, 4);
+  std::vector<float> y(120);
+  fixture.run({x.data(), c.data(), t.data(), y.data()});
+  std::vector<double> expected;
+  for (int n = 0; n < 2; ++n) {
+    for (int h = 0; h < 3; ++h) {
+      for (int w = 0; w < 20; ++w) {
+        double sum = double{x[n * 60 + h * 20 + w]} * c[h] + t[w * 6 + h * 2 + n];
+        expected.push_back(std::min(sum, 2.0));
+      }
+    }
+  }
+  checkClose(y, expected);
+}
+
+TEST_CASE("channel blocks keep their padding zero") {
+  Fixture fixture(
+      R"(func.func @f(%x: tensor<1x20x3x3xf32>, %c: tensor<20x1x1xf32>) -> tensor<1x20x3x3xf32> {
+    %0 = gr.group (%x, %c) attributes {kind = "map"} {
+    ^bb0(%a: tensor<1x20x3x3xf32>, %b: tensor<20x1x1xf32>):
+      %1 = gr.add %a, %b : (tensor<1x20x3x3xf32>, tensor<20x1x1xf32>) -> tensor<1x20x3x3xf32>
+      %2 = gr.exp %1 : (tensor<1x20x3x3xf32>) -> tensor<1x20x3x3xf32>
+      gr.yield %2 : tensor<1x20x3x3xf32>
+    } : (tensor<1x20x3x3xf32>, tensor<20x1x1xf32>) -> tensor<1x20x3x3xf32>
+    return %0 : tensor<1x20x3x3xf32>
+  })");
+  // Two blocks of 16 channels for 20; x is [2][9][16], c is [2][16].
+  std::vector<float> x = randomFloats(2 * 9 * 16, 5), c = randomFloats(32, 6), y(2 * 9 * 16, -1);
+  fixture.run({x.data(), c.data(), y.data()}, {{16}, {16}}, {16});
+  std::vector<double> expected;
+  for (int block = 0; block < 2; ++block) {
+    for (int place = 0; place < 9; ++place) {
+      for (int lane = 0; lane < 16; ++lane) {
+        int i = (block * 9 + place) * 16 + lane;
+        bool inside = block * 16 + lane < 20;
+        expected.push_back(inside ? std::exp(double{x[i]} + c[block * 16 + lane]) : 0);
+      }
+    }
+  }
+  checkClose(y, expected);
+}
+
+TEST_CASE("a slice with a negative step, integers and bools") {
+  Fixture fixture(R"(func.func @f(%x: tensor<4x9xi64>) -> tensor<4x5xi1> {
+    %s = gr.constant dense<-1> : tensor<1xi64> : tensor<1xi64>
+    %e = gr.constant dense<-10> : tensor<1xi64> : tensor<1xi64>
+    %a = gr.constant dense<1> : tensor<1xi64> : tensor<1xi64>
+    %p = gr.constant dense<-2> : tensor<1xi64> : tensor<1xi64>
+    %k = gr.constant dense<6> : tensor<i64> : tensor<i64>
+    %0 = gr.group (%x, %s, %e, %a, %p, %k) attributes {kind = "map"} {
+    ^bb0(%i: tensor<4x9xi64>, %s1: tensor<1xi64>, %e1: tensor<1xi64>, %a1: tensor<1xi64>, %p1: tensor<1xi64>, %k1: tensor<i64>):
+      %1 = gr.slice %i, %s1, %e1, %a1, %p1 : (tensor<4x9xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4x5xi64>
+      %2 = gr.less %k1, %1 : (tensor<i64>, tensor<4x5xi64>) -> tensor<4x5xi1>
+      gr.yield %2 : tensor<4x5xi1>
+    } : (tensor<4x9xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<i64>) -> tensor<4x5xi1>
+    return %0 : tensor<4x5xi1>
+  })");
+  std::vector<int64_t> x(36);
+  for (int i = 0; i < 36; ++i) {
+    x[i] = i % 13;
+  }
+  std::vector<uint8_t> y(20, 7);
+  fixture.run({x.data(), nullptr, nullptr, nullptr, nullptr, nullptr, y.data()});
+  for (int row = 0; row < 4; ++row) {
+    for (int i = 0; i < 5; ++i) {
+      CHECK(y[row * 5 + i] == (x[row * 9 + 8 - 2 * i] > 6 ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("16-bit floats are computed in f32 and rounded once") {
+  Fixture fixture(R"(func.func @f(%x: tensor<40xbf16>) -> tensor<40xf32> {
+    %0 = gr.cast %x {to = f32} : (tensor<40xbf16>) -> tensor<40xf32>
+    return %0 : tensor<40xf32>
+  })");
+  std::vector<uint16_t> x(40);
+  for (int i = 0; i < 40; ++i) {
+    x[i] = static_cast<uint16_t>(0x3f80 + i);
+  }
+  std::vector<float> y(40);
+  fixture.run({x.data(), y.data()});
+  for (int i = 0; i < 40; ++i) {
+    CHECK(y[i] == Approx(1 + i / 128.0));
+  }
+}
+
+}  // namespace
+}  // namespace graphrun::devices::cpu
