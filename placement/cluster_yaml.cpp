@@ -25,7 +25,8 @@ struct Problem {
   std::string text;
 };
 
-int lineOf(const YAML::Node& node) { return node.Mark().line + 1; }
+/// An empty file has no mark at all.
+int lineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
 
 bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Scalar().empty(); }
 
@@ -165,11 +166,13 @@ void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
 
 void ClusterReader::readWorker(const YAML::Node& node) {
   std::string where = absl::StrCat("workers[", cluster_.workers.size(), "]");
+  if (node.IsMap() && node["name"] && isText(node["name"])) {
+    where = absl::StrCat("worker '", node["name"].Scalar(), "'");
+  }
   Worker worker;
   if (checkMap(node, where, {"name", "address", "devices"})) {
     worker.name = text(node, "name", where);
     if (!worker.name.empty()) {
-      where = absl::StrCat("worker '", worker.name, "'");
       if (worker.name == "client" || worker.name.find_first_of("/ \t,=") != std::string::npos) {
         problem(node["name"],
                 absl::StrCat(where, ": a name must not be 'client' nor hold / , = or blanks"));
