@@ -110,7 +110,8 @@ struct Cluster {
 
   /// Fills `devices` from the specs of the workers: names, indices, default models.
   void rebuildDevices();
-  /// Sets what discovery found on a worker and rebuilds `devices`. Keeps limits and models of none.
+  /// Sets what discovery found on a worker and rebuilds `devices`: limits and models set on them
+  /// before are lost.
   void setDevices(int worker, std::vector<DeviceSpec> specs);
   /// Sets a limit ("--memory-limit node0/cpu:0=2GiB"); NotFound names the nearest device.
   absl::Status setMemoryLimit(absl::string_view device, int64_t bytes);

@@ -44,12 +44,11 @@ std::optional<std::vector<int64_t>> peaksWithin(const PlacementProblem& problem,
   return peaks;
 }
 
-/// The least peak on `device` when nothing else may be used: the lean order decides, as in
-/// `single`.
+/// The least peak on `device` when nothing else may be used: in program order, or, asked for one
+/// byte less than that, in the order that `single` falls back to.
 std::optional<int64_t> peakAlone(const PlacementProblem& problem, int device) {
   std::vector<int64_t> limits(problem.limits.size(), kUnlimited);
   std::optional<int64_t> best;
-  // `single` prefers the fastest device; a limit of one byte short of the best keeps others away.
   for (int round = 0; round < 2; ++round) {
     PlacementProblem one = problem;
     one.limits = limits;

@@ -108,8 +108,9 @@ TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto th
     auto best = place(*problem, "auto");
     REQUIRE(single.ok());  // device 0 supports all
     REQUIRE(best.ok());
-    for (const char* name : {"single", "greedy", "heft", "auto"}) {
-      auto result = place(*problem, name);
+    for (const Strategy& strategy : strategies()) {
+      CAPTURE(strategy.name);
+      auto result = strategy.place(*problem);
       REQUIRE(result.ok());
       checkResult(*problem, *result);
       REQUIRE(best->simulation.stepNs <= result->simulation.stepNs);
@@ -150,8 +151,9 @@ TEST_CASE("under random limits a placement stays within them or is refused") {
     auto best = findStrategy("auto").value()->place(problem);
     REQUIRE((best.ok() || absl::IsResourceExhausted(best.status())));
     REQUIRE((best.ok() || !single.ok()));
-    for (const char* name : {"greedy", "heft"}) {
-      auto result = findStrategy(name).value()->place(problem);
+    for (const Strategy& strategy : strategies()) {
+      CAPTURE(strategy.name);
+      auto result = strategy.place(problem);
       if (result.ok()) {
         checkResult(problem, *result);
       }
