@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -20,11 +21,6 @@
 namespace graphrun::placement {
 namespace {
 
-struct Problem {
-  int line;
-  std::string text;
-};
-
 /// An empty file has no mark at all.
 int lineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
 
@@ -38,7 +34,7 @@ class ClusterReader {
 
  private:
   void problem(const YAML::Node& at, std::string text) {
-    problems_.push_back({lineOf(at), std::move(text)});
+    problems_.emplace(lineOf(at), std::move(text));
   }
   bool checkMap(const YAML::Node& node, const std::string& where,
                 const std::vector<std::string>& keys);
@@ -67,7 +63,7 @@ class ClusterReader {
 
   std::string fileName_;
   Cluster cluster_;
-  std::vector<Problem> problems_;
+  std::multimap<int, std::string> problems_;  // by line, in the order of discovery within one
 };
 
 bool ClusterReader::checkMap(const YAML::Node& node, const std::string& where,
@@ -395,12 +391,9 @@ void ClusterReader::readRoot(const YAML::Node& root) {
 }
 
 absl::Status ClusterReader::report() const {
-  std::vector<Problem> sorted = problems_;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Problem& a, const Problem& b) { return a.line < b.line; });
   return absl::InvalidArgumentError(
-      absl::StrJoin(sorted, "\n", [&](std::string* out, const Problem& p) {
-        absl::StrAppend(out, fileName_, ":", p.line, ": ", p.text);
+      absl::StrJoin(problems_, "\n", [&](std::string* out, const auto& problem) {
+        absl::StrAppend(out, fileName_, ":", problem.first, ": ", problem.second);
       }));
 }
 
@@ -409,7 +402,7 @@ absl::StatusOr<Cluster> ClusterReader::read(absl::string_view text) {
   try {
     readRoot(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& error) {
-    problems_.push_back({error.mark.line + 1, absl::StrCat("not YAML: ", error.msg)});
+    problems_.emplace(error.mark.line + 1, absl::StrCat("not YAML: ", error.msg));
   }
   if (!problems_.empty()) {
     return report();

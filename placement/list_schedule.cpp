@@ -167,10 +167,15 @@ void ListSchedule::commit(int node, const Trial& trial) {
 
 Placement ListSchedule::finish(const char* strategy) const {
   // A consumer starts no earlier than its producers and is committed after them.
-  std::vector<int> order = commits_;
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return times_[static_cast<size_t>(a)].start < times_[static_cast<size_t>(b)].start;
-  });
+  std::vector<std::pair<int64_t, size_t>> keys;
+  for (size_t i = 0; i < commits_.size(); ++i) {
+    keys.emplace_back(times_[static_cast<size_t>(commits_[i])].start, i);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int> order;
+  for (const auto& key : keys) {
+    order.push_back(commits_[key.second]);
+  }
   Placement placement;
   placement.device = device_;
   placement.setOrder(order);

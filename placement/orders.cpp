@@ -111,11 +111,16 @@ std::vector<int> byUpwardRank(const CostGraph& graph, const NodeTime& nodeTime,
     }
     rank[static_cast<size_t>(*it)] = nodeTime(*it) + tail;
   }
-  // Stable over a topological order: equal ranks cannot turn an edge round.
-  std::vector<int> result = order;
-  std::stable_sort(result.begin(), result.end(), [&](int a, int b) {
-    return rank[static_cast<size_t>(a)] > rank[static_cast<size_t>(b)];
-  });
+  // Equal ranks keep their topological positions, or they could turn an edge round.
+  std::vector<std::pair<double, size_t>> keys;
+  for (size_t i = 0; i < order.size(); ++i) {
+    keys.emplace_back(-rank[static_cast<size_t>(order[i])], i);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int> result;
+  for (const auto& key : keys) {
+    result.push_back(order[key.second]);
+  }
   return result;
 }
 

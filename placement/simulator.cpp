@@ -4,6 +4,7 @@
 #include <functional>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "placement/memory_profile.h"
@@ -101,8 +102,8 @@ class Run {
     const CostTensor& tensor = graph_.tensor(t);
     size_t begin = receivers_.size();
     receivers_.insert(receivers_.end(), tensor.consumers.begin(), tensor.consumers.end());
-    std::stable_sort(receivers_.begin() + static_cast<std::ptrdiff_t>(begin), receivers_.end(),
-                     [&](int a, int b) { return deviceOf(a) < deviceOf(b); });
+    std::sort(receivers_.begin() + static_cast<std::ptrdiff_t>(begin), receivers_.end(),
+              [&](int a, int b) { return std::pair(deviceOf(a), a) < std::pair(deviceOf(b), b); });
     bool outputSent = !tensor.isOutput || tensor.outputHome == home;
     while (begin < receivers_.size()) {
       int device = deviceOf(receivers_[begin]);
