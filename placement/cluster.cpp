@@ -1,0 +1,175 @@
+#include "placement/cluster.h"
+
+#include <array>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "placement/names.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// Host part of "host:port"; the address of a local worker is this machine's loopback.
+std::string hostOf(const Worker& worker) {
+  if (worker.local || absl::StartsWith(worker.address, "unix:")) {
+    return "127.0.0.1";
+  }
+  std::string host = worker.address.substr(0, worker.address.rfind(':'));
+  return host == "localhost" || host == "[::1]" ? "127.0.0.1" : host;
+}
+
+bool sameHost(const Cluster& cluster, int a, int b) {
+  auto host = [&](int worker) {
+    return worker == kClient ? std::string("127.0.0.1")
+                             : hostOf(cluster.workers[static_cast<size_t>(worker)]);
+  };
+  return host(a) == host(b);
+}
+
+int workerOf(const Cluster& cluster, int device) {
+  return device == kClient ? kClient : cluster.devices[static_cast<size_t>(device)].worker;
+}
+
+bool isCuda(const Cluster& cluster, int device) {
+  return device != kClient &&
+         cluster.devices[static_cast<size_t>(device)].kind == DeviceKind::kCuda;
+}
+
+bool inClientProcess(const Cluster& cluster, int worker) {
+  return worker == kClient || cluster.workers[static_cast<size_t>(worker)].inClient;
+}
+
+LinkKind linkKindOf(const Cluster& cluster, int from, int to) {
+  int a = workerOf(cluster, from);
+  int b = workerOf(cluster, to);
+  if (a == b || (inClientProcess(cluster, a) && inClientProcess(cluster, b))) {
+    return isCuda(cluster, from) || isCuda(cluster, to) ? LinkKind::kPcie : LinkKind::kInProcess;
+  }
+  return sameHost(cluster, a, b) ? LinkKind::kSharedMemory : LinkKind::kTcp;
+}
+
+template <typename T>
+std::optional<int> findByName(const std::vector<T>& items, absl::string_view name) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name == name) {
+      return static_cast<int>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec, int index) {
+  Device device;
+  device.name = absl::StrCat(worker.name, "/", deviceKindName(spec.kind), ":", index);
+  device.worker = workerIndex;
+  device.kind = spec.kind;
+  device.index = index;
+  device.cores = spec.cores;
+  device.memoryBytes = spec.memoryBytes;
+  int threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
+  device.model = defaultDeviceModel(spec.kind, threads);
+  return device;
+}
+
+}  // namespace
+
+absl::string_view linkKindName(LinkKind kind) {
+  static constexpr std::array<absl::string_view, 5> kNames = {"in-process", "pcie", "shm", "tcp",
+                                                              "given"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+int64_t LinkModel::transferNs(int64_t bytes) const {
+  return latencyNs + std::llround(std::ceil(static_cast<double>(bytes) / bytesPerSecond * 1e9));
+}
+
+LinkModel defaultLink(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::kInProcess:
+      return {kind, 500, 16e9};
+    case LinkKind::kPcie:
+      return {kind, 10'000, 12e9};
+    case LinkKind::kSharedMemory:
+      return {kind, 3'000, 6e9};
+    case LinkKind::kTcp:
+    case LinkKind::kGiven:
+      break;
+  }
+  return {LinkKind::kTcp, 30'000, 1.2e9};
+}
+
+std::optional<int> Cluster::findWorker(absl::string_view name) const {
+  return findByName(workers, name);
+}
+
+std::optional<int> Cluster::findDevice(absl::string_view name) const {
+  return findByName(devices, name);
+}
+
+std::vector<std::string> Cluster::deviceNames() const {
+  std::vector<std::string> names;
+  names.reserve(devices.size());
+  for (const Device& device : devices) {
+    names.push_back(device.name);
+  }
+  return names;
+}
+
+void Cluster::rebuildDevices() {
+  devices.clear();
+  for (size_t w = 0; w < workers.size(); ++w) {
+    int cpuCount = 0;
+    for (const DeviceSpec& spec : workers[w].specs) {
+      int index = spec.kind == DeviceKind::kCpu ? cpuCount++ : spec.cudaIndex;
+      devices.push_back(makeDevice(workers[w], static_cast<int>(w), spec, index));
+    }
+  }
+}
+
+void Cluster::setDevices(int worker, std::vector<DeviceSpec> specs) {
+  Worker& target = workers[static_cast<size_t>(worker)];
+  target.specs = std::move(specs);
+  target.devicesGiven = true;
+  rebuildDevices();
+}
+
+absl::Status Cluster::setMemoryLimit(absl::string_view device, int64_t bytes) {
+  std::optional<int> index = findDevice(device);
+  if (!index.has_value()) {
+    return absl::NotFoundError(
+        absl::StrCat("no device '", device, "' in the cluster", didYouMean(device, deviceNames())));
+  }
+  devices[static_cast<size_t>(*index)].memoryBytes = bytes;
+  return absl::OkStatus();
+}
+
+LinkModel Cluster::link(int fromDevice, int toDevice) const {
+  LinkModel model = defaultLink(linkKindOf(*this, fromDevice, toDevice));
+  int a = workerOf(*this, fromDevice);
+  int b = workerOf(*this, toDevice);
+  for (const LinkOverride& given : links) {
+    if ((given.workerA == a && given.workerB == b) || (given.workerA == b && given.workerB == a)) {
+      model.kind = LinkKind::kGiven;
+      model.latencyNs = given.latencyNs.value_or(model.latencyNs);
+      model.bytesPerSecond = given.bytesPerSecond.value_or(model.bytesPerSecond);
+    }
+  }
+  return model;
+}
+
+std::string Cluster::endpointName(int device) const {
+  return device == kClient ? "client" : devices[static_cast<size_t>(device)].name;
+}
+
+absl::StatusOr<PinRule> parsePinRule(absl::string_view text) {
+  size_t equals = text.rfind('=');
+  if (equals == absl::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pin '", text, "': expected NODES=DEVICE, as in 'encoder/*=node1/cuda:0'"));
+  }
+  return PinRule{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)),
+                 "--pin"};
+}
+
+}  // namespace graphrun::placement

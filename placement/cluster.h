@@ -1,0 +1,143 @@
+// The machines at hand: workers, their devices, the links between them, and the user's pins.
+#ifndef GRAPHRUN_PLACEMENT_CLUSTER_H_
+#define GRAPHRUN_PLACEMENT_CLUSTER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "placement/device_model.h"
+
+namespace graphrun::placement {
+
+/// The place of graph inputs and outputs: the process that the user started. Not a device; nothing
+/// can be placed there.
+inline constexpr int kClient = -1;
+
+/// A device as cluster.yaml or discovery describes it.
+struct DeviceSpec {
+  DeviceKind kind = DeviceKind::kCpu;
+  /// kCpu: the logical CPUs it may use; empty: all that the worker process may.
+  std::vector<int> cores;
+  /// kCuda: the GPU's index on its worker.
+  int cudaIndex = 0;
+  /// Memory limit; 0: none given.
+  int64_t memoryBytes = 0;
+  /// kCpu without cores: threads to assume; 0: unknown, counted as one.
+  int threads = 0;
+};
+
+/// A device with its name and its rates. Its index in Cluster::devices is its id everywhere.
+struct Device {
+  std::string name;  // "node0/cpu:1"
+  int worker = 0;
+  DeviceKind kind = DeviceKind::kCpu;
+  int index = 0;  // the number in the name
+  std::vector<int> cores;
+  int64_t memoryBytes = 0;  // limit; 0: none given
+  DeviceModel model;
+};
+
+struct Worker {
+  std::string name;
+  /// "host:port", "unix:/path"; empty when `local`.
+  std::string address;
+  /// Started on this machine by graphrun itself.
+  bool local = false;
+  /// Runs inside the client's process.
+  bool inClient = false;
+  /// False: "all that it has", to be asked of the worker and given to Cluster::setDevices.
+  bool devicesGiven = false;
+  std::vector<DeviceSpec> specs;
+};
+
+enum class LinkKind : uint8_t { kInProcess, kPcie, kSharedMemory, kTcp, kGiven };
+
+/// "in-process", "pcie", "shm", "tcp", "given".
+absl::string_view linkKindName(LinkKind kind);
+
+/// The time of a transfer: latency + bytes / bandwidth.
+struct LinkModel {
+  LinkKind kind = LinkKind::kInProcess;
+  int64_t latencyNs = 0;
+  double bytesPerSecond = 1;
+
+  int64_t transferNs(int64_t bytes) const;
+};
+
+/// The model of a link where nothing is given or measured.
+LinkModel defaultLink(LinkKind kind);
+
+/// An entry of `links`, or a measurement; holds in both directions. kClient stands for the client.
+struct LinkOverride {
+  int workerA = 0;
+  int workerB = 0;
+  std::optional<int64_t> latencyNs;
+  std::optional<double> bytesPerSecond;
+};
+
+/// Nodes whose name matches a shell pattern go to a device.
+struct PinRule {
+  std::string nodes;
+  std::string device;
+  std::string source;  // "cluster.yaml:12", "--pin": for messages
+};
+
+/// Paths of the mutual TLS files of the coordinator.
+struct SecurityFiles {
+  std::string ca;
+  std::string cert;
+  std::string key;
+};
+
+/// Plain data; copy it to plan with other limits. Not synchronised.
+struct Cluster {
+  std::vector<Worker> workers;
+  /// Devices of all workers in the order of the workers; rebuilt by rebuildDevices.
+  std::vector<Device> devices;
+  std::vector<LinkOverride> links;
+  std::vector<PinRule> pins;
+  std::optional<SecurityFiles> security;
+
+  /// Index of the worker or device of this name, nothing if there is none.
+  std::optional<int> findWorker(absl::string_view name) const;
+  std::optional<int> findDevice(absl::string_view name) const;
+  /// Names of all devices, in order.
+  std::vector<std::string> deviceNames() const;
+
+  /// Fills `devices` from the specs of the workers: names, indices, default models.
+  void rebuildDevices();
+  /// Sets what discovery found on a worker and rebuilds `devices`: limits and models set on them
+  /// before are lost.
+  void setDevices(int worker, std::vector<DeviceSpec> specs);
+  /// Sets a limit ("--memory-limit node0/cpu:0=2GiB"); NotFound names the nearest device.
+  absl::Status setMemoryLimit(absl::string_view device, int64_t bytes);
+
+  /// The link from one device to another; either may be kClient. Devices of one worker are joined
+  /// in-process (over PCIe if a GPU takes part), workers on one host by shared memory, others by
+  /// TCP; an entry of `links` overrides what it gives.
+  LinkModel link(int fromDevice, int toDevice) const;
+  /// Name of an endpoint: the device's name or "client".
+  std::string endpointName(int device) const;
+};
+
+/// Reads cluster.yaml. `fileName` is used in messages only. All problems are in one
+/// InvalidArgument message, one a line, each with its line number.
+absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName);
+
+/// Reads the file at `path`; the paths under `security` become relative to its folder.
+absl::StatusOr<Cluster> loadCluster(const std::string& path);
+
+/// This machine alone: worker "local" inside the client with one CPU device of `threads` threads
+/// (0: as many as the affinity mask allows) and the memory that machine and cgroup allow.
+Cluster localCluster(int threads);
+
+/// The rule of "--pin 'encoder/*=node1/cuda:0'".
+absl::StatusOr<PinRule> parsePinRule(absl::string_view text);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_CLUSTER_H_

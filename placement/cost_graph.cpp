@@ -1,0 +1,225 @@
+#include "placement/cost_graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "placement/names.h"
+
+namespace graphrun::placement {
+namespace {
+
+class Checker {
+ public:
+  Checker(CostGraph& graph, int deviceCount) : graph_(graph), deviceCount_(deviceCount) {}
+
+  absl::Status run() {
+    checkNodes();
+    checkTensors();
+    checkConstraints();
+    if (problems_.empty()) {
+      link();
+      order();
+    }
+    return problems_.empty() ? absl::OkStatus()
+                             : absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
+  }
+
+ private:
+  template <typename... Args>
+  void problem(const Args&... args) {
+    problems_.push_back(absl::StrCat("cost graph: ", args...));
+  }
+  bool isNode(int id) const { return id >= 0 && id < graph_.nodeCount(); }
+  bool isEndpoint(int id) const { return id >= kClient && id < deviceCount_; }
+
+  void checkNodes();
+  void checkTensors();
+  void checkConstraints();
+  void link();
+  void order();
+  void reportCycle(const std::vector<int>& pending);
+
+  CostGraph& graph_;
+  int deviceCount_;
+  std::vector<std::string> problems_;
+};
+
+void Checker::checkNodes() {
+  std::set<std::string> names;
+  for (const CostNode& node : graph_.nodes) {
+    if (node.name.empty() || !names.insert(node.name).second) {
+      problem("node name '", node.name, "' is empty or given twice");
+    }
+    if (static_cast<int>(node.timeNs.size()) != deviceCount_) {
+      problem("node '", node.name, "': got ", node.timeNs.size(),
+              " times, expected one for each of ", deviceCount_, " devices");
+    }
+    bool badTime = std::any_of(node.timeNs.begin(), node.timeNs.end(),
+                               [](int64_t t) { return t < 0 && t != kUnsupported; });
+    if (badTime || node.weightBytes < 0 || node.workspaceBytes < 0) {
+      problem("node '", node.name, "': a time or a size is negative");
+    }
+  }
+}
+
+void Checker::checkTensors() {
+  for (const CostTensor& tensor : graph_.tensors) {
+    bool ids = (tensor.producer == -1 || isNode(tensor.producer)) &&
+               std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
+                           [&](int n) { return isNode(n); });
+    if (!ids || !isEndpoint(tensor.inputHome) || !isEndpoint(tensor.outputHome)) {
+      problem("tensor '", tensor.name, "': a node or a home device does not exist");
+    }
+    if (tensor.bytes < 0) {
+      problem("tensor '", tensor.name, "': got ", tensor.bytes, " bytes");
+    }
+  }
+}
+
+void Checker::checkConstraints() {
+  for (const std::vector<int>& group : graph_.colocation) {
+    if (!std::all_of(group.begin(), group.end(), [&](int n) { return isNode(n); })) {
+      problem("a colocation group names a node that does not exist");
+    }
+  }
+  for (const NodePin& pin : graph_.pins) {
+    if (!isNode(pin.node) || pin.device < 0 || pin.device >= deviceCount_) {
+      problem("a pin of ", pin.source, " names a node or a device that does not exist");
+    }
+  }
+}
+
+void Checker::link() {
+  for (CostNode& node : graph_.nodes) {
+    node.inputs.clear();
+    node.outputs.clear();
+  }
+  for (int t = 0; t < graph_.tensorCount(); ++t) {
+    CostTensor& tensor = graph_.tensors[static_cast<size_t>(t)];
+    std::sort(tensor.consumers.begin(), tensor.consumers.end());
+    tensor.consumers.erase(std::unique(tensor.consumers.begin(), tensor.consumers.end()),
+                           tensor.consumers.end());
+    if (tensor.producer >= 0) {
+      graph_.nodes[static_cast<size_t>(tensor.producer)].outputs.push_back(t);
+    }
+    for (int consumer : tensor.consumers) {
+      graph_.nodes[static_cast<size_t>(consumer)].inputs.push_back(t);
+    }
+  }
+}
+
+void Checker::order() {
+  std::vector<int> pending(graph_.nodes.size(), 0);
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int n = 0; n < graph_.nodeCount(); ++n) {
+    for (int t : graph_.node(n).inputs) {
+      pending[static_cast<size_t>(n)] += graph_.tensor(t).producer >= 0 ? 1 : 0;
+    }
+    if (pending[static_cast<size_t>(n)] == 0) {
+      ready.push(n);
+    }
+  }
+  graph_.topologicalOrder.clear();
+  while (!ready.empty()) {
+    int n = ready.top();
+    ready.pop();
+    graph_.topologicalOrder.push_back(n);
+    for (int t : graph_.node(n).outputs) {
+      for (int consumer : graph_.tensor(t).consumers) {
+        if (--pending[static_cast<size_t>(consumer)] == 0) {
+          ready.push(consumer);
+        }
+      }
+    }
+  }
+  if (graph_.topologicalOrder.size() != graph_.nodes.size()) {
+    reportCycle(pending);
+  }
+}
+
+/// Walks back along unfinished producers until a node repeats.
+void Checker::reportCycle(const std::vector<int>& pending) {
+  auto start = std::find_if(pending.begin(), pending.end(), [](int p) { return p > 0; });
+  std::vector<int> path = {static_cast<int>(start - pending.begin())};
+  auto seen = path.end();
+  while (true) {
+    for (int t : graph_.node(path.back()).inputs) {
+      int producer = graph_.tensor(t).producer;
+      if (producer >= 0 && pending[static_cast<size_t>(producer)] > 0) {
+        path.push_back(producer);
+        break;
+      }
+    }
+    seen = std::find(path.begin(), path.end() - 1, path.back());
+    if (seen != path.end() - 1) {
+      break;
+    }
+  }
+  std::vector<int> cycle(seen, path.end());
+  std::reverse(cycle.begin(), cycle.end());
+  problem("the nodes form a cycle: ", absl::StrJoin(cycle, " -> ", [&](std::string* out, int n) {
+            absl::StrAppend(out, "'", graph_.node(n).name, "'");
+          }));
+}
+
+std::vector<std::string> nodeNames(const CostGraph& graph) {
+  std::vector<std::string> names;
+  for (const CostNode& node : graph.nodes) {
+    names.push_back(node.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string CostNode::whyUnsupported(int device) const {
+  for (const auto& [where, reason] : unsupported) {
+    if (where == device) {
+      return reason;
+    }
+  }
+  return "not supported";
+}
+
+int CostGraph::addNode(CostNode node) {
+  nodes.push_back(std::move(node));
+  return nodeCount() - 1;
+}
+
+int CostGraph::addTensor(CostTensor tensor) {
+  tensors.push_back(std::move(tensor));
+  return tensorCount() - 1;
+}
+
+absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
+
+absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
+  std::vector<std::string> problems;
+  for (const PinRule& rule : cluster.pins) {
+    std::optional<int> device = cluster.findDevice(rule.device);
+    bool matched = false;
+    for (int n = 0; n < nodeCount(); ++n) {
+      if (matchesGlob(rule.nodes, node(n).name)) {
+        matched = true;
+        pins.push_back({n, device.value_or(0), rule.source});
+      }
+    }
+    if (!device.has_value()) {
+      problems.push_back(absl::StrCat(rule.source, ": pin '", rule.nodes, "': no device '",
+                                      rule.device, "'",
+                                      didYouMean(rule.device, cluster.deviceNames())));
+    }
+    if (!matched) {
+      problems.push_back(absl::StrCat(rule.source, ": pin '", rule.nodes, "' matches no node",
+                                      didYouMean(rule.nodes, nodeNames(*this))));
+    }
+  }
+  return problems.empty() ? absl::OkStatus()
+                          : absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,94 @@
+// The graph as placement sees it: what each node costs on each device, and what flows between
+// nodes.
+#ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_H_
+#define GRAPHRUN_PLACEMENT_COST_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "placement/cluster.h"
+
+namespace graphrun::placement {
+
+/// Time of a node on a device that cannot run it.
+inline constexpr int64_t kUnsupported = -1;
+
+/// One operation or group: what is placed as a unit.
+struct CostNode {
+  std::string name;  // unique
+  std::string op;    // for reports: "gr.conv", "gr.group"
+  /// ns on each device of the cluster, kUnsupported where it cannot run.
+  std::vector<int64_t> timeNs;
+  /// Why it cannot run there, for each device with kUnsupported: (device, reason).
+  std::vector<std::pair<int, std::string>> unsupported;
+  /// Constants that must be resident where the node runs.
+  int64_t weightBytes = 0;
+  /// Scratch memory while it runs.
+  int64_t workspaceBytes = 0;
+  /// For reports: arithmetic operations, and bytes read and written.
+  int64_t flops = 0;
+  int64_t bytesTouched = 0;
+
+  // Filled by CostGraph::finish: tensor ids, each once, ascending.
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+
+  bool supports(int device) const { return timeNs[static_cast<size_t>(device)] != kUnsupported; }
+  /// The reason given for `device`, "not supported" without one.
+  std::string whyUnsupported(int device) const;
+};
+
+/// A value between nodes. A token that only orders has 0 bytes.
+struct CostTensor {
+  std::string name;
+  int producer = -1;           // node, or -1: a graph input
+  std::vector<int> consumers;  // nodes; sorted and made unique by CostGraph::finish
+  int64_t bytes = 0;
+  /// A graph input comes from `inputHome`, a graph output goes to `outputHome`: a device or
+  /// kClient.
+  int inputHome = kClient;
+  bool isOutput = false;
+  int outputHome = kClient;
+};
+
+/// `node` must run on `device`.
+struct NodePin {
+  int node = 0;
+  int device = 0;
+  std::string source;  // who asked: "cluster.yaml:12", "--pin"
+};
+
+/// Ids are positions in `nodes` and `tensors`: the order of insertion. Fill the public fields, then
+/// call finish once. Immutable, and safe to read from many threads, afterwards.
+struct CostGraph {
+  std::vector<CostNode> nodes;
+  std::vector<CostTensor> tensors;
+  std::vector<std::vector<int>> colocation;  // nodes of a group share a device
+  std::vector<NodePin> pins;
+
+  int addNode(CostNode node);
+  int addTensor(CostTensor tensor);
+
+  /// Completes and checks the graph: ids in range, unique names, one time for each of `deviceCount`
+  /// devices, nothing negative, no cycle. InvalidArgument names every problem (a cycle by its
+  /// nodes).
+  absl::Status finish(int deviceCount);
+  /// Set by finish: a topological order that follows ids where the edges allow.
+  std::vector<int> topologicalOrder;
+
+  /// Turns the cluster's pin rules into `pins`. NotFound or InvalidArgument names every rule that
+  /// matches no node or names no device.
+  absl::Status applyPinRules(const Cluster& cluster);
+
+  int nodeCount() const { return static_cast<int>(nodes.size()); }
+  int tensorCount() const { return static_cast<int>(tensors.size()); }
+  const CostNode& node(int id) const { return nodes[static_cast<size_t>(id)]; }
+  const CostTensor& tensor(int id) const { return tensors[static_cast<size_t>(id)]; }
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_COST_GRAPH_H_

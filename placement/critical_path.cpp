@@ -1,0 +1,96 @@
+#include "placement/critical_path.h"
+
+#include <algorithm>
+
+namespace graphrun::placement {
+namespace {
+
+class Walker {
+ public:
+  Walker(const CostGraph& graph, const Placement& placement, const Simulation& simulation)
+      : graph_(graph), placement_(placement), simulation_(simulation) {}
+
+  CriticalPath run() {
+    startAtEnd();
+    while (node_ >= 0 || transfer_ >= 0) {
+      node_ >= 0 ? stepNode() : stepTransfer();
+    }
+    std::reverse(path_.segments.begin(), path_.segments.end());
+    return std::move(path_);
+  }
+
+ private:
+  /// The last transfer of the step, else the last node.
+  void startAtEnd() {
+    for (size_t i = 0; i < simulation_.transfers.size() && transfer_ < 0; ++i) {
+      if (simulation_.transfers[i].finish == simulation_.stepNs) {
+        transfer_ = static_cast<int>(i);
+      }
+    }
+    for (size_t n = 0; n < simulation_.ops.size() && transfer_ < 0 && node_ < 0; ++n) {
+      if (simulation_.ops[n].finish == simulation_.stepNs) {
+        node_ = static_cast<int>(n);
+      }
+    }
+  }
+
+  void add(PathKind kind, int id, int64_t start, int64_t finish) {
+    if (finish <= start) {
+      return;
+    }
+    path_.segments.push_back({kind, id, start, finish});
+    int64_t& sum = kind == PathKind::kCompute ? path_.computeNs
+                   : kind == PathKind::kLink  ? path_.linkNs
+                                              : path_.waitNs;
+    sum += finish - start;
+  }
+
+  void stepNode() {
+    int n = node_;
+    OpTime time = simulation_.ops[static_cast<size_t>(n)];
+    int device = placement_.device[static_cast<size_t>(n)];
+    add(PathKind::kCompute, n, time.start, time.finish);
+    int64_t latest = -1;
+    for (int t : graph_.node(n).inputs) {
+      const Transfer* transfer = simulation_.transfer(t, device);
+      int producer = graph_.tensor(t).producer;
+      int64_t arrival = transfer != nullptr ? transfer->finish
+                        : producer >= 0     ? simulation_.ops[static_cast<size_t>(producer)].finish
+                                            : 0;
+      if (arrival > latest) {
+        latest = arrival;
+        node_ = transfer != nullptr ? -1 : producer;
+        transfer_ =
+            transfer != nullptr ? static_cast<int>(transfer - simulation_.transfers.data()) : -1;
+      }
+    }
+    if (latest < 0) {
+      node_ = transfer_ = -1;
+    }
+    add(PathKind::kDeviceWait, n, std::max<int64_t>(latest, 0), time.start);
+  }
+
+  void stepTransfer() {
+    const Transfer& transfer = simulation_.transfers[static_cast<size_t>(transfer_)];
+    add(PathKind::kLink, transfer_, transfer.start, transfer.finish);
+    add(PathKind::kLinkWait, transfer_, transfer.ready, transfer.start);
+    node_ = graph_.tensor(transfer.tensor).producer;
+    transfer_ = -1;
+  }
+
+  const CostGraph& graph_;
+  const Placement& placement_;
+  const Simulation& simulation_;
+  CriticalPath path_;
+  int node_ = -1;
+  int transfer_ = -1;
+};
+
+}  // namespace
+
+CriticalPath criticalPath(const CostGraph& graph, const Placement& placement,
+                          const Simulation& simulation) {
+  return Walker(graph, placement, simulation).run();
+}
+
+}  // namespace graphrun::placement

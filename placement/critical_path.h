@@ -1,0 +1,43 @@
+// What the predicted step waits for, from its beginning to its end.
+#ifndef GRAPHRUN_PLACEMENT_CRITICAL_PATH_H_
+#define GRAPHRUN_PLACEMENT_CRITICAL_PATH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "placement/simulator.h"
+
+namespace graphrun::placement {
+
+enum class PathKind : uint8_t {
+  kCompute,     // a node runs
+  kLink,        // a tensor travels
+  kDeviceWait,  // the node's inputs are there, its device is busy with others
+  kLinkWait,    // the tensor is ready, its link is busy with others
+};
+
+/// A stretch of the path. `id` is the node (kCompute, kDeviceWait) or an index into
+/// Simulation::transfers (kLink, kLinkWait).
+struct PathSegment {
+  PathKind kind = PathKind::kCompute;
+  int id = 0;
+  int64_t start = 0;
+  int64_t finish = 0;
+};
+
+/// From time 0 to the end of the step without a hole: the segments' lengths add up to stepNs.
+struct CriticalPath {
+  std::vector<PathSegment> segments;
+  int64_t computeNs = 0;
+  int64_t linkNs = 0;
+  int64_t waitNs = 0;  // both kinds of waiting
+};
+
+/// Walks back from the last event along the input that arrived last (ties: the lowest tensor id).
+/// O(path * fan-in).
+CriticalPath criticalPath(const CostGraph& graph, const Placement& placement,
+                          const Simulation& simulation);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_CRITICAL_PATH_H_

@@ -1,0 +1,142 @@
+// Why a placement is as it is, and what it predicts: as text and as JSON.
+#ifndef GRAPHRUN_PLACEMENT_EXPLAIN_H_
+#define GRAPHRUN_PLACEMENT_EXPLAIN_H_
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "placement/critical_path.h"
+#include "placement/strategy.h"
+
+namespace graphrun::placement {
+
+struct DeviceReport {
+  std::string device;
+  int64_t ops = 0;
+  int64_t flops = 0;
+  int64_t bytesTouched = 0;
+  int64_t busyNs = 0;
+  int64_t weightBytes = 0;
+  int64_t receiveBytes = 0;
+  int64_t peakBytes = 0;
+  int64_t limitBytes = 0;  // 0: none
+  std::string peakNode;    // "" if nothing runs here
+};
+
+/// One transfer of the step.
+struct CutEdge {
+  std::string tensor;
+  std::string from;  // device or "client"
+  std::string to;
+  std::string link;
+  std::string linkKind;
+  int64_t bytes = 0;
+  int64_t startNs = 0;
+  int64_t waitNs = 0;      // the tensor was ready, the link busy
+  int64_t transferNs = 0;  // on the link
+};
+
+/// Neighbouring segments of the critical path of one kind in one place, joined.
+struct PathReport {
+  std::string kind;   // "compute", "link", "device wait", "link wait"
+  std::string where;  // device or link
+  std::string first;  // node or tensor
+  std::string last;
+  int64_t count = 0;
+  int64_t ns = 0;
+};
+
+/// One row of the comparison of strategies.
+struct StrategyReport {
+  std::string strategy;
+  std::string failure;  // "" if it placed the graph
+  int64_t stepNs = 0;
+  int64_t devicesUsed = 0;
+  int64_t peakBytes = 0;  // of the fullest device
+  int64_t transfers = 0;
+  int64_t transferBytes = 0;
+};
+
+/// Where one node could have gone.
+struct NodeChoice {
+  std::string device;
+  bool here = false;
+  std::optional<int64_t> timeNs;  // nothing: not supported
+  /// The predicted step with the node, and what is colocated with it, moved here and all else kept.
+  std::optional<int64_t> stepNs;
+  std::string why;  // why not: not supported, pinned elsewhere, memory; "" if it could
+};
+
+struct NodeExplanation {
+  std::string node;
+  std::string op;
+  std::string device;
+  int64_t rank = 0;
+  int64_t startNs = 0;
+  int64_t finishNs = 0;
+  std::string constraint;           // "pinned by …", "colocated with …", ""
+  std::vector<NodeChoice> choices;  // one for each device
+};
+
+/// One row of the full list.
+struct NodePlace {
+  std::string node;
+  std::string op;
+  std::string device;
+  int64_t rank = 0;
+  int64_t startNs = 0;
+  int64_t finishNs = 0;
+};
+
+struct Explanation {
+  std::string strategy;
+  int64_t stepNs = 0;
+  int64_t lowerBoundNs = 0;
+  std::vector<DeviceReport> devices;
+  std::vector<CutEdge> edges;
+  int64_t computeNs = 0;  // of the critical path
+  int64_t linkNs = 0;
+  int64_t waitNs = 0;
+  std::vector<PathReport> path;
+  std::vector<StrategyReport> strategies;  // empty unless candidates were given
+  std::vector<NodePlace> nodes;            // by rank
+};
+
+/// Describes a result of this problem. `candidates` (see runCandidates) fills the comparison.
+Explanation explain(const PlacementProblem& problem, const PlacementResult& result,
+                    const std::vector<Candidate>& candidates = {});
+
+/// Why the node of this name is where it is. NotFound names the nearest node. Simulates one
+/// placement for each device.
+absl::StatusOr<NodeExplanation> explainNode(const PlacementProblem& problem,
+                                            const PlacementResult& result, absl::string_view node);
+
+/// Aligned tables for people; at most `maxEdges` transfers and path entries are listed.
+std::string explanationText(const Explanation& explanation, int maxEdges = 20);
+std::string explanationText(const NodeExplanation& explanation);
+
+/// {"strategy", "step_ns", "lower_bound_ns",
+///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
+///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node"}],
+///  "edges": [{"tensor", "from", "to", "link", "link_kind", "bytes", "start_ns", "wait_ns",
+///             "transfer_ns"}],
+///  "critical_path": {"compute_ns", "link_ns", "wait_ns",
+///                    "segments": [{"kind", "where", "first", "last", "count", "ns"}]},
+///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "devices_used", "peak_bytes",
+///                  "transfers", "transfer_bytes"}],
+///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns"}]}
+nlohmann::ordered_json explanationJson(const Explanation& explanation);
+
+/// {"node", "op", "device", "rank", "start_ns", "finish_ns", "constraint",
+///  "choices": [{"device", "here", "time_ns" (null: not supported), "step_ns" (null: not possible),
+///               "why"}]}
+nlohmann::ordered_json explanationJson(const NodeExplanation& explanation);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_EXPLAIN_H_

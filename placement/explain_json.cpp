@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+
+#include "placement/explain.h"
+
+namespace graphrun::placement {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json orNull(const std::optional<int64_t>& value) {
+  return value.has_value() ? Json(*value) : Json();
+}
+
+Json toJson(const DeviceReport& d) {
+  return {{"device", d.device},
+          {"ops", d.ops},
+          {"flops", d.flops},
+          {"bytes_touched", d.bytesTouched},
+          {"busy_ns", d.busyNs},
+          {"weight_bytes", d.weightBytes},
+          {"receive_bytes", d.receiveBytes},
+          {"peak_bytes", d.peakBytes},
+          {"limit_bytes", d.limitBytes > 0 ? Json(d.limitBytes) : Json()},
+          {"peak_node", d.peakNode}};
+}
+
+Json toJson(const CutEdge& e) {
+  return {{"tensor", e.tensor},    {"from", e.from},          {"to", e.to},
+          {"link", e.link},        {"link_kind", e.linkKind}, {"bytes", e.bytes},
+          {"start_ns", e.startNs}, {"wait_ns", e.waitNs},     {"transfer_ns", e.transferNs}};
+}
+
+Json toJson(const PathReport& p) {
+  return {{"kind", p.kind}, {"where", p.where}, {"first", p.first},
+          {"last", p.last}, {"count", p.count}, {"ns", p.ns}};
+}
+
+Json toJson(const StrategyReport& s) {
+  return {{"strategy", s.strategy},
+          {"failure", s.failure.empty() ? Json() : Json(s.failure)},
+          {"step_ns", s.stepNs},
+          {"devices_used", s.devicesUsed},
+          {"peak_bytes", s.peakBytes},
+          {"transfers", s.transfers},
+          {"transfer_bytes", s.transferBytes}};
+}
+
+Json toJson(const NodePlace& n) {
+  return {{"node", n.node},        {"op", n.op},
+          {"device", n.device},    {"rank", n.rank},
+          {"start_ns", n.startNs}, {"finish_ns", n.finishNs}};
+}
+
+Json toJson(const NodeChoice& c) {
+  return {{"device", c.device},
+          {"here", c.here},
+          {"time_ns", orNull(c.timeNs)},
+          {"step_ns", orNull(c.stepNs)},
+          {"why", c.why}};
+}
+
+template <typename T>
+Json listOf(const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const T& item : items) {
+    list.push_back(toJson(item));
+  }
+  return list;
+}
+
+}  // namespace
+
+nlohmann::ordered_json explanationJson(const Explanation& explanation) {
+  Json path = {{"compute_ns", explanation.computeNs},
+               {"link_ns", explanation.linkNs},
+               {"wait_ns", explanation.waitNs},
+               {"segments", listOf(explanation.path)}};
+  return {{"strategy", explanation.strategy},
+          {"step_ns", explanation.stepNs},
+          {"lower_bound_ns", explanation.lowerBoundNs},
+          {"devices", listOf(explanation.devices)},
+          {"edges", listOf(explanation.edges)},
+          {"critical_path", std::move(path)},
+          {"strategies", listOf(explanation.strategies)},
+          {"nodes", listOf(explanation.nodes)}};
+}
+
+nlohmann::ordered_json explanationJson(const NodeExplanation& explanation) {
+  return {{"node", explanation.node},
+          {"op", explanation.op},
+          {"device", explanation.device},
+          {"rank", explanation.rank},
+          {"start_ns", explanation.startNs},
+          {"finish_ns", explanation.finishNs},
+          {"constraint", explanation.constraint},
+          {"choices", listOf(explanation.choices)}};
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,128 @@
+#include "placement/memory_budget.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "placement/list_schedule.h"
+#include "placement/units.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+constexpr int kBudgetCuts = 6;
+
+absl::Status fitsNowhere(const PlacementProblem& problem, int node,
+                         const std::vector<Trial>& trials, const char* strategy) {
+  auto describe = [&](std::string* out, const Trial& trial) {
+    auto d = static_cast<size_t>(trial.device);
+    absl::StrAppend(out, problem.cluster().devices[d].name, " would need ",
+                    formatBytes(trial.peakBytes), ", limit ", formatBytes(problem.limits[d]));
+  };
+  return absl::ResourceExhaustedError(
+      absl::StrCat(strategy, ": node '", problem.graph().node(node).name,
+                   "' fits on no device: ", absl::StrJoin(trials, "; ", describe)));
+}
+
+/// Takes what the simulation uses beyond the limits off the budget.
+void cutBudget(const PlacementProblem& problem, const Simulation& simulation,
+               std::vector<int64_t>& budget) {
+  for (size_t d = 0; d < budget.size(); ++d) {
+    int64_t over = simulation.devices[d].peakBytes - problem.limits[d];
+    budget[d] -= std::max<int64_t>(over, 0);
+  }
+}
+
+absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
+                                              const BudgetedPlacer& placer) {
+  std::vector<int64_t> budget = problem.limits;
+  absl::Status failure;
+  for (int i = 0; i < kBudgetCuts; ++i) {
+    absl::StatusOr<Placement> placement = placer(budget);
+    if (!placement.ok()) {
+      return failure.ok() ? placement.status() : failure;
+    }
+    GR_ASSIGN_OR_RETURN(Simulation simulation, problem.simulator.run(*placement));
+    failure = checkLimits(problem, simulation);
+    if (failure.ok()) {
+      return PlacementResult{*std::move(placement), std::move(simulation)};
+    }
+    cutBudget(problem, simulation, budget);
+  }
+  return failure;
+}
+
+}  // namespace
+
+absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation) {
+  std::vector<std::string> broken;
+  for (size_t d = 0; d < simulation.devices.size(); ++d) {
+    const DeviceUse& use = simulation.devices[d];
+    if (use.peakBytes > problem.limits[d]) {
+      std::string at =
+          use.peakNode < 0
+              ? ""
+              : absl::StrCat(" while '", problem.graph().node(use.peakNode).name, "' runs");
+      broken.push_back(absl::StrCat(problem.cluster().devices[d].name, " needs ",
+                                    formatBytes(use.peakBytes), at, ", limit ",
+                                    formatBytes(problem.limits[d])));
+    }
+  }
+  return broken.empty() ? absl::OkStatus()
+                        : absl::ResourceExhaustedError(absl::StrJoin(broken, "; "));
+}
+
+absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& problem,
+                                                  const std::vector<BudgetedPlacer>& placers) {
+  absl::StatusOr<PlacementResult> result = absl::ResourceExhaustedError("no placer");
+  for (const BudgetedPlacer& placer : placers) {
+    result = placeWithCuts(problem, placer);
+    if (result.ok() || !absl::IsResourceExhausted(result.status())) {
+      return result;
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,
+                                              const std::vector<int>& order,
+                                              const std::vector<int64_t>& budget, bool insertion,
+                                              const char* strategy) {
+  ListSchedule schedule(problem, budget, insertion);
+  for (int node : order) {
+    std::vector<Trial> trials;
+    for (int device : schedule.candidates(node)) {
+      trials.push_back(schedule.attempt(node, device));
+    }
+    auto best = std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+      return std::pair(a.overBytes > 0, a.finish) < std::pair(b.overBytes > 0, b.finish);
+    });
+    if (best->overBytes > 0) {
+      return fitsNowhere(problem, node, trials, strategy);
+    }
+    schedule.commit(node, *best);
+  }
+  return schedule.finish(strategy);
+}
+
+absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,
+                                        const std::vector<int>& order,
+                                        const std::vector<int64_t>& budget, const char* strategy) {
+  ListSchedule schedule(problem, budget, false);
+  for (int node : order) {
+    std::vector<Trial> trials;
+    for (int device : schedule.candidates(node)) {
+      trials.push_back(schedule.attempt(node, device));
+    }
+    auto fits = std::find_if(trials.begin(), trials.end(),
+                             [](const Trial& trial) { return trial.overBytes == 0; });
+    if (fits == trials.end()) {
+      return fitsNowhere(problem, node, trials, strategy);
+    }
+    schedule.commit(node, *fits);
+  }
+  return schedule.finish(strategy);
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,40 @@
+// Memory as a hard constraint around heuristics that only estimate it.
+#ifndef GRAPHRUN_PLACEMENT_MEMORY_BUDGET_H_
+#define GRAPHRUN_PLACEMENT_MEMORY_BUDGET_H_
+
+#include <functional>
+#include <vector>
+
+#include "placement/strategy.h"
+
+namespace graphrun::placement {
+
+/// Places within the given bytes by device; ResourceExhausted when a node fits nowhere.
+using BudgetedPlacer = std::function<absl::StatusOr<Placement>(const std::vector<int64_t>& budget)>;
+
+/// Runs the placers in turn until one's placement stays within the limits in the simulator. One
+/// that exceeds them is run again with its budget cut by the excess, a few times. Returns the last
+/// failure when all fail, and any failure that is not ResourceExhausted at once.
+absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& problem,
+                                                  const std::vector<BudgetedPlacer>& placers);
+
+/// OK, or ResourceExhausted naming every device whose peak passes its limit, with the node of the
+/// peak.
+absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation);
+
+/// The devices in turn: all that fits goes to the first, the rest to the next and so on, nodes in
+/// the given topological order. Finds room where earliest-finish heuristics paint themselves into a
+/// corner.
+absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,
+                                        const std::vector<int>& order,
+                                        const std::vector<int64_t>& budget, const char* strategy);
+
+/// Each node of `order` where it finishes first among the devices that it fits on.
+absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,
+                                              const std::vector<int>& order,
+                                              const std::vector<int64_t>& budget, bool insertion,
+                                              const char* strategy);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_MEMORY_BUDGET_H_

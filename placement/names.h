@@ -1,0 +1,27 @@
+// Names of nodes and devices: globs, and the nearest known name for a misspelt one.
+#ifndef GRAPHRUN_PLACEMENT_NAMES_H_
+#define GRAPHRUN_PLACEMENT_NAMES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace graphrun::placement {
+
+/// True if `name` matches the shell pattern `glob`; '*' also matches '/', as in "encoder/*".
+bool matchesGlob(const std::string& glob, const std::string& name);
+
+/// True if `text` has a character that makes it a pattern: * ? or [.
+bool isGlob(absl::string_view text);
+
+/// The member of `known` with the smallest edit distance to `name`, "" when none is within a third
+/// of its length (at least 2).
+std::string nearestName(absl::string_view name, const std::vector<std::string>& known);
+
+/// "; did you mean 'x'?" for the nearest name, "" without one.
+std::string didYouMean(absl::string_view name, const std::vector<std::string>& known);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_NAMES_H_

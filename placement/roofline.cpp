@@ -1,0 +1,17 @@
+#include "placement/roofline.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graphrun::placement {
+
+int64_t rooflineNs(const OpWork& work, const DeviceModel& model) {
+  double rate = model.peakOpsPerSecond[static_cast<size_t>(work.type)] *
+                model.efficiency[static_cast<size_t>(work.opClass)];
+  double compute = static_cast<double>(work.flops) / rate * 1e9;
+  double memory =
+      static_cast<double>(work.bytesRead + work.bytesWritten) / model.memoryBytesPerSecond * 1e9;
+  return static_cast<int64_t>(std::ceil(model.opOverheadNs + std::max(compute, memory)));
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,227 @@
+#include "placement/simulator.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/memory_profile.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+absl::Status checkPlacement(const CostGraph& graph, const Cluster& cluster,
+                            const Placement& placement) {
+  size_t count = graph.nodes.size();
+  if (placement.device.size() != count || placement.rank.size() != count) {
+    return absl::InvalidArgumentError(absl::StrCat("placement: got ", placement.device.size(),
+                                                   " devices and ", placement.rank.size(),
+                                                   " ranks, expected ", count, " of each"));
+  }
+  std::vector<bool> seen(count, false);
+  for (size_t n = 0; n < count; ++n) {
+    int device = placement.device[n];
+    int rank = placement.rank[n];
+    if (device < 0 || device >= static_cast<int>(cluster.devices.size()) ||
+        !graph.nodes[n].supports(device)) {
+      return absl::InvalidArgumentError(absl::StrCat("placement: node '", graph.nodes[n].name,
+                                                     "' cannot run on device ", device));
+    }
+    if (rank < 0 || rank >= static_cast<int>(count) || seen[static_cast<size_t>(rank)]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("placement: node '", graph.nodes[n].name, "' has rank ", rank,
+                       ", expected a permutation of 0 to ", count - 1));
+    }
+    seen[static_cast<size_t>(rank)] = true;
+  }
+  return absl::OkStatus();
+}
+
+/// The state of one run. An event is the end of a node or of a transfer.
+class Run {
+ public:
+  Run(const Simulator& simulator, const Placement& placement)
+      : simulator_(simulator),
+        graph_(simulator.graph()),
+        placement_(placement),
+        byDevice_(simulator.cluster().devices.size()),
+        next_(byDevice_.size(), 0),
+        busy_(byDevice_.size(), false),
+        missing_(graph_.nodes.size(), 0),
+        linkFree_(simulator.links().links().size(), 0) {
+    result_.ops.resize(graph_.nodes.size());
+    result_.firstTransfer.assign(graph_.tensors.size(), -1);
+    result_.devices.resize(byDevice_.size());
+    result_.links.resize(linkFree_.size());
+    for (int n : placement.order()) {
+      byDevice_[static_cast<size_t>(deviceOf(n))].push_back(n);
+      missing_[static_cast<size_t>(n)] = static_cast<int>(graph_.node(n).inputs.size());
+    }
+  }
+
+  absl::StatusOr<Simulation> run() {
+    start();
+    while (!events_.empty()) {
+      auto [time, isTransfer, id] = events_.top();
+      events_.pop();
+      result_.stepNs = std::max(result_.stepNs, time);
+      isTransfer ? finishTransfer(id, time) : finishNode(id, time);
+    }
+    GR_RETURN_IF_ERROR(checkAllRan());
+    profileMemory(simulator_, placement_, byDevice_, result_);
+    return std::move(result_);
+  }
+
+ private:
+  using Event = std::tuple<int64_t, bool, int>;  // time, is a transfer, node or transfer
+
+  /// The nodes that wait for a tensor on one endpoint: a range of `receivers_`.
+  struct Delivery {
+    size_t begin;
+    size_t end;
+  };
+
+  int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+
+  void start() {
+    for (int t = 0; t < graph_.tensorCount(); ++t) {
+      if (graph_.tensor(t).producer < 0) {
+        publish(t, graph_.tensor(t).inputHome, 0);
+      }
+    }
+    for (size_t d = 0; d < byDevice_.size(); ++d) {
+      startNext(static_cast<int>(d), 0);
+    }
+  }
+
+  /// The tensor exists on `home`: hands it to the consumers there and queues it for the others.
+  void publish(int t, int home, int64_t now) {
+    const CostTensor& tensor = graph_.tensor(t);
+    size_t begin = receivers_.size();
+    receivers_.insert(receivers_.end(), tensor.consumers.begin(), tensor.consumers.end());
+    std::sort(receivers_.begin() + static_cast<std::ptrdiff_t>(begin), receivers_.end(),
+              [&](int a, int b) { return std::pair(deviceOf(a), a) < std::pair(deviceOf(b), b); });
+    bool outputSent = !tensor.isOutput || tensor.outputHome == home;
+    while (begin < receivers_.size()) {
+      int device = deviceOf(receivers_[begin]);
+      size_t end = begin;
+      while (end < receivers_.size() && deviceOf(receivers_[end]) == device) {
+        ++end;
+      }
+      outputSent = outputSent || device == tensor.outputHome;
+      device == home ? deliver({begin, end}, now) : send(t, home, device, now, {begin, end});
+      begin = end;
+    }
+    if (!outputSent) {
+      send(t, home, tensor.outputHome, now, {begin, begin});
+    }
+  }
+
+  void send(int t, int from, int to, int64_t now, Delivery delivery) {
+    int link = simulator_.links().id(from, to);
+    int64_t bytes = graph_.tensor(t).bytes;
+    int64_t duration = simulator_.links().link(link).model.transferNs(bytes);
+    int64_t& freeAt = linkFree_[static_cast<size_t>(link)];
+    int64_t begin = std::max(now, freeAt);
+    freeAt = begin + duration;
+    LinkUse& use = result_.links[static_cast<size_t>(link)];
+    use.busyNs += duration;
+    use.bytes += bytes;
+    use.transfers += 1;
+    int id = static_cast<int>(result_.transfers.size());
+    if (result_.firstTransfer[static_cast<size_t>(t)] < 0) {
+      result_.firstTransfer[static_cast<size_t>(t)] = id;
+    }
+    result_.transfers.push_back({t, from, to, link, now, begin, freeAt});
+    deliveries_.push_back(delivery);
+    events_.emplace(freeAt, true, id);
+  }
+
+  void deliver(Delivery delivery, int64_t now) {
+    for (size_t i = delivery.begin; i < delivery.end; ++i) {
+      int node = receivers_[i];
+      if (--missing_[static_cast<size_t>(node)] == 0) {
+        startNext(deviceOf(node), now);
+      }
+    }
+  }
+
+  void startNext(int device, int64_t now) {
+    auto d = static_cast<size_t>(device);
+    if (busy_[d] || next_[d] == byDevice_[d].size()) {
+      return;
+    }
+    int node = byDevice_[d][next_[d]];
+    if (missing_[static_cast<size_t>(node)] > 0) {
+      return;
+    }
+    busy_[d] = true;
+    int64_t duration = graph_.node(node).timeNs[d];
+    result_.ops[static_cast<size_t>(node)] = {now, now + duration};
+    result_.devices[d].busyNs += duration;
+    events_.emplace(now + duration, false, node);
+  }
+
+  void finishNode(int node, int64_t now) {
+    auto d = static_cast<size_t>(deviceOf(node));
+    busy_[d] = false;
+    ++next_[d];
+    for (int t : graph_.node(node).outputs) {
+      publish(t, deviceOf(node), now);
+    }
+    startNext(deviceOf(node), now);
+  }
+
+  void finishTransfer(int id, int64_t now) { deliver(deliveries_[static_cast<size_t>(id)], now); }
+
+  absl::Status checkAllRan() const {
+    for (size_t d = 0; d < byDevice_.size(); ++d) {
+      if (next_[d] < byDevice_[d].size()) {
+        int node = byDevice_[d][next_[d]];
+        return absl::InvalidArgumentError(absl::StrCat(
+            "placement: ", simulator_.cluster().devices[d].name, " waits for ever at node '",
+            graph_.node(node).name, "': the ranks are no topological order"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Simulator& simulator_;
+  const CostGraph& graph_;
+  const Placement& placement_;
+  std::vector<std::vector<int>> byDevice_;
+  std::vector<size_t> next_;  // by device: position of the node that runs or waits
+  std::vector<bool> busy_;
+  std::vector<int> missing_;  // by node: inputs not there yet
+  std::vector<int64_t> linkFree_;
+  std::vector<int> receivers_;
+  std::vector<Delivery> deliveries_;  // by transfer
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Simulation result_;
+};
+
+}  // namespace
+
+const Transfer* Simulation::transfer(int tensor, int to) const {
+  int first = firstTransfer[static_cast<size_t>(tensor)];
+  for (size_t i = static_cast<size_t>(first);
+       first >= 0 && i < transfers.size() && transfers[i].tensor == tensor; ++i) {
+    if (transfers[i].to == to) {
+      return &transfers[i];
+    }
+  }
+  return nullptr;
+}
+
+Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOptions options)
+    : graph_(graph), cluster_(cluster), options_(options), links_(cluster) {}
+
+absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
+  GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));
+  return Run(*this, placement).run();
+}
+
+}  // namespace graphrun::placement

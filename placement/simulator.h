@@ -1,0 +1,115 @@
+// The event simulator: the one evaluator of placements that every strategy, check and report uses.
+#ifndef GRAPHRUN_PLACEMENT_SIMULATOR_H_
+#define GRAPHRUN_PLACEMENT_SIMULATOR_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "placement/cluster.h"
+#include "placement/cost_graph.h"
+#include "placement/link_table.h"
+#include "placement/placement.h"
+
+namespace graphrun::placement {
+
+struct SimulatorOptions {
+  /// Buffers that an edge between two devices has on its receiver (design: steps in flight).
+  int edgeSlots = 2;
+  /// Buffers of a tensor that comes from the client.
+  int clientSlots = 1;
+};
+
+struct OpTime {
+  int64_t start = 0;  // ns from the beginning of the step
+  int64_t finish = 0;
+};
+
+/// One tensor on its way to one endpoint.
+struct Transfer {
+  int tensor = 0;
+  int from = kClient;
+  int to = kClient;
+  int link = 0;
+  int64_t ready = 0;   // the data exists
+  int64_t start = 0;   // the link is free
+  int64_t finish = 0;  // the data is there
+};
+
+/// Memory in use on a device from `time` on, bytes, static part included.
+struct MemorySample {
+  int64_t time = 0;
+  int64_t bytes = 0;
+};
+
+struct DeviceUse {
+  int64_t busyNs = 0;
+  int64_t weightBytes = 0;
+  /// Buffers of incoming edges; held for the whole step.
+  int64_t receiveBytes = 0;
+  /// Weights + receive buffers + the largest sum of live tensors and workspace.
+  int64_t peakBytes = 0;
+  /// The node that was running at the peak, -1 if nothing runs here.
+  int peakNode = -1;
+  /// At the start of each node, in order.
+  std::vector<MemorySample> memory;
+};
+
+struct LinkUse {
+  int64_t busyNs = 0;
+  int64_t bytes = 0;
+  int64_t transfers = 0;
+};
+
+/// Predicted timeline of one step.
+struct Simulation {
+  /// Until the last node has run and the last output has reached its home.
+  int64_t stepNs = 0;
+  std::vector<OpTime> ops;  // by node
+  /// In the order in which they were queued; those of one tensor are consecutive.
+  std::vector<Transfer> transfers;
+  std::vector<int> firstTransfer;  // by tensor: index into `transfers`, -1 without one
+  std::vector<DeviceUse> devices;
+  std::vector<LinkUse> links;
+
+  /// The transfer of `tensor` to `to`, nullptr if there is none.
+  const Transfer* transfer(int tensor, int to) const;
+};
+
+/// Model: each device runs its nodes one at a time in rank order, as soon as the next one's inputs
+/// are there; a tensor leaves when its producer finishes, once for each target; a link carries one
+/// transfer at a time, first come first served (ties: lower tensor id, then lower device). Outputs
+/// and workspace of a node live from its start; a tensor lives until its last consumer on the
+/// device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
+///
+/// Keeps references to graph and cluster, which must outlive it. Immutable: safe to use from
+/// threads.
+class Simulator {
+ public:
+  Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOptions options = {});
+
+  /// InvalidArgument if the placement has wrong sizes, a device that is missing or cannot run its
+  /// node, ranks that are no permutation, or an order in which devices would wait for each other.
+  /// Memory limits are not looked at here: see validate.h.
+  absl::StatusOr<Simulation> run(const Placement& placement) const;
+
+  const CostGraph& graph() const { return graph_; }
+  const Cluster& cluster() const { return cluster_; }
+  const LinkTable& links() const { return links_; }
+  const SimulatorOptions& options() const { return options_; }
+
+  /// Receive buffers that a tensor from `from` takes on another device.
+  int64_t receiveBytes(const CostTensor& tensor, int from) const {
+    return tensor.bytes * (from == kClient ? options_.clientSlots : options_.edgeSlots);
+  }
+
+ private:
+  const CostGraph& graph_;
+  const Cluster& cluster_;
+  SimulatorOptions options_;
+  LinkTable links_;
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_SIMULATOR_H_

@@ -1,0 +1,48 @@
+#include "placement/strategy.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "placement/memory_advice.h"
+#include "placement/names.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+
+absl::Span<const Strategy> strategies() {
+  static constexpr std::array<Strategy, 4> kTable = {{
+      {"single", "all on the best single device", placeSingle, true},
+      {"greedy", "in program order, each node where it finishes first", placeGreedy, true},
+      {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft, true},
+      {"auto", "the best of all, never worse than single", placeAuto, false},
+  }};
+  return kTable;
+}
+
+absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.name == name) {
+      return &strategy;
+    }
+    names.emplace_back(strategy.name);
+  }
+  return absl::NotFoundError(absl::StrCat("no placement strategy '", name, "'",
+                                          didYouMean(name, names),
+                                          " (known: ", absl::StrJoin(names, ", "), ")"));
+}
+
+absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view name) {
+  GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
+  absl::StatusOr<PlacementResult> result = strategy->place(problem);
+  if (absl::IsResourceExhausted(result.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot place the graph within the memory limits:\n", result.status().message(), "\n",
+        describeAdvice(problem, adviseMemory(problem)),
+        "\nraise the limits, add devices, or free pinned nodes"));
+  }
+  return result;
+}
+
+}  // namespace graphrun::placement

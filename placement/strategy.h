@@ -1,0 +1,76 @@
+// Strategies: one interface, one table, one way to run and compare them.
+#ifndef GRAPHRUN_PLACEMENT_STRATEGY_H_
+#define GRAPHRUN_PLACEMENT_STRATEGY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "placement/placement.h"
+#include "placement/problem.h"
+
+namespace graphrun::placement {
+
+/// A placement and its prediction.
+struct PlacementResult {
+  Placement placement;
+  Simulation simulation;
+};
+
+/// One way to place. `place` is deterministic and returns a placement that validatePlacement
+/// accepts, or ResourceExhausted when memory limits are what stops it, FailedPrecondition for
+/// another reason; either says which nodes and devices.
+struct Strategy {
+  absl::string_view name;
+  absl::string_view summary;
+  absl::StatusOr<PlacementResult> (*place)(const PlacementProblem& problem);
+  /// Takes part in `auto` and in comparisons.
+  bool candidate;
+};
+
+/// All strategies, in the order in which `auto` prefers equals.
+absl::Span<const Strategy> strategies();
+
+/// The strategy of this name; NotFound lists the names.
+absl::StatusOr<const Strategy*> findStrategy(absl::string_view name);
+
+/// What one candidate gave.
+struct Candidate {
+  std::string strategy;
+  absl::StatusOr<PlacementResult> result;
+};
+
+/// Runs every candidate of the table.
+std::vector<Candidate> runCandidates(const PlacementProblem& problem);
+
+/// The smallest predicted step of those that succeeded, the first of equals; nullptr without one.
+const PlacementResult* bestCandidate(const std::vector<Candidate>& candidates);
+
+/// Places with the strategy of this name. When memory stops it: FailedPrecondition with the limits
+/// that broke and the least memory that would do (see memory_advice.h).
+absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view strategy);
+
+// The strategies of the table, one file each.
+
+/// All nodes on the one device that gives the shortest step; pinned nodes where they are pinned.
+absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem);
+/// In program order, each node where it finishes first and fits.
+absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
+/// Heterogeneous earliest finish time: by upward rank, with insertion, where it finishes first and
+/// fits.
+absl::StatusOr<PlacementResult> placeHeft(const PlacementProblem& problem);
+/// The best of all candidates.
+absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem);
+
+/// The placement of a file: a JSON object from node names or globs to device names, for example
+/// {"encoder/*": "node0/cpu:0", "head": "node1/cpu:0"}. A name wins over globs, an earlier glob
+/// over a later one; every node needs an entry. Ranks follow the upward ranks on those devices.
+/// InvalidArgument names every problem of the text, FailedPrecondition what validation finds.
+absl::StatusOr<PlacementResult> placeFromJson(const PlacementProblem& problem,
+                                              absl::string_view json, absl::string_view fileName);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_STRATEGY_H_

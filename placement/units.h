@@ -1,0 +1,42 @@
+// Quantities as people write them: "48GiB", "12GB/s", "3us", "0-7,9".
+#ifndef GRAPHRUN_PLACEMENT_UNITS_H_
+#define GRAPHRUN_PLACEMENT_UNITS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace graphrun::placement {
+
+/// Bytes of "48GiB" or "1.5MB". Units: KB MB GB (powers of 1000), KiB MiB GiB (of 1024). The unit
+/// is required and no space may stand before it. InvalidArgument otherwise, for 0 and beyond 2^62.
+absl::StatusOr<int64_t> parseBytes(absl::string_view text);
+
+/// Bytes per second of "12GB/s"; units as in parseBytes, each followed by "/s".
+absl::StatusOr<double> parseBandwidth(absl::string_view text);
+
+/// Nanoseconds of "3us"; units us, ms and s. 0 is allowed.
+absl::StatusOr<int64_t> parseDuration(absl::string_view text);
+
+/// CPU numbers of "0-7,9", sorted. InvalidArgument for an empty list, a range that runs backwards,
+/// a number given twice or one over 65535.
+absl::StatusOr<std::vector<int>> parseCores(absl::string_view text);
+
+/// Inverse of parseCores: "0-7,9".
+std::string formatCores(const std::vector<int>& cores);
+
+/// "512 B", "1.50 KiB", "48.00 GiB": two decimals from KiB on.
+std::string formatBytes(int64_t bytes);
+
+/// "0 ns", "850 ns", "12.34 us", "5.00 ms", "1.20 s".
+std::string formatDuration(int64_t ns);
+
+/// "0", "950", "1.20 k", "3.86 G": a count with a decimal prefix.
+std::string formatCount(int64_t count);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_UNITS_H_

@@ -1,0 +1,110 @@
+#include "placement/cluster.h"
+
+#include "placement/link_table.h"
+#include "tests/placement/graphs.h"
+
+namespace graphrun::placement {
+namespace {
+
+using testing::messageOf;
+
+Worker workerAt(const std::string& name, const std::string& address,
+                std::vector<DeviceSpec> specs) {
+  Worker worker;
+  worker.name = name;
+  worker.address = address;
+  worker.local = address.empty();
+  worker.devicesGiven = true;
+  worker.specs = std::move(specs);
+  return worker;
+}
+
+DeviceSpec cuda(int index) {
+  DeviceSpec spec;
+  spec.kind = DeviceKind::kCuda;
+  spec.cudaIndex = index;
+  return spec;
+}
+
+TEST_CASE("links follow from where the devices are") {
+  Cluster cluster;
+  cluster.workers = {workerAt("a", "10.0.0.1:1", {DeviceSpec{}, DeviceSpec{}, cuda(3)}),
+                     workerAt("b", "10.0.0.1:2", {DeviceSpec{}}),
+                     workerAt("c", "10.0.0.2:1", {DeviceSpec{}}),
+                     workerAt("d", "", {DeviceSpec{}})};
+  cluster.rebuildDevices();
+  CHECK(cluster.deviceNames() == std::vector<std::string>{"a/cpu:0", "a/cpu:1", "a/cuda:3",
+                                                          "b/cpu:0", "c/cpu:0", "d/cpu:0"});
+  CHECK(cluster.link(0, 1).kind == LinkKind::kInProcess);
+  CHECK(cluster.link(0, 2).kind == LinkKind::kPcie);
+  CHECK(cluster.link(0, 3).kind == LinkKind::kSharedMemory);
+  CHECK(cluster.link(0, 4).kind == LinkKind::kTcp);
+  CHECK(cluster.link(kClient, 5).kind == LinkKind::kSharedMemory);
+  CHECK(cluster.link(kClient, 0).kind == LinkKind::kTcp);
+
+  cluster.links.push_back({0, 2, std::nullopt, 5e9});
+  CHECK(cluster.link(4, 2).kind == LinkKind::kGiven);
+  CHECK(cluster.link(4, 2).bytesPerSecond == 5e9);
+  CHECK(cluster.link(4, 2).latencyNs == defaultLink(LinkKind::kTcp).latencyNs);
+}
+
+TEST_CASE("devices of a worker share its link to another, devices of one process do not") {
+  Cluster cluster;
+  cluster.workers = {workerAt("a", "10.0.0.1:1", {DeviceSpec{}, DeviceSpec{}}),
+                     workerAt("b", "10.0.0.2:1", {DeviceSpec{}})};
+  cluster.rebuildDevices();
+  LinkTable table(cluster);
+  CHECK(table.id(0, 2) == table.id(1, 2));
+  CHECK(table.id(0, 2) != table.id(2, 0));
+  CHECK(table.id(0, 1) != table.id(1, 0));
+  CHECK(table.link(table.id(0, 2)).name == "a -> b");
+  CHECK(table.link(table.id(0, 1)).name == "a/cpu:0 -> a/cpu:1");
+  CHECK(table.link(table.id(kClient, 1)).name == "client -> a");
+}
+
+TEST_CASE("a transfer takes latency and bytes over bandwidth") {
+  CHECK(LinkModel{LinkKind::kGiven, 100, 2e9}.transferNs(1001) == 601);
+  CHECK(LinkModel{LinkKind::kGiven, 100, 2e9}.transferNs(0) == 100);
+}
+
+TEST_CASE("this machine alone is one worker inside the client") {
+  Cluster cluster = localCluster(1);
+  REQUIRE(cluster.devices.size() == 1);
+  CHECK(cluster.devices[0].name == "local/cpu:0");
+  CHECK(cluster.devices[0].cores.size() == 1);
+  CHECK(cluster.devices[0].memoryBytes > 0);
+  CHECK(cluster.link(kClient, 0).kind == LinkKind::kInProcess);
+  CHECK(localCluster(0).devices[0].cores.size() >= 1);
+}
+
+TEST_CASE("more threads make a faster device model") {
+  double one = defaultDeviceModel(DeviceKind::kCpu, 1).peakOpsPerSecond[2];
+  double four = defaultDeviceModel(DeviceKind::kCpu, 4).peakOpsPerSecond[2];
+  CHECK(four > 3 * one);
+  CHECK(four < 4 * one);
+}
+
+TEST_CASE("discovery and limits from the command line change devices") {
+  Cluster cluster;
+  cluster.workers = {workerAt("a", "10.0.0.1:1", {})};
+  cluster.workers[0].devicesGiven = false;
+  cluster.setDevices(0, {DeviceSpec{}, cuda(0)});
+  CHECK(cluster.workers[0].devicesGiven);
+  REQUIRE(cluster.devices.size() == 2);
+  REQUIRE(cluster.setMemoryLimit("a/cuda:0", 4096).ok());
+  CHECK(cluster.devices[1].memoryBytes == 4096);
+  CHECK(messageOf(cluster.setMemoryLimit("a/cuda:1", 1)) ==
+        "no device 'a/cuda:1' in the cluster; did you mean 'a/cuda:0'?");
+}
+
+TEST_CASE("pins from the command line") {
+  PinRule rule = parsePinRule("a=b/*=node1/cuda:0").value();
+  CHECK(rule.nodes == "a=b/*");
+  CHECK(rule.device == "node1/cuda:0");
+  for (const char* text : {"", "x", "=d", "x="}) {
+    CHECK(!parsePinRule(text).ok());
+  }
+}
+
+}  // namespace
+}  // namespace graphrun::placement

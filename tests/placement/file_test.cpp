@@ -1,0 +1,64 @@
+#include "placement/strategy.h"
+#include "tests/placement/graphs.h"
+
+namespace graphrun::placement {
+namespace {
+
+using namespace testing;
+
+struct Fixture {
+  Cluster cluster = simpleCluster(2, {1000, 1000});
+  CostGraph graph;
+
+  Fixture() {
+    int a = addNode(graph, "encoder/a", {10, 10}, 600);
+    int b = addNode(graph, "encoder/b", {10, 10}, 600);
+    int c = addNode(graph, "head", {10, kUnsupported});
+    addTensor(graph, a, {b}, 8);
+    addTensor(graph, b, {c}, 8);
+    REQUIRE(graph.finish(2).ok());
+  }
+};
+
+TEST_CASE("a file places by name, then by the first glob") {
+  Fixture f;
+  PlacementProblem problem = makeProblem(f.graph, f.cluster);
+  auto result = placeFromJson(
+      problem, R"({"encoder/*": "n1/cpu:0", "*": "n0/cpu:0", "encoder/b": "n0/cpu:0"})", "p.json");
+  INFO(messageOf(result.status()));
+  REQUIRE(result.ok());
+  CHECK(result->placement.device == std::vector<int>{1, 0, 0});
+  CHECK(result->placement.strategy == "file");
+  CHECK(result->simulation.transfers.size() == 1);
+}
+
+TEST_CASE("problems of a file are all reported") {
+  Fixture f;
+  PlacementProblem problem = makeProblem(f.graph, f.cluster);
+  auto errorOf = [&](const char* json) {
+    return messageOf(placeFromJson(problem, json, "p.json").status());
+  };
+  CHECK(errorOf(R"({"encoder/*": "n2/cpu:0", "haed": "n0/cpu:0", "encoder/a": 3})") ==
+        "p.json: 'encoder/*': no device 'n2/cpu:0'; did you mean 'n0/cpu:0'?\n"
+        "p.json: 'encoder/a': no device '3'\n"
+        "p.json: no entry for node 'head'; add \"*\": DEVICE as the last one for the rest\n"
+        "p.json: 'haed' matches no node; did you mean 'head'?");
+  for (const char* json : {"", "[]", "3", "{\"a\":", "{]"}) {
+    CHECK(errorOf(json) ==
+          "p.json: expected a JSON object from node names or globs to device names");
+  }
+}
+
+TEST_CASE("a file that breaks a rule of placement is refused with that rule") {
+  Fixture f;
+  PlacementProblem problem = makeProblem(f.graph, f.cluster);
+  auto unsupported = placeFromJson(problem, R"({"*": "n1/cpu:0"})", "p.json").status();
+  CHECK(absl::IsFailedPrecondition(unsupported));
+  CHECK_THAT(messageOf(unsupported),
+             Catch::Contains("node 'head' is on n1/cpu:0, which cannot run it: no kernel"));
+  auto memory = placeFromJson(problem, R"({"*": "n0/cpu:0"})", "p.json").status();
+  CHECK_THAT(messageOf(memory), Catch::Contains("out of memory: n0/cpu:0 needs 1.19 KiB while"));
+}
+
+}  // namespace
+}  // namespace graphrun::placement

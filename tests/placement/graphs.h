@@ -1,0 +1,123 @@
+// Small clusters and cost graphs for the tests of placement.
+#ifndef GRAPHRUN_TESTS_PLACEMENT_GRAPHS_H_
+#define GRAPHRUN_TESTS_PLACEMENT_GRAPHS_H_
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/cluster.h"
+#include "placement/cost_graph.h"
+#include "placement/problem.h"
+
+namespace graphrun::placement::testing {
+
+inline std::string messageOf(const absl::Status& status) { return std::string(status.message()); }
+
+/// `count` workers n0, n1 … with one CPU device each; between any two, and to the client, 10 ns
+/// latency and one byte a nanosecond.
+inline Cluster simpleCluster(int count, std::vector<int64_t> limits = {}) {
+  Cluster cluster;
+  for (int i = 0; i < count; ++i) {
+    Worker worker;
+    worker.name = absl::StrCat("n", i);
+    worker.address = absl::StrCat("10.0.0.", i + 1, ":7070");
+    worker.devicesGiven = true;
+    DeviceSpec spec;
+    spec.memoryBytes = limits.empty() ? 0 : limits[static_cast<size_t>(i)];
+    worker.specs = {spec};
+    cluster.workers.push_back(worker);
+    for (int j = kClient; j < i; ++j) {
+      cluster.links.push_back({j, i, 10, 1e9});
+    }
+  }
+  cluster.rebuildDevices();
+  return cluster;
+}
+
+inline int addNode(CostGraph& graph, const std::string& name, std::vector<int64_t> times,
+                   int64_t weights = 0, int64_t workspace = 0) {
+  CostNode node;
+  node.name = name;
+  node.op = "test";
+  node.timeNs = std::move(times);
+  node.weightBytes = weights;
+  node.workspaceBytes = workspace;
+  for (size_t d = 0; d < node.timeNs.size(); ++d) {
+    if (node.timeNs[d] == kUnsupported) {
+      node.unsupported.emplace_back(static_cast<int>(d), "no kernel for complex64");
+    }
+  }
+  return graph.addNode(std::move(node));
+}
+
+/// A tensor from `producer` (-1: the client) to `consumers`.
+inline int addTensor(CostGraph& graph, int producer, std::vector<int> consumers, int64_t bytes,
+                     bool isOutput = false) {
+  CostTensor tensor;
+  tensor.name = absl::StrCat("t", graph.tensorCount());
+  tensor.producer = producer;
+  tensor.consumers = std::move(consumers);
+  tensor.bytes = bytes;
+  tensor.isOutput = isOutput;
+  return graph.addTensor(std::move(tensor));
+}
+
+inline PlacementProblem makeProblem(const CostGraph& graph, const Cluster& cluster) {
+  auto problem = PlacementProblem::create(graph, cluster);
+  INFO(messageOf(problem.status()));
+  REQUIRE(problem.ok());
+  return *std::move(problem);
+}
+
+struct RandomOptions {
+  int minNodes = 1;
+  int maxNodes = 40;
+  int devices = 3;
+  bool constraints = true;  // unsupported ops, pins and colocation
+};
+
+/// A random graph with a random cluster's times; finished. Unsupported ops leave device 0 to all.
+inline CostGraph randomGraph(std::mt19937& random, const RandomOptions& options) {
+  auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  CostGraph graph;
+  int count = pick(options.minNodes, options.maxNodes);
+  for (int n = 0; n < count; ++n) {
+    std::vector<int64_t> times;
+    int64_t base = pick(0, 9) == 0 ? 0 : pick(1, 1000);
+    for (int d = 0; d < options.devices; ++d) {
+      bool missing = options.constraints && d > 0 && pick(0, 9) == 0;
+      times.push_back(missing ? kUnsupported : base * pick(1, 4));
+    }
+    addNode(graph, absl::StrCat("node", n), times, pick(0, 3) == 0 ? pick(1, 500) : 0,
+            pick(0, 3) == 0 ? pick(1, 200) : 0);
+  }
+  std::vector<std::vector<int>> consumers(static_cast<size_t>(count));
+  for (int n = 1; n < count; ++n) {
+    for (int i = pick(0, 3); i > 0; --i) {
+      consumers[static_cast<size_t>(pick(std::max(0, n - 8), n - 1))].push_back(n);
+    }
+  }
+  for (int n = 0; n < count; ++n) {
+    bool sink = consumers[static_cast<size_t>(n)].empty();
+    addTensor(graph, n, consumers[static_cast<size_t>(n)], pick(0, 800), sink || pick(0, 9) == 0);
+  }
+  addTensor(graph, -1, {0, pick(0, count - 1)}, pick(0, 300));
+  if (options.constraints && pick(0, 2) == 0) {
+    int node = pick(0, count - 1);
+    graph.colocation.push_back({node, pick(0, count - 1)});
+    graph.pins.push_back({pick(0, count - 1), 0, "test"});
+  }
+  REQUIRE(graph.finish(options.devices).ok());
+  return graph;
+}
+
+}  // namespace graphrun::placement::testing
+
+#endif  // GRAPHRUN_TESTS_PLACEMENT_GRAPHS_H_

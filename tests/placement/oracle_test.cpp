@@ -1,0 +1,112 @@
+// Tiny graphs against every placement and every order there is.
+#include <functional>
+#include <optional>
+
+#include "placement/memory_budget.h"
+#include "placement/strategy.h"
+#include "tests/placement/graphs.h"
+
+namespace graphrun::placement {
+namespace {
+
+using namespace testing;
+
+void forEachOrder(const CostGraph& graph,
+                  const std::function<void(const std::vector<int>&)>& visit) {
+  std::vector<int> order;
+  std::vector<bool> done(graph.nodes.size(), false);
+  std::function<void()> extend = [&] {
+    if (order.size() == graph.nodes.size()) {
+      visit(order);
+      return;
+    }
+    for (int n = 0; n < graph.nodeCount(); ++n) {
+      bool ready = !done[static_cast<size_t>(n)];
+      for (int t : graph.node(n).inputs) {
+        int producer = graph.tensor(t).producer;
+        ready = ready && (producer < 0 || done[static_cast<size_t>(producer)]);
+      }
+      if (ready) {
+        done[static_cast<size_t>(n)] = true;
+        order.push_back(n);
+        extend();
+        order.pop_back();
+        done[static_cast<size_t>(n)] = false;
+      }
+    }
+  };
+  extend();
+}
+
+/// The shortest step of any placement within the limits; two devices.
+std::optional<int64_t> optimum(const PlacementProblem& problem) {
+  int count = problem.graph().nodeCount();
+  std::optional<int64_t> best;
+  forEachOrder(problem.graph(), [&](const std::vector<int>& order) {
+    Placement placement;
+    placement.setOrder(order);
+    placement.device.resize(static_cast<size_t>(count));
+    for (unsigned mask = 0; mask < (1U << count); ++mask) {
+      for (int n = 0; n < count; ++n) {
+        placement.device[static_cast<size_t>(n)] = static_cast<int>(mask >> n & 1U);
+      }
+      auto simulation = problem.simulator.run(placement);
+      if (simulation.ok() && checkLimits(problem, *simulation).ok() &&
+          (!best.has_value() || simulation->stepNs < *best)) {
+        best = simulation->stepNs;
+      }
+    }
+  });
+  return best;
+}
+
+TEST_CASE("auto against the optimum of tiny graphs") {
+  int exact = 0;
+  double ratios = 0;
+  constexpr int kGraphs = 60;
+  for (unsigned seed = 0; seed < kGraphs; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    RandomOptions options{3, 6, 2, false};
+    options.maxNodes = seed < 6 ? 7 : 6;
+    CostGraph graph = randomGraph(random, options);
+    Cluster cluster = simpleCluster(2);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    int64_t best = optimum(problem).value();
+    int64_t found = place(problem, "auto")->simulation.stepNs;
+    REQUIRE(found >= best);
+    REQUIRE(best >= lowerBounds(problem).ns());
+    exact += found == best ? 1 : 0;
+    ratios += static_cast<double>(found) / static_cast<double>(best);
+  }
+  WARN("auto is optimal for " << exact << " of " << kGraphs << ", mean ratio " << ratios / kGraphs);
+  CHECK(exact >= kGraphs / 2);
+  CHECK(ratios / kGraphs < 1.10);
+}
+
+TEST_CASE("auto under limits against the optimum of tiny graphs") {
+  int feasible = 0;
+  int found = 0;
+  for (unsigned seed = 1000; seed < 1060; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    CostGraph graph = randomGraph(random, {3, 6, 2, false});
+    std::uniform_int_distribution<int64_t> limit(500, 3000);
+    Cluster cluster = simpleCluster(2, {limit(random), limit(random)});
+    PlacementProblem problem = makeProblem(graph, cluster);
+    std::optional<int64_t> best = optimum(problem);
+    auto result = findStrategy("auto").value()->place(problem);
+    REQUIRE((!result.ok() || best.has_value()));
+    if (result.ok()) {
+      REQUIRE(result->simulation.stepNs >= *best);
+    }
+    feasible += best.has_value() ? 1 : 0;
+    found += result.ok() ? 1 : 0;
+  }
+  WARN("auto places " << found << " of " << feasible << " that can be placed");
+  CHECK(feasible < 60);
+  CHECK(found * 10 >= feasible * 9);
+}
+
+}  // namespace
+}  // namespace graphrun::placement

@@ -1,0 +1,185 @@
+#include "placement/simulator.h"
+
+#include "placement/critical_path.h"
+#include "tests/placement/graphs.h"
+
+namespace graphrun::placement {
+namespace {
+
+using namespace testing;
+
+Placement placed(std::vector<int> devices) {
+  Placement placement;
+  std::vector<int> order(devices.size());
+  for (size_t n = 0; n < order.size(); ++n) {
+    order[n] = static_cast<int>(n);
+  }
+  placement.device = std::move(devices);
+  placement.setOrder(order);
+  return placement;
+}
+
+Simulation simulate(const CostGraph& graph, const Cluster& cluster, const Placement& placement) {
+  auto result = Simulator(graph, cluster).run(placement);
+  INFO(messageOf(result.status()));
+  REQUIRE(result.ok());
+  return *std::move(result);
+}
+
+TEST_CASE("a chain on one device: input transfer, nodes, output transfer") {
+  Cluster cluster = simpleCluster(1);
+  CostGraph graph;
+  int a = addNode(graph, "a", {100});
+  int b = addNode(graph, "b", {50});
+  addTensor(graph, -1, {a}, 20);
+  addTensor(graph, a, {b}, 1000);
+  addTensor(graph, b, {}, 5, true);
+  REQUIRE(graph.finish(1).ok());
+  Placement placement = placed({0, 0});
+  Simulation s = simulate(graph, cluster, placement);
+  // Input 10 + 20, a to 130, b to 180, output 10 + 5.
+  CHECK(s.ops[0].start == 30);
+  CHECK(s.ops[0].finish == 130);
+  CHECK(s.ops[1].finish == 180);
+  CHECK(s.stepNs == 195);
+  CHECK(s.transfers.size() == 2);
+  CHECK(s.devices[0].busyNs == 150);
+  CriticalPath path = criticalPath(graph, placement, s);
+  CHECK(path.computeNs == 150);
+  CHECK(path.linkNs == 45);
+  CHECK(path.waitNs == 0);
+}
+
+TEST_CASE("a tensor is sent once to each target, whatever the number of its consumers there") {
+  Cluster cluster = simpleCluster(3);
+  CostGraph graph;
+  int a = addNode(graph, "a", {100, 100, 100});
+  std::vector<int> users;
+  for (const char* name : {"b", "c", "d", "e"}) {
+    users.push_back(addNode(graph, name, {10, 10, 10}));
+  }
+  addTensor(graph, a, users, 40);
+  REQUIRE(graph.finish(3).ok());
+  Simulation s = simulate(graph, cluster, placed({0, 1, 1, 2, 0}));
+  REQUIRE(s.transfers.size() == 2);
+  CHECK(s.transfers[0].to == 1);
+  CHECK(s.transfers[1].to == 2);
+  // Links n0 -> n1 and n0 -> n2 are two: both transfers run from 100 to 150.
+  CHECK(s.transfers[1].start == 100);
+  CHECK(s.ops[1].start == 150);
+  CHECK(s.ops[2].start == 160);
+  CHECK(s.ops[3].start == 150);
+  CHECK(s.ops[4].start == 100);
+  CHECK(s.stepNs == 170);
+}
+
+TEST_CASE("transfers queue on a link, first come first served") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int a = addNode(graph, "a", {100, 100});
+  int b = addNode(graph, "b", {10, 10});
+  int c = addNode(graph, "c", {10, 10});
+  int d = addNode(graph, "d", {10, 10});
+  addTensor(graph, a, {c}, 200);  // ready at 100
+  addTensor(graph, b, {d}, 90);   // ready at 110
+  REQUIRE(graph.finish(2).ok());
+  Placement placement = placed({0, 0, 1, 1});
+  Simulation s = simulate(graph, cluster, placement);
+  // t0: 100 to 310. t1: ready 110, starts 310, ends 410. d: 410 to 420.
+  CHECK(s.ops[2].start == 310);
+  CHECK(s.transfers[1].ready == 110);
+  CHECK(s.transfers[1].start == 310);
+  CHECK(s.ops[3].start == 410);
+  CHECK(s.stepNs == 420);
+  CHECK(s.links[static_cast<size_t>(s.transfers[0].link)].busyNs == 310);
+  CHECK(s.links[static_cast<size_t>(s.transfers[0].link)].bytes == 290);
+  // Path of d: b waited for the device until 100, ran 10, its tensor waited 200 and took 100.
+  CriticalPath path = criticalPath(graph, placement, s);
+  CHECK(path.computeNs == 20);
+  CHECK(path.linkNs == 100);
+  CHECK(path.waitNs == 300);
+  REQUIRE(path.segments.size() == 5);
+  CHECK(path.segments[0].kind == PathKind::kDeviceWait);
+  CHECK(path.segments[2].kind == PathKind::kLinkWait);
+}
+
+TEST_CASE("a device keeps its order even when a later node is ready first") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int slow = addNode(graph, "slow", {500, 500});
+  int user = addNode(graph, "user", {10, 10});
+  addNode(graph, "free", {10, 10});
+  addTensor(graph, slow, {user}, 90);
+  REQUIRE(graph.finish(2).ok());
+  Simulation s = simulate(graph, cluster, placed({0, 1, 1}));
+  CHECK(s.ops[1].start == 600);
+  CHECK(s.ops[2].start == 610);
+  Placement better = placed({0, 1, 1});
+  better.setOrder({0, 2, 1});
+  CHECK(simulate(graph, cluster, better).stepNs == 610);
+}
+
+TEST_CASE("directions of a link do not disturb each other") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int a = addNode(graph, "a", {10, 10});
+  int b = addNode(graph, "b", {10, 10});
+  int c = addNode(graph, "c", {10, 10});
+  int d = addNode(graph, "d", {10, 10});
+  addTensor(graph, a, {d}, 90);
+  addTensor(graph, b, {c}, 90);
+  REQUIRE(graph.finish(2).ok());
+  Simulation s = simulate(graph, cluster, placed({0, 1, 0, 1}));
+  CHECK(s.transfers[0].start == 10);
+  CHECK(s.transfers[1].start == 10);
+  CHECK(s.stepNs == 120);
+}
+
+TEST_CASE("tensors at home on a device need no transfer, an input that is an output goes home") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int a = addNode(graph, "a", {10, 10});
+  int resident = addTensor(graph, -1, {a}, 90);
+  graph.tensors[static_cast<size_t>(resident)].inputHome = 1;
+  int kept = addTensor(graph, a, {}, 90, true);
+  graph.tensors[static_cast<size_t>(kept)].outputHome = 1;
+  REQUIRE(graph.finish(2).ok());
+  CHECK(simulate(graph, cluster, placed({1})).stepNs == 10);
+  CHECK(simulate(graph, cluster, placed({0})).stepNs == 210);
+
+  int passed = addTensor(graph, -1, {}, 490, true);
+  REQUIRE(graph.finish(2).ok());
+  CHECK(simulate(graph, cluster, placed({1})).transfers.empty());
+  graph.tensors[static_cast<size_t>(passed)].inputHome = 0;
+  CHECK(simulate(graph, cluster, placed({1})).stepNs == 500);
+}
+
+TEST_CASE("an empty graph takes no time") {
+  Cluster cluster = simpleCluster(1);
+  CostGraph graph;
+  REQUIRE(graph.finish(1).ok());
+  CHECK(simulate(graph, cluster, placed({})).stepNs == 0);
+}
+
+TEST_CASE("placements that cannot run are refused") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int a = addNode(graph, "a", {10, 10});
+  int b = addNode(graph, "b", {10, kUnsupported});
+  addTensor(graph, a, {b}, 1);
+  REQUIRE(graph.finish(2).ok());
+  auto errorOf = [&](const Placement& placement) {
+    return messageOf(Simulator(graph, cluster).run(placement).status());
+  };
+  CHECK_THAT(errorOf(placed({0})), Catch::Contains("expected 2 of each"));
+  CHECK_THAT(errorOf(placed({0, 1})), Catch::Contains("node 'b' cannot run on device 1"));
+  CHECK_THAT(errorOf(placed({0, 5})), Catch::Contains("cannot run on device 5"));
+  Placement ranks = placed({0, 0});
+  ranks.rank = {0, 0};
+  CHECK_THAT(errorOf(ranks), Catch::Contains("node 'b' has rank 0, expected a permutation"));
+  ranks.rank = {1, 0};
+  CHECK_THAT(errorOf(ranks), Catch::Contains("n0/cpu:0 waits for ever at node 'b'"));
+}
+
+}  // namespace
+}  // namespace graphrun::placement
