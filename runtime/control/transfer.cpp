@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/control/limits.h"
+#include "runtime/format/checksum.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -19,7 +20,9 @@ std::string weightAt(const control::WeightChunk& chunk) {
 
 }  // namespace
 
-uint64_t checksumOf(absl::string_view data) { return XXH3_64bits(data.data(), data.size()); }
+uint64_t checksumOf(absl::string_view data) {
+  return format::checksumOf({reinterpret_cast<const uint8_t*>(data.data()), data.size()});
+}
 
 absl::Status PlanAssembler::add(const control::PlanChunk& chunk) {
   if (!started_) {

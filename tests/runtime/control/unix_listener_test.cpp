@@ -117,12 +117,14 @@ TEST_CASE("directories that killed processes left are removed") {
     _exit(0);
   }
   waitpid(pid, nullptr, 0);
-  std::string base = std::filesystem::path(*makeSocketDirectory()).parent_path();
+  std::string first = *makeSocketDirectory();
+  std::string base = std::filesystem::path(first).parent_path();
   std::string abandoned = base + "/graphrun-" + std::to_string(pid) + "-abcdef";
   REQUIRE(mkdir(abandoned.c_str(), 0700) == 0);
   auto dir = makeSocketDirectory();
   requireOk(dir.status());
   REQUIRE_FALSE(std::filesystem::exists(abandoned));
+  removeSocketDirectory(first);
   removeSocketDirectory(*dir);
   REQUIRE_FALSE(std::filesystem::exists(*dir));
 }
