@@ -1,0 +1,465 @@
+#include "runtime/control/worker_client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/control/address.h"
+#include "runtime/control/client_call.h"
+#include "runtime/control/control.grpc.pb.h"
+#include "runtime/control/credentials.h"
+#include "runtime/control/first_cause.h"
+#include "runtime/control/grpc_log.h"
+#include "runtime/control/job.h"
+#include "runtime/control/status_grpc.h"
+#include "runtime/control/transfer.h"
+#include "runtime/control/unix_listener.h"
+#include "runtime/control/versions.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr Millis kJoinAttempt{5'000};
+constexpr Millis kJoinPause{100};
+constexpr int64_t kProgressNanos = 3'000'000'000;
+constexpr int64_t kNanosPerMilli = 1'000'000;
+constexpr int kMinBackoffMs = 50;
+constexpr int kMaxBackoffMs = 500;
+constexpr int kConnectTimeoutMs = 5'000;
+constexpr int kMaxMetadataBytes = 64 << 10;
+
+grpc::ChannelArguments channelArguments() {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  args.SetMaxSendMessageSize(kMaxMessageBytes);
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinBackoffMs);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
+  args.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // workers are reached directly
+  args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // one connection a client
+  return args;
+}
+
+/// Time for a transfer over the slowest link that we wait for.
+Millis transferTimeout(Millis base, uint64_t bytes) {
+  return base + Millis(static_cast<int64_t>(bytes / kMinTransferBytesPerMs));
+}
+
+/// True for failures of TLS that no waiting heals.
+bool isTlsRefusal(const absl::Status& status) {
+  return absl::StrContains(status.message(), "CERTIFICATE_VERIFY_FAILED") ||
+         absl::StrContains(status.message(), "SSL_ERROR_SSL") ||
+         absl::StrContains(status.message(), "Peer name");
+}
+
+JoinedWorker fromWire(const control::JoinReply& reply) {
+  JoinedWorker joined;
+  joined.versions = {reply.versions().graphrun(), reply.versions().ucx()};
+  joined.incarnation = reply.incarnation();
+  joined.offer.transportAddress = reply.transport_address();
+  for (const control::DeviceOffer& wire : reply.devices()) {
+    joined.offer.devices.push_back({wire.kind(),
+                                    wire.index(),
+                                    {wire.cores().begin(), wire.cores().end()},
+                                    wire.memory_bytes(),
+                                    wire.model()});
+  }
+  return joined;
+}
+
+control::RunStepRequest toWire(const StepRequest& request, uint64_t run) {
+  control::RunStepRequest wire;
+  wire.set_plan(request.plan);
+  wire.set_first_step(request.firstStep);
+  wire.set_steps(request.steps);
+  wire.set_run(run);
+  return wire;
+}
+
+}  // namespace
+
+struct WorkerClient::Impl {
+  explicit Impl(const WorkerClientOptions& given)
+      : options(given), calls(given.name, given.address, given.job) {}
+
+  absl::StatusOr<JoinedWorker> tryJoin(Millis timeout, bool* final);
+  absl::Status checkJoined(const control::JoinReply& reply) const;
+  absl::Status giveUp(const absl::Status& last) const;
+  bool sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
+                  const WeightSource& weight);
+
+  /// A unary call: method, request, reply.
+  template <typename Method, typename Request, typename Reply>
+  absl::Status unary(const char* name, Method method, const Request& request, Reply* reply,
+                     Millis timeout) {
+    ClientCall call(&calls, name, timeout);
+    return call.finish((stub().get()->*method)(call.context(), request, reply));
+  }
+
+  const WorkerClientOptions options;
+  ClientCalls calls;
+  std::shared_ptr<control::Worker::Stub> stub() {
+    std::lock_guard lock(mutex);
+    return current;
+  }
+  /// A new connection: gRPC drives a channel's attempts to connect only while a call waits on it,
+  /// so that an old one may report a failure of long ago.
+  void reconnect() {
+    auto fresh = control::Worker::NewStub(
+        grpc::CreateCustomChannel(target, credentials, channelArguments()));
+    std::lock_guard lock(mutex);
+    current = std::move(fresh);
+  }
+
+  std::string target;
+  std::string socketPath;  // "" for TCP
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  std::mutex mutex;
+  std::shared_ptr<control::Worker::Stub> current;
+  std::atomic<uint64_t> runs{0};
+  std::atomic<uint64_t> beats{0};
+};
+
+absl::StatusOr<std::unique_ptr<WorkerClient>> WorkerClient::create(
+    const WorkerClientOptions& options) {
+  routeGrpcLog();
+  if (options.job.size() != kSecretBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job id of ", options.job.size(), " bytes, expected ", kSecretBytes));
+  }
+  std::string where = absl::StrCat("worker ", options.name);
+  auto address = parseAddress(options.address);
+  GR_RETURN_IF_ERROR(annotate(address.status(), where));
+  auto credentials = channelCredentials(*address, options.security);
+  GR_RETURN_IF_ERROR(annotate(credentials.status(), where));
+  auto impl = std::make_unique<Impl>(options);
+  impl->target = address->grpcTarget();
+  impl->socketPath = address->path;
+  impl->credentials = *credentials;
+  impl->reconnect();
+  return std::unique_ptr<WorkerClient>(new WorkerClient(std::move(impl)));
+}
+
+WorkerClient::WorkerClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+WorkerClient::~WorkerClient() {
+  markLost(absl::CancelledError(absl::StrCat(impl_->calls.label(), ": the client was closed")));
+  impl_->calls.drain();
+}
+
+const std::string& WorkerClient::name() const { return impl_->options.name; }
+const std::string& WorkerClient::address() const { return impl_->options.address; }
+void WorkerClient::markLost(const absl::Status& why) {
+  impl_->calls.fail(withFirstCause(why, {.worker = impl_->options.name}));
+}
+
+absl::Status WorkerClient::Impl::checkJoined(const control::JoinReply& reply) const {
+  const control::Versions& theirs = reply.versions();
+  GR_RETURN_IF_ERROR(annotate(
+      checkCompatible(options.versions, theirs.protocol(), {theirs.graphrun(), theirs.ucx()}),
+      calls.label()));
+  if (reply.transport_address().size() > kMaxAddressBytes ||
+      reply.devices_size() > static_cast<int>(kMaxPeers)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(calls.label(), ": offers ", reply.devices_size(),
+                     " devices and an address of ", reply.transport_address().size(),
+                     " bytes; the limits are ", kMaxPeers, " and ", kMaxAddressBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<JoinedWorker> WorkerClient::Impl::tryJoin(Millis timeout, bool* final) {
+  if (absl::Status owner = checkSocketOwner(socketPath); !owner.ok()) {
+    *final = true;
+    return withFirstCause(annotate(owner, calls.label()), {.worker = options.name});
+  }
+  control::JoinRequest request;
+  request.mutable_versions()->set_protocol(kControlProtocol);
+  request.mutable_versions()->set_graphrun(options.versions.graphrun);
+  request.mutable_versions()->set_ucx(options.versions.ucx);
+  request.set_job(options.job);
+  request.set_coordinator(processLabel());
+  request.set_worker(options.name);
+  request.set_heartbeat_timeout_ms(static_cast<uint32_t>(options.heartbeatTimeout.count()));
+  control::JoinReply reply;
+  ClientCall call(&calls, "Join", timeout);
+  absl::Status status = call.finish(stub()->Join(call.context(), request, &reply));
+  if (status.ok()) {
+    status = checkJoined(reply);
+    *final = true;
+  } else {
+    bool silent = !call.answered() && absl::IsDeadlineExceeded(status);
+    *final = !(absl::IsUnavailable(status) || silent) || isTlsRefusal(status);
+  }
+  GR_RETURN_IF_ERROR(status);
+  return fromWire(reply);
+}
+
+absl::Status WorkerClient::Impl::giveUp(const absl::Status& last) const {
+  absl::string_view hint =
+      options.security.empty()
+          ? "is it started, and is the address right? (`graphrun worker --listen ADDR`; a worker "
+            "that has certificates wants them here too)"
+          : "is it started, is the address right, and does it have certificates of the same "
+            "authority?";
+  return withFirstCause(absl::UnavailableError(absl::StrFormat(
+                            "%s did not join within %.1f s: %s. Last error: %s", calls.label(),
+                            options.joinTimeout.count() * 1e-3, hint, last.message())),
+                        {.worker = options.name});
+}
+
+absl::StatusOr<JoinedWorker> WorkerClient::join() {
+  int64_t start = nowNanos();
+  int64_t end = start + impl_->options.joinTimeout.count() * kNanosPerMilli;
+  int64_t report = start + kProgressNanos;
+  while (true) {
+    Millis left((end - nowNanos()) / kNanosPerMilli + 1);
+    bool final = false;
+    auto joined = impl_->tryJoin(std::min(left, kJoinAttempt), &final);
+    if (joined.ok() || final || impl_->calls.failed()) {
+      return joined;
+    }
+    if (nowNanos() + kJoinPause.count() * kNanosPerMilli >= end) {
+      return impl_->giveUp(joined.status());
+    }
+    if (nowNanos() >= report) {
+      report += kProgressNanos;
+      log(LogLevel::kInfo,
+          absl::StrCat("waiting for ", impl_->calls.label(), " since ",
+                       (nowNanos() - start) / 1'000'000'000, " s: ", joined.status().message()));
+    }
+    std::this_thread::sleep_for(kJoinPause);
+    impl_->reconnect();
+  }
+}
+
+absl::Status WorkerClient::loadPlan(uint64_t plan, absl::string_view bytes) {
+  ClientCall call(&impl_->calls, "LoadPlan",
+                  transferTimeout(impl_->options.callTimeout, bytes.size()));
+  control::Done done;
+  auto writer = impl_->stub()->LoadPlan(call.context(), &done);
+  control::PlanChunk chunk;
+  chunk.set_plan(plan);
+  chunk.set_total_bytes(bytes.size());
+  chunk.set_checksum(checksumOf(bytes));
+  for (size_t offset = 0; offset < bytes.size(); offset += kChunkBytes) {
+    chunk.set_data(std::string(bytes.substr(offset, kChunkBytes)));
+    if (!writer->Write(chunk)) {
+      break;  // Finish says why
+    }
+  }
+  writer->WritesDone();
+  return call.finish(writer->Finish());
+}
+
+absl::StatusOr<std::vector<bool>> WorkerClient::hasWeights(uint64_t plan,
+                                                           absl::Span<const WeightId> weights) {
+  std::vector<bool> present;
+  for (size_t first = 0; first < weights.size(); first += kMaxWeightsAQuery) {
+    control::HasWeightsRequest request;
+    request.set_plan(plan);
+    for (const WeightId& id : weights.subspan(first, kMaxWeightsAQuery)) {
+      control::WeightId* wire = request.add_weights();
+      wire->set_checksum(id.checksum);
+      wire->set_bytes(id.bytes);
+    }
+    control::HasWeightsReply reply;
+    GR_RETURN_IF_ERROR(impl_->unary("HasWeights", &control::Worker::Stub::HasWeights, request,
+                                    &reply, impl_->options.callTimeout));
+    if (reply.present_size() != request.weights_size()) {
+      return absl::InternalError(absl::StrCat(impl_->calls.label(), ": HasWeights answered for ",
+                                              reply.present_size(), " of ", request.weights_size(),
+                                              " weights"));
+    }
+    present.insert(present.end(), reply.present().begin(), reply.present().end());
+  }
+  return present;
+}
+
+bool WorkerClient::Impl::sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
+                                    const WeightSource& weight) {
+  control::WeightChunk chunk;
+  chunk.set_plan(plan);
+  chunk.set_index(weight.index);
+  chunk.mutable_id()->set_checksum(weight.checksum);
+  chunk.mutable_id()->set_bytes(weight.data.size());
+  size_t offset = 0;
+  do {  // an empty weight is one empty chunk
+    absl::string_view data = weight.data.substr(offset, kChunkBytes);
+    chunk.set_offset(offset);
+    chunk.set_data(data.data(), data.size());
+    chunk.set_chunk_checksum(checksumOf(data));
+    if (!writer->Write(chunk)) {
+      return false;
+    }
+    offset += data.size();
+  } while (offset < weight.data.size());
+  return true;
+}
+
+absl::Status WorkerClient::putWeights(uint64_t plan, absl::Span<const WeightSource> weights) {
+  uint64_t bytes = 0;
+  for (const WeightSource& weight : weights) {
+    bytes += weight.data.size();
+  }
+  ClientCall call(&impl_->calls, "PutWeights", transferTimeout(impl_->options.callTimeout, bytes));
+  control::Done done;
+  auto writer = impl_->stub()->PutWeights(call.context(), &done);
+  for (const WeightSource& weight : weights) {
+    if (!impl_->sendWeight(writer.get(), plan, weight)) {
+      break;  // Finish says why
+    }
+  }
+  writer->WritesDone();
+  return call.finish(writer->Finish());
+}
+
+absl::Status WorkerClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
+  control::ConnectPeersRequest request;
+  request.set_rank(rank);
+  for (const PeerInfo& peer : peers) {
+    control::Peer* wire = request.add_peers();
+    wire->set_rank(peer.rank);
+    wire->set_name(peer.name);
+    wire->set_transport_address(peer.transportAddress);
+    wire->set_token(peer.token);
+  }
+  control::Done done;
+  return impl_->unary("ConnectPeers", &control::Worker::Stub::ConnectPeers, request, &done,
+                      impl_->options.callTimeout);
+}
+
+absl::StatusOr<std::vector<DeviceReport>> WorkerClient::preparePlan(uint64_t plan, Millis timeout) {
+  control::PlanRef request;
+  request.set_plan(plan);
+  control::PrepareReply reply;
+  GR_RETURN_IF_ERROR(
+      impl_->unary("PreparePlan", &control::Worker::Stub::PreparePlan, request, &reply, timeout));
+  std::vector<DeviceReport> reports;
+  for (const control::DeviceReport& wire : reply.devices()) {
+    reports.push_back(
+        {wire.device(), wire.peak_bytes(), wire.step_ns(), wire.prepare_ns(), wire.from_cache()});
+  }
+  return reports;
+}
+
+absl::StatusOr<StepReport> WorkerClient::runStep(const StepRequest& request, Millis timeout) {
+  control::RunStepReply reply;
+  GR_RETURN_IF_ERROR(impl_->unary("RunStep", &control::Worker::Stub::RunStep,
+                                  toWire(request, ++impl_->runs), &reply, timeout));
+  return StepReport{reply.elapsed_ns()};
+}
+
+void WorkerClient::runStepAsync(const StepRequest& request, Millis timeout,
+                                std::function<void(absl::StatusOr<StepReport>)> done) {
+  struct State {
+    ClientCall call;
+    control::RunStepRequest request;
+    control::RunStepReply reply;
+  };
+  auto* state = new State{{&impl_->calls, "RunStep", timeout}, toWire(request, ++impl_->runs), {}};
+  impl_->stub()->async()->RunStep(state->call.context(), &state->request, &state->reply,
+                                  [state, done = std::move(done)](const grpc::Status& status) {
+                                    absl::Status result = state->call.finish(status);
+                                    StepReport report{state->reply.elapsed_ns()};
+                                    done(result.ok() ? absl::StatusOr<StepReport>(report) : result);
+                                    delete state;  // last: the client waits for it
+                                  });
+}
+
+absl::Status WorkerClient::cancel(const absl::Status& cause) {
+  control::CancelRequest request;
+  *request.mutable_cause() = toCause(cause);
+  request.set_through_run(impl_->runs);
+  control::Done done;
+  return impl_->unary("Cancel", &control::Worker::Stub::Cancel, request, &done,
+                      impl_->options.callTimeout);
+}
+
+absl::Status WorkerClient::unloadPlan(uint64_t plan) {
+  control::PlanRef request;
+  request.set_plan(plan);
+  control::Done done;
+  return impl_->unary("UnloadPlan", &control::Worker::Stub::UnloadPlan, request, &done,
+                      impl_->options.callTimeout);
+}
+
+absl::Status WorkerClient::leave(const absl::Status& why) {
+  control::Done done;
+  return impl_->unary("Leave", &control::Worker::Stub::Leave, toCause(why), &done,
+                      impl_->options.callTimeout);
+}
+
+absl::Status WorkerClient::shutdown(Millis timeout) {
+  control::Done done;
+  return impl_->unary("Shutdown", &control::Worker::Stub::Shutdown, control::Done(), &done,
+                      timeout);
+}
+
+absl::StatusOr<std::string> WorkerClient::metrics() {
+  control::Bytes reply;
+  GR_RETURN_IF_ERROR(impl_->unary("GetMetrics", &control::Worker::Stub::GetMetrics, control::Done(),
+                                  &reply, impl_->options.callTimeout));
+  return std::move(*reply.mutable_data());
+}
+
+absl::StatusOr<std::string> WorkerClient::trace() {
+  ClientCall call(&impl_->calls, "GetTrace",
+                  transferTimeout(impl_->options.callTimeout, kMaxTraceBytes));
+  auto reader = impl_->stub()->GetTrace(call.context(), control::Done());
+  std::string trace;
+  control::Bytes chunk;
+  bool tooLong = false;
+  while (!tooLong && reader->Read(&chunk)) {
+    tooLong = trace.size() + chunk.data().size() > kMaxTraceBytes;
+    trace += chunk.data();
+  }
+  if (tooLong) {
+    call.context()->TryCancel();
+  }
+  absl::Status status = call.finish(reader->Finish());
+  if (tooLong) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(impl_->calls.label(), ": its trace has over ", kMaxTraceBytes, " bytes"));
+  }
+  GR_RETURN_IF_ERROR(status);
+  return trace;
+}
+
+void WorkerClient::heartbeatAsync(Millis timeout,
+                                  std::function<void(absl::StatusOr<HeartbeatSample>)> done) {
+  struct State {
+    ClientCall call;
+    control::HeartbeatRequest request;
+    control::HeartbeatReply reply;
+    int64_t sent;
+  };
+  auto* state = new State{{&impl_->calls, "Heartbeat", timeout}, {}, {}, nowNanos()};
+  state->request.set_sequence(++impl_->beats);
+  state->call.context()->set_wait_for_ready(true);  // a broken connection is made anew
+  impl_->stub()->async()->Heartbeat(
+      state->call.context(), &state->request, &state->reply,
+      [state, done = std::move(done)](const grpc::Status& status) {
+        int64_t now = nowNanos();
+        absl::Status result = state->call.finish(status);
+        HeartbeatSample sample{state->reply.clock_ns() - (state->sent + now) / 2,
+                               now - state->sent};
+        delete state;  // before `done`, which may drop the last reference to the client
+        done(result.ok() ? absl::StatusOr<HeartbeatSample>(sample) : result);
+      });
+}
+
+}  // namespace graphrun::runtime

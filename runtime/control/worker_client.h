@@ -1,0 +1,106 @@
+// The coordinator's end of the control plane: one client a worker.
+#ifndef GRAPHRUN_RUNTIME_CONTROL_WORKER_CLIENT_H_
+#define GRAPHRUN_RUNTIME_CONTROL_WORKER_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/control/limits.h"
+#include "runtime/control/security.h"
+#include "runtime/control/worker_handler.h"
+
+namespace graphrun::runtime {
+
+struct WorkerClientOptions {
+  std::string name;     // of the worker in the cluster
+  std::string address;  // as parseAddress reads it
+  Security security;
+  BuildVersions versions;
+  std::string job;  // kSecretBytes, the same for all workers of a run (randomSecret)
+  Millis joinTimeout = kJoinTimeout;
+  Millis callTimeout = kCallTimeout;
+  Millis heartbeatTimeout = kHeartbeatTimeout;  // after which the worker gives us up
+};
+
+/// What a worker said when it joined.
+struct JoinedWorker {
+  WorkerOffer offer;
+  BuildVersions versions;
+  uint64_t incarnation = 0;
+};
+
+/// A weight to send; `data` (the mapped file) must stay valid during the call.
+struct WeightSource {
+  uint32_t index = 0;     // into Plan.weights
+  uint64_t checksum = 0;  // XXH3-64 of the data, from the weight table
+  absl::string_view data;
+};
+
+/// The answer to a heartbeat.
+struct HeartbeatSample {
+  int64_t clockOffsetNanos = 0;  // the worker's monotonic clock minus ours
+  int64_t roundTripNanos = 0;    // the offset is off by at most half of it
+};
+
+/// All calls are thread-safe, block until their deadline at most, and fail with a status whose
+/// message begins with the worker's name and address. A failure inside the worker carries a
+/// FirstCause with the worker's name. After markLost every call, also one under way, fails at once
+/// with that status.
+class WorkerClient {
+ public:
+  /// Does not connect yet. FailedPrecondition for an address that needs certificates.
+  static absl::StatusOr<std::unique_ptr<WorkerClient>> create(const WorkerClientOptions& options);
+  /// Cancels what is under way and waits for it.
+  ~WorkerClient();
+
+  const std::string& name() const;
+  const std::string& address() const;
+
+  /// Keeps trying until joinTimeout, so that it does not matter who starts first; logs what it
+  /// waits for. Ends at once when the worker refuses (versions) or TLS says who we are not.
+  absl::StatusOr<JoinedWorker> join();
+  /// Sends a plan; the worker verifies it.
+  absl::Status loadPlan(uint64_t plan, absl::string_view bytes);
+  /// For each weight whether the worker has it already.
+  absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan, absl::Span<const WeightId> weights);
+  /// Sends weights in chunks of kChunkBytes with checksums.
+  absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights);
+  absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers);
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
+                                                        Millis timeout = kPrepareTimeout);
+  absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout);
+  /// As runStep; `done` is called exactly once, on a thread of gRPC; it must neither block nor
+  /// destroy the client.
+  void runStepAsync(const StepRequest& request, Millis timeout,
+                    std::function<void(absl::StatusOr<StepReport>)> done);
+  /// Ends every run sent before, also one that has not arrived yet. Returns when they have ended.
+  absl::Status cancel(const absl::Status& cause);
+  absl::Status unloadPlan(uint64_t plan);
+  /// Ends our job at the worker, which is then free for another coordinator.
+  absl::Status leave(const absl::Status& why);
+  /// Lets the worker process exit; for workers that we started ourselves.
+  absl::Status shutdown(Millis timeout);
+  absl::StatusOr<std::string> metrics();
+  absl::StatusOr<std::string> trace();
+
+  /// One heartbeat; `done` is called once, and may destroy the client. FailedPrecondition: the
+  /// worker no longer is ours.
+  void heartbeatAsync(Millis timeout, std::function<void(absl::StatusOr<HeartbeatSample>)> done);
+  /// Gives the worker up: see above. Only the first status counts.
+  void markLost(const absl::Status& why);
+
+ private:
+  struct Impl;
+  explicit WorkerClient(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_CONTROL_WORKER_CLIENT_H_

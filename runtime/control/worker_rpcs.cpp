@@ -1,0 +1,320 @@
+#include "runtime/control/worker_rpcs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/control/limits.h"
+#include "runtime/control/status_grpc.h"
+#include "runtime/control/transfer.h"
+#include "runtime/control/versions.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr Millis kCancelRepeat{50};
+constexpr Millis kCancelPatience{5'000};
+constexpr uint32_t kMinHeartbeatTimeoutMs = 100;
+constexpr uint32_t kMaxHeartbeatTimeoutMs = 600'000;
+
+/// The last word of every method: marks the status as the worker's own.
+grpc::Status answer(grpc::ServerContext* context, const absl::Status& status) {
+  context->AddTrailingMetadata(kAnswerKey, "1");
+  return toGrpc(status);
+}
+
+void fillReply(const WorkerOffer& offer, control::JoinReply* reply) {
+  reply->set_transport_address(offer.transportAddress);
+  for (const DeviceOffer& device : offer.devices) {
+    control::DeviceOffer* wire = reply->add_devices();
+    wire->set_kind(device.kind);
+    wire->set_index(device.index);
+    wire->mutable_cores()->Add(device.cores.begin(), device.cores.end());
+    wire->set_memory_bytes(device.memoryBytes);
+    wire->set_model(device.model);
+  }
+}
+
+absl::Status checkJoin(const control::JoinRequest& request) {
+  if (request.job().size() != kSecretBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job id of ", request.job().size(), " bytes, expected ", kSecretBytes));
+  }
+  if (request.worker().size() > kMaxNameBytes || request.coordinator().size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a name is longer than ", kMaxNameBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<PeerInfo>> peersOf(const control::ConnectPeersRequest& request) {
+  if (request.peers_size() > static_cast<int>(kMaxPeers)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.peers_size(), " peers, the limit is ", kMaxPeers));
+  }
+  std::vector<PeerInfo> peers;
+  for (const control::Peer& peer : request.peers()) {
+    if (peer.token().size() != kSecretBytes || peer.name().size() > kMaxNameBytes ||
+        peer.transport_address().size() > kMaxAddressBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "peer ", peer.rank(), ": token of ", peer.token().size(), " bytes (expected ",
+          kSecretBytes, "), name of ", peer.name().size(), " (at most ", kMaxNameBytes,
+          "), address of ", peer.transport_address().size(), " (at most ", kMaxAddressBytes, ")"));
+    }
+    peers.push_back({peer.rank(), peer.name(), peer.transport_address(), peer.token()});
+  }
+  return peers;
+}
+
+}  // namespace
+
+WorkerRpcs::WorkerRpcs(WorkerHandler* handler, BuildVersions versions, uint64_t incarnation)
+    : handler_(handler), versions_(std::move(versions)), incarnation_(incarnation) {}
+
+bool WorkerRpcs::endJob(const std::string& job, const absl::Status& why) {
+  if (!gate_.close(job)) {
+    return false;
+  }
+  watch_.stop();
+  Millis waited{0};
+  for (handler_->cancel(why); !gate_.drain(kCancelRepeat); handler_->cancel(why)) {
+    waited += kCancelRepeat;
+    if (waited % kCancelPatience == Millis{0}) {
+      log(LogLevel::kWarning, absl::StrCat("a call of the ended job still runs after ",
+                                           waited.count(), " ms (", why.message(), ")"));
+    }
+  }
+  handler_->endJob(why);
+  gate_.release();
+  return true;
+}
+
+void WorkerRpcs::checkCoordinator() {
+  if (auto lost = watch_.check()) {
+    log(LogLevel::kWarning, lost->message());
+    endJob("", *lost);
+  }
+}
+
+grpc::Status WorkerRpcs::Join(Context* context, const control::JoinRequest* request,
+                              control::JoinReply* reply) {
+  return answer(context, join(context, *request, reply));
+}
+
+absl::Status WorkerRpcs::join(Context* context, const control::JoinRequest& request,
+                              control::JoinReply* reply) {
+  GR_RETURN_IF_ERROR(checkJoin(request));
+  const control::Versions& theirs = request.versions();
+  GR_RETURN_IF_ERROR(
+      checkCompatible(versions_, theirs.protocol(), {theirs.graphrun(), theirs.ucx()}));
+  absl::StatusOr<WorkerOffer> offer;
+  {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass,
+                        gate_.open(request.job(), request.coordinator(), context));
+    runs_.reset();
+    watch_.start(request.coordinator(),
+                 Millis(std::clamp(request.heartbeat_timeout_ms(), kMinHeartbeatTimeoutMs,
+                                   kMaxHeartbeatTimeoutMs)));
+    offer = handler_->join({request.job(), request.coordinator(), request.worker()});
+  }
+  if (!offer.ok()) {
+    endJob(request.job(), offer.status());
+    return offer.status();
+  }
+  reply->mutable_versions()->set_protocol(kControlProtocol);
+  reply->mutable_versions()->set_graphrun(versions_.graphrun);
+  reply->mutable_versions()->set_ucx(versions_.ucx);
+  reply->set_incarnation(incarnation_);
+  fillReply(*offer, reply);
+  return absl::OkStatus();
+}
+
+grpc::Status WorkerRpcs::LoadPlan(Context* context, grpc::ServerReader<control::PlanChunk>* reader,
+                                  control::Done*) {
+  auto load = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    PlanAssembler plan;
+    control::PlanChunk chunk;
+    while (reader->Read(&chunk)) {
+      GR_RETURN_IF_ERROR(plan.add(chunk));
+    }
+    GR_ASSIGN_OR_RETURN(std::string bytes, plan.finish());
+    return handler_->loadPlan(plan.plan(), std::move(bytes));
+  };
+  return answer(context, load());
+}
+
+grpc::Status WorkerRpcs::HasWeights(Context* context, const control::HasWeightsRequest* request,
+                                    control::HasWeightsReply* reply) {
+  auto ask = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    if (request->weights_size() > static_cast<int>(kMaxWeightsAQuery)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          request->weights_size(), " weights in one query, the limit is ", kMaxWeightsAQuery));
+    }
+    std::vector<WeightId> ids;
+    for (const control::WeightId& id : request->weights()) {
+      ids.push_back({id.checksum(), id.bytes()});
+    }
+    GR_ASSIGN_OR_RETURN(std::vector<bool> present, handler_->hasWeights(request->plan(), ids));
+    reply->mutable_present()->Add(present.begin(), present.end());
+    return absl::OkStatus();
+  };
+  return answer(context, ask());
+}
+
+grpc::Status WorkerRpcs::PutWeights(Context* context,
+                                    grpc::ServerReader<control::WeightChunk>* reader,
+                                    control::Done*) {
+  auto put = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    WeightChecker checker;
+    control::WeightChunk chunk;
+    while (reader->Read(&chunk)) {
+      GR_ASSIGN_OR_RETURN(WeightPiece piece, checker.add(chunk));
+      GR_RETURN_IF_ERROR(handler_->putWeights(piece));
+    }
+    return checker.finish();
+  };
+  return answer(context, put());
+}
+
+grpc::Status WorkerRpcs::ConnectPeers(Context* context, const control::ConnectPeersRequest* request,
+                                      control::Done*) {
+  auto connect = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(*request));
+    return handler_->connectPeers(request->rank(), peers);
+  };
+  return answer(context, connect());
+}
+
+grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PlanRef* request,
+                                     control::PrepareReply* reply) {
+  auto prepare = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    GR_ASSIGN_OR_RETURN(std::vector<DeviceReport> reports, handler_->preparePlan(request->plan()));
+    for (const DeviceReport& report : reports) {
+      control::DeviceReport* wire = reply->add_devices();
+      wire->set_device(report.device);
+      wire->set_peak_bytes(report.peakBytes);
+      wire->set_step_ns(report.stepNanos);
+      wire->set_prepare_ns(report.prepareNanos);
+      wire->set_from_cache(report.fromCache);
+    }
+    return absl::OkStatus();
+  };
+  return answer(context, prepare());
+}
+
+absl::Status WorkerRpcs::runStep(const control::RunStepRequest& request,
+                                 control::RunStepReply* reply) {
+  if (request.steps() == 0 || request.run() == 0) {
+    return absl::InvalidArgumentError("a run of 0 steps, or without a number");
+  }
+  GR_RETURN_IF_ERROR(runs_.begin(request.run()));
+  auto report = handler_->runStep({request.plan(), request.first_step(), request.steps()});
+  runs_.end(request.run());
+  if (report.ok()) {
+    reply->set_elapsed_ns(report->elapsedNanos);
+  }
+  return report.status();
+}
+
+grpc::Status WorkerRpcs::RunStep(Context* context, const control::RunStepRequest* request,
+                                 control::RunStepReply* reply) {
+  auto run = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    return runStep(*request, reply);
+  };
+  return answer(context, run());
+}
+
+absl::Status WorkerRpcs::cancelRuns(const control::CancelRequest& request) {
+  absl::Status cause = fromCause(request.cause());
+  runs_.cancel(request.through_run(), cause);
+  for (Millis waited{0}; waited < kCancelPatience; waited += kCancelRepeat) {
+    handler_->cancel(cause);
+    if (runs_.settled(kCancelRepeat)) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("a cancelled step still runs after ", kCancelPatience.count(), " ms"));
+}
+
+grpc::Status WorkerRpcs::Cancel(Context* context, const control::CancelRequest* request,
+                                control::Done*) {
+  auto cancel = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    return cancelRuns(*request);
+  };
+  return answer(context, cancel());
+}
+
+grpc::Status WorkerRpcs::UnloadPlan(Context* context, const control::PlanRef* request,
+                                    control::Done*) {
+  auto unload = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    return handler_->unloadPlan(request->plan());
+  };
+  return answer(context, unload());
+}
+
+grpc::Status WorkerRpcs::Heartbeat(Context* context, const control::HeartbeatRequest* request,
+                                   control::HeartbeatReply* reply) {
+  auto beat = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    watch_.seen();
+    reply->set_sequence(request->sequence());
+    reply->set_incarnation(incarnation_);
+    reply->set_clock_ns(nowNanos());
+    return absl::OkStatus();
+  };
+  return answer(context, beat());
+}
+
+grpc::Status WorkerRpcs::GetMetrics(Context* context, const control::Done*, control::Bytes* reply) {
+  auto get = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    GR_ASSIGN_OR_RETURN(*reply->mutable_data(), handler_->metrics());
+    return absl::OkStatus();
+  };
+  return answer(context, get());
+}
+
+grpc::Status WorkerRpcs::GetTrace(Context* context, const control::Done*,
+                                  grpc::ServerWriter<control::Bytes>* writer) {
+  auto get = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    GR_ASSIGN_OR_RETURN(std::string trace, handler_->trace());
+    control::Bytes chunk;
+    for (size_t offset = 0; offset < trace.size(); offset += kChunkBytes) {
+      chunk.set_data(trace.substr(offset, kChunkBytes));
+      if (!writer->Write(chunk)) {
+        return absl::CancelledError("the coordinator stopped reading the trace");
+      }
+    }
+    return absl::OkStatus();
+  };
+  return answer(context, get());
+}
+
+grpc::Status WorkerRpcs::Leave(Context* context, const control::Cause* cause, control::Done*) {
+  std::string job = jobOf(*context);
+  bool ended = !job.empty() && endJob(job, fromCause(*cause));
+  return answer(context, ended ? absl::OkStatus()
+                               : absl::FailedPreconditionError("not part of that job any more"));
+}
+
+grpc::Status WorkerRpcs::Shutdown(Context* context, const control::Done*, control::Done*) {
+  // The pass is given back first: the handler's main thread will stop the service at once, which
+  // cancels the calls that are inside, and this one is to be answered.
+  absl::Status allowed = gate_.enter(context).status();
+  return answer(context, allowed.ok() ? handler_->shutdown() : allowed);
+}
+
+}  // namespace graphrun::runtime

@@ -1,0 +1,44 @@
+// The server of a worker's control plane.
+#ifndef GRAPHRUN_RUNTIME_CONTROL_WORKER_SERVICE_H_
+#define GRAPHRUN_RUNTIME_CONTROL_WORKER_SERVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/control/security.h"
+#include "runtime/control/worker_handler.h"
+
+namespace graphrun::runtime {
+
+struct WorkerServiceOptions {
+  std::string address;  // as parseAddress reads it; port 0 takes a free one
+  Security security;
+  BuildVersions versions;
+};
+
+/// Serves one coordinator at a time at exactly the address asked. Drops the job of a coordinator
+/// that is silent (WorkerHandler::endJob). Thread-safe; the handler must outlive it.
+class WorkerService {
+ public:
+  /// Listens from the moment it returns. FailedPrecondition for an address that needs certificates,
+  /// AlreadyExists when it is taken.
+  static absl::StatusOr<std::unique_ptr<WorkerService>> start(const WorkerServiceOptions& options,
+                                                              WorkerHandler* handler);
+  /// Where it listens, with the real port.
+  const std::string& address() const;
+  /// This process's number: a restarted worker has another.
+  uint64_t incarnation() const;
+  /// Ends the job and all calls, and stops listening. Not to be called from a handler. Idempotent.
+  void stop();
+  ~WorkerService();
+
+ private:
+  struct Impl;
+  explicit WorkerService(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_CONTROL_WORKER_SERVICE_H_

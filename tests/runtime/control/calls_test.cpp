@@ -1,0 +1,166 @@
+// Every call, against a service in this process: over a Unix socket and over TCP.
+#include <future>
+
+#include "runtime/control/limits.h"
+#include "runtime/control/transfer.h"
+#include "test_util.h"
+
+namespace graphrun::runtime {
+
+TEST_CASE("join exchanges what both ends must know") {
+  TempDir dir;
+  std::string listen = GENERATE(as<std::string>(), "127.0.0.1:0", "unix:", "[::1]:0");
+  InProcess p(listen == "unix:" ? "unix:" + dir.path + "/w.sock" : listen);
+  auto joined = p.client->join();  // again: a lost reply is asked for twice
+  requireOk(joined.status());
+  REQUIRE(joined->incarnation == p.service->incarnation());
+  REQUIRE(joined->offer.transportAddress == "transport of node0");
+  REQUIRE(joined->offer.devices.size() == 2);
+  REQUIRE(joined->offer.devices[0].cores == std::vector<uint32_t>{0, 1});
+  REQUIRE(joined->offer.devices[0].memoryBytes == 1 << 30);
+  REQUIRE(joined->versions.ucx == "1.13.1");
+}
+
+TEST_CASE("a plan of several chunks arrives, is prepared and unloaded") {
+  InProcess p;
+  std::string plan(3 * kChunkBytes + 17, 'p');
+  plan[kChunkBytes] = 'q';
+  requireOk(p.client->loadPlan(kPlanQuick, plan));
+  REQUIRE(p.handler.planBytes(kPlanQuick) == plan);
+  auto report = p.client->preparePlan(kPlanQuick);
+  requireOk(report.status());
+  REQUIRE((*report)[0].device == "node0/cpu:0");
+  REQUIRE((*report)[0].peakBytes == 4096);
+  REQUIRE((*report)[0].fromCache);
+  requireOk(p.client->unloadPlan(kPlanQuick));
+  requireError(p.client->preparePlan(kPlanQuick).status(), absl::StatusCode::kNotFound,
+               {"worker node0", p.service->address(), "PreparePlan", "plan 1 is not loaded"});
+}
+
+TEST_CASE("only missing weights need to travel, and arrive whole") {
+  InProcess p;
+  std::string big(2 * kChunkBytes + 5, 'w');
+  std::string small = "tiny";
+  std::vector<WeightSource> weights = {
+      {0, checksumOf(big), big}, {1, checksumOf(small), small}, {2, checksumOf(""), ""}};
+  std::vector<WeightId> ids;
+  for (const WeightSource& weight : weights) {
+    ids.push_back({weight.checksum, weight.data.size()});
+  }
+  REQUIRE(*p.client->hasWeights(1, ids) == std::vector<bool>{false, false, false});
+  requireOk(p.client->putWeights(1, weights));
+  REQUIRE(*p.client->hasWeights(1, ids) == std::vector<bool>{true, true, true});
+  REQUIRE(absl::StrContains(*p.client->metrics(), absl::StrCat("bytes=", big.size() + 4)));
+}
+
+TEST_CASE("a model file that changed under its checksums is noticed") {
+  InProcess p;
+  std::string data = "abcdef";
+  requireError(p.client->putWeights(1, std::vector<WeightSource>{{7, checksumOf("abcdeg"), data}}),
+               absl::StatusCode::kDataLoss, {"worker node0", "PutWeights", "weight 7"});
+}
+
+TEST_CASE("peers get each other's address and token") {
+  InProcess p;
+  LinkTokens tokens;
+  requireOk(p.client->connectPeers(
+      0, std::vector<PeerInfo>{{1, "node1", "addr1", *tokens.tokenOf(0, 1)}}));
+  REQUIRE(absl::StrContains(*p.client->metrics(), "rank 0, 1=node1@addr1#16"));
+  requireError(p.client->connectPeers(0, std::vector<PeerInfo>{{1, "node1", "addr1", "short"}}),
+               absl::StatusCode::kInvalidArgument, {"token of 5 bytes"});
+}
+
+TEST_CASE("a step runs, and a failure comes back with its first cause") {
+  InProcess p;
+  auto report = p.client->runStep({kPlanQuick, 4, 2}, 5s);
+  requireOk(report.status());
+  REQUIRE(report->elapsedNanos == 402);
+  absl::Status failed = p.client->runStep({kPlanFails, 0, 1}, 5s).status();
+  requireError(failed, absl::StatusCode::kInternal, {"worker node0", "division"});
+  REQUIRE(firstCauseOf(failed) == FirstCause{"conv1", "gr.conv", "node0/cpu:0", ""});
+  absl::Status unknown = p.client->runStep({kPlanUnknown, 0, 1}, 5s).status();
+  REQUIRE(firstCauseOf(unknown)->worker == "node0");
+  requireError(p.client->runStep({kPlanQuick, 0, 0}, 5s).status(),
+               absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("a deadline ends a call, cancel ends the step, and the worker is free again") {
+  InProcess p;
+  requireError(p.client->runStep({kPlanBlocks, 0, 1}, 200ms).status(),
+               absl::StatusCode::kDeadlineExceeded, {"worker node0", "RunStep", "200 ms"});
+  requireOk(p.client->cancel(absl::CancelledError("timed out")));
+  std::promise<absl::Status> done;
+  p.client->runStepAsync({kPlanBlocks, 0, 1}, 30s,
+                         [&](absl::StatusOr<StepReport> r) { done.set_value(r.status()); });
+  absl::Status cause =
+      withFirstCause(absl::UnavailableError("lost worker node1"), {.worker = "node1"});
+  requireOk(p.client->cancel(cause));  // may overtake the step
+  absl::Status status = done.get_future().get();
+  requireError(status, absl::StatusCode::kUnavailable, {"lost worker node1"});
+  REQUIRE(firstCauseOf(status)->worker == "node1");
+  requireOk(p.client->runStep({kPlanQuick, 1, 1}, 5s).status());
+}
+
+TEST_CASE("a trace longer than a message comes whole") {
+  InProcess p;
+  auto trace = p.client->trace();
+  requireOk(trace.status());
+  REQUIRE(*trace == std::string(3'500'000, 't'));
+}
+
+TEST_CASE("a worker serves one coordinator at a time and is free when it leaves") {
+  InProcess p;
+  auto options = clientOptions("node0", p.service->address());
+  options.joinTimeout = 300ms;
+  auto second = *WorkerClient::create(options);
+  requireError(second->join().status(), absl::StatusCode::kUnavailable,
+               {"worker node0", "did not join within 0.3 s", "busy with job"});
+  requireError(second->metrics().status(), absl::StatusCode::kFailedPrecondition, {"not part of"});
+  requireOk(p.client->leave(absl::CancelledError("done")));
+  REQUIRE(p.handler.waitEnded(1s)[0].message() == "done");
+  requireOk(second->join().status());
+  requireError(p.client->metrics().status(), absl::StatusCode::kFailedPrecondition,
+               {"not part of"});
+  requireError(p.client->leave(absl::CancelledError("twice")),
+               absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("nothing is answered before join") {
+  InProcess p;
+  requireOk(p.client->leave(absl::CancelledError("done")));
+  requireError(p.client->loadPlan(1, "x"), absl::StatusCode::kFailedPrecondition, {"not part of"});
+  requireError(p.client->runStep({1, 0, 1}, 1s).status(), absl::StatusCode::kFailedPrecondition);
+  requireError(p.client->shutdown(1s), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("other versions are refused at once, with both named") {
+  InProcess p;
+  requireOk(p.client->leave(absl::CancelledError("done")));
+  auto options = clientOptions("node0", p.service->address());
+  options.versions.ucx = "1.17.0";
+  auto client = *WorkerClient::create(options);
+  auto start = std::chrono::steady_clock::now();
+  requireError(client->join().status(), absl::StatusCode::kFailedPrecondition,
+               {"worker node0", "UCX", "1.13.1", "1.17.0"});
+  REQUIRE(std::chrono::steady_clock::now() - start < 2s);
+}
+
+TEST_CASE("stopping the service ends a step and the job") {
+  InProcess p;
+  std::promise<absl::Status> done;
+  p.client->runStepAsync({kPlanBlocks, 0, 1}, 30s,
+                         [&](absl::StatusOr<StepReport> r) { done.set_value(r.status()); });
+  std::this_thread::sleep_for(100ms);
+  p.service->stop();
+  REQUIRE_FALSE(done.get_future().get().ok());
+  REQUIRE(p.handler.waitEnded(1s).size() == 1);
+}
+
+TEST_CASE("one address, one worker") {
+  InProcess p;
+  FakeHandler other;
+  requireError(WorkerService::start({p.service->address(), {}, kTestVersions}, &other).status(),
+               absl::StatusCode::kAlreadyExists, {p.service->address()});
+}
+
+}  // namespace graphrun::runtime
