@@ -14,6 +14,34 @@
 
 namespace graphrun::ir {
 
+mlir::LogicalResult DimsAttr::verifyEncoding(
+    llvm::ArrayRef<int64_t> shape, mlir::Type,
+    llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const {
+  mlir::AffineMap map = getMap();
+  auto text = [](mlir::AffineExpr expr) {
+    std::string text;
+    llvm::raw_string_ostream(text) << expr;
+    return text;
+  };
+  if (map.getNumResults() != shape.size()) {
+    return emitError() << "#gr.dims has " << map.getNumResults() << " dims, expected the tensor's "
+                       << shape.size();
+  }
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr);
+    bool isDynamic = mlir::ShapedType::isDynamic(shape[i]);
+    if (isDynamic ? constant != nullptr : !constant || constant.getValue() != shape[i]) {
+      return emitError() << "#gr.dims gives dim " << i << " as " << text(expr)
+                         << ", which the tensor's shape contradicts";
+    }
+    if (!llvm::isa<mlir::AffineDimExpr>(expr) && !expr.isSymbolicOrConstant()) {
+      return emitError() << "#gr.dims gives dim " << i << " as " << text(expr)
+                         << ", expected d0 or an expression over symbols";
+    }
+  }
+  return mlir::success();
+}
+
 void GRDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -10,6 +10,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -29,6 +30,8 @@ inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
 inline constexpr llvm::StringLiteral kNameAttr = "gr.name";
 /// Operation attribute: where the operation runs (`#gr.device`).
 inline constexpr llvm::StringLiteral kDeviceAttr = "gr.device";
+/// Operation attribute: place in the order of the operations of its device (i64).
+inline constexpr llvm::StringLiteral kRankAttr = "gr.rank";
 
 }  // namespace graphrun::ir
 

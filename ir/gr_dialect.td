@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "ir/gr_interfaces.td"
 
@@ -21,11 +22,13 @@ def GR_Dialect : Dialect {
   let hasConstantMaterializer = 1;
 }
 
-class GR_Attr<string name, string attrMnemonic> : AttrDef<GR_Dialect, name> {
+class GR_Attr<string name, string attrMnemonic, list<Trait> traits = []> :
+    AttrDef<GR_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
 }
 
-def GR_DimsAttr : GR_Attr<"Dims", "dims"> {
+def GR_DimsAttr : GR_Attr<"Dims", "dims",
+                          [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "The symbolic dims of a tensor type, as its encoding";
   let description = [{
     One result a dim, over the symbols of the enclosing function (`gr.symbols`). A static dim is a

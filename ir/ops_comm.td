@@ -37,7 +37,7 @@ def GR_SendOp : GR_Op<"send", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins GR_Tensor:$input, GR_IntAttr:$edge);
 }
 
-def GR_RecvOp : GR_Op<"recv", [MemoryEffects<[MemRead]>]> {
+def GR_RecvOp : GR_Op<"recv", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "take a tensor from an edge";
   let description = [{ `edge` is the dense id of the edge in the plan. }];
   let noGradient = "formed after differentiation";

@@ -67,13 +67,15 @@ mlir::OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 }
 
 mlir::OpFoldResult SqueezeOp::fold(FoldAdaptor adaptor) {
-  return getAxes().empty() ? mlir::OpFoldResult(getInput())
-                           : mlir::OpFoldResult(reshaped(adaptor.getInput(), getType()));
+  return getAxes().empty() && getInput().getType() == getType()
+             ? mlir::OpFoldResult(getInput())
+             : mlir::OpFoldResult(reshaped(adaptor.getInput(), getType()));
 }
 
 mlir::OpFoldResult UnsqueezeOp::fold(FoldAdaptor adaptor) {
-  return getAxes().empty() ? mlir::OpFoldResult(getInput())
-                           : mlir::OpFoldResult(reshaped(adaptor.getInput(), getType()));
+  return getAxes().empty() && getInput().getType() == getType()
+             ? mlir::OpFoldResult(getInput())
+             : mlir::OpFoldResult(reshaped(adaptor.getInput(), getType()));
 }
 
 mlir::OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {

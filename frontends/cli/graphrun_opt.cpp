@@ -4,12 +4,16 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/passes.h"
+#include "passes/pipelines.h"
 
 int main(int argc, char** argv) {
   mlir::DialectRegistry registry;
   registry.insert<graphrun::ir::GRDialect, mlir::func::FuncDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  graphrun::passes::registerGraphRunPasses();
+  graphrun::passes::registerPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "GraphRun optimizer driver\n", registry));
 }

@@ -1,0 +1,331 @@
+// gr-fold-normalization: constant scales and shifts of channels go into the weights before them.
+#include <cmath>
+
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/passes.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+
+#define GEN_PASS_DEF_FOLDNORMALIZATION
+#include "passes/passes.h.inc"
+
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+using Vector = std::vector<double>;
+
+/// y = scale[c] * x + shift[c] for each channel c.
+struct Affine {
+  Vector scale, shift;
+
+  explicit Affine(size_t channels) : scale(channels, 1), shift(channels, 0) {}
+
+  /// `next` after this one.
+  void append(const Affine& next) {
+    for (size_t c = 0; c < scale.size(); ++c) {
+      scale[c] *= next.scale[c];
+      shift[c] = shift[c] * next.scale[c] + next.shift[c];
+    }
+  }
+
+  bool scales() const {
+    return llvm::any_of(scale, [](double value) { return value != 1; });
+  }
+  bool shifts() const {
+    return llvm::any_of(shift, [](double value) { return value != 0; });
+  }
+  /// An infinite factor would turn weights of 0 into NaN.
+  bool isFinite() const {
+    auto finite = [](double value) { return std::isfinite(value); };
+    return llvm::all_of(scale, finite) && llvm::all_of(shift, finite);
+  }
+};
+
+/// One value a channel from a constant that broadcasts to a tensor of `rank` and differs only along
+/// dim `axis`; nothing when it is something else.
+std::optional<Vector> channelValues(mlir::Value value, size_t rank, size_t axis, size_t channels) {
+  mlir::ElementsAttr constant = constantOf(value);
+  if (!constant) {
+    return std::nullopt;
+  }
+  llvm::ArrayRef<int64_t> shape = constant.getShapedType().getShape();
+  if (shape.size() > rank) {
+    return std::nullopt;
+  }
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    bool isChannel = rank - shape.size() + i == axis;
+    if (size != 1 && (!isChannel || size != static_cast<int64_t>(channels))) {
+      return std::nullopt;
+    }
+  }
+  std::optional<Vector> values = floatsOf(constant);
+  if (values && values->size() == 1) {
+    values->assign(channels, values->front());
+  }
+  return values;
+}
+
+std::optional<Affine> affineOf(ir::BatchNormOp op, size_t channels) {
+  Vector parameters[4];
+  for (auto [vector, operand] : llvm::zip(parameters, op.getOperands().drop_front())) {
+    std::optional<Vector> values = floatsOf(constantOf(operand));
+    if (!values || values->size() != channels) {
+      return std::nullopt;
+    }
+    vector = std::move(*values);
+  }
+  const auto& [scale, bias, mean, variance] = parameters;
+  Affine affine(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    affine.scale[c] = scale[c] / std::sqrt(variance[c] + op.getEpsilon().convertToDouble());
+    affine.shift[c] = bias[c] - mean[c] * affine.scale[c];
+  }
+  return affine;
+}
+
+/// What `op` does to its operand `x`, when that is a scale and shift along dim `axis`.
+std::optional<Affine> affineOf(mlir::Operation* op, mlir::Value x, size_t axis, size_t channels) {
+  size_t rank = llvm::cast<mlir::ShapedType>(x.getType()).getRank();
+  if (auto norm = llvm::dyn_cast<ir::BatchNormOp>(op)) {
+    return axis == 1 && norm.getInput() == x ? affineOf(norm, channels) : std::nullopt;
+  }
+  if (!llvm::isa<ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp>(op)) {
+    return std::nullopt;
+  }
+  bool left = op->getOperand(0) == x;
+  std::optional<Vector> values = channelValues(op->getOperand(left ? 1 : 0), rank, axis, channels);
+  if (!values || (llvm::isa<ir::DivOp>(op) && !left)) {
+    return std::nullopt;
+  }
+  Affine affine(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    double value = (*values)[c];
+    if (llvm::isa<ir::MulOp>(op)) {
+      affine.scale[c] = value;
+    } else if (llvm::isa<ir::DivOp>(op)) {
+      affine.scale[c] = 1 / value;
+    } else if (llvm::isa<ir::AddOp>(op)) {
+      affine.shift[c] = value;
+    } else {
+      affine.scale[c] = left ? 1 : -1;
+      affine.shift[c] = left ? -value : value;
+    }
+  }
+  return affine;
+}
+
+/// The operations after an anchor that are one affine map of its channels together.
+struct Chain {
+  Affine affine;
+  llvm::SmallVector<mlir::Operation*> ops;
+};
+
+/// Follows the only uses of `value` as long as they are affine along dim `axis`.
+Chain follow(mlir::Value value, size_t axis, size_t channels) {
+  Chain chain{Affine(channels), {}};
+  while (value.hasOneUse()) {
+    mlir::Operation* user = *value.user_begin();
+    if (user->getNumResults() != 1 || user->getResult(0).getType() != value.getType()) {
+      break;
+    }
+    std::optional<Affine> next = affineOf(user, value, axis, channels);
+    if (!next || !next->isFinite()) {
+      break;
+    }
+    chain.affine.append(*next);
+    chain.ops.push_back(user);
+    value = user->getResult(0);
+  }
+  return chain;
+}
+
+/// The location of the folded operation: the anchor's and those of what went into it.
+mlir::Location locationOf(mlir::Operation* anchor, const Chain& chain) {
+  llvm::SmallVector<mlir::Location> locations = {anchor->getLoc()};
+  for (mlir::Operation* op : chain.ops) {
+    locations.push_back(op->getLoc());
+  }
+  return mlir::FusedLoc::get(anchor->getContext(), locations);
+}
+
+/// Puts `result` in the place of the anchor and its chain.
+void replaceChain(mlir::Operation* anchor, const Chain& chain, mlir::Value result,
+                  PatternRewriter& rewriter) {
+  rewriter.replaceOp(chain.ops.back(), result);
+  for (mlir::Operation* op : llvm::reverse(llvm::ArrayRef(chain.ops).drop_back())) {
+    rewriter.eraseOp(op);
+  }
+  rewriter.eraseOp(anchor);
+}
+
+mlir::Value createConstant(PatternRewriter& rewriter, mlir::Value like, mlir::RankedTensorType type,
+                           llvm::ArrayRef<double> values, llvm::StringRef what) {
+  std::string label = labelOf(like.getLoc());
+  std::string name = (label.empty() ? what : llvm::StringRef(label)).str() + "_folded";
+  auto loc = mlir::NameLoc::get(rewriter.getStringAttr(name));
+  return rewriter.create<ir::ConstantOp>(loc, type, makeFloats(type, values, name));
+}
+
+mlir::RankedTensorType vectorType(size_t channels, mlir::Type element) {
+  return mlir::RankedTensorType::get({static_cast<int64_t>(channels)}, element);
+}
+
+/// Result channel of each filter element's block of `kernel` elements; the filter of a convolution
+/// is O x C/groups x kernel, of a transposed one C x O/groups x kernel.
+size_t resultChannel(size_t block, llvm::ArrayRef<int64_t> shape, size_t groups, bool transposed) {
+  size_t row = block / shape[1];
+  size_t column = block % shape[1];
+  return transposed ? row / (shape[0] / groups) * shape[1] + column : row;
+}
+
+template <typename Op>
+struct FoldIntoConv : mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+  static constexpr bool kTransposed = std::is_same_v<Op, ir::ConvTransposeOp>;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const override {
+    mlir::ElementsAttr filter = constantOf(op.getFilter());
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(op.getFilter().getType());
+    if (!filter || !type || !llvm::isa<mlir::RankedTensorType>(op.getType()) ||
+        (op.getBias() && !constantOf(op.getBias()))) {
+      return mlir::failure();
+    }
+    llvm::ArrayRef<int64_t> shape = type.getShape();
+    size_t channels = kTransposed ? shape[1] * op.getGroups() : shape[0];
+    Chain chain = follow(op.getResult(), /*axis=*/1, channels);
+    if (chain.ops.empty()) {
+      return mlir::failure();
+    }
+    std::optional<Vector> weights = floatsOf(filter);
+    std::optional<Vector> bias =
+        op.getBias() ? floatsOf(constantOf(op.getBias())) : Vector(channels, 0);
+    if (!weights || !bias || bias->size() != channels) {
+      return mlir::failure();
+    }
+    size_t kernel = weights->size() / (shape[0] * shape[1]);
+    for (size_t i = 0; i < weights->size(); ++i) {
+      (*weights)[i] *=
+          chain.affine.scale[resultChannel(i / kernel, shape, op.getGroups(), kTransposed)];
+    }
+    for (size_t c = 0; c < channels; ++c) {
+      (*bias)[c] = (*bias)[c] * chain.affine.scale[c] + chain.affine.shift[c];
+    }
+    replace(op, chain, type, *weights, *bias, rewriter);
+    return mlir::success();
+  }
+
+  void replace(Op op, const Chain& chain, mlir::RankedTensorType filterType, const Vector& weights,
+               const Vector& bias, PatternRewriter& rewriter) const {
+    rewriter.setInsertionPoint(op);
+    mlir::Value newFilter = chain.affine.scales() ? createConstant(rewriter, op.getFilter(),
+                                                                   filterType, weights, "filter")
+                                                  : op.getFilter();
+    mlir::Value like = op.getBias() ? op.getBias() : op.getResult();
+    mlir::Value newBias = createConstant(
+        rewriter, like, vectorType(bias.size(), filterType.getElementType()), bias, "bias");
+    auto folded = llvm::cast<Op>(rewriter.clone(*op));
+    folded->setOperands({op.getInput(), newFilter, newBias});
+    folded->setLoc(locationOf(op, chain));
+    replaceChain(op, chain, folded->getResult(0), rewriter);
+  }
+};
+
+/// matmul(x, W) * a + b for a constant matrix W: the columns of W are scaled, b becomes one
+/// addition.
+struct FoldIntoMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(op.getRhs().getType());
+    auto result = llvm::dyn_cast<mlir::RankedTensorType>(op.getType());
+    if (!constantOf(op.getRhs()) || !type || type.getRank() != 2 || !result ||
+        result.getRank() < 2) {
+      return mlir::failure();
+    }
+    size_t channels = type.getDimSize(op.getTransposeRhs() ? 0 : 1);
+    Chain chain = follow(op.getResult(), result.getRank() - 1, channels);
+    // A single shift is the form that this pattern makes.
+    if (chain.ops.empty() || (chain.ops.size() == 1 && !chain.affine.scales())) {
+      return mlir::failure();
+    }
+    std::optional<Vector> weights = floatsOf(constantOf(op.getRhs()));
+    if (!weights) {
+      return mlir::failure();
+    }
+    for (size_t i = 0; i < weights->size(); ++i) {
+      size_t column = op.getTransposeRhs() ? i / type.getDimSize(1) : i % channels;
+      (*weights)[i] *= chain.affine.scale[column];
+    }
+    replace(op, chain, type, *weights, rewriter);
+    return mlir::success();
+  }
+
+  static void replace(ir::MatMulOp op, const Chain& chain, mlir::RankedTensorType type,
+                      const Vector& weights, PatternRewriter& rewriter) {
+    rewriter.setInsertionPoint(op);
+    mlir::Value matrix = chain.affine.scales()
+                             ? createConstant(rewriter, op.getRhs(), type, weights, "matrix")
+                             : op.getRhs();
+    mlir::Location loc = locationOf(op, chain);
+    mlir::Value result = rewriter.create<ir::MatMulOp>(loc, op.getType(), op.getLhs(), matrix,
+                                                       op.getTransposeLhs(), op.getTransposeRhs());
+    if (chain.affine.shifts()) {
+      mlir::Value bias = createConstant(
+          rewriter, op.getResult(), vectorType(chain.affine.shift.size(), type.getElementType()),
+          chain.affine.shift, "bias");
+      result = rewriter.create<ir::AddOp>(loc, op.getType(), result, bias);
+    }
+    replaceChain(op, chain, result, rewriter);
+  }
+};
+
+/// A batch_norm that nothing before it can take: one multiplication and one addition a channel,
+/// which join the element-wise operations around them.
+struct ExpandBatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
+  explicit ExpandBatchNorm(mlir::MLIRContext* context) : OpRewritePattern(context) {}
+
+  LogicalResult matchAndRewrite(ir::BatchNormOp op, PatternRewriter& rewriter) const override {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(op.getType());
+    auto scaleType = llvm::dyn_cast<mlir::RankedTensorType>(op.getScale().getType());
+    if (!type || op.getInput().getType() != type || !scaleType || !scaleType.hasStaticShape()) {
+      return mlir::failure();
+    }
+    size_t channels = scaleType.getNumElements();
+    std::optional<Affine> affine = affineOf(op, channels);
+    if (!affine) {
+      return mlir::failure();
+    }
+    llvm::SmallVector<int64_t> shape(type.getRank() - 1, 1);
+    shape[0] = static_cast<int64_t>(channels);
+    auto vector = mlir::RankedTensorType::get(shape, type.getElementType());
+    mlir::Value scale = createConstant(rewriter, op.getScale(), vector, affine->scale, "scale");
+    mlir::Value shift = createConstant(rewriter, op.getBias(), vector, affine->shift, "shift");
+    mlir::Value scaled = rewriter.create<ir::MulOp>(op.getLoc(), type, op.getInput(), scale);
+    rewriter.replaceOpWithNewOp<ir::AddOp>(op, type, scaled, shift);
+    return mlir::success();
+  }
+};
+
+struct FoldNormalizationPass : impl::FoldNormalizationBase<FoldNormalizationPass> {
+  void runOnOperation() override {
+    mlir::MLIRContext* context = &getContext();
+    mlir::RewritePatternSet folds(context);
+    folds.add<FoldIntoConv<ir::ConvOp>, FoldIntoConv<ir::ConvTransposeOp>, FoldIntoMatMul>(context);
+    mlir::RewritePatternSet rest(context);
+    rest.add<ExpandBatchNorm>(context);
+    // In this order: what is left is expanded only after every anchor took what it can.
+    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(folds))) ||
+        mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(rest)))) {
+      getOperation().emitError() << "folding of normalisations does not come to an end";
+      signalPassFailure();
+    }
+  }
+};
+
+}  // namespace
+}  // namespace graphrun::passes

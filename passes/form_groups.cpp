@@ -1,0 +1,172 @@
+// gr-form-groups: which operations become one kernel.
+#include <queue>
+
+#include "ir/dialect.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include "passes/group_builder.h"
+#include "passes/group_rules.h"
+#include "passes/passes.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+
+#define GEN_PASS_DEF_FORMGROUPS
+#include "passes/passes.h.inc"
+
+namespace {
+
+/// Place of each operation in its block when the groups were chosen.
+using Positions = llvm::DenseMap<mlir::Operation*, size_t>;
+
+class GroupFinder {
+ public:
+  explicit GroupFinder(mlir::Block& block) {
+    for (mlir::Operation& op : block.without_terminator()) {
+      positions_.try_emplace(&op, ops_.size());
+      ops_.push_back(&op);
+    }
+  }
+
+  /// The groups, disjoint; every other operation stands alone.
+  llvm::SmallVector<GroupPlan> find() {
+    // From the end: an addition of two anchors' results goes to the later one, so that the earlier
+    // does not wait for it with its operands held.
+    for (mlir::Operation* op : llvm::reverse(ops_)) {
+      findAnchorGroup(op);
+    }
+    for (mlir::Operation* op : llvm::reverse(ops_)) {
+      findMapGroup(op);
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  void take(GroupPlan plan) {
+    taken_.insert(plan.members.begin(), plan.members.end());
+    groups_.push_back(std::move(plan));
+  }
+
+  /// The anchor and the chain of its only users that can be post-operations. An operand from
+  /// outside cannot depend on a member, since no member but the last has other users: the group at
+  /// the last member's place makes no cycle.
+  void findAnchorGroup(mlir::Operation* anchor) {
+    bool isConv = llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(anchor);
+    auto type = llvm::dyn_cast_or_null<mlir::RankedTensorType>(
+        anchor->getNumResults() == 1 ? anchor->getResult(0).getType() : mlir::Type());
+    if ((!isConv && !llvm::isa<ir::MatMulOp>(anchor)) || !type) {
+      return;
+    }
+    GroupPlan plan{isConv ? "conv" : "matmul", {anchor}};
+    int64_t channelAxis = isConv ? 1 : type.getRank() - 1;
+    mlir::Value chain = anchor->getResult(0);
+    while (chain.hasOneUse() && plan.members.size() <= kMaxPostOps) {
+      mlir::Operation* user = *chain.user_begin();
+      if (!positions_.contains(user) || taken_.contains(user) ||
+          !canFollowAnchor(user, chain, channelAxis)) {
+        break;
+      }
+      plan.members.push_back(user);
+      chain = user->getResult(0);
+    }
+    if (plan.members.size() > 1) {
+      take(std::move(plan));
+    }
+  }
+
+  /// The tree that ends in `root`: operations whose users are all in it. No path leaves it and
+  /// comes back, so it is convex.
+  void findMapGroup(mlir::Operation* root) {
+    if (!isFree(root)) {
+      return;
+    }
+    members_.clear();
+    inputs_.clear();
+    add(root);
+    std::priority_queue<std::pair<size_t, mlir::Operation*>> candidates;
+    auto addCandidates = [&](mlir::Operation* op) {
+      for (mlir::Value operand : op->getOperands()) {
+        if (mlir::Operation* source = operand.getDefiningOp()) {
+          if (auto place = positions_.find(source); place != positions_.end()) {
+            candidates.emplace(place->second, source);
+          }
+        }
+      }
+    };
+    addCandidates(root);
+    // The latest first: when its turn comes, all users of an operation have been decided on.
+    while (!candidates.empty() && members_.size() < kMaxMapMembers) {
+      mlir::Operation* op = candidates.top().second;
+      candidates.pop();
+      if (members_.contains(op) || !canAdd(op, root)) {
+        continue;
+      }
+      add(op);
+      addCandidates(op);
+    }
+    takeMapGroup();
+  }
+
+  bool isFree(mlir::Operation* op) const { return !taken_.contains(op) && canJoinMap(op); }
+
+  bool canAdd(mlir::Operation* op, mlir::Operation* root) const {
+    return isFree(op) && isCheapIn(op, root->getResult(0).getType()) &&
+           llvm::all_of(op->getUsers(),
+                        [&](mlir::Operation* user) { return members_.contains(user); }) &&
+           inputsWith(op).size() <= kMaxMapInputs;
+  }
+
+  /// The group's inputs after `op` joined.
+  llvm::SetVector<mlir::Value> inputsWith(mlir::Operation* op) const {
+    llvm::SetVector<mlir::Value> inputs = inputs_;
+    for (mlir::Value result : op->getResults()) {
+      inputs.remove(result);
+    }
+    for (mlir::OpOperand& operand : op->getOpOperands()) {
+      mlir::Operation* source = operand.get().getDefiningOp();
+      if (!movesInside(operand) && (source == nullptr || !members_.contains(source))) {
+        inputs.insert(operand.get());
+      }
+    }
+    return inputs;
+  }
+
+  void add(mlir::Operation* op) {
+    inputs_ = inputsWith(op);
+    members_.insert(op);
+  }
+
+  void takeMapGroup() {
+    size_t kernels = llvm::count_if(members_, [](mlir::Operation* op) { return !isAlias(op); });
+    if (members_.size() < 2 || kernels == 0) {
+      return;
+    }
+    GroupPlan plan{"map", llvm::to_vector(members_)};
+    llvm::sort(plan.members, [&](mlir::Operation* a, mlir::Operation* b) {
+      return positions_.lookup(a) < positions_.lookup(b);
+    });
+    take(std::move(plan));
+  }
+
+  llvm::SmallVector<mlir::Operation*> ops_;
+  Positions positions_;
+  llvm::DenseSet<mlir::Operation*> taken_;
+  llvm::SmallVector<GroupPlan> groups_;
+  // Of the map group at hand.
+  llvm::SetVector<mlir::Operation*> members_;
+  llvm::SetVector<mlir::Value> inputs_;
+};
+
+struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
+  void runOnOperation() override {
+    if (getOperation().isExternal()) {
+      return;
+    }
+    for (const GroupPlan& plan : GroupFinder(getOperation().getBody().front()).find()) {
+      buildGroup(plan);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace graphrun::passes

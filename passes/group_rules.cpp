@@ -1,0 +1,112 @@
+#include "passes/group_rules.h"
+
+#include "ir/cost.h"
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+namespace {
+
+constexpr int64_t kCheapFlops = 2;
+
+bool isActivation(mlir::Operation* op) {
+  return llvm::isa<ir::ReluOp, ir::LeakyReluOp, ir::EluOp, ir::TanhOp, ir::SigmoidOp, ir::ClipOp,
+                   ir::HardSwishOp, ir::HardSigmoidOp, ir::GeluOp, ir::SoftplusOp, ir::AbsOp,
+                   ir::SqrtOp, ir::ExpOp, ir::LogOp, ir::NegOp, ir::RoundOp>(op);
+}
+
+bool isPostBinary(mlir::Operation* op) {
+  return llvm::isa<ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp, ir::MinOp, ir::MaxOp, ir::PReluOp>(
+      op);
+}
+
+bool sameShape(llvm::ArrayRef<ir::Dim> a, llvm::ArrayRef<ir::Dim> b) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
+           return provablyEqual(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+/// One value, or one for each element of dim `axis` of a tensor of these dims.
+bool isScalarOrPerChannel(mlir::Value value, llvm::ArrayRef<ir::Dim> dims, int64_t axis) {
+  std::optional<ir::Dims> own = ir::dimsOf(value);
+  if (!own || own->size() > dims.size()) {
+    return false;
+  }
+  size_t offset = dims.size() - own->size();
+  for (auto [i, dim] : llvm::enumerate(*own)) {
+    bool isChannel = static_cast<int64_t>(offset + i) == axis;
+    if (!provablyEqual(dim, ir::Dim(1)) && !(isChannel && provablyEqual(dim, dims[offset + i]))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool hasStaticTypes(mlir::Operation* op) { return ir::hasStaticShapes(op); }
+
+llvm::SmallVector<int64_t> withoutOnes(mlir::Type type) {
+  return llvm::to_vector(llvm::make_filter_range(llvm::cast<mlir::ShapedType>(type).getShape(),
+                                                 [](int64_t dim) { return dim != 1; }));
+}
+
+bool onlyAddsOrDropsOnes(ir::ReshapeOp op) {
+  return constantOf(op.getShape()) &&
+         withoutOnes(op.getInput().getType()) == withoutOnes(op.getType());
+}
+
+bool hasConstantOperands(mlir::Operation* op) {
+  return llvm::all_of(op->getOperands().drop_front(), constantOf);
+}
+
+}  // namespace
+
+bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis) {
+  if (op->getNumResults() != 1 || op->getResult(0).getType() != chain.getType()) {
+    return false;
+  }
+  if (isActivation(op)) {
+    return true;
+  }
+  bool left = op->getOperand(0) == chain;
+  if (!isPostBinary(op) || (!left && !op->hasTrait<mlir::OpTrait::IsCommutative>())) {
+    return false;
+  }
+  mlir::Value other = op->getOperand(left ? 1 : 0);
+  std::optional<ir::Dims> dims = ir::dimsOf(chain);
+  std::optional<ir::Dims> otherDims = ir::dimsOf(other);
+  if (!dims || !otherDims || other == chain) {
+    return false;
+  }
+  if (constantOf(other) && isScalarOrPerChannel(other, *dims, channelAxis)) {
+    return true;
+  }
+  // A slope of a whole tensor is no library's post-operation.
+  return sameShape(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
+}
+
+bool canJoinMap(mlir::Operation* op) {
+  if (op->getNumResults() != 1 || !hasStaticTypes(op)) {
+    return false;
+  }
+  if (op->hasTrait<ir::IsElementwise>() ||
+      llvm::isa<ir::SqueezeOp, ir::UnsqueezeOp, ir::TransposeOp>(op)) {
+    return true;
+  }
+  if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) {
+    return onlyAddsOrDropsOnes(reshape);
+  }
+  return llvm::isa<ir::ExpandOp, ir::SliceOp>(op) && hasConstantOperands(op);
+}
+
+bool isCheapIn(mlir::Operation* op, mlir::Type result) {
+  int64_t own = llvm::cast<mlir::ShapedType>(op->getResult(0).getType()).getNumElements();
+  int64_t evaluated = llvm::cast<mlir::ShapedType>(result).getNumElements();
+  return evaluated <= own || llvm::cast<ir::GrOpInterface>(op).cost().flops <= kCheapFlops * own;
+}
+
+bool isAlias(mlir::Operation* op) {
+  return llvm::isa<ir::SqueezeOp, ir::UnsqueezeOp, ir::ReshapeOp>(op);
+}
+
+}  // namespace graphrun::passes

@@ -1,0 +1,37 @@
+// Which operations may join a group: the rules that every device can honour.
+#ifndef GRAPHRUN_PASSES_GROUP_RULES_H_
+#define GRAPHRUN_PASSES_GROUP_RULES_H_
+
+#include "mlir/IR/Operation.h"
+
+namespace graphrun::passes {
+
+/// Most operations after an anchor in one group.
+inline constexpr size_t kMaxPostOps = 16;
+/// Most members and most inputs of a map group: bounds the size of a generated kernel.
+inline constexpr size_t kMaxMapMembers = 64;
+inline constexpr size_t kMaxMapInputs = 16;
+
+/// True when `op` can follow an anchor in the anchor's group, reading the anchor's (transformed)
+/// result `chain`: an activation, or add, sub, mul, div, min, max or prelu with `chain` on the left
+/// (on either side where they commute) whose other operand is a constant of one value or of one
+/// value a channel (dim `channelAxis`), or a tensor of the same shape. Types and shape must stay
+/// the same.
+bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
+
+/// True when `op` can be a member of a map group at all: element-wise, expand, squeeze, unsqueeze,
+/// transpose, a reshape that only adds or drops dims of 1, or a slice with constant ranges; all
+/// shapes static. One loop nest over the result reads the operands of such an operation through a
+/// broadcast, permuted or strided index. (A concat or a general reshape is not of this form.)
+bool canJoinMap(mlir::Operation* op);
+
+/// True when joining `op` to a group with result type `result` repeats no expensive work: the
+/// result has no more elements than `op`'s own, or each costs at most two operations.
+bool isCheapIn(mlir::Operation* op, mlir::Type result);
+
+/// Only renames indices, without a copy: what a kernel of its own would be wasted on.
+bool isAlias(mlir::Operation* op);
+
+}  // namespace graphrun::passes
+
+#endif  // GRAPHRUN_PASSES_GROUP_RULES_H_

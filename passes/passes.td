@@ -1,0 +1,114 @@
+// The passes of the compile world that know no device.
+#ifndef GRAPHRUN_PASSES_PASSES_TD
+#define GRAPHRUN_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InferShapes : Pass<"gr-infer-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Give every value the most precise type that follows from the inputs";
+  let description = [{
+    Runs the shape function of each operation in order, on symbolic dims. A declared dim that the
+    operands do not determine is kept; one that they contradict is an error.
+
+        %0 = gr.relu %x : (tensor<?x8xf32, #gr.dims<(d0)[s0] -> (s0, 8)>>) -> tensor<*xf32>
+    becomes
+        %0 = gr.relu %x : (tensor<?x8xf32, …>) -> tensor<?x8xf32, #gr.dims<(d0)[s0] -> (s0, 8)>>
+  }];
+}
+
+def SpecializeShapes : Pass<"gr-specialize-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Fix the shapes of the inputs and make every type static";
+  let description = [{
+    Sets the argument types, binds the symbols in them, runs shape inference and folding until all
+    types are static. Fails when a shape does not fit its input, when a symbol would be bound to two
+    numbers, or when a dim stays unknown. With `shapes=x:2x8`:
+
+        func.func @main(%x: tensor<?x8xf32, #gr.dims<(d0)[s0] -> (s0, 8)>> {gr.name = "x"})
+    becomes
+        func.func @main(%x: tensor<2x8xf32> {gr.name = "x"})
+  }];
+  let options = [ListOption<"shapes", "shapes", "std::string",
+                            "input:DxDx…, one for each input whose type is not static">];
+}
+
+def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
+  let summary = "Remove operations that do nothing and merge those that do one thing";
+  let description = [{
+    Folds constants and identities; merges chains of transposes, reshapes, casts and clips; replaces
+    shapes that are known by constants; recognises spelled-out hard_swish; removes what is unused.
+
+        %0 = gr.transpose %x {permutation = array<i64: 1, 0>} : …
+        %1 = gr.transpose %0 {permutation = array<i64: 1, 0>} : …
+        return %1
+    becomes
+        return %x
+  }];
+}
+
+def FoldNormalization : Pass<"gr-fold-normalization", "::mlir::func::FuncOp"> {
+  let summary = "Fold constant scales and shifts of channels into the weights before them";
+  let description = [{
+    A batch_norm of constant parameters, and mul, div, add and sub by a constant of one value a
+    channel, go into filter and bias of the convolution (or the matrix of the matmul) before them
+    when nothing else uses its result. A batch_norm that stays becomes mul and add by constants, which
+    fuse with their neighbours. Computed in double precision and rounded once.
+
+        %0 = gr.conv %x, %w {…} : …
+        %1 = gr.batch_norm %0, %scale, %bias, %mean, %variance : …
+    becomes
+        %1 = gr.conv %x, %w_folded, %bias_folded {…} : …
+  }];
+}
+
+def FormGroups : Pass<"gr-form-groups", "::mlir::func::FuncOp"> {
+  let summary = "Join operations that become one kernel";
+  let description = [{
+    First each convolution and matmul takes the element-wise chain that follows it and that a
+    library call does as post-operations; then what is left of element-wise operations, broadcasts
+    and movements joins in trees with one result (README.md gives the rules).
+
+        %0 = gr.conv %x, %w {…} : …
+        %1 = gr.relu %0 : …
+    becomes
+        %1 = gr.group (%x, %w) attributes {kind = "conv"} {
+        ^bb0(%a: …, %b: …):
+          %c = gr.conv %a, %b {…} : …
+          %d = gr.relu %c : …
+          gr.yield %d : …
+        } : …
+  }];
+}
+
+def PartitionGraph : Pass<"gr-partition-graph", "::mlir::ModuleOp"> {
+  let summary = "Cut the graph into one function a device, joined by send and recv";
+  let description = [{
+    Every operation but constants carries `gr.device`. Each tensor is sent once to each device that
+    needs it; constants and small computations on constants are repeated there instead. Inputs and
+    outputs belong to the device `home`, or to the devices in `local`, which share its process. The
+    edges are listed in the module's attribute `gr.edges`; the result is checked not to deadlock.
+
+        func.func @main(%x: …) -> … {
+          %0 = gr.relu %x {gr.device = #gr.device<"a/cpu:0">} : …
+          %1 = gr.exp %0 {gr.device = #gr.device<"b/cpu:0">} : …
+          return %1 : …
+        }
+    becomes, with home=a/cpu:0,
+        func.func @"a/cpu:0"(%x: …) -> … {
+          %0 = gr.relu %x : …
+          gr.send %0 {edge = 0} : …
+          %1 = gr.recv {edge = 1, tensor_type = …} : …
+          return %1 : …
+        }
+        func.func @"b/cpu:0"() {
+          %0 = gr.recv {edge = 0, tensor_type = …} : …
+          %1 = gr.exp %0 : …
+          gr.send %1 {edge = 1} : …
+          return
+        }
+  }];
+  let options = [
+    Option<"home", "home", "std::string", "\"client/host\"", "device of inputs and outputs">,
+    ListOption<"local", "local", "std::string", "devices that share the process of `home`">];
+}
+
+#endif  // GRAPHRUN_PASSES_PASSES_TD

@@ -1,0 +1,45 @@
+#include "passes/pipelines.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/passes.h"
+
+namespace graphrun::passes {
+
+void buildSimplifyPipeline(mlir::OpPassManager& manager) {
+  mlir::OpPassManager& functions = manager.nest<mlir::func::FuncOp>();
+  // Types first: folders and patterns need them. What they leave makes more types known.
+  functions.addPass(createInferShapes());
+  functions.addPass(createSimplifyGraph());
+  functions.addPass(mlir::createCSEPass());
+  functions.addPass(createFoldNormalization());
+  functions.addPass(createInferShapes());
+  functions.addPass(createSimplifyGraph());
+  functions.addPass(mlir::createCSEPass());
+}
+
+void buildGroupPipeline(mlir::OpPassManager& manager, bool fusion) {
+  buildSimplifyPipeline(manager);
+  if (fusion) {
+    manager.addNestedPass<mlir::func::FuncOp>(createFormGroups());
+  }
+}
+
+mlir::LogicalResult simplify(mlir::ModuleOp module) {
+  mlir::PassManager manager(module.getContext());
+  buildSimplifyPipeline(manager);
+  return manager.run(module);
+}
+
+mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, bool fusion) {
+  mlir::PassManager manager(module.getContext());
+  buildGroupPipeline(manager, fusion);
+  return manager.run(module);
+}
+
+void registerPipelines() {
+  mlir::PassPipelineRegistration<>("gr-simplify", "All device-independent simplifications",
+                                   buildSimplifyPipeline);
+}
+
+}  // namespace graphrun::passes

@@ -1,0 +1,26 @@
+// The only place that fixes the order of passes.
+#ifndef GRAPHRUN_PASSES_PIPELINES_H_
+#define GRAPHRUN_PASSES_PIPELINES_H_
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace graphrun::passes {
+
+/// What makes a graph smaller and faster on any device: types, folding, identities, normalisations.
+/// Run after import, and again after specialisation.
+void buildSimplifyPipeline(mlir::OpPassManager& manager);
+
+/// Simplification, then groups unless `fusion` is off. Run on a specialised graph before placement.
+void buildGroupPipeline(mlir::OpPassManager& manager, bool fusion);
+
+/// Runs a pipeline on `module`; the diagnostics of a failure are those of its passes.
+mlir::LogicalResult simplify(mlir::ModuleOp module);
+mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, bool fusion);
+
+/// Registers the pipeline `gr-simplify` for graphrun-opt.
+void registerPipelines();
+
+}  // namespace graphrun::passes
+
+#endif  // GRAPHRUN_PASSES_PIPELINES_H_

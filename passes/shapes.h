@@ -1,0 +1,38 @@
+// Shape inference over a whole function, and its specialisation to concrete inputs.
+#ifndef GRAPHRUN_PASSES_SHAPES_H_
+#define GRAPHRUN_PASSES_SHAPES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace graphrun::passes {
+
+/// The type that holds what both types say; null when they contradict each other. Where they give
+/// different expressions for a dim, the inferred one wins.
+mlir::Type refineType(mlir::Type declared, mlir::Type inferred);
+
+/// Gives each value of the function the most precise type that follows from the argument types and
+/// from what was declared; sets the function's result types. Fails with a diagnostic on the
+/// operation whose operands do not fit or whose declared types they contradict.
+mlir::LogicalResult inferShapes(mlir::func::FuncOp func);
+
+/// Shape that an input of the graph gets.
+struct InputShape {
+  std::string input;
+  llvm::SmallVector<int64_t> dims;
+};
+
+/// Fixes the shapes of the inputs, binds the symbols in their types and infers and folds until
+/// every type is static. Inputs of static type may be left out. Fails with diagnostics that name
+/// input or operation, what was got and what was expected; the function is then of no further use.
+mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes);
+
+/// Reads "x:1x3x224x224" (or "x:" for a scalar); nothing when the text is not of this form.
+std::optional<InputShape> parseInputShape(llvm::StringRef text);
+
+}  // namespace graphrun::passes
+
+#endif  // GRAPHRUN_PASSES_SHAPES_H_

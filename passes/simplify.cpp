@@ -1,0 +1,299 @@
+// gr-simplify-graph: what folders cannot do, since it makes new operations.
+#include "ir/builders.h"
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/passes.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+
+#define GEN_PASS_DEF_SIMPLIFYGRAPH
+#include "passes/passes.h.inc"
+
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+
+/// Every dim of both types is known to be the same number.
+bool sameShape(mlir::Type a, mlir::Type b) {
+  std::optional<ir::Dims> x = ir::dimsOf(a);
+  std::optional<ir::Dims> y = ir::dimsOf(b);
+  return x && y && x->size() == y->size() && llvm::all_of(llvm::zip(*x, *y), [](auto pair) {
+           return provablyEqual(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+bool isStatic(mlir::Type type) { return llvm::cast<mlir::ShapedType>(type).hasStaticShape(); }
+
+/// transpose(transpose(x, p), q) = transpose(x, p[q])
+struct MergeTransposes : mlir::OpRewritePattern<ir::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::TransposeOp op, PatternRewriter& rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<ir::TransposeOp>();
+    if (!inner) {
+      return mlir::failure();
+    }
+    llvm::SmallVector<int64_t> permutation;
+    for (int64_t from : op.getPermutation()) {
+      permutation.push_back(inner.getPermutation()[from]);
+    }
+    rewriter.replaceOpWithNewOp<ir::TransposeOp>(op, op.getType(), inner.getInput(), permutation);
+    return mlir::success();
+  }
+};
+
+/// The operation only gives its input's elements another shape.
+bool isReshaping(mlir::Operation* op) {
+  return llvm::isa_and_nonnull<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(op);
+}
+
+/// x for a chain of reshapes that ends in x's own shape.
+struct DropRoundTrip : mlir::RewritePattern {
+  explicit DropRoundTrip(mlir::MLIRContext* context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
+  LogicalResult matchAndRewrite(mlir::Operation* op, PatternRewriter& rewriter) const override {
+    if (!isReshaping(op)) {
+      return mlir::failure();
+    }
+    mlir::Type type = op->getResult(0).getType();
+    for (mlir::Operation* at = op; isReshaping(at); at = at->getOperand(0).getDefiningOp()) {
+      mlir::Value input = at->getOperand(0);
+      if (input.getType() == type && sameShape(input.getType(), type)) {
+        rewriter.replaceOp(op, input);
+        return mlir::success();
+      }
+    }
+    return mlir::failure();
+  }
+};
+
+/// reshape(reshape(x)) = reshape(x): only the last shape counts, where it is static.
+struct MergeReshapes : mlir::OpRewritePattern<ir::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ReshapeOp op, PatternRewriter& rewriter) const override {
+    mlir::Operation* inner = op.getInput().getDefiningOp();
+    if (!isReshaping(inner) || !copiesNoDim(op)) {
+      return mlir::failure();
+    }
+    rewriter.modifyOpInPlace(op, [&] { op.getInputMutable().assign(inner->getOperand(0)); });
+    return mlir::success();
+  }
+
+  /// A 0 in the shape would copy a dim of the shape in between.
+  static bool copiesNoDim(ir::ReshapeOp op) {
+    std::optional<ir::Dims> shape = ir::elementsOf(op.getShape());
+    return op.getAllowZero() || (shape && llvm::none_of(*shape, [](const ir::Dim& dim) {
+                                   return !dim.isStatic() || dim.value() == 0;
+                                 }));
+  }
+};
+
+/// A reshape whose result is static reads its shape from a constant, so that what computed it dies.
+struct ConstantShape : mlir::OpRewritePattern<ir::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ReshapeOp op, PatternRewriter& rewriter) const override {
+    if (!isStatic(op.getType())) {
+      return mlir::failure();
+    }
+    llvm::ArrayRef<int64_t> shape = llvm::cast<mlir::ShapedType>(op.getType()).getShape();
+    std::optional<llvm::SmallVector<int64_t>> old = ir::constantInts(op.getShape());
+    bool empty = llvm::is_contained(shape, 0);
+    if (shape.empty() ||
+        (old && llvm::ArrayRef<int64_t>(*old) == shape && (!empty || op.getAllowZero()))) {
+      return mlir::failure();
+    }
+    mlir::Value constant = ir::createInts(rewriter, op.getLoc(), shape);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getShapeMutable().assign(constant);
+      if (empty) {
+        op.setAllowZero(true);
+      }
+    });
+    return mlir::success();
+  }
+};
+
+/// A reshape or expand whose shape is the input's own, symbol by symbol.
+template <typename Op>
+struct DropSameShape : mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const override {
+    if (op.getInput().getType() != op.getType() || !sameShape(op.getType(), op.getType())) {
+      return mlir::failure();
+    }
+    rewriter.replaceOp(op, op.getInput());
+    return mlir::success();
+  }
+};
+
+/// cast(cast(x, wide), to) = cast(x, to) when the first cast loses nothing.
+struct MergeCasts : mlir::OpRewritePattern<ir::CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::CastOp op, PatternRewriter& rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<ir::CastOp>();
+    if (!inner || !keepsValues(element(inner.getInput()), element(inner))) {
+      return mlir::failure();
+    }
+    rewriter.modifyOpInPlace(op, [&] { op.getInputMutable().assign(inner.getInput()); });
+    return mlir::success();
+  }
+
+  static mlir::Type element(mlir::Value value) { return mlir::getElementTypeOrSelf(value); }
+
+  static bool keepsValues(mlir::Type from, mlir::Type to) {
+    if (llvm::isa<mlir::FloatType>(from)) {
+      return (from.isF16() || from.isBF16() || from.isF32()) &&
+             (to.isF64() || (to.isF32() && !from.isF32()));
+    }
+    return from.isSignlessInteger() && to.isSignlessInteger() && !from.isInteger(1) &&
+           from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth();
+  }
+};
+
+/// relu(relu(x)) = relu(x), and the same of abs, floor, ceil, round and sign.
+template <typename Op>
+struct DropRepeated : mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const override {
+    if (!op.getInput().template getDefiningOp<Op>() || op.getInput().getType() != op.getType()) {
+      return mlir::failure();
+    }
+    rewriter.replaceOp(op, op.getInput());
+    return mlir::success();
+  }
+};
+
+/// neg(neg(x)) = x
+struct DropDoubleNeg : mlir::OpRewritePattern<ir::NegOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::NegOp op, PatternRewriter& rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<ir::NegOp>();
+    if (!inner || inner.getInput().getType() != op.getType()) {
+      return mlir::failure();
+    }
+    rewriter.replaceOp(op, inner.getInput());
+    return mlir::success();
+  }
+};
+
+/// clip(clip(x, a, b), c, d) = clip(x, clip(a, c, d), clip(b, c, d))
+struct MergeClips : mlir::OpRewritePattern<ir::ClipOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::ClipOp op, PatternRewriter& rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<ir::ClipOp>();
+    double low = op.getLow().convertToDouble();
+    double high = op.getHigh().convertToDouble();
+    if (!inner || !(low <= high)) {
+      return mlir::failure();
+    }
+    auto limit = [&](const llvm::APFloat& value) {
+      return rewriter.getF64FloatAttr(std::min(std::max(value.convertToDouble(), low), high));
+    };
+    rewriter.replaceOpWithNewOp<ir::ClipOp>(op, op.getType(), inner.getInput(),
+                                            limit(inner.getLow()), limit(inner.getHigh()));
+    return mlir::success();
+  }
+};
+
+/// The x of min(max(x + 3, 0), 6), or of 6 * hard_sigmoid(x) with slope 1/6 and offset 1/2 when
+/// `unit` is set (the result is then x in [0, 1]); null when `value` is neither.
+mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
+  if (auto gate = value.getDefiningOp<ir::HardSigmoidOp>()) {
+    unit = true;
+    bool fits = std::abs(gate.getAlpha().convertToDouble() - 1.0 / 6) < 1e-6 &&
+                std::abs(gate.getBeta().convertToDouble() - 0.5) < 1e-6;
+    return fits ? gate.getInput() : mlir::Value();
+  }
+  auto clip = value.getDefiningOp<ir::ClipOp>();
+  auto shift = clip ? clip.getInput().getDefiningOp<ir::AddOp>() : nullptr;
+  if (!shift || clip.getLow().convertToDouble() != 0 || clip.getHigh().convertToDouble() != 6) {
+    return {};
+  }
+  unit = false;
+  if (isAbout(shift.getRhs(), 3)) {
+    return shift.getLhs();
+  }
+  return isAbout(shift.getLhs(), 3) ? shift.getRhs() : mlir::Value();
+}
+
+/// The x of x * gate(x), in either order of operands; null when `product` is something else.
+mlir::Value gatedInput(ir::MulOp product, bool& unit) {
+  for (auto [x, gate] : {std::pair(product.getLhs(), product.getRhs()),
+                         std::pair(product.getRhs(), product.getLhs())}) {
+    if (mlir::Value input = hardSigmoidInput(gate, unit); input && input == x) {
+      return x;
+    }
+  }
+  return {};
+}
+
+/// The x of x * min(max(x + 3, 0), 6); null when `value` is something else.
+mlir::Value sixfoldHardSwishInput(mlir::Value value) {
+  auto product = value.getDefiningOp<ir::MulOp>();
+  bool unit = false;
+  mlir::Value x = product ? gatedInput(product, unit) : mlir::Value();
+  return unit ? mlir::Value() : x;
+}
+
+LogicalResult replaceByHardSwish(mlir::Operation* op, mlir::Value x, PatternRewriter& rewriter) {
+  if (!x || x.getType() != op->getResult(0).getType()) {
+    return mlir::failure();
+  }
+  rewriter.replaceOpWithNewOp<ir::HardSwishOp>(op, op->getResult(0).getType(), x);
+  return mlir::success();
+}
+
+/// x * hard_sigmoid(x) and (x * min(max(x + 3, 0), 6)) * (1 / 6)
+struct RecogniseHardSwish : mlir::OpRewritePattern<ir::MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::MulOp op, PatternRewriter& rewriter) const override {
+    bool unit = false;
+    mlir::Value x = gatedInput(op, unit);
+    if (!unit) {
+      x = isAbout(op.getRhs(), 1.0 / 6)   ? sixfoldHardSwishInput(op.getLhs())
+          : isAbout(op.getLhs(), 1.0 / 6) ? sixfoldHardSwishInput(op.getRhs())
+                                          : mlir::Value();
+    }
+    return replaceByHardSwish(op, x, rewriter);
+  }
+};
+
+/// (x * min(max(x + 3, 0), 6)) / 6
+struct RecogniseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::DivOp op, PatternRewriter& rewriter) const override {
+    mlir::Value x = isAbout(op.getRhs(), 6) ? sixfoldHardSwishInput(op.getLhs()) : mlir::Value();
+    return replaceByHardSwish(op, x, rewriter);
+  }
+};
+
+struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
+  LogicalResult initialize(mlir::MLIRContext* context) override {
+    mlir::RewritePatternSet patterns(context);
+    patterns.add<MergeTransposes, DropRoundTrip, MergeReshapes, ConstantShape,
+                 DropSameShape<ir::ReshapeOp>, DropSameShape<ir::ExpandOp>, MergeCasts,
+                 DropRepeated<ir::ReluOp>, DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>,
+                 DropRepeated<ir::CeilOp>, DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>,
+                 DropDoubleNeg, MergeClips, RecogniseHardSwish, RecogniseDividedHardSwish>(context);
+    patterns_ = std::move(patterns);
+    return mlir::success();
+  }
+
+  void runOnOperation() override {
+    // Without a bound on rounds: each rewrite makes the graph smaller or more constant.
+    mlir::GreedyRewriteConfig config;
+    config.maxIterations = mlir::GreedyRewriteConfig::kNoLimit;
+    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), patterns_, config))) {
+      getOperation().emitError() << "simplification does not come to an end";
+      signalPassFailure();
+    }
+  }
+
+  mlir::FrozenRewritePatternSet patterns_;
+};
+
+}  // namespace
+}  // namespace graphrun::passes

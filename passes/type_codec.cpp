@@ -1,0 +1,184 @@
+#include "passes/type_codec.h"
+
+#include "absl/strings/str_cat.h"
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::passes {
+namespace {
+
+using runtime::ElementType;
+
+constexpr size_t kMaxRank = 16;
+constexpr size_t kMaxExpression = 256;  // bytes; bounds the depth that the parser can reach
+
+std::string textOf(mlir::AffineExpr expr) {
+  std::string text;
+  llvm::raw_string_ostream(text) << expr;
+  return text;
+}
+
+/// Parses "s0 floordiv 2" over `symbols` symbols.
+absl::StatusOr<mlir::AffineExpr> parseExpr(const std::string& text, size_t symbols,
+                                           mlir::MLIRContext* context) {
+  auto bad = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("symbolic dim '", text.substr(0, 80), "' ", why));
+  };
+  if (text.size() > kMaxExpression) {
+    return bad(absl::StrCat("has ", text.size(), " bytes, expected at most ", kMaxExpression));
+  }
+  std::string map = "affine_map<()[";
+  for (size_t i = 0; i < symbols; ++i) {
+    absl::StrAppend(&map, i == 0 ? "s" : ", s", i);
+  }
+  mlir::ScopedDiagnosticHandler quiet(context, [](mlir::Diagnostic&) { return mlir::success(); });
+  auto parsed = llvm::dyn_cast_or_null<mlir::AffineMapAttr>(
+      mlir::parseAttribute(absl::StrCat(map, "] -> (", text, ")>"), context));
+  if (!parsed || parsed.getValue().getNumResults() != 1 || parsed.getValue().getNumDims() != 0) {
+    return bad(absl::StrCat("is not one affine expression over ", symbols, " symbols"));
+  }
+  return parsed.getValue().getResult(0);
+}
+
+absl::StatusOr<ir::Dim> importDim(const format::TensorType& type, uint32_t i, size_t symbols,
+                                  mlir::MLIRContext* context) {
+  int64_t value = type.dims()->Get(i);
+  const flatbuffers::String* text = type.symbolic() != nullptr ? type.symbolic()->Get(i) : nullptr;
+  if (value < -1) {
+    return absl::InvalidArgumentError(absl::StrCat("dim ", i, " is ", value, ", expected >= -1"));
+  }
+  if (text == nullptr || text->size() == 0) {
+    return value < 0 ? ir::Dim() : ir::Dim(value);
+  }
+  GR_ASSIGN_OR_RETURN(mlir::AffineExpr expr, parseExpr(text->str(), symbols, context));
+  if (value >= 0 || llvm::isa<mlir::AffineConstantExpr>(expr)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dim ", i, " is both a number and symbolic, expected one of the two"));
+  }
+  return ir::Dim::symbolic(expr);
+}
+
+}  // namespace
+
+ElementType elementTypeOf(mlir::Type type) {
+  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+      case 1:
+        return integer.isSignless() ? ElementType::kBool : ElementType::kInvalid;
+      case 8:
+        return isUnsigned ? ElementType::kU8 : ElementType::kI8;
+      case 16:
+        return isUnsigned ? ElementType::kU16 : ElementType::kI16;
+      case 32:
+        return isUnsigned ? ElementType::kU32 : ElementType::kI32;
+      case 64:
+        return isUnsigned ? ElementType::kU64 : ElementType::kI64;
+      default:
+        return ElementType::kInvalid;
+    }
+  }
+  return type.isF64()    ? ElementType::kF64
+         : type.isF32()  ? ElementType::kF32
+         : type.isF16()  ? ElementType::kF16
+         : type.isBF16() ? ElementType::kBF16
+                         : ElementType::kInvalid;
+}
+
+mlir::Type elementTypeOf(ElementType type, mlir::MLIRContext* context) {
+  auto integer = [&](unsigned width, bool isSigned) {
+    return mlir::IntegerType::get(
+        context, width, isSigned ? mlir::IntegerType::Signless : mlir::IntegerType::Unsigned);
+  };
+  switch (type) {
+    case ElementType::kF64:
+      return mlir::Float64Type::get(context);
+    case ElementType::kF32:
+      return mlir::Float32Type::get(context);
+    case ElementType::kF16:
+      return mlir::Float16Type::get(context);
+    case ElementType::kBF16:
+      return mlir::BFloat16Type::get(context);
+    case ElementType::kI64:
+      return integer(64, true);
+    case ElementType::kI32:
+      return integer(32, true);
+    case ElementType::kI16:
+      return integer(16, true);
+    case ElementType::kI8:
+      return integer(8, true);
+    case ElementType::kU64:
+      return integer(64, false);
+    case ElementType::kU32:
+      return integer(32, false);
+    case ElementType::kU16:
+      return integer(16, false);
+    case ElementType::kU8:
+      return integer(8, false);
+    case ElementType::kBool:
+      return integer(1, true);
+    case ElementType::kInvalid:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<flatbuffers::Offset<format::TensorType>> exportType(
+    mlir::Type type, flatbuffers::FlatBufferBuilder& builder) {
+  auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
+  ElementType element = elementTypeOf(tensor ? tensor.getElementType() : type);
+  if (element == ElementType::kInvalid) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return absl::InvalidArgumentError(absl::StrCat("type ", text, " cannot be stored in a file"));
+  }
+  auto fileElement = static_cast<format::ElementType>(element);
+  if (tensor && !tensor.hasRank()) {
+    return format::CreateTensorType(builder, fileElement, /*ranked=*/false);
+  }
+  std::vector<int64_t> dims;
+  std::vector<std::string> symbolic;
+  bool anySymbolic = false;
+  for (const ir::Dim& dim : tensor ? *ir::dimsOf(type) : ir::Dims()) {
+    bool isSymbolic = !dim.isStatic() && !dim.isUnknown();
+    anySymbolic |= isSymbolic;
+    dims.push_back(dim.isStatic() ? dim.value() : -1);
+    symbolic.push_back(isSymbolic ? textOf(dim.expr(nullptr)) : "");
+  }
+  auto dimsOffset = builder.CreateVector(dims);
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> symbols;
+  if (anySymbolic) {
+    symbols = builder.CreateVectorOfStrings(symbolic);
+  }
+  return format::CreateTensorType(builder, fileElement, /*ranked=*/true, dimsOffset, symbols);
+}
+
+absl::StatusOr<mlir::TensorType> importType(const format::TensorType& type, size_t symbols,
+                                            mlir::MLIRContext* context) {
+  mlir::Type element = elementTypeOf(static_cast<ElementType>(type.element()), context);
+  if (!element) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("element type is ", static_cast<int>(type.element()), ", which is none"));
+  }
+  if (!type.ranked()) {
+    return mlir::UnrankedTensorType::get(element);
+  }
+  size_t rank = type.dims() == nullptr ? 0 : type.dims()->size();
+  if (rank > kMaxRank || (type.symbolic() != nullptr && type.symbolic()->size() != rank)) {
+    return absl::InvalidArgumentError(absl::StrCat("type is of rank ", rank, ", expected at most ",
+                                                   kMaxRank, " and a symbolic dim for each"));
+  }
+  ir::Dims dims;
+  for (uint32_t i = 0; i < rank; ++i) {
+    GR_ASSIGN_OR_RETURN(ir::Dim dim, importDim(type, i, symbols, context));
+    dims.push_back(dim);
+  }
+  return ir::tensorType(dims, element);
+}
+
+}  // namespace graphrun::passes

@@ -1,0 +1,41 @@
+// The constants of exported graphs.
+#include "absl/strings/str_cat.h"
+#include "passes/model_io.h"
+#include "passes/type_codec.h"
+
+namespace graphrun::passes {
+
+std::string WeightTable::uniqueName(llvm::StringRef label) {
+  std::string base = label.empty() ? absl::StrCat("weight_", entries_.size()) : label.str();
+  std::string name = base;
+  while (!names_.try_emplace(name, 0).second) {
+    name = absl::StrCat(base, "_", ++names_[base]);
+  }
+  return name;
+}
+
+absl::StatusOr<uint32_t> WeightTable::add(mlir::ElementsAttr value, llvm::StringRef label) {
+  if (auto found = indices_.find(value); found != indices_.end()) {
+    return found->second;
+  }
+  Entry entry;
+  entry.spec.type = elementTypeOf(value.getElementType());
+  llvm::ArrayRef<int64_t> shape = value.getShapedType().getShape();
+  entry.spec.dims.assign(shape.begin(), shape.end());
+  std::optional<ElementBytes> raw = bytesOf(value);
+  if (entry.spec.type == runtime::ElementType::kInvalid || !raw) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "constant '", label.str(), "' has ",
+        raw ? "an element type that files do not have" : "no data of its type's size"));
+  }
+  entry.splat = raw->splat && value.getNumElements() > 1;
+  entry.data = {reinterpret_cast<const uint8_t*>(raw->bytes.data()), raw->bytes.size()};
+  entry.owned = raw->owned;
+  entry.name = uniqueName(label);
+  auto index = static_cast<uint32_t>(entries_.size());
+  entries_.push_back(std::move(entry));
+  indices_[value] = index;
+  return index;
+}
+
+}  // namespace graphrun::passes

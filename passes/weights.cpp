@@ -1,0 +1,153 @@
+#include "passes/weights.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "ir/cost.h"
+#include "ir/dialect.h"
+#include "ir/folding.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
+
+namespace graphrun::passes {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+/// DenseElementsAttr packs bools into bits; files hold a byte for each.
+ElementBytes bytesOfBools(mlir::DenseElementsAttr value) {
+  ElementBytes result;
+  result.splat = value.isSplat();
+  result.owned = std::make_shared<std::vector<char>>();
+  if (result.splat) {
+    result.owned->push_back(value.getSplatValue<bool>() ? 1 : 0);
+  } else {
+    for (bool element : value.getValues<bool>()) {
+      result.owned->push_back(element ? 1 : 0);
+    }
+  }
+  result.bytes = *result.owned;
+  return result;
+}
+
+/// Reads one number of a floating-point type.
+class FloatReader {
+ public:
+  explicit FloatReader(mlir::FloatType type) : semantics_(type.getFloatSemantics()) {
+    width_ = type.getWidth() / 8;
+  }
+  unsigned width() const { return width_; }
+
+  double read(const char* place) const {
+    if (width_ == sizeof(float)) {
+      float value;
+      std::memcpy(&value, place, sizeof(value));
+      return value;
+    }
+    if (width_ == sizeof(double)) {
+      double value;
+      std::memcpy(&value, place, sizeof(value));
+      return value;
+    }
+    uint16_t bits;
+    std::memcpy(&bits, place, sizeof(bits));
+    llvm::APFloat value(semantics_, llvm::APInt(16, bits));
+    bool inexact = false;
+    value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return value.convertToDouble();
+  }
+
+ private:
+  const llvm::fltSemantics& semantics_;
+  unsigned width_ = 0;
+};
+
+void write(mlir::FloatType type, double value, char* place) {
+  if (type.isF32()) {
+    auto rounded = static_cast<float>(value);
+    std::memcpy(place, &rounded, sizeof(rounded));
+    return;
+  }
+  llvm::APFloat rounded(value);
+  bool inexact = false;
+  rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  uint64_t bits = rounded.bitcastToAPInt().getZExtValue();
+  std::memcpy(place, &bits, type.getWidth() / 8);
+}
+
+bool isReadable(mlir::Type element) {
+  auto type = llvm::dyn_cast<mlir::FloatType>(element);
+  return type && (type.isF64() || type.isF32() || type.isF16() || type.isBF16());
+}
+
+}  // namespace
+
+std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value) {
+  if (auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(value)) {
+    if (dense.getElementType().isInteger(1)) {
+      return bytesOfBools(dense);
+    }
+    return ElementBytes{dense.getRawData(), dense.isSplat(), nullptr};
+  }
+  auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(value);
+  const mlir::AsmResourceBlob* blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  if (blob == nullptr ||
+      static_cast<int64_t>(blob->getData().size()) != ir::byteSize(resource.getType())) {
+    return std::nullopt;
+  }
+  return ElementBytes{blob->getData(), false, nullptr};
+}
+
+mlir::ElementsAttr constantOf(mlir::Value value) {
+  auto constant = value.getDefiningOp<ir::ConstantOp>();
+  return constant ? constant.getValue() : nullptr;
+}
+
+std::optional<std::vector<double>> floatsOf(mlir::ElementsAttr value) {
+  if (!value || !isReadable(value.getElementType())) {
+    return std::nullopt;
+  }
+  std::optional<ElementBytes> raw = bytesOf(value);
+  if (!raw) {
+    return std::nullopt;
+  }
+  FloatReader reader(llvm::cast<mlir::FloatType>(value.getElementType()));
+  std::vector<double> values(value.getNumElements());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = reader.read(raw->bytes.data() + (raw->splat ? 0 : i * reader.width()));
+  }
+  return values;
+}
+
+mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values,
+                              llvm::StringRef name) {
+  if (type.getNumElements() <= kMaxInlineElements) {
+    return ir::makeFloats(type, values);
+  }
+  auto element = llvm::cast<mlir::FloatType>(type.getElementType());
+  mlir::AsmResourceBlob blob =
+      mlir::HeapAsmResourceBlob::allocate(ir::byteSize(type), kAlignment, /*dataIsMutable=*/true);
+  char* place = blob.getMutableData().data();
+  for (double value : values) {
+    write(element, value, place);
+    place += element.getWidth() / 8;
+  }
+  return mlir::DenseResourceElementsAttr::get(type, name.empty() ? "weight" : name,
+                                              std::move(blob));
+}
+
+bool isAbout(mlir::Value value, double number) {
+  mlir::ElementsAttr constant = constantOf(value);
+  if (!constant || constant.getNumElements() == 0 ||
+      constant.getNumElements() > kMaxInlineElements) {
+    if (!constant || !constant.isSplat()) {
+      return false;
+    }
+  }
+  std::optional<std::vector<double>> values = floatsOf(constant);
+  return values && llvm::all_of(*values, [&](double element) {
+           return std::abs(element - number) <= 1e-6 * std::abs(number);
+         });
+}
+
+}  // namespace graphrun::passes

@@ -1,0 +1,46 @@
+// Elements of constants, whether inline or in mapped memory.
+#ifndef GRAPHRUN_PASSES_WEIGHTS_H_
+#define GRAPHRUN_PASSES_WEIGHTS_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Value.h"
+
+namespace graphrun::passes {
+
+/// Constants of up to this many elements are kept inline, so that folders and shape functions see
+/// them; larger ones are resources.
+inline constexpr int64_t kMaxInlineElements = 64;
+
+/// Raw elements of a constant as the model file holds them: row-major, bool as one byte each.
+struct ElementBytes {
+  llvm::ArrayRef<char> bytes;  ///< of one element when `splat`
+  bool splat = false;
+  std::shared_ptr<std::vector<char>> owned;  ///< set when the bytes had to be converted
+};
+
+/// Bytes of `value`, in its memory where possible: valid while the context lives. Nothing for a
+/// resource without data or of the wrong size, or for an attribute of another kind.
+std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value);
+
+/// The constant that defines `value`; null when it is not one.
+mlir::ElementsAttr constantOf(mlir::Value value);
+
+/// The elements of a floating-point constant in row-major order, a splat spread out; nothing for
+/// other types.
+std::optional<std::vector<double>> floatsOf(mlir::ElementsAttr value);
+
+/// A constant of floating-point `type`, rounded from `values` (one for each element). `name` tells
+/// a resource from others in the IR's text.
+mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values,
+                              llvm::StringRef name);
+
+/// True when every element of the constant `value` is within 1e-6, relative, of `number`.
+bool isAbout(mlir::Value value, double number);
+
+}  // namespace graphrun::passes
+
+#endif  // GRAPHRUN_PASSES_WEIGHTS_H_
