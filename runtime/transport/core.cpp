@@ -1,0 +1,512 @@
+#include "runtime/transport/core.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "runtime/base/log.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr uint32_t kMaxSlots = 1024;
+// Bounds of what peers can make this process remember before it knows them or their edges.
+constexpr size_t kMaxEarlyHellos = 4096;
+constexpr size_t kMaxAnnouncements = 1 << 20;
+constexpr uint64_t kMaxLoggedDrops = 100;
+
+inline void relaxCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+TransportCore::~TransportCore() = default;
+
+// --- Links
+
+absl::StatusOr<Link*> TransportCore::findLink(uint32_t rank) {
+  auto it = links_.find(rank);
+  if (it == links_.end()) {
+    return absl::NotFoundError(
+        absl::StrFormat("rank %d has no link to rank %d; connect comes first", rank_, rank));
+  }
+  return it->second.get();
+}
+
+ControlMessage TransportCore::message(const Link& link, ControlKind kind) const {
+  ControlMessage message;
+  message.kind = kind;
+  message.rank = rank_;
+  message.token = link.token;
+  return message;
+}
+
+void TransportCore::post(const Outbox& outbox) {
+  for (const Outgoing& outgoing : outbox) {
+    postControl(*outgoing.link, outgoing.message);
+  }
+}
+
+absl::Status TransportCore::checkUnlinked(uint32_t rank) {
+  auto it = links_.find(rank);
+  if (it != links_.end() && !it->second->failed.load()) {
+    return absl::AlreadyExistsError(
+        absl::StrFormat("rank %d is already linked to rank %d", rank_, rank));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TransportCore::connect(uint32_t rank, absl::string_view address, LinkToken token) {
+  {
+    std::lock_guard lock(mutex_);
+    GR_RETURN_IF_ERROR(checkUnlinked(rank));
+  }
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Link> made, makeLink(rank, address));
+  made->rank = rank;
+  made->token = token;
+  Outbox outbox;
+  {
+    std::lock_guard lock(mutex_);
+    GR_RETURN_IF_ERROR(checkUnlinked(rank));  // again: another thread may have been faster
+    std::unique_ptr<Link>& entry = links_[rank];
+    if (entry != nullptr) {
+      oldLinks_.push_back(std::move(entry));
+    }
+    entry = std::move(made);
+    outbox.push_back({entry.get(), message(*entry, ControlKind::kHello)});
+    if (auto early = earlyHellos_.extract(rank); !early.empty()) {
+      ControlMessage hello;
+      hello.rank = rank;
+      hello.token = early.mapped();
+      onHello(hello, outbox);
+    }
+  }
+  post(outbox);
+  return absl::OkStatus();
+}
+
+absl::Status TransportCore::waitConnected(uint32_t rank, const WaitOptions& options) {
+  Link* link = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    GR_ASSIGN_OR_RETURN(link, findLink(rank));
+  }
+  absl::Status waited =
+      wait([link] { return link->welcomed.load() || link->failed.load(); }, options);
+  if (link->failed.load()) {
+    return annotate(link->failure, absl::StrFormat("link to rank %d", rank));
+  }
+  return annotate(waited, absl::StrFormat("link to rank %d: the peer has not accepted it (is it "
+                                          "up, and was it given the same token?)",
+                                          rank));
+}
+
+void TransportCore::failLink(Link& link, const absl::Status& cause) {
+  {
+    std::lock_guard lock(failMutex_);
+    if (link.failed.load()) {
+      return;
+    }
+    link.failure = cause.ok() ? absl::UnavailableError("the peer failed") : cause;
+    link.failed.store(true);
+  }
+  onLinkFailed(link);
+  events_.notify();
+}
+
+void TransportCore::markPeerFailed(uint32_t rank, const absl::Status& cause) {
+  Link* link = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto it = links_.find(rank); it != links_.end()) {
+      link = it->second.get();
+    }
+  }
+  if (link != nullptr) {
+    failLink(*link, cause);
+  }
+}
+
+std::vector<Link*> TransportCore::liveLinks() {
+  std::lock_guard lock(mutex_);
+  std::vector<Link*> live;
+  for (const auto& [rank, link] : links_) {
+    if (!link->failed.load()) {
+      live.push_back(link.get());
+    }
+  }
+  return live;
+}
+
+void TransportCore::failEdge(Edge& edge, absl::Status cause) {
+  {
+    std::lock_guard lock(failMutex_);
+    if (edge.failed_.load()) {
+      return;
+    }
+    edge.failure_ = std::move(cause);
+    edge.failed_.store(true);
+  }
+  events_.notify();
+}
+
+// Of a failed link, the link's own cause says more.
+void TransportCore::failStep(Edge& edge, const absl::Status& cause) {
+  if (!edge.link_->failed.load()) {
+    failEdge(edge, cause);
+  }
+}
+
+// --- Messages of the loading time
+
+void TransportCore::dropMessage(absl::string_view why, LogLevel level) {
+  if (dropped_.fetch_add(1) < kMaxLoggedDrops) {
+    log(level, absl::StrFormat("transport of rank %d: dropped %s", rank_, why));
+  }
+}
+
+void TransportCore::onControl(const void* bytes, size_t size) {
+  ControlMessage message;
+  if (size != sizeof message) {
+    dropMessage(absl::StrFormat("a control message of %d bytes, expected %d", size,
+                                sizeof message));
+    return;
+  }
+  std::memcpy(&message, bytes, sizeof message);
+  if (message.magic != kWireMagic) {
+    dropMessage(absl::StrFormat("a control message of protocol %x, expected %x; the peer runs "
+                                "another version of GraphRun",
+                                message.magic, kWireMagic));
+    return;
+  }
+  Outbox outbox;
+  {
+    std::lock_guard lock(mutex_);
+    if (message.kind == ControlKind::kHello) {
+      onHello(message, outbox);
+    } else {
+      onPeerMessage(message, outbox);
+    }
+  }
+  post(outbox);
+  events_.notify();
+}
+
+void TransportCore::onHello(const ControlMessage& hello, Outbox& outbox) {
+  auto it = links_.find(hello.rank);
+  bool waiting = it == links_.end() || it->second->failed.load();
+  if (waiting) {
+    if (earlyHellos_.size() < kMaxEarlyHellos) {
+      earlyHellos_[hello.rank] = hello.token;
+    } else {
+      dropMessage("a hello: too many peers that were not announced");
+    }
+    return;
+  }
+  if (it->second->token != hello.token) {
+    dropMessage(absl::StrFormat("a hello from one that calls itself rank %d: wrong token",
+                                hello.rank));
+    return;
+  }
+  outbox.push_back({it->second.get(), message(*it->second, ControlKind::kWelcome)});
+}
+
+void TransportCore::onPeerMessage(const ControlMessage& message, Outbox& outbox) {
+  auto it = links_.find(message.rank);
+  if (it == links_.end() || it->second->failed.load() || it->second->token != message.token) {
+    dropMessage(absl::StrFormat("a message from one that calls itself rank %d: no link, or wrong "
+                                "token",
+                                message.rank));
+    return;
+  }
+  Link& link = *it->second;
+  EdgeKey key{message.plan, message.edge};
+  switch (message.kind) {
+    case ControlKind::kWelcome:
+      if (!link.welcomed.exchange(true)) {
+        announceAll(link, outbox);
+      }
+      return;
+    case ControlKind::kAnnounce:
+      if (auto open = sends_.find(key); open != sends_.end() && open->second->link_ == &link) {
+        matchAnnouncement(*open->second, message);
+      } else if (link.announced.size() < kMaxAnnouncements) {
+        link.announced[key] = message;
+      } else {
+        dropMessage("an announcement: too many edges that are not open here");
+      }
+      return;
+    case ControlKind::kWithdraw:
+      link.announced.erase(key);
+      return;
+    default:
+      dropMessage(absl::StrFormat("a control message of unknown kind %d", message.kind));
+  }
+}
+
+ControlMessage TransportCore::announcement(const RecvEdge& edge, ControlKind kind) const {
+  ControlMessage announcement = message(*edge.link_, kind);
+  announcement.plan = edge.spec_.plan;
+  announcement.edge = edge.spec_.edge;
+  announcement.handle = edge.handle_;
+  announcement.maxBytes = edge.spec_.maxBytes;
+  announcement.slots = edge.spec_.slots;
+  announcement.inPlace = edge.spec_.inPlace ? 1 : 0;
+  return announcement;
+}
+
+void TransportCore::announceAll(Link& link, Outbox& outbox) {
+  for (const auto& [key, edge] : recvs_) {
+    if (edge->link_ == &link) {
+      outbox.push_back({&link, announcement(*edge, ControlKind::kAnnounce)});
+    }
+  }
+}
+
+void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& announcement) {
+  const EdgeSpec& spec = edge.spec_;
+  if (announcement.slots != spec.slots || announcement.maxBytes < spec.maxBytes ||
+      (announcement.inPlace != 0) != spec.inPlace) {
+    failEdge(edge, absl::FailedPreconditionError(absl::StrFormat(
+                       "the two ends differ: sender has %d slots of %d bytes, in place %d; "
+                       "receiver has %d of %d, in place %d; load the same plan on both",
+                       spec.slots, spec.maxBytes, spec.inPlace, announcement.slots,
+                       announcement.maxBytes, announcement.inPlace)));
+    return;
+  }
+  edge.remote_.store(announcement.handle);
+}
+
+// --- Opening and closing
+
+absl::Status TransportCore::checkSpec(const EdgeSpec& spec) const {
+  if (spec.slots == 0 || spec.slots > kMaxSlots) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("edge %d has %d slots, expected 1 to %d", spec.edge, spec.slots, kMaxSlots));
+  }
+  if (spec.inPlace && !sharesMemory()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "edge %d is in place, but its ends do not share an address space", spec.edge));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SendEdge*> TransportCore::openSend(const EdgeSpec& spec) {
+  GR_RETURN_IF_ERROR(checkSpec(spec));
+  std::lock_guard lock(mutex_);
+  GR_ASSIGN_OR_RETURN(Link * link, findLink(spec.peer));
+  EdgeKey key{spec.plan, spec.edge};
+  if (sends_.contains(key)) {
+    return absl::AlreadyExistsError(
+        absl::StrFormat("edge %d of plan %x is already open for sending", spec.edge, spec.plan));
+  }
+  std::unique_ptr<SendEdge> edge(new SendEdge(this, link, spec));
+  edge->handle_ = sendHandles_.add(edge.get());
+  if (edge->handle_ == 0) {
+    return absl::ResourceExhaustedError("over a million edges are open");
+  }
+  if (auto early = link->announced.extract(key); !early.empty()) {
+    matchAnnouncement(*edge, early.mapped());
+  }
+  return (sends_[key] = std::move(edge)).get();
+}
+
+absl::StatusOr<RecvEdge*> TransportCore::openRecv(const EdgeSpec& spec,
+                                                  absl::Span<void* const> buffers) {
+  GR_RETURN_IF_ERROR(checkSpec(spec));
+  if (buffers.size() != (spec.inPlace ? 0 : spec.slots)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("edge %d got %d slot buffers, expected %d", spec.edge, buffers.size(),
+                        spec.inPlace ? 0 : spec.slots));
+  }
+  Outbox outbox;
+  RecvEdge* opened = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    GR_ASSIGN_OR_RETURN(Link * link, findLink(spec.peer));
+    EdgeKey key{spec.plan, spec.edge};
+    if (recvs_.contains(key)) {
+      return absl::AlreadyExistsError(absl::StrFormat(
+          "edge %d of plan %x is already open for receiving", spec.edge, spec.plan));
+    }
+    std::unique_ptr<RecvEdge> edge(new RecvEdge(this, link, spec, buffers));
+    edge->handle_ = recvHandles_.add(edge.get());
+    if (edge->handle_ == 0) {
+      return absl::ResourceExhaustedError("over a million edges are open");
+    }
+    if (link->welcomed.load()) {
+      outbox.push_back({link, announcement(*edge, ControlKind::kAnnounce)});
+    }
+    opened = (recvs_[key] = std::move(edge)).get();
+  }
+  post(outbox);
+  return opened;
+}
+
+// Lets the network finish with the edge for a moment; if it does not, the edge is kept, and with it
+// the owner of its memory, until it does or the transport goes.
+template <typename E>
+void TransportCore::retire(E* edge, std::map<EdgeKey, std::unique_ptr<E>>& open,
+                           std::vector<std::unique_ptr<E>>& retired) {
+  edge->pins_.fetch_add(1);  // against a reap by another close
+  {
+    std::lock_guard lock(mutex_);
+    auto it = open.find({edge->spec_.plan, edge->spec_.edge});
+    retired.push_back(std::move(it->second));
+    open.erase(it);
+  }
+  int64_t until = nowNanos() + (edge->link_->failed.load() ? 0 : kCloseGraceNanos);
+  progress();
+  // An absl::Status of this wait would say nothing that the list of retired edges does not.
+  wait([edge] { return edge->pins_.load() == 1; }, WaitOptions{until}).IgnoreError();
+  edge->pins_.fetch_sub(1);
+  reap();
+}
+
+void TransportCore::close(SendEdge* edge) {
+  {
+    std::lock_guard lock(mutex_);
+    sendHandles_.remove(edge->handle_);
+  }
+  retire(edge, sends_, retiredSends_);
+}
+
+void TransportCore::close(RecvEdge* edge) {
+  Outbox outbox;
+  {
+    std::lock_guard lock(mutex_);
+    recvHandles_.remove(edge->handle_);
+    if (edge->link_->welcomed.load() && !edge->link_->failed.load()) {
+      outbox.push_back({edge->link_, announcement(*edge, ControlKind::kWithdraw)});
+    }
+  }
+  post(outbox);
+  retire(edge, recvs_, retiredRecvs_);
+}
+
+void TransportCore::reap() {
+  std::vector<std::unique_ptr<SendEdge>> sends;
+  std::vector<std::unique_ptr<RecvEdge>> recvs;
+  std::lock_guard lock(mutex_);
+  auto take = [](auto& retired, auto& freed) {
+    auto unpinned = std::partition(retired.begin(), retired.end(),
+                                   [](const auto& edge) { return edge->pins_.load() != 0; });
+    std::move(unpinned, retired.end(), std::back_inserter(freed));
+    retired.erase(unpinned, retired.end());
+  };
+  take(retiredSends_, sends);
+  take(retiredRecvs_, recvs);
+}
+
+TransportStats TransportCore::stats() const {
+  std::lock_guard lock(mutex_);
+  return {sends_.size() + recvs_.size(), retiredSends_.size() + retiredRecvs_.size(),
+          dropped_.load()};
+}
+
+// --- Steps
+
+RecvSlot* TransportCore::beginReceive(const DataHeader& header, size_t bytes) {
+  auto edge = recvHandles_.enter(header.recvHandle);
+  if (!edge) {
+    dropMessage("a payload for an edge that is not open", LogLevel::kDebug);
+    return nullptr;
+  }
+  if (edge->failed()) {
+    return nullptr;
+  }
+  RecvSlot& slot = edge->slots_[header.step % edge->spec_.slots];
+  uint64_t tag = slot.tag.load();
+  if (bytes > edge->spec_.maxBytes) {
+    failEdge(*edge.get(), absl::InvalidArgumentError(absl::StrFormat(
+                              "step %d came with %d bytes, the plan allows %d", header.step, bytes,
+                              edge->spec_.maxBytes)));
+    return nullptr;
+  }
+  if ((tag & RecvSlot::kPhaseMask) != RecvSlot::kFree ||
+      !slot.tag.compare_exchange_strong(tag, RecvSlot::tagOf(header.step, RecvSlot::kLanding))) {
+    failEdge(*edge.get(), absl::InternalError(absl::StrFormat(
+                              "step %d came while its slot still held step %d; the sender ignores "
+                              "credits",
+                              header.step, tag >> 2)));
+    return nullptr;
+  }
+  slot.bytes = bytes;
+  slot.credit.sendHandle = header.sendHandle;
+  edge->pins_.fetch_add(1);
+  return &slot;
+}
+
+void TransportCore::finishReceive(RecvSlot& slot, const void* data, const absl::Status& status) {
+  RecvEdge& edge = *slot.edge;
+  if (status.ok()) {
+    uint64_t step = slot.tag.load() >> 2;
+    slot.data = data;
+    slot.tag.store(RecvSlot::tagOf(step, RecvSlot::kReady));
+  } else {
+    failStep(edge, status);
+  }
+  edge.pins_.fetch_sub(1);  // the edge may be gone from here on
+  events_.notify();
+}
+
+void TransportCore::onCredit(const CreditHeader& header) {
+  if (auto edge = sendHandles_.enter(header.sendHandle)) {
+    edge->onCredit(header.step);
+  } else {
+    dropMessage("a credit for an edge that is not open", LogLevel::kDebug);
+  }
+  events_.notify();
+}
+
+void TransportCore::finishSend(SendSlot& slot, const absl::Status& status) {
+  SendEdge& edge = *slot.edge;
+  if (!status.ok()) {
+    failStep(edge, status);
+  }
+  if (!edge.spec_.inPlace) {  // in place, the credit says that the data was read
+    slot.state.fetch_and(~SendSlot::kBusy);
+  }
+  edge.pins_.fetch_sub(1);  // the edge may be gone from here on
+  events_.notify();
+}
+
+void TransportCore::finishCredit(RecvSlot& slot, const absl::Status& status) {
+  RecvEdge& edge = *slot.edge;
+  if (!status.ok()) {
+    failStep(edge, status);
+  }
+  edge.pins_.fetch_sub(1);
+}
+
+// --- Waiting
+
+absl::Status TransportCore::wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) {
+  int64_t activeAt = nowNanos();
+  while (!ready()) {
+    int64_t now = nowNanos();
+    if (options.cancel != nullptr && options.cancel->load()) {
+      return absl::CancelledError("cancelled");
+    }
+    if (now >= options.deadlineNanos) {
+      return absl::DeadlineExceededError("the deadline passed");
+    }
+    if (progress()) {
+      activeAt = now;
+    } else if (now - activeAt < kSpinNanos) {
+      relaxCpu();
+    } else {
+      uint32_t ticket = events_.prepare();
+      if (!ready() && !(options.cancel != nullptr && options.cancel->load())) {
+        sleep(ticket, std::min(options.deadlineNanos, now + kSleepSliceNanos));
+      }
+      events_.done();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::runtime

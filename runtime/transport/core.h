@@ -1,0 +1,157 @@
+// What all transports have in common: links and their tokens, edges and their slots, waiting. An
+// implementation adds how messages travel. Internal to this folder.
+#ifndef GRAPHRUN_RUNTIME_TRANSPORT_CORE_H_
+#define GRAPHRUN_RUNTIME_TRANSPORT_CORE_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/transport/edge.h"
+#include "runtime/transport/event_count.h"
+#include "runtime/transport/handle_table.h"
+#include "runtime/transport/transport.h"
+#include "runtime/transport/wire.h"
+
+namespace graphrun::runtime {
+
+/// How long a waiter polls past the last activity before it sleeps.
+inline constexpr int64_t kSpinNanos = 40'000;
+/// How long a sleeping waiter may miss its cancel flag.
+inline constexpr int64_t kSleepSliceNanos = 50'000'000;
+/// How long close waits for the network to let go of an edge's memory.
+inline constexpr int64_t kCloseGraceNanos = 100'000'000;
+
+using EdgeKey = std::pair<uint64_t, uint32_t>;  // plan, edge
+
+/// This process's view of one peer. Implementations derive from it.
+struct Link {
+  virtual ~Link() = default;
+  uint32_t rank = 0;
+  LinkToken token;
+  std::atomic<bool> welcomed{false};
+  std::atomic<bool> failed{false};
+  absl::Status failure;  // written once, before failed
+  // Announcements that came before openSend. Guarded by the core's mutex.
+  std::map<EdgeKey, ControlMessage> announced;
+};
+
+/// Locks: `mutex_` guards links and lists of edges; it is never held while messages are sent or an
+/// implementation's functions are called, so that in-process peers may call each other. `failMutex_` guards the setting of failures and is innermost.
+class TransportCore : public Transport {
+ public:
+  ~TransportCore() override;
+
+  uint32_t rank() const override { return rank_; }
+  bool sharesMemory() const override { return false; }
+  absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) override;
+  absl::Status waitConnected(uint32_t rank, const WaitOptions& options) override;
+  absl::StatusOr<SendEdge*> openSend(const EdgeSpec& spec) override;
+  absl::StatusOr<RecvEdge*> openRecv(const EdgeSpec& spec,
+                                     absl::Span<void* const> buffers) override;
+  void close(SendEdge* edge) override;
+  void close(RecvEdge* edge) override;
+  absl::Status registerMemory(void*, size_t, MemoryKind) override { return absl::OkStatus(); }
+  void unregisterMemory(void*) override {}
+  void markPeerFailed(uint32_t rank, const absl::Status& cause) override;
+  absl::Status wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) override;
+  void wakeWaiters() override { events_.notify(); }
+  TransportStats stats() const override;
+
+  // To be implemented: how things travel. May be called by any thread.
+
+  /// A link to `address`; the caller fills in rank and token.
+  virtual absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t rank,
+                                                         absl::string_view address) = 0;
+  virtual void postControl(Link& link, const ControlMessage& message) = 0;
+  /// Sends a slot; finishSend when its data is no longer read.
+  virtual void postData(Link& link, SendSlot& slot) = 0;
+  /// Sends a slot's credit; finishCredit when it has gone.
+  virtual void postCredit(Link& link, RecvSlot& slot) = 0;
+  /// Called after a link failed: whatever waits in queues to or from it may be dropped.
+  virtual void onLinkFailed(Link&) {}
+  /// Sleeps until `events_` is notified or `untilNanos`; messages must move meanwhile.
+  virtual void sleep(uint32_t ticket, int64_t untilNanos) { events_.wait(ticket, untilNanos); }
+
+  // For implementations to call on arrival and completion, by any thread.
+
+  void onControl(const void* message, size_t bytes);
+  /// The slot that the payload is to be put into, or null if it is to be dropped.
+  RecvSlot* beginReceive(const DataHeader& header, size_t bytes);
+  /// The payload of a slot from beginReceive lies at `data`, or is lost if !status.ok().
+  void finishReceive(RecvSlot& slot, const void* data, const absl::Status& status);
+  void onCredit(const CreditHeader& header);
+  void finishSend(SendSlot& slot, const absl::Status& status);
+  void finishCredit(RecvSlot& slot, const absl::Status& status);
+  /// Counts and logs a message that was not accepted. When edges close, some are usual.
+  void dropMessage(absl::string_view why, LogLevel level = LogLevel::kWarning);
+
+  static TransportCore& ownerOf(const SendSlot& slot) { return *slot.edge->core_; }
+  static TransportCore& ownerOf(const RecvSlot& slot) { return *slot.edge->core_; }
+  static Link& linkOf(const SendSlot& slot) { return *slot.edge->link_; }
+  static Link& linkOf(const RecvSlot& slot) { return *slot.edge->link_; }
+  static const EdgeSpec& specOf(const SendSlot& slot) { return slot.edge->spec_; }
+  static const EdgeSpec& specOf(const RecvSlot& slot) { return slot.edge->spec_; }
+
+ protected:
+  friend class Edge;
+  friend class SendEdge;
+  friend class RecvEdge;
+  explicit TransportCore(uint32_t rank) : rank_(rank) {}
+
+  /// Fails one edge; the first cause stays.
+  void failEdge(Edge& edge, absl::Status cause);
+  void failStep(Edge& edge, const absl::Status& cause);
+  void failLink(Link& link, const absl::Status& cause);
+  /// The links that have not failed.
+  std::vector<Link*> liveLinks();
+
+  EventCount events_;
+
+ private:
+  struct Outgoing {
+    Link* link;
+    ControlMessage message;
+  };
+  using Outbox = std::vector<Outgoing>;
+
+  void post(const Outbox& outbox);
+  ControlMessage message(const Link& link, ControlKind kind) const;
+  ControlMessage announcement(const RecvEdge& edge, ControlKind kind) const;
+  absl::StatusOr<Link*> findLink(uint32_t rank);
+  absl::Status checkUnlinked(uint32_t rank);
+  absl::Status checkSpec(const EdgeSpec& spec) const;
+  void onHello(const ControlMessage& hello, Outbox& outbox);
+  void onPeerMessage(const ControlMessage& message, Outbox& outbox);
+  void announceAll(Link& link, Outbox& outbox);
+  void matchAnnouncement(SendEdge& edge, const ControlMessage& announcement);
+  template <typename E>
+  void retire(E* edge, std::map<EdgeKey, std::unique_ptr<E>>& open,
+              std::vector<std::unique_ptr<E>>& retired);
+  void reap();
+
+  const uint32_t rank_;
+  mutable std::mutex mutex_;
+  std::mutex failMutex_;
+  std::unordered_map<uint32_t, std::unique_ptr<Link>> links_;
+  std::vector<std::unique_ptr<Link>> oldLinks_;  // replaced after a failure
+  std::unordered_map<uint32_t, LinkToken> earlyHellos_;
+  std::map<EdgeKey, std::unique_ptr<SendEdge>> sends_;
+  std::map<EdgeKey, std::unique_ptr<RecvEdge>> recvs_;
+  std::vector<std::unique_ptr<SendEdge>> retiredSends_;
+  std::vector<std::unique_ptr<RecvEdge>> retiredRecvs_;
+  HandleTable<SendEdge> sendHandles_;
+  HandleTable<RecvEdge> recvHandles_;
+  std::atomic<uint64_t> dropped_{0};
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_TRANSPORT_CORE_H_

@@ -1,0 +1,589 @@
+#include "runtime/transport/ucx.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_format.h"
+#include "runtime/base/log.h"
+#include "runtime/transport/core.h"
+#include "runtime/transport/ucx_context.h"
+
+namespace graphrun::runtime {
+namespace {
+
+enum AmId : unsigned { kControlAm = 0, kDataAm = 1, kCreditAm = 2 };
+
+constexpr int64_t kNapNanos = 100'000;
+// The background thread sleeps on UCX's event fd; this is only a net under it.
+constexpr int64_t kBackgroundSleepNanos = 500'000'000;
+constexpr int64_t kFlushNanos = 200'000'000;
+
+struct UcxLink : Link {
+  ucp_ep_h endpoint = nullptr;
+};
+
+struct ControlCommand : Command {
+  ControlCommand(UcxLink* to, const ControlMessage& toSend)
+      : Command(CommandKind::kControl), link(to), message(toSend) {}
+  UcxLink* link;
+  ControlMessage message;
+};
+
+/// Many push, the owner of the UCX worker takes all. Lock-free; the nodes belong to their edges.
+class CommandQueue {
+ public:
+  void push(Command* command) {
+    Command* head = head_.load();
+    do {
+      command->next = head;
+    } while (!head_.compare_exchange_weak(head, command));
+  }
+  bool empty() const { return head_.load() == nullptr; }
+  /// All commands, oldest first.
+  Command* takeAll() {
+    Command* reversed = empty() ? nullptr : head_.exchange(nullptr);
+    Command* first = nullptr;
+    while (reversed != nullptr) {
+      Command* next = reversed->next;
+      reversed->next = first;
+      first = reversed;
+      reversed = next;
+    }
+    return first;
+  }
+
+ private:
+  std::atomic<Command*> head_{nullptr};
+};
+
+/// One UCX worker, touched only by the thread that holds `owned_`. Whoever waits or sends takes it
+/// for as long as a call lasts; who does not get it leaves a command, which the owner finds before
+/// or after letting go. The background thread moves messages while no one else does.
+class UcxTransport final : public TransportCore {
+ public:
+  explicit UcxTransport(uint32_t rank) : TransportCore(rank) {}
+  ~UcxTransport() override;
+
+  absl::Status start(const UcxOptions& options);
+
+  std::string localAddress() const override { return address_; }
+  bool progress() override;
+  absl::Status registerMemory(void* data, size_t bytes, MemoryKind kind) override;
+  void unregisterMemory(void* data) override;
+
+  absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t peer, absl::string_view address) override;
+  void postControl(Link& link, const ControlMessage& message) override;
+  void postData(Link&, SendSlot& slot) override { submit(&slot); }
+  void postCredit(Link&, RecvSlot& slot) override { submit(&slot); }
+  void sleep(uint32_t ticket, int64_t untilNanos) override;
+
+ private:
+  enum class Background { kRunning, kNapping, kAsleep };
+
+  absl::Status startWorker();
+  absl::Status setHandler(AmId id, ucp_am_recv_callback_t callback);
+
+  bool tryOwn() { return !owned_.load(std::memory_order_relaxed) && !owned_.exchange(true); }
+  void own();
+  void disown();
+  void submit(Command* command);
+  bool drain();
+  void begin(Command& command);
+  void beginData(SendSlot& slot);
+  void beginCredit(RecvSlot& slot);
+  void beginControl(ControlCommand& command);
+  void kickBackground();
+  void kickIfAsleep();
+
+  void runBackground();
+  bool rest(Background how, int64_t nanos);
+  bool tryOwnAWhile();
+  void closeEndpoints();
+
+  static ucs_status_t onControlAm(void* self, const void* header, size_t headerBytes, void* data,
+                                  size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t onDataAm(void* self, const void* header, size_t headerBytes, void* data,
+                               size_t bytes, const ucp_am_recv_param_t* param);
+  static ucs_status_t onCreditAm(void* self, const void* header, size_t headerBytes, void* data,
+                                 size_t bytes, const ucp_am_recv_param_t* param);
+
+  UcxContext context_;
+  ucp_worker_h worker_ = nullptr;
+  std::string address_;
+  uint64_t memoryTypes_ = 0;
+  int eventFd_ = -1;
+  int kickFd_ = -1;
+
+  std::atomic<bool> owned_{false};
+  CommandQueue commands_;
+  bool pending_ = false;  // by the owner: something was begun that needs progress to complete
+  std::atomic<uint64_t> driven_{0};  // counts the progress made by waiters
+
+  std::thread background_;
+  std::atomic<bool> stop_{false};
+  std::atomic<Background> backgroundState_{Background::kRunning};
+
+  std::mutex memoryMutex_;
+  std::map<void*, ucp_mem_h> memory_;
+};
+
+ucs_memory_type_t ucxMemoryType(MemoryKind kind) {
+  return kind == MemoryKind::kCuda ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+}
+
+TransportCore& coreOf(void* self) { return *static_cast<UcxTransport*>(self); }
+
+// --- Starting and ending
+
+absl::Status UcxTransport::start(const UcxOptions& options) {
+  GR_ASSIGN_OR_RETURN(context_, makeUcxContext(options));
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  GR_RETURN_IF_ERROR(ucxStatus(ucp_context_query(context_.get(), &attributes), "asking UCX"));
+  memoryTypes_ = attributes.memory_types;
+  GR_RETURN_IF_ERROR(startWorker());
+  kickFd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (kickFd_ < 0) {
+    return absl::ErrnoToStatus(errno, "making an event fd");
+  }
+  background_ = std::thread([this] { runBackground(); });
+  return absl::OkStatus();
+}
+
+absl::Status UcxTransport::startWorker() {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  GR_RETURN_IF_ERROR(
+      ucxStatus(ucp_worker_create(context_.get(), &params, &worker_), "making a UCX worker"));
+  GR_RETURN_IF_ERROR(ucxStatus(ucp_worker_get_efd(worker_, &eventFd_), "getting UCX's event fd"));
+  GR_RETURN_IF_ERROR(setHandler(kControlAm, onControlAm));
+  GR_RETURN_IF_ERROR(setHandler(kDataAm, onDataAm));
+  GR_RETURN_IF_ERROR(setHandler(kCreditAm, onCreditAm));
+  ucp_address_t* address = nullptr;
+  size_t length = 0;
+  GR_RETURN_IF_ERROR(
+      ucxStatus(ucp_worker_get_address(worker_, &address, &length), "getting UCX's address"));
+  address_ = packUcxAddress({reinterpret_cast<const char*>(address), length});
+  ucp_worker_release_address(worker_, address);
+  return absl::OkStatus();
+}
+
+absl::Status UcxTransport::setHandler(AmId id, ucp_am_recv_callback_t callback) {
+  ucp_am_handler_param_t params{};
+  params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  params.id = id;
+  params.flags = UCP_AM_FLAG_WHOLE_MSG;
+  params.cb = callback;
+  params.arg = this;
+  return ucxStatus(ucp_worker_set_am_recv_handler(worker_, &params), "setting a UCX handler");
+}
+
+UcxTransport::~UcxTransport() {
+  if (background_.joinable()) {
+    stop_.store(true);
+    kickBackground();
+    background_.join();
+  }
+  if (worker_ != nullptr) {
+    own();
+    drain();
+    closeEndpoints();
+    ucp_worker_destroy(worker_);
+    for (Command* command = commands_.takeAll(); command != nullptr;) {
+      Command* next = command->next;
+      if (command->kind == CommandKind::kControl) {
+        delete static_cast<ControlCommand*>(command);
+      }
+      command = next;
+    }
+  }
+  for (const auto& [data, handle] : memory_) {
+    ucp_mem_unmap(context_.get(), handle);
+  }
+  if (kickFd_ >= 0) {
+    ::close(kickFd_);
+  }
+}
+
+// Lets what was sent to live peers leave; for a bounded time, as they may have died unnoticed.
+void UcxTransport::closeEndpoints() {
+  std::vector<void*> closing;
+  for (Link* link : liveLinks()) {
+    ucp_request_param_t params{};
+    void* request = ucp_ep_close_nbx(static_cast<UcxLink*>(link)->endpoint, &params);
+    if (UCS_PTR_IS_PTR(request)) {
+      closing.push_back(request);
+    }
+  }
+  int64_t until = nowNanos() + kFlushNanos;
+  while (!closing.empty()) {
+    ucp_worker_progress(worker_);
+    bool late = nowNanos() > until;
+    std::erase_if(closing, [late](void* request) {
+      bool done = late || ucp_request_check_status(request) != UCS_INPROGRESS;
+      if (done) {
+        ucp_request_free(request);
+      }
+      return done;
+    });
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Link>> UcxTransport::makeLink(uint32_t peer,
+                                                             absl::string_view address) {
+  absl::StatusOr<std::string> workerAddress = unpackUcxAddress(address);
+  if (!workerAddress.ok()) {
+    return annotate(workerAddress.status(), absl::StrFormat("link to rank %d", peer));
+  }
+  ucp_ep_params_t params{};
+  params.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+  params.address = reinterpret_cast<const ucp_address_t*>(workerAddress->data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_NONE;  // PEER would cost shared memory its zero copy
+  auto link = std::make_unique<UcxLink>();
+  own();
+  ucs_status_t status = ucp_ep_create(worker_, &params, &link->endpoint);
+  disown();
+  GR_RETURN_IF_ERROR(ucxStatus(status, absl::StrFormat("link to rank %d", peer)));
+  return link;
+}
+
+absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind kind) {
+  ucp_mem_map_params_t params{};
+  params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
+  params.address = data;
+  params.length = bytes;
+  params.memory_type = ucxMemoryType(kind);
+  if ((memoryTypes_ & (1ULL << params.memory_type)) == 0) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "UCX %s was built without support for this kind of memory; put a CUDA-aware UCX on the "
+        "library path",
+        ucxVersion()));
+  }
+  ucp_mem_h handle = nullptr;
+  std::lock_guard lock(memoryMutex_);
+  if (memory_.contains(data)) {
+    return absl::AlreadyExistsError("this memory is already registered");
+  }
+  GR_RETURN_IF_ERROR(ucxStatus(ucp_mem_map(context_.get(), &params, &handle),
+                               absl::StrFormat("registering %d bytes", bytes)));
+  memory_[data] = handle;
+  return absl::OkStatus();
+}
+
+void UcxTransport::unregisterMemory(void* data) {
+  std::lock_guard lock(memoryMutex_);
+  if (auto node = memory_.extract(data); !node.empty()) {
+    ucp_mem_unmap(context_.get(), node.mapped());
+  }
+}
+
+// --- Owning the worker
+
+void UcxTransport::own() {
+  while (!tryOwn()) {
+    sched_yield();
+  }
+}
+
+// After letting go, looks for commands of those who did not get the worker meanwhile.
+void UcxTransport::disown() {
+  bool needed = pending_;
+  pending_ = false;
+  owned_.store(false);
+  while (!commands_.empty() && tryOwn()) {
+    drain();
+    needed |= pending_;
+    pending_ = false;
+    owned_.store(false);
+  }
+  if (needed) {
+    kickIfAsleep();
+  }
+}
+
+void UcxTransport::submit(Command* command) {
+  if (!tryOwn()) {
+    commands_.push(command);
+    if (!tryOwn()) {
+      return;
+    }
+    drain();
+  } else {
+    begin(*command);
+  }
+  disown();
+}
+
+bool UcxTransport::drain() {
+  Command* command = commands_.takeAll();
+  bool any = command != nullptr;
+  while (command != nullptr) {
+    Command* next = command->next;
+    begin(*command);
+    command = next;
+  }
+  return any;
+}
+
+bool UcxTransport::progress() {
+  if (!tryOwn()) {
+    return false;
+  }
+  bool any = drain();
+  any |= ucp_worker_progress(worker_) != 0;
+  driven_.fetch_add(1, std::memory_order_relaxed);
+  disown();
+  return any;
+}
+
+// --- Sending
+
+void UcxTransport::begin(Command& command) {
+  switch (command.kind) {
+    case CommandKind::kData:
+      return beginData(static_cast<SendSlot&>(command));
+    case CommandKind::kCredit:
+      return beginCredit(static_cast<RecvSlot&>(command));
+    case CommandKind::kControl:
+      return beginControl(static_cast<ControlCommand&>(command));
+  }
+}
+
+void UcxTransport::beginData(SendSlot& slot) {
+  Link& link = linkOf(slot);
+  if (link.failed.load()) {
+    return finishSend(slot, link.failure);
+  }
+  const EdgeSpec& spec = specOf(slot);
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.memory_type = ucxMemoryType(spec.memory);
+  if (spec.memory != MemoryKind::kHost) {  // an eager payload lands in host memory
+    params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+    params.flags = UCP_AM_SEND_FLAG_RNDV;
+  }
+  params.user_data = &slot;
+  params.cb.send = [](void* request, ucs_status_t status, void* data) {
+    auto& sent = *static_cast<SendSlot*>(data);
+    ucp_request_free(request);
+    ownerOf(sent).finishSend(sent, ucxStatus(status, "sending a payload"));
+  };
+  void* request = ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kDataAm, &slot.header,
+                                  sizeof slot.header, slot.data, slot.bytes, &params);
+  if (UCS_PTR_IS_PTR(request)) {
+    pending_ = true;
+  } else {
+    finishSend(slot, ucxStatus(UCS_PTR_STATUS(request), "sending a payload"));
+  }
+}
+
+void UcxTransport::beginCredit(RecvSlot& slot) {
+  Link& link = linkOf(slot);
+  if (link.failed.load()) {
+    return finishCredit(slot, link.failure);
+  }
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.user_data = &slot;
+  params.cb.send = [](void* request, ucs_status_t status, void* data) {
+    auto& sent = *static_cast<RecvSlot*>(data);
+    ucp_request_free(request);
+    ownerOf(sent).finishCredit(sent, ucxStatus(status, "sending a credit"));
+  };
+  void* request = ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kCreditAm, &slot.credit,
+                                  sizeof slot.credit, nullptr, 0, &params);
+  if (UCS_PTR_IS_PTR(request)) {
+    pending_ = true;
+  } else {
+    finishCredit(slot, ucxStatus(UCS_PTR_STATUS(request), "sending a credit"));
+  }
+}
+
+void UcxTransport::postControl(Link& link, const ControlMessage& message) {
+  submit(new ControlCommand(&static_cast<UcxLink&>(link), message));
+}
+
+void UcxTransport::beginControl(ControlCommand& command) {
+  std::unique_ptr<ControlCommand> owner(&command);
+  if (command.link->failed.load()) {
+    return;
+  }
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.user_data = &command;
+  params.cb.send = [](void* request, ucs_status_t status, void* data) {
+    std::unique_ptr<ControlCommand> sent(static_cast<ControlCommand*>(data));
+    ucp_request_free(request);
+    if (status != UCS_OK) {
+      log(LogLevel::kWarning, absl::StrFormat("link to rank %d: sending a control message: %s",
+                                              sent->link->rank, ucs_status_string(status)));
+    }
+  };
+  void* request = ucp_am_send_nbx(command.link->endpoint, kControlAm, &command.message,
+                                  sizeof command.message, nullptr, 0, &params);
+  if (UCS_PTR_IS_PTR(request)) {
+    pending_ = true;
+    owner.release();  // freed by the callback
+  } else if (UCS_PTR_IS_ERR(request)) {
+    failLink(*command.link, ucxStatus(UCS_PTR_STATUS(request), "sending a control message"));
+  }
+}
+
+// --- Receiving: called from ucp_worker_progress, by the owner
+
+ucs_status_t UcxTransport::onControlAm(void* self, const void* header, size_t headerBytes, void*,
+                                       size_t, const ucp_am_recv_param_t*) {
+  coreOf(self).onControl(header, headerBytes);
+  return UCS_OK;
+}
+
+ucs_status_t UcxTransport::onCreditAm(void* self, const void* header, size_t headerBytes, void*,
+                                      size_t, const ucp_am_recv_param_t*) {
+  CreditHeader credit;
+  if (headerBytes != sizeof credit) {
+    coreOf(self).dropMessage("a credit of the wrong size");
+    return UCS_OK;
+  }
+  std::memcpy(&credit, header, sizeof credit);
+  coreOf(self).onCredit(credit);
+  return UCS_OK;
+}
+
+ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t headerBytes, void* data,
+                                    size_t bytes, const ucp_am_recv_param_t* param) {
+  auto& transport = *static_cast<UcxTransport*>(self);
+  DataHeader message;
+  if (headerBytes != sizeof message) {
+    transport.dropMessage("a payload whose header has the wrong size");
+    return UCS_OK;
+  }
+  std::memcpy(&message, header, sizeof message);
+  RecvSlot* slot = transport.beginReceive(message, bytes);
+  if (slot == nullptr) {
+    return UCS_OK;
+  }
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
+    if (specOf(*slot).memory != MemoryKind::kHost) {
+      transport.finishReceive(*slot, nullptr,
+                              absl::InternalError("an eager payload came for device memory"));
+      return UCS_OK;
+    }
+    if (bytes != 0) {
+      std::memcpy(slot->buffer, data, bytes);
+    }
+    transport.finishReceive(*slot, slot->buffer, absl::OkStatus());
+    return UCS_OK;
+  }
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  params.memory_type = ucxMemoryType(specOf(*slot).memory);
+  params.user_data = slot;
+  params.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user) {
+    auto& landed = *static_cast<RecvSlot*>(user);
+    ucp_request_free(request);
+    ownerOf(landed).finishReceive(landed, landed.buffer, ucxStatus(status, "receiving a payload"));
+  };
+  void* request = ucp_am_recv_data_nbx(transport.worker_, data, slot->buffer, bytes, &params);
+  if (UCS_PTR_IS_PTR(request)) {
+    return UCS_INPROGRESS;
+  }
+  transport.finishReceive(*slot, slot->buffer,
+                          ucxStatus(UCS_PTR_STATUS(request), "receiving a payload"));
+  return UCS_OK;
+}
+
+// --- The background thread
+
+void UcxTransport::kickBackground() {
+  uint64_t one = 1;
+  // The only failure is a full counter, which wakes as well.
+  [[maybe_unused]] ssize_t written = write(kickFd_, &one, sizeof one);
+}
+
+void UcxTransport::kickIfAsleep() {
+  if (backgroundState_.load() == Background::kAsleep) {
+    kickBackground();
+  }
+}
+
+// A waiter that goes to sleep leaves the driving to the background thread, at once.
+void UcxTransport::sleep(uint32_t ticket, int64_t untilNanos) {
+  if (backgroundState_.load() == Background::kNapping) {
+    kickBackground();
+  }
+  events_.wait(ticket, untilNanos);
+}
+
+// Sleeps on UCX's event fd too, unless it only naps. True if kicked.
+bool UcxTransport::rest(Background how, int64_t nanos) {
+  pollfd fds[] = {{kickFd_, POLLIN, 0}, {eventFd_, POLLIN, 0}};
+  timespec timeout{nanos / 1'000'000'000, nanos % 1'000'000'000};
+  bool kicked = false;
+  if (ppoll(fds, how == Background::kAsleep ? 2 : 1, &timeout, nullptr) > 0 &&
+      fds[0].revents != 0) {
+    uint64_t count = 0;
+    kicked = read(kickFd_, &count, sizeof count) > 0;
+  }
+  backgroundState_.store(Background::kRunning);
+  return kicked;
+}
+
+bool UcxTransport::tryOwnAWhile() {
+  for (int i = 0; i < 16; ++i) {
+    if (tryOwn()) {
+      return true;
+    }
+    sched_yield();
+  }
+  return false;
+}
+
+// While waiters drive, naps, as waking for each message would only take their time. Once they have
+// stopped, or went to sleep and kicked, drives until nothing moves, then sleeps on UCX's event fd.
+void UcxTransport::runBackground() {
+  uint64_t seen = driven_.load();
+  bool kicked = false;
+  while (!stop_.load()) {
+    uint64_t driven = driven_.load(std::memory_order_relaxed);
+    bool othersDrive = driven != seen && !kicked;
+    seen = driven;
+    kicked = false;
+    if (othersDrive || !tryOwnAWhile()) {
+      backgroundState_.store(Background::kNapping);
+      kicked = rest(Background::kNapping, kNapNanos);
+      continue;
+    }
+    while (drain() || ucp_worker_progress(worker_) != 0) {
+    }
+    pending_ = false;
+    backgroundState_.store(Background::kAsleep);  // before disown, so that later senders see it
+    ucs_status_t armed = ucp_worker_arm(worker_);
+    disown();
+    if (armed == UCS_OK) {
+      rest(Background::kAsleep, kBackgroundSleepNanos);
+    }
+    backgroundState_.store(Background::kRunning);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Transport>> makeUcxTransport(const UcxOptions& options) {
+  auto transport = std::make_unique<UcxTransport>(options.rank);
+  GR_RETURN_IF_ERROR(transport->start(options));
+  return transport;
+}
+
+}  // namespace graphrun::runtime

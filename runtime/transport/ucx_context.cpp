@@ -1,0 +1,158 @@
+#include "runtime/transport/ucx_context.h"
+
+#include <ucm/api/ucm.h>
+#include <ucs/config/global_opts.h>
+#include <ucs/debug/debug.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::runtime {
+namespace {
+
+bool userSet(const char* name) {
+  return std::getenv(absl::StrCat("UCX_", name).c_str()) != nullptr;
+}
+
+// libucs takes over fatal signals when it is loaded, before main; and memory hooks are put in by the
+// first user of the registration cache. Neither is a transport's business.
+void tameProcess(bool memoryEvents) {
+  static std::once_flag signals;
+  std::call_once(signals, [] {
+    if (!userSet("ERROR_SIGNALS")) {
+      for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
+        ucs_debug_disable_signal(signal);
+      }
+    }
+    for (auto [name, value] : {std::pair("HANDLE_ERRORS", "none"), {"VFS_ENABLE", "n"}}) {
+      if (!userSet(name) && ucs_global_opts_set_value(name, value) != UCS_OK) {
+        log(LogLevel::kWarning, absl::StrFormat("UCX does not know the option %s", name));
+      }
+    }
+  });
+  if (!memoryEvents && !userSet("MEM_EVENTS")) {
+    ucm_global_config_t config = ucm_global_opts;
+    config.enable_events = 0;
+    ucm_set_global_opts(&config);
+  }
+}
+
+// Before 1.15, ucp_config_modify takes options of one transport without its prefix; only TCP has the
+// two below.
+std::string tcpOption(absl::string_view name) {
+  unsigned major = 0, minor = 0, patch = 0;
+  ucp_get_version(&major, &minor, &patch);
+  return major == 1 && minor < 15 ? std::string(name) : absl::StrCat("TCP_", name);
+}
+
+absl::Status setDefault(ucp_config_t* config, absl::string_view variable, const std::string& name,
+                        const std::string& value) {
+  if (value.empty() || std::getenv(std::string(variable).c_str()) != nullptr) {
+    return absl::OkStatus();
+  }
+  return ucxStatus(ucp_config_modify(config, name.c_str(), value.c_str()),
+                   absl::StrFormat("setting %s=%s", variable, value));
+}
+
+absl::Status configure(ucp_config_t* config, const UcxOptions& options) {
+  // The defaults, 8 and 64 KiB, reach a fifth of a socket's bandwidth.
+  GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_TX_SEG_SIZE", tcpOption("TX_SEG_SIZE"), "64k"));
+  GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_RX_SEG_SIZE", tcpOption("RX_SEG_SIZE"), "128k"));
+  return setDefault(config, "UCX_NET_DEVICES", "NET_DEVICES", options.networkInterface);
+}
+
+constexpr absl::string_view kAddressPrefix = "gr-ucx ";
+
+absl::string_view minorVersion(absl::string_view version) {
+  size_t first = version.find('.');
+  size_t second = first == version.npos ? first : version.find('.', first + 1);
+  return version.substr(0, second);
+}
+
+}  // namespace
+
+absl::Status ucxStatus(ucs_status_t status, absl::string_view what) {
+  if (status == UCS_OK) {
+    return absl::OkStatus();
+  }
+  std::string message = absl::StrFormat("%s: UCX: %s", what, ucs_status_string(status));
+  switch (status) {
+    case UCS_ERR_NO_MEMORY:
+    case UCS_ERR_NO_RESOURCE:
+      return absl::ResourceExhaustedError(message);
+    case UCS_ERR_INVALID_PARAM:
+    case UCS_ERR_INVALID_ADDR:
+      return absl::InvalidArgumentError(message);
+    case UCS_ERR_UNREACHABLE:
+    case UCS_ERR_NO_DEVICE:
+      return absl::FailedPreconditionError(message);
+    case UCS_ERR_CANCELED:
+      return absl::CancelledError(message);
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_NOT_CONNECTED:
+    case UCS_ERR_TIMED_OUT:
+      return absl::UnavailableError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options) {
+  tameProcess(options.memoryEvents);
+  ucp_config_t* config = nullptr;
+  GR_RETURN_IF_ERROR(
+      ucxStatus(ucp_config_read(nullptr, nullptr, &config), "reading the UCX configuration"));
+  std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> configOwner(config,
+                                                                          ucp_config_release);
+  GR_RETURN_IF_ERROR(configure(config, options));
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  params.name = "graphrun";
+  ucp_context_h context = nullptr;
+  GR_RETURN_IF_ERROR(ucxStatus(ucp_init(&params, config, &context), "starting UCX"));
+  return UcxContext(context);
+}
+
+std::string ucxVersion() {
+  unsigned major = 0, minor = 0, patch = 0;
+  ucp_get_version(&major, &minor, &patch);
+  return absl::StrFormat("%d.%d.%d", major, minor, patch);
+}
+
+std::string packUcxAddress(absl::string_view workerAddress) {
+  return absl::StrCat(kAddressPrefix, ucxVersion(), "\n", workerAddress);
+}
+
+absl::StatusOr<std::string> unpackUcxAddress(absl::string_view blob) {
+  size_t end = blob.find('\n');
+  if (!absl::ConsumePrefix(&blob, kAddressPrefix) || end == blob.npos ||
+      end < kAddressPrefix.size()) {
+    return absl::InvalidArgumentError(absl::StrFormat("not a UCX address: \"%s\"",
+                                                      absl::CHexEscape(blob.substr(0, 40))));
+  }
+  end -= kAddressPrefix.size();
+  absl::string_view version = blob.substr(0, end);
+  std::string own = ucxVersion();
+  if (minorVersion(version) != minorVersion(own)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "the peer runs UCX %s, this process UCX %s; their wire formats differ: install the same "
+        "minor version on both",
+        version, own));
+  }
+  if (blob.size() == end + 1) {
+    return absl::InvalidArgumentError("a UCX address without a worker address");
+  }
+  return std::string(blob.substr(end + 1));
+}
+
+}  // namespace graphrun::runtime

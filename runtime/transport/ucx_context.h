@@ -1,0 +1,37 @@
+// Setting UCX up the way GraphRun wants it. Internal to this folder.
+#ifndef GRAPHRUN_RUNTIME_TRANSPORT_UCX_CONTEXT_H_
+#define GRAPHRUN_RUNTIME_TRANSPORT_UCX_CONTEXT_H_
+
+#include <ucp/api/ucp.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/transport/ucx.h"
+
+namespace graphrun::runtime {
+
+struct UcxContextDeleter {
+  void operator()(ucp_context_h context) const { ucp_cleanup(context); }
+};
+using UcxContext = std::unique_ptr<ucp_context, UcxContextDeleter>;
+
+/// The one place where UCX's status codes become ours. `what` failed.
+absl::Status ucxStatus(ucs_status_t status, absl::string_view what);
+
+absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options);
+
+/// "1.13.1", of the library that runs.
+std::string ucxVersion();
+
+/// The address blob: a worker address with the UCX version before it, as UCX does not say itself
+/// that versions cannot talk to each other.
+std::string packUcxAddress(absl::string_view workerAddress);
+/// The worker address in a blob. FailedPrecondition if the peer's UCX has another minor version.
+absl::StatusOr<std::string> unpackUcxAddress(absl::string_view blob);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_TRANSPORT_UCX_CONTEXT_H_

@@ -1,0 +1,98 @@
+// What travels between two transports, and the per-slot state that a transport holds on to while it
+// does. Internal to this folder. All integers little-endian, as on every machine supported.
+#ifndef GRAPHRUN_RUNTIME_TRANSPORT_WIRE_H_
+#define GRAPHRUN_RUNTIME_TRANSPORT_WIRE_H_
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/transport/transport.h"
+
+namespace graphrun::runtime {
+
+static_assert(std::endian::native == std::endian::little);
+
+/// Bump when a message below changes.
+inline constexpr uint32_t kWireMagic = 0x47525401;  // "GRT", version 1
+
+enum class ControlKind : uint32_t {
+  kHello = 1,  ///< I am `rank`, here is our token.
+  kWelcome,    ///< Your token is right: you may open edges with me.
+  kAnnounce,   ///< I receive this edge: send to `handle`.
+  kWithdraw    ///< I no longer do.
+};
+
+/// A message of the loading time. Each carries the link's token; a wrong one is dropped.
+struct ControlMessage {
+  uint32_t magic = kWireMagic;
+  ControlKind kind = ControlKind::kHello;
+  uint32_t rank = 0;  ///< Of the sender.
+  uint32_t edge = 0;
+  LinkToken token;
+  uint64_t plan = 0;
+  uint64_t handle = 0;
+  uint64_t maxBytes = 0;
+  uint32_t slots = 0;
+  uint32_t inPlace = 0;
+};
+static_assert(sizeof(ControlMessage) == 64);
+
+/// Goes before the payload of a step. The receive handle is a secret told only to the holder of the
+/// token, so no further proof is needed on the path of a step.
+struct DataHeader {
+  uint64_t recvHandle = 0;
+  uint64_t sendHandle = 0;
+  uint64_t step = 0;
+};
+
+/// Gives the slot of a step back to the sender.
+struct CreditHeader {
+  uint64_t sendHandle = 0;
+  uint64_t step = 0;
+};
+
+enum class CommandKind : uint8_t { kData, kCredit, kControl };
+
+/// Something to be sent; a node of the queue of whoever may talk to the network.
+struct Command {
+  explicit Command(CommandKind commandKind) : kind(commandKind) {}
+  Command* next = nullptr;
+  CommandKind kind;
+};
+
+/// One of a SendEdge's slots. `state` is the only member that two threads change.
+struct SendSlot : Command {
+  static constexpr uint32_t kBusy = 1;        ///< The network reads `data`.
+  static constexpr uint32_t kUncredited = 2;  ///< The consumer holds the slot.
+
+  SendSlot() : Command(CommandKind::kData) {}
+  SendEdge* edge = nullptr;
+  const void* data = nullptr;
+  size_t bytes = 0;
+  DataHeader header;
+  std::atomic<uint32_t> state{0};
+  std::atomic<uint64_t> nextStep{0};  ///< 1 + the last step that used the slot.
+};
+
+/// One of a RecvEdge's slots. `tag` is 4 * step + phase.
+struct RecvSlot : Command {
+  static constexpr uint64_t kFree = 0;
+  static constexpr uint64_t kLanding = 1;
+  static constexpr uint64_t kReady = 2;
+  static constexpr uint64_t kPhaseMask = 3;
+  static constexpr uint64_t tagOf(uint64_t step, uint64_t phase) { return step << 2 | phase; }
+
+  RecvSlot() : Command(CommandKind::kCredit) {}
+  RecvEdge* edge = nullptr;
+  void* buffer = nullptr;
+  const void* data = nullptr;
+  size_t bytes = 0;
+  CreditHeader credit;
+  std::atomic<uint64_t> tag{kFree};
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_TRANSPORT_WIRE_H_
