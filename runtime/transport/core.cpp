@@ -171,15 +171,16 @@ void TransportCore::dropMessage(absl::string_view why, LogLevel level) {
 void TransportCore::onControl(const void* bytes, size_t size) {
   ControlMessage message;
   if (size != sizeof message) {
-    dropMessage(absl::StrFormat("a control message of %d bytes, expected %d", size,
-                                sizeof message));
+    dropMessage(
+        absl::StrFormat("a control message of %d bytes, expected %d", size, sizeof message));
     return;
   }
   std::memcpy(&message, bytes, sizeof message);
   if (message.magic != kWireMagic) {
-    dropMessage(absl::StrFormat("a control message of protocol %x, expected %x; the peer runs "
-                                "another version of GraphRun",
-                                message.magic, kWireMagic));
+    dropMessage(
+        absl::StrFormat("a control message of protocol %x, expected %x; the peer runs "
+                        "another version of GraphRun",
+                        message.magic, kWireMagic));
     return;
   }
   Outbox outbox;
@@ -207,8 +208,8 @@ void TransportCore::onHello(const ControlMessage& hello, Outbox& outbox) {
     return;
   }
   if (it->second->token != hello.token) {
-    dropMessage(absl::StrFormat("a hello from one that calls itself rank %d: wrong token",
-                                hello.rank));
+    dropMessage(
+        absl::StrFormat("a hello from one that calls itself rank %d: wrong token", hello.rank));
     return;
   }
   outbox.push_back({it->second.get(), message(*it->second, ControlKind::kWelcome)});
@@ -217,9 +218,10 @@ void TransportCore::onHello(const ControlMessage& hello, Outbox& outbox) {
 void TransportCore::onPeerMessage(const ControlMessage& message, Outbox& outbox) {
   auto it = links_.find(message.rank);
   if (it == links_.end() || it->second->failed.load() || it->second->token != message.token) {
-    dropMessage(absl::StrFormat("a message from one that calls itself rank %d: no link, or wrong "
-                                "token",
-                                message.rank));
+    dropMessage(
+        absl::StrFormat("a message from one that calls itself rank %d: no link, or wrong "
+                        "token",
+                        message.rank));
     return;
   }
   Link& link = *it->second;
@@ -284,8 +286,8 @@ void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& anno
 
 absl::Status TransportCore::checkSpec(const EdgeSpec& spec) const {
   if (spec.slots == 0 || spec.slots > kMaxSlots) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("edge %d has %d slots, expected 1 to %d", spec.edge, spec.slots, kMaxSlots));
+    return absl::InvalidArgumentError(absl::StrFormat("edge %d has %d slots, expected 1 to %d",
+                                                      spec.edge, spec.slots, kMaxSlots));
   }
   if (spec.inPlace && !sharesMemory()) {
     return absl::InvalidArgumentError(absl::StrFormat(
@@ -318,9 +320,9 @@ absl::StatusOr<RecvEdge*> TransportCore::openRecv(const EdgeSpec& spec,
                                                   absl::Span<void* const> buffers) {
   GR_RETURN_IF_ERROR(checkSpec(spec));
   if (buffers.size() != (spec.inPlace ? 0 : spec.slots)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("edge %d got %d slot buffers, expected %d", spec.edge, buffers.size(),
-                        spec.inPlace ? 0 : spec.slots));
+    return absl::InvalidArgumentError(absl::StrFormat("edge %d got %d slot buffers, expected %d",
+                                                      spec.edge, buffers.size(),
+                                                      spec.inPlace ? 0 : spec.slots));
   }
   Outbox outbox;
   RecvEdge* opened = nullptr;
@@ -421,9 +423,9 @@ RecvSlot* TransportCore::beginReceive(const DataHeader& header, size_t bytes) {
   RecvSlot& slot = edge->slots_[header.step % edge->spec_.slots];
   uint64_t tag = slot.tag.load();
   if (bytes > edge->spec_.maxBytes) {
-    failEdge(*edge.get(), absl::InvalidArgumentError(absl::StrFormat(
-                              "step %d came with %d bytes, the plan allows %d", header.step, bytes,
-                              edge->spec_.maxBytes)));
+    failEdge(*edge.get(), absl::InvalidArgumentError(
+                              absl::StrFormat("step %d came with %d bytes, the plan allows %d",
+                                              header.step, bytes, edge->spec_.maxBytes)));
     return nullptr;
   }
   if ((tag & RecvSlot::kPhaseMask) != RecvSlot::kFree ||
@@ -485,6 +487,16 @@ void TransportCore::finishCredit(RecvSlot& slot, const absl::Status& status) {
 // --- Waiting
 
 absl::Status TransportCore::wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) {
+  if (ready()) {
+    return absl::OkStatus();
+  }
+  drivers_.fetch_add(1);
+  absl::Status status = drive(ready, options);
+  drivers_.fetch_sub(1);
+  return status;
+}
+
+absl::Status TransportCore::drive(absl::FunctionRef<bool()> ready, const WaitOptions& options) {
   int64_t activeAt = nowNanos();
   while (!ready()) {
     int64_t now = nowNanos();
@@ -499,11 +511,13 @@ absl::Status TransportCore::wait(absl::FunctionRef<bool()> ready, const WaitOpti
     } else if (now - activeAt < kSpinNanos) {
       relaxCpu();
     } else {
+      drivers_.fetch_sub(1);
       uint32_t ticket = events_.prepare();
       if (!ready() && !(options.cancel != nullptr && options.cancel->load())) {
         sleep(ticket, std::min(options.deadlineNanos, now + kSleepSliceNanos));
       }
       events_.done();
+      drivers_.fetch_add(1);
     }
   }
   return absl::OkStatus();

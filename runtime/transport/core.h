@@ -44,7 +44,8 @@ struct Link {
 };
 
 /// Locks: `mutex_` guards links and lists of edges; it is never held while messages are sent or an
-/// implementation's functions are called, so that in-process peers may call each other. `failMutex_` guards the setting of failures and is innermost.
+/// implementation's functions are called, so that in-process peers may call each other.
+/// `failMutex_` guards the setting of failures and is innermost.
 class TransportCore : public Transport {
  public:
   ~TransportCore() override;
@@ -114,8 +115,11 @@ class TransportCore : public Transport {
   std::vector<Link*> liveLinks();
 
   EventCount events_;
+  std::atomic<int> drivers_{0};  // waiters that poll, not those that sleep
 
  private:
+  absl::Status drive(absl::FunctionRef<bool()> ready, const WaitOptions& options);
+
   struct Outgoing {
     Link* link;
     ControlMessage message;

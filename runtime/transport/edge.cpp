@@ -85,8 +85,8 @@ absl::Status SendEdge::send(uint64_t step, const void* data, size_t bytes,
     if (*started) {
       return absl::OkStatus();
     }
-    GR_RETURN_IF_ERROR(waitFor([&] { return slotFree(step); }, step,
-                               "the consumer to give back a slot", options));
+    GR_RETURN_IF_ERROR(
+        waitFor([&] { return slotFree(step); }, step, "the consumer to give back a slot", options));
   }
 }
 
@@ -127,8 +127,7 @@ std::optional<Received> RecvEdge::poll(uint64_t step) const {
 }
 
 absl::StatusOr<Received> RecvEdge::wait(uint64_t step, const WaitOptions& options) const {
-  GR_RETURN_IF_ERROR(
-      waitFor([&] { return poll(step).has_value(); }, step, "the payload", options));
+  GR_RETURN_IF_ERROR(waitFor([&] { return poll(step).has_value(); }, step, "the payload", options));
   return *poll(step);
 }
 

@@ -161,7 +161,8 @@ class SimNetworkImpl final : public SimNetwork {
       return;
     }
     if (message.bytes != 0) {
-      std::memcpy(landing->buffer, message.slot != nullptr ? message.slot->data : message.copy.data(),
+      std::memcpy(landing->buffer,
+                  message.slot != nullptr ? message.slot->data : message.copy.data(),
                   message.bytes);
     }
     target.finishReceive(*landing, landing->buffer, absl::OkStatus());

@@ -30,14 +30,14 @@ struct LinkToken {
 /// Where an edge's payload lies.
 enum class MemoryKind : uint8_t { kHost, kCuda };
 
-/// One end of an edge. Both ends must state the same plan, edge, slots and inPlace, and the receiver
-/// at least the sender's maxBytes; else the sender's edge fails and says what differs.
+/// One end of an edge. Both ends must state the same plan, edge, slots and inPlace, and the
+/// receiver at least the sender's maxBytes; else the sender's edge fails and says what differs.
 struct EdgeSpec {
-  uint64_t plan = 0;     ///< Key of this loading of the plan: unique, so that nothing stale matches.
-  uint32_t edge = 0;     ///< Dense id in the plan.
-  uint32_t peer = 0;     ///< Rank of the other end; may be one's own.
-  size_t maxBytes = 0;   ///< Upper bound of a payload.
-  uint32_t slots = 2;    ///< Steps that may be in flight, 1 to 1024.
+  uint64_t plan = 0;    ///< Key of this loading of the plan: unique, so that nothing stale matches.
+  uint32_t edge = 0;    ///< Dense id in the plan.
+  uint32_t peer = 0;    ///< Rank of the other end; may be one's own.
+  size_t maxBytes = 0;  ///< Upper bound of a payload.
+  uint32_t slots = 2;   ///< Steps that may be in flight, 1 to 1024.
   bool inPlace = false;  ///< The consumer reads the producer's buffer; only if sharesMemory().
   MemoryKind memory = MemoryKind::kHost;
   /// Owner of the memory that payloads are read from or land in. The edge holds it as long as the

@@ -192,6 +192,7 @@ UcxTransport::~UcxTransport() {
     kickBackground();
     background_.join();
   }
+  UcxQuiet quiet;
   if (worker_ != nullptr) {
     own();
     drain();
@@ -244,8 +245,7 @@ absl::StatusOr<std::unique_ptr<Link>> UcxTransport::makeLink(uint32_t peer,
     return annotate(workerAddress.status(), absl::StrFormat("link to rank %d", peer));
   }
   ucp_ep_params_t params{};
-  params.field_mask =
-      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
   params.address = reinterpret_cast<const ucp_address_t*>(workerAddress->data());
   params.err_mode = UCP_ERR_HANDLING_MODE_NONE;  // PEER would cost shared memory its zero copy
   auto link = std::make_unique<UcxLink>();
@@ -551,18 +551,17 @@ bool UcxTransport::tryOwnAWhile() {
 }
 
 // While waiters drive, naps, as waking for each message would only take their time. Once they have
-// stopped, or went to sleep and kicked, drives until nothing moves, then sleeps on UCX's event fd.
+// stopped for the length of a nap, or one went to sleep and kicked, drives until nothing moves,
+// then sleeps on UCX's event fd.
 void UcxTransport::runBackground() {
-  uint64_t seen = driven_.load();
-  bool kicked = false;
   while (!stop_.load()) {
-    uint64_t driven = driven_.load(std::memory_order_relaxed);
-    bool othersDrive = driven != seen && !kicked;
-    seen = driven;
-    kicked = false;
-    if (othersDrive || !tryOwnAWhile()) {
-      backgroundState_.store(Background::kNapping);
-      kicked = rest(Background::kNapping, kNapNanos);
+    if (drivers_.load() > 0 || !tryOwnAWhile()) {
+      uint64_t before = 0;
+      do {
+        before = driven_.load(std::memory_order_relaxed);
+        backgroundState_.store(Background::kNapping);
+      } while (!rest(Background::kNapping, kNapNanos) && !stop_.load() &&
+               driven_.load(std::memory_order_relaxed) != before);
       continue;
     }
     while (drain() || ucp_worker_progress(worker_) != 0) {

@@ -14,15 +14,16 @@ struct UcxOptions {
   /// The network interface that TCP and RDMA use ("eth0", "mlx5_0:1"); "" leaves the choice to UCX,
   /// which may take one that peers cannot reach.
   std::string networkInterface;
-  /// Lets UCX hook malloc and mmap, as its registration cache for RDMA needs. Off: memory moves over
-  /// RDMA without a copy only if registerMemory was told of it.
+  /// Lets UCX hook malloc and mmap, as its registration cache needs, and with it registerMemory to
+  /// be of use for RDMA in UCX before 1.14. Without, RDMA registers each large payload anew. Shared
+  /// memory and TCP need neither.
   bool memoryEvents = false;
 };
 
 /// A transport with its own UCX worker and one background thread, which sleeps while there is no
 /// traffic or waiters move messages themselves. Environment variables UCX_* win over our defaults
-/// (tests force UCX_TLS=tcp so). UCX's signal handlers and malloc hooks are taken out of the process
-/// unless the environment asks for them.
+/// (tests force UCX_TLS=tcp so). UCX's signal handlers and malloc hooks are taken out of the
+/// process unless the environment asks for them.
 absl::StatusOr<std::unique_ptr<Transport>> makeUcxTransport(const UcxOptions& options);
 
 }  // namespace graphrun::runtime

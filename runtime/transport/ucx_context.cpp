@@ -3,12 +3,16 @@
 #include <ucm/api/ucm.h>
 #include <ucs/config/global_opts.h>
 #include <ucs/debug/debug.h>
+#include <ucs/debug/log_def.h>
 
 #include <csignal>
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -22,8 +26,20 @@ bool userSet(const char* name) {
   return std::getenv(absl::StrCat("UCX_", name).c_str()) != nullptr;
 }
 
-// libucs takes over fatal signals when it is loaded, before main; and memory hooks are put in by the
-// first user of the registration cache. Neither is a transport's business.
+// UCX logs to stdout, where results go.
+ucs_log_func_rc_t logUcx(const char*, unsigned, const char*, ucs_log_level_t level,
+                         const ucs_log_component_config_t*, const char* format, va_list arguments) {
+  char text[512];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  LogLevel ours = level <= UCS_LOG_LEVEL_ERROR  ? LogLevel::kError
+                  : level == UCS_LOG_LEVEL_WARN ? LogLevel::kWarning
+                                                : LogLevel::kDebug;
+  log(UcxQuiet::active() ? LogLevel::kDebug : ours, absl::StrCat("UCX: ", text));
+  return UCS_LOG_FUNC_RC_STOP;
+}
+
+// libucs takes over fatal signals when it is loaded, before main; and memory hooks are put in by
+// the first user of the registration cache. Neither is a transport's business.
 void tameProcess(bool memoryEvents) {
   static std::once_flag signals;
   std::call_once(signals, [] {
@@ -31,6 +47,9 @@ void tameProcess(bool memoryEvents) {
       for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
         ucs_debug_disable_signal(signal);
       }
+    }
+    if (!userSet("LOG_LEVEL") && !userSet("LOG_FILE")) {
+      ucs_log_push_handler(logUcx);
     }
     for (auto [name, value] : {std::pair("HANDLE_ERRORS", "none"), {"VFS_ENABLE", "n"}}) {
       if (!userSet(name) && ucs_global_opts_set_value(name, value) != UCS_OK) {
@@ -45,8 +64,8 @@ void tameProcess(bool memoryEvents) {
   }
 }
 
-// Before 1.15, ucp_config_modify takes options of one transport without its prefix; only TCP has the
-// two below.
+// Before 1.15, ucp_config_modify takes options of one transport without its prefix; only TCP has
+// the two below.
 std::string tcpOption(absl::string_view name) {
   unsigned major = 0, minor = 0, patch = 0;
   ucp_get_version(&major, &minor, &patch);
@@ -62,10 +81,18 @@ absl::Status setDefault(ucp_config_t* config, absl::string_view variable, const 
                    absl::StrFormat("setting %s=%s", variable, value));
 }
 
+// Whether the user's choice of transports leaves TCP in; UCX warns of options without a use.
+bool mayUseTcp() {
+  const char* chosen = std::getenv("UCX_TLS");
+  absl::string_view list = chosen == nullptr ? "all" : chosen;
+  return absl::StartsWith(list, "^") != (absl::StrContains(list, "tcp") || list == "all");
+}
+
 absl::Status configure(ucp_config_t* config, const UcxOptions& options) {
-  // The defaults, 8 and 64 KiB, reach a fifth of a socket's bandwidth.
-  GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_TX_SEG_SIZE", tcpOption("TX_SEG_SIZE"), "64k"));
-  GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_RX_SEG_SIZE", tcpOption("RX_SEG_SIZE"), "128k"));
+  if (mayUseTcp()) {  // the defaults, 8 and 64 KiB, reach a fifth of a socket's bandwidth
+    GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_TX_SEG_SIZE", tcpOption("TX_SEG_SIZE"), "64k"));
+    GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_RX_SEG_SIZE", tcpOption("RX_SEG_SIZE"), "128k"));
+  }
   return setDefault(config, "UCX_NET_DEVICES", "NET_DEVICES", options.networkInterface);
 }
 
@@ -96,6 +123,7 @@ absl::Status ucxStatus(ucs_status_t status, absl::string_view what) {
       return absl::FailedPreconditionError(message);
     case UCS_ERR_CANCELED:
       return absl::CancelledError(message);
+    case UCS_ERR_IO_ERROR:  // of a request: what a peer that died looks like over shared memory
     case UCS_ERR_CONNECTION_RESET:
     case UCS_ERR_ENDPOINT_TIMEOUT:
     case UCS_ERR_NOT_CONNECTED:
@@ -112,7 +140,7 @@ absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options) {
   GR_RETURN_IF_ERROR(
       ucxStatus(ucp_config_read(nullptr, nullptr, &config), "reading the UCX configuration"));
   std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> configOwner(config,
-                                                                          ucp_config_release);
+                                                                           ucp_config_release);
   GR_RETURN_IF_ERROR(configure(config, options));
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
@@ -137,8 +165,8 @@ absl::StatusOr<std::string> unpackUcxAddress(absl::string_view blob) {
   size_t end = blob.find('\n');
   if (!absl::ConsumePrefix(&blob, kAddressPrefix) || end == blob.npos ||
       end < kAddressPrefix.size()) {
-    return absl::InvalidArgumentError(absl::StrFormat("not a UCX address: \"%s\"",
-                                                      absl::CHexEscape(blob.substr(0, 40))));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("not a UCX address: \"%s\"", absl::CHexEscape(blob.substr(0, 40))));
   }
   end -= kAddressPrefix.size();
   absl::string_view version = blob.substr(0, end);

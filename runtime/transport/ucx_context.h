@@ -23,6 +23,23 @@ absl::Status ucxStatus(ucs_status_t status, absl::string_view what);
 
 absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options);
 
+/// While one lives, UCX's messages to this thread are only for debugging: that a worker goes with
+/// requests of dead peers is known.
+class UcxQuiet {
+ public:
+  UcxQuiet() { ++depth(); }
+  ~UcxQuiet() { --depth(); }
+  UcxQuiet(const UcxQuiet&) = delete;
+  UcxQuiet& operator=(const UcxQuiet&) = delete;
+  static bool active() { return depth() > 0; }
+
+ private:
+  static int& depth() {
+    thread_local int count = 0;
+    return count;
+  }
+};
+
 /// "1.13.1", of the library that runs.
 std::string ucxVersion();
 

@@ -34,8 +34,8 @@ struct Echo {
 Echo openEcho(Transport& transport, uint32_t id, size_t bytes) {
   Echo echo{std::vector<std::byte>(2 * bytes + 1), nullptr, nullptr};
   void* buffers[] = {echo.memory.data(), echo.memory.data() + bytes};
-  echo.in = must(
-      transport.openRecv({.plan = 1, .edge = 2 * id, .peer = 0, .maxBytes = bytes}, buffers));
+  echo.in =
+      must(transport.openRecv({.plan = 1, .edge = 2 * id, .peer = 0, .maxBytes = bytes}, buffers));
   echo.out =
       must(transport.openSend({.plan = 1, .edge = 2 * id + 1, .peer = 0, .maxBytes = bytes}));
   return echo;

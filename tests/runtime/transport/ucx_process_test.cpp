@@ -78,13 +78,12 @@ TEST_CASE("two processes exchange payloads of all sizes") {
     Duo duo(tls, {0, 8, 3000, 65536, 1 << 20, 9'999'999}, 10);
     for (uint64_t step = 0; step < 10; ++step) {
       for (size_t i = 0; i < duo.sizes.size(); ++i) {
-        std::memset(duo.data[i]->data(), static_cast<int>(step + i), duo.sizes[i]);
+        std::fill(duo.data[i]->begin(), duo.data[i]->end(), static_cast<std::byte>(step + i));
         REQUIRE_OK(duo.out[i]->send(step, duo.data[i]->data(), duo.sizes[i], soon()));
         auto got = duo.in[i]->wait(step, soon());
         REQUIRE_OK(got.status());
         CHECK(got->bytes == duo.sizes[i]);
-        CHECK((got->bytes == 0 ||
-               std::memcmp(got->data, duo.data[i]->data(), got->bytes) == 0));
+        CHECK((got->bytes == 0 || std::memcmp(got->data, duo.data[i]->data(), got->bytes) == 0));
         REQUIRE_OK(duo.out[i]->waitSent(step, soon()));
         duo.in[i]->release(step);
       }
@@ -171,7 +170,7 @@ TEST_CASE("a transport leaves no signal handlers in the process") {
   // Catch2 2 sets its own handlers around a test case: its, or none, but not those of libucs.
   Dl_info library{};
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
-    struct sigaction action {};
+    struct sigaction action{};
     REQUIRE(sigaction(signal, nullptr, &action) == 0);
     if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
       REQUIRE(dladdr(reinterpret_cast<void*>(action.sa_handler), &library) != 0);

@@ -57,8 +57,7 @@ void World::connectAll() {
   for (auto& from : transports) {
     for (auto& to : transports) {
       if (from != to) {
-        absl::Status status =
-            from->waitConnected(to->rank(), WaitOptions::within(10 * kSecond));
+        absl::Status status = from->waitConnected(to->rank(), WaitOptions::within(10 * kSecond));
         INFO(status);
         REQUIRE(status.ok());
       }
