@@ -13,6 +13,7 @@
 #include "runtime/base/log.h"
 #include "runtime/transport/core.h"
 #include "runtime/transport/ucx_context.h"
+#include "runtime/transport/ucx_library.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -145,7 +146,7 @@ absl::Status UcxTransport::start(const UcxOptions& options) {
   GR_ASSIGN_OR_RETURN(context_, makeUcxContext(options));
   ucp_context_attr_t attributes{};
   attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
-  GR_RETURN_IF_ERROR(ucxStatus(ucp_context_query(context_.get(), &attributes), "asking UCX"));
+  GR_RETURN_IF_ERROR(ucxStatus(ucx().ucp_context_query(context_.get(), &attributes), "asking UCX"));
   memoryTypes_ = attributes.memory_types;
   GR_RETURN_IF_ERROR(startWorker());
   kickFd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -161,17 +162,18 @@ absl::Status UcxTransport::startWorker() {
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   GR_RETURN_IF_ERROR(
-      ucxStatus(ucp_worker_create(context_.get(), &params, &worker_), "making a UCX worker"));
-  GR_RETURN_IF_ERROR(ucxStatus(ucp_worker_get_efd(worker_, &eventFd_), "getting UCX's event fd"));
+      ucxStatus(ucx().ucp_worker_create(context_.get(), &params, &worker_), "making a UCX worker"));
+  GR_RETURN_IF_ERROR(
+      ucxStatus(ucx().ucp_worker_get_efd(worker_, &eventFd_), "getting UCX's event fd"));
   GR_RETURN_IF_ERROR(setHandler(kControlAm, onControlAm));
   GR_RETURN_IF_ERROR(setHandler(kDataAm, onDataAm));
   GR_RETURN_IF_ERROR(setHandler(kCreditAm, onCreditAm));
   ucp_address_t* address = nullptr;
   size_t length = 0;
   GR_RETURN_IF_ERROR(
-      ucxStatus(ucp_worker_get_address(worker_, &address, &length), "getting UCX's address"));
+      ucxStatus(ucx().ucp_worker_get_address(worker_, &address, &length), "getting UCX's address"));
   address_ = packUcxAddress({reinterpret_cast<const char*>(address), length});
-  ucp_worker_release_address(worker_, address);
+  ucx().ucp_worker_release_address(worker_, address);
   return absl::OkStatus();
 }
 
@@ -183,7 +185,7 @@ absl::Status UcxTransport::setHandler(AmId id, ucp_am_recv_callback_t callback) 
   params.flags = UCP_AM_FLAG_WHOLE_MSG;
   params.cb = callback;
   params.arg = this;
-  return ucxStatus(ucp_worker_set_am_recv_handler(worker_, &params), "setting a UCX handler");
+  return ucxStatus(ucx().ucp_worker_set_am_recv_handler(worker_, &params), "setting a UCX handler");
 }
 
 UcxTransport::~UcxTransport() {
@@ -197,7 +199,7 @@ UcxTransport::~UcxTransport() {
     own();
     drain();
     closeEndpoints();
-    ucp_worker_destroy(worker_);
+    ucx().ucp_worker_destroy(worker_);
     for (Command* command = commands_.takeAll(); command != nullptr;) {
       Command* next = command->next;
       if (command->kind == CommandKind::kControl) {
@@ -207,7 +209,7 @@ UcxTransport::~UcxTransport() {
     }
   }
   for (const auto& [data, handle] : memory_) {
-    ucp_mem_unmap(context_.get(), handle);
+    ucx().ucp_mem_unmap(context_.get(), handle);
   }
   if (kickFd_ >= 0) {
     ::close(kickFd_);
@@ -219,19 +221,19 @@ void UcxTransport::closeEndpoints() {
   std::vector<void*> closing;
   for (Link* link : liveLinks()) {
     ucp_request_param_t params{};
-    void* request = ucp_ep_close_nbx(static_cast<UcxLink*>(link)->endpoint, &params);
+    void* request = ucx().ucp_ep_close_nbx(static_cast<UcxLink*>(link)->endpoint, &params);
     if (UCS_PTR_IS_PTR(request)) {
       closing.push_back(request);
     }
   }
   int64_t until = nowNanos() + kFlushNanos;
   while (!closing.empty()) {
-    ucp_worker_progress(worker_);
+    ucx().ucp_worker_progress(worker_);
     bool late = nowNanos() > until;
     std::erase_if(closing, [late](void* request) {
-      bool done = late || ucp_request_check_status(request) != UCS_INPROGRESS;
+      bool done = late || ucx().ucp_request_check_status(request) != UCS_INPROGRESS;
       if (done) {
-        ucp_request_free(request);
+        ucx().ucp_request_free(request);
       }
       return done;
     });
@@ -250,7 +252,7 @@ absl::StatusOr<std::unique_ptr<Link>> UcxTransport::makeLink(uint32_t peer,
   params.err_mode = UCP_ERR_HANDLING_MODE_NONE;  // PEER would cost shared memory its zero copy
   auto link = std::make_unique<UcxLink>();
   own();
-  ucs_status_t status = ucp_ep_create(worker_, &params, &link->endpoint);
+  ucs_status_t status = ucx().ucp_ep_create(worker_, &params, &link->endpoint);
   disown();
   GR_RETURN_IF_ERROR(ucxStatus(status, absl::StrFormat("link to rank %d", peer)));
   return link;
@@ -274,7 +276,7 @@ absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind k
   if (memory_.contains(data)) {
     return absl::AlreadyExistsError("this memory is already registered");
   }
-  GR_RETURN_IF_ERROR(ucxStatus(ucp_mem_map(context_.get(), &params, &handle),
+  GR_RETURN_IF_ERROR(ucxStatus(ucx().ucp_mem_map(context_.get(), &params, &handle),
                                absl::StrFormat("registering %d bytes", bytes)));
   memory_[data] = handle;
   return absl::OkStatus();
@@ -283,7 +285,7 @@ absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind k
 void UcxTransport::unregisterMemory(void* data) {
   std::lock_guard lock(memoryMutex_);
   if (auto node = memory_.extract(data); !node.empty()) {
-    ucp_mem_unmap(context_.get(), node.mapped());
+    ucx().ucp_mem_unmap(context_.get(), node.mapped());
   }
 }
 
@@ -340,7 +342,7 @@ bool UcxTransport::progress() {
     return false;
   }
   bool any = drain();
-  any |= ucp_worker_progress(worker_) != 0;
+  any |= ucx().ucp_worker_progress(worker_) != 0;
   driven_.fetch_add(1, std::memory_order_relaxed);
   disown();
   return any;
@@ -376,11 +378,11 @@ void UcxTransport::beginData(SendSlot& slot) {
   params.user_data = &slot;
   params.cb.send = [](void* request, ucs_status_t status, void* data) {
     auto& sent = *static_cast<SendSlot*>(data);
-    ucp_request_free(request);
+    ucx().ucp_request_free(request);
     ownerOf(sent).finishSend(sent, ucxStatus(status, "sending a payload"));
   };
-  void* request = ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kDataAm, &slot.header,
-                                  sizeof slot.header, slot.data, slot.bytes, &params);
+  void* request = ucx().ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kDataAm, &slot.header,
+                                        sizeof slot.header, slot.data, slot.bytes, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
   } else {
@@ -398,11 +400,11 @@ void UcxTransport::beginCredit(RecvSlot& slot) {
   params.user_data = &slot;
   params.cb.send = [](void* request, ucs_status_t status, void* data) {
     auto& sent = *static_cast<RecvSlot*>(data);
-    ucp_request_free(request);
+    ucx().ucp_request_free(request);
     ownerOf(sent).finishCredit(sent, ucxStatus(status, "sending a credit"));
   };
-  void* request = ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kCreditAm, &slot.credit,
-                                  sizeof slot.credit, nullptr, 0, &params);
+  void* request = ucx().ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kCreditAm,
+                                        &slot.credit, sizeof slot.credit, nullptr, 0, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
   } else {
@@ -424,14 +426,14 @@ void UcxTransport::beginControl(ControlCommand& command) {
   params.user_data = &command;
   params.cb.send = [](void* request, ucs_status_t status, void* data) {
     std::unique_ptr<ControlCommand> sent(static_cast<ControlCommand*>(data));
-    ucp_request_free(request);
+    ucx().ucp_request_free(request);
     if (status != UCS_OK) {
       log(LogLevel::kWarning, absl::StrFormat("link to rank %d: sending a control message: %s",
-                                              sent->link->rank, ucs_status_string(status)));
+                                              sent->link->rank, ucx().ucs_status_string(status)));
     }
   };
-  void* request = ucp_am_send_nbx(command.link->endpoint, kControlAm, &command.message,
-                                  sizeof command.message, nullptr, 0, &params);
+  void* request = ucx().ucp_am_send_nbx(command.link->endpoint, kControlAm, &command.message,
+                                        sizeof command.message, nullptr, 0, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
     owner.release();  // freed by the callback
@@ -492,10 +494,10 @@ ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t heade
   params.user_data = slot;
   params.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user) {
     auto& landed = *static_cast<RecvSlot*>(user);
-    ucp_request_free(request);
+    ucx().ucp_request_free(request);
     ownerOf(landed).finishReceive(landed, landed.buffer, ucxStatus(status, "receiving a payload"));
   };
-  void* request = ucp_am_recv_data_nbx(transport.worker_, data, slot->buffer, bytes, &params);
+  void* request = ucx().ucp_am_recv_data_nbx(transport.worker_, data, slot->buffer, bytes, &params);
   if (UCS_PTR_IS_PTR(request)) {
     return UCS_INPROGRESS;
   }
@@ -564,11 +566,11 @@ void UcxTransport::runBackground() {
                driven_.load(std::memory_order_relaxed) != before);
       continue;
     }
-    while (drain() || ucp_worker_progress(worker_) != 0) {
+    while (drain() || ucx().ucp_worker_progress(worker_) != 0) {
     }
     pending_ = false;
     backgroundState_.store(Background::kAsleep);  // before disown, so that later senders see it
-    ucs_status_t armed = ucp_worker_arm(worker_);
+    ucs_status_t armed = ucx().ucp_worker_arm(worker_);
     disown();
     if (armed == UCS_OK) {
       rest(Background::kAsleep, kBackgroundSleepNanos);

@@ -1,11 +1,5 @@
 #include "runtime/transport/ucx_context.h"
 
-#include <ucm/api/ucm.h>
-#include <ucs/config/global_opts.h>
-#include <ucs/debug/debug.h>
-#include <ucs/debug/log_def.h>
-
-#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -18,13 +12,10 @@
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/transport/ucx_library.h"
 
 namespace graphrun::runtime {
 namespace {
-
-bool userSet(const char* name) {
-  return std::getenv(absl::StrCat("UCX_", name).c_str()) != nullptr;
-}
 
 // UCX logs to stdout, where results go.
 ucs_log_func_rc_t logUcx(const char*, unsigned, const char*, ucs_log_level_t level,
@@ -38,37 +29,11 @@ ucs_log_func_rc_t logUcx(const char*, unsigned, const char*, ucs_log_level_t lev
   return UCS_LOG_FUNC_RC_STOP;
 }
 
-// libucs takes over fatal signals when it is loaded, before main; and memory hooks are put in by
-// the first user of the registration cache. Neither is a transport's business.
-void tameProcess(bool memoryEvents) {
-  static std::once_flag signals;
-  std::call_once(signals, [] {
-    if (!userSet("ERROR_SIGNALS")) {
-      for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) {
-        ucs_debug_disable_signal(signal);
-      }
-    }
-    if (!userSet("LOG_LEVEL") && !userSet("LOG_FILE")) {
-      ucs_log_push_handler(logUcx);
-    }
-    for (auto [name, value] : {std::pair("HANDLE_ERRORS", "none"), {"VFS_ENABLE", "n"}}) {
-      if (!userSet(name) && ucs_global_opts_set_value(name, value) != UCS_OK) {
-        log(LogLevel::kWarning, absl::StrFormat("UCX does not know the option %s", name));
-      }
-    }
-  });
-  if (!memoryEvents && !userSet("MEM_EVENTS")) {
-    ucm_global_config_t config = ucm_global_opts;
-    config.enable_events = 0;
-    ucm_set_global_opts(&config);
-  }
-}
-
 // Before 1.15, ucp_config_modify takes options of one transport without its prefix; only TCP has
 // the two below.
 std::string tcpOption(absl::string_view name) {
   unsigned major = 0, minor = 0, patch = 0;
-  ucp_get_version(&major, &minor, &patch);
+  ucx().ucp_get_version(&major, &minor, &patch);
   return major == 1 && minor < 15 ? std::string(name) : absl::StrCat("TCP_", name);
 }
 
@@ -77,7 +42,7 @@ absl::Status setDefault(ucp_config_t* config, absl::string_view variable, const 
   if (value.empty() || std::getenv(std::string(variable).c_str()) != nullptr) {
     return absl::OkStatus();
   }
-  return ucxStatus(ucp_config_modify(config, name.c_str(), value.c_str()),
+  return ucxStatus(ucx().ucp_config_modify(config, name.c_str(), value.c_str()),
                    absl::StrFormat("setting %s=%s", variable, value));
 }
 
@@ -110,7 +75,7 @@ absl::Status ucxStatus(ucs_status_t status, absl::string_view what) {
   if (status == UCS_OK) {
     return absl::OkStatus();
   }
-  std::string message = absl::StrFormat("%s: UCX: %s", what, ucs_status_string(status));
+  std::string message = absl::StrFormat("%s: UCX: %s", what, ucx().ucs_status_string(status));
   switch (status) {
     case UCS_ERR_NO_MEMORY:
     case UCS_ERR_NO_RESOURCE:
@@ -134,26 +99,41 @@ absl::Status ucxStatus(ucs_status_t status, absl::string_view what) {
   }
 }
 
+// UCX's own choice of log stays if the user made one.
+void takeLog() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (std::getenv("UCX_LOG_LEVEL") == nullptr && std::getenv("UCX_LOG_FILE") == nullptr) {
+      ucx().ucs_log_push_handler(logUcx);
+    }
+  });
+}
+
+void UcxContextDeleter::operator()(ucp_context_h context) const { ucx().ucp_cleanup(context); }
+
 absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options) {
-  tameProcess(options.memoryEvents);
+  GR_RETURN_IF_ERROR(loadUcx(options.memoryEvents).status());
+  takeLog();
   ucp_config_t* config = nullptr;
   GR_RETURN_IF_ERROR(
-      ucxStatus(ucp_config_read(nullptr, nullptr, &config), "reading the UCX configuration"));
-  std::unique_ptr<ucp_config_t, decltype(&ucp_config_release)> configOwner(config,
-                                                                           ucp_config_release);
+      ucxStatus(ucx().ucp_config_read(nullptr, nullptr, &config), "reading the UCX configuration"));
+  auto release = [](ucp_config_t* c) { ucx().ucp_config_release(c); };
+  std::unique_ptr<ucp_config_t, decltype(release)> configOwner(config);
   GR_RETURN_IF_ERROR(configure(config, options));
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
   params.name = "graphrun";
   ucp_context_h context = nullptr;
-  GR_RETURN_IF_ERROR(ucxStatus(ucp_init(&params, config, &context), "starting UCX"));
+  GR_RETURN_IF_ERROR(
+      ucxStatus(ucx().ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context),
+                "starting UCX"));
   return UcxContext(context);
 }
 
 std::string ucxVersion() {
   unsigned major = 0, minor = 0, patch = 0;
-  ucp_get_version(&major, &minor, &patch);
+  ucx().ucp_get_version(&major, &minor, &patch);
   return absl::StrFormat("%d.%d.%d", major, minor, patch);
 }
 

@@ -14,7 +14,7 @@
 namespace graphrun::runtime {
 
 struct UcxContextDeleter {
-  void operator()(ucp_context_h context) const { ucp_cleanup(context); }
+  void operator()(ucp_context_h context) const;
 };
 using UcxContext = std::unique_ptr<ucp_context, UcxContextDeleter>;
 

@@ -162,6 +162,31 @@ TEST_CASE("a stopped peer ends the waits once it is reported, and may wake up la
   }
 }
 
+#if defined(__x86_64__)
+TEST_CASE("a transport leaves libc's memory functions unpatched") {
+  unsetenv("UCX_TLS");
+  auto firstBytes = [] {
+    std::vector<unsigned> bytes;
+    for (const char* name : {"mmap", "munmap", "madvise", "brk", "mremap"}) {
+      bytes.push_back(*static_cast<const unsigned*>(dlsym(RTLD_NEXT, name)) & 0xff);
+    }
+    return bytes;
+  };
+  auto transport = makeUcxTransport({.rank = 0});
+  REQUIRE_OK(transport.status());
+  CHECK(getenv("UCX_MEM_EVENTS") == nullptr);  // the environment is as it was
+  for (unsigned byte : firstBytes()) {
+    CHECK(byte != 0xe9);  // a jump, as UCX's hooks are
+  }
+}
+#endif
+
+TEST_CASE("memory events can only be asked for before UCX is loaded") {
+  REQUIRE_OK(makeUcxTransport({.rank = 0}).status());
+  auto late = makeUcxTransport({.rank = 0, .memoryEvents = true});
+  CHECK(absl::IsFailedPrecondition(late.status()));
+}
+
 TEST_CASE("a transport leaves no signal handlers in the process") {
   unsetenv("UCX_TLS");
   auto transport = makeUcxTransport({.rank = 0});
