@@ -1,7 +1,6 @@
 #include "worlds.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 
 #include "runtime/transport/inproc.h"
 #include "runtime/transport/sim.h"
@@ -66,20 +65,12 @@ void World::connectAll() {
 }
 
 std::vector<Factory> factories() {
-  std::vector<Factory> all = {
+  return {
       {"inproc", makeInproc},
       {"sim, seed 1", [](uint32_t size) { return makeSim(size, 1); }},
       {"sim, seed 2", [](uint32_t size) { return makeSim(size, 2); }},
+      {"ucx", makeUcx},
   };
-#if defined(__SANITIZE_THREAD__)
-  bool ucx = std::getenv("GRAPHRUN_TSAN_UCX") != nullptr;
-#else
-  bool ucx = true;
-#endif
-  if (ucx) {
-    all.push_back({"ucx", makeUcx});
-  }
-  return all;
 }
 
 }  // namespace graphrun::runtime::testing

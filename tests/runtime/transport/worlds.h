@@ -29,7 +29,7 @@ struct Factory {
   World (*make)(uint32_t size);
 };
 
-/// All kinds of transport; UCX is left out under ThreadSanitizer unless GRAPHRUN_TSAN_UCX is set.
+/// All kinds of transport.
 std::vector<Factory> factories();
 
 }  // namespace graphrun::runtime::testing
