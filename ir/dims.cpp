@@ -9,17 +9,38 @@
 namespace graphrun::ir {
 namespace {
 
-/// Applies `known` to two static dims and `symbolic` to two that have expressions.
+// An expression of more terms counts as unknown: it would only make later ones larger.
+constexpr int kMaxTerms = 64;
+
+bool isLarge(mlir::AffineExpr expr) {
+  int terms = 0;
+  expr.walk([&](mlir::AffineExpr) { ++terms; });
+  return terms > kMaxTerms;
+}
+
+/// Applies `known` to two static dims, which gives nothing on overflow, and `symbolic` to two that
+/// have expressions.
 template <typename Known, typename Symbolic>
 Dim combine(const Dim& a, const Dim& b, Known known, Symbolic symbolic) {
   if (a.isUnknown() || b.isUnknown()) {
     return Dim();
   }
   if (a.isStatic() && b.isStatic()) {
-    return Dim(known(a.value(), b.value()));
+    std::optional<int64_t> value = known(a.value(), b.value());
+    return value ? Dim(*value) : Dim();
   }
   mlir::MLIRContext* context = (a.isStatic() ? b.expr(nullptr) : a.expr(nullptr)).getContext();
-  return Dim::symbolic(symbolic(a.expr(context), b.expr(context)));
+  mlir::AffineExpr expr = symbolic(a.expr(context), b.expr(context));
+  return isLarge(expr) ? Dim() : Dim::symbolic(expr);
+}
+
+/// `Overflows` (a compiler built-in such as __builtin_add_overflow) as a function of two numbers.
+template <typename Overflows>
+auto checked(Overflows overflows) {
+  return [overflows](int64_t a, int64_t b) {
+    int64_t result = 0;
+    return overflows(a, b, &result) ? std::nullopt : std::optional(result);
+  };
 }
 
 }  // namespace
@@ -37,13 +58,27 @@ mlir::AffineExpr Dim::expr(mlir::MLIRContext* context) const {
   return isStatic() ? mlir::getAffineConstantExpr(value_, context) : expr_;
 }
 
-Dim operator+(const Dim& a, const Dim& b) { return combine(a, b, std::plus<>(), std::plus<>()); }
+Dim operator+(const Dim& a, const Dim& b) {
+  return combine(a, b, checked([](int64_t x, int64_t y, int64_t* z) {
+                   return __builtin_add_overflow(x, y, z);
+                 }),
+                 std::plus<>());
+}
 
-Dim operator-(const Dim& a, const Dim& b) { return combine(a, b, std::minus<>(), std::minus<>()); }
+Dim operator-(const Dim& a, const Dim& b) {
+  return combine(a, b, checked([](int64_t x, int64_t y, int64_t* z) {
+                   return __builtin_sub_overflow(x, y, z);
+                 }),
+                 std::minus<>());
+}
 
 Dim operator*(const Dim& a, const Dim& b) {
   bool zero = (a.isStatic() && a.value() == 0) || (b.isStatic() && b.value() == 0);
-  return zero ? Dim(0) : combine(a, b, std::multiplies<>(), std::multiplies<>());
+  return zero ? Dim(0)
+              : combine(a, b, checked([](int64_t x, int64_t y, int64_t* z) {
+                          return __builtin_mul_overflow(x, y, z);
+                        }),
+                        std::multiplies<>());
 }
 
 Dim Dim::floorDiv(int64_t divisor) const {

@@ -7,10 +7,11 @@
 namespace graphrun::ir {
 namespace {
 
-constexpr int kMaxDepth = 32;
+// Values looked at for one answer: bounds recursion, and the work where operands are shared.
+constexpr int kMaxVisits = 256;
 constexpr int64_t kMaxElements = 64;
 
-std::optional<Dims> elementsAt(mlir::Value value, int depth);
+std::optional<Dims> elementsAt(mlir::Value value, int& visits);
 
 std::optional<Dims> constantElements(mlir::Value value) {
   std::optional<llvm::SmallVector<int64_t>> ints = constantInts(value);
@@ -33,8 +34,8 @@ std::optional<Dims> shapeElements(ShapeOp op) {
   return Dims(dims->begin() + start, dims->begin() + start + count);
 }
 
-std::optional<Dims> gatherElements(GatherOp op, int depth) {
-  std::optional<Dims> input = elementsAt(op.getInput(), depth);
+std::optional<Dims> gatherElements(GatherOp op, int& visits) {
+  std::optional<Dims> input = elementsAt(op.getInput(), visits);
   std::optional<llvm::SmallVector<int64_t>> indices = constantInts(op.getIndices());
   if (!input || !indices) {
     return std::nullopt;
@@ -51,8 +52,8 @@ std::optional<Dims> gatherElements(GatherOp op, int depth) {
   return result;
 }
 
-std::optional<Dims> sliceElements(SliceOp op, int depth) {
-  std::optional<Dims> input = elementsAt(op.getInput(), depth);
+std::optional<Dims> sliceElements(SliceOp op, int& visits) {
+  std::optional<Dims> input = elementsAt(op.getInput(), visits);
   auto starts = constantInts(op.getStarts());
   auto ends = constantInts(op.getEnds());
   auto steps = constantInts(op.getSteps());
@@ -62,17 +63,18 @@ std::optional<Dims> sliceElements(SliceOp op, int depth) {
   }
   auto size = static_cast<int64_t>(input->size());
   auto clamp = [&](int64_t p) { return std::clamp<int64_t>(p < 0 ? p + size : p, 0, size); };
+  int64_t step = std::min((*steps)[0], size + 1);  // so that adding it cannot overflow
   Dims result;
-  for (int64_t i = clamp((*starts)[0]); i < clamp((*ends)[0]); i += (*steps)[0]) {
+  for (int64_t i = clamp((*starts)[0]); i < clamp((*ends)[0]); i += step) {
     result.push_back((*input)[i]);
   }
   return result;
 }
 
-std::optional<Dims> concatElements(ConcatOp op, int depth) {
+std::optional<Dims> concatElements(ConcatOp op, int& visits) {
   Dims result;
   for (mlir::Value input : op.getInputs()) {
-    std::optional<Dims> part = elementsAt(input, depth);
+    std::optional<Dims> part = elementsAt(input, visits);
     if (!part) {
       return std::nullopt;
     }
@@ -82,9 +84,9 @@ std::optional<Dims> concatElements(ConcatOp op, int depth) {
 }
 
 template <typename Op, typename Function>
-std::optional<Dims> binaryElements(Op op, int depth, Function function) {
-  std::optional<Dims> lhs = elementsAt(op.getLhs(), depth);
-  std::optional<Dims> rhs = elementsAt(op.getRhs(), depth);
+std::optional<Dims> binaryElements(Op op, int& visits, Function function) {
+  std::optional<Dims> lhs = elementsAt(op.getLhs(), visits);
+  std::optional<Dims> rhs = elementsAt(op.getRhs(), visits);
   if (!lhs || !rhs || lhs->empty() || rhs->empty() ||
       (lhs->size() != rhs->size() && lhs->size() != 1 && rhs->size() != 1)) {
     return std::nullopt;
@@ -100,38 +102,37 @@ Dim divide(const Dim& a, const Dim& b) {
   return b.isStatic() && b.value() > 0 ? a.floorDiv(b.value()) : Dim();
 }
 
-std::optional<Dims> reduceElements(ReduceOp op, int depth) {
-  std::optional<Dims> input = elementsAt(op.getInput(), depth);
+std::optional<Dims> reduceElements(ReduceOp op, int& visits) {
+  std::optional<Dims> input = elementsAt(op.getInput(), visits);
   if (!input || op.getKind() != "prod" || op.getAxes().size() != 1) {
     return std::nullopt;
   }
   return Dims{product(*input)};
 }
 
-std::optional<Dims> elementsAt(mlir::Value value, int depth) {
+std::optional<Dims> elementsAt(mlir::Value value, int& visits) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type || !type.getElementType().isInteger() || type.getRank() > 1 || !type.hasStaticShape() ||
-      type.getNumElements() > kMaxElements || depth == kMaxDepth ||
-      value.getDefiningOp() == nullptr) {
+      type.getNumElements() > kMaxElements || value.getDefiningOp() == nullptr ||
+      ++visits > kMaxVisits) {
     return std::nullopt;
   }
   using Result = std::optional<Dims>;
-  int next = depth + 1;
   std::optional<Dims> result =
       llvm::TypeSwitch<mlir::Operation*, Result>(value.getDefiningOp())
           .Case([&](ConstantOp) { return constantElements(value); })
           .Case([&](ShapeOp op) { return shapeElements(op); })
-          .Case([&](GatherOp op) { return gatherElements(op, next); })
-          .Case([&](SliceOp op) { return sliceElements(op, next); })
-          .Case([&](ConcatOp op) { return concatElements(op, next); })
-          .Case([&](CastOp op) { return elementsAt(op.getInput(), next); })
+          .Case([&](GatherOp op) { return gatherElements(op, visits); })
+          .Case([&](SliceOp op) { return sliceElements(op, visits); })
+          .Case([&](ConcatOp op) { return concatElements(op, visits); })
+          .Case([&](CastOp op) { return elementsAt(op.getInput(), visits); })
           .Case<SqueezeOp, UnsqueezeOp, ReshapeOp>(
-              [&](auto op) { return elementsAt(op.getInput(), next); })
-          .Case([&](AddOp op) { return binaryElements(op, next, std::plus<>()); })
-          .Case([&](SubOp op) { return binaryElements(op, next, std::minus<>()); })
-          .Case([&](MulOp op) { return binaryElements(op, next, std::multiplies<>()); })
-          .Case([&](DivOp op) { return binaryElements(op, next, divide); })
-          .Case([&](ReduceOp op) { return reduceElements(op, next); })
+              [&](auto op) { return elementsAt(op.getInput(), visits); })
+          .Case([&](AddOp op) { return binaryElements(op, visits, std::plus<>()); })
+          .Case([&](SubOp op) { return binaryElements(op, visits, std::minus<>()); })
+          .Case([&](MulOp op) { return binaryElements(op, visits, std::multiplies<>()); })
+          .Case([&](DivOp op) { return binaryElements(op, visits, divide); })
+          .Case([&](ReduceOp op) { return reduceElements(op, visits); })
           .Default([](mlir::Operation*) { return std::nullopt; });
   if (!result || static_cast<int64_t>(result->size()) != type.getNumElements()) {
     return std::nullopt;
@@ -141,6 +142,9 @@ std::optional<Dims> elementsAt(mlir::Value value, int depth) {
 
 }  // namespace
 
-std::optional<Dims> elementsOf(mlir::Value value) { return elementsAt(value, 0); }
+std::optional<Dims> elementsOf(mlir::Value value) {
+  int visits = 0;
+  return elementsAt(value, visits);
+}
 
 }  // namespace graphrun::ir

@@ -291,9 +291,8 @@ Dim symbolicSliceSize(const Dim& dim, int64_t start, int64_t end, int64_t step) 
 }  // namespace
 
 mlir::LogicalResult SliceOp::inferTypes(Types& types) {
-  for (auto [value, what] :
-       llvm::zip(getOperands().drop_front(),
-                 llvm::ArrayRef<llvm::StringRef>{"starts", "ends", "axes", "steps"})) {
+  constexpr llvm::StringLiteral kNames[] = {"starts", "ends", "axes", "steps"};
+  for (auto [value, what] : llvm::zip(getOperands().drop_front(), kNames)) {
     if (mlir::failed(requireIntVector(*this, value, what))) {
       return mlir::failure();
     }

@@ -1,0 +1,337 @@
+#include "frontends/onnx/graph_import.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontends/onnx/node_order.h"
+#include "frontends/onnx/tensors.h"
+#include "ir/dialect.h"
+
+namespace graphrun::frontends {
+namespace {
+
+llvm::StringRef domainOf(llvm::StringRef domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::string domainText(llvm::StringRef domain) { return domain.empty() ? "ai.onnx" : domain.str(); }
+
+mlir::Location named(mlir::MLIRContext* context, llvm::StringRef name) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, name));
+}
+
+}  // namespace
+
+GraphImport::GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, Problems& problems)
+    : context_(context),
+      model_(model),
+      graph_(*model.mutable_graph()),
+      problems_(problems),
+      builder_(context) {
+  for (const ::onnx::NodeProto& node : graph_.node()) {
+    used_.insert(node.input().begin(), node.input().end());
+  }
+  for (const ::onnx::ValueInfoProto& output : graph_.output()) {
+    used_.insert(output.name());
+  }
+  for (const ::onnx::ValueInfoProto& info : graph_.value_info()) {
+    declared_.try_emplace(info.name(), &info.type());
+  }
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> GraphImport::run() {
+  readVersions();
+  readInitializers();
+  makeFunction();
+  importNodes();
+  finish();
+  return std::move(module_);
+}
+
+void GraphImport::readVersions() {
+  if (!model_.has_ir_version() || model_.ir_version() < 1) {
+    problems_.add("the model states no IR version; write it with onnx.helper.make_model");
+  } else if (model_.ir_version() > ::onnx::Version_MAX) {
+    problems_.add(absl::StrCat("IR version ", model_.ir_version(), " is newer than ",
+                               static_cast<int>(::onnx::Version_MAX),
+                               ", the newest known; export for an older one"));
+  }
+  for (const ::onnx::OperatorSetIdProto& opset : model_.opset_import()) {
+    llvm::StringRef domain = domainOf(opset.domain());
+    if (!versions_.try_emplace(domain, opset.version()).second) {
+      problems_.add(
+          absl::StrCat("the opset of domain ", quoted(domainText(domain)), " is imported twice"));
+    }
+    if (domain.empty() && (opset.version() < kFirstOpset || opset.version() > kLastOpset)) {
+      problems_.add(absl::StrCat("opset ", opset.version(),
+                                 " of ai.onnx is not supported, expected ", kFirstOpset, " to ",
+                                 kLastOpset, "; convert the model with onnx.version_converter"));
+    }
+  }
+}
+
+void GraphImport::define(llvm::StringRef name, Entry entry, const std::string& where) {
+  if (!values_.try_emplace(name, entry).second) {
+    problems_.add(absl::StrCat(where, ": defines value ", quoted(name),
+                               ", which exists already; every value needs a name of its own"));
+  }
+}
+
+void GraphImport::readInitializers() {
+  for (::onnx::TensorProto& tensor : *graph_.mutable_initializer()) {
+    define(tensor.name(), {nullptr, &tensor}, absl::StrCat("initializer ", quoted(tensor.name())));
+  }
+  for (const ::onnx::SparseTensorProto& tensor : graph_.sparse_initializer()) {
+    problems_.add(absl::StrCat("initializer ", quoted(tensor.values().name()),
+                               ": is a sparse tensor, which is not supported; save it as dense"));
+    values_.try_emplace(tensor.values().name());
+  }
+}
+
+void GraphImport::makeFunction() {
+  Symbols symbols(context_);
+  llvm::SmallVector<mlir::Type> types;
+  std::vector<std::string> names;
+  for (const ::onnx::ValueInfoProto& input : graph_.input()) {
+    auto entry = values_.find(input.name());
+    if (entry != values_.end() && entry->second.initializer != nullptr) {
+      continue;  // The initializer is the input's default value.
+    }
+    std::string problem;
+    mlir::Type type = inputType(context_, input, symbols, problem);
+    if (!type) {
+      problems_.add(absl::StrCat("input ", quoted(input.name()), ": ", problem));
+      values_.try_emplace(input.name());
+      continue;
+    }
+    types.push_back(type);
+    names.push_back(input.name());
+  }
+  mlir::Location loc = named(context_, graph_.name().empty() ? "graph" : graph_.name());
+  module_ = mlir::ModuleOp::create(loc);
+  builder_.setInsertionPointToStart(module_->getBody());
+  function_ = builder_.create<mlir::func::FuncOp>(loc, "main", builder_.getFunctionType(types, {}));
+  llvm::SmallVector<llvm::StringRef> symbolNames(symbols.names().begin(), symbols.names().end());
+  function_->setAttr(ir::kSymbolsAttr, builder_.getStrArrayAttr(symbolNames));
+  mlir::Block* block = function_.addEntryBlock();
+  builder_.setInsertionPointToStart(block);
+  for (auto [i, name] : llvm::enumerate(names)) {
+    function_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
+    define(name, {block->getArgument(i), nullptr}, absl::StrCat("input ", quoted(name)));
+  }
+}
+
+std::string GraphImport::nodeName(int index) const {
+  const ::onnx::NodeProto& node = graph_.node(index);
+  return node.name().empty() ? absl::StrCat(node.op_type(), "_", index) : node.name();
+}
+
+std::string GraphImport::label(int index) const {
+  const ::onnx::NodeProto& node = graph_.node(index);
+  auto version = versions_.find(domainOf(node.domain()));
+  std::string opset = version == versions_.end() ? "" : absl::StrCat(", opset ", version->second);
+  return absl::StrCat("node ", quoted(nodeName(index)), " (",
+                      node.domain().empty() ? "" : absl::StrCat(node.domain(), "."), node.op_type(),
+                      opset, ")");
+}
+
+void GraphImport::importNodes() {
+  NodeOrder order = orderNodes(graph_);
+  for (int index : order.order) {
+    importNode(index);
+  }
+  if (order.cycle.empty()) {
+    return;
+  }
+  std::vector<std::string> names;
+  for (int index : order.cycle) {
+    names.push_back(quoted(nodeName(index)));
+    if (names.size() == 16) {
+      names.push_back("…");
+      break;
+    }
+  }
+  problems_.add(absl::StrCat("nodes form a cycle: ", absl::StrJoin(names, " -> "), " -> ", names[0],
+                             "; ", graph_.node_size() - static_cast<int>(order.order.size()),
+                             " nodes cannot run"));
+  for (const ::onnx::NodeProto& node : graph_.node()) {
+    for (const std::string& name : node.output()) {
+      values_.try_emplace(name);
+    }
+  }
+}
+
+void GraphImport::poisonOutputs(const ::onnx::NodeProto& node, const std::string& where) {
+  for (const std::string& name : node.output()) {
+    if (!name.empty()) {
+      define(name, {}, where);
+    }
+  }
+}
+
+mlir::Value GraphImport::valueOf(llvm::StringRef name, Entry& entry) {
+  if (::onnx::TensorProto* tensor = std::exchange(entry.initializer, nullptr)) {
+    std::string problem;
+    mlir::ElementsAttr value = importTensor(context_, *tensor, name, problem);
+    if (!value) {
+      problems_.add(absl::StrCat("initializer ", quoted(name), ": ", problem));
+      return nullptr;
+    }
+    entry.value =
+        builder_.create<ir::ConstantOp>(named(context_, name), value.getShapedType(), value);
+  }
+  return entry.value;
+}
+
+std::optional<Values> GraphImport::inputsOf(const ::onnx::NodeProto& node,
+                                            const std::string& label) {
+  Values inputs;
+  bool complete = true;
+  for (const std::string& name : node.input()) {
+    if (name.empty()) {
+      inputs.push_back(nullptr);
+      continue;
+    }
+    auto entry = values_.find(name);
+    if (entry == values_.end()) {
+      problems_.add(absl::StrCat(label, ": input ", inputs.size(), " is ", quoted(name),
+                                 ", which no node, input or initializer defines"));
+    }
+    inputs.push_back(entry == values_.end() ? nullptr : valueOf(name, entry->second));
+    complete &= inputs.back() != nullptr;
+  }
+  return complete ? std::optional(inputs) : std::nullopt;
+}
+
+const OpRow* GraphImport::rowOf(const ::onnx::NodeProto& node, const std::string& label,
+                                int64_t opset) {
+  llvm::StringRef domain = domainOf(node.domain());
+  if (!domain.empty()) {
+    bool local = llvm::any_of(model_.functions(), [&](const ::onnx::FunctionProto& function) {
+      return function.name() == node.op_type() && function.domain() == node.domain();
+    });
+    problems_.add(absl::StrCat(
+        label, local ? ": is a function of the model, which is not supported yet; inline it with "
+                       "onnx.inliner.inline_local_functions"
+                     : absl::StrCat(": operations of domain ", quoted(domain),
+                                    " are not supported, expected ai.onnx")));
+    return nullptr;
+  }
+  const OpRow* row = table_.find(node.op_type(), opset);
+  if (row == nullptr) {
+    std::string opsets = table_.opsets(node.op_type());
+    problems_.add(absl::StrCat(
+        label, opsets.empty()
+                   ? absl::StrCat(": operation ", quoted(node.op_type()), " is not supported")
+                   : absl::StrCat(": is supported for ", opsets,
+                                  "; convert the model with onnx.version_converter")));
+  }
+  return row;
+}
+
+bool GraphImport::checkCounts(const ::onnx::NodeProto& node, const std::string& label,
+                              const OpRow& row) {
+  bool ok = true;
+  auto given = [&](int i) { return i < node.input_size() && !node.input(i).empty(); };
+  for (int i = 0; i < row.minInputs; ++i) {
+    if (!given(i)) {
+      problems_.add(absl::StrCat(label, ": misses the required input ", i));
+      ok = false;
+    }
+  }
+  if (node.input_size() > row.maxInputs) {
+    problems_.add(absl::StrCat(label, ": has ", node.input_size(), " inputs, expected at most ",
+                               row.maxInputs));
+    ok = false;
+  }
+  if (node.output_size() < 1 || node.output_size() > row.maxOutputs) {
+    problems_.add(absl::StrCat(label, ": has ", node.output_size(), " outputs, expected 1",
+                               row.maxOutputs == kMany ? " or more"
+                               : row.maxOutputs > 1    ? absl::StrCat(" to ", row.maxOutputs)
+                                                       : ""));
+    ok = false;
+  }
+  return ok;
+}
+
+void GraphImport::checkDeclared(llvm::StringRef name, mlir::Value value, const std::string& where) {
+  auto declared = declared_.find(name);
+  if (declared == declared_.end()) {
+    return;
+  }
+  std::string problem = contradiction(*declared->second, value.getType());
+  if (!problem.empty()) {
+    problems_.add(absl::StrCat(where, ": value ", quoted(name), " ", problem));
+  }
+}
+
+void GraphImport::importNode(int index) {
+  ::onnx::NodeProto& node = *graph_.mutable_node(index);
+  std::string where = label(index);
+  auto version = versions_.find(domainOf(node.domain()));
+  if (version == versions_.end()) {
+    problems_.add(absl::StrCat(where, ": the model imports no opset of domain ",
+                               quoted(domainText(domainOf(node.domain())))));
+    return poisonOutputs(node, where);
+  }
+  const OpRow* row = rowOf(node, where, version->second);
+  bool ok = row != nullptr && checkCounts(node, where, *row);
+  std::optional<Values> inputs = inputsOf(node, where);
+  if (!ok || !inputs) {
+    return poisonOutputs(node, where);
+  }
+  Node::Context context{builder_, problems_,
+                        [&](llvm::StringRef name) { return used_.contains(name); }};
+  Node imported(context, node, *row, version->second, where, named(context_, nodeName(index)),
+                std::move(*inputs));
+  Values outputs = row->handler(imported);
+  imported.attributes().reportUnread();
+  if (imported.failed()) {
+    return poisonOutputs(node, where);
+  }
+  outputs.resize(node.output_size());
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) {
+      continue;
+    }
+    define(node.output(i), {outputs[i], nullptr}, where);
+    if (outputs[i]) {
+      checkDeclared(node.output(i), outputs[i], where);
+    }
+  }
+}
+
+void GraphImport::finish() {
+  llvm::SmallVector<mlir::Value> results;
+  llvm::SmallVector<mlir::DictionaryAttr> attributes;
+  llvm::StringSet<> seen;
+  if (graph_.output().empty()) {
+    problems_.add("the graph has no output, expected at least one");
+  }
+  for (const ::onnx::ValueInfoProto& output : graph_.output()) {
+    std::string where = absl::StrCat("output ", quoted(output.name()));
+    auto entry = values_.find(output.name());
+    if (entry == values_.end()) {
+      problems_.add(absl::StrCat(where, ": no node, input or initializer defines it"));
+      continue;
+    }
+    if (!seen.insert(output.name()).second) {
+      problems_.add(absl::StrCat(where, ": is listed twice"));
+    }
+    mlir::Value value = valueOf(output.name(), entry->second);
+    if (!value) {
+      continue;
+    }
+    std::string problem = contradiction(output.type(), value.getType());
+    if (!problem.empty()) {
+      problems_.add(absl::StrCat(where, " ", problem));
+    }
+    results.push_back(value);
+    attributes.push_back(builder_.getDictionaryAttr(
+        builder_.getNamedAttr(ir::kNameAttr, builder_.getStringAttr(output.name()))));
+  }
+  builder_.create<mlir::func::ReturnOp>(function_.getLoc(), results);
+  function_.setFunctionType(builder_.getFunctionType(
+      function_.getArgumentTypes(), llvm::to_vector(mlir::ValueRange(results).getTypes())));
+  mlir::function_interface_impl::setAllResultAttrDicts(
+      llvm::cast<mlir::FunctionOpInterface>(function_.getOperation()), attributes);
+}
+
+}  // namespace graphrun::frontends

@@ -1,0 +1,66 @@
+// A parsed ONNX model becomes a module.
+#ifndef GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_
+#define GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_
+
+#include "frontends/onnx/graph_types.h"
+#include "frontends/onnx/op_table.h"
+#include "llvm/ADT/StringMap.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace graphrun::frontends {
+
+/// One import. Takes the weights out of `model`; reports to `problems`. Nodes that depend on a
+/// value which could not be made are skipped without a word, so that each cause is reported once.
+class GraphImport {
+ public:
+  GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, Problems& problems);
+
+  /// The module, or one that is not to be used when there are problems.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+ private:
+  /// What a name stands for: a value, an initializer not used yet, or a value that failed
+  /// (neither).
+  struct Entry {
+    mlir::Value value;
+    ::onnx::TensorProto* initializer = nullptr;
+  };
+
+  void readVersions();
+  void readInitializers();
+  void makeFunction();
+  void importNodes();
+  void importNode(int index);
+  void finish();
+
+  void define(llvm::StringRef name, Entry entry, const std::string& where);
+  void poisonOutputs(const ::onnx::NodeProto& node, const std::string& where);
+  /// The inputs' values; nothing when one of them is missing or failed.
+  std::optional<Values> inputsOf(const ::onnx::NodeProto& node, const std::string& label);
+  /// The row for the node; null, with the problem reported, when there is none.
+  const OpRow* rowOf(const ::onnx::NodeProto& node, const std::string& label, int64_t opset);
+  bool checkCounts(const ::onnx::NodeProto& node, const std::string& label, const OpRow& row);
+  /// The value of a defined name, making the constant of an initializer at its first use.
+  mlir::Value valueOf(llvm::StringRef name, Entry& entry);
+  void checkDeclared(llvm::StringRef name, mlir::Value value, const std::string& where);
+  std::string nodeName(int index) const;
+  std::string label(int index) const;
+
+  mlir::MLIRContext* context_;
+  ::onnx::ModelProto& model_;
+  ::onnx::GraphProto& graph_;
+  Problems& problems_;
+  OpTable table_;
+  mlir::OpBuilder builder_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  mlir::func::FuncOp function_;
+  llvm::StringMap<int64_t> versions_;
+  llvm::StringMap<Entry> values_;
+  llvm::StringSet<> used_;
+  llvm::StringMap<const ::onnx::TypeProto*> declared_;
+};
+
+}  // namespace graphrun::frontends
+
+#endif  // GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_

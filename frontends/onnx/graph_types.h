@@ -1,0 +1,40 @@
+// Types of a graph's inputs and outputs, and the symbols of dynamic dims.
+#ifndef GRAPHRUN_FRONTENDS_ONNX_GRAPH_TYPES_H_
+#define GRAPHRUN_FRONTENDS_ONNX_GRAPH_TYPES_H_
+
+#include <string>
+#include <vector>
+
+#include "frontends/onnx/onnx.pb.h"
+#include "ir/dims.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace graphrun::frontends {
+
+/// Gives each symbol of a graph its number.
+class Symbols {
+ public:
+  explicit Symbols(mlir::MLIRContext* context) : context_(context) {}
+  /// The dim called `name`, a new symbol at the first call.
+  ir::Dim dim(llvm::StringRef name);
+  /// Names in the order of the symbols s0, s1 ….
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  mlir::MLIRContext* context_;
+  llvm::StringMap<unsigned> numbers_;
+  std::vector<std::string> names_;
+};
+
+/// The type of a graph input; unranked when the file gives no shape. Null, with the reason in
+/// `problem`, for a type that GraphRun does not have.
+mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& input,
+                     Symbols& symbols, std::string& problem);
+
+/// Why `declared` cannot be the type of a value of type `actual`; "" when it can. Only what is
+/// certain counts: names of dims are not compared.
+std::string contradiction(const ::onnx::TypeProto& declared, mlir::Type actual);
+
+}  // namespace graphrun::frontends
+
+#endif  // GRAPHRUN_FRONTENDS_ONNX_GRAPH_TYPES_H_

@@ -1,0 +1,38 @@
+// ONNX files become gr modules.
+#ifndef GRAPHRUN_FRONTENDS_ONNX_IMPORTER_H_
+#define GRAPHRUN_FRONTENDS_ONNX_IMPORTER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace graphrun::frontends {
+
+/// Imports the ONNX model in the file `path`.
+///
+/// The module holds one function, `main`: an argument for each graph input that has no initializer,
+/// a result for each graph output, their names in `gr.name`. Dynamic dims are symbols
+/// (`gr.symbols`): one for each distinct dim_param and one for each unnamed dynamic dim, called
+/// "<input>.<dim>". Operations carry the ONNX node's name, or "<op_type>_<index>", as their
+/// location. Initializers, also those that are listed as inputs, are constants; large ones are
+/// resources that own the parsed bytes and live as long as `context`.
+///
+/// Loads the dialects it needs into `context`, which no other thread may use meanwhile. Fails with
+/// NotFound or Internal when the file cannot be read, InvalidArgument when it is no ONNX model or
+/// one that GraphRun cannot run: the message then has one line for each problem of the file.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importOnnx(mlir::MLIRContext& context,
+                                                             const std::string& path);
+
+/// The same for a serialised model in memory; `name` stands for the file's in messages. `bytes` may
+/// go away afterwards.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importOnnxBytes(mlir::MLIRContext& context,
+                                                                  absl::string_view bytes,
+                                                                  absl::string_view name);
+
+}  // namespace graphrun::frontends
+
+#endif  // GRAPHRUN_FRONTENDS_ONNX_IMPORTER_H_

@@ -1,0 +1,250 @@
+#include "frontends/onnx/node.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontends/onnx/tensors.h"
+#include "ir/builders.h"
+#include "ir/dialect.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace graphrun::frontends {
+namespace {
+
+constexpr int64_t kMaxFoldedElements = 64;
+
+std::string print(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  std::optional<ir::Dims> dims = ir::dimsOf(type);
+  stream << llvm::cast<mlir::TensorType>(type).getElementType() << "["
+         << (dims ? ir::toString(*dims) : "of unknown rank") << "]";
+  return text;
+}
+
+/// "'gr.conv' op input has …" becomes "input has …".
+std::string withoutPrefix(llvm::StringRef diagnostic) {
+  size_t at = diagnostic.find("' op ");
+  return diagnostic.starts_with("'gr.") && at != llvm::StringRef::npos
+             ? diagnostic.drop_front(at + 5).str()
+             : diagnostic.str();
+}
+
+/// Shape arithmetic and fills: cheap to fold, and worth it because shapes follow from them.
+bool worthFolding(mlir::Operation* op) {
+  if (llvm::isa<ir::FillOp>(op)) {
+    return true;
+  }
+  auto type = op->getNumResults() == 1
+                  ? llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType())
+                  : nullptr;
+  return type && type.getElementType().isInteger() && type.getRank() <= 1 &&
+         type.hasStaticShape() && type.getNumElements() <= kMaxFoldedElements;
+}
+
+}  // namespace
+
+Node::Node(Context context, ::onnx::NodeProto& proto, const OpRow& row, int64_t opset,
+           llvm::StringRef label, mlir::Location loc, Values inputs)
+    : context_(std::move(context)),
+      proto_(proto),
+      row_(row),
+      opset_(opset),
+      label_(label),
+      loc_(loc),
+      inputs_(std::move(inputs)),
+      attributes_(proto, [this](std::string what) { fail(std::move(what)); }) {}
+
+bool Node::outputUsed(size_t i) const {
+  return i < outputCount() && context_.isUsed(proto_.output(static_cast<int>(i)));
+}
+
+void Node::refuseOutput(size_t i, llvm::StringRef what) {
+  if (outputUsed(i)) {
+    fail(absl::StrCat("output ", i, " (", what.str(),
+                      ") is used, but GraphRun does not compute it; export for inference"));
+  }
+}
+
+std::nullptr_t Node::fail(std::string what) {
+  failed_ = true;
+  context_.problems.add(absl::StrCat(label_, ": ", what));
+  return nullptr;
+}
+
+std::string Node::operandText() const {
+  std::vector<std::string> texts;
+  for (auto [i, value] : llvm::enumerate(inputs_)) {
+    if (value && texts.size() < 8) {
+      texts.push_back(
+          absl::StrCat(quoted(proto_.input(static_cast<int>(i))), " ", print(value.getType())));
+    }
+  }
+  return texts.empty() ? "" : absl::StrCat(" (inputs: ", absl::StrJoin(texts, ", "), ")");
+}
+
+bool Node::plausible(mlir::Operation* op) {
+  for (mlir::Type type : op->getResultTypes()) {
+    llvm::SmallVector<int64_t> known;
+    for (const ir::Dim& dim : ir::dimsOf(type).value_or(ir::Dims())) {
+      known.push_back(dim.isStatic() ? dim.value() : 1);
+    }
+    if (elementCount(known) < 0) {
+      fail(absl::StrCat("its result would be ", print(type), ", expected at most ", kMaxRank,
+                        " dims >= 0 of together at most ", kMaxElements, " elements",
+                        operandText()));
+      return false;
+    }
+  }
+  return true;
+}
+
+Values Node::emitMany(llvm::StringRef operation, llvm::ArrayRef<mlir::Value> operands,
+                      llvm::ArrayRef<mlir::NamedAttribute> attributes, size_t results) {
+  if (failed_ || llvm::is_contained(operands, mlir::Value())) {
+    return Values(results);
+  }
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(loc_.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    absl::StrAppend(&diagnostics, diagnostics.empty() ? "" : "; ", withoutPrefix(diagnostic.str()));
+  });
+  mlir::FailureOr<mlir::Operation*> op =
+      ir::createOp(builder(), loc_, operation, operands, attributes, results);
+  if (mlir::failed(op)) {
+    fail(absl::StrCat(diagnostics, operandText()));
+    return Values(results);
+  }
+  if (!plausible(*op)) {
+    (*op)->erase();
+    return Values(results);
+  }
+  llvm::SmallVector<mlir::Value> folded;
+  if (worthFolding(*op) && mlir::succeeded(builder().tryFold(*op, folded)) &&
+      folded.size() == (*op)->getNumResults()) {
+    (*op)->erase();
+    return Values(folded.begin(), folded.end());
+  }
+  return Values((*op)->result_begin(), (*op)->result_end());
+}
+
+mlir::Value Node::emit(llvm::StringRef operation, llvm::ArrayRef<mlir::Value> operands,
+                       llvm::ArrayRef<mlir::NamedAttribute> attributes) {
+  return emitMany(operation, operands, attributes, 1)[0];
+}
+
+mlir::NamedAttribute Node::named(llvm::StringRef name, mlir::Attribute value) {
+  return builder().getNamedAttr(name, value);
+}
+mlir::NamedAttribute Node::integer(llvm::StringRef name, int64_t value) {
+  return named(name, builder().getI64IntegerAttr(value));
+}
+mlir::NamedAttribute Node::integers(llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
+  return named(name, builder().getDenseI64ArrayAttr(values));
+}
+mlir::NamedAttribute Node::real(llvm::StringRef name, double value) {
+  return named(name, builder().getF64FloatAttr(value));
+}
+mlir::NamedAttribute Node::boolean(llvm::StringRef name, bool value) {
+  return named(name, builder().getBoolAttr(value));
+}
+mlir::NamedAttribute Node::text(llvm::StringRef name, llvm::StringRef value) {
+  return named(name, builder().getStringAttr(value));
+}
+
+mlir::Value Node::constant(llvm::ArrayRef<int64_t> values) {
+  return ir::createInts(builder(), loc_, values);
+}
+
+mlir::Value Node::scalarLike(mlir::Value like, double value) {
+  return like ? ir::createScalar(builder(), loc_, elementOf(like), value) : mlir::Value();
+}
+
+mlir::Value Node::spread(mlir::Value values, llvm::ArrayRef<int64_t> axes, int64_t rank,
+                         llvm::function_ref<mlir::Value(int64_t)> other) {
+  Values parts;
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t* found = llvm::find(axes, i);
+    parts.push_back(
+        found == axes.end()
+            ? other(i)
+            : emit("gr.gather", {values, constant({found - axes.begin()})}, {integer("axis", 0)}));
+  }
+  return emit("gr.concat", parts, {integer("axis", 0)});
+}
+
+mlir::Type Node::elementOf(mlir::Value value) const {
+  return llvm::cast<mlir::TensorType>(value.getType()).getElementType();
+}
+
+std::optional<int64_t> Node::rankOf(mlir::Value value) {
+  if (!value) {
+    return std::nullopt;
+  }
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  if (!type) {
+    fail(absl::StrCat("needs an input of known rank, got ", print(value.getType()),
+                      "; give the graph's inputs shapes", operandText()));
+    return std::nullopt;
+  }
+  return type.getRank();
+}
+
+std::optional<int64_t> Node::axisOf(int64_t axis, int64_t rank) {
+  int64_t place = axis < 0 ? axis + rank : axis;
+  if (axis < -rank || place >= rank) {
+    fail(absl::StrCat("axis ", axis, " is out of range, expected ", -rank, " to ", rank - 1,
+                      operandText()));
+    return std::nullopt;
+  }
+  return place;
+}
+
+std::optional<llvm::SmallVector<int64_t>> Node::axesOf(llvm::ArrayRef<int64_t> axes, int64_t rank) {
+  llvm::SmallVector<int64_t> places;
+  for (int64_t axis : axes) {
+    std::optional<int64_t> place = axisOf(axis, rank);
+    if (!place) {
+      return std::nullopt;
+    }
+    if (llvm::is_contained(places, *place)) {
+      fail(absl::StrCat("names axis ", *place, " twice"));
+      return std::nullopt;
+    }
+    places.push_back(*place);
+  }
+  llvm::sort(places);
+  return places;
+}
+
+std::optional<llvm::SmallVector<int64_t>> Node::known(mlir::Value value, llvm::StringRef what) {
+  if (!value) {
+    return std::nullopt;
+  }
+  if (!elementOf(value).isInteger()) {
+    fail(absl::StrCat("its ", what.str(), " are ", print(value.getType()),
+                      ", expected an integer tensor"));
+    return std::nullopt;
+  }
+  if (auto values = ir::constantInts(value)) {
+    return values;
+  }
+  std::optional<ir::Dims> dims = ir::elementsOf(value);
+  llvm::SmallVector<int64_t> values;
+  for (const ir::Dim& dim : dims.value_or(ir::Dims())) {
+    if (!dim.isStatic()) {
+      dims.reset();
+      break;
+    }
+    values.push_back(dim.value());
+  }
+  if (!dims) {
+    fail(absl::StrCat("its ", what.str(),
+                      " must be known on import, but they are computed at run time; fix the input "
+                      "shapes or fold constants in the exporter"));
+    return std::nullopt;
+  }
+  return values;
+}
+
+}  // namespace graphrun::frontends

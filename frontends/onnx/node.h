@@ -1,0 +1,122 @@
+// One ONNX node while it becomes gr operations: what the handlers of the operations work with.
+#ifndef GRAPHRUN_FRONTENDS_ONNX_NODE_H_
+#define GRAPHRUN_FRONTENDS_ONNX_NODE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "frontends/onnx/attributes.h"
+#include "frontends/onnx/problems.h"
+#include "ir/dims.h"
+#include "mlir/IR/Builders.h"
+
+namespace graphrun::frontends {
+
+class Node;
+using Values = llvm::SmallVector<mlir::Value, 2>;
+/// Creates the operations of a node and gives its outputs; a null one when it failed.
+using Handler = Values (*)(Node&);
+
+inline constexpr int kFirstOpset = 6;
+inline constexpr int kLastOpset = 28;
+inline constexpr int kMany = INT32_MAX;
+
+/// How one ONNX operation is imported in a range of opsets.
+struct OpRow {
+  const char* name;
+  /// Opsets of the model for which the handler is right, both inclusive.
+  int first, last;
+  int minInputs, maxInputs;
+  int maxOutputs;
+  Handler handler;
+  /// The gr operation, for handlers that serve several.
+  const char* target = "";
+};
+
+/// A failed call reports the problem, makes the node failed and gives a null value; every `emit`
+/// with a null operand gives null too, so that handlers are written as plain expressions.
+class Node {
+ public:
+  struct Context {
+    mlir::OpBuilder& builder;
+    Problems& problems;
+    /// Whether anything reads the output of that name.
+    std::function<bool(llvm::StringRef)> isUsed;
+  };
+
+  /// `inputs` has a null value for each optional input that is left out. Borrows everything.
+  Node(Context context, ::onnx::NodeProto& proto, const OpRow& row, int64_t opset,
+       llvm::StringRef label, mlir::Location loc, Values inputs);
+
+  /// The name of output `i`.
+  llvm::StringRef outputName(size_t i) const { return proto_.output(static_cast<int>(i)); }
+  int64_t opset() const { return opset_; }
+  llvm::StringRef target() const { return row_.target; }
+  bool failed() const { return failed_; }
+  mlir::OpBuilder& builder() { return context_.builder; }
+  Attributes& attributes() { return attributes_; }
+
+  const Values& inputs() const { return inputs_; }
+  /// Null when it is left out.
+  mlir::Value input(size_t i) const { return i < inputs_.size() ? inputs_[i] : mlir::Value(); }
+  size_t outputCount() const { return proto_.output_size(); }
+  bool outputUsed(size_t i) const;
+  /// Fails when output `i` is used: GraphRun does not compute it.
+  void refuseOutput(size_t i, llvm::StringRef what);
+
+  /// Reports a problem of this node.
+  std::nullptr_t fail(std::string what);
+
+  /// Creates `operation` at this node's location and gives its result. Operations on small integer
+  /// tensors are folded, so that computed shapes and axes become constants.
+  mlir::Value emit(llvm::StringRef operation, llvm::ArrayRef<mlir::Value> operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  Values emitMany(llvm::StringRef operation, llvm::ArrayRef<mlir::Value> operands,
+                  llvm::ArrayRef<mlir::NamedAttribute> attributes, size_t results);
+
+  mlir::NamedAttribute named(llvm::StringRef name, mlir::Attribute value);
+  mlir::NamedAttribute integer(llvm::StringRef name, int64_t value);
+  mlir::NamedAttribute integers(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+  mlir::NamedAttribute real(llvm::StringRef name, double value);
+  mlir::NamedAttribute boolean(llvm::StringRef name, bool value);
+  mlir::NamedAttribute text(llvm::StringRef name, llvm::StringRef value);
+
+  /// A 1-D int64 constant.
+  mlir::Value constant(llvm::ArrayRef<int64_t> values);
+  /// A scalar constant of the element type of `like`.
+  mlir::Value scalarLike(mlir::Value like, double value);
+
+  /// A vector over `rank` dims: for each one in `axes` its element of the vector `values`, for each
+  /// other one `other(dim)`, a vector of one element.
+  mlir::Value spread(mlir::Value values, llvm::ArrayRef<int64_t> axes, int64_t rank,
+                     llvm::function_ref<mlir::Value(int64_t)> other);
+
+  mlir::Type elementOf(mlir::Value value) const;
+  /// The rank; reports a value of unknown rank. Nothing for a null value.
+  std::optional<int64_t> rankOf(mlir::Value value);
+  /// `axis` in [0, rank); reports one out of range.
+  std::optional<int64_t> axisOf(int64_t axis, int64_t rank);
+  /// The axes in [0, rank), ascending; reports one out of range or named twice.
+  std::optional<llvm::SmallVector<int64_t>> axesOf(llvm::ArrayRef<int64_t> axes, int64_t rank);
+  /// The elements of input `what`, which must be known on import; reports it when they are not.
+  std::optional<llvm::SmallVector<int64_t>> known(mlir::Value value, llvm::StringRef what);
+
+ private:
+  std::string operandText() const;
+  bool plausible(mlir::Operation* op);
+
+  Context context_;
+  ::onnx::NodeProto& proto_;
+  const OpRow& row_;
+  int64_t opset_;
+  std::string label_;
+  mlir::Location loc_;
+  Values inputs_;
+  bool failed_ = false;
+  Attributes attributes_;
+};
+
+}  // namespace graphrun::frontends
+
+#endif  // GRAPHRUN_FRONTENDS_ONNX_NODE_H_

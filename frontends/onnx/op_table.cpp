@@ -1,0 +1,40 @@
+#include "frontends/onnx/op_table.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::frontends {
+
+OpTable::OpTable() {
+  for (llvm::ArrayRef<OpRow> family : {mathOps(), activationOps(), reduceOps(), windowOps(),
+                                       normOps(), tensorOps(), shapeOps(), resizeOps()}) {
+    for (const OpRow& row : family) {
+      rows_[row.name].push_back(&row);
+    }
+  }
+}
+
+const OpRow* OpTable::find(llvm::StringRef name, int64_t opset) const {
+  auto found = rows_.find(name);
+  if (found == rows_.end()) {
+    return nullptr;
+  }
+  for (const OpRow* row : found->second) {
+    if (row->first <= opset && opset <= row->last) {
+      return row;
+    }
+  }
+  return nullptr;
+}
+
+std::string OpTable::opsets(llvm::StringRef name) const {
+  auto found = rows_.find(name);
+  std::string text;
+  if (found != rows_.end()) {
+    for (const OpRow* row : found->second) {
+      absl::StrAppend(&text, text.empty() ? "opsets " : " and ", row->first, " to ", row->last);
+    }
+  }
+  return text;
+}
+
+}  // namespace graphrun::frontends

@@ -1,0 +1,34 @@
+// Which ONNX operations are imported, and by what.
+#ifndef GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_
+#define GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_
+
+#include "frontends/onnx/node.h"
+
+namespace graphrun::frontends {
+
+// The rows of each family, beside their handlers.
+llvm::ArrayRef<OpRow> mathOps();
+llvm::ArrayRef<OpRow> activationOps();
+llvm::ArrayRef<OpRow> reduceOps();
+llvm::ArrayRef<OpRow> windowOps();
+llvm::ArrayRef<OpRow> normOps();
+llvm::ArrayRef<OpRow> tensorOps();
+llvm::ArrayRef<OpRow> shapeOps();
+llvm::ArrayRef<OpRow> resizeOps();
+
+/// All rows of the default domain, by operation.
+class OpTable {
+ public:
+  OpTable();
+  /// The row of `name` that covers `opset`; null when there is none.
+  const OpRow* find(llvm::StringRef name, int64_t opset) const;
+  /// "opsets 6 to 12 and 13 to 28", or "" for an operation that is not in the table.
+  std::string opsets(llvm::StringRef name) const;
+
+ private:
+  llvm::StringMap<llvm::SmallVector<const OpRow*, 2>> rows_;
+};
+
+}  // namespace graphrun::frontends
+
+#endif  // GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_

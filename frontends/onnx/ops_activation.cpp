@@ -1,0 +1,98 @@
+// Activation functions.
+#include "absl/strings/str_cat.h"
+#include "frontends/onnx/op_table.h"
+
+namespace graphrun::frontends {
+namespace {
+
+Values unary(Node& node) { return {node.emit(node.target(), {node.input(0)})}; }
+
+/// An activation with the parameter alpha, whose default is the gr operation's own.
+mlir::Value withAlpha(Node& node, double alpha) {
+  return node.emit(node.target(), {node.input(0)},
+                   {node.real("alpha", node.attributes().real("alpha", alpha))});
+}
+Values leakyRelu(Node& node) { return {withAlpha(node, 0.01F)}; }
+Values elu(Node& node) { return {withAlpha(node, 1)}; }
+
+Values selu(Node& node) {
+  double alpha = node.attributes().real("alpha", 1.67326319217681884765625);
+  double gamma = node.attributes().real("gamma", 1.05070102214813232421875);
+  return {node.emit("gr.selu", {node.input(0)},
+                    {node.real("alpha", alpha), node.real("gamma", gamma)})};
+}
+
+Values hardSigmoid(Node& node) {
+  double alpha = node.attributes().real("alpha", 0.2F);
+  double beta = node.attributes().real("beta", 0.5);
+  return {node.emit("gr.hard_sigmoid", {node.input(0)},
+                    {node.real("alpha", alpha), node.real("beta", beta)})};
+}
+
+Values gelu(Node& node) {
+  std::string approximate = node.attributes().text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    return {node.fail(
+        absl::StrCat("approximate is ", quoted(approximate), ", expected \"none\" or \"tanh\""))};
+  }
+  return {
+      node.emit("gr.gelu", {node.input(0)}, {node.boolean("approximate", approximate == "tanh")})};
+}
+
+/// Before opset 7 a slope of more than one element belongs to the channels, dim 1.
+Values prelu(Node& node) {
+  mlir::Value slope = node.input(1);
+  std::optional<int64_t> rank = node.rankOf(node.input(0));
+  std::optional<int64_t> slopeRank = node.rankOf(slope);
+  if (node.opset() < 7 && rank && slopeRank && *slopeRank == 1 && *rank > 2) {
+    llvm::SmallVector<int64_t> trailing;
+    for (int64_t i = 1; i < *rank - 1; ++i) {
+      trailing.push_back(i);
+    }
+    slope = node.emit("gr.unsqueeze", {slope}, {node.integers("axes", trailing)});
+  }
+  return {node.emit("gr.prelu", {node.input(0), slope})};
+}
+
+/// x / (1 + |x|)
+Values softsign(Node& node) {
+  mlir::Value x = node.input(0);
+  mlir::Value size = node.emit("gr.abs", {x});
+  return {node.emit("gr.div", {x, node.emit("gr.add", {size, node.scalarLike(x, 1)})})};
+}
+
+/// x + bias below -lambd, x - bias above lambd, 0 between them.
+Values shrink(Node& node) {
+  double bias = node.attributes().real("bias", 0);
+  double lambd = node.attributes().real("lambd", 0.5);
+  mlir::Value x = node.input(0);
+  mlir::Value below = node.emit("gr.less", {x, node.scalarLike(x, -lambd)});
+  mlir::Value above = node.emit("gr.less", {node.scalarLike(x, lambd), x});
+  mlir::Value shift = node.scalarLike(x, bias);
+  mlir::Value inner =
+      node.emit("gr.where", {above, node.emit("gr.sub", {x, shift}), node.scalarLike(x, 0)});
+  return {node.emit("gr.where", {below, node.emit("gr.add", {x, shift}), inner})};
+}
+
+constexpr int kLast = kLastOpset;
+const OpRow kRows[] = {
+    {"Relu", 6, kLast, 1, 1, 1, unary, "gr.relu"},
+    {"Sigmoid", 6, kLast, 1, 1, 1, unary, "gr.sigmoid"},
+    {"Tanh", 6, kLast, 1, 1, 1, unary, "gr.tanh"},
+    {"Softplus", 6, kLast, 1, 1, 1, unary, "gr.softplus"},
+    {"HardSwish", 14, kLast, 1, 1, 1, unary, "gr.hard_swish"},
+    {"LeakyRelu", 6, kLast, 1, 1, 1, leakyRelu, "gr.leaky_relu"},
+    {"Elu", 6, kLast, 1, 1, 1, elu, "gr.elu"},
+    {"Selu", 6, kLast, 1, 1, 1, selu},
+    {"HardSigmoid", 6, kLast, 1, 1, 1, hardSigmoid},
+    {"Gelu", 20, kLast, 1, 1, 1, gelu},
+    {"PRelu", 6, kLast, 2, 2, 1, prelu},
+    {"Softsign", 6, kLast, 1, 1, 1, softsign},
+    {"Shrink", 9, kLast, 1, 1, 1, shrink},
+};
+
+}  // namespace
+
+llvm::ArrayRef<OpRow> activationOps() { return kRows; }
+
+}  // namespace graphrun::frontends

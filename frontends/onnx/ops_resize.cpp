@@ -1,0 +1,132 @@
+// Resampling.
+#include "absl/strings/str_cat.h"
+#include "frontends/onnx/op_table.h"
+#include "ir/builders.h"
+#include "ir/dialect.h"
+
+namespace graphrun::frontends {
+namespace {
+
+using Ints = llvm::SmallVector<int64_t>;
+
+/// How to resample, in gr.resize's words.
+struct Sampling {
+  std::string mode, coordinates, rounding;
+  double cubicCoeff = -0.75;
+  bool excludeOutside = false;
+};
+
+mlir::Value resizeBy(Node& node, mlir::Value scales, mlir::Value sizes, const Sampling& sampling) {
+  Values operands = {node.input(0), scales ? scales : sizes};
+  llvm::SmallVector<mlir::NamedAttribute> attributes = {
+      node.text("mode", sampling.mode),
+      node.text("coordinates", sampling.coordinates),
+      node.text("rounding", sampling.rounding),
+      node.real("cubic_coeff", sampling.cubicCoeff),
+      node.boolean("exclude_outside", sampling.excludeOutside),
+      node.named("operandSegmentSizes",
+                 node.builder().getDenseI32ArrayAttr({1, scales ? 1 : 0, scales ? 0 : 1}))};
+  return node.emit("gr.resize", operands, attributes);
+}
+
+/// Upsample and the first Resize say little: asymmetric coordinates, rounded down.
+Sampling oldSampling(Node& node) {
+  return {node.attributes().text("mode", "nearest"), "asymmetric", "floor"};
+}
+
+Values upsampleByAttribute(Node& node) {
+  Sampling sampling = oldSampling(node);
+  node.attributes().require("scales");
+  llvm::SmallVector<double> given = node.attributes().reals("scales");
+  llvm::SmallVector<float> scales(given.begin(), given.end());
+  auto type = mlir::RankedTensorType::get({static_cast<int64_t>(scales.size())},
+                                          node.builder().getF32Type());
+  auto value = mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(scales));
+  return {resizeBy(node, node.emit("gr.constant", {}, {node.named("value", value)}), nullptr,
+                   sampling)};
+}
+
+Values resizeByScales(Node& node) {
+  return {resizeBy(node, node.input(1), nullptr, oldSampling(node))};
+}
+
+/// Reports what gr.resize cannot do; gives what it is to do.
+Sampling samplingOf(Node& node) {
+  Attributes& attributes = node.attributes();
+  attributes.ignore({"extrapolation_value"});  // only for tf_crop_and_resize, which is refused
+  Sampling sampling;
+  sampling.mode = attributes.text("mode", "nearest");
+  sampling.coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
+  sampling.rounding = attributes.text("nearest_mode", "round_prefer_floor");
+  sampling.cubicCoeff = attributes.real("cubic_coeff_a", -0.75);
+  sampling.excludeOutside = attributes.integer("exclude_outside", 0) != 0;
+  if (attributes.integer("antialias", 0) != 0) {
+    node.fail("antialias is set, which is not supported");
+  }
+  std::string policy = attributes.text("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch") {
+    node.fail(
+        absl::StrCat("keep_aspect_ratio_policy is ", quoted(policy), ", expected \"stretch\""));
+  }
+  return sampling;
+}
+
+/// True for an optional tensor that is left out, or given without elements.
+bool isAbsent(mlir::Value value) {
+  auto type = value ? llvm::dyn_cast<mlir::RankedTensorType>(value.getType()) : nullptr;
+  return !value || (type && llvm::is_contained(type.getShape(), 0));
+}
+
+/// The attribute "axes", in the order of scales or sizes; empty for all dims.
+std::optional<Ints> axesOf(Node& node, int64_t rank) {
+  Ints places;
+  for (int64_t axis : node.attributes().integers("axes")) {
+    std::optional<int64_t> place = node.axisOf(axis, rank);
+    if (!place) {
+      return std::nullopt;
+    }
+    places.push_back(*place);
+  }
+  return places;
+}
+
+Values resize(Node& node) {
+  Sampling sampling = samplingOf(node);
+  mlir::Value scales = isAbsent(node.input(2)) ? nullptr : node.input(2);
+  mlir::Value sizes = isAbsent(node.input(3)) ? nullptr : node.input(3);
+  std::optional<int64_t> rank = node.rankOf(node.input(0));
+  std::optional<Ints> axes = rank ? axesOf(node, *rank) : std::nullopt;
+  if (!axes) {
+    return {nullptr};
+  }
+  if (!scales == !sizes) {
+    return {node.fail(absl::StrCat("has ",
+                                   scales ? "both scales and sizes" : "neither scales nor sizes",
+                                   ", expected one of them"))};
+  }
+  if (!axes->empty() && scales) {
+    scales = node.spread(scales, *axes, *rank, [&](int64_t) {
+      return node.emit("gr.unsqueeze", {node.scalarLike(scales, 1)}, {node.integers("axes", {0})});
+    });
+  } else if (!axes->empty()) {
+    sizes = node.spread(sizes, *axes, *rank, [&](int64_t i) {
+      return node.emit("gr.shape", {node.input(0)},
+                       {node.integer("start", i), node.integer("end", i + 1)});
+    });
+  }
+  return {scales || sizes ? resizeBy(node, scales, sizes, sampling) : mlir::Value()};
+}
+
+constexpr int kLast = kLastOpset;
+const OpRow kRows[] = {
+    {"Upsample", 7, 8, 1, 1, 1, upsampleByAttribute},
+    {"Upsample", 9, 9, 2, 2, 1, resizeByScales},
+    {"Resize", 10, 10, 2, 2, 1, resizeByScales},
+    {"Resize", 11, kLast, 1, 4, 1, resize},
+};
+
+}  // namespace
+
+llvm::ArrayRef<OpRow> resizeOps() { return kRows; }
+
+}  // namespace graphrun::frontends

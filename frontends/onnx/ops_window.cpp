@@ -1,0 +1,196 @@
+// Operations that slide a window over spatial dims: convolutions and pooling.
+#include "absl/strings/str_cat.h"
+#include "frontends/onnx/op_table.h"
+
+namespace graphrun::frontends {
+namespace {
+
+using Ints = llvm::SmallVector<int64_t>;
+
+constexpr int64_t kMaxWindowValue = int64_t{1} << 31;
+
+/// The attributes that all of them share, defaults filled in.
+struct Window {
+  Ints kernel, strides, dilations, pads;
+  std::string padding;
+};
+
+/// An attribute of `size` values, `absent` each when it is left out.
+Ints sized(Node& node, llvm::StringRef name, size_t size, int64_t absent) {
+  Ints values = node.attributes().integers(name);
+  if (values.empty()) {
+    values.assign(size, absent);
+  }
+  if (values.size() != size) {
+    node.fail(absl::StrCat("attribute ", quoted(name), " has ", values.size(), " values, expected ",
+                           size));
+    values.assign(size, absent);
+  }
+  for (int64_t& value : values) {
+    if (value >= kMaxWindowValue || value <= -kMaxWindowValue) {
+      node.fail(absl::StrCat("attribute ", quoted(name), " holds ", value, ", expected less than ",
+                             kMaxWindowValue));
+      value = absent;
+    }
+  }
+  return values;
+}
+
+/// ONNX's auto_pad as gr's padding.
+std::string paddingOf(Node& node) {
+  std::string given = node.attributes().text("auto_pad", "NOTSET");
+  if (given == "NOTSET" || given == "VALID") {
+    return "explicit";
+  }
+  if (given == "SAME_UPPER" || given == "SAME_LOWER") {
+    return given == "SAME_UPPER" ? "same_upper" : "same_lower";
+  }
+  node.fail(absl::StrCat("auto_pad is ", quoted(given),
+                         ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER"));
+  return "explicit";
+}
+
+/// Number of spatial dims, of the input or, where its rank is unknown, of the window.
+std::optional<size_t> spatialRank(Node& node) {
+  std::optional<int64_t> rank = node.rankOf(node.input(0));
+  if (!rank) {
+    return std::nullopt;
+  }
+  if (*rank < 3) {
+    node.fail(absl::StrCat("input is of rank ", *rank, ", expected N x C x spatial dims"));
+    return std::nullopt;
+  }
+  return *rank - 2;
+}
+
+std::optional<Window> windowOf(Node& node) {
+  std::optional<size_t> spatial = spatialRank(node);
+  if (!spatial) {
+    return std::nullopt;
+  }
+  Window window;
+  window.padding = paddingOf(node);
+  window.kernel = sized(node, "kernel_shape", *spatial, 1);
+  window.strides = sized(node, "strides", *spatial, 1);
+  window.dilations = sized(node, "dilations", *spatial, 1);
+  window.pads = sized(node, "pads", 2 * *spatial, 0);
+  bool automatic = node.attributes().text("auto_pad", "NOTSET") != "NOTSET";
+  if (automatic) {
+    window.pads.assign(2 * *spatial, 0);
+  }
+  for (int64_t pad : window.pads) {
+    if (pad < 0) {
+      node.fail(absl::StrCat("attribute \"pads\" holds ", pad, ", expected no negative value"));
+      return std::nullopt;
+    }
+  }
+  return window;
+}
+
+llvm::SmallVector<mlir::NamedAttribute> windowAttributes(Node& node, const Window& window) {
+  return {node.integers("strides", window.strides), node.integers("dilations", window.dilations),
+          node.integers("pads", window.pads), node.text("padding", window.padding)};
+}
+
+/// kernel_shape, when it is given, repeats the filter's dims.
+void checkKernel(Node& node, const Window& window) {
+  std::optional<ir::Dims> filter = ir::dimsOf(node.input(1));
+  if (!node.attributes().has("kernel_shape") || !filter ||
+      filter->size() != window.kernel.size() + 2) {
+    return;
+  }
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    if (provablyDifferent((*filter)[2 + i], ir::Dim(window.kernel[i]))) {
+      node.fail(absl::StrCat("attribute \"kernel_shape\" holds ", window.kernel[i],
+                             " for spatial dim ", i, ", but the filter is ",
+                             ir::toString(*filter)));
+    }
+  }
+}
+
+Values filterOperands(Node& node) {
+  Values operands = {node.input(0), node.input(1)};
+  if (node.input(2)) {
+    operands.push_back(node.input(2));
+  }
+  return operands;
+}
+
+Values conv(Node& node) {
+  int64_t groups = node.attributes().integer("group", 1);
+  std::optional<Window> window = windowOf(node);
+  if (!window) {
+    return {nullptr};
+  }
+  checkKernel(node, *window);
+  auto attributes = windowAttributes(node, *window);
+  attributes.push_back(node.integer("groups", groups));
+  return {node.emit("gr.conv", filterOperands(node), attributes)};
+}
+
+Values convTranspose(Node& node) {
+  int64_t groups = node.attributes().integer("group", 1);
+  std::optional<Window> window = windowOf(node);
+  if (!window) {
+    return {nullptr};
+  }
+  checkKernel(node, *window);
+  size_t spatial = window->strides.size();
+  Ints outputPadding = sized(node, "output_padding", spatial, 0);
+  Ints outputShape;
+  if (node.attributes().has("output_shape")) {
+    outputShape = sized(node, "output_shape", spatial, 1);
+  } else {
+    node.attributes().ignore({"output_shape"});
+  }
+  auto attributes = windowAttributes(node, *window);
+  attributes.push_back(node.integer("groups", groups));
+  attributes.push_back(node.integers("output_padding", outputPadding));
+  attributes.push_back(node.integers("output_shape", outputShape));
+  return {node.emit("gr.conv_transpose", filterOperands(node), attributes)};
+}
+
+/// Attributes common to both poolings.
+std::optional<llvm::SmallVector<mlir::NamedAttribute>> poolAttributes(Node& node) {
+  node.attributes().require("kernel_shape");
+  bool ceilMode = node.attributes().integer("ceil_mode", 0) != 0;
+  std::optional<Window> window = windowOf(node);
+  if (!window) {
+    return std::nullopt;
+  }
+  auto attributes = windowAttributes(node, *window);
+  attributes.push_back(node.integers("kernel", window->kernel));
+  attributes.push_back(node.boolean("ceil_mode", ceilMode));
+  return attributes;
+}
+
+Values maxPool(Node& node) {
+  node.attributes().ignore({"storage_order"});  // the order of the indices
+  node.refuseOutput(1, "the indices of the largest elements");
+  auto attributes = poolAttributes(node);
+  return {attributes ? node.emit("gr.max_pool", {node.input(0)}, *attributes) : mlir::Value()};
+}
+
+Values averagePool(Node& node) {
+  bool includePad = node.attributes().integer("count_include_pad", 0) != 0;
+  auto attributes = poolAttributes(node);
+  if (!attributes) {
+    return {nullptr};
+  }
+  attributes->push_back(node.boolean("count_include_pad", includePad));
+  return {node.emit("gr.avg_pool", {node.input(0)}, *attributes)};
+}
+
+constexpr int kLast = kLastOpset;
+const OpRow kRows[] = {
+    {"Conv", 6, kLast, 2, 3, 1, conv},
+    {"ConvTranspose", 6, kLast, 2, 3, 1, convTranspose},
+    {"MaxPool", 6, kLast, 1, 1, 2, maxPool},
+    {"AveragePool", 6, kLast, 1, 1, 1, averagePool},
+};
+
+}  // namespace
+
+llvm::ArrayRef<OpRow> windowOps() { return kRows; }
+
+}  // namespace graphrun::frontends

@@ -1,0 +1,230 @@
+#include "frontends/onnx/tensors.h"
+
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+namespace graphrun::frontends {
+namespace {
+
+using ::onnx::TensorProto;
+
+static_assert(std::endian::native == std::endian::little, "ONNX raw data is little-endian");
+
+/// Tensors of at most this many elements are held by the context, where passes can fold them.
+constexpr int64_t kMaxDenseElements = 4096;
+
+/// What the allocator guarantees for the blocks that protobuf and std::vector hold data in.
+constexpr size_t kDataAlignment = 8;
+
+/// A blob that owns `container` (of contiguous elements).
+template <typename Container>
+mlir::AsmResourceBlob own(Container container) {
+  using Element = std::remove_cv_t<std::remove_pointer_t<decltype(container.data())>>;
+  auto owner = std::make_unique<Container>(std::move(container));
+  llvm::ArrayRef<char> bytes(reinterpret_cast<const char*>(owner->data()),
+                             owner->size() * sizeof(Element));
+  return mlir::AsmResourceBlob(
+      bytes, kDataAlignment, [owner = std::move(owner)](void*, size_t, size_t) {},
+      /*dataIsMutable=*/false);
+}
+
+/// The elements of a field that stores them wider than the tensor has them.
+template <typename To, typename Field>
+mlir::AsmResourceBlob narrow(const Field& field) {
+  std::vector<To> elements;
+  elements.reserve(field.size());
+  for (auto value : field) {
+    elements.push_back(static_cast<To>(value));
+  }
+  return own(std::move(elements));
+}
+
+/// Takes the data out of the field that the data type prescribes, in memory layout (bool: a byte).
+mlir::AsmResourceBlob takeTyped(TensorProto& tensor) {
+  switch (tensor.data_type()) {
+    case TensorProto::FLOAT:
+      return own(std::move(*tensor.mutable_float_data()));
+    case TensorProto::DOUBLE:
+      return own(std::move(*tensor.mutable_double_data()));
+    case TensorProto::INT64:
+      return own(std::move(*tensor.mutable_int64_data()));
+    case TensorProto::INT32:
+      return own(std::move(*tensor.mutable_int32_data()));
+    case TensorProto::UINT64:
+      return own(std::move(*tensor.mutable_uint64_data()));
+    case TensorProto::UINT32:
+      return narrow<uint32_t>(tensor.uint64_data());
+    case TensorProto::BOOL:
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
+      return narrow<uint8_t>(tensor.int32_data());
+    default:  // INT16, UINT16, FLOAT16, BFLOAT16
+      return narrow<uint16_t>(tensor.int32_data());
+  }
+}
+
+int typedFieldSize(const TensorProto& tensor) {
+  return tensor.float_data_size() + tensor.double_data_size() + tensor.int32_data_size() +
+         tensor.int64_data_size() + tensor.uint64_data_size() + tensor.string_data_size();
+}
+
+size_t elementSize(mlir::Type element) {
+  return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+}
+
+std::optional<mlir::RankedTensorType> tensorTypeOf(mlir::MLIRContext* context,
+                                                   const TensorProto& tensor,
+                                                   std::string& problem) {
+  mlir::Type element = elementType(context, tensor.data_type());
+  if (!element) {
+    problem = unsupportedType(tensor.data_type());
+    return std::nullopt;
+  }
+  llvm::ArrayRef<int64_t> dims(tensor.dims().data(), tensor.dims_size());
+  if (elementCount(dims) < 0) {
+    problem = absl::StrCat("has dims ", absl::StrJoin(dims.take_front(kMaxRank), "x"),
+                           ", expected at most ", kMaxRank, " dims >= 0 of together at most ",
+                           kMaxElements, " elements; the file is damaged");
+    return std::nullopt;
+  }
+  return mlir::RankedTensorType::get(dims, element);
+}
+
+/// Makes every byte of a bool tensor 0 or 1.
+mlir::AsmResourceBlob normaliseBools(mlir::AsmResourceBlob blob) {
+  std::vector<uint8_t> bytes;
+  for (char byte : blob.getData()) {
+    bytes.push_back(byte != 0);
+  }
+  return own(std::move(bytes));
+}
+
+mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
+  if (type.getElementType().isInteger(1)) {
+    return mlir::DenseElementsAttr::get(
+        type, llvm::ArrayRef<bool>(reinterpret_cast<const bool*>(bytes.data()), bytes.size()));
+  }
+  return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+}
+
+}  // namespace
+
+mlir::Type elementType(mlir::MLIRContext* context, int32_t dataType) {
+  mlir::Builder builder(context);
+  switch (dataType) {
+    case TensorProto::FLOAT:
+      return builder.getF32Type();
+    case TensorProto::DOUBLE:
+      return builder.getF64Type();
+    case TensorProto::FLOAT16:
+      return builder.getF16Type();
+    case TensorProto::BFLOAT16:
+      return builder.getBF16Type();
+    case TensorProto::BOOL:
+      return builder.getI1Type();
+    case TensorProto::INT8:
+      return builder.getI8Type();
+    case TensorProto::INT16:
+      return builder.getI16Type();
+    case TensorProto::INT32:
+      return builder.getI32Type();
+    case TensorProto::INT64:
+      return builder.getI64Type();
+    case TensorProto::UINT8:
+      return builder.getIntegerType(8, /*isSigned=*/false);
+    case TensorProto::UINT16:
+      return builder.getIntegerType(16, /*isSigned=*/false);
+    case TensorProto::UINT32:
+      return builder.getIntegerType(32, /*isSigned=*/false);
+    case TensorProto::UINT64:
+      return builder.getIntegerType(64, /*isSigned=*/false);
+    default:
+      return nullptr;
+  }
+}
+
+std::string dataTypeName(int32_t dataType) {
+  if (!::onnx::TensorProto_DataType_IsValid(dataType)) {
+    return absl::StrCat("data type ", dataType);
+  }
+  return ::onnx::TensorProto_DataType_Name(static_cast<::onnx::TensorProto_DataType>(dataType));
+}
+
+std::string unsupportedType(int32_t dataType) {
+  return absl::StrCat("element type ", dataTypeName(dataType),
+                      " is not supported, expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL or an "
+                      "integer type of 8 to 64 bits");
+}
+
+int64_t elementCount(llvm::ArrayRef<int64_t> dims) {
+  if (dims.size() > kMaxRank) {
+    return -1;
+  }
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t dim : dims) {
+    if (dim < 0 || dim > kMaxElements) {
+      return -1;
+    }
+    empty |= dim == 0;
+    if (dim > 0 && count > kMaxElements / dim) {
+      return -1;
+    }
+    count *= std::max<int64_t>(dim, 1);
+  }
+  return empty ? 0 : count;
+}
+
+mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
+                                llvm::StringRef name, std::string& problem) {
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    problem =
+        "keeps its data in another file, which is not supported yet; save the model with its "
+        "weights inside (onnx.save without save_as_external_data)";
+    return nullptr;
+  }
+  if (tensor.has_segment()) {
+    problem = "is stored in segments, which is not supported; save the model again";
+    return nullptr;
+  }
+  std::optional<mlir::RankedTensorType> type = tensorTypeOf(context, tensor, problem);
+  if (!type) {
+    return nullptr;
+  }
+  bool raw = tensor.has_raw_data();
+  if (raw && typedFieldSize(tensor) > 0) {
+    problem = "has both raw_data and a typed data field, expected one";
+    return nullptr;
+  }
+  mlir::AsmResourceBlob blob = raw ? own(std::move(*tensor.mutable_raw_data())) : takeTyped(tensor);
+  size_t width = elementSize(type->getElementType());
+  int64_t count = elementCount(type->getShape());
+  if (blob.getData().size() != width * static_cast<size_t>(count)) {
+    problem = absl::StrCat(
+        "holds ", blob.getData().size(), " bytes of data, but its dims ",
+        type->getRank() == 0 ? "(a scalar)" : absl::StrJoin(type->getShape(), "x"), " of ",
+        dataTypeName(tensor.data_type()), " need ", width * static_cast<size_t>(count));
+    return nullptr;
+  }
+  if (type->getElementType().isInteger(1)) {
+    blob = normaliseBools(std::move(blob));
+  }
+  llvm::ArrayRef<char> bytes = blob.getData();
+  bool splat =
+      count > 1 && std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
+  if (splat || count <= kMaxDenseElements) {
+    return makeDense(*type, splat ? bytes.take_front(width) : bytes);
+  }
+  return mlir::DenseResourceElementsAttr::get(*type, name, std::move(blob));
+}
+
+}  // namespace graphrun::frontends
