@@ -1,0 +1,85 @@
+#include "devices/cpu/cpu_device.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_join.h"
+#include "devices/cpu/cpu_memory.h"
+#include "devices/cpu/cpu_program.h"
+#include "devices/cpu/cpu_topology.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+int threadsOf(const DeviceDescription& description) {
+  return static_cast<int>(description.cores.empty() ? allowedCores().size()
+                                                    : description.cores.size());
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(DeviceDescription description)
+    : description_(std::move(description)), threads_(threadsOf(description_)) {}
+
+std::string CpuDevice::fingerprint() const {
+  // The library blocks its loops for a number of threads: layouts and scratch sizes depend on it.
+  return absl::StrCat("cpu ", processorFingerprint(), " threads ", threads_);
+}
+
+absl::StatusOr<void*> CpuDevice::allocate(size_t bytes) {
+  GR_ASSIGN_OR_RETURN(Memory memory, allocateMemory(bytes));
+  return memory.release();
+}
+
+void CpuDevice::deallocate(void* memory) { FreeMemory()(memory); }
+
+absl::Status CpuDevice::copyFromHost(void* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::copyToHost(void* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Program>> CpuDevice::load(absl::Span<const uint8_t> executable,
+                                                         WeightSource& weights) {
+  ScopedThreads scope(threads_);
+  auto program = CpuProgram::load(executable, weights, fingerprint(), description_.memoryBytes);
+  if (!program.ok()) {
+    return runtime::annotate(program.status(), description_.name);
+  }
+  return *std::move(program);
+}
+
+absl::Status CpuDevice::enter() {
+  if (!description_.cores.empty()) {
+    GR_RETURN_IF_ERROR(runtime::annotate(pinThread(description_.cores), description_.name));
+  }
+  omp_set_num_threads(threads_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description) {
+  std::vector<uint32_t> allowed = allowedCores();
+  for (uint32_t core : description.cores) {
+    if (std::find(allowed.begin(), allowed.end(), core) == allowed.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("device ", description.name, ": logical CPU ", core,
+                       " is not there or not allowed; this process may use ",
+                       absl::StrJoin(allowed, ","), " (affinity mask and cgroup quota)"));
+    }
+  }
+  return std::make_unique<CpuDevice>(description);
+}
+
+std::vector<DeviceDescription> discoverCpuDevices() {
+  return {{"cpu:0", "cpu", 0, allowedCores(), allowedMemory()}};
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,47 @@
+// The CPU as a device: some logical CPUs of this machine.
+#ifndef GRAPHRUN_DEVICES_CPU_CPU_DEVICE_H_
+#define GRAPHRUN_DEVICES_CPU_CPU_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/device.h"
+
+namespace graphrun::devices::cpu {
+
+/// Several may live in one process, each with cores of its own. Thread-safe but for `enter`.
+class CpuDevice : public Device {
+ public:
+  /// `description.cores` empty: all that the process may use, and threads are not pinned.
+  explicit CpuDevice(DeviceDescription description);
+
+  const DeviceDescription& description() const override { return description_; }
+  std::string fingerprint() const override;
+  absl::StatusOr<void*> allocate(size_t bytes) override;
+  void deallocate(void* memory) override;
+  absl::Status copyFromHost(void* to, const void* from, size_t bytes) override;
+  absl::Status copyToHost(void* to, const void* from, size_t bytes) override;
+  /// FailedPrecondition when the executable was made for another fingerprint; InvalidArgument for a
+  /// damaged one; ResourceExhausted beyond the device's memory limit.
+  absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
+                                                WeightSource& weights) override;
+  absl::Status enter() override;
+
+  /// Threads that a kernel may use: the number of cores.
+  int threads() const { return threads_; }
+
+ private:
+  DeviceDescription description_;
+  int threads_;
+};
+
+/// InvalidArgument for cores that the process may not use.
+absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description);
+
+/// One device with all cores and all memory that the process may use.
+std::vector<DeviceDescription> discoverCpuDevices();
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_CPU_DEVICE_H_

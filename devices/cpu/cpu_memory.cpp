@@ -1,0 +1,28 @@
+#include "devices/cpu/cpu_memory.h"
+
+#include <sys/mman.h>
+
+#include "runtime/base/status.h"
+#include "runtime/base/tensor.h"
+
+namespace graphrun::devices::cpu {
+
+absl::StatusOr<Memory> allocateMemory(size_t bytes) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  constexpr size_t kMost = size_t{1} << 62;
+  if (bytes > kMost) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes"));
+  }
+  size_t alignment = bytes >= kHugePage ? kHugePage : runtime::kTensorAlignment;
+  size_t rounded = (bytes / alignment + 1) * alignment;
+  Memory memory(static_cast<uint8_t*>(std::aligned_alloc(alignment, rounded)));
+  if (memory == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes"));
+  }
+  if (alignment == kHugePage) {
+    static_cast<void>(madvise(memory.get(), rounded, MADV_HUGEPAGE));  // a wish, not a need
+  }
+  return memory;
+}
+
+}  // namespace graphrun::devices::cpu

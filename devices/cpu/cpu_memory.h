@@ -1,0 +1,25 @@
+// Memory of a CPU device.
+#ifndef GRAPHRUN_DEVICES_CPU_CPU_MEMORY_H_
+#define GRAPHRUN_DEVICES_CPU_CPU_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/status/statusor.h"
+
+namespace graphrun::devices::cpu {
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<uint8_t, FreeMemory>;
+
+/// Uninitialised memory aligned to kTensorAlignment; from 2 MiB on aligned to huge pages, which the
+/// kernel is asked for. Never null when OK. ResourceExhausted when there is none.
+absl::StatusOr<Memory> allocateMemory(size_t bytes);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_CPU_MEMORY_H_

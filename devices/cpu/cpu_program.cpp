@@ -1,0 +1,171 @@
+#include "devices/cpu/cpu_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/container/flat_hash_set.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/packing.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+bool isStored(const Buffer& buffer) {
+  return buffer.kind == BufferKind::kWeight || buffer.kind == BufferKind::kConstant;
+}
+
+int runKernel(void* state, void* const* buffers) {
+  return static_cast<Kernel*>(state)->run(buffers);
+}
+
+/// Only a kernel that compared an opaque layout with the library's own may vouch for it.
+absl::Status checkOpaque(const Executable& executable) {
+  absl::flat_hash_set<uint32_t> vouched;
+  for (const Step& step : executable.steps) {
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.kernel == "onednn.conv" && i == 1) {
+        const Buffer& buffer = executable.buffers[step.inputs[i].buffer];
+        if (step.inputs[i].desc == buffer.desc) {
+          vouched.insert(step.inputs[i].buffer);
+        }
+      }
+    }
+  }
+  for (uint32_t i = 0; i < executable.buffers.size(); ++i) {
+    const Buffer& buffer = executable.buffers[i];
+    bool opaque = isOpaque(buffer.desc) || (buffer.source && isOpaque(*buffer.source));
+    if (isStored(buffer) && opaque && !vouched.contains(i)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("executable: buffer ", i, " has an opaque layout that no kernel asks for"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const uint8_t> bytes,
+                                                             WeightSource& weights,
+                                                             const std::string& fingerprint,
+                                                             uint64_t memoryLimit) {
+  GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes));
+  if (executable.fingerprint != fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat("the executable was made for \"",
+                                                      executable.fingerprint, "\", this is \"",
+                                                      fingerprint, "\"; compile it again"));
+  }
+  std::unique_ptr<CpuProgram> program(new CpuProgram());
+  if (!executable.code.empty()) {
+    GR_ASSIGN_OR_RETURN(program->code_, CodeImage::load(executable.code));
+  }
+  GR_RETURN_IF_ERROR(program->checkMemory(executable, memoryLimit));
+  GR_RETURN_IF_ERROR(program->createSteps(executable));
+  GR_RETURN_IF_ERROR(checkOpaque(executable));
+  GR_RETURN_IF_ERROR(program->placeArena(executable));
+  GR_RETURN_IF_ERROR(program->pack(executable, weights));
+  program->bindEndpoints(executable);
+  return program;
+}
+
+absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limit) {
+  memoryBytes_ = executable.arenaBytes;
+  for (const Buffer& buffer : executable.buffers) {
+    if (isStored(buffer) && __builtin_add_overflow(memoryBytes_, buffer.bytes, &memoryBytes_)) {
+      return absl::InvalidArgumentError("executable: larger than all memory");
+    }
+  }
+  if (limit != 0 && memoryBytes_ > limit) {
+    return absl::ResourceExhaustedError(absl::StrCat("needs ", memoryBytes_,
+                                                     " bytes for weights and arena, the limit is ",
+                                                     limit));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuProgram::placeArena(const Executable& executable) {
+  GR_ASSIGN_OR_RETURN(arena_, allocateMemory(executable.arenaBytes));
+  buffers_.resize(executable.buffers.size(), nullptr);
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    if (executable.buffers[i].kind == BufferKind::kArena) {
+      buffers_[i] = arena_.get() + executable.buffers[i].offset;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuProgram::createSteps(const Executable& executable) {
+  for (const Step& step : executable.steps) {
+    GR_RETURN_IF_ERROR(runtime::annotate(
+        createStep(step), absl::StrCat("step ", records_.size(), " ", step.label, " (",
+                                       step.kernel, " ", step.operation, ")")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuProgram::createStep(const Step& step) {
+  OpRecord record;
+  record.label = static_cast<uint32_t>(labels_.size());
+  labels_.push_back(step.label);
+  if (step.kernel == "send" || step.kernel == "receive") {
+    addEdge(step, record);
+  } else {
+    const KernelEntry* entry = findKernel(step.kernel);
+    if (entry == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
+    }
+    KernelContext context{onednn_, code_.get()};
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry->create(step, context));
+    record.run = runKernel;
+    record.state = kernel.get();
+    kernels_.push_back(std::move(kernel));
+  }
+  records_.push_back(record);
+  return absl::OkStatus();
+}
+
+void CpuProgram::addEdge(const Step& step, OpRecord& record) {
+  bool send = step.kernel == "send";
+  const Argument& end = send ? step.inputs[0] : step.outputs[0];
+  record.kind = send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
+  record.buffer = end.buffer;
+  record.edge = step.edge;
+  edges_.push_back({step.edge, end.buffer, end.desc.spec(), send});
+}
+
+absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weights) {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = executable.buffers[i];
+    if (!isStored(buffer)) {
+      continue;
+    }
+    absl::Span<const uint8_t> given = buffer.data;
+    if (buffer.kind == BufferKind::kWeight) {
+      GR_ASSIGN_OR_RETURN(given, weights.weight(buffer.index));
+    }
+    GR_ASSIGN_OR_RETURN(Memory memory, allocateMemory(buffer.bytes));
+    GR_RETURN_IF_ERROR(runtime::annotate(packBuffer(buffer, given, memory.get(), onednn_),
+                                         absl::StrCat("buffer ", i)));
+    buffers_[i] = memory.get();
+    stored_.push_back(std::move(memory));
+  }
+  return absl::OkStatus();
+}
+
+void CpuProgram::bindEndpoints(const Executable& executable) {
+  for (const Endpoint& input : executable.inputs) {
+    inputs_.push_back({input.name, input.buffer, input.desc.spec()});
+  }
+  for (const Endpoint& output : executable.outputs) {
+    outputs_.push_back({output.name, output.buffer, output.desc.spec()});
+  }
+}
+
+absl::Status CpuProgram::errorMessage(const OpRecord& record, int code) const {
+  std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown step";
+  if (record.state == nullptr) {
+    return absl::InternalError(absl::StrCat(where, ": error ", code));
+  }
+  return runtime::annotate(static_cast<Kernel*>(record.state)->errorMessage(code), where);
+}
+
+}  // namespace graphrun::devices::cpu

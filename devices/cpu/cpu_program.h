@@ -1,0 +1,62 @@
+// A partition on a CPU, ready to run.
+#ifndef GRAPHRUN_DEVICES_CPU_CPU_PROGRAM_H_
+#define GRAPHRUN_DEVICES_CPU_CPU_PROGRAM_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/cpu/code_image.h"
+#include "devices/cpu/cpu_memory.h"
+#include "devices/cpu/executable.h"
+#include "devices/cpu/kernels.h"
+#include "devices/cpu/onednn_primitive.h"
+#include "devices/device.h"
+
+namespace graphrun::devices::cpu {
+
+class CpuProgram : public Program {
+ public:
+  /// Builds the program of `bytes`, made for a device of `fingerprint`. `memoryLimit` 0: none.
+  static absl::StatusOr<std::unique_ptr<CpuProgram>> load(absl::Span<const uint8_t> bytes,
+                                                          WeightSource& weights,
+                                                          const std::string& fingerprint,
+                                                          uint64_t memoryLimit);
+
+  absl::Span<const OpRecord> records() const override { return records_; }
+  absl::Span<void*> buffers() override { return absl::MakeSpan(buffers_); }
+  absl::Span<const Binding> inputs() const override { return inputs_; }
+  absl::Span<const Binding> outputs() const override { return outputs_; }
+  absl::Span<const EdgeBinding> edges() const override { return edges_; }
+  absl::Span<const std::string> labels() const override { return labels_; }
+  uint64_t memoryBytes() const override { return memoryBytes_; }
+  absl::Status errorMessage(const OpRecord& record, int code) const override;
+
+ private:
+  CpuProgram() = default;
+
+  absl::Status checkMemory(const Executable& executable, uint64_t limit);
+  absl::Status placeArena(const Executable& executable);
+  absl::Status createSteps(const Executable& executable);
+  absl::Status createStep(const Step& step);
+  absl::Status pack(const Executable& executable, WeightSource& weights);
+  void addEdge(const Step& step, OpRecord& record);
+  void bindEndpoints(const Executable& executable);
+
+  OneDnn onednn_;
+  std::unique_ptr<CodeImage> code_;
+  Memory arena_;
+  std::vector<Memory> stored_;  ///< weights and constants
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<OpRecord> records_;
+  std::vector<void*> buffers_;
+  std::vector<Binding> inputs_;
+  std::vector<Binding> outputs_;
+  std::vector<EdgeBinding> edges_;
+  std::vector<std::string> labels_;
+  uint64_t memoryBytes_ = 0;
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_CPU_PROGRAM_H_

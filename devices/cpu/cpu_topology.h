@@ -1,0 +1,30 @@
+// What this process may use of the machine, and what the machine is.
+#ifndef GRAPHRUN_DEVICES_CPU_CPU_TOPOLOGY_H_
+#define GRAPHRUN_DEVICES_CPU_CPU_TOPOLOGY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace graphrun::devices::cpu {
+
+/// Logical CPUs of the affinity mask of the process, ascending; only as many as the cgroup's CPU quota
+/// pays for. At least one.
+std::vector<uint32_t> allowedCores();
+
+/// Memory of the machine or of the cgroup, whichever is less, in bytes.
+uint64_t allowedMemory();
+
+/// Model of the processor, its feature flags (as a hash), the library's instruction set and version.
+std::string processorFingerprint();
+
+/// Lets the calling thread, and threads that it starts, run on `cores` only. InvalidArgument for a
+/// core that the process may not use.
+absl::Status pinThread(absl::Span<const uint32_t> cores);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_CPU_TOPOLOGY_H_

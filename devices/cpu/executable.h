@@ -1,0 +1,145 @@
+// The executable of a CPU device as plain data: what the compiler fills in, what kernels are made from.
+// The file form is executable.fbs.
+#ifndef GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
+#define GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/base/status.h"
+#include "runtime/base/tensor.h"
+
+namespace graphrun::devices::cpu {
+
+/// Type, dims and layout of a tensor in memory.
+struct TensorDesc {
+  runtime::ElementType type = runtime::ElementType::kInvalid;
+  std::vector<int64_t> dims;
+  /// Bytes of oneDNN's memory descriptor; empty: dense row-major. See onednn_layouts.h.
+  std::vector<uint8_t> layout;
+  /// Only while compiling: the kernel may choose the layout (KernelEntry::choose).
+  bool any = false;
+
+  bool operator==(const TensorDesc&) const = default;
+  runtime::TensorSpec spec() const { return {type, dims}; }
+};
+
+enum class BufferKind : uint8_t { kArena, kWeight, kConstant, kInput, kOutput, kReceive };
+
+struct Buffer {
+  BufferKind kind = BufferKind::kArena;
+  uint64_t offset = 0;                ///< kArena
+  uint64_t bytes = 0;                 ///< in `desc`'s layout
+  uint32_t index = 0;                 ///< kWeight: in the plan; kInput, kOutput: endpoint; kReceive: edge
+  TensorDesc desc;                    ///< kWeight, kConstant: the layout that kernels expect
+  std::optional<TensorDesc> source;   ///< kWeight, kConstant: how to read the given bytes
+  bool splat = false;                 ///< kWeight: one element stands for all
+  std::vector<uint8_t> data;          ///< kConstant
+};
+
+/// An operand or result: a buffer, seen as a tensor.
+struct Argument {
+  uint32_t buffer = 0;
+  TensorDesc desc;
+};
+
+/// The alternatives of format.Attribute, Weight excepted.
+using AttributeValue =
+    std::variant<int64_t, double, bool, std::string, std::vector<int64_t>, std::vector<double>,
+                 std::vector<bool>, std::vector<std::string>, runtime::TensorSpec>;
+using Attributes = std::map<std::string, AttributeValue>;
+
+enum class PostOpKind : uint8_t {
+  kEltwise, kSum, kBinaryAdd, kBinaryMul, kBinaryMax, kBinaryMin, kBinarySub, kBinaryDiv
+};
+
+/// What a kernel does with its result before it is stored.
+struct PostOp {
+  PostOpKind kind = PostOpKind::kEltwise;
+  std::string algorithm;            ///< kEltwise: the gr operation
+  float alpha = 0;                  ///< kEltwise: its first parameter (alpha, low)
+  float beta = 0;                   ///< kEltwise: its second parameter (beta, high)
+  std::optional<Argument> operand;  ///< kBinary…
+};
+
+struct Step {
+  std::string kernel;     ///< name in the kernel list, or "send", "receive"
+  std::string operation;  ///< "gr.conv"
+  std::string label;      ///< for messages and traces
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;
+  Attributes attributes;
+  std::vector<PostOp> postOps;
+  std::optional<Argument> scratch;
+  std::string symbol;   ///< "generated": function in the code image
+  uint64_t extent = 0;  ///< "generated": iterations of the outermost parallel loop
+  uint64_t grain = 0;   ///< "generated": least iterations worth a thread
+  uint32_t edge = 0;    ///< "send", "receive"
+};
+
+/// An input or output of the executable. Always dense row-major.
+struct Endpoint {
+  std::string name;
+  uint32_t buffer = 0;
+  TensorDesc desc;
+};
+
+struct Executable {
+  std::string fingerprint;
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::vector<Endpoint> inputs;
+  std::vector<Endpoint> outputs;
+  uint64_t arenaBytes = 0;
+  std::vector<uint8_t> code;  ///< ELF shared object; empty: none
+};
+
+/// Reads and checks the file form: whatever the bytes are, the result is an executable whose buffers,
+/// indices and extents are consistent, or InvalidArgument. Kernels check their own operands.
+absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes);
+
+/// The file form of `executable`.
+std::vector<uint8_t> writeExecutable(const Executable& executable);
+
+/// The consistency that readExecutable demands.
+absl::Status checkExecutable(const Executable& executable);
+
+/// Attribute `name` of `step`: `otherwise` when there is none, InvalidArgument when it is of another
+/// kind. An int64_t is accepted where a double is wanted.
+template <typename T>
+absl::StatusOr<T> attributeOr(const Step& step, const std::string& name, T otherwise) {
+  auto found = step.attributes.find(name);
+  if (found == step.attributes.end()) {
+    return otherwise;
+  }
+  if (const T* value = std::get_if<T>(&found->second)) {
+    return *value;
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if (const int64_t* value = std::get_if<int64_t>(&found->second)) {
+      return static_cast<double>(*value);
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(step.operation, " has attribute ", name, " of the wrong kind"));
+}
+
+/// Attribute `name` of `step`; InvalidArgument when there is none.
+template <typename T>
+absl::StatusOr<T> attribute(const Step& step, const std::string& name) {
+  if (!step.attributes.contains(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(step.operation, " lacks its attribute ", name));
+  }
+  return attributeOr<T>(step, name, T());
+}
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_

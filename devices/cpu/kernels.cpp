@@ -1,0 +1,127 @@
+#include "devices/cpu/kernels.h"
+
+#include "devices/cpu/onednn_kernels.h"
+#include "devices/cpu/reference.h"
+#include "devices/cpu/simple_kernels.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// Does `operation` belong to one of the gr operations that a kernel is for?
+struct Row {
+  KernelEntry entry;
+  absl::Span<const absl::string_view> operations;
+};
+
+constexpr absl::string_view kConv[] = {"gr.conv"};
+constexpr absl::string_view kDeconv[] = {"gr.conv_transpose"};
+constexpr absl::string_view kMatMul[] = {"gr.matmul"};
+constexpr absl::string_view kPool[] = {"gr.max_pool", "gr.avg_pool", "gr.reduce"};
+constexpr absl::string_view kReduce[] = {"gr.reduce"};
+constexpr absl::string_view kSoftmax[] = {"gr.softmax"};
+constexpr absl::string_view kLrn[] = {"gr.lrn"};
+constexpr absl::string_view kLayerNorm[] = {"gr.layer_norm"};
+constexpr absl::string_view kResize[] = {"gr.resize"};
+constexpr absl::string_view kConcat[] = {"gr.concat"};
+constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
+constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul", "gr.div", "gr.min", "gr.max"};
+constexpr absl::string_view kEltwise[] = {
+    "gr.relu", "gr.leaky_relu", "gr.tanh", "gr.elu",  "gr.abs",        "gr.sqrt", "gr.sigmoid",
+    "gr.exp",  "gr.log",        "gr.clip", "gr.round", "gr.hard_swish", "gr.gelu", "gr.softplus"};
+
+template <PlanFunction plan>
+constexpr KernelEntry primitive(absl::string_view name) {
+  return {name, chooseWith<plan>, createWith<plan>};
+}
+
+/// For one operation the order of the rows is the order of preference.
+constexpr Row kRows[] = {
+    {primitive<planConv>("onednn.conv"), kConv},
+    {primitive<planDeconv>("onednn.deconv"), kDeconv},
+    {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
+    {primitive<planMatMul>("onednn.matmul"), kMatMul},
+    {primitive<planPool>("onednn.pool"), kPool},
+    {primitive<planReduction>("onednn.reduction"), kReduce},
+    {primitive<planSoftmax>("onednn.softmax"), kSoftmax},
+    {primitive<planLrn>("onednn.lrn"), kLrn},
+    {primitive<planLayerNorm>("onednn.layer_norm"), kLayerNorm},
+    {primitive<planResampling>("onednn.resampling"), kResize},
+    {primitive<planConcat>("onednn.concat"), kConcat},
+    {primitive<planReorder>("onednn.reorder"), kReorder},
+    {primitive<planBinary>("onednn.binary"), kBinary},
+    {primitive<planEltwise>("onednn.eltwise"), kEltwise},
+    {{"generated", chooseGenerated, createGenerated}, {}},
+    {{"copy", chooseCopy, createCopy}, {}},
+    {{"reference", chooseReference, createReference}, {}},
+};
+
+const Row* findRow(absl::string_view name) {
+  for (const Row& row : kRows) {
+    if (row.entry.name == name) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+bool isFor(const Row& row, absl::string_view operation) {
+  if (row.entry.name == "reference") {
+    return true;
+  }
+  for (absl::string_view mine : row.operations) {
+    if (mine == operation) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::Status Kernel::errorMessage(int code) const {
+  return absl::InternalError(absl::StrCat("kernel error ", code));
+}
+
+absl::Span<const KernelEntry> kernels() {
+  static const std::vector<KernelEntry> list = [] {
+    std::vector<KernelEntry> entries;
+    for (const Row& row : kRows) {
+      entries.push_back(row.entry);
+    }
+    return entries;
+  }();
+  return list;
+}
+
+const KernelEntry* findKernel(absl::string_view name) {
+  const Row* row = findRow(name);
+  return row == nullptr ? nullptr : &row->entry;
+}
+
+std::vector<Candidate> candidates(const Step& step) {
+  std::vector<Candidate> result;
+  for (const Row& row : kRows) {
+    if (isFor(row, step.operation)) {
+      result.push_back({&row.entry, row.entry.choose(step)});
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<Candidate> bestCandidate(const Step& step) {
+  std::string reasons;
+  for (const Row& row : kRows) {
+    if (!isFor(row, step.operation)) {
+      continue;
+    }
+    absl::StatusOr<LayoutChoice> choice = row.entry.choose(step);
+    if (choice.ok()) {
+      return Candidate{&row.entry, std::move(choice)};
+    }
+    absl::StrAppend(&reasons, "\n  ", row.entry.name, ": ", choice.status().message());
+  }
+  return absl::UnimplementedError(
+      absl::StrCat(step.label, " (", step.operation, "): no kernel of the CPU takes it:", reasons));
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,84 @@
+// The kernels of a CPU device: one ordered list. Asked by the compiler, by explain and by the loader.
+#ifndef GRAPHRUN_DEVICES_CPU_KERNELS_H_
+#define GRAPHRUN_DEVICES_CPU_KERNELS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "devices/cpu/executable.h"
+
+namespace graphrun::devices::cpu {
+
+class CodeImage;
+struct OneDnn;
+
+/// One step, ready to run. Owns all that it needs; one run at a time.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Computes from and into `buffers` (the program's table). 0, or a code for `errorMessage`.
+  /// Does not block on others, allocate, lock or build strings.
+  virtual int run(void* const* buffers) = 0;
+  /// What a code other than 0 means.
+  virtual absl::Status errorMessage(int code) const;
+};
+
+/// What kernels of one program share.
+struct KernelContext {
+  OneDnn& onednn;
+  const CodeImage* code = nullptr;  ///< null: the executable has no generated code
+};
+
+/// What a kernel wants of a step: layouts where the step left them open (TensorDesc::any), else as given.
+/// A packed weight may have other dims than the operation's operand: groups as a dim of its own
+/// (G x O/G x I/G x …), a transposed matrix as K x N.
+struct LayoutChoice {
+  std::vector<TensorDesc> inputs;
+  std::vector<TensorDesc> outputs;
+  std::vector<TensorDesc> postOps;  ///< one a post-op; default where it has no operand
+  /// How the operand's dense bytes are read when it is packed into inputs[i] at load: Buffer::source.
+  std::vector<TensorDesc> sources;
+  uint64_t scratchBytes = 0;    ///< of Step::scratch (u8, 1-D); 0: none
+  std::string implementation;   ///< "jit:avx512_core", for explain
+};
+
+struct KernelEntry {
+  absl::string_view name;
+  /// The layouts for `step` (its `kernel` and `scratch` are not looked at, nor are buffers), or why
+  /// the kernel declines: Unimplemented, or InvalidArgument for a malformed step. Threads: see
+  /// ScopedThreads.
+  absl::StatusOr<LayoutChoice> (*choose)(const Step& step);
+  /// Makes the kernel; the step's layouts must be those that `choose` gave or would accept.
+  absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Step& step, KernelContext& context);
+};
+
+/// All kernels, best first, the reference last: the first that accepts a step is the one to use,
+/// unless measurements say otherwise.
+absl::Span<const KernelEntry> kernels();
+
+/// The kernel of that name, or null.
+const KernelEntry* findKernel(absl::string_view name);
+
+struct Candidate {
+  const KernelEntry* kernel;
+  absl::StatusOr<LayoutChoice> choice;  ///< or why it declines
+};
+
+/// Asks each kernel that computes operations (not "copy" and "generated") for `step`, in order.
+std::vector<Candidate> candidates(const Step& step);
+
+/// The first kernel that accepts `step`, with its layouts; Unimplemented with all reasons if none does.
+absl::StatusOr<Candidate> bestCandidate(const Step& step);
+
+/// True when the reference kernels compute `operation` on these types: the answer for placement.
+bool supportsOperation(absl::string_view operation,
+                       absl::Span<const runtime::ElementType> inputs,
+                       absl::Span<const runtime::ElementType> outputs);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_KERNELS_H_

@@ -1,0 +1,159 @@
+// Convolutions and transposed convolutions.
+#include <algorithm>
+
+#include "devices/cpu/onednn_kernels.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/window.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// Operands of a (transposed) convolution as the library sees them.
+struct ConvOperands {
+  PlannedOperand source, weights, bias, result;
+  bool hasBias = false;
+  Window window;
+  std::vector<int64_t> dilations;  ///< the library counts the elements left out
+};
+
+absl::Status shapeError(const Step& step) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(step.operation, ": the shapes of input, filter, bias and result do not fit"));
+}
+
+/// Number of groups, checked against the channels of input and result.
+absl::StatusOr<int64_t> groupsOf(const Step& step) {
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
+  const std::vector<int64_t>& in = step.inputs[0].desc.dims;
+  const std::vector<int64_t>& out = step.outputs[0].desc.dims;
+  if (in.size() < 3 || in.size() > 5 || out.size() != in.size()) {
+    return absl::UnimplementedError(
+        absl::StrCat(step.operation, ": oneDNN takes 1 to 3 spatial dims"));
+  }
+  if (groups < 1 || in[1] % groups != 0 || out[1] % groups != 0 || in[0] != out[0]) {
+    return shapeError(step);
+  }
+  return groups;
+}
+
+/// Spatial dims of the filter: it may be the operation's (O x I/G x …) or packed with groups as a dim
+/// of its own.
+absl::StatusOr<std::vector<int64_t>> kernelOf(const Step& step) {
+  const TensorDesc& filter = step.inputs[1].desc;
+  size_t spatial = step.inputs[0].desc.dims.size() - 2;
+  if (filter.dims.size() != spatial + 2 && filter.dims.size() != spatial + 3) {
+    return shapeError(step);
+  }
+  return std::vector<int64_t>(filter.dims.end() - static_cast<int64_t>(spatial),
+                              filter.dims.end());
+}
+
+/// Plans the filter: dims [G x] O/G x I/G x …; `transposed` filters are stored I x O/G x ….
+absl::StatusOr<PlannedOperand> planFilter(const Step& step, int64_t groups, bool transposed,
+                                          const std::vector<int64_t>& kernel) {
+  int64_t in = step.inputs[0].desc.dims[1] / groups;
+  int64_t out = step.outputs[0].desc.dims[1] / groups;
+  std::vector<int64_t> stored(3 + kernel.size());
+  stored[0] = groups;
+  stored[1] = transposed ? in : out;
+  stored[2] = transposed ? out : in;
+  std::copy(kernel.begin(), kernel.end(), stored.begin() + 3);
+  std::vector<int64_t> strides = denseStrides(stored);
+  if (transposed) {
+    std::swap(stored[1], stored[2]);
+    std::swap(strides[1], strides[2]);
+  }
+  if (groups == 1) {
+    stored.erase(stored.begin());
+    strides.erase(strides.begin());
+  }
+  return planOperand(step.inputs[1].desc, stored, strides);
+}
+
+absl::StatusOr<ConvOperands> planOperands(const Step& step, bool transposed) {
+  GR_RETURN_IF_ERROR(requireFloatStep(step, 2, 3));
+  GR_ASSIGN_OR_RETURN(int64_t groups, groupsOf(step));
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, kernelOf(step));
+  ConvOperands operands;
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(operands.window,
+                      transposed ? transposedWindowOf(step, in.subspan(2), kernel, out.subspan(2))
+                                 : windowOf(step, in.subspan(2), kernel, out.subspan(2), false));
+  for (int64_t dilation : operands.window.dilations) {
+    operands.dilations.push_back(dilation - 1);
+  }
+  GR_ASSIGN_OR_RETURN(operands.source, planOperand(step.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(operands.weights, planFilter(step, groups, transposed, kernel));
+  GR_ASSIGN_OR_RETURN(operands.result, planOperand(step.outputs[0].desc));
+  operands.hasBias = step.inputs.size() == 3;
+  if (operands.hasBias) {
+    TensorDesc bias = step.inputs[2].desc;
+    bias.any = false;
+    GR_ASSIGN_OR_RETURN(operands.bias, planOperand(bias, {out[1]}));
+  }
+  return operands;
+}
+
+/// Adds the operands to a plan, with the layouts that the primitive chose.
+void addArguments(const ConvOperands& operands, PrimitivePlan& plan) {
+  using Role = Operand::Role;
+  const auto& pd = plan.descriptor;
+  auto& to = plan.arguments;
+  to.push_back({DNNL_ARG_SRC, {Role::kInput, 0}, pd.query_md(dnnl::query::src_md, 0),
+                operands.source.source});
+  to.push_back({DNNL_ARG_WEIGHTS, {Role::kInput, 1}, pd.query_md(dnnl::query::weights_md, 0),
+                operands.weights.source});
+  if (operands.hasBias) {
+    to.push_back({DNNL_ARG_BIAS, {Role::kInput, 2}, pd.query_md(dnnl::query::weights_md, 1),
+                  operands.bias.source});
+  }
+  to.push_back({DNNL_ARG_DST, {Role::kOutput, 0}, pd.query_md(dnnl::query::dst_md, 0),
+                operands.result.source});
+}
+
+/// The descriptor of either primitive: with or without bias.
+template <typename Primitive>
+typename Primitive::desc descriptorOf(const ConvOperands& o, dnnl::algorithm algorithm) {
+  const Window& w = o.window;
+  constexpr auto kInference = dnnl::prop_kind::forward_inference;
+  if (o.hasBias) {
+    return {kInference,    algorithm, o.source.desc, o.weights.desc, o.bias.desc, o.result.desc,
+            w.strides,     o.dilations, w.padsBegin, w.padsCovering};
+  }
+  return {kInference, algorithm,   o.source.desc, o.weights.desc, o.result.desc,
+          w.strides,  o.dilations, w.padsBegin,   w.padsCovering};
+}
+
+}  // namespace
+
+absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& engine) {
+  GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, false));
+  GR_ASSIGN_OR_RETURN(std::string name,
+                      attributeOr(step, "algorithm", std::string("direct")));
+  auto algorithm = name == "winograd" ? dnnl::algorithm::convolution_winograd
+                                      : dnnl::algorithm::convolution_direct;
+  auto desc = descriptorOf<dnnl::convolution_forward>(operands, algorithm);
+  GR_ASSIGN_OR_RETURN(
+      PrimitivePlan plan,
+      planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
+        return dnnl::convolution_forward::primitive_desc(desc, attributes, engine);
+      }));
+  addArguments(operands, plan);
+  return plan;
+}
+
+absl::StatusOr<PrimitivePlan> planDeconv(const Step& step, const dnnl::engine& engine) {
+  GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, true));
+  auto desc = descriptorOf<dnnl::deconvolution_forward>(operands,
+                                                        dnnl::algorithm::deconvolution_direct);
+  GR_ASSIGN_OR_RETURN(
+      PrimitivePlan plan,
+      planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
+        return dnnl::deconvolution_forward::primitive_desc(desc, attributes, engine);
+      }));
+  addArguments(operands, plan);
+  return plan;
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,204 @@
+// Pooling, global pooling as a reduction over the spatial dims, and resampling.
+#include <algorithm>
+#include <cmath>
+
+#include "devices/cpu/onednn_kernels.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/window.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+using dnnl::algorithm;
+
+/// A pool as the library sees it; the result has the rank of the input.
+struct Pool {
+  algorithm kind = algorithm::pooling_max;
+  Window window;
+  std::vector<int64_t> outputDims;
+};
+
+absl::Status declined(const Step& step, absl::string_view why) {
+  return absl::UnimplementedError(absl::StrCat(step.operation, ": ", why));
+}
+
+/// A mean or maximum over all spatial dims is a pool with one window.
+absl::StatusOr<Pool> globalPool(const Step& step) {
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> axes, attribute<std::vector<int64_t>>(step, "axes"));
+  bool spatial = axes.size() + 2 == in.size();
+  for (size_t i = 0; spatial && i < axes.size(); ++i) {
+    spatial = axes[i] == static_cast<int64_t>(i) + 2;
+  }
+  if (!spatial || (kind != "mean" && kind != "max")) {
+    return declined(step, "pooling takes the mean or maximum over all spatial dims");
+  }
+  Pool pool;
+  pool.kind = kind == "max" ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
+  pool.outputDims = {in[0], in[1]};
+  pool.outputDims.resize(in.size(), 1);
+  pool.window.kernel.assign(in.begin() + 2, in.end());
+  pool.window.strides.assign(axes.size(), 1);
+  pool.window.dilations.assign(axes.size(), 1);
+  pool.window.padsBegin.assign(axes.size(), 0);
+  pool.window.padsCovering.assign(axes.size(), 0);
+  return pool;
+}
+
+absl::StatusOr<Pool> windowPool(const Step& step) {
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, attribute<std::vector<int64_t>>(step, "kernel"));
+  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(step, "ceil_mode", false));
+  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
+  if (out.size() != in.size() || in[0] != out[0] || in[1] != out[1]) {
+    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": shapes do not fit"));
+  }
+  Pool pool;
+  pool.outputDims.assign(out.begin(), out.end());
+  GR_ASSIGN_OR_RETURN(pool.window,
+                      windowOf(step, in.subspan(2), kernel, out.subspan(2), ceilMode));
+  if (step.operation == "gr.max_pool") {
+    return pool;
+  }
+  pool.kind = countPadding ? algorithm::pooling_avg_include_padding
+                           : algorithm::pooling_avg_exclude_padding;
+  for (size_t i = 0; countPadding && i < kernel.size(); ++i) {
+    // A window that ceil_mode lets hang over counts what it covers, not its whole size.
+    if (pool.window.padsCovering[i] > pool.window.padsEnd[i]) {
+      return declined(step, "a window reaches beyond the padding that is counted");
+    }
+  }
+  return pool;
+}
+
+template <typename Primitive, typename... Window>
+PrimitivePlan makePool(const dnnl::engine& engine, const Pool& pool, const PlannedOperand& in,
+                       const PlannedOperand& out, const dnnl::primitive_attr& attributes,
+                       const Window&... window) {
+  auto desc = typename Primitive::desc(dnnl::prop_kind::forward_inference, pool.kind, in.desc,
+                                       out.desc, window...);
+  return {typename Primitive::primitive_desc(desc, attributes, engine), {}};
+}
+
+void addInOut(PrimitivePlan& plan, const PlannedOperand& in, const PlannedOperand& out) {
+  using Role = Operand::Role;
+  const auto& pd = plan.descriptor;
+  plan.arguments.push_back(
+      {DNNL_ARG_SRC, {Role::kInput, 0}, pd.query_md(dnnl::query::src_md, 0), in.source});
+  plan.arguments.push_back(
+      {DNNL_ARG_DST, {Role::kOutput, 0}, pd.query_md(dnnl::query::dst_md, 0), out.source});
+}
+
+/// The input of an operation on N x C x spatial dims; the library wants to be told its layout.
+absl::StatusOr<PlannedOperand> planImage(const Step& step) {
+  size_t rank = step.inputs[0].desc.dims.size();
+  if (rank < 3 || rank > 5) {
+    return declined(step, "oneDNN takes 1 to 3 spatial dims");
+  }
+  TensorDesc desc = step.inputs[0].desc;
+  desc.any = false;
+  return planOperand(desc);
+}
+
+/// Nearest neighbours agree with the library's rule where each input element is repeated a whole number
+/// of times; there no position is halfway between two.
+bool nearestAgrees(const std::string& coordinates, const std::string& rounding, int64_t in,
+                   int64_t out, bool exactScale) {
+  if (!exactScale || in == 0 || out % in != 0) {
+    return false;
+  }
+  if (coordinates == "asymmetric") {
+    return rounding == "floor";
+  }
+  return coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
+         (coordinates == "pytorch_half_pixel" && out > 1);
+}
+
+bool linearAgrees(const std::string& coordinates, int64_t out, bool exactScale) {
+  return exactScale && (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
+                        (coordinates == "pytorch_half_pixel" && out > 1));
+}
+
+/// Checks that the library computes what the attributes say. Scales that are given (not sizes) must be
+/// exactly the ratio of the dims: they are read from attribute "scales" when the compiler knows them.
+absl::Status checkResize(const Step& step) {
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(step, "mode"));
+  GR_ASSIGN_OR_RETURN(std::string coordinates, attribute<std::string>(step, "coordinates"));
+  GR_ASSIGN_OR_RETURN(std::string rounding, attribute<std::string>(step, "rounding"));
+  GR_ASSIGN_OR_RETURN(std::vector<double> scales,
+                      attributeOr(step, "scales", std::vector<double>()));
+  bool sized = step.inputs.size() == 2 && !runtime::isFloat(step.inputs[1].desc.type);
+  if (in.size() != out.size() || in[0] != out[0] || in[1] != out[1] ||
+      (!sized && scales.size() != in.size())) {
+    return declined(step, "batch or channels are resized, or the scales are not known");
+  }
+  for (size_t d = 2; d < in.size(); ++d) {
+    bool exact = sized || scales[d] * static_cast<double>(in[d]) == static_cast<double>(out[d]);
+    if (!(mode == "nearest" ? nearestAgrees(coordinates, rounding, in[d], out[d], exact)
+                            : mode == "linear" && linearAgrees(coordinates, out[d], exact))) {
+      return declined(step, absl::StrCat("oneDNN does not define ", mode, " ", coordinates, " ",
+                                         rounding, " so for these sizes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
+  GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
+  absl::StatusOr<Pool> pool = step.operation == "gr.reduce" ? globalPool(step) : windowPool(step);
+  GR_RETURN_IF_ERROR(pool.status());
+  GR_ASSIGN_OR_RETURN(PlannedOperand out,
+                      planOperand(step.outputs[0].desc, pool->outputDims));
+  const Window& w = pool->window;
+  bool dilated = std::any_of(w.dilations.begin(), w.dilations.end(),
+                             [](int64_t d) { return d != 1; });
+  std::vector<int64_t> skipped;
+  for (int64_t dilation : w.dilations) {
+    skipped.push_back(dilation - 1);
+  }
+  GR_ASSIGN_OR_RETURN(
+      PrimitivePlan plan,
+      planWithPostOps(step, pool->outputDims, [&](const dnnl::primitive_attr& attributes) {
+        PrimitivePlan made =
+            dilated ? makePool<dnnl::pooling_v2_forward>(engine, *pool, in, out, attributes,
+                                                         w.strides, w.kernel, skipped, w.padsBegin,
+                                                         w.padsCovering)
+                    : makePool<dnnl::pooling_forward>(engine, *pool, in, out, attributes, w.strides,
+                                                      w.kernel, w.padsBegin, w.padsCovering);
+        return made.descriptor;
+      }));
+  addInOut(plan, in, out);
+  return plan;
+}
+
+absl::StatusOr<PrimitivePlan> planResampling(const Step& step, const dnnl::engine& engine) {
+  if (step.inputs.empty() || step.inputs.size() > 2 || step.outputs.size() != 1 ||
+      step.inputs[0].desc.type != runtime::ElementType::kF32) {
+    return declined(step, "oneDNN resamples f32");
+  }
+  GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
+  GR_RETURN_IF_ERROR(checkResize(step));
+  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc));
+  GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(step, "mode"));
+  dnnl::resampling_forward::desc desc(
+      dnnl::prop_kind::forward_inference,
+      mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear, in.desc,
+      out.desc);
+  GR_ASSIGN_OR_RETURN(PrimitivePlan plan,
+                      planWithPostOps(step, step.outputs[0].desc.dims,
+                                      [&](const dnnl::primitive_attr& attributes) {
+                                        return dnnl::resampling_forward::primitive_desc(
+                                            desc, attributes, engine);
+                                      }));
+  addInOut(plan, in, out);
+  return plan;
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,18 @@
+// Weights and constants on their way into the layout that kernels expect. Internal to devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_PACKING_H_
+#define GRAPHRUN_DEVICES_CPU_PACKING_H_
+
+#include "absl/types/span.h"
+#include "devices/cpu/executable.h"
+#include "devices/cpu/onednn_primitive.h"
+
+namespace graphrun::devices::cpu {
+
+/// Fills `to` (buffer.bytes long) with `given`, the dense elements (one for a splat) of the buffer's
+/// source. InvalidArgument when `given` has another size than the source says.
+absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
+                        OneDnn& onednn);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_PACKING_H_

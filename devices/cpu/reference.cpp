@@ -1,0 +1,253 @@
+#include "devices/cpu/reference.h"
+
+#include <algorithm>
+
+#include "devices/cpu/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+const ReferenceEntry* findEntry(absl::string_view operation) {
+  for (auto family :
+       {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor()}) {
+    for (const ReferenceEntry& entry : family) {
+      if (entry.operation == operation) {
+        return &entry;
+      }
+    }
+  }
+  return nullptr;
+}
+
+absl::Status requireDense(const Step& step) {
+  for (const auto* list : {&step.inputs, &step.outputs}) {
+    for (const Argument& argument : *list) {
+      if (!isDense(argument.desc)) {
+        return absl::UnimplementedError(
+            absl::StrCat(step.operation, ": reference kernels take dense tensors, an operand is ",
+                         layoutName(argument.desc)));
+      }
+      GR_RETURN_IF_ERROR(
+          runtime::checkedByteSize(argument.desc.type, argument.desc.dims).status());
+    }
+  }
+  if (!step.postOps.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat(step.operation, ": reference kernels take no post-ops"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status checkArity(const ReferenceEntry& entry, size_t inputs, size_t outputs) {
+  size_t most = std::max(entry.inputs, entry.maxInputs);
+  bool good = inputs >= entry.inputs && inputs <= most &&
+              (entry.outputs == 0 ? outputs > 0 : outputs == entry.outputs);
+  return good ? absl::OkStatus()
+              : absl::InvalidArgumentError(
+                    absl::StrCat(entry.operation, ": ", inputs, " operands and ", outputs,
+                                 " results, expected ", entry.inputs, " to ", most, " and ",
+                                 entry.outputs == 0 ? "some" : absl::StrCat(entry.outputs)));
+}
+
+std::vector<ElementType> typesOf(const std::vector<Argument>& arguments) {
+  std::vector<ElementType> types;
+  for (const Argument& argument : arguments) {
+    types.push_back(argument.desc.type);
+  }
+  return types;
+}
+
+bool isInteger(ElementType type) { return !runtime::isFloat(type) && type != ElementType::kBool; }
+
+bool allAre(absl::Span<const ElementType> types, ElementType type) {
+  return std::all_of(types.begin(), types.end(), [&](ElementType t) { return t == type; });
+}
+
+/// Operands from `first` on are integers.
+bool integersFrom(absl::Span<const ElementType> types, size_t first) {
+  return types.size() <= first || std::all_of(types.begin() + static_cast<int64_t>(first),
+                                              types.end(), isInteger);
+}
+
+KernelOr makeReference(const Step& step) {
+  const ReferenceEntry* entry = findEntry(step.operation);
+  if (entry == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("there is no reference kernel for ", step.operation));
+  }
+  GR_RETURN_IF_ERROR(requireDense(step));
+  GR_RETURN_IF_ERROR(checkArity(*entry, step.inputs.size(), step.outputs.size()));
+  if (!allowsTypes(entry->types, typesOf(step.inputs), typesOf(step.outputs))) {
+    return invalidStep(step, "is not defined on these element types");
+  }
+  return entry->create(step);
+}
+
+}  // namespace
+
+bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
+                 absl::Span<const ElementType> outputs) {
+  auto known = [](ElementType type) { return runtime::elementSize(type) > 0; };
+  if (inputs.empty() || outputs.empty() || !std::all_of(inputs.begin(), inputs.end(), known) ||
+      !std::all_of(outputs.begin(), outputs.end(), known)) {
+    return false;
+  }
+  ElementType type = outputs[0];
+  bool one = allAre(inputs, type) && allAre(outputs, type);
+  bool moves = inputs[0] == type && allAre(outputs, type);
+  switch (rule) {
+    case TypeRule::kFloat:
+      return one && runtime::isFloat(type);
+    case TypeRule::kNumeric:
+      return one && type != ElementType::kBool;
+    case TypeRule::kAny:
+      return one;
+    case TypeRule::kBool:
+      return one && type == ElementType::kBool;
+    case TypeRule::kCompareNumeric:
+      return allAre(inputs, inputs[0]) && inputs[0] != ElementType::kBool &&
+             type == ElementType::kBool;
+    case TypeRule::kCompareAny:
+      return allAre(inputs, inputs[0]) && type == ElementType::kBool;
+    case TypeRule::kSelect:
+      return inputs[0] == ElementType::kBool && allAre(inputs.subspan(1), type);
+    case TypeRule::kConvert:
+      return true;
+    case TypeRule::kMove:
+      return moves && integersFrom(inputs, 1);
+    case TypeRule::kPad:
+      return moves && inputs.size() == 3 && isInteger(inputs[1]) && inputs[2] == type;
+    case TypeRule::kShape:
+      return type == ElementType::kI64;
+    case TypeRule::kFill:
+      return inputs.size() == 2 && isInteger(inputs[0]) && inputs[1] == type;
+    case TypeRule::kResize:
+      return moves && (inputs.size() == 1 || inputs[1] != ElementType::kBool);
+  }
+  return false;
+}
+
+absl::StatusOr<LayoutChoice> chooseReference(const Step& step) {
+  GR_RETURN_IF_ERROR(makeReference(step).status());
+  LayoutChoice choice;
+  for (const Argument& input : step.inputs) {
+    choice.inputs.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
+  }
+  for (const Argument& output : step.outputs) {
+    choice.outputs.push_back(TensorDesc{output.desc.type, output.desc.dims, {}, false});
+  }
+  choice.sources = choice.inputs;
+  choice.implementation = "reference";
+  return choice;
+}
+
+KernelOr createReference(const Step& step, KernelContext&) { return makeReference(step); }
+
+absl::Status invalidStep(const Step& step, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
+}
+
+int64_t countOf(absl::Span<const int64_t> dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) {
+    count *= dim;
+  }
+  return count;
+}
+
+absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t rank) {
+  auto r = static_cast<int64_t>(rank);
+  if (axis < -r || axis >= r) {
+    return invalidStep(step, absl::StrCat("axis ", axis, " is out of range for rank ", rank));
+  }
+  return axis < 0 ? axis + r : axis;
+}
+
+absl::StatusOr<Dims> broadcastStrides(const Step& step, const Dims& from, const Dims& to) {
+  if (from.size() > to.size()) {
+    return invalidStep(step, "an operand has a higher rank than the result");
+  }
+  Dims dense = denseStrides(from);
+  Dims strides(to.size(), 0);
+  size_t shift = to.size() - from.size();
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (from[d] != 1 && from[d] != to[shift + d]) {
+      return invalidStep(step, absl::StrCat("an operand's dim of ", from[d],
+                                            " does not broadcast to ", to[shift + d]));
+    }
+    strides[shift + d] = from[d] == 1 ? 0 : dense[d];
+  }
+  return strides;
+}
+
+void mergeDims(Dims& dims, std::vector<Dims>& strides) {
+  for (size_t d = dims.size(); d > 0; --d) {
+    size_t i = d - 1;
+    bool last = d >= dims.size();
+    bool runsOn = !last && std::all_of(strides.begin(), strides.end(), [&](const Dims& s) {
+      return s[i] == s[i + 1] * dims[i + 1];
+    });
+    if (dims[i] != 1 && !runsOn) {
+      continue;
+    }
+    if (dims[i] != 1) {
+      dims[i] *= dims[i + 1];
+      for (Dims& s : strides) {
+        s[i] = s[i + 1];
+      }
+    }
+    size_t gone = dims[i] == 1 ? i : i + 1;
+    dims.erase(dims.begin() + static_cast<int64_t>(gone));
+    for (Dims& s : strides) {
+      s.erase(s.begin() + static_cast<int64_t>(gone));
+    }
+  }
+}
+
+absl::StatusOr<Broadcast> Broadcast::make(const Step& step, const Dims& result,
+                                          absl::Span<const Dims> operands) {
+  Broadcast b;
+  b.outer_ = result;
+  for (const Dims& operand : operands) {
+    GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, operand, result));
+    b.strides_.push_back(std::move(strides));
+  }
+  bool empty = std::find(result.begin(), result.end(), 0) != result.end();
+  if (empty) {
+    b.outer_ = {0};
+    b.strides_.assign(operands.size(), Dims{1});
+  }
+  mergeDims(b.outer_, b.strides_);
+  for (Dims& strides : b.strides_) {
+    b.innerStrides_.push_back(b.outer_.empty() ? 0 : strides.back());
+    if (!b.outer_.empty()) {
+      strides.pop_back();
+    }
+  }
+  if (!b.outer_.empty()) {
+    b.inner_ = b.outer_.back();
+    b.outer_.pop_back();
+  }
+  b.rows_ = countOf(b.outer_);
+  return b;
+}
+
+absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc) {
+  if (runtime::isFloat(desc.type) || desc.type == ElementType::kBool) {
+    return invalidStep(step, "an operand that holds positions is not of an integer type");
+  }
+  return dispatchElement(desc.type, []<typename T>() -> ReadInt {
+    return [](const void* data, int64_t i) {
+      return convert<int64_t>(load(static_cast<const T*>(data)[i]));
+    };
+  });
+}
+
+bool supportsOperation(absl::string_view operation, absl::Span<const ElementType> inputs,
+                       absl::Span<const ElementType> outputs) {
+  const ReferenceEntry* entry = findEntry(operation);
+  return entry != nullptr && checkArity(*entry, inputs.size(), outputs.size()).ok() &&
+         allowsTypes(entry->types, inputs, outputs);
+}
+
+}  // namespace graphrun::devices::cpu

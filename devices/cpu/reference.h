@@ -1,0 +1,54 @@
+// Reference kernels: one for every gr operation and element type, on dense row-major tensors.
+#ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_H_
+#define GRAPHRUN_DEVICES_CPU_REFERENCE_H_
+
+#include "devices/cpu/kernels.h"
+
+namespace graphrun::devices::cpu {
+
+absl::StatusOr<LayoutChoice> chooseReference(const Step& step);
+absl::StatusOr<std::unique_ptr<Kernel>> createReference(const Step& step, KernelContext& context);
+
+/// Which element types an operation takes.
+enum class TypeRule {
+  kFloat,           ///< all of one floating-point type
+  kNumeric,         ///< all of one type, not bool
+  kAny,             ///< all of one type
+  kBool,            ///< all bool
+  kCompareNumeric,  ///< operands of one type, not bool; the result is bool
+  kCompareAny,      ///< operands of one type; the result is bool
+  kSelect,          ///< the first operand is bool, the rest of one type
+  kConvert,         ///< any
+  kMove,            ///< first operand and results of one type, the other operands are integers
+  kPad,             ///< as kMove, but the third operand is an element
+  kShape,           ///< the result is i64
+  kFill,            ///< integers, and an element of the result's type
+  kResize           ///< as kMove, but the second operand may be floating point
+};
+
+/// True when `rule` allows these types.
+bool allowsTypes(TypeRule rule, absl::Span<const runtime::ElementType> inputs,
+                 absl::Span<const runtime::ElementType> outputs);
+
+/// Makes the kernel of one operation; checks shapes and attributes. Arity and types are checked before:
+/// there is a first operand and a first result, and their types are as the rule says.
+using ReferenceFactory = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const Step& step);
+
+struct ReferenceEntry {
+  absl::string_view operation;
+  TypeRule types;
+  ReferenceFactory create;
+  size_t inputs = 1;     ///< least number of operands
+  size_t maxInputs = 0;  ///< most; 0: as the least
+  size_t outputs = 1;    ///< 0: any number from one
+};
+
+/// The operations of each family.
+absl::Span<const ReferenceEntry> referenceElementwise();
+absl::Span<const ReferenceEntry> referenceMath();
+absl::Span<const ReferenceEntry> referenceNn();
+absl::Span<const ReferenceEntry> referenceTensor();
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_REFERENCE_H_

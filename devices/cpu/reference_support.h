@@ -1,0 +1,93 @@
+// What reference kernels share: checks of operands, and broadcast loops. Internal to devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_SUPPORT_H_
+#define GRAPHRUN_DEVICES_CPU_REFERENCE_SUPPORT_H_
+
+#include <vector>
+
+#include "devices/cpu/element.h"
+#include "devices/cpu/kernels.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/parallel.h"
+#include "devices/cpu/reference.h"
+
+namespace graphrun::devices::cpu {
+
+using runtime::ElementType;
+using Dims = std::vector<int64_t>;
+using KernelOr = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+/// InvalidArgument about the operation of `step`.
+absl::Status invalidStep(const Step& step, absl::string_view what);
+
+int64_t countOf(absl::Span<const int64_t> dims);
+
+/// `axis` counted from the front, or InvalidArgument when it is out of range.
+absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t rank);
+
+/// A broadcast of operands to a result as nested loops: rows of `inner` elements, operand i stepping by
+/// innerStrides[i]; row r starts at offset(r, i).
+class Broadcast {
+ public:
+  /// InvalidArgument when an operand does not broadcast to `result`.
+  static absl::StatusOr<Broadcast> make(const Step& step, const Dims& result,
+                                        absl::Span<const Dims> operands);
+
+  int64_t rows() const { return rows_; }
+  int64_t inner() const { return inner_; }
+  int64_t innerStride(size_t operand) const { return innerStrides_[operand]; }
+  int64_t offset(int64_t row, size_t operand) const {
+    int64_t at = 0;
+    for (size_t d = outer_.size(); d > 0 && row > 0; --d) {
+      at += row % outer_[d - 1] * strides_[operand][d - 1];
+      row /= outer_[d - 1];
+    }
+    return at;
+  }
+
+ private:
+  Dims outer_;                 ///< dims of the rows
+  std::vector<Dims> strides_;  ///< of each operand over them
+  Dims innerStrides_;
+  int64_t rows_ = 1;
+  int64_t inner_ = 1;
+};
+
+/// Row-major strides of `from`, aligned to the rank of `to`, 0 where a dim of 1 meets a larger one.
+absl::StatusOr<Dims> broadcastStrides(const Step& step, const Dims& from, const Dims& to);
+
+/// Merges neighbouring dims over which every one of `strides` runs on; dims of 1 go.
+void mergeDims(Dims& dims, std::vector<Dims>& strides);
+
+/// A kernel that is a callable `int(void* const* buffers)`, with its messages for codes from 1 on.
+template <typename Run>
+class CallableKernel : public Kernel {
+ public:
+  CallableKernel(Run run, absl::Span<const char* const> messages)
+      : run_(std::move(run)), messages_(messages) {}
+  int run(void* const* buffers) override { return run_(buffers); }
+  absl::Status errorMessage(int code) const override {
+    if (code < 1 || static_cast<size_t>(code) > messages_.size()) {
+      return Kernel::errorMessage(code);
+    }
+    return absl::InvalidArgumentError(messages_[static_cast<size_t>(code) - 1]);
+  }
+
+ private:
+  Run run_;
+  absl::Span<const char* const> messages_;
+};
+
+/// `messages` must live for ever (a constant).
+template <typename Run>
+std::unique_ptr<Kernel> makeKernel(Run run, absl::Span<const char* const> messages = {}) {
+  return std::make_unique<CallableKernel<Run>>(std::move(run), messages);
+}
+
+/// Reads element `i` of an integer tensor.
+using ReadInt = int64_t (*)(const void* data, int64_t i);
+/// InvalidArgument for a tensor that is not of an integer type.
+absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_REFERENCE_SUPPORT_H_

@@ -1,0 +1,43 @@
+#include "devices/null/null_device.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/base/status.h"
+
+namespace graphrun::devices {
+
+absl::StatusOr<void*> NullDevice::allocate(size_t bytes) {
+  void* memory = std::aligned_alloc(runtime::kTensorAlignment,
+                                    runtime::alignTensor(bytes > 0 ? bytes : 1));
+  if (memory == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(description_.name, ": cannot allocate ", bytes, " bytes"));
+  }
+  return memory;
+}
+
+void NullDevice::deallocate(void* memory) { std::free(memory); }
+
+absl::Status NullDevice::copyFromHost(void* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status NullDevice::copyToHost(void* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Program>> NullDevice::load(absl::Span<const uint8_t>,
+                                                          WeightSource&) {
+  return absl::UnimplementedError(
+      absl::StrCat(description_.name, ": a device of kind \"null\" runs no operation; name a device "
+                   "of another kind (cpu) in the cluster"));
+}
+
+absl::StatusOr<std::unique_ptr<Device>> createNullDevice(const DeviceDescription& description) {
+  return std::make_unique<NullDevice>(description);
+}
+
+}  // namespace graphrun::devices
