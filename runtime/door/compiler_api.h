@@ -1,0 +1,82 @@
+// The door between the two worlds: the C interface of libgraphrun-compiler, which the run world loads
+// when something is not in a cache. Implemented by frontends/compiler, used through compiler_door.h.
+#ifndef GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
+#define GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Both sides must have the same: the two libraries are built together.
+#define GR_COMPILER_API_VERSION 1
+
+/// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
+#define GR_COMPILER_API_SYMBOL "grCompilerApi"
+
+/// Bytes of the caller, valid during the call.
+typedef struct GrBytes {
+  const uint8_t* data;
+  uint64_t size;
+} GrBytes;
+
+/// Bytes made by the compiler; given back with GrCompilerApi::release. `data` is aligned to 16, so
+/// that a FlatBuffer can be read in place; it may be null if `size` is 0.
+typedef struct GrBuffer {
+  uint8_t* data;
+  uint64_t size;
+} GrBuffer;
+
+/// A model.fb, mapped: the whole file, aligned to 64.
+typedef struct GrModel {
+  const char* name;  ///< path, for messages
+  GrBytes bytes;
+} GrModel;
+
+/// Reads a weight: `index` counts in the plan's table. Sets `out` to the bytes as in the model file
+/// (dense, row-major; one element for a splat), which stay valid until compilePartition returns.
+/// Returns an absl::StatusCode. May be called from any thread, also side by side.
+typedef int32_t (*GrReadWeight)(void* context, uint32_t index, GrBytes* out);
+
+/// What compilePartition is to compile.
+typedef struct GrPartition {
+  GrBytes plan;             ///< a verified Plan (runtime/format/plan.fbs), aligned to 8
+  uint32_t index;           ///< into Plan.partitions; its device's description is in Plan.devices
+  const uint32_t* cores;    ///< logical CPUs that the device really has on this machine
+  uint64_t coreCount;       ///< 0: all that the process may use
+  const char* fingerprint;  ///< devices::Device::fingerprint() of the device
+  GrReadWeight readWeight;
+  void* context;            ///< for readWeight
+} GrPartition;
+
+/// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on
+/// failure: then it holds the message, UTF-8 without a final zero. No exception leaves them.
+typedef struct GrCompilerApi {
+  uint32_t version;  ///< GR_COMPILER_API_VERSION
+
+  /// Imports, checks and simplifies an ONNX file and writes model.fb to `outPath`, whole or not at
+  /// all. `out`: warnings, one a line, or nothing. InvalidArgument holds all problems of the model.
+  int32_t (*importOnnx)(const char* path, const char* outPath, GrBuffer* out);
+
+  /// `request`: a PlanRequest, `out`: a PlanResponse (runtime/format/door.fbs). ResourceExhausted or
+  /// FailedPrecondition: the model cannot be placed; InvalidArgument: a bad model, shape or cluster.
+  int32_t (*plan)(const GrModel* model, GrBytes request, GrBuffer* out);
+
+  /// `out`: the executable that Device::load of the device's kind reads.
+  int32_t (*compilePartition)(const GrPartition* partition, GrBuffer* out);
+
+  /// `request` as for plan; only its inputs count, and may be missing. `out`: JSON text, an object
+  /// with "flops" and "bytes" of one step (null where they depend on unknown shapes) and "ops", an
+  /// object from operation name to {"count", "flops"}.
+  int32_t (*inspect)(const GrModel* model, GrBytes request, GrBuffer* out);
+
+  /// Frees what a function set and empties it.
+  void (*release)(GrBuffer* buffer);
+} GrCompilerApi;
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_

@@ -1,0 +1,87 @@
+// The compiler as the run world sees it: loaded at the first call, absent until then.
+#ifndef GRAPHRUN_RUNTIME_DOOR_COMPILER_DOOR_H_
+#define GRAPHRUN_RUNTIME_DOOR_COMPILER_DOOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/door/compiler_api.h"
+
+namespace graphrun::runtime {
+
+/// Bytes of a weight by its index in the plan's table; valid while the call that got it runs.
+/// Must be thread-safe.
+using ReadWeight = absl::FunctionRef<absl::StatusOr<absl::Span<const uint8_t>>(uint32_t index)>;
+
+/// A partition to compile for a device of this process.
+struct PartitionTask {
+  absl::Span<const uint8_t> plan;  // a verified Plan, aligned to 8
+  uint32_t index = 0;              // into Plan.partitions
+  std::vector<uint32_t> cores;     // of the device; empty: all that the process may use
+  std::string fingerprint;         // of the device
+};
+
+/// What the compile world does for the run world. Thread-safe. Tests put their own in its place.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+
+  /// Tells one build of the compiler from another, for the keys of caches. Known without loading it.
+  virtual std::string identity() = 0;
+  /// Writes model.fb to `outPath`; returns warnings, one a line.
+  virtual absl::StatusOr<std::string> importOnnx(const std::string& path,
+                                                 const std::string& outPath) = 0;
+  /// `model`: a whole model file, aligned to 64; `request`: a PlanRequest. Returns a PlanResponse.
+  virtual absl::StatusOr<std::vector<uint8_t>> plan(absl::Span<const uint8_t> model,
+                                                    const std::string& modelName,
+                                                    absl::Span<const uint8_t> request) = 0;
+  /// Returns the executable for Device::load.
+  virtual absl::StatusOr<std::vector<uint8_t>> compilePartition(const PartitionTask& task,
+                                                                ReadWeight readWeight) = 0;
+  /// JSON text; see GrCompilerApi::inspect.
+  virtual absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model,
+                                              const std::string& modelName,
+                                              absl::Span<const uint8_t> request) = 0;
+};
+
+/// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else the
+/// one beside the library that holds this code, else what the dynamic linker finds. It stays loaded.
+class CompilerDoor final : public Compiler {
+ public:
+  /// `library`: the file to load; "" for the search above.
+  explicit CompilerDoor(std::string library = "");
+
+  std::string identity() override;
+  absl::StatusOr<std::string> importOnnx(const std::string& path,
+                                         const std::string& outPath) override;
+  absl::StatusOr<std::vector<uint8_t>> plan(absl::Span<const uint8_t> model,
+                                            const std::string& modelName,
+                                            absl::Span<const uint8_t> request) override;
+  absl::StatusOr<std::vector<uint8_t>> compilePartition(const PartitionTask& task,
+                                                        ReadWeight readWeight) override;
+  absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model, const std::string& modelName,
+                                      absl::Span<const uint8_t> request) override;
+
+  /// Whether any call has needed the compile world so far.
+  bool loaded() const;
+
+ private:
+  /// NotFound when the library is missing, FailedPrecondition when it is of another version.
+  absl::StatusOr<const GrCompilerApi*> api();
+
+  const std::string library_;
+  mutable std::mutex mutex_;
+  const GrCompilerApi* api_ = nullptr;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_DOOR_COMPILER_DOOR_H_
