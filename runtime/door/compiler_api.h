@@ -1,5 +1,6 @@
-// The door between the two worlds: the C interface of libgraphrun-compiler, which the run world loads
-// when something is not in a cache. Implemented by frontends/compiler, used through compiler_door.h.
+// The door between the two worlds: the C interface of libgraphrun-compiler, which the run world
+// loads when something is not in a cache. Implemented by frontends/compiler, used through
+// compiler_door.h.
 #ifndef GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
 #define GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
 
@@ -47,7 +48,7 @@ typedef struct GrPartition {
   uint64_t coreCount;       ///< 0: all that the process may use
   const char* fingerprint;  ///< devices::Device::fingerprint() of the device
   GrReadWeight readWeight;
-  void* context;            ///< for readWeight
+  void* context;  ///< for readWeight
 } GrPartition;
 
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on
@@ -59,8 +60,9 @@ typedef struct GrCompilerApi {
   /// all. `out`: warnings, one a line, or nothing. InvalidArgument holds all problems of the model.
   int32_t (*importOnnx)(const char* path, const char* outPath, GrBuffer* out);
 
-  /// `request`: a PlanRequest, `out`: a PlanResponse (runtime/format/door.fbs). ResourceExhausted or
-  /// FailedPrecondition: the model cannot be placed; InvalidArgument: a bad model, shape or cluster.
+  /// `request`: a PlanRequest, `out`: a PlanResponse (runtime/format/door.fbs). ResourceExhausted
+  /// or FailedPrecondition: the model cannot be placed; InvalidArgument: a bad model, shape or
+  /// cluster.
   int32_t (*plan)(const GrModel* model, GrBytes request, GrBuffer* out);
 
   /// `out`: the executable that Device::load of the device's kind reads.

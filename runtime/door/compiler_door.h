@@ -34,7 +34,8 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// Tells one build of the compiler from another, for the keys of caches. Known without loading it.
+  /// Tells one build of the compiler from another, for the keys of caches. Known without loading
+  /// it.
   virtual std::string identity() = 0;
   /// Writes model.fb to `outPath`; returns warnings, one a line.
   virtual absl::StatusOr<std::string> importOnnx(const std::string& path,
@@ -52,8 +53,9 @@ class Compiler {
                                               absl::Span<const uint8_t> request) = 0;
 };
 
-/// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else the
-/// one beside the library that holds this code, else what the dynamic linker finds. It stays loaded.
+/// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else
+/// the one beside the library that holds this code, else what the dynamic linker finds. It stays
+/// loaded.
 class CompilerDoor final : public Compiler {
  public:
   /// `library`: the file to load; "" for the search above.

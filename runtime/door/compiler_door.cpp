@@ -1,0 +1,176 @@
+#include "runtime/door/compiler_door.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr char kLibrary[] = "libgraphrun-compiler.so";
+
+/// The file that holds this function: libgraphrun.so, or a program that links the static libraries.
+std::filesystem::path ownFile() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&ownFile), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  auto path = std::filesystem::canonical(info.dli_fname, error);
+  return error ? std::filesystem::path() : path;
+}
+
+/// Where the library is: beside us, or in the lib folder beside our bin. Else its bare name, which
+/// the dynamic linker looks for.
+std::string findLibrary() {
+  if (const char* given = std::getenv("GRAPHRUN_COMPILER_LIBRARY"); given && *given) {
+    return given;
+  }
+  std::filesystem::path folder = ownFile().parent_path();
+  for (const char* relative : {".", "../lib"}) {
+    std::error_code error;
+    auto candidate = folder / relative / kLibrary;
+    if (std::filesystem::exists(candidate, error)) {
+      return candidate.lexically_normal().string();
+    }
+  }
+  return kLibrary;
+}
+
+/// Owns what the compiler returned.
+class Result {
+ public:
+  explicit Result(const GrCompilerApi* api) : api_(api) {}
+  ~Result() { api_->release(&buffer_); }
+  Result(const Result&) = delete;
+  Result& operator=(const Result&) = delete;
+
+  GrBuffer* out() { return &buffer_; }
+  std::string text() const {
+    return {reinterpret_cast<const char*>(buffer_.data), static_cast<size_t>(buffer_.size)};
+  }
+  std::vector<uint8_t> bytes() const { return {buffer_.data, buffer_.data + buffer_.size}; }
+  absl::Status status(int32_t code) const {
+    return code == 0 ? absl::OkStatus() : absl::Status(static_cast<absl::StatusCode>(code), text());
+  }
+
+ private:
+  const GrCompilerApi* api_;
+  GrBuffer buffer_{nullptr, 0};
+};
+
+GrBytes toBytes(absl::Span<const uint8_t> span) { return {span.data(), span.size()}; }
+
+/// ReadWeight behind a C function pointer; keeps the error that the compiler only sees the code of.
+struct WeightContext {
+  ReadWeight read;
+  std::mutex mutex;
+  absl::Status failure;
+
+  static int32_t call(void* context, uint32_t index, GrBytes* out) {
+    auto& self = *static_cast<WeightContext*>(context);
+    absl::StatusOr<absl::Span<const uint8_t>> bytes = self.read(index);
+    if (!bytes.ok()) {
+      std::lock_guard lock(self.mutex);
+      self.failure.Update(bytes.status());
+      return static_cast<int32_t>(bytes.status().code());
+    }
+    *out = toBytes(*bytes);
+    return 0;
+  }
+};
+
+}  // namespace
+
+CompilerDoor::CompilerDoor(std::string library)
+    : library_(library.empty() ? findLibrary() : std::move(library)) {}
+
+std::string CompilerDoor::identity() {
+  struct stat file;
+  if (stat(library_.c_str(), &file) != 0) {
+    return absl::StrCat("api ", GR_COMPILER_API_VERSION);
+  }
+  return absl::StrCat("api ", GR_COMPILER_API_VERSION, " size ", file.st_size, " time ",
+                      file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec);
+}
+
+bool CompilerDoor::loaded() const {
+  std::lock_guard lock(mutex_);
+  return api_ != nullptr;
+}
+
+absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
+  std::lock_guard lock(mutex_);
+  if (api_ != nullptr) {
+    return api_;
+  }
+  void* handle = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror(), ". Put ", kLibrary,
+                     " beside libgraphrun.so or name it in GRAPHRUN_COMPILER_LIBRARY"));
+  }
+  auto entry =
+      reinterpret_cast<const GrCompilerApi* (*)()>(dlsym(handle, GR_COMPILER_API_SYMBOL));
+  const GrCompilerApi* api = entry == nullptr ? nullptr : entry();
+  if (api == nullptr || api->version != GR_COMPILER_API_VERSION) {
+    std::string got = api == nullptr ? "none" : absl::StrCat(api->version);
+    dlclose(handle);
+    return absl::FailedPreconditionError(
+        absl::StrCat(library_, " has compiler interface version ", got, ", expected ",
+                     GR_COMPILER_API_VERSION, ": install both libraries from one build"));
+  }
+  return api_ = api;
+}
+
+absl::StatusOr<std::string> CompilerDoor::importOnnx(const std::string& path,
+                                                     const std::string& outPath) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(
+      result.status(compiler->importOnnx(path.c_str(), outPath.c_str(), result.out())));
+  return result.text();
+}
+
+absl::StatusOr<std::vector<uint8_t>> CompilerDoor::plan(absl::Span<const uint8_t> model,
+                                                        const std::string& modelName,
+                                                        absl::Span<const uint8_t> request) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  GrModel given{modelName.c_str(), toBytes(model)};
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(result.status(compiler->plan(&given, toBytes(request), result.out())));
+  return result.bytes();
+}
+
+absl::StatusOr<std::vector<uint8_t>> CompilerDoor::compilePartition(const PartitionTask& task,
+                                                                    ReadWeight readWeight) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  WeightContext weights{readWeight, {}, {}};
+  GrPartition partition{toBytes(task.plan),       task.index,           task.cores.data(),
+                        task.cores.size(),        task.fingerprint.c_str(),
+                        &WeightContext::call,     &weights};
+  Result result(compiler);
+  absl::Status status = result.status(compiler->compilePartition(&partition, result.out()));
+  if (!status.ok() && !weights.failure.ok()) {
+    return annotate(weights.failure, "compiling a partition");
+  }
+  GR_RETURN_IF_ERROR(status);
+  return result.bytes();
+}
+
+absl::StatusOr<std::string> CompilerDoor::inspect(absl::Span<const uint8_t> model,
+                                                  const std::string& modelName,
+                                                  absl::Span<const uint8_t> request) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  GrModel given{modelName.c_str(), toBytes(model)};
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(result.status(compiler->inspect(&given, toBytes(request), result.out())));
+  return result.text();
+}
+
+}  // namespace graphrun::runtime
