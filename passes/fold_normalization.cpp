@@ -201,13 +201,14 @@ struct FoldIntoConv : mlir::OpRewritePattern<Op> {
     if (chain.ops.empty()) {
       return mlir::failure();
     }
-    std::optional<Vector> weights = floatsOf(filter);
+    // An addition alone leaves the filter as it is, however large.
+    std::optional<Vector> weights = chain.affine.scales() ? floatsOf(filter) : Vector();
     std::optional<Vector> bias =
         op.getBias() ? floatsOf(constantOf(op.getBias())) : Vector(channels, 0);
     if (!weights || !bias || bias->size() != channels) {
       return mlir::failure();
     }
-    size_t kernel = weights->size() / (shape[0] * shape[1]);
+    size_t kernel = type.getNumElements() / (shape[0] * shape[1]);
     for (size_t i = 0; i < weights->size(); ++i) {
       (*weights)[i] *=
           chain.affine.scale[resultChannel(i / kernel, shape, op.getGroups(), kTransposed)];
@@ -253,7 +254,8 @@ struct FoldIntoMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
     if (chain.ops.empty() || (chain.ops.size() == 1 && !chain.affine.scales())) {
       return mlir::failure();
     }
-    std::optional<Vector> weights = floatsOf(constantOf(op.getRhs()));
+    std::optional<Vector> weights =
+        chain.affine.scales() ? floatsOf(constantOf(op.getRhs())) : Vector();
     if (!weights) {
       return mlir::failure();
     }

@@ -1,0 +1,200 @@
+// Every operation of the dialect at least once, all shapes static: printed and read back; also the input of
+// the tests that walk all operations and of the round trip through model.fb.
+// RUN: graphrun-opt %s | graphrun-opt | FileCheck %s
+// RUN: graphrun-opt %s --mlir-print-op-generic | graphrun-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.name = "i"}, %p: tensor<3x4xi1> {gr.name = "p"})
+    -> (tensor<2x4x6x6xf32> {gr.name = "y"}, tensor<3x4xi1> {gr.name = "q"}) attributes {gr.symbols = ["N"]} {
+  // Element-wise on one operand.
+  // CHECK: gr.abs
+  %abs = gr.abs %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32> loc("abs node")
+  // CHECK-NEXT: gr.neg
+  %neg = gr.neg %abs : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.exp
+  %exp = gr.exp %neg : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.log
+  %log = gr.log %exp : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.sqrt
+  %sqrt = gr.sqrt %abs : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.reciprocal
+  %reciprocal = gr.reciprocal %exp : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.floor
+  %floor = gr.floor %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.ceil
+  %ceil = gr.ceil %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.round
+  %round = gr.round %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.sign
+  %sign = gr.sign %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.erf
+  %erf = gr.erf %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.sin
+  %sin = gr.sin %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.cos
+  %cos = gr.cos %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.tanh
+  %tanh = gr.tanh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.sigmoid
+  %sigmoid = gr.sigmoid %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.softplus
+  %softplus = gr.softplus %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.relu
+  %relu = gr.relu %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.hard_swish
+  %hard_swish = gr.hard_swish %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.not
+  %not = gr.not %p : (tensor<3x4xi1>) -> tensor<3x4xi1>
+  // CHECK-NEXT: gr.leaky_relu %{{.*}} {alpha = 2.000000e-01 : f64}
+  %leaky_relu = gr.leaky_relu %x {alpha = 0.2 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.elu %{{[a-z0-9_]*}} :
+  %elu = gr.elu %x {alpha = 1.0 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.selu
+  %selu = gr.selu %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.hard_sigmoid %{{.*}} {alpha = 3.000000e-01 : f64}
+  %hard_sigmoid = gr.hard_sigmoid %x {alpha = 0.3 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.gelu %{{.*}} {approximate = true}
+  %gelu = gr.gelu %x {approximate = true} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.clip %{{.*}} {high = 0x7FF0000000000000 : f64, low = -1.500000e+00 : f64}
+  %clip = gr.clip %x {low = -1.5 : f64, high = 0x7FF0000000000000 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.cast %{{.*}} {to = bf16}
+  %cast = gr.cast %x {to = bf16} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xbf16>
+
+  // Element-wise on two and three operands.
+  // CHECK: gr.constant dense<5.000000e-01> : tensor<f32> : tensor<f32>
+  %half = gr.constant dense<0.5> : tensor<f32> : tensor<f32>
+  // CHECK-NEXT: gr.constant dense<{{.*}}> : tensor<4x1x1xf32>
+  %channel = gr.constant dense<[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]> : tensor<4x1x1xf32> : tensor<4x1x1xf32>
+  // CHECK-NEXT: gr.constant dense<{{.*}}> : tensor<4xi1>
+  %mask = gr.constant dense<[true, false, true, true]> : tensor<4xi1> : tensor<4xi1>
+  // CHECK-NEXT: gr.add
+  %add = gr.add %x, %channel : (tensor<2x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.sub
+  %sub = gr.sub %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.mul
+  %mul = gr.mul %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.div
+  %div = gr.div %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.pow
+  %pow = gr.pow %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.min
+  %min = gr.min %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.max
+  %max = gr.max %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.prelu
+  %prelu = gr.prelu %x, %channel : (tensor<2x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.equal
+  %equal = gr.equal %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xi1>
+  // CHECK-NEXT: gr.less
+  %less = gr.less %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xi1>
+  // CHECK-NEXT: gr.less_equal
+  %less_equal = gr.less_equal %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xi1>
+  // CHECK-NEXT: gr.and
+  %and = gr.and %p, %mask : (tensor<3x4xi1>, tensor<4xi1>) -> tensor<3x4xi1>
+  // CHECK-NEXT: gr.or
+  %or = gr.or %and, %not : (tensor<3x4xi1>, tensor<3x4xi1>) -> tensor<3x4xi1>
+  // CHECK-NEXT: gr.xor
+  %xor = gr.xor %or, %p : (tensor<3x4xi1>, tensor<3x4xi1>) -> tensor<3x4xi1>
+  // CHECK-NEXT: gr.where
+  %where = gr.where %less, %x, %half : (tensor<2x4x6x6xi1>, tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+
+  // Reductions and products.
+  // CHECK: gr.reduce %{{.*}} {axes = array<i64: 2, 3>, keepdims = false, kind = "mean"}
+  %reduce = gr.reduce %x {kind = "mean", axes = array<i64: 2, 3>, keepdims = false} : (tensor<2x4x6x6xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: gr.matmul %{{.*}} {transpose_rhs = true}
+  %matmul = gr.matmul %reduce, %reduce {transpose_rhs = true} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x2xf32>
+
+  // Large operations.
+  // CHECK: gr.constant dense_resource<filter> : tensor<4x4x3x3xf32>
+  %filter = gr.constant dense_resource<filter> : tensor<4x4x3x3xf32> : tensor<4x4x3x3xf32> loc("filter")
+  // CHECK-NEXT: gr.constant dense<{{.*}}> : tensor<4xf32>
+  %vector = gr.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> : tensor<4xf32>
+  // CHECK-NEXT: gr.conv %{{.*}}, %{{.*}}, %{{[a-z0-9_]*}} {dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}
+  %conv = gr.conv %x, %filter, %vector {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>}
+    : (tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.conv_transpose
+  %conv_transpose = gr.conv_transpose %x, %filter {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
+      output_padding = array<i64: 0, 0>, output_shape = array<i64>}
+    : (tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.max_pool
+  %max_pool = gr.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, ceil_mode = true}
+    : (tensor<2x4x6x6xf32>) -> tensor<2x4x3x3xf32>
+  // CHECK-NEXT: gr.avg_pool
+  %avg_pool = gr.avg_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, padding = "same_upper"}
+    : (tensor<2x4x6x6xf32>) -> tensor<2x4x3x3xf32>
+  // CHECK-NEXT: gr.batch_norm
+  %batch_norm = gr.batch_norm %x, %vector, %vector, %vector, %vector {epsilon = 0.001 : f64}
+    : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.instance_norm
+  %instance_norm = gr.instance_norm %x, %vector, %vector : (tensor<2x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.layer_norm
+  %layer_norm = gr.layer_norm %reduce, %vector, %vector : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: gr.lrn
+  %lrn = gr.lrn %x {size = 3 : i64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.softmax
+  %softmax = gr.softmax %x {axis = 1 : i64, log = true} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.constant
+  %sizes = gr.constant dense<[2, 4, 12, 12]> : tensor<4xi64> : tensor<4xi64>
+  // CHECK-NEXT: gr.resize %{{.*}} sizes %{{.*}} {coordinates = "half_pixel", mode = "linear", rounding = "floor"}
+  %resize = gr.resize %x sizes %sizes {mode = "linear", coordinates = "half_pixel", rounding = "floor"}
+    : (tensor<2x4x6x6xf32>, tensor<4xi64>) -> tensor<2x4x12x12xf32>
+  // CHECK-NEXT: gr.resize %{{.*}} scales
+  %resize2 = gr.resize %x scales %vector {mode = "nearest", coordinates = "asymmetric", rounding = "floor"}
+    : (tensor<2x4x6x6xf32>, tensor<4xf32>) -> tensor<2x8x18x24xf32>
+
+  // Movement.
+  // CHECK: gr.shape
+  %shape = gr.shape %x {start = 1 : i64, end = 3 : i64} : (tensor<2x4x6x6xf32>) -> tensor<2xi64>
+  %flat = gr.constant dense<[2, -1]> : tensor<2xi64> : tensor<2xi64>
+  // CHECK: gr.reshape
+  %reshape = gr.reshape %x, %flat : (tensor<2x4x6x6xf32>, tensor<2xi64>) -> tensor<2x144xf32>
+  // CHECK-NEXT: gr.unsqueeze
+  %unsqueeze = gr.unsqueeze %reshape {axes = array<i64: 0>} : (tensor<2x144xf32>) -> tensor<1x2x144xf32>
+  // CHECK-NEXT: gr.squeeze
+  %squeeze = gr.squeeze %unsqueeze {axes = array<i64: 0>} : (tensor<1x2x144xf32>) -> tensor<2x144xf32>
+  // CHECK-NEXT: gr.transpose
+  %transpose = gr.transpose %squeeze {permutation = array<i64: 1, 0>} : (tensor<2x144xf32>) -> tensor<144x2xf32>
+  // CHECK-NEXT: gr.concat
+  %concat = gr.concat %transpose, %transpose {axis = 1 : i64} : (tensor<144x2xf32>, tensor<144x2xf32>) -> tensor<144x4xf32>
+  // CHECK-NEXT: gr.split
+  %split:2 = gr.split %concat {axis = 1 : i64, sizes = array<i64: 1, 3>} : (tensor<144x4xf32>) -> (tensor<144x1xf32>, tensor<144x3xf32>)
+  %zero = gr.constant dense<0> : tensor<1xi64> : tensor<1xi64>
+  %one = gr.constant dense<1> : tensor<1xi64> : tensor<1xi64>
+  // CHECK: gr.slice
+  %slice = gr.slice %split#1, %zero, %one, %one, %one : (tensor<144x3xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<144x1xf32>
+  %pads = gr.constant dense<[1, 0, 0, 2]> : tensor<4xi64> : tensor<4xi64>
+  // CHECK: gr.pad
+  %pad = gr.pad %slice, %pads, %half {mode = "constant"} : (tensor<144x1xf32>, tensor<4xi64>, tensor<f32>) -> tensor<145x3xf32>
+  // CHECK-NEXT: gr.gather
+  %gather = gr.gather %pad, %i {axis = 1 : i64} : (tensor<145x3xf32>, tensor<2xi64>) -> tensor<145x2xf32>
+  %wide = gr.constant dense<[3, 145, 2]> : tensor<3xi64> : tensor<3xi64>
+  // CHECK: gr.expand
+  %expand = gr.expand %gather, %wide : (tensor<145x2xf32>, tensor<3xi64>) -> tensor<3x145x2xf32>
+  // CHECK-NEXT: gr.tile
+  %tile = gr.tile %expand, %wide : (tensor<3x145x2xf32>, tensor<3xi64>) -> tensor<9x21025x4xf32>
+  // CHECK-NEXT: gr.fill
+  %fill = gr.fill %sizes {value = dense<7> : tensor<1xi32>} : (tensor<4xi64>) -> tensor<2x4x12x12xi32>
+
+  // Groups and edges.
+  // CHECK: gr.group(%{{.*}}, %{{.*}}) attributes {gr.device = #gr.device<"node0/cpu:0">, gr.rank = 3 : i64, kind = "map"} {
+  // CHECK-NEXT: ^bb0
+  // CHECK: gr.yield
+  %group = gr.group (%add, %relu) attributes {kind = "map", gr.device = #gr.device<"node0/cpu:0">, gr.rank = 3 : i64} {
+  ^bb0(%a: tensor<2x4x6x6xf32>, %b: tensor<2x4x6x6xf32>):
+    %inside = gr.constant dense<3.0> : tensor<f32> : tensor<f32>
+    %1 = gr.mul %a, %inside : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+    %2 = gr.add %1, %b : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+    gr.yield %2 : tensor<2x4x6x6xf32>
+  } : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK: gr.send %{{.*}} {edge = 7 : i64}
+  gr.send %group {edge = 7 : i64} : (tensor<2x4x6x6xf32>) -> ()
+  // CHECK-NEXT: gr.recv {edge = 8 : i64, tensor_type = tensor<2x4x6x6xf32>}
+  %recv = gr.recv {edge = 8 : i64, tensor_type = tensor<2x4x6x6xf32>} : () -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.recv {edge = 9 : i64, tensor_type = tensor<f32>}
+  %recv2 = gr.recv {edge = 9 : i64, tensor_type = tensor<f32>} : () -> tensor<f32>
+  return %recv, %xor : tensor<2x4x6x6xf32>, tensor<3x4xi1>
+}
+
+{-# dialect_resources: { builtin: {
+  filter: "0x04000000000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F0000803F0000A03F0000C03F000000000000803E0000003F0000403F"
+} } #-}

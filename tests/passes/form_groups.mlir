@@ -1,0 +1,170 @@
+// RUN: graphrun-opt %s --gr-form-groups --split-input-file | FileCheck %s
+
+// The convolution takes its whole epilogue; the scalar moves inside, the channel's constant does not.
+// CHECK-LABEL: @conv_epilogue
+// CHECK: %[[S:.*]] = gr.constant dense<{{.*}}> : tensor<2x1x1xf32>
+// CHECK-NEXT: %[[G:.*]] = gr.group(%arg0, %arg1, %[[S]], %arg2) attributes {kind = "conv"} {
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<1x2x4x4xf32>, %[[W:.*]]: tensor<2x2x1x1xf32>, %[[B:.*]]: tensor<2x1x1xf32>, %[[R:.*]]: tensor<1x2x4x4xf32>):
+// CHECK-NEXT: gr.constant dense<2.000000e+00> : tensor<f32>
+// CHECK-NEXT: gr.conv %[[X]], %[[W]]
+// CHECK-NEXT: gr.add
+// CHECK-NEXT: gr.mul
+// CHECK-NEXT: gr.add
+// CHECK-NEXT: %[[Y:.*]] = gr.relu
+// CHECK-NEXT: gr.yield %[[Y]]
+// CHECK-NEXT: }
+// CHECK-NEXT: return %[[G]]
+func.func @conv_epilogue(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>, %r: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %b = gr.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32> : tensor<2x1x1xf32>
+  %k = gr.constant dense<2.0> : tensor<f32> : tensor<f32>
+  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = gr.add %0, %b : (tensor<1x2x4x4xf32>, tensor<2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %2 = gr.mul %1, %k : (tensor<1x2x4x4xf32>, tensor<f32>) -> tensor<1x2x4x4xf32>
+  %3 = gr.add %r, %2 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %4 = gr.relu %3 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %4 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// Of two convolutions that are added the later one takes the addition; the earlier one's result is its
+// operand. Its own use elsewhere ends a chain.
+// CHECK-LABEL: @residual
+// CHECK: %[[A:.*]] = gr.conv %arg0
+// CHECK: %[[G:.*]] = gr.group(%[[A]], %arg1
+// CHECK: gr.conv
+// CHECK-NEXT: gr.add
+// CHECK-NEXT: gr.yield
+// CHECK: return %[[G]], %[[A]]
+func.func @residual(%x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) {
+  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = gr.conv %0, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %2 = gr.add %0, %1 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %2, %0 : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @matmul_epilogue
+// CHECK: gr.group(%arg0, %arg1, %{{.*}}) attributes {kind = "matmul"} {
+// CHECK: gr.matmul
+// CHECK-NEXT: gr.add
+// CHECK-NEXT: gr.gelu
+// CHECK-NEXT: gr.yield
+func.func @matmul_epilogue(%x: tensor<4x2xf32>, %w: tensor<2x3xf32>) -> tensor<4x3xf32> {
+  %b = gr.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> : tensor<3xf32>
+  %0 = gr.matmul %x, %w : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %1 = gr.add %0, %b : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %2 = gr.gelu %1 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return %2 : tensor<4x3xf32>
+}
+
+// -----
+
+// What ends a chain: the subtrahend's side, a constant along another dim, a result of another shape or
+// type, an operation that no library call does after it.
+// CHECK-LABEL: @not_post_operations
+// CHECK-NOT: kind = "matmul"
+// CHECK: return
+func.func @not_post_operations(%x: tensor<4x2xf32>, %w: tensor<2x3xf32>, %r: tensor<4x3xf32>, %big: tensor<2x4x3xf32>)
+    -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<2x4x3xf32>, tensor<4x3xf16>, tensor<4x3xf32>) {
+  %c = gr.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32> : tensor<4x1xf32>
+  %0 = gr.matmul %x, %w : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %1 = gr.sub %r, %0 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %2 = gr.matmul %x, %w {transpose_lhs = false} : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %3 = gr.mul %2, %c : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  %4 = gr.matmul %x, %w : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %5 = gr.add %4, %big : (tensor<4x3xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  %6 = gr.matmul %x, %w : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %7 = gr.cast %6 {to = f16} : (tensor<4x3xf32>) -> tensor<4x3xf16>
+  %8 = gr.matmul %x, %w : (tensor<4x2xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  %9 = gr.erf %8 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  return %1, %3, %5, %7, %9 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<2x4x3xf32>, tensor<4x3xf16>, tensor<4x3xf32>
+}
+
+// -----
+
+// A tree with a diamond in it, a permuted, a strided and a broadcast operand: one loop nest. The
+// slice's ranges and the shape are constants and go inside.
+// CHECK-LABEL: @map
+// CHECK-NEXT: %[[G:.*]] = gr.group(%arg0, %arg1, %arg2) attributes {kind = "map"} {
+// CHECK: gr.constant dense<0> : tensor<1xi64>
+// CHECK: gr.transpose
+// CHECK: gr.slice
+// CHECK: gr.unsqueeze
+// CHECK: gr.sigmoid
+// CHECK: gr.yield
+// CHECK: return %[[G]]
+func.func @map(%x: tensor<3x4xf32>, %y: tensor<4x6xf32>, %z: tensor<3xf32>) -> tensor<4x3xf32> {
+  %zero = gr.constant dense<0> : tensor<1xi64> : tensor<1xi64>
+  %six = gr.constant dense<6> : tensor<1xi64> : tensor<1xi64>
+  %one = gr.constant dense<1> : tensor<1xi64> : tensor<1xi64>
+  %two = gr.constant dense<2> : tensor<1xi64> : tensor<1xi64>
+  %0 = gr.transpose %x {permutation = array<i64: 1, 0>} : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %1 = gr.slice %y, %zero, %six, %one, %two : (tensor<4x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4x3xf32>
+  %2 = gr.unsqueeze %z {axes = array<i64: 0>} : (tensor<3xf32>) -> tensor<1x3xf32>
+  %3 = gr.add %0, %1 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %4 = gr.add %3, %2 : (tensor<4x3xf32>, tensor<1x3xf32>) -> tensor<4x3xf32>
+  %5 = gr.sigmoid %4 : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  %6 = gr.mul %4, %5 : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  return %6 : tensor<4x3xf32>
+}
+
+// -----
+
+// A sigmoid of few elements is not repeated for each of many; an addition may be.
+// CHECK-LABEL: @broadcast
+// CHECK: %[[S:.*]] = gr.sigmoid
+// CHECK-NEXT: gr.group(%[[S]], %arg1) attributes {kind = "map"} {
+// CHECK: gr.add
+// CHECK: gr.mul
+// CHECK: gr.yield
+func.func @broadcast(%x: tensor<1x8x1x1xf32>, %y: tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32> {
+  %half = gr.constant dense<0.5> : tensor<f32> : tensor<f32>
+  %0 = gr.sigmoid %x : (tensor<1x8x1x1xf32>) -> tensor<1x8x1x1xf32>
+  %1 = gr.add %0, %half : (tensor<1x8x1x1xf32>, tensor<f32>) -> tensor<1x8x1x1xf32>
+  %2 = gr.mul %y, %1 : (tensor<1x8x4x4xf32>, tensor<1x8x1x1xf32>) -> tensor<1x8x4x4xf32>
+  return %2 : tensor<1x8x4x4xf32>
+}
+
+// -----
+
+// A value that leaves the tree keeps its maker outside: the path through max_pool would come back.
+// CHECK-LABEL: @convex
+// CHECK-NEXT: %[[E:.*]] = gr.exp %arg0
+// CHECK-NEXT: %[[P:.*]] = gr.max_pool %[[E]]
+// CHECK-NEXT: gr.group(%[[P]], %[[E]])
+// CHECK: gr.abs
+// CHECK: gr.add
+// CHECK: gr.yield
+func.func @convex(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %0 = gr.exp %x : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %1 = gr.max_pool %0 {kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %2 = gr.abs %1 : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %3 = gr.add %0, %2 : (tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  return %3 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// What stands alone: one operation, aliases only, a concat, a general reshape, a dynamic shape.
+// CHECK-LABEL: @alone
+// CHECK-NOT: gr.group
+// CHECK: return
+func.func @alone(%x: tensor<4x3xf32>, %d: tensor<?xf32>) -> (tensor<1x1x4x3xf32>, tensor<2x24xf32>, tensor<?xf32>) {
+  %s = gr.constant dense<[2, 12]> : tensor<2xi64> : tensor<2xi64>
+  %0 = gr.unsqueeze %x {axes = array<i64: 0>} : (tensor<4x3xf32>) -> tensor<1x4x3xf32>
+  %1 = gr.unsqueeze %0 {axes = array<i64: 0>} : (tensor<1x4x3xf32>) -> tensor<1x1x4x3xf32>
+  %2 = gr.concat %x, %x {axis = 0 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+  %t = gr.constant dense<[2, 12]> : tensor<2xi64> : tensor<2xi64>
+  %3 = gr.reshape %2, %t : (tensor<8x3xf32>, tensor<2xi64>) -> tensor<2x12xf32>
+  %4 = gr.exp %3 : (tensor<2x12xf32>) -> tensor<2x12xf32>
+  %5 = gr.concat %3, %4 {axis = 1 : i64} : (tensor<2x12xf32>, tensor<2x12xf32>) -> tensor<2x24xf32>
+  %6 = gr.exp %d : (tensor<?xf32>) -> tensor<?xf32>
+  %7 = gr.abs %6 : (tensor<?xf32>) -> tensor<?xf32>
+  return %1, %5, %7 : tensor<1x1x4x3xf32>, tensor<2x24xf32>, tensor<?xf32>
+}

@@ -1,0 +1,77 @@
+// RUN: graphrun-opt %s --split-input-file --gr-partition-graph="home=client/host local=client/cpu:0" | FileCheck %s
+
+// Inputs and outputs are read and given where they are; a tensor that two operations of a device use is
+// sent once; constants are repeated.
+// CHECK: gr.edges = [
+// CHECK-SAME: {id = 0 : i64, name = "x", source = "client/host", target = "b/cpu:0", type = tensor<4xf32>}
+// CHECK-SAME: {id = 1 : i64, name = "e", source = "client/cpu:0", target = "b/cpu:0", type = tensor<4xf32>}
+// CHECK-SAME: {id = 2 : i64, name = "gr.add", source = "b/cpu:0", target = "client/host", type = tensor<4xf32>}
+
+// CHECK-LABEL: func.func @"client/host"
+// CHECK-SAME: (%arg0: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = "sum"})
+// CHECK-SAME: gr.device = #gr.device<"client/host">
+// CHECK-NEXT: gr.send %arg0 {edge = 0 : i64}
+// CHECK-NEXT: %[[R:.*]] = gr.recv {edge = 2 : i64, tensor_type = tensor<4xf32>}
+// CHECK-NEXT: return %[[R]]
+
+// CHECK-LABEL: func.func @"client/cpu:0"
+// CHECK-SAME: (%arg0: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = "first"})
+// CHECK-NEXT: %[[K:.*]] = gr.constant
+// CHECK-NEXT: %[[A:.*]] = gr.add %arg0, %[[K]]
+// CHECK-NEXT: %[[E:.*]] = gr.exp %[[A]] :
+// CHECK-NEXT: gr.send %[[E]] {edge = 1 : i64}
+// CHECK-NEXT: return %[[A]]
+
+// CHECK-LABEL: func.func @"b/cpu:0"() attributes
+// CHECK-NEXT: gr.constant
+// CHECK-NEXT: gr.recv {edge = 0
+// CHECK-NEXT: gr.mul
+// CHECK-NEXT: gr.recv {edge = 1
+// CHECK-NEXT: gr.sub
+// CHECK-NEXT: gr.max
+// CHECK-NEXT: gr.add
+// CHECK-NEXT: gr.send %{{.*}} {edge = 2
+// CHECK-NEXT: return
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = "first"}, tensor<4xf32> {gr.name = "sum"}) {
+  %k = gr.constant dense<2.0> : tensor<f32> : tensor<f32>
+  %0 = gr.add %x, %k {gr.device = #gr.device<"client/cpu:0">} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = gr.exp %0 {gr.device = #gr.device<"client/cpu:0">} : (tensor<4xf32>) -> tensor<4xf32> loc("e")
+  %2 = gr.mul %x, %k {gr.device = #gr.device<"b/cpu:0">} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = gr.sub %2, %1 {gr.device = #gr.device<"b/cpu:0">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = gr.max %3, %1 {gr.device = #gr.device<"b/cpu:0">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = gr.add %4, %3 {gr.device = #gr.device<"b/cpu:0">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("gr.add")
+  return %0, %5 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Ranks order a device's operations; shape arithmetic on constants needs no device. An input that is an
+// output stays at home.
+// CHECK: gr.edges = []
+// CHECK-LABEL: func.func @"client/cpu:0"
+// CHECK-NEXT: %[[A:.*]] = gr.abs
+// CHECK-NEXT: %[[E:.*]] = gr.exp
+// CHECK: gr.constant dense<2>
+// CHECK: gr.add
+// CHECK: gr.reshape
+func.func @ranks(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>) {
+  %c = gr.constant dense<[2, 2]> : tensor<2xi64> : tensor<2xi64>
+  %z = gr.constant dense<0> : tensor<1xi64> : tensor<1xi64>
+  %s = gr.add %c, %z : (tensor<2xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %0 = gr.exp %x {gr.device = #gr.device<"client/cpu:0">, gr.rank = 5 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gr.abs %x {gr.device = #gr.device<"client/cpu:0">, gr.rank = 2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = gr.reshape %0, %s {gr.device = #gr.device<"client/cpu:0">, gr.rank = 7 : i64} : (tensor<4xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// CHECK: gr.edges = []
+// CHECK-LABEL: func.func @"client/host"
+// CHECK-SAME: (%arg0: tensor<4xf32> {gr.name = "input0"}) -> (tensor<4xf32> {gr.name = "output0"}, tensor<f32> {gr.name = "output1"})
+// CHECK-NEXT: %[[K:.*]] = gr.constant
+// CHECK-NEXT: return %arg0, %[[K]]
+func.func @nothing(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
+  %k = gr.constant dense<2.0> : tensor<f32> : tensor<f32>
+  return %x, %k : tensor<4xf32>, tensor<f32>
+}
