@@ -18,7 +18,7 @@ using Values = llvm::SmallVector<mlir::Value, 2>;
 /// Creates the operations of a node and gives its outputs; a null one when it failed.
 using Handler = Values (*)(Node&);
 
-inline constexpr int kFirstOpset = 6;
+inline constexpr int kFirstOpset = 1;
 inline constexpr int kLastOpset = 28;
 inline constexpr int kMany = INT32_MAX;
 

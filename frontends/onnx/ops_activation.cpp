@@ -79,7 +79,7 @@ const OpRow kRows[] = {
     {"Relu", 6, kLast, 1, 1, 1, unary, "gr.relu"},
     {"Sigmoid", 6, kLast, 1, 1, 1, unary, "gr.sigmoid"},
     {"Tanh", 6, kLast, 1, 1, 1, unary, "gr.tanh"},
-    {"Softplus", 6, kLast, 1, 1, 1, unary, "gr.softplus"},
+    {"Softplus", 1, kLast, 1, 1, 1, unary, "gr.softplus"},
     {"HardSwish", 14, kLast, 1, 1, 1, unary, "gr.hard_swish"},
     {"LeakyRelu", 6, kLast, 1, 1, 1, leakyRelu, "gr.leaky_relu"},
     {"Elu", 6, kLast, 1, 1, 1, elu, "gr.elu"},
@@ -87,7 +87,7 @@ const OpRow kRows[] = {
     {"HardSigmoid", 6, kLast, 1, 1, 1, hardSigmoid},
     {"Gelu", 20, kLast, 1, 1, 1, gelu},
     {"PRelu", 6, kLast, 2, 2, 1, prelu},
-    {"Softsign", 6, kLast, 1, 1, 1, softsign},
+    {"Softsign", 1, kLast, 1, 1, 1, softsign},
     {"Shrink", 9, kLast, 1, 1, 1, shrink},
 };
 

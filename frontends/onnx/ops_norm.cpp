@@ -123,9 +123,9 @@ const OpRow kRows[] = {
     {"BatchNormalization", 14, kLast, 5, 5, 3, batchNorm},
     {"InstanceNormalization", 6, kLast, 3, 3, 1, instanceNorm},
     {"LayerNormalization", 17, kLast, 2, 3, 3, layerNorm},
-    {"LRN", 6, kLast, 1, 1, 1, lrn},
-    {"Softmax", 6, kLast, 1, 1, 1, softmax},
-    {"LogSoftmax", 6, kLast, 1, 1, 1, softmax, "log"},
+    {"LRN", 1, kLast, 1, 1, 1, lrn},
+    {"Softmax", 1, kLast, 1, 1, 1, softmax},
+    {"LogSoftmax", 1, kLast, 1, 1, 1, softmax, "log"},
     {"Dropout", 6, 11, 1, 1, 2, dropout},
     {"Dropout", 12, kLast, 1, 3, 2, dropout},
 };

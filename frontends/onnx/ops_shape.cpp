@@ -185,14 +185,14 @@ Values unsqueeze(Node& node) {
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"Constant", 6, kLast, 0, 0, 1, constant},
+    {"Constant", 1, kLast, 0, 0, 1, constant},
     {"ConstantOfShape", 9, kLast, 1, 1, 1, constantOfShape},
-    {"Shape", 6, kLast, 1, 1, 1, shape},
-    {"Reshape", 6, kLast, 2, 2, 1, reshape},
-    {"Flatten", 6, kLast, 1, 1, 1, flatten},
-    {"Squeeze", 6, 12, 1, 1, 1, squeeze},
+    {"Shape", 1, kLast, 1, 1, 1, shape},
+    {"Reshape", 5, kLast, 2, 2, 1, reshape},
+    {"Flatten", 1, kLast, 1, 1, 1, flatten},
+    {"Squeeze", 1, 12, 1, 1, 1, squeeze},
     {"Squeeze", 13, kLast, 1, 2, 1, squeeze},
-    {"Unsqueeze", 6, 12, 1, 1, 1, unsqueeze},
+    {"Unsqueeze", 1, 12, 1, 1, 1, unsqueeze},
     {"Unsqueeze", 13, kLast, 2, 2, 1, unsqueeze},
 };
 

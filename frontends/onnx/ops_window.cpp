@@ -183,10 +183,10 @@ Values averagePool(Node& node) {
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"Conv", 6, kLast, 2, 3, 1, conv},
-    {"ConvTranspose", 6, kLast, 2, 3, 1, convTranspose},
-    {"MaxPool", 6, kLast, 1, 1, 2, maxPool},
-    {"AveragePool", 6, kLast, 1, 1, 1, averagePool},
+    {"Conv", 1, kLast, 2, 3, 1, conv},
+    {"ConvTranspose", 1, kLast, 2, 3, 1, convTranspose},
+    {"MaxPool", 1, kLast, 1, 1, 2, maxPool},
+    {"AveragePool", 1, kLast, 1, 1, 1, averagePool},
 };
 
 }  // namespace

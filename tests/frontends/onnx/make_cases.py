@@ -120,6 +120,8 @@ def lowerings():
          node("Reshape", ["x", "shape"], ["y"], name="e")],
         [tensor("x", ["n", 3, 4])], [tensor("y", None)],
         [const("zero", 0), const("axis", [0]), const("rest", [12])]), "(s0, 12)")
+    yield good("reshape_to_scalar", single("Reshape", (1,), ["s"], initializers=[const("s", [])]),
+               "-> tensor<f32>")
     yield good("pad_18_axes", single("Pad", (2, 3, 4), ["p", "", "a"], opset=18, initializers=[
         const("p", [1, 2, 3, 4]), const("a", [2, 0])]), "tensor<8x3x8xf32>")
     yield good("resize_18_axes", single("Resize", (1, 3, 4, 5), ["", "", "s"], opset=18,
@@ -155,10 +157,11 @@ def brokenGraphs():
     made = model([relu], [x], [y])
     del made.opset_import[:]
     yield bad("no_opset", made, 'imports no opset of domain "ai.onnx"')
-    yield bad("opset_too_new", model([relu], [x], [y], opset=99), "opset 99", "expected 6 to 28",
+    yield bad("opset_too_new", model([relu], [x], [y], opset=99), "opset 99", "expected 1 to 28",
               "version_converter")
     yield bad("opset_of_op", model([node("Upsample", ["x", "x"], ["y"])], [x], [y], opset=13),
               "is supported for opsets 7 to 8 and 9 to 9")
+    yield bad("opset_before_op", model([relu], [x], [y], opset=5), "is supported for opsets 6 to 28")
     yield bad("opset_twice", model([relu], [x], [y], opsets=[
         helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx", 16)]), "is imported twice")
     yield bad("ir_too_new", model([relu], [x], [y], ir=999), "IR version 999 is newer than")
