@@ -10,15 +10,15 @@
 
 namespace graphrun::devices::cpu {
 
-/// A kernel of the code image: computes iterations [begin, end) of its outermost loop. `arguments` are
-/// the inputs, then the outputs.
+/// A kernel of the code image: computes iterations [begin, end) of its outermost loop. `arguments`
+/// are the inputs, then the outputs.
 using GeneratedFunction = void (*)(void* const* arguments, int64_t begin, int64_t end);
 
 /// An ELF shared object that was never a file. Its functions live as long as it does.
 class CodeImage {
  public:
-  /// Loads `elf`. The code is trusted as the program itself is: InvalidArgument for what is no shared
-  /// object of this machine, Internal with the linker's message for one that does not load.
+  /// Loads `elf`. The code is trusted as the program itself is: InvalidArgument for what is no
+  /// shared object of this machine, Internal with the linker's message for one that does not load.
   static absl::StatusOr<std::unique_ptr<CodeImage>> load(absl::Span<const uint8_t> elf);
   ~CodeImage();
   CodeImage(const CodeImage&) = delete;

@@ -75,9 +75,8 @@ absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limi
     }
   }
   if (limit != 0 && memoryBytes_ > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat("needs ", memoryBytes_,
-                                                     " bytes for weights and arena, the limit is ",
-                                                     limit));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("needs ", memoryBytes_, " bytes for weights and arena, the limit is ", limit));
   }
   return absl::OkStatus();
 }
@@ -96,8 +95,8 @@ absl::Status CpuProgram::placeArena(const Executable& executable) {
 absl::Status CpuProgram::createSteps(const Executable& executable) {
   for (const Step& step : executable.steps) {
     GR_RETURN_IF_ERROR(runtime::annotate(
-        createStep(step), absl::StrCat("step ", records_.size(), " ", step.label, " (",
-                                       step.kernel, " ", step.operation, ")")));
+        createStep(step), absl::StrCat("step ", records_.size(), " ", step.label, " (", step.kernel,
+                                       " ", step.operation, ")")));
   }
   return absl::OkStatus();
 }

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
+#include "runtime/format/checksum.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -39,8 +39,8 @@ std::optional<int64_t> numberIn(const std::string& path) {
   return line && absl::SimpleAtoi(*line, &value) ? std::optional(value) : std::nullopt;
 }
 
-/// CPUs that the cgroup pays for, rounded up; nothing when there is no quota. Inside a container the
-/// process's own group is mounted at the root.
+/// CPUs that the cgroup pays for, rounded up; nothing when there is no quota. Inside a container
+/// the process's own group is mounted at the root.
 std::optional<size_t> quotaCores() {
   int64_t quota = 0;
   int64_t period = 0;
@@ -109,11 +109,11 @@ uint64_t allowedMemory() {
 std::string processorFingerprint() {
   std::string flags = cpuInfo({"flags", "Features", "cpu"});
   const dnnl_version_t* version = dnnl_version();
-  return absl::StrCat(cpuInfo({"model name", "cpu"}), " flags ",
-                      absl::Hex(XXH3_64bits(flags.data(), flags.size())), " isa ",
-                      absl::Hex(static_cast<int>(dnnl::get_effective_cpu_isa())), " oneDNN ",
-                      version->major, ".", version->minor, ".", version->patch, " ",
-                      version->hash);
+  return absl::StrCat(
+      cpuInfo({"model name", "cpu"}), " flags ",
+      absl::Hex(format::checksumOf({reinterpret_cast<const uint8_t*>(flags.data()), flags.size()})),
+      " isa ", absl::Hex(static_cast<int>(dnnl::get_effective_cpu_isa())), " oneDNN ",
+      version->major, ".", version->minor, ".", version->patch, " ", version->hash);
 }
 
 absl::Status pinThread(absl::Span<const uint32_t> cores) {
@@ -126,10 +126,9 @@ absl::Status pinThread(absl::Span<const uint32_t> cores) {
     CPU_SET(core, &set);
   }
   if (sched_setaffinity(0, sizeof(set), &set) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot run on logical CPUs ", absl::StrJoin(cores, ","), ": ",
-                     std::strerror(errno), "; the process may use ",
-                     absl::StrJoin(allowedCores(), ",")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot run on logical CPUs ", absl::StrJoin(cores, ","), ": ", std::strerror(errno),
+        "; the process may use ", absl::StrJoin(allowedCores(), ",")));
   }
   return absl::OkStatus();
 }

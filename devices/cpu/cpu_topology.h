@@ -11,14 +11,15 @@
 
 namespace graphrun::devices::cpu {
 
-/// Logical CPUs of the affinity mask of the process, ascending; only as many as the cgroup's CPU quota
-/// pays for. At least one.
+/// Logical CPUs of the affinity mask of the process, ascending; only as many as the cgroup's CPU
+/// quota pays for. At least one.
 std::vector<uint32_t> allowedCores();
 
 /// Memory of the machine or of the cgroup, whichever is less, in bytes.
 uint64_t allowedMemory();
 
-/// Model of the processor, its feature flags (as a hash), the library's instruction set and version.
+/// Model of the processor, its feature flags (as a hash), the library's instruction set and
+/// version.
 std::string processorFingerprint();
 
 /// Lets the calling thread, and threads that it starts, run on `cores` only. InvalidArgument for a

@@ -91,9 +91,8 @@ using Compute = typename ComputeOf<T>::Type;
 
 /// What sums of elements of T are kept in.
 template <typename T>
-using Sum = std::conditional_t<
-    std::is_floating_point_v<Compute<T>>, double,
-    std::conditional_t<std::is_signed_v<Compute<T>>, int64_t, uint64_t>>;
+using Sum = std::conditional_t<std::is_floating_point_v<Compute<T>>, double,
+                               std::conditional_t<std::is_signed_v<Compute<T>>, int64_t, uint64_t>>;
 
 template <typename T>
 Compute<T> load(T x) {
@@ -119,8 +118,8 @@ T store(Compute<T> x) {
   }
 }
 
-/// Conversion of numbers without undefined behaviour: towards zero, saturating, NaN to 0; integers to
-/// integers wrap; to bool is x != 0.
+/// Conversion of numbers without undefined behaviour: towards zero, saturating, NaN to 0; integers
+/// to integers wrap; to bool is x != 0.
 template <typename To, typename From>
 To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -132,8 +131,9 @@ To convert(From x) {
     if (std::isnan(x)) {
       return To{0};
     }
-    return x <= kLow ? std::numeric_limits<To>::min()
-                     : x >= high ? std::numeric_limits<To>::max() : static_cast<To>(x);
+    return x <= kLow   ? std::numeric_limits<To>::min()
+           : x >= high ? std::numeric_limits<To>::max()
+                       : static_cast<To>(x);
   } else {
     return static_cast<To>(x);
   }

@@ -1,5 +1,5 @@
-// The executable of a CPU device as plain data: what the compiler fills in, what kernels are made from.
-// The file form is executable.fbs.
+// The executable of a CPU device as plain data: what the compiler fills in, what kernels are made
+// from. The file form is executable.fbs.
 #ifndef GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
 #define GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
 
@@ -34,13 +34,13 @@ enum class BufferKind : uint8_t { kArena, kWeight, kConstant, kInput, kOutput, k
 
 struct Buffer {
   BufferKind kind = BufferKind::kArena;
-  uint64_t offset = 0;                ///< kArena
-  uint64_t bytes = 0;                 ///< in `desc`'s layout
-  uint32_t index = 0;                 ///< kWeight: in the plan; kInput, kOutput: endpoint; kReceive: edge
-  TensorDesc desc;                    ///< kWeight, kConstant: the layout that kernels expect
-  std::optional<TensorDesc> source;   ///< kWeight, kConstant: how to read the given bytes
-  bool splat = false;                 ///< kWeight: one element stands for all
-  std::vector<uint8_t> data;          ///< kConstant
+  uint64_t offset = 0;  ///< kArena
+  uint64_t bytes = 0;   ///< in `desc`'s layout
+  uint32_t index = 0;   ///< kWeight: in the plan; kInput, kOutput: endpoint; kReceive: edge
+  TensorDesc desc;      ///< kWeight, kConstant: the layout that kernels expect
+  std::optional<TensorDesc> source;  ///< kWeight, kConstant: how to read the given bytes
+  bool splat = false;                ///< kWeight: one element stands for all
+  std::vector<uint8_t> data;         ///< kConstant
 };
 
 /// An operand or result: a buffer, seen as a tensor.
@@ -56,7 +56,14 @@ using AttributeValue =
 using Attributes = std::map<std::string, AttributeValue>;
 
 enum class PostOpKind : uint8_t {
-  kEltwise, kSum, kBinaryAdd, kBinaryMul, kBinaryMax, kBinaryMin, kBinarySub, kBinaryDiv
+  kEltwise,
+  kSum,
+  kBinaryAdd,
+  kBinaryMul,
+  kBinaryMax,
+  kBinaryMin,
+  kBinarySub,
+  kBinaryDiv
 };
 
 /// What a kernel does with its result before it is stored.
@@ -100,8 +107,9 @@ struct Executable {
   std::vector<uint8_t> code;  ///< ELF shared object; empty: none
 };
 
-/// Reads and checks the file form: whatever the bytes are, the result is an executable whose buffers,
-/// indices and extents are consistent, or InvalidArgument. Kernels check their own operands.
+/// Reads and checks the file form: whatever the bytes are, the result is an executable whose
+/// buffers, indices and extents are consistent, or InvalidArgument. Kernels check their own
+/// operands.
 absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes);
 
 /// The file form of `executable`.
@@ -110,8 +118,8 @@ std::vector<uint8_t> writeExecutable(const Executable& executable);
 /// The consistency that readExecutable demands.
 absl::Status checkExecutable(const Executable& executable);
 
-/// Attribute `name` of `step`: `otherwise` when there is none, InvalidArgument when it is of another
-/// kind. An int64_t is accepted where a double is wanted.
+/// Attribute `name` of `step`: `otherwise` when there is none, InvalidArgument when it is of
+/// another kind. An int64_t is accepted where a double is wanted.
 template <typename T>
 absl::StatusOr<T> attributeOr(const Step& step, const std::string& name, T otherwise) {
   auto found = step.attributes.find(name);
@@ -134,8 +142,7 @@ absl::StatusOr<T> attributeOr(const Step& step, const std::string& name, T other
 template <typename T>
 absl::StatusOr<T> attribute(const Step& step, const std::string& name) {
   if (!step.attributes.contains(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(step.operation, " lacks its attribute ", name));
+    return absl::InvalidArgumentError(absl::StrCat(step.operation, " lacks its attribute ", name));
   }
   return attributeOr<T>(step, name, T());
 }

@@ -96,8 +96,8 @@ absl::Status checkArgument(const Executable& executable, const Argument& argumen
   GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(argument.desc, where));
   uint64_t has = executable.buffers[argument.buffer].bytes;
   if (bytes > has) {
-    return invalid(where, absl::StrCat("needs ", bytes, " bytes, buffer ", argument.buffer, " has ",
-                                       has));
+    return invalid(where,
+                   absl::StrCat("needs ", bytes, " bytes, buffer ", argument.buffer, " has ", has));
   }
   return absl::OkStatus();
 }
@@ -121,8 +121,8 @@ absl::Status checkEdge(const Executable& executable, const Step& step, absl::str
   const Buffer& buffer = executable.buffers[ends[0].buffer];
   if (!send && (buffer.kind != BufferKind::kReceive || buffer.index != step.edge ||
                 buffer.bytes != ends[0].desc.spec().byteSize())) {
-    return invalid(where, absl::StrCat("buffer ", ends[0].buffer, " is not that of edge ",
-                                       step.edge));
+    return invalid(where,
+                   absl::StrCat("buffer ", ends[0].buffer, " is not that of edge ", step.edge));
   }
   return absl::OkStatus();
 }

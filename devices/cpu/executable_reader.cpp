@@ -1,19 +1,18 @@
-#include <xxhash.h>
-
 #include "devices/cpu/executable.h"
 #include "devices/cpu/executable_generated.h"
+#include "runtime/format/checksum.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr uint32_t kMaxDepth = 16;
 
 std::string text(const flatbuffers::String* s) { return s == nullptr ? std::string() : s->str(); }
 
 template <typename Element>
 auto listOf(const flatbuffers::Vector<Element>* list) {
-  return list == nullptr ? std::vector<Element>() : std::vector<Element>(list->begin(), list->end());
+  return list == nullptr ? std::vector<Element>()
+                         : std::vector<Element>(list->begin(), list->end());
 }
 
 /// Reads each table of a list; a missing list is empty.
@@ -125,8 +124,9 @@ absl::StatusOr<Step> readStep(const fb::Step& in) {
     const format::Attribute& attribute = *in.attributes()->Get(i);
     std::optional<AttributeValue> value = readValue(attribute);
     if (!value) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          out.label, ": attribute ", text(attribute.name()), " is of a kind that steps do not have"));
+      return absl::InvalidArgumentError(absl::StrCat(out.label, ": attribute ",
+                                                     text(attribute.name()),
+                                                     " is of a kind that steps do not have"));
     }
     out.attributes.insert_or_assign(text(attribute.name()), *std::move(value));
   }
@@ -144,7 +144,7 @@ absl::Status checkCode(const fb::Executable& in) {
   if (in.code() == nullptr) {
     return absl::OkStatus();
   }
-  if (XXH3_64bits(in.code()->data(), in.code()->size()) != in.code_checksum()) {
+  if (format::checksumOf({in.code()->data(), in.code()->size()}) != in.code_checksum()) {
     return absl::InvalidArgumentError("executable: the code image does not match its checksum");
   }
   return absl::OkStatus();
@@ -156,9 +156,11 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
     return absl::InvalidArgumentError("executable: not aligned to 8 bytes in memory");
   }
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMaxDepth,
-                                 static_cast<uint32_t>(bytes.size() / 4 + 64));
-  if (bytes.size() < 16 || !fb::VerifyExecutableBuffer(verifier)) {
+  if (bytes.size() > format::kMaxFlatBufferBytes) {
+    return absl::InvalidArgumentError("executable: larger than any that is written");
+  }
+  format::BudgetVerifier verifier(bytes);
+  if (!fb::VerifyExecutableBuffer(verifier)) {
     return absl::InvalidArgumentError(
         absl::StrCat("executable: ", bytes.size(), " bytes that are not a whole executable"));
   }

@@ -1,7 +1,6 @@
-#include <xxhash.h>
-
 #include "devices/cpu/executable.h"
 #include "devices/cpu/executable_generated.h"
+#include "runtime/format/checksum.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -122,9 +121,10 @@ std::vector<uint8_t> writeExecutable(const Executable& executable) {
   auto inputs = eachOf(b, executable.inputs, writeEndpoint);
   auto outputs = eachOf(b, executable.outputs, writeEndpoint);
   auto code = vectorOrNull(b, executable.code);
-  uint64_t checksum = XXH3_64bits(executable.code.data(), executable.code.size());
-  fb::FinishExecutableBuffer(b, fb::CreateExecutable(b, 1, fingerprint, buffers, steps, inputs,
-                                                     outputs, executable.arenaBytes, code, checksum));
+  uint64_t checksum = format::checksumOf(executable.code);
+  fb::FinishExecutableBuffer(
+      b, fb::CreateExecutable(b, 1, fingerprint, buffers, steps, inputs, outputs,
+                              executable.arenaBytes, code, checksum));
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 

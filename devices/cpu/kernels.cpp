@@ -24,9 +24,10 @@ constexpr absl::string_view kLayerNorm[] = {"gr.layer_norm"};
 constexpr absl::string_view kResize[] = {"gr.resize"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
-constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul", "gr.div", "gr.min", "gr.max"};
+constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
+                                         "gr.div", "gr.min", "gr.max"};
 constexpr absl::string_view kEltwise[] = {
-    "gr.relu", "gr.leaky_relu", "gr.tanh", "gr.elu",  "gr.abs",        "gr.sqrt", "gr.sigmoid",
+    "gr.relu", "gr.leaky_relu", "gr.tanh", "gr.elu",   "gr.abs",        "gr.sqrt", "gr.sigmoid",
     "gr.exp",  "gr.log",        "gr.clip", "gr.round", "gr.hard_swish", "gr.gelu", "gr.softplus"};
 
 template <PlanFunction plan>

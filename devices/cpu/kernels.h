@@ -1,4 +1,5 @@
-// The kernels of a CPU device: one ordered list. Asked by the compiler, by explain and by the loader.
+// The kernels of a CPU device: one ordered list. Asked by the compiler, by explain and by the
+// loader.
 #ifndef GRAPHRUN_DEVICES_CPU_KERNELS_H_
 #define GRAPHRUN_DEVICES_CPU_KERNELS_H_
 
@@ -33,17 +34,18 @@ struct KernelContext {
   const CodeImage* code = nullptr;  ///< null: the executable has no generated code
 };
 
-/// What a kernel wants of a step: layouts where the step left them open (TensorDesc::any), else as given.
-/// A packed weight may have other dims than the operation's operand: groups as a dim of its own
-/// (G x O/G x I/G x …), a transposed matrix as K x N.
+/// What a kernel wants of a step: layouts where the step left them open (TensorDesc::any), else as
+/// given. A packed weight may have other dims than the operation's operand: groups as a dim of its
+/// own (G x O/G x I/G x …), a transposed matrix as K x N.
 struct LayoutChoice {
   std::vector<TensorDesc> inputs;
   std::vector<TensorDesc> outputs;
   std::vector<TensorDesc> postOps;  ///< one a post-op; default where it has no operand
-  /// How the operand's dense bytes are read when it is packed into inputs[i] at load: Buffer::source.
+  /// How the operand's dense bytes are read when it is packed into inputs[i] at load:
+  /// Buffer::source.
   std::vector<TensorDesc> sources;
-  uint64_t scratchBytes = 0;    ///< of Step::scratch (u8, 1-D); 0: none
-  std::string implementation;   ///< "jit:avx512_core", for explain
+  uint64_t scratchBytes = 0;   ///< of Step::scratch (u8, 1-D); 0: none
+  std::string implementation;  ///< "jit:avx512_core", for explain
 };
 
 struct KernelEntry {
@@ -71,12 +73,12 @@ struct Candidate {
 /// Asks each kernel that computes operations (not "copy" and "generated") for `step`, in order.
 std::vector<Candidate> candidates(const Step& step);
 
-/// The first kernel that accepts `step`, with its layouts; Unimplemented with all reasons if none does.
+/// The first kernel that accepts `step`, with its layouts; Unimplemented with all reasons if none
+/// does.
 absl::StatusOr<Candidate> bestCandidate(const Step& step);
 
 /// True when the reference kernels compute `operation` on these types: the answer for placement.
-bool supportsOperation(absl::string_view operation,
-                       absl::Span<const runtime::ElementType> inputs,
+bool supportsOperation(absl::string_view operation, absl::Span<const runtime::ElementType> inputs,
                        absl::Span<const runtime::ElementType> outputs);
 
 }  // namespace graphrun::devices::cpu

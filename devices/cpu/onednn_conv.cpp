@@ -36,16 +36,15 @@ absl::StatusOr<int64_t> groupsOf(const Step& step) {
   return groups;
 }
 
-/// Spatial dims of the filter: it may be the operation's (O x I/G x …) or packed with groups as a dim
-/// of its own.
+/// Spatial dims of the filter: it may be the operation's (O x I/G x …) or packed with groups as a
+/// dim of its own.
 absl::StatusOr<std::vector<int64_t>> kernelOf(const Step& step) {
   const TensorDesc& filter = step.inputs[1].desc;
   size_t spatial = step.inputs[0].desc.dims.size() - 2;
   if (filter.dims.size() != spatial + 2 && filter.dims.size() != spatial + 3) {
     return shapeError(step);
   }
-  return std::vector<int64_t>(filter.dims.end() - static_cast<int64_t>(spatial),
-                              filter.dims.end());
+  return std::vector<int64_t>(filter.dims.end() - static_cast<int64_t>(spatial), filter.dims.end());
 }
 
 /// Plans the filter: dims [G x] O/G x I/G x …; `transposed` filters are stored I x O/G x ….
@@ -100,15 +99,23 @@ void addArguments(const ConvOperands& operands, PrimitivePlan& plan) {
   using Role = Operand::Role;
   const auto& pd = plan.descriptor;
   auto& to = plan.arguments;
-  to.push_back({DNNL_ARG_SRC, {Role::kInput, 0}, pd.query_md(dnnl::query::src_md, 0),
+  to.push_back({DNNL_ARG_SRC,
+                {Role::kInput, 0},
+                pd.query_md(dnnl::query::src_md, 0),
                 operands.source.source});
-  to.push_back({DNNL_ARG_WEIGHTS, {Role::kInput, 1}, pd.query_md(dnnl::query::weights_md, 0),
+  to.push_back({DNNL_ARG_WEIGHTS,
+                {Role::kInput, 1},
+                pd.query_md(dnnl::query::weights_md, 0),
                 operands.weights.source});
   if (operands.hasBias) {
-    to.push_back({DNNL_ARG_BIAS, {Role::kInput, 2}, pd.query_md(dnnl::query::weights_md, 1),
+    to.push_back({DNNL_ARG_BIAS,
+                  {Role::kInput, 2},
+                  pd.query_md(dnnl::query::weights_md, 1),
                   operands.bias.source});
   }
-  to.push_back({DNNL_ARG_DST, {Role::kOutput, 0}, pd.query_md(dnnl::query::dst_md, 0),
+  to.push_back({DNNL_ARG_DST,
+                {Role::kOutput, 0},
+                pd.query_md(dnnl::query::dst_md, 0),
                 operands.result.source});
 }
 
@@ -118,8 +125,8 @@ typename Primitive::desc descriptorOf(const ConvOperands& o, dnnl::algorithm alg
   const Window& w = o.window;
   constexpr auto kInference = dnnl::prop_kind::forward_inference;
   if (o.hasBias) {
-    return {kInference,    algorithm, o.source.desc, o.weights.desc, o.bias.desc, o.result.desc,
-            w.strides,     o.dilations, w.padsBegin, w.padsCovering};
+    return {kInference,    algorithm, o.source.desc, o.weights.desc, o.bias.desc,
+            o.result.desc, w.strides, o.dilations,   w.padsBegin,    w.padsCovering};
   }
   return {kInference, algorithm,   o.source.desc, o.weights.desc, o.result.desc,
           w.strides,  o.dilations, w.padsBegin,   w.padsCovering};
@@ -129,8 +136,7 @@ typename Primitive::desc descriptorOf(const ConvOperands& o, dnnl::algorithm alg
 
 absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& engine) {
   GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, false));
-  GR_ASSIGN_OR_RETURN(std::string name,
-                      attributeOr(step, "algorithm", std::string("direct")));
+  GR_ASSIGN_OR_RETURN(std::string name, attributeOr(step, "algorithm", std::string("direct")));
   auto algorithm = name == "winograd" ? dnnl::algorithm::convolution_winograd
                                       : dnnl::algorithm::convolution_direct;
   auto desc = descriptorOf<dnnl::convolution_forward>(operands, algorithm);
@@ -145,8 +151,8 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
 
 absl::StatusOr<PrimitivePlan> planDeconv(const Step& step, const dnnl::engine& engine) {
   GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, true));
-  auto desc = descriptorOf<dnnl::deconvolution_forward>(operands,
-                                                        dnnl::algorithm::deconvolution_direct);
+  auto desc =
+      descriptorOf<dnnl::deconvolution_forward>(operands, dnnl::algorithm::deconvolution_direct);
   GR_ASSIGN_OR_RETURN(
       PrimitivePlan plan,
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {

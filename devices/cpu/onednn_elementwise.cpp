@@ -45,8 +45,8 @@ absl::StatusOr<algorithm> binaryOf(absl::string_view operation) {
 
 absl::StatusOr<algorithm> reductionOf(absl::string_view kind) {
   static constexpr std::pair<absl::string_view, algorithm> kAlgorithms[] = {
-      {"sum", algorithm::reduction_sum}, {"mean", algorithm::reduction_mean},
-      {"max", algorithm::reduction_max}, {"min", algorithm::reduction_min},
+      {"sum", algorithm::reduction_sum},  {"mean", algorithm::reduction_mean},
+      {"max", algorithm::reduction_max},  {"min", algorithm::reduction_min},
       {"prod", algorithm::reduction_mul},
   };
   for (const auto& [name, value] : kAlgorithms) {
@@ -107,8 +107,10 @@ absl::StatusOr<PrimitivePlan> planBinary(const Step& step, const dnnl::engine& e
       }));
   plan.arguments.push_back({DNNL_ARG_SRC_0, {Role::kInput, 0}, lhs.desc, lhs.source});
   plan.arguments.push_back({DNNL_ARG_SRC_1, {Role::kInput, 1}, rhs.desc, rhs.source});
-  plan.arguments.push_back({DNNL_ARG_DST, {Role::kOutput, 0},
-                            plan.descriptor.query_md(dnnl::query::dst_md, 0), out.source});
+  plan.arguments.push_back({DNNL_ARG_DST,
+                            {Role::kOutput, 0},
+                            plan.descriptor.query_md(dnnl::query::dst_md, 0),
+                            out.source});
   return plan;
 }
 
@@ -137,8 +139,10 @@ absl::StatusOr<PrimitivePlan> planReduction(const Step& step, const dnnl::engine
                         return dnnl::reduction::primitive_desc(op, attributes, engine);
                       }));
   plan.arguments.push_back({DNNL_ARG_SRC, {Role::kInput, 0}, in.desc, in.source});
-  plan.arguments.push_back({DNNL_ARG_DST, {Role::kOutput, 0},
-                            plan.descriptor.query_md(dnnl::query::dst_md, 0), out.source});
+  plan.arguments.push_back({DNNL_ARG_DST,
+                            {Role::kOutput, 0},
+                            plan.descriptor.query_md(dnnl::query::dst_md, 0),
+                            out.source});
   return plan;
 }
 

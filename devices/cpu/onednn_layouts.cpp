@@ -24,8 +24,7 @@ absl::Status checkHeader(const dnnl_memory_desc_t& md, const TensorDesc& desc) {
   if (!type || md.data_type != static_cast<dnnl_data_type_t>(*type)) {
     return malformed("its element type is not that of the tensor");
   }
-  if (md.ndims < 1 || md.ndims > DNNL_MAX_NDIMS ||
-      md.ndims != static_cast<int>(desc.dims.size()) ||
+  if (md.ndims < 1 || md.ndims > DNNL_MAX_NDIMS || md.ndims != static_cast<int>(desc.dims.size()) ||
       !std::equal(desc.dims.begin(), desc.dims.end(), md.dims)) {
     return malformed("its dims are not those of the tensor");
   }
@@ -44,8 +43,8 @@ absl::Status checkBlocks(const dnnl_memory_desc_t& md) {
   std::fill_n(block, DNNL_MAX_NDIMS, 1);
   for (int i = 0; i < blocking.inner_nblks; ++i) {
     int64_t dim = blocking.inner_idxs[i];
-    if (dim < 0 || dim >= md.ndims || blocking.inner_blks[i] < 1 ||
-        blocking.inner_blks[i] > 4096 || block[dim] * blocking.inner_blks[i] > 4096) {
+    if (dim < 0 || dim >= md.ndims || blocking.inner_blks[i] < 1 || blocking.inner_blks[i] > 4096 ||
+        block[dim] * blocking.inner_blks[i] > 4096) {
       return malformed("inner block");
     }
     block[dim] *= blocking.inner_blks[i];
@@ -299,9 +298,8 @@ std::string layoutName(const TensorDesc& desc) {
   }
   std::vector<int> order(desc.dims.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return blocking->strides[a] > blocking->strides[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return blocking->strides[a] > blocking->strides[b]; });
   std::string name;
   for (int dim : order) {
     name += static_cast<char>((blocking->blockOf(dim) > 1 ? 'A' : 'a') + dim);
@@ -320,8 +318,7 @@ absl::StatusOr<TensorDesc> stridedDesc(runtime::ElementType type, const std::vec
 }
 
 absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking& blocking) {
-  GR_ASSIGN_OR_RETURN(dnnl::memory::desc md,
-                      stridedMemory(type, blocking.dims, blocking.strides));
+  GR_ASSIGN_OR_RETURN(dnnl::memory::desc md, stridedMemory(type, blocking.dims, blocking.strides));
   if (blocking.innerBlocks.size() > DNNL_MAX_NDIMS ||
       blocking.innerDims.size() != blocking.innerBlocks.size() ||
       blocking.paddedDims.size() != blocking.dims.size()) {

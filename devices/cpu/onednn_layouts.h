@@ -1,5 +1,5 @@
-// Layouts of tensors as plain data: what the compiler may ask about a layout without oneDNN's headers.
-// Which layout a kernel wants is told by KernelEntry::choose (kernels.h).
+// Layouts of tensors as plain data: what the compiler may ask about a layout without oneDNN's
+// headers. Which layout a kernel wants is told by KernelEntry::choose (kernels.h).
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_LAYOUTS_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_LAYOUTS_H_
 
@@ -13,8 +13,8 @@
 namespace graphrun::devices::cpu {
 
 /// The structure of a strided or blocked tensor. Element (i0, i1 …) lies at
-/// sum over d of (i_d / block of d) * strides[d], plus its place in the inner block, where the inner
-/// blocks are dense, the last one fastest. As a physical dense tensor: the outer dims
+/// sum over d of (i_d / block of d) * strides[d], plus its place in the inner block, where the
+/// inner blocks are dense, the last one fastest. As a physical dense tensor: the outer dims
 /// paddedDims[d] / block of d, by descending stride, then innerBlocks.
 struct Blocking {
   std::vector<int64_t> dims;
@@ -30,8 +30,8 @@ struct Blocking {
   int64_t extent() const;
 };
 
-/// Blocking of `desc`; InvalidArgument for a malformed layout, and for an opaque one (the weights of
-/// a Winograd convolution), whose structure only the library knows.
+/// Blocking of `desc`; InvalidArgument for a malformed layout, and for an opaque one (the weights
+/// of a Winograd convolution), whose structure only the library knows.
 absl::StatusOr<Blocking> blockingOf(const TensorDesc& desc);
 
 /// Bytes that a tensor of `desc` occupies. InvalidArgument for malformed dims, types and layouts.
@@ -53,8 +53,8 @@ bool sameLayout(const TensorDesc& a, const TensorDesc& b);
 /// blocks: "abcd", "aBcd16b"; "dense" where the desc has no layout, "opaque".
 std::string layoutName(const TensorDesc& desc);
 
-/// A tensor with the given strides in elements: a permuted or transposed view. At most 12 dims, of a
-/// type that oneDNN has.
+/// A tensor with the given strides in elements: a permuted or transposed view. At most 12 dims, of
+/// a type that oneDNN has.
 absl::StatusOr<TensorDesc> stridedDesc(runtime::ElementType type, const std::vector<int64_t>& dims,
                                        const std::vector<int64_t>& strides);
 

@@ -21,7 +21,8 @@ absl::Status shapeError(const Step& step) {
       absl::StrCat(step.operation, ": the shapes of the operands and the result do not fit"));
 }
 
-/// The operand as a matrix product sees it: 1-D operands get a dim, transposed ones swapped strides.
+/// The operand as a matrix product sees it: 1-D operands get a dim, transposed ones swapped
+/// strides.
 Matrix matrixOf(const TensorDesc& desc, bool transpose, bool left) {
   Matrix m{desc.dims, denseStrides(desc.dims), !desc.layout.empty()};
   if (m.packed) {
@@ -52,8 +53,8 @@ struct Product {
 
 /// Rows of several batches against one matrix are rows of one batch.
 void flattenBatch(const Step& step, Product& p) {
-  bool oneMatrix = std::all_of(p.rhs.dims.begin(), p.rhs.dims.end() - 2,
-                               [](int64_t d) { return d == 1; });
+  bool oneMatrix =
+      std::all_of(p.rhs.dims.begin(), p.rhs.dims.end() - 2, [](int64_t d) { return d == 1; });
   bool dense = step.inputs[0].desc.layout.empty() && step.outputs[0].desc.layout.empty() &&
                p.lhs.strides == denseStrides(p.lhs.dims);
   if (p.result.size() == 2 || !oneMatrix || !dense) {
@@ -121,8 +122,7 @@ absl::StatusOr<PlannedOperand> planBias(const Step& step, const Dims& dims) {
 
 void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query, int index,
                  const PlannedOperand& planned) {
-  plan.arguments.push_back(
-      {id, operand, plan.descriptor.query_md(query, index), planned.source});
+  plan.arguments.push_back({id, operand, plan.descriptor.query_md(query, index), planned.source});
 }
 
 }  // namespace
@@ -131,9 +131,8 @@ absl::StatusOr<PrimitivePlan> planMatMul(const Step& step, const dnnl::engine& e
   GR_ASSIGN_OR_RETURN(Product p, productOf(step));
   GR_ASSIGN_OR_RETURN(PlannedOperand lhs,
                       planOperand(step.inputs[0].desc, p.lhs.dims, p.lhs.strides));
-  GR_ASSIGN_OR_RETURN(PlannedOperand rhs,
-                      planOperand(step.inputs[1].desc, p.rhs.dims,
-                                  p.rhs.packed ? Dims() : p.rhs.strides));
+  GR_ASSIGN_OR_RETURN(PlannedOperand rhs, planOperand(step.inputs[1].desc, p.rhs.dims,
+                                                      p.rhs.packed ? Dims() : p.rhs.strides));
   GR_ASSIGN_OR_RETURN(PlannedOperand result, planOperand(step.outputs[0].desc, p.result));
   bool hasBias = step.inputs.size() == 3;
   PlannedOperand bias;

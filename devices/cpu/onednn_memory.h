@@ -1,4 +1,5 @@
-// Between plain descriptions and oneDNN's, and from its exceptions to statuses. Internal to devices/cpu.
+// Between plain descriptions and oneDNN's, and from its exceptions to statuses. Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_MEMORY_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_MEMORY_H_
 
@@ -12,8 +13,8 @@ namespace graphrun::devices::cpu {
 /// oneDNN's data type, or nothing for a type that it does not have.
 std::optional<dnnl::memory::data_type> dnnlType(runtime::ElementType type);
 
-/// The descriptor that `desc.layout` holds, checked; for a dense `desc`, row-major strides. A scalar
-/// becomes one dim of 1.
+/// The descriptor that `desc.layout` holds, checked; for a dense `desc`, row-major strides. A
+/// scalar becomes one dim of 1.
 absl::StatusOr<dnnl::memory::desc> memoryDesc(const TensorDesc& desc);
 
 /// A plain strided descriptor.
@@ -30,8 +31,7 @@ TensorDesc plainDesc(const dnnl::memory::desc& desc, runtime::ElementType type);
 /// Runs `function`, which calls oneDNN, and turns its exceptions into a status about `what`.
 /// Unimplemented (the library declines) is told from InvalidArgument and Internal.
 template <typename Function>
-auto guarded(absl::string_view what, Function function)
-    -> absl::StatusOr<decltype(function())> {
+auto guarded(absl::string_view what, Function function) -> absl::StatusOr<decltype(function())> {
   try {
     return function();
   } catch (const dnnl::error& error) {

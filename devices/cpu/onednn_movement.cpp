@@ -83,15 +83,19 @@ absl::StatusOr<PrimitivePlan> planConcat(const Step& step, const dnnl::engine& e
     inputs.push_back(std::move(planned));
   }
   GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc));
-  PrimitivePlan plan{dnnl::concat::primitive_desc(out.desc, static_cast<int>(axis), descs, engine,
-                                                  userScratch()),
-                     {}};
+  PrimitivePlan plan{
+      dnnl::concat::primitive_desc(out.desc, static_cast<int>(axis), descs, engine, userScratch()),
+      {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    plan.arguments.push_back({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), {Role::kInput, i},
-                              inputs[i].desc, inputs[i].source});
+    plan.arguments.push_back({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i),
+                              {Role::kInput, i},
+                              inputs[i].desc,
+                              inputs[i].source});
   }
-  plan.arguments.push_back({DNNL_ARG_DST, {Role::kOutput, 0},
-                            plan.descriptor.query_md(dnnl::query::dst_md, 0), out.source});
+  plan.arguments.push_back({DNNL_ARG_DST,
+                            {Role::kOutput, 0},
+                            plan.descriptor.query_md(dnnl::query::dst_md, 0),
+                            out.source});
   return plan;
 }
 

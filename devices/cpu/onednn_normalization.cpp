@@ -66,10 +66,9 @@ absl::StatusOr<PrimitivePlan> planLrn(const Step& step, const dnnl::engine& engi
   if (size % 2 == 0) {
     return absl::UnimplementedError("oneDNN normalises over an odd number of channels");
   }
-  dnnl::lrn_forward::desc desc(dnnl::prop_kind::forward_inference,
-                               dnnl::algorithm::lrn_across_channels, in.desc, size,
-                               static_cast<float>(alpha), static_cast<float>(beta),
-                               static_cast<float>(bias));
+  dnnl::lrn_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels, in.desc, size,
+      static_cast<float>(alpha), static_cast<float>(beta), static_cast<float>(bias));
   PrimitivePlan plan{dnnl::lrn_forward::primitive_desc(desc, userScratch(), engine), {}};
   addInOut(plan, in.desc, in.source);
   return plan;
@@ -93,7 +92,8 @@ absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine
   for (size_t i = 1; i < step.inputs.size(); ++i) {
     if (step.inputs[i].desc.spec().elementCount() != dims[1] ||
         step.inputs[i].desc.type != runtime::ElementType::kF32) {
-      return absl::UnimplementedError("layer_norm takes an f32 parameter for each element of a row");
+      return absl::UnimplementedError(
+          "layer_norm takes an f32 parameter for each element of a row");
     }
   }
   TensorDesc rows = input;
@@ -112,11 +112,9 @@ absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine
   PrimitivePlan plan{dnnl::layer_normalization_forward::primitive_desc(desc, userScratch(), engine),
                      {}};
   addInOut(plan, in.desc, in.source);
-  plan.arguments.push_back(
-      {DNNL_ARG_SCALE, {Role::kInput, 1}, parameter.desc, parameter.source});
+  plan.arguments.push_back({DNNL_ARG_SCALE, {Role::kInput, 1}, parameter.desc, parameter.source});
   if (hasBias) {
-    plan.arguments.push_back(
-        {DNNL_ARG_SHIFT, {Role::kInput, 2}, parameter.desc, parameter.source});
+    plan.arguments.push_back({DNNL_ARG_SHIFT, {Role::kInput, 2}, parameter.desc, parameter.source});
   }
   return plan;
 }

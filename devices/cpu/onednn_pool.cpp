@@ -57,8 +57,7 @@ absl::StatusOr<Pool> windowPool(const Step& step) {
   }
   Pool pool;
   pool.outputDims.assign(out.begin(), out.end());
-  GR_ASSIGN_OR_RETURN(pool.window,
-                      windowOf(step, in.subspan(2), kernel, out.subspan(2), ceilMode));
+  GR_ASSIGN_OR_RETURN(pool.window, windowOf(step, in.subspan(2), kernel, out.subspan(2), ceilMode));
   if (step.operation == "gr.max_pool") {
     return pool;
   }
@@ -102,8 +101,8 @@ absl::StatusOr<PlannedOperand> planImage(const Step& step) {
   return planOperand(desc);
 }
 
-/// Nearest neighbours agree with the library's rule where each input element is repeated a whole number
-/// of times; there no position is halfway between two.
+/// Nearest neighbours agree with the library's rule where each input element is repeated a whole
+/// number of times; there no position is halfway between two.
 bool nearestAgrees(const std::string& coordinates, const std::string& rounding, int64_t in,
                    int64_t out, bool exactScale) {
   if (!exactScale || in == 0 || out % in != 0) {
@@ -121,8 +120,9 @@ bool linearAgrees(const std::string& coordinates, int64_t out, bool exactScale) 
                         (coordinates == "pytorch_half_pixel" && out > 1));
 }
 
-/// Checks that the library computes what the attributes say. Scales that are given (not sizes) must be
-/// exactly the ratio of the dims: they are read from attribute "scales" when the compiler knows them.
+/// Checks that the library computes what the attributes say. Scales that are given (not sizes) must
+/// be exactly the ratio of the dims: they are read from attribute "scales" when the compiler knows
+/// them.
 absl::Status checkResize(const Step& step) {
   absl::Span<const int64_t> in = step.inputs[0].desc.dims;
   absl::Span<const int64_t> out = step.outputs[0].desc.dims;
@@ -154,11 +154,10 @@ absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& eng
   GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
   absl::StatusOr<Pool> pool = step.operation == "gr.reduce" ? globalPool(step) : windowPool(step);
   GR_RETURN_IF_ERROR(pool.status());
-  GR_ASSIGN_OR_RETURN(PlannedOperand out,
-                      planOperand(step.outputs[0].desc, pool->outputDims));
+  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc, pool->outputDims));
   const Window& w = pool->window;
-  bool dilated = std::any_of(w.dilations.begin(), w.dilations.end(),
-                             [](int64_t d) { return d != 1; });
+  bool dilated =
+      std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
   std::vector<int64_t> skipped;
   for (int64_t dilation : w.dilations) {
     skipped.push_back(dilation - 1);
@@ -167,11 +166,11 @@ absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& eng
       PrimitivePlan plan,
       planWithPostOps(step, pool->outputDims, [&](const dnnl::primitive_attr& attributes) {
         PrimitivePlan made =
-            dilated ? makePool<dnnl::pooling_v2_forward>(engine, *pool, in, out, attributes,
-                                                         w.strides, w.kernel, skipped, w.padsBegin,
-                                                         w.padsCovering)
-                    : makePool<dnnl::pooling_forward>(engine, *pool, in, out, attributes, w.strides,
-                                                      w.kernel, w.padsBegin, w.padsCovering);
+            dilated
+                ? makePool<dnnl::pooling_v2_forward>(engine, *pool, in, out, attributes, w.strides,
+                                                     w.kernel, skipped, w.padsBegin, w.padsCovering)
+                : makePool<dnnl::pooling_forward>(engine, *pool, in, out, attributes, w.strides,
+                                                  w.kernel, w.padsBegin, w.padsCovering);
         return made.descriptor;
       }));
   addInOut(plan, in, out);
@@ -191,12 +190,11 @@ absl::StatusOr<PrimitivePlan> planResampling(const Step& step, const dnnl::engin
       dnnl::prop_kind::forward_inference,
       mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear, in.desc,
       out.desc);
-  GR_ASSIGN_OR_RETURN(PrimitivePlan plan,
-                      planWithPostOps(step, step.outputs[0].desc.dims,
-                                      [&](const dnnl::primitive_attr& attributes) {
-                                        return dnnl::resampling_forward::primitive_desc(
-                                            desc, attributes, engine);
-                                      }));
+  GR_ASSIGN_OR_RETURN(
+      PrimitivePlan plan,
+      planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
+        return dnnl::resampling_forward::primitive_desc(desc, attributes, engine);
+      }));
   addInOut(plan, in, out);
   return plan;
 }

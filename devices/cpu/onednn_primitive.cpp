@@ -124,8 +124,8 @@ absl::StatusOr<dnnl::algorithm> binaryAlgorithm(PostOpKind kind) {
   }
 }
 
-/// Dims of a post-op's operand at the rank of the result: 1 or the result's dim each. A result that was
-/// flattened to fewer dims (matmul) takes a vector over its last dim, or the whole tensor.
+/// Dims of a post-op's operand at the rank of the result: 1 or the result's dim each. A result that
+/// was flattened to fewer dims (matmul) takes a vector over its last dim, or the whole tensor.
 absl::StatusOr<std::vector<int64_t>> alignDims(const std::vector<int64_t>& dims,
                                                const std::vector<int64_t>& output) {
   int64_t count = 1;
@@ -176,11 +176,11 @@ absl::Status appendBinary(const Step& step, size_t index, const std::vector<int6
   }
   planned.open = planned.open || open;
   ops.append_binary(algorithm, operand.desc);
-  planned.arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(index)) |
-                                   DNNL_ARG_SRC_1,
-                               {Operand::Role::kPostOp, index},
-                               operand.desc,
-                               operand.source});
+  planned.arguments.push_back(
+      {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(index)) | DNNL_ARG_SRC_1,
+       {Operand::Role::kPostOp, index},
+       operand.desc,
+       operand.source});
   return absl::OkStatus();
 }
 
@@ -251,34 +251,35 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
 }
 
 absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan) {
-  GR_ASSIGN_OR_RETURN(absl::StatusOr<LayoutChoice> choice,
-                      guarded(step.operation, [&]() -> absl::StatusOr<LayoutChoice> {
-    dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-    GR_ASSIGN_OR_RETURN(PrimitivePlan planned, plan(step, engine));
-    LayoutChoice result;
-    for (const Argument& input : step.inputs) {
-      result.inputs.push_back(input.desc);
-      result.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
-    }
-    for (const Argument& output : step.outputs) {
-      result.outputs.push_back(output.desc);
-    }
-    result.postOps.resize(step.postOps.size());
-    for (const PlannedArgument& argument : planned.arguments) {
-      const TensorDesc& given = tensorOf(step, argument.operand);
-      GR_ASSIGN_OR_RETURN(TensorDesc chosen, chosenDesc(given, argument));
-      if (argument.operand.role == Operand::Role::kInput) {
-        result.sources[argument.operand.index] = argument.source;
-      }
-      auto& list = argument.operand.role == Operand::Role::kInput    ? result.inputs
-                   : argument.operand.role == Operand::Role::kOutput ? result.outputs
-                                                                     : result.postOps;
-      list[argument.operand.index] = std::move(chosen);
-    }
-    result.scratchBytes = planned.descriptor.scratchpad_desc().get_size();
-    result.implementation = planned.descriptor.impl_info_str();
-    return result;
-  }));
+  GR_ASSIGN_OR_RETURN(
+      absl::StatusOr<LayoutChoice> choice,
+      guarded(step.operation, [&]() -> absl::StatusOr<LayoutChoice> {
+        dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+        GR_ASSIGN_OR_RETURN(PrimitivePlan planned, plan(step, engine));
+        LayoutChoice result;
+        for (const Argument& input : step.inputs) {
+          result.inputs.push_back(input.desc);
+          result.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
+        }
+        for (const Argument& output : step.outputs) {
+          result.outputs.push_back(output.desc);
+        }
+        result.postOps.resize(step.postOps.size());
+        for (const PlannedArgument& argument : planned.arguments) {
+          const TensorDesc& given = tensorOf(step, argument.operand);
+          GR_ASSIGN_OR_RETURN(TensorDesc chosen, chosenDesc(given, argument));
+          if (argument.operand.role == Operand::Role::kInput) {
+            result.sources[argument.operand.index] = argument.source;
+          }
+          auto& list = argument.operand.role == Operand::Role::kInput    ? result.inputs
+                       : argument.operand.role == Operand::Role::kOutput ? result.outputs
+                                                                         : result.postOps;
+          list[argument.operand.index] = std::move(chosen);
+        }
+        result.scratchBytes = planned.descriptor.scratchpad_desc().get_size();
+        result.implementation = planned.descriptor.impl_info_str();
+        return result;
+      }));
   return choice;
 }
 

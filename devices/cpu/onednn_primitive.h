@@ -1,5 +1,6 @@
-// What all oneDNN kernels share: a step becomes a PrimitivePlan (a primitive descriptor and what each of
-// its arguments is); from the plan follow both the wanted layouts and the kernel. Internal to devices/cpu.
+// What all oneDNN kernels share: a step becomes a PrimitivePlan (a primitive descriptor and what
+// each of its arguments is); from the plan follow both the wanted layouts and the kernel. Internal
+// to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_PRIMITIVE_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_PRIMITIVE_H_
 
@@ -99,15 +100,15 @@ absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
   return plan;
 }
 
-/// Fails with Unimplemented unless the step has `inputs` to `maxInputs` operands, one result, and all
-/// of them are of type f32 (or bf16 where the library and the machine can).
+/// Fails with Unimplemented unless the step has `inputs` to `maxInputs` operands, one result, and
+/// all of them are of type f32 (or bf16 where the library and the machine can).
 absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs);
 
 /// Fails with Unimplemented when the step has post-ops.
 absl::Status requireNoPostOps(const Step& step);
 
-/// The library's algorithm for an element-wise gr operation, or Unimplemented. `linear` (alpha * x +
-/// beta) is known too.
+/// The library's algorithm for an element-wise gr operation, or Unimplemented. `linear` (alpha * x
+/// + beta) is known too.
 absl::StatusOr<dnnl::algorithm> eltwiseAlgorithm(absl::string_view operation);
 
 }  // namespace graphrun::devices::cpu

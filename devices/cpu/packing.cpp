@@ -43,8 +43,9 @@ absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, v
   size_t dense = source.spec().byteSize();
   size_t expected = buffer.splat ? element : dense;
   if (given.size() != expected) {
-    return absl::InvalidArgumentError(absl::StrCat("a weight has ", given.size(), " bytes, expected ",
-                                                   expected, " (", source.spec().toString(), ")"));
+    return absl::InvalidArgumentError(absl::StrCat("a weight has ", given.size(),
+                                                   " bytes, expected ", expected, " (",
+                                                   source.spec().toString(), ")"));
   }
   GR_ASSIGN_OR_RETURN(uint64_t reach, layoutBytes(source));
   if (reach > dense) {

@@ -8,8 +8,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Fills `to` (buffer.bytes long) with `given`, the dense elements (one for a splat) of the buffer's
-/// source. InvalidArgument when `given` has another size than the source says.
+/// Fills `to` (buffer.bytes long) with `given`, the dense elements (one for a splat) of the
+/// buffer's source. InvalidArgument when `given` has another size than the source says.
 absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
                         OneDnn& onednn);
 

@@ -8,8 +8,7 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family :
-       {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor()}) {
+  for (auto family : {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -27,8 +26,7 @@ absl::Status requireDense(const Step& step) {
             absl::StrCat(step.operation, ": reference kernels take dense tensors, an operand is ",
                          layoutName(argument.desc)));
       }
-      GR_RETURN_IF_ERROR(
-          runtime::checkedByteSize(argument.desc.type, argument.desc.dims).status());
+      GR_RETURN_IF_ERROR(runtime::checkedByteSize(argument.desc.type, argument.desc.dims).status());
     }
   }
   if (!step.postOps.empty()) {
@@ -65,8 +63,8 @@ bool allAre(absl::Span<const ElementType> types, ElementType type) {
 
 /// Operands from `first` on are integers.
 bool integersFrom(absl::Span<const ElementType> types, size_t first) {
-  return types.size() <= first || std::all_of(types.begin() + static_cast<int64_t>(first),
-                                              types.end(), isInteger);
+  return types.size() <= first ||
+         std::all_of(types.begin() + static_cast<int64_t>(first), types.end(), isInteger);
 }
 
 KernelOr makeReference(const Step& step) {

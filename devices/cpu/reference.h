@@ -30,8 +30,8 @@ enum class TypeRule {
 bool allowsTypes(TypeRule rule, absl::Span<const runtime::ElementType> inputs,
                  absl::Span<const runtime::ElementType> outputs);
 
-/// Makes the kernel of one operation; checks shapes and attributes. Arity and types are checked before:
-/// there is a first operand and a first result, and their types are as the rule says.
+/// Makes the kernel of one operation; checks shapes and attributes. Arity and types are checked
+/// before: there is a first operand and a first result, and their types are as the rule says.
 using ReferenceFactory = absl::StatusOr<std::unique_ptr<Kernel>> (*)(const Step& step);
 
 struct ReferenceEntry {

@@ -356,8 +356,7 @@ constexpr const char* kBinaryMessages[] = {"integer division by zero"};
 
 KernelOr makeBinary(const Step& step, BinaryLoop loop) {
   const Dims operands[] = {step.inputs[0].desc.dims, step.inputs[1].desc.dims};
-  GR_ASSIGN_OR_RETURN(Broadcast plan,
-                      Broadcast::make(step, step.outputs[0].desc.dims, operands));
+  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, step.outputs[0].desc.dims, operands));
   uint32_t x = step.inputs[0].buffer;
   uint32_t y = step.inputs[1].buffer;
   uint32_t out = step.outputs[0].buffer;
@@ -401,9 +400,8 @@ KernelOr makeBinary(const Step& step, BinaryLoop loop) {
 
 template <typename F>
 KernelOr unaryFloat(const Step& step, Parameters parameters) {
-  UnaryLoop loop = dispatchFloat(step.outputs[0].desc.type, []<typename T>() -> UnaryLoop {
-    return unaryLoop<F, T>;
-  });
+  UnaryLoop loop = dispatchFloat(step.outputs[0].desc.type,
+                                 []<typename T>() -> UnaryLoop { return unaryLoop<F, T>; });
   return makeUnary(step, loop, parameters);
 }
 
@@ -508,8 +506,7 @@ void selectRow(const uint8_t* condition, int64_t sc, const T* x, int64_t sx, con
 KernelOr createWhere(const Step& step) {
   const Dims operands[] = {step.inputs[0].desc.dims, step.inputs[1].desc.dims,
                            step.inputs[2].desc.dims};
-  GR_ASSIGN_OR_RETURN(Broadcast plan,
-                      Broadcast::make(step, step.outputs[0].desc.dims, operands));
+  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, step.outputs[0].desc.dims, operands));
   uint32_t c = step.inputs[0].buffer;
   uint32_t x = step.inputs[1].buffer;
   uint32_t y = step.inputs[2].buffer;
@@ -538,9 +535,8 @@ void castLoop(const void* in, void* out, int64_t begin, int64_t end, const Param
 
 KernelOr createCast(const Step& step) {
   UnaryLoop loop = dispatchElement(step.inputs[0].desc.type, [&]<typename From>() -> UnaryLoop {
-    return dispatchElement(step.outputs[0].desc.type, []<typename To>() -> UnaryLoop {
-      return castLoop<From, To>;
-    });
+    return dispatchElement(step.outputs[0].desc.type,
+                           []<typename To>() -> UnaryLoop { return castLoop<From, To>; });
   });
   return makeUnary(step, loop, {});
 }

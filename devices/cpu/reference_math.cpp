@@ -131,8 +131,8 @@ KernelOr makeReduce(const Step& step, ReducePlan plan) {
   return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
       parallelFor(count, work, [&](int64_t i) {
-        const T* from = static_cast<const T*>(buffers[in]) +
-                        ReducePlan::offset(i, plan.kept, plan.keptStrides);
+        const T* from =
+            static_cast<const T*>(buffers[in]) + ReducePlan::offset(i, plan.kept, plan.keptStrides);
         static_cast<T*>(buffers[out])[i] = store<T>(F::template apply<T>(from, plan));
       });
       return 0;
@@ -158,8 +158,8 @@ KernelOr createReduce(const Step& step) {
   if (kind == "min") {
     return makeReduce<ReduceMin>(step, std::move(plan));
   }
-  return invalidStep(step, absl::StrCat("kind is \"", kind,
-                                        "\", expected sum, mean, max, min or prod"));
+  return invalidStep(step,
+                     absl::StrCat("kind is \"", kind, "\", expected sum, mean, max, min or prod"));
 }
 
 /// A batch of products: dims M x K x N, strides of both operands, offsets of each batch's matrices.
@@ -169,7 +169,8 @@ struct ProductPlan {
   Dims lhsOffsets, rhsOffsets;
 };
 
-/// One operand's last two dims and their strides, after 1-D operands got a dim and op() was applied.
+/// One operand's last two dims and their strides, after 1-D operands got a dim and op() was
+/// applied.
 struct MatrixView {
   Dims batch;
   int64_t rows, columns, rowStride, columnStride;
@@ -194,8 +195,8 @@ absl::StatusOr<Dims> batchOffsets(const Step& step, const MatrixView& view, cons
   GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, view.batch, batch));
   Dims offsets(static_cast<size_t>(countOf(batch)));
   for (size_t b = 0; b < offsets.size(); ++b) {
-    offsets[b] = ReducePlan::offset(static_cast<int64_t>(b), batch, strides) * view.rows *
-                 view.columns;
+    offsets[b] =
+        ReducePlan::offset(static_cast<int64_t>(b), batch, strides) * view.rows * view.columns;
   }
   return offsets;
 }
@@ -231,8 +232,8 @@ absl::StatusOr<ProductPlan> planProduct(const Step& step) {
   if (countOf(batch) > kMostBatches) {
     return invalidStep(step, "more than 2^24 matrices");
   }
-  ProductPlan plan{a.rows, a.columns, b.columns, a.rowStride, a.columnStride,
-                   b.rowStride, b.columnStride, {}, {}};
+  ProductPlan plan{a.rows,      a.columns,      b.columns, a.rowStride, a.columnStride,
+                   b.rowStride, b.columnStride, {},        {}};
   GR_ASSIGN_OR_RETURN(plan.lhsOffsets, batchOffsets(step, a, batch));
   GR_ASSIGN_OR_RETURN(plan.rhsOffsets, batchOffsets(step, b, batch));
   return plan;
@@ -276,8 +277,8 @@ KernelOr createMatMul(const Step& step) {
       auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
       parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
         auto batch = static_cast<size_t>(r / plan.m);
-        const T* a = static_cast<const T*>(buffers[lhs]) + plan.lhsOffsets[batch] +
-                     r % plan.m * plan.lhsRow;
+        const T* a =
+            static_cast<const T*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
         const T* b = static_cast<const T*>(buffers[rhs]) + plan.rhsOffsets[batch];
         T* to = static_cast<T*>(buffers[out]) + r * plan.n;
         for (int64_t j = 0; j < plan.n; ++j) {

@@ -25,8 +25,8 @@ struct Spatial {
 absl::Status checkSpatialRank(const Step& step) {
   size_t rank = step.inputs[0].desc.dims.size();
   if (rank < 3 || rank > kMostSpatial + 2 || step.outputs[0].desc.dims.size() != rank) {
-    return invalidStep(step, absl::StrCat("expected rank 3 to ", kMostSpatial + 2,
-                                          " for input and result"));
+    return invalidStep(
+        step, absl::StrCat("expected rank 3 to ", kMostSpatial + 2, " for input and result"));
   }
   return absl::OkStatus();
 }
@@ -56,7 +56,8 @@ Position unflatten(int64_t flat, const List& dims, size_t rank) {
   return at;
 }
 
-/// Place in the input that element `k` of the window at result position `o` covers, or -1 in the padding.
+/// Place in the input that element `k` of the window at result position `o` covers, or -1 in the
+/// padding.
 int64_t covered(const Spatial& s, const Position& o, const Position& k) {
   int64_t flat = 0;
   for (size_t d = 0; d < s.rank; ++d) {
@@ -95,8 +96,8 @@ absl::StatusOr<Channels> channelsOf(const Step& step, bool transposed) {
   const Dims& out = step.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
   Channels c{in[0], in[1], out[1], groups};
-  bool fits = filter.size() == in.size() && groups >= 1 && out[0] == in[0] &&
-              c.in % groups == 0 && c.out % groups == 0;
+  bool fits = filter.size() == in.size() && groups >= 1 && out[0] == in[0] && c.in % groups == 0 &&
+              c.out % groups == 0;
   if (fits && transposed) {
     fits = filter[0] == c.in && filter[1] == c.out / groups;
   } else if (fits) {
@@ -232,9 +233,8 @@ KernelOr createPool(const Step& step) {
   if (in[0] != out[0] || in[1] != out[1]) {
     return invalidStep(step, "batch and channels of input and result differ");
   }
-  GR_ASSIGN_OR_RETURN(Window window,
-                      windowOf(step, absl::MakeConstSpan(in).subspan(2), kernel,
-                               absl::MakeConstSpan(out).subspan(2), ceilMode));
+  GR_ASSIGN_OR_RETURN(Window window, windowOf(step, absl::MakeConstSpan(in).subspan(2), kernel,
+                                              absl::MakeConstSpan(out).subspan(2), ceilMode));
   Spatial s = spatialOf(step, std::move(window));
   uint32_t from = step.inputs[0].buffer;
   uint32_t to = step.outputs[0].buffer;
@@ -291,8 +291,8 @@ KernelOr createBatchNorm(const Step& step) {
     return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
       parallelFor(planes, plane, [&](int64_t p) {
         int64_t c = p % channels;
-        Sum<T> factor = valueAt<T>(buffers, b[1], c) /
-                        std::sqrt(valueAt<T>(buffers, b[4], c) + epsilon);
+        Sum<T> factor =
+            valueAt<T>(buffers, b[1], c) / std::sqrt(valueAt<T>(buffers, b[4], c) + epsilon);
         Sum<T> shift = valueAt<T>(buffers, b[2], c) - valueAt<T>(buffers, b[3], c) * factor;
         const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
         T* y = static_cast<T*>(buffers[b[5]]) + p * plane;
@@ -371,8 +371,8 @@ KernelOr createLayerNorm(const Step& step) {
         for (int64_t i = 0; i < row; ++i) {
           int64_t outer = i / plan.inner();
           int64_t inner = i % plan.inner();
-          double scale = valueAt<T>(buffers, b[1],
-                                    plan.offset(outer, 0) + inner * plan.innerStride(0));
+          double scale =
+              valueAt<T>(buffers, b[1], plan.offset(outer, 0) + inner * plan.innerStride(0));
           double bias = hasBias ? valueAt<T>(buffers, b[2],
                                              plan.offset(outer, 1) + inner * plan.innerStride(1))
                                 : 0;

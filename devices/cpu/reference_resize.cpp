@@ -161,7 +161,8 @@ class ResizePlan {
   }
 
  private:
-  /// Weighted sum over the taps of dims [0, rank), the others being fixed at `from`. Recurses once a dim.
+  /// Weighted sum over the taps of dims [0, rank), the others being fixed at `from`. Recurses once
+  /// a dim.
   template <typename T>
   double sum(const T* in, int64_t i, size_t rank, int64_t from) const {
     if (rank == 0) {
@@ -172,8 +173,7 @@ class ResizePlan {
     double total = 0;
     for (int64_t t = 0; t < rule_.taps(); ++t) {
       if (taps[t].weight != 0) {
-        total += taps[t].weight *
-                 sum(in, i / out_[d], d, from + taps[t].index * inStrides_[d]);
+        total += taps[t].weight * sum(in, i / out_[d], d, from + taps[t].index * inStrides_[d]);
       }
     }
     return total;
@@ -248,18 +248,18 @@ KernelOr createResize(const Step& step) {
   int64_t rows = row == 0 ? 0 : countOf(out) / row;
   ResizePlan plan(rule, in, out);
   return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, plan = std::move(plan),
-                       scales = std::move(scales)](void* const* buffers) mutable {
-      plan.update(scales.get(buffers));
-      const T* x = static_cast<const T*>(buffers[from]);
-      T* y = static_cast<T*>(buffers[to]);
-      parallelFor(rows, row, [&](int64_t r) {
-        for (int64_t i = r * row; i < (r + 1) * row; ++i) {
-          y[i] = plan.at(x, i);
-        }
-      });
-      return 0;
-    });
+    return makeKernel(
+        [=, plan = std::move(plan), scales = std::move(scales)](void* const* buffers) mutable {
+          plan.update(scales.get(buffers));
+          const T* x = static_cast<const T*>(buffers[from]);
+          T* y = static_cast<T*>(buffers[to]);
+          parallelFor(rows, row, [&](int64_t r) {
+            for (int64_t i = r * row; i < (r + 1) * row; ++i) {
+              y[i] = plan.at(x, i);
+            }
+          });
+          return 0;
+        });
   });
 }
 

@@ -24,8 +24,8 @@ int64_t countOf(absl::Span<const int64_t> dims);
 /// `axis` counted from the front, or InvalidArgument when it is out of range.
 absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t rank);
 
-/// A broadcast of operands to a result as nested loops: rows of `inner` elements, operand i stepping by
-/// innerStrides[i]; row r starts at offset(r, i).
+/// A broadcast of operands to a result as nested loops: rows of `inner` elements, operand i
+/// stepping by innerStrides[i]; row r starts at offset(r, i).
 class Broadcast {
  public:
   /// InvalidArgument when an operand does not broadcast to `result`.

@@ -207,8 +207,8 @@ absl::StatusOr<Parts> partsOf(const Step& step, const Argument& whole,
     if (!sameBut(part, dims, at)) {
       return invalidStep(step, "the shapes differ in more than the axis");
     }
-    parts.list.push_back({argument.buffer, static_cast<size_t>(part[at]) * tail,
-                          static_cast<size_t>(total) * tail});
+    parts.list.push_back(
+        {argument.buffer, static_cast<size_t>(part[at]) * tail, static_cast<size_t>(total) * tail});
     total += part[at];
   }
   if (total != dims[at]) {
@@ -225,7 +225,8 @@ KernelOr makeParts(uint32_t whole, Parts parts) {
     parallelFor(parts.rows, static_cast<int64_t>(parts.rowBytes), [&](int64_t row) {
       char* base = static_cast<char*>(buffers[whole]) + static_cast<size_t>(row) * parts.rowBytes;
       for (const Part& part : parts.list) {
-        char* own = static_cast<char*>(buffers[part.buffer]) + static_cast<size_t>(row) * part.bytes;
+        char* own =
+            static_cast<char*>(buffers[part.buffer]) + static_cast<size_t>(row) * part.bytes;
         std::memcpy(kSplit ? own : base + part.offset, kSplit ? base + part.offset : own,
                     part.bytes);
       }
@@ -275,8 +276,8 @@ Range rangeOf(int64_t dim, int64_t start, int64_t end, int64_t step) {
   int64_t first = place(start, -1, dim - 1);
   int64_t last = end < -dim ? -1 : place(end, -1, dim - 1);
   // The distance to go in units of the step; the smallest step has no opposite.
-  int64_t stride = step == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max()
-                                                               : -step;
+  int64_t stride =
+      step == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -step;
   return {first, first <= last ? 0 : (first - last - 1) / stride + 1};
 }
 
@@ -320,8 +321,8 @@ class SliceKernel {
       if (axis < 0 || axis >= rank || step == 0) {
         return 2;
       }
-      Range range = rangeOf(in_[axis], positions_[0].at(buffers, i), positions_[1].at(buffers, i),
-                            step);
+      Range range =
+          rangeOf(in_[axis], positions_[0].at(buffers, i), positions_[1].at(buffers, i), step);
       counts_[axis] = range.count;
       start_ += range.count > 0 ? range.first * dense_[axis] : 0;
       // With one element the step is not taken, and may be beyond all memory.
@@ -394,9 +395,8 @@ int64_t padSource(PadMode mode, int64_t i, int64_t n) {
   return at < n ? at : period - at;
 }
 
-constexpr const char* kPadMessages[] = {
-    "the pads at run time give another shape than was planned",
-    "an empty dim cannot be padded with its own elements"};
+constexpr const char* kPadMessages[] = {"the pads at run time give another shape than was planned",
+                                        "an empty dim cannot be padded with its own elements"};
 
 /// Padding with pads that are an operand: one table of sources a dim, remade every step.
 class PadKernel {
@@ -513,9 +513,9 @@ KernelOr createGather(const Step& step) {
   }
   int64_t dim = in[static_cast<size_t>(axis)];
   int64_t outer = countOf(absl::MakeConstSpan(in).subspan(0, static_cast<size_t>(axis)));
-  size_t bytes = static_cast<size_t>(
-                     countOf(absl::MakeConstSpan(in).subspan(static_cast<size_t>(axis) + 1))) *
-                 runtime::elementSize(step.inputs[0].desc.type);
+  size_t bytes =
+      static_cast<size_t>(countOf(absl::MakeConstSpan(in).subspan(static_cast<size_t>(axis) + 1))) *
+      runtime::elementSize(step.inputs[0].desc.type);
   uint32_t from = step.inputs[0].buffer;
   uint32_t to = step.outputs[0].buffer;
   return makeKernel(

@@ -1,4 +1,5 @@
-// Kernels that compute no operation of their own: "generated" code and "copy". Internal to devices/cpu.
+// Kernels that compute no operation of their own: "generated" code and "copy". Internal to
+// devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_SIMPLE_KERNELS_H_
 #define GRAPHRUN_DEVICES_CPU_SIMPLE_KERNELS_H_
 

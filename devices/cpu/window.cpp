@@ -16,15 +16,11 @@ absl::StatusOr<Window> readWindow(const Step& step, absl::Span<const int64_t> ke
   size_t n = kernel.size();
   Window w;
   w.kernel.assign(kernel.begin(), kernel.end());
-  GR_ASSIGN_OR_RETURN(w.strides,
-                      attributeOr(step, "strides", std::vector<int64_t>(n, 1)));
-  GR_ASSIGN_OR_RETURN(w.dilations,
-                      attributeOr(step, "dilations", std::vector<int64_t>(n, 1)));
+  GR_ASSIGN_OR_RETURN(w.strides, attributeOr(step, "strides", std::vector<int64_t>(n, 1)));
+  GR_ASSIGN_OR_RETURN(w.dilations, attributeOr(step, "dilations", std::vector<int64_t>(n, 1)));
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> pads,
                       attributeOr(step, "pads", std::vector<int64_t>(2 * n, 0)));
-  auto outside = [](int64_t low) {
-    return [low](int64_t v) { return v < low || v > kLimit; };
-  };
+  auto outside = [](int64_t low) { return [low](int64_t v) { return v < low || v > kLimit; }; };
   if (w.strides.size() != n || w.dilations.size() != n || pads.size() != 2 * n ||
       std::any_of(w.strides.begin(), w.strides.end(), outside(1)) ||
       std::any_of(w.dilations.begin(), w.dilations.end(), outside(1)) ||
@@ -58,8 +54,7 @@ absl::StatusOr<Window> windowOf(const Step& step, absl::Span<const int64_t> inpu
                                 bool ceilMode) {
   GR_RETURN_IF_ERROR(checkRanks(step, input.size(), kernel.size(), output.size()));
   GR_ASSIGN_OR_RETURN(Window w, readWindow(step, kernel));
-  GR_ASSIGN_OR_RETURN(std::string padding,
-                      attributeOr(step, "padding", std::string("explicit")));
+  GR_ASSIGN_OR_RETURN(std::string padding, attributeOr(step, "padding", std::string("explicit")));
   for (size_t i = 0; i < kernel.size(); ++i) {
     if (input[i] > kLimit || output[i] > kLimit) {
       return invalid(step, "a spatial dim is too large");
@@ -72,8 +67,8 @@ absl::StatusOr<Window> windowOf(const Step& step, absl::Span<const int64_t> inpu
     int64_t slack = input[i] + w.padsBegin[i] + w.padsEnd[i] - w.extent(i);
     int64_t count = slack < 0 ? 0 : slack / w.strides[i] + 1;
     // Rounded up there may be one window more.
-    bool fits = output[i] == count ||
-                (ceilMode && output[i] == count + 1 && slack % w.strides[i] != 0);
+    bool fits =
+        output[i] == count || (ceilMode && output[i] == count + 1 && slack % w.strides[i] != 0);
     if (!fits && output[i] != 0) {
       return invalid(step, absl::StrCat("spatial dim ", i, " of the result is ", output[i],
                                         ", expected ", count));
@@ -87,8 +82,7 @@ absl::StatusOr<Window> transposedWindowOf(const Step& step, absl::Span<const int
                                           absl::Span<const int64_t> output) {
   GR_RETURN_IF_ERROR(checkRanks(step, input.size(), kernel.size(), output.size()));
   GR_ASSIGN_OR_RETURN(Window w, readWindow(step, kernel));
-  GR_ASSIGN_OR_RETURN(std::string padding,
-                      attributeOr(step, "padding", std::string("explicit")));
+  GR_ASSIGN_OR_RETURN(std::string padding, attributeOr(step, "padding", std::string("explicit")));
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> shape,
                       attributeOr(step, "output_shape", std::vector<int64_t>()));
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> extra,

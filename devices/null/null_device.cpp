@@ -8,8 +8,8 @@
 namespace graphrun::devices {
 
 absl::StatusOr<void*> NullDevice::allocate(size_t bytes) {
-  void* memory = std::aligned_alloc(runtime::kTensorAlignment,
-                                    runtime::alignTensor(bytes > 0 ? bytes : 1));
+  void* memory =
+      std::aligned_alloc(runtime::kTensorAlignment, runtime::alignTensor(bytes > 0 ? bytes : 1));
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat(description_.name, ": cannot allocate ", bytes, " bytes"));
@@ -32,7 +32,8 @@ absl::Status NullDevice::copyToHost(void* to, const void* from, size_t bytes) {
 absl::StatusOr<std::unique_ptr<Program>> NullDevice::load(absl::Span<const uint8_t>,
                                                           WeightSource&) {
   return absl::UnimplementedError(
-      absl::StrCat(description_.name, ": a device of kind \"null\" runs no operation; name a device "
+      absl::StrCat(description_.name,
+                   ": a device of kind \"null\" runs no operation; name a device "
                    "of another kind (cpu) in the cluster"));
 }
 

@@ -60,8 +60,8 @@ ConvCase randomConv(std::mt19937& random, size_t spatial) {
     c.filter.push_back(kernel);
     c.out.push_back((in + pads[d] + pads[spatial + d] - extent) / strides[d] + 1);
   }
-  c.attributes = {{"strides", strides}, {"dilations", dilations}, {"pads", pads},
-                  {"groups", groups}};
+  c.attributes = {
+      {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups}};
   return c;
 }
 

@@ -47,15 +47,15 @@ absl::StatusOr<Tensors> runExecutable(const Executable& executable, const Tensor
 /// How an operation is run.
 struct RunOptions {
   std::string kernel = "reference";
-  bool open = false;             ///< the kernel chooses layouts; reorders stand around it
-  std::set<size_t> weights;      ///< operands that are packed at load
+  bool open = false;         ///< the kernel chooses layouts; reorders stand around it
+  std::set<size_t> weights;  ///< operands that are packed at load
 };
 
 struct Operation {
   std::string name;
   Attributes attributes;
   std::vector<TensorSpec> outputs;
-  std::vector<PostOp> postOps;   ///< operands are the last of the inputs, in order
+  std::vector<PostOp> postOps;  ///< operands are the last of the inputs, in order
 };
 
 /// The executable that computes `operation`; OK status of the kernel's choice required.
@@ -67,7 +67,8 @@ absl::StatusOr<Tensors> runOperation(const Operation& operation, const Tensors& 
 /// The device that tests run on: all cores, not pinned.
 CpuDevice& testDevice();
 
-/// Largest |a - b| / (1 + |b|) of two tensors of one shape; infinity when they differ in shape or NaN.
+/// Largest |a - b| / (1 + |b|) of two tensors of one shape; infinity when they differ in shape or
+/// NaN.
 double distance(const HostTensor& a, const HostTensor& b);
 
 }  // namespace graphrun::devices::cpu
