@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral kNameAttr = "gr.name";
 inline constexpr llvm::StringLiteral kDeviceAttr = "gr.device";
 /// Operation attribute: place in the order of the operations of its device (i64).
 inline constexpr llvm::StringLiteral kRankAttr = "gr.rank";
+/// Attribute of a gr.constant that was read from a file: its index in the weight table (i64).
+inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 
 }  // namespace graphrun::ir
 

@@ -119,6 +119,9 @@ class GraphExporter {
         segments = builder_.CreateVector(std::vector<uint32_t>(sizes.begin(), sizes.end()));
         continue;
       }
+      if (attribute.getName() == ir::kWeightAttr) {
+        continue;  // an index into the table of the file that was read, not of the one written
+      }
       GR_ASSIGN_OR_RETURN(auto offset, exportAttribute(attribute, op));
       attributes.push_back(offset);
     }

@@ -223,6 +223,10 @@ class GraphImporter {
         return runtime::annotate(value.status(), absl::StrCat("attribute '", name, "'"));
       }
       state.addAttribute(name, *value);
+      if (attribute.value_type() == format::AttributeValue::Weight) {
+        state.addAttribute(ir::kWeightAttr,
+                           builder_.getI64IntegerAttr(attribute.value_as_Weight()->index()));
+      }
     }
     GR_RETURN_IF_ERROR(importSegments(operation, registered, state));
     // A value of the wrong kind would be dropped in silence when the operation is made.

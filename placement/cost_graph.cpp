@@ -197,13 +197,23 @@ int CostGraph::addTensor(CostTensor tensor) {
 
 absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
 
+namespace {
+
+bool matchesNode(const std::string& pattern, const CostNode& node) {
+  return matchesGlob(pattern, node.name) ||
+         std::any_of(node.members.begin(), node.members.end(),
+                     [&](const std::string& member) { return matchesGlob(pattern, member); });
+}
+
+}  // namespace
+
 absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
   std::vector<std::string> problems;
   for (const PinRule& rule : cluster.pins) {
     std::optional<int> device = cluster.findDevice(rule.device);
     bool matched = false;
     for (int n = 0; n < nodeCount(); ++n) {
-      if (matchesGlob(rule.nodes, node(n).name)) {
+      if (matchesNode(rule.nodes, node(n))) {
         matched = true;
         pins.push_back({n, device.value_or(0), rule.source});
       }

@@ -19,6 +19,8 @@ inline constexpr int64_t kUnsupported = -1;
 /// One operation or group: what is placed as a unit.
 struct CostNode {
   std::string name;  // unique
+  /// Names of the operations in a group: pins match these as well.
+  std::vector<std::string> members;
   std::string op;    // for reports: "gr.conv", "gr.group"
   /// ns on each device of the cluster, kUnsupported where it cannot run.
   std::vector<int64_t> timeNs;

@@ -1,0 +1,81 @@
+#include "devices/cpu/compiler/attributes.h"
+
+#include "absl/strings/str_cat.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "passes/passes.h"
+#include "passes/type_codec.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+std::optional<AttributeValue> convert(mlir::Attribute attribute) {
+  using Result = std::optional<AttributeValue>;
+  return llvm::TypeSwitch<mlir::Attribute, Result>(attribute)
+      .Case([](mlir::BoolAttr value) { return AttributeValue(value.getValue()); })
+      .Case([](mlir::IntegerAttr value) { return AttributeValue(value.getInt()); })
+      .Case([](mlir::FloatAttr value) { return AttributeValue(value.getValueAsDouble()); })
+      .Case([](mlir::StringAttr value) { return AttributeValue(value.str()); })
+      .Case([](mlir::DenseI64ArrayAttr value) {
+        return AttributeValue(std::vector<int64_t>(value.asArrayRef()));
+      })
+      .Case([](mlir::TypeAttr value) {
+        return AttributeValue(runtime::TensorSpec{passes::elementTypeOf(value.getValue()), {}});
+      })
+      .Default([](mlir::Attribute) { return std::nullopt; });
+}
+
+}  // namespace
+
+absl::StatusOr<Attributes> attributesOf(mlir::Operation* op) {
+  Attributes attributes;
+  for (mlir::NamedAttribute named : op->getAttrs()) {
+    llvm::StringRef name = named.getName().strref();
+    if (name.starts_with("gr.") || name == "operandSegmentSizes") {
+      continue;
+    }
+    std::optional<AttributeValue> value = convert(named.getValue());
+    if (!value) {
+      return absl::UnimplementedError(absl::StrCat(labelOf(op), ": attribute ", name.str(),
+                                                   " has a kind that kernels do not take"));
+    }
+    attributes[name.str()] = *value;
+  }
+  return attributes;
+}
+
+absl::StatusOr<std::vector<uint8_t>> denseBytes(mlir::ElementsAttr value) {
+  if (auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(value)) {
+    const mlir::AsmResourceBlob* blob = resource.getRawHandle().getBlob();
+    if (blob == nullptr) {
+      return absl::InternalError("a constant's data is gone");
+    }
+    llvm::ArrayRef<char> data = blob->getData();
+    return std::vector<uint8_t>(data.begin(), data.end());
+  }
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(value);
+  if (!dense) {
+    return absl::UnimplementedError("a constant is neither dense nor a resource");
+  }
+  std::vector<uint8_t> bytes;
+  if (dense.getElementType().isInteger(1)) {
+    for (bool element : dense.getValues<bool>()) {
+      bytes.push_back(element ? 1 : 0);
+    }
+    return bytes;
+  }
+  llvm::ArrayRef<char> raw = dense.getRawData();
+  int64_t copies = dense.isSplat() ? dense.getNumElements() : 1;
+  for (int64_t i = 0; i < copies; ++i) {
+    bytes.insert(bytes.end(), raw.begin(), raw.end());
+  }
+  return bytes;
+}
+
+std::string labelOf(mlir::Operation* op) {
+  std::string label = passes::labelOf(op->getLoc());
+  return label.empty() ? op->getName().getStringRef().str() : label;
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,23 @@
+// MLIR attributes and types as the executable's plain data.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_ATTRIBUTES_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_ATTRIBUTES_H_
+
+#include "absl/status/statusor.h"
+#include "devices/cpu/executable.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Operation.h"
+
+namespace graphrun::devices::cpu {
+
+/// The attributes of `op` that describe the operation (not where it runs).
+absl::StatusOr<Attributes> attributesOf(mlir::Operation* op);
+
+/// Bytes of a constant as models store them: dense, row-major, a bool one byte.
+absl::StatusOr<std::vector<uint8_t>> denseBytes(mlir::ElementsAttr value);
+
+/// The name of the node that `op` came from, for messages and traces.
+std::string labelOf(mlir::Operation* op);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_ATTRIBUTES_H_

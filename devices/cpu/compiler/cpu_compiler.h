@@ -1,0 +1,23 @@
+// The compiler of CPU devices: a partition becomes steps over buffers.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
+
+#include "devices/device_compiler.h"
+
+namespace graphrun::devices::cpu {
+
+/// See devices/device_compiler.h. Layouts: each operation takes the layout its best kernel wants; a
+/// reorder stands only where producer and consumer differ.
+class CpuCompiler final : public DeviceCompiler {
+ public:
+  std::string kind() const override { return "cpu"; }
+  std::string whyUnsupported(mlir::Operation* op) const override;
+  absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
+                                               const DeviceDescription& device,
+                                               const std::string& fingerprint,
+                                               const WeightIndex& weightIndex) const override;
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_

@@ -1,0 +1,59 @@
+#include "devices/cpu/compiler/place_buffers.h"
+
+#include <limits>
+
+#include "runtime/memory/arena_planner.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
+
+/// Calls `visit` for each buffer that `step` reads or writes.
+template <typename Visit>
+void forEachBuffer(const Step& step, Visit visit) {
+  for (const Argument& argument : step.inputs) {
+    visit(argument.buffer);
+  }
+  for (const Argument& argument : step.outputs) {
+    visit(argument.buffer);
+  }
+  for (const PostOp& post : step.postOps) {
+    if (post.operand) {
+      visit(post.operand->buffer);
+    }
+  }
+  if (step.scratch) {
+    visit(step.scratch->buffer);
+  }
+}
+
+}  // namespace
+
+absl::Status placeBuffers(Executable& executable) {
+  std::vector<runtime::ArenaBuffer> lifetimes(executable.buffers.size(), {0, kNever, 0});
+  for (uint32_t i = 0; i < executable.steps.size(); ++i) {
+    forEachBuffer(executable.steps[i], [&](uint32_t buffer) {
+      lifetimes[buffer].firstUse = std::min(lifetimes[buffer].firstUse, i);
+      lifetimes[buffer].lastUse = i;
+    });
+  }
+  std::vector<runtime::ArenaBuffer> placed;
+  std::vector<uint32_t> ids;
+  for (uint32_t id = 0; id < executable.buffers.size(); ++id) {
+    const Buffer& buffer = executable.buffers[id];
+    if (buffer.kind == BufferKind::kArena && lifetimes[id].firstUse != kNever) {
+      lifetimes[id].bytes = buffer.bytes;
+      placed.push_back(lifetimes[id]);
+      ids.push_back(id);
+    }
+  }
+  GR_ASSIGN_OR_RETURN(runtime::ArenaPlan plan, runtime::planArena(placed));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    executable.buffers[ids[i]].offset = plan.offsets[i];
+  }
+  executable.arenaBytes = plan.arenaBytes;
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,15 @@
+// Static memory of an executable: lifetimes of the arena's buffers and their offsets.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
+
+#include "devices/cpu/executable.h"
+
+namespace graphrun::devices::cpu {
+
+/// Gives every arena buffer an offset and sets the arena's size. A buffer lives from the first step
+/// that names it to the last one. InvalidArgument when the sizes add up to more than 2^62 bytes.
+absl::Status placeBuffers(Executable& executable);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_

@@ -1,0 +1,101 @@
+#include "devices/cpu/compiler/value_table.h"
+
+#include "devices/cpu/compiler/attributes.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "passes/type_codec.h"
+
+namespace graphrun::devices::cpu {
+
+TensorDesc denseDesc(mlir::Value value) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  return {passes::elementTypeOf(type.getElementType()), type.getShape().vec()};
+}
+
+uint32_t ValueTable::newBuffer(Buffer buffer) {
+  executable_.buffers.push_back(std::move(buffer));
+  return executable_.buffers.size() - 1;
+}
+
+mlir::Value ValueTable::resolve(mlir::Value value) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return group ? group.getInputs()[argument.getArgNumber()] : value;
+}
+
+absl::StatusOr<uint32_t> ValueTable::newArenaBuffer(const TensorDesc& desc) {
+  Buffer buffer;
+  GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
+  return newBuffer(std::move(buffer));
+}
+
+void ValueTable::define(mlir::Value value, uint32_t buffer, const TensorDesc& desc) {
+  places_[value].push_back({buffer, desc});
+}
+
+absl::StatusOr<Argument> ValueTable::write(mlir::Value value, const TensorDesc& desc) {
+  GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
+  define(value, buffer, desc);
+  return Argument{buffer, desc};
+}
+
+TensorDesc ValueTable::produced(mlir::Value value) const {
+  auto found = places_.find(resolve(value));
+  return found == places_.end() ? denseDesc(value) : found->second.front().desc;
+}
+
+absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const TensorDesc& desc,
+                                                  const TensorDesc* source) {
+  Buffer buffer;
+  GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
+  buffer.desc = desc;
+  TensorDesc given = denseDesc(op.getResult());
+  if (source != nullptr) {
+    buffer.source = *source;
+  } else if (given.dims != desc.dims) {
+    buffer.source = TensorDesc{desc.type, desc.dims};
+  }
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
+  buffer.splat = dense && dense.isSplat() && dense.getNumElements() > 1;
+  if (std::optional<uint32_t> index = weightIndex_(op)) {
+    buffer.kind = BufferKind::kWeight;
+    buffer.index = *index;
+  } else {
+    buffer.kind = BufferKind::kConstant;
+    buffer.splat = false;
+    GR_ASSIGN_OR_RETURN(buffer.data, denseBytes(op.getValue()));
+  }
+  return Argument{newBuffer(std::move(buffer)), desc};
+}
+
+absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& desc,
+                                          const TensorDesc* source) {
+  value = resolve(value);
+  auto& places = places_[value];
+  for (const Argument& place : places) {
+    bool sameDims = place.desc.dims == desc.dims;
+    if (sameDims ? sameLayout(place.desc, desc) : isDense(place.desc) && isDense(desc)) {
+      return Argument{place.buffer, desc};
+    }
+  }
+  if (auto constant = value.getDefiningOp<ir::ConstantOp>()) {
+    GR_ASSIGN_OR_RETURN(Argument made, readConstant(constant, desc, source));
+    places_[value].push_back(made);
+    return made;
+  }
+  if (places.empty() || places.front().desc.dims != desc.dims) {
+    return absl::InternalError("a kernel asks for other dims than its operand has");
+  }
+  Step reorder;
+  reorder.operation = "reorder";
+  reorder.label = "reorder";
+  reorder.inputs = {places.front()};
+  GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
+  reorder.outputs = {{buffer, desc}};
+  reorder.kernel = "onednn.reorder";
+  executable_.steps.push_back(std::move(reorder));
+  define(value, buffer, desc);
+  return Argument{buffer, desc};
+}
+
+}  // namespace graphrun::devices::cpu

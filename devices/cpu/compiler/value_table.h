@@ -1,0 +1,58 @@
+// The tensors of a partition while it is compiled: which buffers hold them, in which layouts.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_
+
+#include "absl/status/statusor.h"
+#include "devices/cpu/executable.h"
+#include "devices/device_compiler.h"
+#include "llvm/ADT/DenseMap.h"
+#include "mlir/IR/Value.h"
+
+namespace graphrun::devices::cpu {
+
+/// Type and dims of a value of static shape, with the dense layout.
+TensorDesc denseDesc(mlir::Value value);
+
+/// Values, and the executable that grows with them. A value may lie in several buffers, each in
+/// another layout: the one it was produced in first, then copies made by reorders.
+class ValueTable {
+ public:
+  ValueTable(Executable& executable, const WeightIndex& weightIndex)
+      : executable_(executable), weightIndex_(weightIndex) {}
+
+  /// An argument of a group's region stands for the group's operand; other values for themselves.
+  static mlir::Value resolve(mlir::Value value);
+
+  /// A new buffer in the arena.
+  absl::StatusOr<uint32_t> newArenaBuffer(const TensorDesc& desc);
+  uint32_t newBuffer(Buffer buffer);
+
+  /// `value` lies in `buffer` from now on, as `desc` says.
+  void define(mlir::Value value, uint32_t buffer, const TensorDesc& desc);
+
+  /// A new arena buffer for `value` in the layout `desc`: the result of a step.
+  absl::StatusOr<Argument> write(mlir::Value value, const TensorDesc& desc);
+
+  /// The layout that `value` was produced in; dense for constants.
+  TensorDesc produced(mlir::Value value) const;
+
+  /// `value` in the layout `desc`; a reorder step is added unless it lies somewhere like that
+  /// already. Constants are laid out at load. `source` is how a constant's bytes are read when
+  /// `desc` has other dims (see LayoutChoice::sources). `desc` may have other dims than the value,
+  /// of as many elements, only when both are dense or the value is constant.
+  absl::StatusOr<Argument> read(mlir::Value value, const TensorDesc& desc,
+                                const TensorDesc* source = nullptr);
+  absl::StatusOr<Argument> readDense(mlir::Value value) { return read(value, denseDesc(value)); }
+
+ private:
+  absl::StatusOr<Argument> readConstant(ir::ConstantOp op, const TensorDesc& desc,
+                                        const TensorDesc* source);
+
+  Executable& executable_;
+  const WeightIndex& weightIndex_;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Argument, 2>> places_;
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_

@@ -1,0 +1,43 @@
+#include "frontends/compiler/context.h"
+
+#include "absl/strings/str_cat.h"
+#include "ir/dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/model_io.h"
+#include "passes/passes.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::compiler {
+
+Context::Context() : context_(mlir::MLIRContext::Threading::DISABLED) {
+  context_.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  context_.getDiagEngine().registerHandler([this](mlir::Diagnostic& diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
+      std::string label = passes::labelOf(diagnostic.getLocation());
+      absl::StrAppend(&errors_, errors_.empty() ? "" : "\n", label, label.empty() ? "" : ": ",
+                      diagnostic.str());
+    }
+    return mlir::success();
+  });
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> Context::load(const format::ModelFile& model) {
+  passes::WeightSourceView weights;
+  weights.count = model.weightCount();
+  weights.get = [&](uint32_t index) -> absl::StatusOr<passes::WeightSourceView::Weight> {
+    GR_ASSIGN_OR_RETURN(absl::Span<const uint8_t> data, model.weight(index));
+    const format::WeightEntry* entry = model.model().weights()->Get(index);
+    return passes::WeightSourceView::Weight{entry->name()->str(), model.weightSpec(index),
+                                            entry->splat(), data};
+  };
+  return passes::importGraph(model.graph(), weights, context_);
+}
+
+absl::Status Context::takeError(absl::StatusCode code, const std::string& what) {
+  std::string message = errors_.empty() ? what : absl::StrCat(what, ":\n", errors_);
+  errors_.clear();
+  return absl::Status(code, message);
+}
+
+}  // namespace graphrun::compiler

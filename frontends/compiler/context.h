@@ -1,0 +1,37 @@
+// An MLIR context of the compile world: dialects loaded, diagnostics collected.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_CONTEXT_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_CONTEXT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "runtime/format/model_file.h"
+
+namespace graphrun::compiler {
+
+/// One request's context. Errors that MLIR reports are kept for the status that the caller gets.
+class Context {
+ public:
+  Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  mlir::MLIRContext& mlir() { return context_; }
+
+  /// Reads the graph of `model`, which must outlive the context: weights stay where they are.
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> load(const format::ModelFile& model);
+
+  /// A status of `code` with `what` and all errors reported since the last call.
+  absl::Status takeError(absl::StatusCode code, const std::string& what);
+
+ private:
+  mlir::MLIRContext context_;
+  std::string errors_;
+};
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_CONTEXT_H_

@@ -1,0 +1,17 @@
+// The list of device compilers; see devices/device_compiler.h.
+#include "absl/strings/str_cat.h"
+#include "devices/cpu/compiler/cpu_compiler.h"
+#include "devices/device_compiler.h"
+
+namespace graphrun::devices {
+
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind) {
+  if (kind == "cpu") {
+    return std::make_unique<cpu::CpuCompiler>();
+  }
+  return absl::NotFoundError(absl::StrCat("no compiler for devices of kind '", kind,
+                                          "' is built in; got '", kind,
+                                          "', expected cpu; remove the device from cluster.yaml"));
+}
+
+}  // namespace graphrun::devices

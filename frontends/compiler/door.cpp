@@ -1,0 +1,124 @@
+// The compile world behind the door: what libgraphrun-compiler exports.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "devices/device_compiler.h"
+#include "flatbuffers/flatbuffers.h"
+#include "frontends/compiler/context.h"
+#include "frontends/compiler/partition_reader.h"
+#include "frontends/compiler/planner.h"
+#include "frontends/onnx/importer.h"
+#include "passes/model_io.h"
+#include "passes/pipelines.h"
+#include "runtime/base/status.h"
+#include "runtime/door/compiler_api.h"
+#include "runtime/format/budget_verifier.h"
+#include "runtime/format/checksum.h"
+#include "runtime/format/plan_file.h"
+
+namespace graphrun::compiler {
+namespace {
+
+absl::Span<const uint8_t> spanOf(GrBytes bytes) { return {bytes.data, bytes.size}; }
+
+void fill(GrBuffer* out, absl::Span<const uint8_t> bytes) {
+  out->size = bytes.size();
+  size_t room = (bytes.size() + 63) / 64 * 64;
+  out->data = room == 0 ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(64, room));
+  if (out->data != nullptr) {
+    std::memcpy(out->data, bytes.data(), bytes.size());
+  }
+}
+
+void fill(GrBuffer* out, absl::string_view text) {
+  fill(out, absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+}
+
+/// Runs `function` and puts its result, or its message, into `out`.
+template <typename Function>
+int32_t answer(GrBuffer* out, Function function) {
+  auto result = function();
+  if (result.ok()) {
+    fill(out, *result);
+    return 0;
+  }
+  fill(out, result.status().message());
+  return static_cast<int32_t>(result.status().code());
+}
+
+absl::StatusOr<const format::PlanRequest*> requestOf(GrBytes bytes) {
+  format::BudgetVerifier verifier(spanOf(bytes));
+  if (!format::VerifyPlanRequestBuffer(verifier)) {
+    return absl::InvalidArgumentError("the plan request is not a valid FlatBuffer");
+  }
+  return format::GetPlanRequest(bytes.data);
+}
+
+int32_t importOnnxFile(const char* path, const char* outPath, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::string> {
+    Context context;
+    GR_ASSIGN_OR_RETURN(auto module, frontends::importOnnx(context.mlir(), path));
+    if (mlir::failed(passes::simplify(*module))) {
+      return context.takeError(absl::StatusCode::kInvalidArgument,
+                               absl::StrCat("model '", path, "' cannot be simplified"));
+    }
+    GR_RETURN_IF_ERROR(passes::saveModel(*module, outPath));
+    return std::string();
+  });
+}
+
+int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::vector<uint8_t>> {
+    GR_ASSIGN_OR_RETURN(const format::PlanRequest* asked, requestOf(request));
+    GR_ASSIGN_OR_RETURN(auto file, format::ModelFile::fromBytes(spanOf(model->bytes), model->name));
+    uint64_t parts[2] = {file->hash(), format::checksumOf(spanOf(request))};
+    uint64_t hash = format::checksumOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
+    GR_ASSIGN_OR_RETURN(Planned planned, planModel(*file, *asked, hash == 0 ? 1 : hash));
+    flatbuffers::FlatBufferBuilder builder;
+    builder.ForceVectorAlignment(planned.plan.size(), 1, runtime::kTensorAlignment);
+    auto bytes = builder.CreateVector(planned.plan);
+    auto explanation = builder.CreateString(planned.explanationJson);
+    builder.Finish(format::CreatePlanResponse(builder, bytes, explanation));
+    return std::vector<uint8_t>(builder.GetBufferPointer(),
+                                builder.GetBufferPointer() + builder.GetSize());
+  });
+}
+
+int32_t compilePartition(const GrPartition* task, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::vector<uint8_t>> {
+    GR_ASSIGN_OR_RETURN(auto file, format::PlanFile::parse(spanOf(task->plan)));
+    Context context;
+    GR_ASSIGN_OR_RETURN(PartitionModule partition, readPartition(context, *file, *task));
+    GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(partition.device.kind));
+    absl::StatusOr<std::vector<uint8_t>> executable = compiler->compile(
+        partition.function, partition.device, task->fingerprint, partition.weightIndex);
+    if (!executable.ok()) {
+      return runtime::annotate(executable.status(),
+                               absl::StrCat("compiling for ", partition.device.name));
+    }
+    return executable;
+  });
+}
+
+int32_t inspect(const GrModel* model, GrBytes request, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::string> {
+    GR_ASSIGN_OR_RETURN(const format::PlanRequest* asked, requestOf(request));
+    GR_ASSIGN_OR_RETURN(auto file, format::ModelFile::fromBytes(spanOf(model->bytes), model->name));
+    return inspectModel(*file, *asked);
+  });
+}
+
+void release(GrBuffer* buffer) {
+  std::free(buffer->data);
+  buffer->data = nullptr;
+  buffer->size = 0;
+}
+
+constexpr GrCompilerApi kApi = {GR_COMPILER_API_VERSION, importOnnxFile, plan,
+                                compilePartition,        inspect,        release};
+
+}  // namespace
+}  // namespace graphrun::compiler
+
+extern "C" const GrCompilerApi* grCompilerApi() { return &graphrun::compiler::kApi; }

@@ -1,0 +1,207 @@
+#include "frontends/compiler/plan_writer.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "ir/dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/model_io.h"
+#include "passes/type_codec.h"
+#include "runtime/base/status.h"
+#include "runtime/base/tensor.h"
+#include "runtime/format/checksum.h"
+#include "runtime/format/plan_file.h"
+
+namespace graphrun::compiler {
+namespace {
+
+/// Payloads up to this travel with the message that announces them.
+constexpr uint64_t kEagerBytes = 8192;
+constexpr uint32_t kEdgeSlots = 2;
+
+class PlanWriter {
+ public:
+  explicit PlanWriter(const PlanParts& parts) : parts_(parts) {}
+
+  absl::StatusOr<std::vector<uint8_t>> write() {
+    indexWeights();
+    GR_RETURN_IF_ERROR(addPartitions());
+    std::vector<flatbuffers::Offset<format::WeightEntry>> weights = writeWeights();
+    auto edges = writeEdges();
+    auto workers = builder_.CreateVector(workers_);
+    auto devices = builder_.CreateVector(devices_);
+    auto partitions = builder_.CreateVector(partitions_);
+    auto weightTable = builder_.CreateVector(weights);
+    builder_.ForceVectorAlignment(constants_.size(), 1, runtime::kTensorAlignment);
+    auto constants = builder_.CreateVector(constants_);
+    auto edgeTable = builder_.CreateVector(edges);
+    auto name = builder_.CreateString(
+        parts_.model.graph().name() != nullptr ? parts_.model.graph().name()->str() : "");
+    format::PlanBuilder plan(builder_);
+    plan.add_version(format::kPlanVersion);
+    plan.add_hash(parts_.hash);
+    plan.add_model_name(name);
+    plan.add_workers(workers);
+    plan.add_devices(devices);
+    plan.add_edges(edgeTable);
+    plan.add_partitions(partitions);
+    plan.add_weights(weightTable);
+    plan.add_constants(constants);
+    plan.add_predicted_step_ns(static_cast<uint64_t>(parts_.result.simulation.stepNs));
+    format::FinishPlanBuffer(builder_, plan.Finish());
+    std::vector<uint8_t> bytes(builder_.GetBufferPointer(),
+                               builder_.GetBufferPointer() + builder_.GetSize());
+    GR_RETURN_IF_ERROR(
+        runtime::annotate(format::PlanFile::parse(bytes).status(), "the plan that was made"));
+    return bytes;
+  }
+
+ private:
+  /// Where the model's weights lie in memory, to know them again in the exported graphs.
+  void indexWeights() {
+    for (size_t i = 0; i < parts_.model.weightCount(); ++i) {
+      if (absl::StatusOr<absl::Span<const uint8_t>> data = parts_.model.weight(i); data.ok()) {
+        modelWeights_[data->data()] = i;
+      }
+    }
+    workers_.push_back(format::CreatePlanWorkerDirect(builder_, "client"));
+  }
+
+  /// Index of a cluster worker in the plan; the one inside the client is worker 0.
+  uint32_t workerIndex(int worker) {
+    const placement::Worker& given = parts_.cluster.workers[static_cast<size_t>(worker)];
+    if (given.inClient) {
+      return 0;
+    }
+    auto [found, isNew] = workerIndices_.try_emplace(worker, workers_.size());
+    if (isNew) {
+      workers_.push_back(
+          format::CreatePlanWorkerDirect(builder_, given.name.c_str(), given.address.c_str()));
+    }
+    return found->second;
+  }
+
+  /// Index of a device in the plan, which lists only those that have something to do.
+  uint32_t deviceIndex(const std::string& name) {
+    auto [found, isNew] = deviceIndices_.try_emplace(name, deviceIndices_.size());
+    if (!isNew) {
+      return found->second;
+    }
+    std::optional<int> id = parts_.cluster.findDevice(name);
+    if (!id) {  // the home device
+      devices_.push_back(format::CreatePlanDeviceDirect(builder_, name.c_str(), 0, "cpu"));
+      deviceWorkers_.push_back(0);
+      return found->second;
+    }
+    const placement::Device& device = parts_.cluster.devices[static_cast<size_t>(*id)];
+    std::vector<uint32_t> cores(device.cores.begin(), device.cores.end());
+    uint32_t worker = workerIndex(device.worker);
+    deviceWorkers_.push_back(worker);
+    std::string kind(placement::deviceKindName(device.kind));
+    devices_.push_back(format::CreatePlanDeviceDirect(builder_, name.c_str(), worker, kind.c_str(),
+                                                      static_cast<uint32_t>(device.index), &cores,
+                                                      static_cast<uint64_t>(device.memoryBytes)));
+    return found->second;
+  }
+
+  absl::Status addPartitions() {
+    for (auto function : parts_.partitioning.module.get().getOps<mlir::func::FuncOp>()) {
+      std::string device = function.getSymName().str();
+      GR_ASSIGN_OR_RETURN(auto graph, passes::exportGraph(function, builder_, weights_));
+      GR_ASSIGN_OR_RETURN(std::vector<uint32_t> reads, weightsRead(function));
+      uint64_t busyNs = 0;
+      uint64_t peakBytes = 0;
+      if (std::optional<int> id = parts_.cluster.findDevice(device)) {
+        const auto& use = parts_.result.simulation.devices[static_cast<size_t>(*id)];
+        busyNs = static_cast<uint64_t>(use.busyNs);
+        peakBytes = static_cast<uint64_t>(use.peakBytes);
+      }
+      partitions_.push_back(format::CreatePartitionDirect(builder_, deviceIndex(device), graph,
+                                                          &reads, busyNs, peakBytes));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<uint32_t>> weightsRead(mlir::func::FuncOp function) {
+    std::vector<uint32_t> reads;
+    absl::Status status;
+    function.walk([&](ir::ConstantOp constant) {
+      absl::StatusOr<uint32_t> index = weights_.add(constant.getValue(), "");
+      status.Update(index.status());
+      reads.push_back(index.value_or(0));
+    });
+    GR_RETURN_IF_ERROR(status);
+    std::sort(reads.begin(), reads.end());
+    reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+    return reads;
+  }
+
+  flatbuffers::Offset<format::TensorType> writeType(const runtime::TensorSpec& spec) {
+    return format::CreateTensorTypeDirect(builder_, static_cast<format::ElementType>(spec.type),
+                                          true, &spec.dims);
+  }
+
+  std::vector<flatbuffers::Offset<format::WeightEntry>> writeWeights() {
+    std::vector<flatbuffers::Offset<format::WeightEntry>> entries;
+    for (const passes::WeightTable::Entry& entry : weights_.entries()) {
+      auto name = builder_.CreateString(entry.name);
+      auto type = writeType(entry.spec);
+      auto found = modelWeights_.find(entry.data.data());
+      bool inModel = found != modelWeights_.end();
+      uint64_t offset = constants_.size();
+      if (inModel) {
+        offset = parts_.model.model().weights()->Get(found->second)->offset();
+      } else {
+        constants_.insert(constants_.end(), entry.data.begin(), entry.data.end());
+        constants_.resize(runtime::alignTensor(constants_.size()));
+      }
+      entries.push_back(format::CreateWeightEntry(builder_, name, type, entry.splat, offset,
+                                                  entry.data.size(), format::checksumOf(entry.data),
+                                                  !inModel));
+    }
+    return entries;
+  }
+
+  std::vector<flatbuffers::Offset<format::Edge>> writeEdges() {
+    std::vector<flatbuffers::Offset<format::Edge>> edges;
+    for (const passes::PartitionEdge& edge : parts_.partitioning.edges) {
+      uint32_t source = deviceIndex(edge.source);
+      uint32_t target = deviceIndex(edge.target);
+      auto tensor = llvm::cast<mlir::RankedTensorType>(edge.type);
+      auto bytes = static_cast<uint64_t>(ir::byteSize(tensor));
+      format::TransferMode mode = format::TransferMode::Rendezvous;
+      if (deviceWorkers_[source] == deviceWorkers_[target]) {
+        mode = format::TransferMode::InProcess;
+      } else if (bytes <= kEagerBytes) {
+        mode = format::TransferMode::Eager;
+      }
+      auto type =
+          writeType({passes::elementTypeOf(tensor.getElementType()), tensor.getShape().vec()});
+      edges.push_back(format::CreateEdgeDirect(builder_, static_cast<uint32_t>(edge.id),
+                                               edge.name.c_str(), source, target, type, bytes, mode,
+                                               kEdgeSlots));
+    }
+    return edges;
+  }
+
+  const PlanParts& parts_;
+  flatbuffers::FlatBufferBuilder builder_;
+  passes::WeightTable weights_;
+  std::map<const uint8_t*, size_t> modelWeights_;
+  std::vector<uint8_t> constants_;
+  std::map<int, uint32_t> workerIndices_;
+  std::map<std::string, uint32_t> deviceIndices_;
+  std::vector<uint32_t> deviceWorkers_;
+  std::vector<flatbuffers::Offset<format::PlanWorker>> workers_;
+  std::vector<flatbuffers::Offset<format::PlanDevice>> devices_;
+  std::vector<flatbuffers::Offset<format::Partition>> partitions_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint8_t>> writePlan(const PlanParts& parts) {
+  return PlanWriter(parts).write();
+}
+
+}  // namespace graphrun::compiler

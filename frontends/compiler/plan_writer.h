@@ -1,0 +1,35 @@
+// A partitioned, placed graph as a Plan.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_PLAN_WRITER_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_PLAN_WRITER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "passes/partition.h"
+#include "placement/cluster.h"
+#include "placement/strategy.h"
+#include "runtime/format/model_file.h"
+
+namespace graphrun::compiler {
+
+/// The pseudo device of the process that the user started: it holds inputs and outputs when the
+/// devices are elsewhere.
+inline constexpr char kHomeDevice[] = "client/host:0";
+
+/// All that a plan is made of; the parts must outlive the call.
+struct PlanParts {
+  const format::ModelFile& model;
+  uint64_t hash;  ///< of model and request
+  const placement::Cluster& cluster;
+  const passes::Partitioning& partitioning;
+  const placement::PlacementResult& result;
+};
+
+/// The FlatBuffer of the Plan. Worker 0 is the client; a cluster's worker inside the client is the
+/// client itself. Weights refer to the model file; what planning computed is in Plan.constants.
+absl::StatusOr<std::vector<uint8_t>> writePlan(const PlanParts& parts);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_PLAN_WRITER_H_

@@ -1,0 +1,195 @@
+#include "frontends/compiler/planner.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "devices/device_compiler.h"
+#include "frontends/compiler/context.h"
+#include "frontends/compiler/plan_writer.h"
+#include "ir/dialect.h"
+#include "passes/model_io.h"
+#include "passes/partition.h"
+#include "passes/passes.h"
+#include "passes/pipelines.h"
+#include "passes/shapes.h"
+#include "placement/build_cost_graph.h"
+#include "placement/explain.h"
+#include "placement/strategy.h"
+#include "placement/validate.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::compiler {
+namespace {
+
+std::string text(const flatbuffers::String* value) {
+  return value == nullptr ? std::string() : value->str();
+}
+
+/// The cluster of the request with its pins and limits.
+absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
+  placement::Cluster cluster;
+  std::string yaml = text(request.cluster_yaml());
+  if (yaml.empty()) {
+    cluster = placement::localCluster(static_cast<int>(request.threads()));
+  } else {
+    GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(yaml, text(request.cluster_path())));
+  }
+  for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
+    const format::Pin* pin = request.pins()->Get(i);
+    cluster.pins.push_back({pin->nodes()->str(), pin->device()->str(), "--pin"});
+  }
+  for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
+    const format::MemoryLimit* limit = request.limits()->Get(i);
+    GR_RETURN_IF_ERROR(
+        cluster.setMemoryLimit(limit->device()->str(), static_cast<int64_t>(limit->bytes())));
+  }
+  return cluster;
+}
+
+std::vector<passes::InputShape> shapesOf(const format::PlanRequest& request) {
+  std::vector<passes::InputShape> shapes;
+  for (size_t i = 0; request.inputs() != nullptr && i < request.inputs()->size(); ++i) {
+    const format::NamedShape* input = request.inputs()->Get(i);
+    passes::InputShape shape{input->name()->str(), {}};
+    if (input->dims() != nullptr) {
+      shape.dims.assign(input->dims()->begin(), input->dims()->end());
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+/// The compilers of the devices that a cluster can have, asked what they support.
+class Compilers {
+ public:
+  std::string whyUnsupported(placement::DeviceKind kind, mlir::Operation* op) {
+    std::string name(placement::deviceKindName(kind));
+    auto [found, isNew] = compilers_.try_emplace(name);
+    if (isNew) {
+      found->second = devices::createDeviceCompiler(name);
+    }
+    return found->second.ok() ? (*found->second)->whyUnsupported(op)
+                              : std::string(found->second.status().message());
+  }
+
+ private:
+  std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
+};
+
+/// The model's graph with static shapes, simplified and grouped.
+absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, mlir::ModuleOp module,
+                                           const format::PlanRequest& request) {
+  auto function = passes::graphOf(module);
+  bool ok = mlir::succeeded(function) &&
+            mlir::succeeded(passes::specialize(*function, shapesOf(request))) &&
+            mlir::succeeded(passes::simplifyAndGroup(module, request.fusion()));
+  if (!ok) {
+    return context.takeError(absl::StatusCode::kInvalidArgument,
+                             "the model cannot be prepared for these inputs");
+  }
+  return *function;
+}
+
+absl::StatusOr<placement::PlacementResult> placeWith(const placement::PlacementProblem& problem,
+                                                     const std::string& strategy) {
+  bool isFile = strategy.ends_with(".json");
+  if (!isFile) {
+    return placement::place(problem, strategy.empty() ? "auto" : strategy);
+  }
+  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(strategy));
+  auto bytes = file.bytes();
+  return placement::placeFromJson(
+      problem, absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+      strategy);
+}
+
+/// Writes the placement into the operations, for the partition pass.
+void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
+                     const placement::Placement& placement) {
+  for (size_t n = 0; n < graph.ops.size(); ++n) {
+    mlir::Operation* op = graph.ops[n];
+    mlir::MLIRContext* context = op->getContext();
+    const std::string& device = cluster.devices[static_cast<size_t>(placement.device[n])].name;
+    op->setAttr(ir::kDeviceAttr, ir::DeviceAttr::get(context, device));
+    op->setAttr(ir::kRankAttr,
+                mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), placement.rank[n]));
+  }
+}
+
+passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
+  passes::PartitionOptions options;
+  options.home = kHomeDevice;
+  for (const placement::Device& device : cluster.devices) {
+    if (cluster.workers[static_cast<size_t>(device.worker)].inClient) {
+      options.localDevices.push_back(device.name);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<Planned> planModel(const format::ModelFile& model,
+                                  const format::PlanRequest& request, uint64_t hash) {
+  Context context;
+  GR_ASSIGN_OR_RETURN(auto module, context.load(model));
+  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function, prepare(context, *module, request));
+  GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
+  Compilers compilers;
+  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
+                      placement::buildCostGraph(
+                          function, cluster, [&](placement::DeviceKind kind, mlir::Operation* op) {
+                            return compilers.whyUnsupported(kind, op);
+                          }));
+  GR_RETURN_IF_ERROR(graph.graph.applyPinRules(cluster));
+  GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(graph.graph, cluster));
+  GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
+                      placeWith(problem, text(request.strategy())));
+  annotateDevices(graph, cluster, result.placement);
+  auto parts = passes::partition(function, partitionOptions(cluster));
+  if (mlir::failed(parts)) {
+    return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
+  }
+  Planned planned;
+  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result}));
+  planned.explanationJson =
+      placement::explanationJson(
+          placement::explain(problem, result, placement::runCandidates(problem)))
+          .dump(2);
+  return planned;
+}
+
+absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
+                                         const format::PlanRequest& request) {
+  Context context;
+  GR_ASSIGN_OR_RETURN(auto module, context.load(model));
+  auto function = passes::graphOf(*module);
+  if (mlir::failed(function) || (!shapesOf(request).empty() &&
+                                 mlir::failed(passes::specialize(*function, shapesOf(request))))) {
+    return context.takeError(absl::StatusCode::kInvalidArgument, "the model cannot be inspected");
+  }
+  std::map<std::string, std::pair<int64_t, int64_t>> ops;  // name -> count, flops
+  int64_t flops = 0;
+  int64_t bytes = 0;
+  bool known = true;
+  function->walk([&](ir::GrOpInterface op) {
+    ir::OpCost cost = op.cost();
+    known &= ir::hasStaticShapes(op);
+    flops += cost.flops;
+    bytes += cost.bytesRead + cost.bytesWritten;
+    auto& [count, opFlops] = ops[op->getName().getStringRef().str()];
+    ++count;
+    opFlops += cost.flops;
+  });
+  nlohmann::ordered_json json;
+  json["flops"] = known ? nlohmann::ordered_json(flops) : nullptr;
+  json["bytes"] = known ? nlohmann::ordered_json(bytes) : nullptr;
+  json["ops"] = nlohmann::ordered_json::object();
+  for (const auto& [name, entry] : ops) {
+    json["ops"][name] = {{"count", entry.first}, {"flops", entry.second}};
+  }
+  return json.dump(2);
+}
+
+}  // namespace graphrun::compiler

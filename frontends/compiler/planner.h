@@ -1,0 +1,33 @@
+// From a model and a request to a Plan: the coordinator's side of the compile world.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_PLANNER_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_PLANNER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/format/door_generated.h"
+#include "runtime/format/model_file.h"
+
+namespace graphrun::compiler {
+
+/// A plan and why it is as it is.
+struct Planned {
+  std::vector<uint8_t> plan;    ///< a Plan (runtime/format/plan.fbs)
+  std::string explanationJson;  ///< see placement/explain.h
+};
+
+/// Specialises `model` to the request's shapes, simplifies and groups it, places it on the cluster
+/// and cuts it into partitions. `hash` identifies model and request. InvalidArgument: model, shapes
+/// or cluster are wrong (all problems at once); FailedPrecondition: it cannot be placed.
+absl::StatusOr<Planned> planModel(const format::ModelFile& model,
+                                  const format::PlanRequest& request, uint64_t hash);
+
+/// JSON text with the work of one step: see GrCompilerApi::inspect.
+absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
+                                         const format::PlanRequest& request);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_PLANNER_H_

@@ -1,0 +1,164 @@
+#include "placement/build_cost_graph.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "ir/dialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "passes/passes.h"
+#include "passes/type_codec.h"
+#include "placement/roofline.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+OpClass classOf(mlir::Operation* op) {
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+    llvm::StringRef kind = group.getKind();
+    return kind == "conv"     ? OpClass::kConvolution
+           : kind == "matmul" ? OpClass::kMatmul
+                              : OpClass::kElementwise;
+  }
+  if (op->hasTrait<ir::IsElementwise>()) {
+    return OpClass::kElementwise;
+  }
+  return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
+      .Case<ir::ConvOp, ir::ConvTransposeOp>([](auto) { return OpClass::kConvolution; })
+      .Case([](ir::MatMulOp) { return OpClass::kMatmul; })
+      .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp>(
+          [](auto) { return OpClass::kNormalization; })
+      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp>([](auto) { return OpClass::kReduction; })
+      .Case<ir::TransposeOp, ir::ConcatOp, ir::SplitOp, ir::SliceOp, ir::PadOp, ir::GatherOp,
+            ir::ExpandOp, ir::TileOp, ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
+          [](auto) { return OpClass::kDataMovement; })
+      .Default([](mlir::Operation*) { return OpClass::kOther; });
+}
+
+runtime::ElementType numberType(mlir::Operation* op) {
+  if (op->getNumResults() == 0) {
+    return runtime::ElementType::kInvalid;
+  }
+  return passes::elementTypeOf(
+      llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType());
+}
+
+/// Labels of the operations in a group.
+std::vector<std::string> memberLabels(mlir::Operation* op) {
+  std::vector<std::string> labels;
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+    for (mlir::Operation& member : group.getBody().front().without_terminator()) {
+      if (std::string label = passes::labelOf(member.getLoc()); !label.empty()) {
+        labels.push_back(label);
+      }
+    }
+  }
+  return labels;
+}
+
+/// Builds a graph in one walk over the function.
+class Builder {
+ public:
+  Builder(const Cluster& cluster, const WhyUnsupported& whyUnsupported)
+      : cluster_(cluster), whyUnsupported_(whyUnsupported) {}
+
+  absl::StatusOr<GraphOfOps> build(mlir::func::FuncOp function) {
+    for (mlir::BlockArgument argument : function.getArguments()) {
+      GR_RETURN_IF_ERROR(addTensor(argument, -1, absl::StrCat("input ", argument.getArgNumber())));
+    }
+    for (mlir::Operation& op : function.front().without_terminator()) {
+      if (!llvm::isa<ir::ConstantOp>(op)) {
+        GR_RETURN_IF_ERROR(addNode(&op));
+      }
+    }
+    for (mlir::Value output : function.front().getTerminator()->getOperands()) {
+      if (auto found = tensors_.find(output); found != tensors_.end()) {
+        result_.graph.tensors[found->second].isOutput = true;
+      }
+    }
+    GR_RETURN_IF_ERROR(result_.graph.finish(static_cast<int>(cluster_.devices.size())));
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status addTensor(mlir::Value value, int producer, const std::string& name) {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name,
+                       " has a shape that is not known before the run; placement needs static "
+                       "shapes: give the shapes of all inputs"));
+    }
+    CostTensor tensor;
+    tensor.name = name;
+    tensor.producer = producer;
+    tensor.bytes = ir::byteSize(type);
+    tensors_[value] = result_.graph.addTensor(std::move(tensor));
+    return absl::OkStatus();
+  }
+
+  std::string uniqueName(mlir::Operation* op) {
+    std::string label = passes::labelOf(op->getLoc());
+    label = label.empty() ? op->getName().getStringRef().str() : label;
+    int count = ++names_[label];
+    return count == 1 ? label : absl::StrCat(label, "#", count);
+  }
+
+  absl::Status addNode(mlir::Operation* op) {
+    CostNode node;
+    node.name = uniqueName(op);
+    node.op = op->getName().getStringRef().str();
+    node.members = memberLabels(op);
+    std::string name = node.name;
+    std::vector<mlir::Value> inputs;
+    for (mlir::Value operand : op->getOperands()) {
+      if (operand.getDefiningOp<ir::ConstantOp>() != nullptr) {
+        node.weightBytes += ir::byteSize(operand.getType());
+      } else {
+        inputs.push_back(operand);
+      }
+    }
+    addTimes(op, node);
+    int id = result_.graph.addNode(std::move(node));
+    result_.ops.push_back(op);
+    for (mlir::Value input : inputs) {
+      result_.graph.tensors[tensors_.at(input)].consumers.push_back(id);
+    }
+    for (mlir::OpResult output : op->getResults()) {
+      std::string suffix =
+          op->getNumResults() > 1 ? absl::StrCat(":", output.getResultNumber()) : "";
+      GR_RETURN_IF_ERROR(addTensor(output, id, name + suffix));
+    }
+    return absl::OkStatus();
+  }
+
+  void addTimes(mlir::Operation* op, CostNode& node) {
+    ir::OpCost cost = llvm::cast<ir::GrOpInterface>(op).cost();
+    node.flops = cost.flops;
+    node.bytesTouched = cost.bytesRead + cost.bytesWritten;
+    OpWork work{cost.flops, cost.bytesRead, cost.bytesWritten, classOf(op), numberType(op)};
+    for (size_t d = 0; d < cluster_.devices.size(); ++d) {
+      const Device& device = cluster_.devices[d];
+      std::string why = whyUnsupported_(device.kind, op);
+      node.timeNs.push_back(why.empty() ? rooflineNs(work, device.model) : kUnsupported);
+      if (!why.empty()) {
+        node.unsupported.emplace_back(static_cast<int>(d), why);
+      }
+    }
+  }
+
+  const Cluster& cluster_;
+  const WhyUnsupported& whyUnsupported_;
+  GraphOfOps result_;
+  llvm::DenseMap<mlir::Value, int> tensors_;
+  std::map<std::string, int> names_;
+};
+
+}  // namespace
+
+absl::StatusOr<GraphOfOps> buildCostGraph(mlir::func::FuncOp function, const Cluster& cluster,
+                                          const WhyUnsupported& whyUnsupported) {
+  return Builder(cluster, whyUnsupported).build(function);
+}
+
+}  // namespace graphrun::placement
