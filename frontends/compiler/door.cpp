@@ -76,7 +76,7 @@ int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
     uint64_t hash = format::checksumOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
     GR_ASSIGN_OR_RETURN(Planned planned, planModel(*file, *asked, hash == 0 ? 1 : hash));
     flatbuffers::FlatBufferBuilder builder;
-    builder.ForceVectorAlignment(planned.plan.size(), 1, runtime::kTensorAlignment);
+    builder.ForceVectorAlignment(planned.plan.size(), 1, 16);
     auto bytes = builder.CreateVector(planned.plan);
     auto explanation = builder.CreateString(planned.explanationJson);
     builder.Finish(format::CreatePlanResponse(builder, bytes, explanation));

@@ -19,6 +19,7 @@ namespace {
 /// Payloads up to this travel with the message that announces them.
 constexpr uint64_t kEagerBytes = 8192;
 constexpr uint32_t kEdgeSlots = 2;
+constexpr size_t kConstantAlignment = 16;  // of Plan.constants; FlatBuffers allows at most 32
 
 class PlanWriter {
  public:
@@ -33,7 +34,7 @@ class PlanWriter {
     auto devices = builder_.CreateVector(devices_);
     auto partitions = builder_.CreateVector(partitions_);
     auto weightTable = builder_.CreateVector(weights);
-    builder_.ForceVectorAlignment(constants_.size(), 1, runtime::kTensorAlignment);
+    builder_.ForceVectorAlignment(constants_.size(), 1, kConstantAlignment);
     auto constants = builder_.CreateVector(constants_);
     auto edgeTable = builder_.CreateVector(edges);
     auto name = builder_.CreateString(

@@ -74,8 +74,10 @@ class PlanVerifier {
                                  [&](const PlanDevice& d, size_t) { return checkDevice(d); }));
     GR_RETURN_IF_ERROR(checkEach("edge", plan_.edges(), kMaxEdges,
                                  [&](const Edge& e, size_t i) { return checkEdge(e, i); }));
-    // Sections belong to the model file, which is not at hand: only overflow can be excluded.
-    GR_RETURN_IF_ERROR(verifyWeightTable(plan_.weights(), std::numeric_limits<uint64_t>::max()));
+    // The weight section belongs to the model file, which is not at hand: only overflow can be
+    // excluded there.
+    GR_RETURN_IF_ERROR(verifyWeightTable(plan_.weights(), std::numeric_limits<uint64_t>::max(),
+                                         sizeOf(plan_.constants())));
     hasPartition_.assign(sizeOf(plan_.devices()), false);
     sent_.assign(sizeOf(plan_.edges()), false);
     received_.assign(sizeOf(plan_.edges()), false);

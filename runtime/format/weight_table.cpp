@@ -1,6 +1,7 @@
 #include "runtime/format/weight_table.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -112,14 +113,14 @@ absl::Status verifyExtent(const WeightEntry& entry, uint64_t sectionBytes) {
   return absl::OkStatus();
 }
 
-absl::Status verifyEntry(const WeightEntry& entry, uint64_t sectionBytes) {
+absl::Status verifyEntry(const WeightEntry& entry, uint64_t sectionBytes, uint64_t planBytes) {
   size_t nameBytes = textOf(entry.name()).size();
   if (nameBytes == 0 || nameBytes > kMaxNameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("its name has ", nameBytes, " bytes, expected 1 to ", kMaxNameBytes));
   }
   GR_RETURN_IF_ERROR(verifyLength(entry));
-  return verifyExtent(entry, sectionBytes);
+  return verifyExtent(entry, entry.in_plan() ? planBytes : sectionBytes);
 }
 
 std::string describe(const WeightEntry& entry) {
@@ -135,11 +136,15 @@ absl::Status verifyNoOverlap(const WeightTable& table) {
     }
   }
   std::sort(sorted.begin(), sorted.end(), [](const WeightEntry* a, const WeightEntry* b) {
-    return a->offset() != b->offset() ? a->offset() < b->offset() : a->length() < b->length();
+    return std::tuple(a->in_plan(), a->offset(), a->length()) <
+           std::tuple(b->in_plan(), b->offset(), b->length());
   });
   for (size_t i = 1; i < sorted.size(); ++i) {
     const WeightEntry& before = *sorted[i - 1];
     const WeightEntry& entry = *sorted[i];
+    if (before.in_plan() != entry.in_plan()) {
+      continue;
+    }
     bool same = before.offset() == entry.offset() && before.length() == entry.length() &&
                 before.checksum() == entry.checksum();
     if (!same && entry.offset() < before.offset() + before.length()) {
@@ -185,7 +190,8 @@ runtime::TensorSpec toSpec(const TensorType& type) {
   return spec;
 }
 
-absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes) {
+absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes,
+                               uint64_t planBytes) {
   size_t count = sizeOf(table);
   if (count > kMaxWeights) {
     return absl::InvalidArgumentError(
@@ -195,7 +201,7 @@ absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes) 
   for (uint32_t i = 0; i < count; ++i) {
     const WeightEntry& entry = *table->Get(i);
     GR_RETURN_IF_ERROR(
-        runtime::annotate(verifyEntry(entry, sectionBytes),
+        runtime::annotate(verifyEntry(entry, sectionBytes, planBytes),
                           absl::StrCat("weight ", i, " ", quoted(textOf(entry.name())))));
     if (!names.insert(textOf(entry.name())).second) {
       return absl::InvalidArgumentError(

@@ -35,9 +35,11 @@ bool isStatic(const TensorType& type);
 runtime::TensorSpec toSpec(const TensorType& type);
 
 /// Checks names (present, unique), types (static), lengths (of the type, or of one element for a
-/// splat), alignment, that the data lies within `sectionBytes`, and that no two weights overlap;
+/// splat), alignment, that the data lies within `sectionBytes` (of a model, or `planBytes` of
+/// Plan.constants where in_plan is set), and that no two weights overlap;
 /// weights of equal content may share their bytes as a whole. `table` may be null: no weights.
-absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes);
+absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes,
+                               uint64_t planBytes);
 
 /// The text of an optional string; empty when absent. Valid while the buffer is.
 absl::string_view textOf(const flatbuffers::String* text);
