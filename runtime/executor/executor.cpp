@@ -83,11 +83,11 @@ absl::Status Executor::addTransfers(absl::Span<const EdgeEnd> ends) {
 
 absl::Status Executor::addTransfer(const OpRecord& record, absl::Span<const EdgeEnd> ends) {
   absl::Span<const EdgeBinding> edges = program_->edges();
-  const EdgeBinding* edge = std::find_if(
-      edges.begin(), edges.end(), [&](const EdgeBinding& e) { return e.edge == record.edge; });
   bool send = record.kind == OpRecord::Kind::kSend;
-  if (edge == edges.end() || edge->send != send || edge->buffer != record.buffer ||
-      record.buffer >= buffers_.size()) {
+  auto edge = std::find_if(edges.begin(), edges.end(), [&](const EdgeBinding& e) {
+    return e.edge == record.edge && e.send == send && e.buffer == record.buffer;
+  });
+  if (edge == edges.end() || record.buffer >= buffers_.size()) {
     return badProgram(
         *device_, absl::StrCat(send ? "send" : "receive", " of edge ", record.edge, " and buffer ",
                                record.buffer, " is not among its edges"));
