@@ -150,9 +150,15 @@ absl::StatusOr<std::vector<uint8_t>> CompilerDoor::compilePartition(const Partit
                                                                     ReadWeight readWeight) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   WeightContext weights{readWeight, {}, {}};
-  GrPartition partition{
-      toBytes(task.plan),       task.index,           task.cores.data(), task.cores.size(),
-      task.fingerprint.c_str(), &WeightContext::call, &weights};
+  GrPartition partition{};
+  partition.plan = toBytes(task.plan);
+  partition.index = task.index;
+  partition.cores = task.cores.data();
+  partition.coreCount = task.cores.size();
+  partition.fingerprint = task.fingerprint.c_str();
+  partition.readWeight = &WeightContext::call;
+  partition.context = &weights;
+  partition.threads = task.threads;
   Result result(compiler);
   absl::Status status = result.status(compiler->compilePartition(&partition, result.out()));
   if (!status.ok() && !weights.failure.ok()) {

@@ -33,7 +33,7 @@ absl::Status badProgram(const devices::Device& device, absl::string_view what) {
 
 }  // namespace
 
-Executor::Executor(devices::Device* device, std::unique_ptr<devices::Program> program,
+Executor::Executor(devices::Device* device, std::shared_ptr<devices::Program> program,
                    StepControl* control)
     : device_(device),
       program_(std::move(program)),
@@ -44,7 +44,7 @@ Executor::Executor(devices::Device* device, std::unique_ptr<devices::Program> pr
       ring_(ringCapacity(records_.size())) {}
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::create(
-    devices::Device* device, std::unique_ptr<devices::Program> program,
+    devices::Device* device, std::shared_ptr<devices::Program> program,
     absl::Span<const EdgeEnd> ends, StepControl* control) {
   std::unique_ptr<Executor> executor(new Executor(device, std::move(program), control));
   GR_RETURN_IF_ERROR(executor->addTransfers(ends));

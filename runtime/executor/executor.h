@@ -35,10 +35,11 @@ struct EdgeEnd {
 class Executor {
  public:
   /// `ends`: one for each of program->edges(), in that order. `device` and `control` must outlive
-  /// the executor, the edges must stay open as long. InvalidArgument for a program whose records,
-  /// buffers and edges do not fit together.
+  /// the executor, the edges must stay open as long. The program is shared because the network may
+  /// read its memory for a while after the executor has gone (EdgeSpec::owner). InvalidArgument for
+  /// a program whose records, buffers and edges do not fit together.
   static absl::StatusOr<std::unique_ptr<Executor>> create(devices::Device* device,
-                                                          std::unique_ptr<devices::Program> program,
+                                                          std::shared_ptr<devices::Program> program,
                                                           absl::Span<const EdgeEnd> ends,
                                                           StepControl* control);
 
@@ -65,7 +66,7 @@ class Executor {
     bool forwarded = false;  // receive: the buffer is sent on, so its slot goes back last
   };
 
-  Executor(devices::Device* device, std::unique_ptr<devices::Program> program,
+  Executor(devices::Device* device, std::shared_ptr<devices::Program> program,
            StepControl* control);
   absl::Status addTransfers(absl::Span<const EdgeEnd> ends);
   absl::Status addTransfer(const devices::OpRecord& record, absl::Span<const EdgeEnd> ends);
@@ -79,7 +80,7 @@ class Executor {
   bool fail(absl::Status status, const devices::OpRecord* record);
 
   devices::Device* device_;
-  std::unique_ptr<devices::Program> program_;
+  std::shared_ptr<devices::Program> program_;
   StepControl* control_;
   const uint64_t id_;  // unique in the process: which executor a thread has entered
   absl::Span<const devices::OpRecord> records_;
