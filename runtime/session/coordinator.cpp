@@ -1,5 +1,6 @@
 #include "runtime/session/coordinator.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <set>
 #include <thread>
@@ -40,12 +41,23 @@ class FirstFailure {
   absl::Status first_;
 };
 
+/// The worker of a partition, by name.
+absl::string_view workerOf(const format::PlanFile& plan, const format::Partition& partition) {
+  return format::textOf(plan.worker(plan.device(partition.device()).worker()).name());
+}
+
+bool needsOthers(const format::PlanFile& plan) {
+  const auto& partitions = *plan.plan().partitions();
+  return std::any_of(partitions.begin(), partitions.end(), [&](const format::Partition* partition) {
+    return workerOf(plan, *partition) != kClientName;
+  });
+}
+
 /// Weights that a worker's partitions read.
 std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& worker) {
   std::set<uint32_t> indices;
-  std::optional<uint32_t> index = plan.findWorker(worker);
   for (const format::Partition* partition : *plan.plan().partitions()) {
-    if (plan.device(partition->device()).worker() == index && partition->weights() != nullptr) {
+    if (workerOf(plan, *partition) == worker && partition->weights() != nullptr) {
       indices.insert(partition->weights()->begin(), partition->weights()->end());
     }
   }
@@ -123,7 +135,7 @@ absl::Status Coordinator::start() {
   GR_ASSIGN_OR_RETURN(job_, randomSecret());
   pulse_ = std::make_unique<Pulse>(
       [this](const std::string& worker, const absl::Status& why) { onLost(worker, why); });
-  GR_RETURN_IF_ERROR(startProcesses());
+  GR_RETURN_IF_ERROR(prepareProcesses());
   GR_RETURN_IF_ERROR(makeClients());
   GR_RETURN_IF_ERROR(join());
   GR_RETURN_IF_ERROR(linkAll());
@@ -131,7 +143,17 @@ absl::Status Coordinator::start() {
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::startProcesses() {
+absl::Status Coordinator::prepareProcesses() {
+  const std::vector<ClusterWorker>& all = options_.cluster.workers;
+  if (std::none_of(all.begin(), all.end(),
+                   [](const ClusterWorker& worker) { return worker.address == kLocalAddress; })) {
+    return absl::OkStatus();
+  }
+  if (options_.workerCommand.empty()) {
+    return absl::NotFoundError(
+        "workers are to be started here, but the program graphrun was not found; put it on the "
+        "PATH or give SessionOptions::workerCommand");
+  }
   LocalWorkersOptions options;
   options.command = options_.workerCommand;
   options.onExit = [this](const std::string& worker, const absl::Status& why) {
@@ -144,12 +166,6 @@ absl::Status Coordinator::startProcesses() {
 absl::StatusOr<std::string> Coordinator::addressOf(const ClusterWorker& worker) {
   if (worker.address != kLocalAddress) {
     return worker.address;
-  }
-  if (options_.workerCommand.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("worker ", worker.name,
-                     " is to be started here, but the program graphrun was "
-                     "not found; put it on the PATH or give SessionOptions::workerCommand"));
   }
   return local_->start(worker.name, options_.workerArguments);
 }
@@ -249,8 +265,7 @@ void Coordinator::onLost(const std::string& name, const absl::Status& why) {
 std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile& plan) {
   std::set<std::string> names;
   for (const format::Partition* partition : *plan.plan().partitions()) {
-    const format::PlanDevice& device = plan.device(partition->device());
-    names.insert(std::string(format::textOf(plan.worker(device.worker()).name())));
+    names.insert(std::string(workerOf(plan, *partition)));
   }
   std::vector<Worker*> found;
   for (Worker& worker : workers_) {
@@ -301,12 +316,11 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
 
 absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::load(
     const format::PlanFile& plan) {
-  std::vector<Worker*> workers = workersOf(plan);
-  if (!workers.empty()) {
-    GR_RETURN_IF_ERROR(start());
-    workers = workersOf(plan);
-  }
   GR_RETURN_IF_ERROR(lost());
+  if (needsOthers(plan)) {
+    GR_RETURN_IF_ERROR(start());
+  }
+  std::vector<Worker*> workers = workersOf(plan);
   FirstFailure failure;
   std::mutex mutex;
   std::map<std::string, std::vector<DeviceReport>> reports;

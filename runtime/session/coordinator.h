@@ -69,7 +69,7 @@ class Coordinator {
   };
   struct Steps;
 
-  absl::Status startProcesses();
+  absl::Status prepareProcesses();
   absl::StatusOr<std::string> addressOf(const ClusterWorker& worker);
   absl::Status makeClients();
   absl::Status join();

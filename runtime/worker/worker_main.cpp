@@ -68,7 +68,9 @@ absl::Status runWorker(const WorkerMainOptions& options) {
   GR_ASSIGN_OR_RETURN(
       std::unique_ptr<WorkerService> service,
       WorkerService::start({options.listen, options.security, buildVersions()}, &core));
-  std::fprintf(stderr, "listening at %s\n", service->address().c_str());
+  if (options.parentFd < 0) {
+    std::fprintf(stderr, "listening at %s\n", service->address().c_str());
+  }
   core.waitShutdown();
   service->stop();
   return absl::OkStatus();

@@ -1,5 +1,6 @@
 // Sessions over worker processes that they start, or that are there; faults while a step runs.
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -11,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clock.h"
-#include "runtime/control/child_process.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/session/session_fixture.h"
 
@@ -38,6 +38,16 @@ std::set<pid_t> children() {
     }
   }
   return found;
+}
+
+pid_t spawn(std::vector<std::string> arguments) {
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  return posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ) == 0 ? pid : -1;
 }
 
 struct Cluster : SessionFolder {
@@ -141,11 +151,11 @@ TEST_CASE("a killed or stopped worker ends the run with its name, and nothing st
 TEST_CASE("workers started by hand are joined, whoever starts first, and get their weights") {
   SessionFolder folder;
   std::string address = absl::StrCat("unix:", folder.path("w.sock"));
-  runtime::Child child;
+  pid_t child = 0;
   std::thread starter([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    child = *runtime::startChild(
-        {TOY_WORKER, "worker", "--listen", address, "--cache", folder.path("worker-cache")});
+    child =
+        spawn({TOY_WORKER, "worker", "--listen", address, "--cache", folder.path("worker-cache")});
   });
   auto options = folder.options();
   options.cluster = folder.write(
@@ -166,9 +176,9 @@ TEST_CASE("workers started by hand are joined, whoever starts first, and get the
     weights += entry.is_regular_file() ? 1 : 0;
   }
   CHECK(weights == 3);
-  kill(child.pid, SIGTERM);
+  kill(child, SIGTERM);
   int status = 0;
-  CHECK(waitpid(child.pid, &status, 0) == child.pid);
+  CHECK(waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }

@@ -166,6 +166,8 @@ class ToyPlanner {
     edge->source = from;
     edge->target = to;
     edge->type = vectorType(elements_);
+    bool same = plan_.devices[from]->worker == plan_.devices[to]->worker;
+    edge->mode = same ? format::TransferMode::InProcess : format::TransferMode::Eager;
     edge->bytes = static_cast<uint64_t>(elements_) * sizeof(float);
     parts_[from].edge("gr.send", edge->id, {value}, {});
     uint32_t arrived = parts_[to].value();
