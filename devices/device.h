@@ -22,6 +22,7 @@ struct DeviceDescription {
   uint32_t index = 0;           ///< among the devices of its kind on the worker
   std::vector<uint32_t> cores;  ///< logical CPUs it may use; empty: all that the process may
   uint64_t memoryBytes = 0;     ///< limit for weights, arenas and edges; 0: none
+  uint32_t threads = 0;         ///< cpu: that a kernel may use, not pinned; 0: one a core
 };
 
 /// One step of a program. Fixed size, so that a stream is an array.
@@ -56,7 +57,8 @@ struct EdgeBinding {
 };
 
 /// A partition, ready to run: records in order over a table of buffers, all memory allocated. One
-/// step at a time; owned by the executor's thread after loading.
+/// step at a time; owned by the executor's thread after loading. The buffer of a kSend is not written
+/// after its record in the same step: the executor lets the consumer read it until the step ends.
 class Program {
  public:
   virtual ~Program() = default;

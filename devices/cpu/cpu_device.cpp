@@ -16,6 +16,9 @@ namespace graphrun::devices::cpu {
 namespace {
 
 int threadsOf(const DeviceDescription& description) {
+  if (description.threads != 0) {
+    return static_cast<int>(description.threads);
+  }
   return static_cast<int>(description.cores.empty() ? allowedCores().size()
                                                     : description.cores.size());
 }

@@ -48,7 +48,8 @@ typedef struct GrPartition {
   uint64_t coreCount;       ///< 0: all that the process may use
   const char* fingerprint;  ///< devices::Device::fingerprint() of the device
   GrReadWeight readWeight;
-  void* context;  ///< for readWeight
+  void* context;     ///< for readWeight
+  uint32_t threads;  ///< that the device's kernels use; 0: one a core
 } GrPartition;
 
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on

@@ -115,15 +115,14 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
         absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror(), ". Put ", kLibrary,
                      " beside libgraphrun.so or name it in GRAPHRUN_COMPILER_LIBRARY"));
   }
-  auto entry =
-      reinterpret_cast<const GrCompilerApi* (*)()>(dlsym(handle, GR_COMPILER_API_SYMBOL));
+  auto entry = reinterpret_cast<const GrCompilerApi* (*)()>(dlsym(handle, GR_COMPILER_API_SYMBOL));
   const GrCompilerApi* api = entry == nullptr ? nullptr : entry();
   if (api == nullptr || api->version != GR_COMPILER_API_VERSION) {
     std::string got = api == nullptr ? "none" : absl::StrCat(api->version);
     dlclose(handle);
-    return absl::FailedPreconditionError(
-        absl::StrCat(library_, " has compiler interface version ", got, ", expected ",
-                     GR_COMPILER_API_VERSION, ": install both libraries from one build"));
+    return absl::FailedPreconditionError(absl::StrCat(library_, " has compiler interface version ",
+                                                      got, ", expected ", GR_COMPILER_API_VERSION,
+                                                      ": install both libraries from one build"));
   }
   return api_ = api;
 }
@@ -151,9 +150,15 @@ absl::StatusOr<std::vector<uint8_t>> CompilerDoor::compilePartition(const Partit
                                                                     ReadWeight readWeight) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   WeightContext weights{readWeight, {}, {}};
-  GrPartition partition{toBytes(task.plan),       task.index,           task.cores.data(),
-                        task.cores.size(),        task.fingerprint.c_str(),
-                        &WeightContext::call,     &weights};
+  GrPartition partition{};
+  partition.plan = toBytes(task.plan);
+  partition.index = task.index;
+  partition.cores = task.cores.data();
+  partition.coreCount = task.cores.size();
+  partition.fingerprint = task.fingerprint.c_str();
+  partition.readWeight = &WeightContext::call;
+  partition.context = &weights;
+  partition.threads = task.threads;
   Result result(compiler);
   absl::Status status = result.status(compiler->compilePartition(&partition, result.out()));
   if (!status.ok() && !weights.failure.ok()) {

@@ -27,6 +27,7 @@ struct PartitionTask {
   uint32_t index = 0;              // into Plan.partitions
   std::vector<uint32_t> cores;     // of the device; empty: all that the process may use
   std::string fingerprint;         // of the device
+  uint32_t threads = 0;            // that its kernels use; 0: one a core
 };
 
 /// What the compile world does for the run world. Thread-safe. Tests put their own in its place.

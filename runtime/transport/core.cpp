@@ -31,7 +31,7 @@ absl::StatusOr<Link*> TransportCore::findLink(uint32_t rank) {
   auto it = links_.find(rank);
   if (it == links_.end()) {
     return absl::NotFoundError(
-        absl::StrFormat("rank %d has no link to rank %d; connect comes first", rank_, rank));
+        absl::StrFormat("rank %d has no link to rank %d; connect comes first", rank_.load(), rank));
   }
   return it->second.get();
 }
@@ -54,8 +54,18 @@ absl::Status TransportCore::checkUnlinked(uint32_t rank) {
   auto it = links_.find(rank);
   if (it != links_.end() && !it->second->failed.load()) {
     return absl::AlreadyExistsError(
-        absl::StrFormat("rank %d is already linked to rank %d", rank_, rank));
+        absl::StrFormat("rank %d is already linked to rank %d", rank_.load(), rank));
   }
+  return absl::OkStatus();
+}
+
+absl::Status TransportCore::setRank(uint32_t rank) {
+  std::lock_guard lock(mutex_);
+  if (!links_.empty() && rank != rank_.load()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "rank %d has links already; it cannot become rank %d", rank_.load(), rank));
+  }
+  rank_.store(rank);
   return absl::OkStatus();
 }
 
@@ -164,7 +174,7 @@ void TransportCore::failStep(Edge& edge, const absl::Status& cause) {
 
 void TransportCore::dropMessage(absl::string_view why, LogLevel level) {
   if (dropped_.fetch_add(1) < kMaxLoggedDrops) {
-    log(level, absl::StrFormat("transport of rank %d: dropped %s", rank_, why));
+    log(level, absl::StrFormat("transport of rank %d: dropped %s", rank_.load(), why));
   }
 }
 

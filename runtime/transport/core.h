@@ -50,7 +50,8 @@ class TransportCore : public Transport {
  public:
   ~TransportCore() override;
 
-  uint32_t rank() const override { return rank_; }
+  uint32_t rank() const override { return rank_.load(); }
+  absl::Status setRank(uint32_t rank) override;
   bool sharesMemory() const override { return false; }
   absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) override;
   absl::Status waitConnected(uint32_t rank, const WaitOptions& options) override;
@@ -141,7 +142,7 @@ class TransportCore : public Transport {
               std::vector<std::unique_ptr<E>>& retired);
   void reap();
 
-  const uint32_t rank_;
+  std::atomic<uint32_t> rank_;
   mutable std::mutex mutex_;
   std::mutex failMutex_;
   std::unordered_map<uint32_t, std::unique_ptr<Link>> links_;

@@ -88,6 +88,9 @@ class Transport {
 
   /// Rank of this process.
   virtual uint32_t rank() const = 0;
+  /// Changes it, as a worker learns its rank after it has given its address away. Before the first
+  /// connect; FailedPrecondition later.
+  virtual absl::Status setRank(uint32_t rank) = 0;
   /// The address that peers pass to connect. Binary.
   virtual std::string localAddress() const = 0;
   /// Whether peers share this address space, as EdgeSpec::inPlace needs.

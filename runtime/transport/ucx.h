@@ -27,6 +27,9 @@ struct UcxOptions {
 /// NotFound: no UCX on this machine. FailedPrecondition: memoryEvents differs from the first call's.
 absl::StatusOr<std::unique_ptr<Transport>> makeUcxTransport(const UcxOptions& options);
 
+/// "1.13.1", of the library that runs; peers compare it when they meet.
+std::string ucxVersion();
+
 }  // namespace graphrun::runtime
 
 #endif  // GRAPHRUN_RUNTIME_TRANSPORT_UCX_H_

@@ -1,0 +1,94 @@
+// Runs one device's program, step after step: a loop over an array of records.
+#ifndef GRAPHRUN_RUNTIME_EXECUTOR_EXECUTOR_H_
+#define GRAPHRUN_RUNTIME_EXECUTOR_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "devices/device.h"
+#include "runtime/base/trace.h"
+#include "runtime/base/trace_json.h"
+#include "runtime/executor/step_control.h"
+#include "runtime/transport/edge.h"
+
+namespace graphrun::runtime {
+
+/// This process's end of an edge: one of the two is set, as EdgeBinding::send says.
+struct EdgeEnd {
+  SendEdge* send = nullptr;
+  RecvEdge* receive = nullptr;
+};
+
+/// A program with its edges, ready to run. The path of a step has no lock, allocation, string or
+/// look-up; a failure ends it for all executors that share the StepControl.
+///
+/// What a step does to memory: a sent buffer is read until the step ends and must not be written
+/// after its send record; a received buffer is the edge's slot until the step ends. At the end the
+/// slots are given back, and the step waits until what it sent has been taken.
+///
+/// One thread at a time; it may be another for each call.
+class Executor {
+ public:
+  /// `ends`: one for each of program->edges(), in that order. `device` and `control` must outlive
+  /// the executor, the edges must stay open as long. The program is shared because the network may
+  /// read its memory for a while after the executor has gone (EdgeSpec::owner). InvalidArgument for
+  /// a program whose records, buffers and edges do not fit together.
+  static absl::StatusOr<std::unique_ptr<Executor>> create(devices::Device* device,
+                                                          std::shared_ptr<devices::Program> program,
+                                                          absl::Span<const EdgeEnd> ends,
+                                                          StepControl* control);
+
+  /// Runs `steps` steps from number `firstStep` on the calling thread. False: something failed,
+  /// here or elsewhere; the control knows what.
+  bool run(uint64_t firstStep, uint32_t steps);
+
+  /// The memory of an input or output, by position in the program's list; aligned to
+  /// kTensorAlignment and valid while steps run.
+  void bindInput(size_t index, void* data);
+  void bindOutput(size_t index, void* data);
+
+  const devices::Program& program() const { return *program_; }
+  const devices::DeviceDescription& device() const { return device_->description(); }
+  /// What ran last, for the trace. Thread-safe.
+  TraceStream trace() const;
+
+ private:
+  /// A send or receive record with what it needs, in the order of the records.
+  struct Transfer {
+    EdgeEnd end;
+    size_t bytes = 0;
+    uint32_t buffer = 0;
+    bool forwarded = false;  // receive: the buffer is sent on, so its slot goes back last
+  };
+
+  Executor(devices::Device* device, std::shared_ptr<devices::Program> program,
+           StepControl* control);
+  absl::Status addTransfers(absl::Span<const EdgeEnd> ends);
+  absl::Status addTransfer(const devices::OpRecord& record, absl::Span<const EdgeEnd> ends);
+  bool enter();
+  bool runStep(uint64_t step);
+  bool send(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
+  bool receive(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
+  bool finishStep(uint64_t step);
+  bool waitSent(uint64_t step);
+  void releaseReceived(uint64_t step, bool forwarded);
+  bool fail(absl::Status status, const devices::OpRecord* record);
+
+  devices::Device* device_;
+  std::shared_ptr<devices::Program> program_;
+  StepControl* control_;
+  const uint64_t id_;  // unique in the process: which executor a thread has entered
+  absl::Span<const devices::OpRecord> records_;
+  absl::Span<void*> buffers_;
+  std::vector<Transfer> transfers_;
+  TraceRing ring_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_EXECUTOR_EXECUTOR_H_

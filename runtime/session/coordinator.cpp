@@ -1,0 +1,412 @@
+#include "runtime/session/coordinator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/control/first_cause.h"
+#include "runtime/control/job.h"
+#include "runtime/format/weight_table.h"
+#include "runtime/worker/worker_main.h"
+#include "runtime/worker/worker_trace.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr char kLocalAddress[] = "local";
+constexpr Millis kCancelGrace{2'000};
+
+/// The first failure of several threads.
+class FirstFailure {
+ public:
+  void update(const absl::Status& status) {
+    std::lock_guard lock(mutex_);
+    if (first_.ok()) {
+      first_ = status;
+    }
+  }
+  absl::Status get() {
+    std::lock_guard lock(mutex_);
+    return first_;
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::Status first_;
+};
+
+/// The worker of a partition, by name.
+absl::string_view workerOf(const format::PlanFile& plan, const format::Partition& partition) {
+  return format::textOf(plan.worker(plan.device(partition.device()).worker()).name());
+}
+
+bool needsOthers(const format::PlanFile& plan) {
+  const auto& partitions = *plan.plan().partitions();
+  return std::any_of(partitions.begin(), partitions.end(), [&](const format::Partition* partition) {
+    return workerOf(plan, *partition) != kClientName;
+  });
+}
+
+/// Weights that a worker's partitions read.
+std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& worker) {
+  std::set<uint32_t> indices;
+  for (const format::Partition* partition : *plan.plan().partitions()) {
+    if (workerOf(plan, *partition) == worker && partition->weights() != nullptr) {
+      indices.insert(partition->weights()->begin(), partition->weights()->end());
+    }
+  }
+  return indices;
+}
+
+}  // namespace
+
+/// A step under way on several workers.
+struct Coordinator::Steps {
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t pending = 0;
+  absl::Status first;
+  std::shared_ptr<LoadedPlan> own;
+
+  void fail(const absl::Status& status) {
+    std::lock_guard lock(mutex);
+    if (first.ok()) {
+      first = status;
+    }
+    changed.notify_all();
+  }
+  void done(const absl::Status& status) {
+    if (!status.ok()) {
+      fail(status);
+      own->stop(status);
+    }
+    std::lock_guard lock(mutex);
+    --pending;
+    changed.notify_all();
+  }
+};
+
+Coordinator::Coordinator(CoordinatorOptions options, WorkerCore* core)
+    : options_(std::move(options)), core_(core) {}
+
+Coordinator::~Coordinator() {
+  std::vector<WorkerClient*> started;
+  for (Worker& worker : workers_) {
+    if (pulse_ != nullptr) {
+      pulse_->remove(worker.name);
+    }
+    if (worker.startedHere) {
+      started.push_back(worker.client.get());
+    }
+  }
+  std::vector<Worker*> others;
+  for (Worker& worker : workers_) {
+    if (!worker.startedHere) {
+      others.push_back(&worker);
+    }
+  }
+  forEach(others, [](Worker& worker) {
+    worker.client->leave(absl::CancelledError("the session ended")).IgnoreError();
+  });
+  core_->endJob(absl::CancelledError("the session ended"));
+  if (local_ != nullptr) {
+    local_->stopAll(started);
+  }
+  local_.reset();  // calls the pulse
+  pulse_.reset();
+}
+
+absl::Status Coordinator::lost() const {
+  std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+absl::Status Coordinator::start() {
+  GR_RETURN_IF_ERROR(lost());
+  if (started_) {
+    return absl::OkStatus();
+  }
+  GR_ASSIGN_OR_RETURN(job_, randomSecret());
+  pulse_ = std::make_unique<Pulse>(
+      [this](const std::string& worker, const absl::Status& why) { onLost(worker, why); });
+  GR_RETURN_IF_ERROR(prepareProcesses());
+  GR_RETURN_IF_ERROR(makeClients());
+  GR_RETURN_IF_ERROR(join());
+  GR_RETURN_IF_ERROR(linkAll());
+  started_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Coordinator::prepareProcesses() {
+  const std::vector<ClusterWorker>& all = options_.cluster.workers;
+  if (std::none_of(all.begin(), all.end(),
+                   [](const ClusterWorker& worker) { return worker.address == kLocalAddress; })) {
+    return absl::OkStatus();
+  }
+  if (options_.workerCommand.empty()) {
+    return absl::NotFoundError(
+        "workers are to be started here, but the program graphrun was not found; put it on the "
+        "PATH or give SessionOptions::workerCommand");
+  }
+  LocalWorkersOptions options;
+  options.command = options_.workerCommand;
+  options.onExit = [this](const std::string& worker, const absl::Status& why) {
+    pulse_->declareLost(worker, why);
+  };
+  GR_ASSIGN_OR_RETURN(local_, LocalWorkers::create(std::move(options)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Coordinator::addressOf(const ClusterWorker& worker) {
+  if (worker.address != kLocalAddress) {
+    return worker.address;
+  }
+  return local_->start(worker.name, options_.workerArguments);
+}
+
+absl::Status Coordinator::makeClients() {
+  for (const ClusterWorker& given : options_.cluster.workers) {
+    WorkerClientOptions options;
+    options.name = given.name;
+    GR_ASSIGN_OR_RETURN(options.address, addressOf(given));
+    options.security = given.address == kLocalAddress ? Security{} : options_.cluster.security;
+    options.versions = buildVersions();
+    options.job = job_;
+    options.joinTimeout = options_.joinTimeout;
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<WorkerClient> client, WorkerClient::create(options));
+    workers_.push_back({given.name, static_cast<uint32_t>(workers_.size() + 1),
+                        given.address == kLocalAddress, std::move(client)});
+  }
+  return absl::OkStatus();
+}
+
+void Coordinator::forEach(absl::Span<Worker* const> workers,
+                          absl::FunctionRef<void(Worker&)> work) {
+  std::vector<std::thread> threads;
+  for (Worker* worker : workers) {
+    threads.emplace_back([worker, work] { work(*worker); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+}
+
+absl::Status Coordinator::join() {
+  FirstFailure failure;
+  std::mutex mutex;
+  std::vector<Worker*> all;
+  for (Worker& worker : workers_) {
+    all.push_back(&worker);
+  }
+  forEach(all, [&](Worker& worker) {
+    absl::StatusOr<JoinedWorker> joined = worker.client->join();
+    failure.update(joined.status());
+    if (joined.ok()) {
+      pulse_->add(worker.client);
+      std::lock_guard lock(mutex);
+      joined_[worker.name] = *std::move(joined);
+    }
+  });
+  return failure.get();
+}
+
+absl::Status Coordinator::linkAll() {
+  std::vector<PeerInfo> everyone;
+  GR_ASSIGN_OR_RETURN(std::string ownAddress, core_->networkAddress());
+  everyone.push_back({kClientRank, kClientName, ownAddress, ""});
+  for (const Worker& worker : workers_) {
+    everyone.push_back({worker.rank, worker.name, joined_[worker.name].offer.transportAddress, ""});
+  }
+  LinkTokens tokens;
+  auto peersOf = [&](uint32_t rank) -> absl::StatusOr<std::vector<PeerInfo>> {
+    std::vector<PeerInfo> peers;
+    for (PeerInfo peer : everyone) {
+      if (peer.rank != rank) {
+        GR_ASSIGN_OR_RETURN(peer.token, tokens.tokenOf(rank, peer.rank));
+        peers.push_back(std::move(peer));
+      }
+    }
+    return peers;
+  };
+  for (Worker& worker : workers_) {
+    GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(worker.rank));
+    GR_RETURN_IF_ERROR(worker.client->connectPeers(worker.rank, peers));
+  }
+  GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(kClientRank));
+  return core_->connectPeers(kClientRank, peers);
+}
+
+void Coordinator::onLost(const std::string& name, const absl::Status& why) {
+  absl::Status status = withFirstCause(absl::UnavailableError(why.message()), {.worker = name});
+  std::shared_ptr<LoadedPlan> running;
+  {
+    std::lock_guard lock(mutex_);
+    if (lost_.ok()) {
+      lost_ = status;
+    }
+    running = running_;
+  }
+  if (running != nullptr) {
+    running->stop(status);  // before the links fail: this is the cause
+  }
+  for (size_t i = 0; i < options_.cluster.workers.size(); ++i) {
+    if (options_.cluster.workers[i].name == name) {
+      core_->markPeerFailed(static_cast<uint32_t>(i + 1), status);
+    }
+  }
+}
+
+std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile& plan) {
+  std::set<std::string> names;
+  for (const format::Partition* partition : *plan.plan().partitions()) {
+    names.insert(std::string(workerOf(plan, *partition)));
+  }
+  std::vector<Worker*> found;
+  for (Worker& worker : workers_) {
+    if (names.contains(worker.name)) {
+      found.push_back(&worker);
+    }
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadHere(const format::PlanFile& plan) {
+  GR_RETURN_IF_ERROR(core_->loadPlan(
+      plan.hash(),
+      std::string(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size())));
+  return core_->preparePlan(plan.hash());
+}
+
+absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadOn(Worker& worker,
+                                                              const format::PlanFile& plan) {
+  absl::string_view bytes(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size());
+  GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytes));
+  GR_RETURN_IF_ERROR(sendWeights(worker, plan));
+  return worker.client->preparePlan(plan.hash());
+}
+
+absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& plan) {
+  std::set<uint32_t> needed = weightsOf(plan, worker.name);
+  std::vector<uint32_t> indices(needed.begin(), needed.end());
+  std::vector<WeightId> ids;
+  for (uint32_t index : indices) {
+    const format::WeightEntry& entry = *plan.plan().weights()->Get(index);
+    ids.push_back({entry.checksum(), entry.length()});
+  }
+  GR_ASSIGN_OR_RETURN(std::vector<bool> present, worker.client->hasWeights(plan.hash(), ids));
+  std::vector<WeightSource> missing;
+  std::vector<WeightStore::Weight> owners;
+  for (size_t i = 0; i < ids.size() && i < present.size(); ++i) {
+    if (!present[i]) {
+      GR_ASSIGN_OR_RETURN(WeightStore::Weight weight, core_->weights().get(ids[i]));
+      missing.push_back({indices[i], ids[i].checksum,
+                         absl::string_view(reinterpret_cast<const char*>(weight.bytes.data()),
+                                           weight.bytes.size())});
+      owners.push_back(std::move(weight));
+    }
+  }
+  return missing.empty() ? absl::OkStatus() : worker.client->putWeights(plan.hash(), missing);
+}
+
+absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::load(
+    const format::PlanFile& plan) {
+  GR_RETURN_IF_ERROR(lost());
+  if (needsOthers(plan)) {
+    GR_RETURN_IF_ERROR(start());
+  }
+  std::vector<Worker*> workers = workersOf(plan);
+  FirstFailure failure;
+  std::mutex mutex;
+  std::map<std::string, std::vector<DeviceReport>> reports;
+  auto note = [&](const std::string& name, absl::StatusOr<std::vector<DeviceReport>> got) {
+    if (!got.ok()) {
+      failure.update(got.status());
+      core_->cancel(got.status());
+      for (Worker* worker : workers) {
+        worker->client->cancel(got.status()).IgnoreError();
+      }
+      return;
+    }
+    std::lock_guard lock(mutex);
+    reports[name] = *std::move(got);
+  };
+  std::thread others(
+      [&] { forEach(workers, [&](Worker& worker) { note(worker.name, loadOn(worker, plan)); }); });
+  note(kClientName, loadHere(plan));
+  others.join();
+  absl::Status status = failure.get();
+  if (!status.ok()) {
+    unload(plan);
+    absl::Status gone = lost();
+    return gone.ok() ? status : gone;
+  }
+  return reports;
+}
+
+void Coordinator::unload(const format::PlanFile& plan) {
+  core_->unloadPlan(plan.hash()).IgnoreError();
+  std::vector<Worker*> workers = workersOf(plan);
+  forEach(workers, [&](Worker& worker) {
+    if (absl::Status status = worker.client->unloadPlan(plan.hash()); !status.ok()) {
+      log(LogLevel::kInfo, absl::StrCat("unloading a plan: ", status.message()));
+    }
+  });
+}
+
+absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step, Millis timeout) {
+  {
+    std::lock_guard lock(mutex_);
+    GR_RETURN_IF_ERROR(lost_);
+    running_ = ownPart;
+  }
+  const format::PlanFile& plan = ownPart->plan();
+  std::vector<Worker*> workers = workersOf(plan);
+  auto steps = std::make_shared<Steps>();
+  steps->own = ownPart;
+  steps->pending = workers.size();
+  for (Worker* worker : workers) {
+    worker->client->runStepAsync(
+        {plan.hash(), step, 1}, timeout + kCancelGrace,
+        [steps](absl::StatusOr<StepReport> report) { steps->done(report.status()); });
+  }
+  absl::Status own = ownPart->run(step, 1, nowNanos() + timeout.count() * 1'000'000);
+  if (!own.ok()) {
+    steps->fail(own);
+  }
+  std::unique_lock lock(steps->mutex);
+  steps->changed.wait(lock, [&] { return steps->pending == 0 || !steps->first.ok(); });
+  if (absl::Status cause = steps->first; !cause.ok()) {
+    lock.unlock();
+    forEach(workers, [&](Worker& w) { w.client->cancel(cause).IgnoreError(); });
+    lock.lock();
+  }
+  steps->changed.wait(lock, [&] { return steps->pending == 0; });
+  std::lock_guard guard(mutex_);
+  running_.reset();
+  return lost_.ok() ? steps->first : lost_;
+}
+
+std::vector<TraceProcess> Coordinator::traces() {
+  std::vector<TraceProcess> processes;
+  for (Worker& worker : workers_) {
+    absl::StatusOr<std::string> text = worker.client->trace();
+    absl::StatusOr<std::vector<TraceStream>> streams =
+        text.ok() ? readWorkerTrace(*text) : text.status();
+    if (!streams.ok()) {
+      log(LogLevel::kWarning,
+          absl::StrCat("no trace of worker ", worker.name, ": ", streams.status().message()));
+      continue;
+    }
+    int64_t offset = pulse_->clockOffsetNanos(worker.name).value_or(0);
+    processes.push_back({worker.name, -offset, *std::move(streams)});
+  }
+  return processes;
+}
+
+}  // namespace graphrun::runtime

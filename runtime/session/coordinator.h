@@ -1,0 +1,102 @@
+// The client's side of a cluster: starts or joins the workers, loads plans on them, runs steps, and
+// notices when one is lost.
+#ifndef GRAPHRUN_RUNTIME_SESSION_COORDINATOR_H_
+#define GRAPHRUN_RUNTIME_SESSION_COORDINATOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/base/trace_json.h"
+#include "runtime/control/local_workers.h"
+#include "runtime/control/pulse.h"
+#include "runtime/control/worker_client.h"
+#include "runtime/format/plan_file.h"
+#include "runtime/session/cluster_file.h"
+#include "runtime/worker/worker_core.h"
+
+namespace graphrun::runtime {
+
+/// The name and the rank of this process in plans.
+inline constexpr char kClientName[] = "client";
+inline constexpr uint32_t kClientRank = 0;
+
+struct CoordinatorOptions {
+  ClusterFile cluster;
+  std::vector<std::string> workerCommand;
+  std::vector<std::string> workerArguments;  // for those started here: the model file …
+  std::string networkInterface;
+  Millis joinTimeout = kJoinTimeout;
+};
+
+/// One thread at a time, but for what Pulse calls.
+class Coordinator {
+ public:
+  /// `core`: this process's own worker; must outlive the coordinator.
+  Coordinator(CoordinatorOptions options, WorkerCore* core);
+  /// Ends the workers that it started, leaves the others.
+  ~Coordinator();
+
+  /// Starts and joins all workers and links them; once.
+  absl::Status start();
+  /// What the workers offered when they joined, by name.
+  const std::map<std::string, JoinedWorker>& joined() const { return joined_; }
+
+  /// Loads a plan on all workers that have a part of it, this process included. Reports by worker.
+  absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> load(
+      const format::PlanFile& plan);
+  void unload(const format::PlanFile& plan);
+  /// Runs one step everywhere and waits until it ended everywhere. The first cause is returned.
+  absl::Status run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step, Millis timeout);
+  /// Traces of the workers, on this process's clock.
+  std::vector<TraceProcess> traces();
+  /// Why the cluster is of no more use; OK while it is.
+  absl::Status lost() const;
+
+ private:
+  struct Worker {
+    std::string name;
+    uint32_t rank = 0;
+    bool startedHere = false;
+    std::shared_ptr<WorkerClient> client;
+  };
+  struct Steps;
+
+  absl::Status prepareProcesses();
+  absl::StatusOr<std::string> addressOf(const ClusterWorker& worker);
+  absl::Status makeClients();
+  absl::Status join();
+  absl::Status linkAll();
+  void onLost(const std::string& name, const absl::Status& why);
+  absl::StatusOr<std::vector<DeviceReport>> loadOn(Worker& worker, const format::PlanFile& plan);
+  absl::StatusOr<std::vector<DeviceReport>> loadHere(const format::PlanFile& plan);
+  absl::Status sendWeights(Worker& worker, const format::PlanFile& plan);
+  /// Workers with a part of the plan, without this process.
+  std::vector<Worker*> workersOf(const format::PlanFile& plan);
+  /// Calls `work` for each worker, side by side; returns when all are done.
+  void forEach(absl::Span<Worker* const> workers, absl::FunctionRef<void(Worker&)> work);
+
+  const CoordinatorOptions options_;
+  WorkerCore* core_;
+  bool started_ = false;
+  std::string job_;
+  std::unique_ptr<LocalWorkers> local_;
+  std::vector<Worker> workers_;
+  std::map<std::string, JoinedWorker> joined_;
+
+  mutable std::mutex mutex_;  // guards what the threads of pulse_ and local_ use
+  absl::Status lost_;
+  std::shared_ptr<LoadedPlan> running_;
+  std::unique_ptr<Pulse> pulse_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_COORDINATOR_H_

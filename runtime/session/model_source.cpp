@@ -1,0 +1,196 @@
+#include "runtime/session/model_source.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/status.h"
+#include "runtime/format/graph_verifier.h"
+#include "runtime/format/weight_table.h"
+#include "runtime/session/session_stage.h"
+
+namespace graphrun::runtime {
+namespace {
+
+/// The key under which every tensor with external data names its file.
+constexpr absl::string_view kExternalKey = "location";
+
+void addFolder(CacheKey& key, const std::filesystem::path& folder) {
+  std::vector<std::string> lines;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    struct stat file;
+    if (stat(it->path().c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
+      lines.push_back(absl::StrCat(it->path().string(), " ", file.st_size, " ", file.st_mtim.tv_sec,
+                                   ".", file.st_mtim.tv_nsec));
+    }
+  }
+  std::sort(lines.begin(), lines.end());
+  key.add(absl::StrJoin(lines, "\n"));
+}
+
+/// Name of the imported model in the cache.
+std::string importKey(const std::string& path, absl::Span<const uint8_t> bytes,
+                      Compiler& compiler) {
+  CacheKey key;
+  key.add(compiler.identity()).add(bytes);
+  absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (absl::StrContains(text, kExternalKey)) {
+    std::error_code error;
+    addFolder(key, std::filesystem::absolute(path, error).parent_path());
+  }
+  return absl::StrCat(key.hex(), ".fb");
+}
+
+absl::StatusOr<std::string> import(const std::string& path, Compiler& compiler, DiskCache& cache,
+                                   bool& imported) {
+  GR_ASSIGN_OR_RETURN(MappedFile onnx, MappedFile::open(path));
+  std::string key = importKey(path, onnx.bytes(), compiler);
+  GR_ASSIGN_OR_RETURN(std::string target, cache.pathOf(key));
+  if (!cache.has(key) || !format::ModelFile::open(target).ok()) {
+    GR_RETURN_IF_ERROR(compiler.importOnnx(path, target).status());
+    imported = true;
+    cache.added(key);
+  }
+  cache.used(key);
+  return target;
+}
+
+ModelPort toPort(const format::Graph& graph, const std::string& name, uint32_t value) {
+  const format::TensorType& type = format::typeOf(graph, value);
+  ModelPort port;
+  port.name = name;
+  port.type = static_cast<ElementType>(type.element());
+  port.ranked = type.ranked();
+  if (type.dims() != nullptr) {
+    port.dims.assign(type.dims()->begin(), type.dims()->end());
+  }
+  port.symbols.resize(port.dims.size());
+  for (size_t i = 0; i < port.dims.size() && i < format::sizeOf(type.symbolic()); ++i) {
+    port.symbols[i] =
+        std::string(format::textOf(type.symbolic()->Get(static_cast<flatbuffers::uoffset_t>(i))));
+  }
+  return port;
+}
+
+std::vector<ModelPort> toPorts(const format::Graph& graph, const format::StringTable* names,
+                               const flatbuffers::Vector<uint32_t>* values) {
+  std::vector<ModelPort> ports;
+  for (uint32_t i = 0; i < format::sizeOf(values); ++i) {
+    ports.push_back(toPort(graph, std::string(format::textOf(names->Get(i))), values->Get(i)));
+  }
+  return ports;
+}
+
+/// What is wrong with the shape of one input; "" if nothing is.
+std::string shapeProblem(const ModelPort& port, const TensorSpec& spec,
+                         std::map<std::string, int64_t>& symbols) {
+  if (spec.type != port.type || (port.ranked && spec.dims.size() != port.dims.size())) {
+    return absl::StrCat("expected ", port.toString());
+  }
+  for (size_t i = 0; i < port.dims.size(); ++i) {
+    if (port.dims[i] >= 0 && spec.dims[i] != port.dims[i]) {
+      return absl::StrCat("dim ", i, " must be ", port.dims[i], "; expected ", port.toString());
+    }
+    const std::string& symbol = port.symbols[i];
+    if (port.dims[i] < 0 && !symbol.empty()) {
+      auto [known, isNew] = symbols.emplace(symbol, spec.dims[i]);
+      if (!isNew && known->second != spec.dims[i]) {
+        return absl::StrCat("dim ", i, " is '", symbol, "', which is ", known->second,
+                            " elsewhere");
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ModelPort::toString() const {
+  std::string text;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    absl::StrAppend(&text,
+                    dims[i] >= 0         ? absl::StrCat(dims[i])
+                    : symbols[i].empty() ? "?"
+                                         : symbols[i],
+                    "x");
+  }
+  return absl::StrCat(ranked ? text : "*x", elementTypeName(type));
+}
+
+absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler, DiskCache& cache) {
+  OpenModel opened;
+  opened.path = path;
+  if (absl::EndsWithIgnoreCase(path, ".onnx")) {
+    absl::StatusOr<std::string> target = import(path, compiler, cache, opened.imported);
+    if (!target.ok()) {
+      return atStage(target.status(), SessionStage::kModel);
+    }
+    opened.path = *target;
+  }
+  absl::StatusOr<MappedFile> file = MappedFile::open(opened.path);
+  if (!file.ok()) {
+    return atStage(file.status(), SessionStage::kModel);
+  }
+  opened.file = *std::move(file);
+  auto model = format::ModelFile::fromBytes(opened.file.bytes(), opened.path);
+  if (!model.ok()) {
+    return atStage(model.status(), SessionStage::kModel);
+  }
+  opened.model = *std::move(model);
+  return opened;
+}
+
+std::vector<ModelPort> inputPorts(const format::Graph& graph) {
+  return toPorts(graph, graph.input_names(), graph.body()->arguments());
+}
+
+std::vector<ModelPort> outputPorts(const format::Graph& graph) {
+  const auto* operations = graph.body()->operations();
+  return toPorts(graph, graph.output_names(), operations->Get(operations->size() - 1)->operands());
+}
+
+absl::Status checkInputs(absl::Span<const ModelPort> ports, absl::Span<const NamedSpec> given) {
+  std::vector<std::string> problems;
+  std::map<std::string, int64_t> symbols;
+  std::map<std::string, const NamedSpec*> byName;
+  for (const NamedSpec& input : given) {
+    if (!byName.emplace(input.name, &input).second) {
+      problems.push_back(absl::StrCat("input '", input.name, "' is given twice"));
+    }
+  }
+  std::vector<std::string> names;
+  for (const ModelPort& port : ports) {
+    names.push_back(port.name);
+    auto found = byName.find(port.name);
+    if (found == byName.end()) {
+      problems.push_back(
+          absl::StrCat("input '", port.name, "' is missing; expected ", port.toString()));
+      continue;
+    }
+    std::string problem = shapeProblem(port, found->second->spec, symbols);
+    if (!problem.empty()) {
+      problems.push_back(absl::StrCat("input '", port.name, "': got ",
+                                      found->second->spec.toString(), ", ", problem));
+    }
+    byName.erase(found);
+  }
+  for (const auto& [name, spec] : byName) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      problems.push_back(absl::StrCat("the model has no input '", name, "'; its inputs are ",
+                                      absl::StrJoin(names, ", ")));
+    }
+  }
+  return problems.empty() ? absl::OkStatus()
+                          : atStage(absl::InvalidArgumentError(absl::StrJoin(problems, "\n")),
+                                    SessionStage::kInput);
+}
+
+}  // namespace graphrun::runtime

@@ -1,0 +1,39 @@
+// From the path that a user gives to a mapped model.fb.
+#ifndef GRAPHRUN_RUNTIME_SESSION_MODEL_SOURCE_H_
+#define GRAPHRUN_RUNTIME_SESSION_MODEL_SOURCE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/door/compiler_door.h"
+#include "runtime/format/model_file.h"
+#include "runtime/session/session.h"
+#include "runtime/worker/disk_cache.h"
+
+namespace graphrun::runtime {
+
+struct OpenModel {
+  std::string path;  // of model.fb
+  MappedFile file;
+  std::shared_ptr<const format::ModelFile> model;  // points into `file`
+  bool imported = false;                           // an ONNX file that was not in the cache
+};
+
+/// Opens model.fb, or imports an ONNX file (told by its ending) into the cache and opens that. The
+/// key of the cache is the file's content; with external data, also the files beside it.
+absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler, DiskCache& cache);
+
+/// Inputs and outputs of a model's graph.
+std::vector<ModelPort> inputPorts(const format::Graph& graph);
+std::vector<ModelPort> outputPorts(const format::Graph& graph);
+
+/// Checks that `given` are the inputs that `ports` ask for: names, types, dims, and equal dims for
+/// equal symbols. All problems are in one InvalidArgument message.
+absl::Status checkInputs(absl::Span<const ModelPort> ports, absl::Span<const NamedSpec> given);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_MODEL_SOURCE_H_

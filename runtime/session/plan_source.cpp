@@ -1,0 +1,150 @@
+#include "runtime/session/plan_source.h"
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/format/door_generated.h"
+#include "runtime/format/weight_table.h"
+#include "runtime/session/session_stage.h"
+
+namespace graphrun::runtime {
+namespace {
+
+absl::Span<const uint8_t> bytesOf(const std::string& text) {
+  return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+/// A plan that the planner refused: bad input, or no room.
+absl::Status planError(const absl::Status& status) {
+  bool refused = absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
+  bool missing = absl::IsNotFound(status) || absl::IsInternal(status);
+  return atStage(status, refused   ? SessionStage::kPlacement
+                         : missing ? SessionStage::kRun
+                                   : SessionStage::kModel);
+}
+
+/// Reads a PlanResponse; `bytes` need not be aligned nor right.
+absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
+  std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(aligned.data()));
+  auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
+  format::BudgetVerifier verifier(absl::MakeConstSpan(data, bytes.size()));
+  if (!verifier.VerifyBuffer<format::PlanResponse>(nullptr)) {
+    return absl::InternalError("the planner's answer is not a PlanResponse");
+  }
+  auto* response = flatbuffers::GetRoot<format::PlanResponse>(data);
+  if (response->plan() == nullptr) {
+    return absl::InternalError("the planner's answer holds no plan");
+  }
+  FoundPlan found;
+  GR_ASSIGN_OR_RETURN(found.plan, format::PlanFile::parse(absl::MakeConstSpan(
+                                      response->plan()->data(), response->plan()->size())));
+  found.explanation = std::string(format::textOf(response->explanation_json()));
+  return found;
+}
+
+void addFound(format::PlanRequestT& request,
+              const std::map<std::string, std::vector<DeviceOffer>>& found) {
+  for (const auto& [worker, devices] : found) {
+    for (const DeviceOffer& device : devices) {
+      auto entry = std::make_unique<format::FoundDeviceT>();
+      entry->worker = worker;
+      entry->kind = device.kind;
+      entry->index = device.index;
+      entry->cores = device.cores;
+      entry->memory_bytes = device.memoryBytes;
+      request.found.push_back(std::move(entry));
+    }
+  }
+}
+
+void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
+  request.strategy = options.strategy;
+  request.threads = options.threads;
+  request.fusion = options.fusion;
+  for (const PlacementPin& pin : options.pins) {
+    auto entry = std::make_unique<format::PinT>();
+    entry->nodes = pin.nodes;
+    entry->device = pin.device;
+    request.pins.push_back(std::move(entry));
+  }
+  for (const DeviceMemoryLimit& limit : options.memoryLimits) {
+    auto entry = std::make_unique<format::MemoryLimitT>();
+    entry->device = limit.device;
+    entry->bytes = limit.bytes;
+    request.limits.push_back(std::move(entry));
+  }
+}
+
+/// A strategy may be a file; then its content decides, not its name alone.
+void addStrategyFile(CacheKey& key, const std::string& strategy) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(strategy, error)) {
+    if (absl::StatusOr<MappedFile> file = MappedFile::open(strategy); file.ok()) {
+      key.add(file->bytes());
+    }
+  }
+}
+
+}  // namespace
+
+std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
+                        absl::Span<const NamedSpec> inputs,
+                        const std::map<std::string, std::vector<DeviceOffer>>& found) {
+  format::PlanRequestT request;
+  if (cluster != nullptr) {
+    request.cluster_yaml = cluster->text;
+    request.cluster_path = cluster->path;
+  }
+  for (const NamedSpec& input : inputs) {
+    auto shape = std::make_unique<format::NamedShapeT>();
+    shape->name = input.name;
+    shape->element = static_cast<format::ElementType>(input.spec.type);
+    shape->dims = input.spec.dims;
+    request.inputs.push_back(std::move(shape));
+  }
+  addOptions(request, options);
+  addFound(request, found);
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(format::PlanRequest::Pack(builder, &request));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
+                                           absl::Span<const uint8_t> bytes, const std::string& name,
+                                           const std::string& request) {
+  CacheKey parts;
+  parts.add(compiler_->identity()).add(model.hash()).add(request);
+  addStrategyFile(parts,
+                  std::string(format::textOf(
+                      flatbuffers::GetRoot<format::PlanRequest>(request.data())->strategy())));
+  std::string key = parts.hex();
+  if (std::optional<DiskCache::Entry> entry = cache_->find(key)) {
+    absl::StatusOr<FoundPlan> found = readResponse(entry->bytes);
+    if (found.ok()) {
+      found->fromDisk = true;
+      return found;
+    }
+    log(LogLevel::kWarning, absl::StrCat("cached plan ", key, " cannot be used (",
+                                         found.status().message(), "); it is made again"));
+  }
+  absl::StatusOr<std::vector<uint8_t>> made = compiler_->plan(bytes, name, bytesOf(request));
+  if (!made.ok()) {
+    return planError(made.status());
+  }
+  absl::StatusOr<FoundPlan> found = readResponse(*made);
+  if (!found.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the planner made a wrong plan: ", found.status().message()));
+  }
+  if (absl::Status stored = cache_->store(key, *made); !stored.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
+  }
+  return found;
+}
+
+}  // namespace graphrun::runtime

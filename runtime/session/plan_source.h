@@ -1,0 +1,52 @@
+// Where plans come from: the cache on disk, or the planner behind the door.
+#ifndef GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
+#define GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/control/worker_client.h"
+#include "runtime/door/compiler_door.h"
+#include "runtime/format/model_file.h"
+#include "runtime/format/plan_file.h"
+#include "runtime/session/cluster_file.h"
+#include "runtime/session/session.h"
+#include "runtime/worker/disk_cache.h"
+
+namespace graphrun::runtime {
+
+/// A plan and what the planner says of it.
+struct FoundPlan {
+  std::shared_ptr<const format::PlanFile> plan;
+  std::string explanation;  // JSON
+  bool fromDisk = false;
+};
+
+/// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone. `found`:
+/// devices of workers for which the cluster gives none, by worker.
+std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
+                        absl::Span<const NamedSpec> inputs,
+                        const std::map<std::string, std::vector<DeviceOffer>>& found);
+
+/// Thread-safe.
+class PlanSource {
+ public:
+  PlanSource(Compiler* compiler, DiskCache* cache) : compiler_(compiler), cache_(cache) {}
+
+  /// The plan for `request` (planRequest) of a model whose file is `bytes`. Errors are marked with
+  /// their stage.
+  absl::StatusOr<FoundPlan> find(const format::ModelFile& model, absl::Span<const uint8_t> bytes,
+                                 const std::string& name, const std::string& request);
+
+ private:
+  Compiler* compiler_;
+  DiskCache* cache_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_

@@ -1,0 +1,167 @@
+// The public C++ API: load a model, run it, on this machine or on a cluster.
+#ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_H_
+#define GRAPHRUN_RUNTIME_SESSION_SESSION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/base/tensor.h"
+
+namespace graphrun::devices {
+class Device;
+struct DeviceDescription;
+}  // namespace graphrun::devices
+
+namespace graphrun::runtime {
+
+class Compiler;
+
+/// Nodes whose name matches a shell pattern go to a device.
+struct PlacementPin {
+  std::string nodes;
+  std::string device;  ///< "node1/cpu:0"
+};
+
+/// The most memory that a device may use.
+struct DeviceMemoryLimit {
+  std::string device;
+  uint64_t bytes = 0;
+};
+
+struct SessionOptions {
+  std::string cluster;  ///< path of cluster.yaml; "": this machine alone, in this process
+  /// Threads of a kernel on this machine without a cluster; 0: as many as the process may use.
+  uint32_t threads = 0;
+  /// "auto", "single", "greedy", "heft", "search", or the path of a placement file.
+  std::string strategy = "auto";
+  std::vector<PlacementPin> pins;
+  std::vector<DeviceMemoryLimit> memoryLimits;
+  bool fusion = true;  ///< false: every operation is a kernel of its own
+
+  std::chrono::milliseconds stepTimeout{0};       ///< for one run; 0: an hour
+  std::chrono::milliseconds joinTimeout{30'000};  ///< for workers that are not up yet
+  /// Program and first arguments that start a worker on this machine; empty: `graphrun worker`,
+  /// with the program graphrun beside this one or on the PATH.
+  std::vector<std::string> workerCommand;
+  std::string networkInterface;  ///< for tensors; "": the one that leads to the workers
+  std::string cacheDirectory;    ///< "": $GRAPHRUN_CACHE_DIR, else the user's cache folder
+  size_t maxPlans = 8;           ///< plans kept for different input shapes
+  /// In place of libgraphrun-compiler; must outlive the session. Null: that library, loaded when
+  /// something is not in the cache.
+  Compiler* compiler = nullptr;
+  /// In place of the devices of this build, for tests.
+  std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(const devices::DeviceDescription&)>
+      makeDevice;
+};
+
+/// An input or output of a model.
+struct ModelPort {
+  std::string name;
+  ElementType type = ElementType::kInvalid;
+  std::vector<int64_t> dims;         ///< -1: not known before run time
+  std::vector<std::string> symbols;  ///< one a dim: its name or expression, "" if there is none
+  bool ranked = true;                ///< false: any rank
+
+  /// "1x3xHxWxf32".
+  std::string toString() const;
+};
+
+/// Shape of an input, to plan for.
+struct NamedSpec {
+  std::string name;
+  TensorSpec spec;
+};
+
+/// What a device of the last plan is and needs.
+struct DeviceStats {
+  std::string device;
+  std::string worker;
+  uint64_t bytes = 0;           ///< weights, arena and edges, as loaded
+  uint64_t predictedBytes = 0;  ///< as planned
+  uint64_t prepareNanos = 0;    ///< to compile, or to load from the cache
+  bool fromCache = false;
+};
+
+/// What a session did so far. Times in nanoseconds.
+struct SessionStats {
+  uint64_t runs = 0;
+  uint64_t openNanos = 0;      ///< import or mapping of the model
+  uint64_t lastPlanNanos = 0;  ///< to plan, or to find the plan in the cache
+  uint64_t lastLoadNanos = 0;  ///< to load the plan on all workers
+  uint64_t predictedStepNanos = 0;
+  uint64_t planHits = 0;      ///< runs whose plan was loaded
+  uint64_t planDiskHits = 0;  ///< plans found in the cache on disk
+  uint64_t plansMade = 0;
+  bool imported = false;        ///< the ONNX file was not in the cache
+  bool compilerLoaded = false;  ///< whether this process needed the compile world
+  std::vector<DeviceStats> devices;
+};
+
+/// Where a failure of a session belongs.
+enum class SessionStage {
+  kModel,      ///< the model or another file cannot be used
+  kInput,      ///< what was given to run does not fit the model
+  kPlacement,  ///< the model cannot be placed on the cluster
+  kRun         ///< a worker or link failed, or a kernel did
+};
+
+/// The stage that a session's failed status tells; kRun when it tells none.
+SessionStage stageOf(const absl::Status& status);
+
+/// A model, ready to run. Plans are made for the input shapes that come, and kept. Thread-safe: one
+/// run at a time, others wait. Where a run uses one device of this process it happens on the
+/// caller's thread, with inputs and outputs used in place.
+class Session {
+ public:
+  /// Opens `modelPath`: model.fb, or an ONNX file (by its ending .onnx), which is imported into the
+  /// cache first. Workers are started or joined when the first plan needs them.
+  static absl::StatusOr<std::unique_ptr<Session>> create(const std::string& modelPath,
+                                                         const SessionOptions& options = {});
+  /// Ends the workers that it started and leaves the others.
+  ~Session();
+
+  const std::vector<ModelPort>& inputs() const;
+  const std::vector<ModelPort>& outputs() const;
+
+  /// Runs the model once. `inputs`: all of the model's, in any order. `outputs` is set to all of
+  /// the model's, in its order; tensors in it that have the right shape are written in place. A
+  /// lost worker ends the run with Unavailable and a message that names it; the session is then of
+  /// no more use.
+  absl::Status run(absl::Span<const NamedTensor> inputs, std::vector<NamedTensor>& outputs);
+
+  /// Does everything that a run with inputs of these shapes needs, but run.
+  absl::Status prepare(absl::Span<const NamedSpec> inputs);
+
+  /// What the placement is and why, with predicted times and memory, as JSON; starts nothing.
+  absl::StatusOr<std::string> explain(absl::Span<const NamedSpec> inputs);
+  /// Operations, flops and bytes of a step as JSON; see GrCompilerApi::inspect.
+  absl::StatusOr<std::string> inspect(absl::Span<const NamedSpec> inputs);
+
+  SessionStats stats() const;
+  /// Number of weights' elements, and bytes of them in the file.
+  uint64_t parameterCount() const;
+  uint64_t weightBytes() const;
+  /// What ran last on all workers, as one file for Perfetto or chrome://tracing.
+  absl::Status writeTrace(const std::string& path);
+
+ private:
+  struct Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Imports an ONNX file and writes model.fb; returns warnings, one a line. All problems of the
+/// model are in one message.
+absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::string& outPath,
+                                        Compiler* compiler = nullptr);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_SESSION_H_

@@ -1,0 +1,15 @@
+// The stage of a failure, carried as a payload of absl::Status.
+#ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_STAGE_H_
+#define GRAPHRUN_RUNTIME_SESSION_SESSION_STAGE_H_
+
+#include "absl/status/status.h"
+#include "runtime/session/session.h"
+
+namespace graphrun::runtime {
+
+/// Marks a failed status unless it is marked already; OK stays OK.
+absl::Status atStage(absl::Status status, SessionStage stage);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_SESSION_STAGE_H_

@@ -1,0 +1,39 @@
+// The devices of this process, each made once.
+#ifndef GRAPHRUN_RUNTIME_WORKER_DEVICE_SET_H_
+#define GRAPHRUN_RUNTIME_WORKER_DEVICE_SET_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "devices/device.h"
+
+namespace graphrun::runtime {
+
+/// Makes a device; devices::createDevice but in tests.
+using DeviceFactory = std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(
+    const devices::DeviceDescription&)>;
+
+/// Plans share devices. Thread-safe.
+class DeviceSet {
+ public:
+  /// `threads`: for CPU devices without cores of their own; 0: one a core.
+  DeviceSet(DeviceFactory factory, uint32_t threads)
+      : factory_(std::move(factory)), threads_(threads) {}
+
+  absl::StatusOr<std::shared_ptr<devices::Device>> get(devices::DeviceDescription description);
+
+ private:
+  const DeviceFactory factory_;
+  const uint32_t threads_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<devices::Device>> devices_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_DEVICE_SET_H_

@@ -1,0 +1,349 @@
+#include "runtime/worker/loaded_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+#include "runtime/control/first_cause.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr int64_t kPeerWaitNanos = 20'000'000'000;
+
+std::string textOf(const flatbuffers::String* text) { return std::string(format::textOf(text)); }
+
+devices::DeviceDescription describe(const format::PlanDevice& device) {
+  devices::DeviceDescription description;
+  description.name = textOf(device.name());
+  description.kind = textOf(device.kind());
+  description.index = device.index();
+  if (device.cores() != nullptr) {
+    description.cores.assign(device.cores()->begin(), device.cores()->end());
+  }
+  description.memoryBytes = device.memory_bytes();
+  return description;
+}
+
+}  // namespace
+
+struct LoadedPlan::Memory {
+  struct Part {
+    uint32_t device = 0;  // in the plan
+    std::shared_ptr<devices::Device> owner;
+    LoadedProgram loaded;
+    std::vector<void*> allocated;
+  };
+  ~Memory() {
+    for (Part& part : parts) {
+      part.loaded.program.reset();
+      for (void* memory : part.allocated) {
+        part.owner->deallocate(memory);
+      }
+    }
+  }
+  std::vector<Part> parts;
+};
+
+LoadedPlan::LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanHome& home)
+    : plan_(std::move(plan)),
+      worker_(home.worker),
+      local_(home.local),
+      network_(home.network),
+      control_(home.network == nullptr ? std::vector{home.local}
+                                       : std::vector{home.local, home.network}),
+      memory_(std::make_shared<Memory>()) {}
+
+// Receivers first: an in-place receiver may not outlive its sender's memory.
+LoadedPlan::~LoadedPlan() {
+  threads_.clear();
+  executors_.clear();
+  for (const OpenEdge& edge : edges_) {
+    if (edge.end.receive != nullptr) {
+      edge.transport->close(edge.end.receive);
+    }
+  }
+  for (const OpenEdge& edge : edges_) {
+    if (edge.end.send != nullptr) {
+      edge.transport->close(edge.end.send);
+    }
+  }
+  for (const auto& [transport, memory] : registered_) {
+    transport->unregisterMemory(memory);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
+    std::shared_ptr<const format::PlanFile> plan, const PlanHome& home) {
+  std::unique_ptr<LoadedPlan> loaded(new LoadedPlan(std::move(plan), home));
+  GR_RETURN_IF_ERROR(loaded->loadPartitions(home));
+  GR_RETURN_IF_ERROR(loaded->waitForPeers(home));
+  GR_RETURN_IF_ERROR(loaded->openEdges(home));
+  loaded->collectEndpoints();
+  GR_RETURN_IF_ERROR(loaded->stageEndpoints());
+  if (loaded->executors_.size() > 1) {
+    for (const auto& executor : loaded->executors_) {
+      loaded->threads_.push_back(std::make_unique<ExecutorThread>(executor.get()));
+    }
+  }
+  return loaded;
+}
+
+absl::Status LoadedPlan::loadPartitions(const PlanHome& home) {
+  std::optional<uint32_t> worker = plan_->findWorker(home.worker);
+  if (!worker.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan has no worker '", home.worker, "', which this process is"));
+  }
+  PlanWeights weights(plan_->plan(), home.weights);
+  for (uint32_t i = 0; i < plan_->plan().partitions()->size(); ++i) {
+    uint32_t device = plan_->plan().partitions()->Get(i)->device();
+    if (plan_->device(device).worker() == *worker) {
+      GR_RETURN_IF_ERROR(loadPartition(home, i, weights));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights) {
+  Memory::Part part;
+  part.device = plan_->plan().partitions()->Get(index)->device();
+  devices::DeviceDescription description = describe(plan_->device(part.device));
+  GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
+  absl::StatusOr<LoadedProgram> loaded = home.loader->load(*plan_, index, *part.owner, weights);
+  if (!loaded.ok()) {
+    return withFirstCause(loaded.status(), {"", "", description.name, worker_});
+  }
+  part.loaded = *std::move(loaded);
+  DeviceReport report;
+  report.device = description.name;
+  report.peakBytes = part.loaded.program->memoryBytes();
+  report.prepareNanos = part.loaded.prepareNanos;
+  report.fromCache = part.loaded.fromCache;
+  reports_.push_back(std::move(report));
+  memory_->parts.push_back(std::move(part));
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlan::waitForPeers(const PlanHome& home) {
+  std::set<std::string> peers;
+  for (const Memory::Part& part : memory_->parts) {
+    auto addPeer = [&](uint32_t device) {
+      peers.insert(textOf(plan_->worker(plan_->device(device).worker()).name()));
+    };
+    for (uint32_t edge : plan_->edgesFrom(part.device)) {
+      addPeer(plan_->edge(edge).target());
+    }
+    for (uint32_t edge : plan_->edgesInto(part.device)) {
+      addPeer(plan_->edge(edge).source());
+    }
+  }
+  peers.erase(worker_);
+  for (const std::string& peer : peers) {
+    auto rank = home.ranks.find(peer);
+    if (network_ == nullptr || rank == home.ranks.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("worker ", worker_, " has no link to worker ", peer,
+                       ", which the plan needs; connect the peers first"));
+    }
+    GR_RETURN_IF_ERROR(annotate(
+        network_->waitConnected(rank->second, WaitOptions::within(kPeerWaitNanos, home.cancelled)),
+        absl::StrCat("link from worker ", worker_, " to worker ", peer)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlan::openEdges(const PlanHome& home) {
+  for (size_t i = 0; i < memory_->parts.size(); ++i) {
+    Memory::Part& part = memory_->parts[i];
+    std::vector<EdgeEnd> ends;
+    for (const devices::EdgeBinding& binding : part.loaded.program->edges()) {
+      absl::StatusOr<EdgeEnd> end = openEdge(home, i, binding);
+      if (!end.ok()) {
+        return annotate(end.status(), reports_[i].device);
+      }
+      ends.push_back(*end);
+    }
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                        Executor::create(part.owner.get(), part.loaded.program, ends, &control_));
+    executors_.push_back(std::move(executor));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
+                                             const devices::EdgeBinding& binding) {
+  uint32_t device = memory_->parts[part].device;
+  if (binding.edge >= plan_->edgeCount()) {
+    return absl::InvalidArgumentError(absl::StrCat("the plan has no edge ", binding.edge));
+  }
+  const format::Edge& edge = plan_->edge(binding.edge);
+  if ((binding.send ? edge.source() : edge.target()) != device ||
+      binding.spec.byteSize() > edge.bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the program's use of edge ", binding.edge, " (", binding.spec.toString(),
+        ") is not what the plan says (", edge.bytes(), " bytes); remove the executable cache"));
+  }
+  uint32_t other = binding.send ? edge.target() : edge.source();
+  std::string peer = textOf(plan_->worker(plan_->device(other).worker()).name());
+  bool here = peer == worker_;
+  Transport* transport = here ? local_ : network_;
+  EdgeSpec spec;
+  spec.plan = plan_->hash();
+  spec.edge = binding.edge;
+  spec.peer = here ? local_->rank() : home.ranks.at(peer);
+  spec.maxBytes = edge.bytes();
+  spec.slots = edge.slots();
+  spec.inPlace = here;
+  spec.owner = memory_;
+  EdgeEnd end;
+  if (binding.send) {
+    GR_ASSIGN_OR_RETURN(end.send, transport->openSend(spec));
+  } else {
+    GR_ASSIGN_OR_RETURN(end, openReceiver(transport, spec, part, edge.bytes()));
+  }
+  edges_.push_back({transport, end, memory_->parts[part].loaded.program.get(), binding.buffer});
+  return end;
+}
+
+absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, EdgeSpec spec, size_t part,
+                                                 size_t bytes) {
+  std::vector<void*> slots;
+  if (!spec.inPlace) {
+    size_t stride = alignTensor(std::max<size_t>(bytes, 1));
+    GR_ASSIGN_OR_RETURN(void* memory, allocate(part, stride * spec.slots));
+    GR_RETURN_IF_ERROR(transport->registerMemory(memory, stride * spec.slots, MemoryKind::kHost));
+    registered_.emplace_back(transport, memory);
+    for (uint32_t i = 0; i < spec.slots; ++i) {
+      slots.push_back(static_cast<char*>(memory) + i * stride);
+    }
+    reports_[part].peakBytes += stride * spec.slots;
+  }
+  EdgeEnd end;
+  GR_ASSIGN_OR_RETURN(end.receive, transport->openRecv(spec, slots));
+  return end;
+}
+
+absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes) {
+  Memory::Part& owner = memory_->parts[part];
+  GR_ASSIGN_OR_RETURN(void* memory, owner.owner->allocate(bytes));
+  owner.allocated.push_back(memory);
+  return memory;
+}
+
+void LoadedPlan::collectEndpoints() {
+  auto collect = [](Executor* executor, absl::Span<const devices::Binding> bindings,
+                    std::map<std::string, Endpoint>& endpoints) {
+    for (size_t i = 0; i < bindings.size(); ++i) {
+      Endpoint& endpoint = endpoints[bindings[i].name];
+      endpoint.spec = bindings[i].spec;
+      endpoint.places.emplace_back(executor, i);
+    }
+  };
+  for (const auto& executor : executors_) {
+    collect(executor.get(), executor->program().inputs(), inputs_);
+    collect(executor.get(), executor->program().outputs(), outputs_);
+  }
+}
+
+bool LoadedPlan::touchedByNetwork(const Endpoint& endpoint, bool input) const {
+  for (const auto& [executor, index] : endpoint.places) {
+    const devices::Program& program = executor->program();
+    uint32_t buffer = (input ? program.inputs() : program.outputs())[index].buffer;
+    for (const OpenEdge& edge : edges_) {
+      if (edge.transport == network_ && edge.program == &program && edge.buffer == buffer) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::Status LoadedPlan::stageEndpoints() {
+  for (auto* endpoints : {&inputs_, &outputs_}) {
+    for (auto& [name, endpoint] : *endpoints) {
+      if (touchedByNetwork(endpoint, endpoints == &inputs_)) {
+        GR_ASSIGN_OR_RETURN(endpoint.staging,
+                            allocate(0, std::max<size_t>(endpoint.spec.byteSize(), 1)));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void LoadedPlan::bindInput(const Endpoint& endpoint, void* data) {
+  for (const auto& [executor, index] : endpoint.places) {
+    executor->bindInput(index, data);
+  }
+}
+
+void LoadedPlan::bindOutput(const Endpoint& endpoint, void* data) {
+  for (const auto& [executor, index] : endpoint.places) {
+    executor->bindOutput(index, data);
+  }
+}
+
+absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos) {
+  if (steps == 0) {
+    return absl::InvalidArgumentError("a run needs at least one step");
+  }
+  std::lock_guard lock(runMutex_);
+  if (broken()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the plan was stopped by an earlier failure on worker ", worker_, "; load it again"));
+  }
+  control_.begin(deadlineNanos);
+  running_.store(true);
+  bool ok = runExecutors(firstStep, steps);
+  running_.store(false);
+  return ok ? absl::OkStatus() : failureStatus();
+}
+
+bool LoadedPlan::runExecutors(uint64_t firstStep, uint32_t steps) {
+  if (threads_.empty()) {
+    return executors_.empty() || executors_[0]->run(firstStep, steps);
+  }
+  for (const auto& thread : threads_) {
+    thread->start(firstStep, steps);
+  }
+  bool ok = true;
+  for (const auto& thread : threads_) {
+    ok = thread->wait() && ok;
+  }
+  return ok;
+}
+
+absl::Status LoadedPlan::failureStatus() {
+  std::optional<StepFailure> failure = control_.failure();
+  if (!failure.has_value()) {
+    return absl::InternalError("a step failed without a cause");
+  }
+  if (edges_.empty()) {
+    control_.reset();  // nothing is left half done
+  }
+  if (failure->device.empty()) {
+    return failure->status;
+  }
+  FirstCause cause{failure->label, "", failure->device, worker_};
+  return withFirstCause(annotateKeepingCause(failure->status, cause.toString()), cause);
+}
+
+void LoadedPlan::cancel(const absl::Status& cause) {
+  if (running_.load()) {
+    control_.fail({cause, "", ""});
+  }
+}
+
+std::vector<TraceStream> LoadedPlan::trace() const {
+  std::vector<TraceStream> streams;
+  for (const auto& executor : executors_) {
+    streams.push_back(executor->trace());
+  }
+  return streams;
+}
+
+}  // namespace graphrun::runtime

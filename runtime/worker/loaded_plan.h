@@ -1,0 +1,120 @@
+// One process's part of a plan, ready to run: its devices' executors and the edges between them.
+#ifndef GRAPHRUN_RUNTIME_WORKER_LOADED_PLAN_H_
+#define GRAPHRUN_RUNTIME_WORKER_LOADED_PLAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/base/trace_json.h"
+#include "runtime/control/worker_handler.h"
+#include "runtime/executor/executor_thread.h"
+#include "runtime/format/plan_file.h"
+#include "runtime/transport/transport.h"
+#include "runtime/worker/program_loader.h"
+
+namespace graphrun::runtime {
+
+/// What a plan is loaded into: all of it must outlive the plan.
+struct PlanHome {
+  std::string worker;  // this process's name in the plan
+  ProgramLoader* loader;
+  WeightStore* weights;
+  Transport* local;                       // linked to itself, for edges within this process
+  Transport* network = nullptr;           // for edges to other workers; null without a cluster
+  std::map<std::string, uint32_t> ranks;  // of the other workers on `network`, by name
+  const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
+  /// The device for a description of the plan; the same one for the same description.
+  std::function<absl::StatusOr<std::shared_ptr<devices::Device>>(const devices::DeviceDescription&)>
+      device;
+};
+
+/// A plan with one device here runs on the caller's thread, one with several on a thread a device.
+/// Thread-safe: one run at a time, the others wait; fail() at any time.
+class LoadedPlan {
+ public:
+  /// Compiles or loads the partitions of this worker, waits for the peers, opens the edges.
+  static absl::StatusOr<std::unique_ptr<LoadedPlan>> load(
+      std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
+  ~LoadedPlan();
+
+  const format::PlanFile& plan() const { return *plan_; }
+  const std::vector<DeviceReport>& reports() const { return reports_; }
+
+  /// An input or output of this process's partitions. An input may be read by several.
+  struct Endpoint {
+    TensorSpec spec;
+    void* staging = nullptr;  // memory to use in place of the caller's, if the network touches it
+    std::vector<std::pair<Executor*, size_t>> places;
+  };
+  const std::map<std::string, Endpoint>& inputs() const { return inputs_; }
+  const std::map<std::string, Endpoint>& outputs() const { return outputs_; }
+  /// Memory of an input or output from the next run on: aligned to kTensorAlignment, valid until it
+  /// is bound anew. Not while a run is under way.
+  void bindInput(const Endpoint& endpoint, void* data);
+  void bindOutput(const Endpoint& endpoint, void* data);
+
+  /// Runs steps; every wait ends at `deadlineNanos` (of nowNanos()). The status of the first
+  /// failure carries a FirstCause. After a failure a plan with edges is broken and must be loaded
+  /// again.
+  absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
+  /// Stops what runs, with `cause`; does nothing when nothing runs.
+  void cancel(const absl::Status& cause);
+  /// As cancel, and nothing runs afterwards: also a run that is just about to start ends.
+  void stop(const absl::Status& cause) { control_.fail({cause, "", ""}); }
+  bool broken() const { return control_.stopped(); }
+
+  std::vector<TraceStream> trace() const;
+
+ private:
+  /// What the network may touch after this plan is gone (EdgeSpec::owner).
+  struct Memory;
+
+  LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
+  absl::Status loadPartitions(const PlanHome& home);
+  absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
+  absl::Status waitForPeers(const PlanHome& home);
+  absl::Status openEdges(const PlanHome& home);
+  absl::StatusOr<EdgeEnd> openEdge(const PlanHome& home, size_t part,
+                                   const devices::EdgeBinding& binding);
+  absl::StatusOr<EdgeEnd> openReceiver(Transport* transport, EdgeSpec spec, size_t part,
+                                       size_t bytes);
+  absl::StatusOr<void*> allocate(size_t part, size_t bytes);
+  void collectEndpoints();
+  absl::Status stageEndpoints();
+  bool touchedByNetwork(const Endpoint& endpoint, bool input) const;
+  bool runExecutors(uint64_t firstStep, uint32_t steps);
+  absl::Status failureStatus();
+
+  std::shared_ptr<const format::PlanFile> plan_;
+  std::string worker_;
+  Transport* local_;
+  Transport* network_;
+  StepControl control_;
+  std::shared_ptr<Memory> memory_;
+  std::vector<DeviceReport> reports_;
+  struct OpenEdge {
+    Transport* transport;
+    EdgeEnd end;
+    const devices::Program* program;
+    uint32_t buffer;
+  };
+  std::vector<OpenEdge> edges_;
+  std::vector<std::pair<Transport*, void*>> registered_;
+  std::vector<std::unique_ptr<Executor>> executors_;
+  std::vector<std::unique_ptr<ExecutorThread>> threads_;
+  std::map<std::string, Endpoint> inputs_;
+  std::map<std::string, Endpoint> outputs_;
+  std::mutex runMutex_;
+  std::atomic<bool> running_{false};
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_LOADED_PLAN_H_

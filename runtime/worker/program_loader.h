@@ -1,0 +1,53 @@
+// From a partition of a plan to a program on a device: out of the disk cache, or compiled.
+#ifndef GRAPHRUN_RUNTIME_WORKER_PROGRAM_LOADER_H_
+#define GRAPHRUN_RUNTIME_WORKER_PROGRAM_LOADER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "devices/device.h"
+#include "runtime/door/compiler_door.h"
+#include "runtime/format/plan_file.h"
+#include "runtime/worker/disk_cache.h"
+#include "runtime/worker/weight_store.h"
+
+namespace graphrun::runtime {
+
+/// A program with what it was made from, which must outlive it.
+struct LoadedProgram {
+  std::shared_ptr<const void> executable;
+  std::shared_ptr<devices::Program> program;
+  uint64_t prepareNanos = 0;
+  bool fromCache = false;
+};
+
+/// Loads partitions. Thread-safe.
+class ProgramLoader {
+ public:
+  ProgramLoader(Compiler* compiler, DiskCache* executables)
+      : compiler_(compiler), executables_(executables) {}
+
+  /// The program of the plan's partition `index` on `device`. A cache entry that the device refuses
+  /// is compiled again, with a warning.
+  absl::StatusOr<LoadedProgram> load(const format::PlanFile& plan, uint32_t index,
+                                     devices::Device& device, PlanWeights& weights);
+
+ private:
+  absl::StatusOr<LoadedProgram> compile(const format::PlanFile& plan, uint32_t index,
+                                        const std::string& key, devices::Device& device,
+                                        PlanWeights& weights);
+
+  Compiler* compiler_;
+  DiskCache* executables_;
+};
+
+/// Names all that the executable of a partition depends on: its graph, weights and edges, the
+/// device and the compiler. Partitions of different plans may share an executable.
+std::string executableKey(const format::Plan& plan, uint32_t index, const devices::Device& device,
+                          const std::string& compilerIdentity);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_PROGRAM_LOADER_H_

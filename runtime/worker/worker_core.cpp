@@ -1,0 +1,295 @@
+#include "runtime/worker/worker_core.h"
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/status.h"
+#include "runtime/control/first_cause.h"
+#include "runtime/control/limits.h"
+#include "runtime/transport/inproc.h"
+#include "runtime/transport/ucx.h"
+#include "runtime/worker/worker_trace.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr uint64_t kExecutableCacheBytes = uint64_t{4} << 30;
+constexpr uint64_t kWeightCacheBytes = uint64_t{64} << 30;
+/// The coordinator ends a step sooner, by its own deadline, or is lost, which ends it too.
+constexpr int64_t kStepNanos = 3'600'000'000'000;
+
+LinkToken toToken(const std::string& secret) {
+  LinkToken token;
+  static_assert(sizeof token == kSecretBytes);
+  std::memcpy(&token, secret.data(), std::min(secret.size(), sizeof token));
+  return token;
+}
+
+std::string cacheFolder(const WorkerCoreOptions& options, const char* name) {
+  return absl::StrCat(
+      options.cacheDirectory.empty() ? defaultCacheDirectory() : options.cacheDirectory, "/", name);
+}
+
+std::string hashText(uint64_t plan) { return absl::StrFormat("%016x", plan); }
+
+}  // namespace
+
+WorkerCore::WorkerCore(WorkerCoreOptions options)
+    : options_(std::move(options)),
+      executables_(cacheFolder(options_, "executables"), kExecutableCacheBytes),
+      weightCache_(cacheFolder(options_, "weights"), kWeightCacheBytes),
+      weights_(&weightCache_),
+      loader_(options_.compiler, &executables_),
+      devices_(options_.makeDevice, options_.threads),
+      name_(options_.name) {}
+
+WorkerCore::~WorkerCore() { endJob(absl::CancelledError("the process ends")); }
+
+absl::StatusOr<Transport*> WorkerCore::local() {
+  if (local_ == nullptr) {
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Transport> made, makeInprocTransport(makeInprocHub(), 0));
+    GR_RETURN_IF_ERROR(made->connect(0, made->localAddress(), LinkToken{}));
+    local_ = std::move(made);
+  }
+  return local_.get();
+}
+
+absl::StatusOr<Transport*> WorkerCore::network() {
+  if (network_ == nullptr) {
+    UcxOptions options;
+    options.networkInterface = options_.networkInterface;
+    absl::StatusOr<std::unique_ptr<Transport>> made = makeUcxTransport(options);
+    if (!made.ok()) {
+      return annotate(made.status(), absl::StrCat("tensor network of worker ", name_));
+    }
+    network_ = *std::move(made);
+  }
+  return network_.get();
+}
+
+absl::StatusOr<std::string> WorkerCore::networkAddress() {
+  std::lock_guard lock(mutex_);
+  GR_ASSIGN_OR_RETURN(Transport * transport, network());
+  return transport->localAddress();
+}
+
+absl::StatusOr<WorkerOffer> WorkerCore::join(const JobInfo& job) {
+  std::lock_guard lock(mutex_);
+  name_ = job.worker;
+  GR_ASSIGN_OR_RETURN(Transport * transport, network());
+  WorkerOffer offer;
+  offer.transportAddress = transport->localAddress();
+  for (const devices::DeviceDescription& device : options_.discover()) {
+    offer.devices.push_back(
+        {device.kind, device.index, device.cores, device.memoryBytes, device.name});
+  }
+  return offer;
+}
+
+absl::Status WorkerCore::loadPlan(uint64_t plan, std::string bytes) {
+  absl::StatusOr<std::shared_ptr<const format::PlanFile>> file = format::PlanFile::parse(
+      absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+  if (!file.ok()) {
+    return annotate(file.status(), absl::StrCat("plan ", hashText(plan)));
+  }
+  if ((*file)->hash() != plan) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan ", hashText(plan), " says that it is ", hashText((*file)->hash())));
+  }
+  std::lock_guard lock(mutex_);
+  if (plans_.contains(plan)) {
+    return absl::OkStatus();
+  }
+  if (plans_.size() >= kMaxLoadedPlans) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("worker ", name_, " holds ", kMaxLoadedPlans, " plans; unload one first"));
+  }
+  plans_[plan].file = *std::move(file);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<bool>> WorkerCore::hasWeights(uint64_t,
+                                                         absl::Span<const WeightId> weights) {
+  std::vector<bool> present;
+  for (const WeightId& id : weights) {
+    present.push_back(weights_.has(id));
+  }
+  return present;
+}
+
+absl::Status WorkerCore::putWeights(const WeightPiece& piece) { return weights_.put(piece); }
+
+absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
+  std::lock_guard lock(mutex_);
+  GR_ASSIGN_OR_RETURN(Transport * transport, network());
+  GR_RETURN_IF_ERROR(transport->setRank(rank));
+  for (const PeerInfo& peer : peers) {
+    if (ranks_.contains(peer.name)) {
+      continue;  // asked twice, because the first reply was lost
+    }
+    GR_RETURN_IF_ERROR(
+        annotate(transport->connect(peer.rank, peer.transportAddress, toToken(peer.token)),
+                 absl::StrCat("link from worker ", name_, " to worker ", peer.name)));
+    ranks_[peer.name] = peer.rank;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WorkerCore::Plan> WorkerCore::find(uint64_t plan) {
+  std::lock_guard lock(mutex_);
+  auto found = plans_.find(plan);
+  if (found == plans_.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", name_, " has no plan ", hashText(plan), " (it holds ", plans_.size(),
+        " others); coordinator and worker do not speak of the same plan"));
+  }
+  return found->second;
+}
+
+absl::StatusOr<PlanHome> WorkerCore::home() {
+  std::lock_guard lock(mutex_);
+  PlanHome home;
+  home.worker = name_;
+  home.loader = &loader_;
+  home.weights = &weights_;
+  GR_ASSIGN_OR_RETURN(home.local, local());
+  home.network = network_.get();
+  home.ranks = ranks_;
+  home.cancelled = &cancelled_;
+  home.device = [this](const devices::DeviceDescription& description) {
+    return devices_.get(description);
+  };
+  return home;
+}
+
+absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(uint64_t plan) {
+  GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
+  cancelled_.store(false);
+  if (entry.loaded == nullptr) {
+    GR_ASSIGN_OR_RETURN(PlanHome where, home());
+    GR_ASSIGN_OR_RETURN(entry.loaded, LoadedPlan::load(entry.file, where));
+    std::lock_guard lock(mutex_);
+    auto found = plans_.find(plan);
+    if (found == plans_.end()) {
+      return absl::CancelledError("the plan was unloaded while it was prepared");
+    }
+    found->second.loaded = entry.loaded;
+  }
+  return entry.loaded->reports();
+}
+
+absl::StatusOr<std::shared_ptr<LoadedPlan>> WorkerCore::prepared(uint64_t plan) {
+  GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
+  if (entry.loaded == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("plan ", hashText(plan), " is loaded but not prepared"));
+  }
+  return entry.loaded;
+}
+
+absl::StatusOr<StepReport> WorkerCore::runStep(const StepRequest& request) {
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlan> plan, prepared(request.plan));
+  const int64_t begin = nowNanos();
+  GR_RETURN_IF_ERROR(plan->run(request.firstStep, request.steps, begin + kStepNanos));
+  steps_.fetch_add(request.steps);
+  return StepReport{static_cast<uint64_t>(nowNanos() - begin)};
+}
+
+std::vector<std::shared_ptr<LoadedPlan>> WorkerCore::loadedPlans() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<LoadedPlan>> loaded;
+  for (const auto& [hash, plan] : plans_) {
+    if (plan.loaded != nullptr) {
+      loaded.push_back(plan.loaded);
+    }
+  }
+  return loaded;
+}
+
+void WorkerCore::cancel(const absl::Status& cause) {
+  cancelled_.store(true);
+  for (const auto& plan : loadedPlans()) {
+    plan->cancel(cause);
+  }
+}
+
+absl::Status WorkerCore::unloadPlan(uint64_t plan) {
+  Plan dropped;  // ends outside the lock
+  std::lock_guard lock(mutex_);
+  if (auto found = plans_.find(plan); found != plans_.end()) {
+    dropped = std::move(found->second);
+    plans_.erase(found);
+  }
+  return absl::OkStatus();
+}
+
+void WorkerCore::endJob(const absl::Status& why) {
+  cancel(why);
+  std::map<uint64_t, Plan> plans;
+  std::unique_ptr<Transport> network;
+  {
+    std::lock_guard lock(mutex_);
+    plans.swap(plans_);
+    network = std::move(network_);
+    ranks_.clear();
+  }
+  weights_.dropUnfinished();
+  plans.clear();  // before the network, which they have edges on
+}
+
+void WorkerCore::markPeerFailed(uint32_t rank, const absl::Status& cause) {
+  std::lock_guard lock(mutex_);
+  if (network_ != nullptr) {
+    network_->markPeerFailed(rank, cause);
+  }
+}
+
+absl::Status WorkerCore::shutdown() {
+  {
+    std::lock_guard lock(mutex_);
+    shutdown_ = true;
+  }
+  shut_.notify_all();
+  return absl::OkStatus();
+}
+
+void WorkerCore::waitShutdown() {
+  std::unique_lock lock(mutex_);
+  shut_.wait(lock, [this] { return shutdown_; });
+}
+
+absl::StatusOr<std::string> WorkerCore::metrics() {
+  nlohmann::json plans = nlohmann::json::array();
+  for (const auto& plan : loadedPlans()) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const DeviceReport& report : plan->reports()) {
+      devices.push_back({{"device", report.device}, {"bytes", report.peakBytes}});
+    }
+    plans.push_back({{"hash", hashText(plan->plan().hash())}, {"devices", devices}});
+  }
+  std::lock_guard lock(mutex_);
+  nlohmann::json all = {{"worker", name_}, {"steps", steps_.load()}, {"plans", plans}};
+  if (network_ != nullptr) {
+    TransportStats stats = network_->stats();
+    all["network"] = {{"open_edges", stats.openEdges},
+                      {"retired_edges", stats.retiredEdges},
+                      {"dropped_messages", stats.droppedMessages}};
+  }
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::string> WorkerCore::trace() {
+  std::vector<TraceStream> streams;
+  for (const auto& plan : loadedPlans()) {
+    for (TraceStream& stream : plan->trace()) {
+      streams.push_back(std::move(stream));
+    }
+  }
+  return writeWorkerTrace(streams);
+}
+
+}  // namespace graphrun::runtime

@@ -1,0 +1,109 @@
+// What a process does with plans: loads, runs, cancels and drops them. Used by workers behind the
+// control plane, and by the client for its own part of a plan.
+#ifndef GRAPHRUN_RUNTIME_WORKER_WORKER_CORE_H_
+#define GRAPHRUN_RUNTIME_WORKER_WORKER_CORE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/control/worker_handler.h"
+#include "runtime/door/compiler_door.h"
+#include "runtime/worker/device_set.h"
+#include "runtime/worker/disk_cache.h"
+#include "runtime/worker/loaded_plan.h"
+#include "runtime/worker/program_loader.h"
+#include "runtime/worker/weight_store.h"
+
+namespace graphrun::runtime {
+
+/// The most plans that a process holds; the coordinator unloads the ones used least.
+inline constexpr size_t kMaxLoadedPlans = 32;
+
+struct WorkerCoreOptions {
+  std::string name;              ///< of this worker; JobInfo::worker replaces it
+  Compiler* compiler;            ///< must outlive the core
+  std::string cacheDirectory;    ///< "" for defaultCacheDirectory()
+  uint32_t threads = 0;          ///< of CPU devices without cores of their own; 0: one a core
+  std::string networkInterface;  ///< for tensors; "" leaves the choice to the network library
+  DeviceFactory makeDevice = devices::createDevice;
+  std::function<std::vector<devices::DeviceDescription>()> discover = devices::discoverDevices;
+};
+
+/// Thread-safe. A step's plan is told by its hash; a step of any other plan is refused.
+class WorkerCore final : public WorkerHandler {
+ public:
+  explicit WorkerCore(WorkerCoreOptions options);
+  ~WorkerCore() override;
+
+  /// Weights of a model file on this machine need not be sent.
+  void addModel(std::shared_ptr<const format::ModelFile> model) {
+    weights_.addModel(std::move(model));
+  }
+  WeightStore& weights() { return weights_; }
+  /// The address of the tensor network of this process, which is opened by the first call.
+  absl::StatusOr<std::string> networkAddress();
+  /// A prepared plan; NotFound. It stays loaded as long as the pointer lives.
+  absl::StatusOr<std::shared_ptr<LoadedPlan>> prepared(uint64_t plan);
+  /// Ends all waits for a peer, now and later.
+  void markPeerFailed(uint32_t rank, const absl::Status& cause);
+  /// Returns when shutdown() was called.
+  void waitShutdown();
+
+  absl::StatusOr<WorkerOffer> join(const JobInfo& job) override;
+  absl::Status loadPlan(uint64_t plan, std::string bytes) override;
+  absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan,
+                                               absl::Span<const WeightId> weights) override;
+  absl::Status putWeights(const WeightPiece& piece) override;
+  absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan) override;
+  absl::StatusOr<StepReport> runStep(const StepRequest& request) override;
+  void cancel(const absl::Status& cause) override;
+  absl::Status unloadPlan(uint64_t plan) override;
+  void endJob(const absl::Status& why) override;
+  absl::Status shutdown() override;
+  /// JSON: {"worker", "steps", "plans": [{"hash", "devices": [{"device", "bytes"}]}], "network"}.
+  absl::StatusOr<std::string> metrics() override;
+  /// JSON, as worker_trace.h reads it.
+  absl::StatusOr<std::string> trace() override;
+
+ private:
+  struct Plan {
+    std::shared_ptr<const format::PlanFile> file;
+    std::shared_ptr<LoadedPlan> loaded;  // null until prepared
+  };
+
+  absl::StatusOr<Plan> find(uint64_t plan);
+  absl::StatusOr<PlanHome> home();
+  absl::StatusOr<Transport*> local();
+  absl::StatusOr<Transport*> network();
+  std::vector<std::shared_ptr<LoadedPlan>> loadedPlans();
+
+  const WorkerCoreOptions options_;
+  DiskCache executables_;
+  DiskCache weightCache_;
+  WeightStore weights_;
+  ProgramLoader loader_;
+  DeviceSet devices_;
+
+  std::mutex mutex_;
+  std::condition_variable shut_;
+  bool shutdown_ = false;
+  std::string name_;
+  std::unique_ptr<Transport> local_;
+  std::unique_ptr<Transport> network_;
+  std::map<std::string, uint32_t> ranks_;
+  std::map<uint64_t, Plan> plans_;  // after the transports: plans close their edges
+  std::atomic<uint64_t> steps_{0};
+  std::atomic<bool> cancelled_{false};  // ends the waits of preparePlan
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_WORKER_CORE_H_

@@ -1,0 +1,79 @@
+#include "runtime/worker/worker_main.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/control/address.h"
+#include "runtime/control/parent_watch.h"
+#include "runtime/control/worker_service.h"
+#include "runtime/transport/ucx.h"
+#include "runtime/worker/network_interface.h"
+
+namespace graphrun::runtime {
+namespace {
+
+/// A thread that turns SIGTERM and SIGINT into an orderly end.
+class SignalWatch {
+ public:
+  explicit SignalWatch(WorkerCore* core) {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, kWake);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);  // threads made later inherit it
+    thread_ = std::thread([this, core] {
+      int signal = 0;
+      sigwait(&signals_, &signal);
+      core->shutdown().IgnoreError();
+    });
+  }
+  ~SignalWatch() {
+    pthread_kill(thread_.native_handle(), kWake);
+    thread_.join();
+  }
+
+ private:
+  static constexpr int kWake = SIGUSR1;
+  sigset_t signals_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+BuildVersions buildVersions() { return {GRAPHRUN_VERSION, ucxVersion()}; }
+
+absl::Status runWorker(const WorkerMainOptions& options) {
+  GR_ASSIGN_OR_RETURN(Address address, parseAddress(options.listen));
+  WorkerCoreOptions coreOptions = options.core;
+  if (coreOptions.networkInterface.empty()) {
+    coreOptions.networkInterface = interfaceOfAddress(address.host);
+  }
+  WorkerCore core(coreOptions);
+  SignalWatch signals(&core);
+  if (!options.model.empty()) {
+    GR_ASSIGN_OR_RETURN(auto model, format::ModelFile::open(options.model));
+    core.addModel(std::move(model));
+  }
+  std::unique_ptr<ParentWatch> parent;
+  if (options.parentFd >= 0) {
+    GR_ASSIGN_OR_RETURN(
+        parent, ParentWatch::create(options.parentFd, [&core] { core.shutdown().IgnoreError(); }));
+  }
+  GR_ASSIGN_OR_RETURN(
+      std::unique_ptr<WorkerService> service,
+      WorkerService::start({options.listen, options.security, buildVersions()}, &core));
+  if (options.parentFd < 0) {
+    std::fprintf(stderr, "listening at %s\n", service->address().c_str());
+  }
+  core.waitShutdown();
+  service->stop();
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::runtime

@@ -1,0 +1,30 @@
+// `graphrun worker`: a worker process.
+#ifndef GRAPHRUN_RUNTIME_WORKER_WORKER_MAIN_H_
+#define GRAPHRUN_RUNTIME_WORKER_WORKER_MAIN_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/control/security.h"
+#include "runtime/worker/worker_core.h"
+
+namespace graphrun::runtime {
+
+struct WorkerMainOptions {
+  std::string listen;  ///< "host:port", "unix:/path"
+  Security security;
+  int parentFd = -1;  ///< ends the process when the one that started it is gone
+  std::string model;  ///< a model file whose weights need not be sent; "" for none
+  WorkerCoreOptions core;
+};
+
+/// Versions of this build, for joining.
+BuildVersions buildVersions();
+
+/// Serves coordinators until one asks to shut down, the parent is gone, or SIGTERM or SIGINT comes.
+/// Prints "listening at ADDRESS" to stderr unless started by a parent. To be called before other threads exist.
+absl::Status runWorker(const WorkerMainOptions& options);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_WORKER_MAIN_H_

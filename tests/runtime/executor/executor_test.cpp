@@ -1,0 +1,271 @@
+// Executors over programs made by hand and edges of the in-process transport.
+#include "runtime/executor/executor.h"
+
+#include <malloc.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "runtime/base/clock.h"
+#include "runtime/executor/executor_thread.h"
+#include "runtime/transport/inproc.h"
+#include "tests/runtime/executor/fake_program.h"
+
+namespace graphrun {
+namespace {
+
+using runtime::EdgeEnd;
+using runtime::Executor;
+using runtime::ExecutorThread;
+using runtime::StepControl;
+using runtime::Transport;
+using testing::FakeDevice;
+using testing::FakeProgram;
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+/// One in-process transport, linked to itself.
+struct Links {
+  Links() {
+    transport = *runtime::makeInprocTransport(runtime::makeInprocHub(), 0);
+    REQUIRE(transport->connect(0, transport->localAddress(), {1, 2}).ok());
+    control = std::make_unique<StepControl>(std::vector<Transport*>{transport.get()});
+    control->begin(runtime::nowNanos() + 30 * kSecond);
+  }
+
+  std::pair<EdgeEnd, EdgeEnd> edge(uint32_t id, int64_t elements, uint32_t slots = 2) {
+    runtime::EdgeSpec spec;
+    spec.plan = 7;
+    spec.edge = id;
+    spec.maxBytes = static_cast<size_t>(elements) * sizeof(float);
+    spec.slots = slots;
+    spec.inPlace = true;
+    return {EdgeEnd{*transport->openSend(spec), nullptr},
+            EdgeEnd{nullptr, *transport->openRecv(spec, {})}};
+  }
+
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<StepControl> control;
+};
+
+/// Two devices: a adds 1 to x and sends, b adds 10 and sends back, a adds 100: y = x + 111.
+struct PingPong {
+  explicit PingPong(int codeOnB = 0) {
+    auto [send0, receive0] = links.edge(0, 4);
+    auto [send1, receive1] = links.edge(1, 4);
+    auto programA = std::make_unique<FakeProgram>();
+    uint32_t in = programA->addBuffer(0), sum = programA->addBuffer(4),
+             back = programA->addBuffer(0), out = programA->addBuffer(0);
+    programA->input("x", in, 4);
+    programA->output("y", out, 4);
+    programA->compute("add1", {in, sum, 1, 0, 4});
+    programA->send(0, sum, 4);
+    programA->receive(1, back, 4);
+    programA->compute("add100", {back, out, 100, 0, 4});
+    auto programB = std::make_unique<FakeProgram>();
+    uint32_t got = programB->addBuffer(0), made = programB->addBuffer(4);
+    programB->receive(0, got, 4);
+    programB->compute("add10", {got, made, 10, codeOnB, 4});
+    programB->send(1, made, 4);
+    a = *Executor::create(&deviceA, std::move(programA), {send0, receive1}, links.control.get());
+    b = *Executor::create(&deviceB, std::move(programB), {receive0, send1}, links.control.get());
+    a->bindInput(0, x);
+    a->bindOutput(0, y);
+  }
+
+  Links links;
+  FakeDevice deviceA{"node0/fake:0"};
+  FakeDevice deviceB{"node0/fake:1"};
+  std::unique_ptr<Executor> a, b;
+  alignas(64) float x[4] = {1, 2, 3, 4};
+  alignas(64) float y[4] = {};
+};
+
+TEST_CASE("a chain runs in order on the caller's thread") {
+  Links links;
+  FakeDevice device("client/fake:0");
+  auto program = std::make_unique<FakeProgram>();
+  uint32_t in = program->addBuffer(0), middle = program->addBuffer(1), out = program->addBuffer(0);
+  program->input("x", in, 1);
+  program->output("y", out, 1);
+  program->compute("first", {in, middle, 1});
+  program->compute("second", {middle, out, 2});
+  auto executor = Executor::create(&device, std::move(program), {}, links.control.get());
+  REQUIRE(executor.ok());
+  float x = 39, y = 0;
+  (*executor)->bindInput(0, &x);
+  (*executor)->bindOutput(0, &y);
+  REQUIRE((*executor)->run(0, 3));
+  CHECK(y == 42);
+  CHECK(device.entered == 1);
+
+  runtime::TraceStream trace = (*executor)->trace();
+  CHECK(trace.kernelNames == std::vector<std::string>{"first", "second"});
+  CHECK(trace.events.size() == 9);  // per step: two kernels and the step
+}
+
+TEST_CASE("two devices pass values to and fro over many steps") {
+  PingPong pair;
+  ExecutorThread threadB(pair.b.get());
+  for (uint64_t step = 0; step < 200; ++step) {
+    pair.x[0] = static_cast<float>(step);
+    threadB.start(step, 1);
+    REQUIRE(pair.a->run(step, 1));
+    REQUIRE(threadB.wait());
+    REQUIRE(pair.y[0] == static_cast<float>(step) + 111);
+    REQUIRE(pair.y[3] == 115);
+  }
+}
+
+/// Allocated bytes after some steps to warm up, and after many more.
+template <typename Run>
+void checkNoGrowth(uint32_t steps, Run run) {
+  run(0, 100);
+  struct mallinfo2 before = mallinfo2();
+  run(100, steps);
+  CHECK(mallinfo2().uordblks <= before.uordblks + 4096);  // Catch2 itself may note something
+}
+
+TEST_CASE("a hundred thousand steps allocate nothing") {
+  Links links;
+  auto [send, receive] = links.edge(0, 4);
+  FakeDevice device("node0/fake:0");
+  auto program = std::make_unique<FakeProgram>();
+  uint32_t made = program->addBuffer(4), got = program->addBuffer(0), sum = program->addBuffer(4);
+  program->compute("make", {made, made, 1, 0, 4});
+  program->send(0, made, 4);
+  program->receive(0, got, 4);
+  program->compute("use", {got, sum, 1, 0, 4});
+  FakeProgram& inside = *program;
+  auto executor =
+      *Executor::create(&device, std::move(program), {send, receive}, links.control.get());
+  checkNoGrowth(100'000,
+                [&](uint64_t first, uint32_t count) { REQUIRE(executor->run(first, count)); });
+  CHECK(inside.buffer(sum)[0] == 100'101);
+}
+
+TEST_CASE("steps over two threads allocate nothing") {
+  PingPong pair;
+  ExecutorThread threadB(pair.b.get());
+  checkNoGrowth(2'000, [&](uint64_t first, uint32_t count) {
+    threadB.start(first, count);
+    REQUIRE(pair.a->run(first, count));
+    REQUIRE(threadB.wait());
+  });
+  CHECK(pair.y[0] == 112);
+}
+
+TEST_CASE("the first failure stops every device and says where it began") {
+  PingPong pair(/*codeOnB=*/5);
+  ExecutorThread threadB(pair.b.get());
+  int64_t begin = runtime::nowNanos();
+  threadB.start(0, 1000);
+  CHECK_FALSE(pair.a->run(0, 1000));
+  CHECK_FALSE(threadB.wait());
+  CHECK(runtime::nowNanos() - begin < kSecond);
+  auto failure = pair.links.control->failure();
+  REQUIRE(failure.has_value());
+  CHECK(failure->status.code() == absl::StatusCode::kOutOfRange);
+  CHECK(failure->status.message() == "kernel said 5");
+  CHECK(failure->label == "add10");
+  CHECK(failure->device == "node0/fake:1");
+}
+
+TEST_CASE("a cancel from outside ends a wait at once") {
+  PingPong pair;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    pair.links.control->fail({absl::CancelledError("enough"), "", ""});
+  });
+  int64_t begin = runtime::nowNanos();
+  CHECK_FALSE(pair.a->run(0, 1));  // nobody runs b
+  CHECK(runtime::nowNanos() - begin < kSecond);
+  canceller.join();
+  CHECK(pair.links.control->failure()->status.message() == "enough");
+}
+
+TEST_CASE("a wait ends at the deadline and names the edge") {
+  PingPong pair;
+  pair.links.control->begin(runtime::nowNanos() + kSecond / 10);
+  CHECK_FALSE(pair.a->run(0, 1));
+  auto failure = pair.links.control->failure();
+  REQUIRE(failure.has_value());
+  CHECK(failure->status.code() == absl::StatusCode::kDeadlineExceeded);
+  CHECK(failure->label == "receive 1");
+}
+
+TEST_CASE("a lost peer ends the wait with the cause") {
+  PingPong pair;
+  std::thread loser([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    pair.links.transport->markPeerFailed(0, absl::UnavailableError("worker node0 is lost"));
+  });
+  CHECK_FALSE(pair.a->run(0, 1));
+  loser.join();
+  CHECK(pair.links.control->failure()->status.code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("slots let the producer run ahead, and no further") {
+  Links links;
+  auto [send, receive] = links.edge(0, 1, 2);
+  FakeDevice device("node0/fake:0");
+  auto program = std::make_unique<FakeProgram>();
+  uint32_t value = program->addBuffer(1);
+  program->send(0, value, 1);
+  auto executor = *Executor::create(&device, std::move(program), {send}, links.control.get());
+  ExecutorThread thread(executor.get());
+  thread.start(0, 3);
+  for (uint64_t step = 0; step < 3; ++step) {
+    auto options = runtime::WaitOptions::within(10 * kSecond);
+    REQUIRE(receive.receive->wait(step, options).ok());
+    CHECK_FALSE(receive.receive->poll(step + 2).has_value());
+    receive.receive->release(step);
+  }
+  CHECK(thread.wait());
+}
+
+TEST_CASE("a device that cannot be entered fails the step") {
+  Links links;
+  FakeDevice device("node0/fake:0");
+  device.enterStatus = absl::InternalError("no such core");
+  auto executor =
+      *Executor::create(&device, std::make_unique<FakeProgram>(), {}, links.control.get());
+  CHECK_FALSE(executor->run(0, 1));
+  CHECK(links.control->failure()->status.message() == "no such core");
+}
+
+TEST_CASE("programs that do not fit their edges are refused") {
+  Links links;
+  FakeDevice device("node0/fake:0");
+  auto [send, receive] = links.edge(0, 1);
+  auto tryCreate = [&](auto build, std::vector<EdgeEnd> ends) {
+    auto program = std::make_unique<FakeProgram>();
+    build(*program);
+    return Executor::create(&device, std::move(program), ends, links.control.get()).status();
+  };
+  auto sender = [](FakeProgram& p) { p.send(0, p.addBuffer(1), 1); };
+  CHECK(tryCreate(sender, {send}).ok());
+  CHECK(absl::IsInvalidArgument(tryCreate(sender, {})));
+  CHECK(absl::IsInvalidArgument(tryCreate(sender, {receive})));
+  CHECK(absl::IsInvalidArgument(tryCreate([](FakeProgram& p) { p.send(0, 12, 1); }, {send})));
+}
+
+TEST_CASE("ten thousand scalar additions take at most 150 ns each", "[.][speed]") {
+  Links links;
+  FakeDevice device("client/fake:0");
+  auto program = std::make_unique<FakeProgram>();
+  uint32_t buffer = program->addBuffer(1);
+  for (int i = 0; i < 10'000; ++i) {
+    program->compute("add", {buffer, buffer, 1});
+  }
+  auto executor = *Executor::create(&device, std::move(program), {}, links.control.get());
+  REQUIRE(executor->run(0, 10));
+  int64_t begin = runtime::nowNanos();
+  REQUIRE(executor->run(10, 100));
+  double perOp = static_cast<double>(runtime::nowNanos() - begin) / 1e6;
+  std::printf("executor: %.1f ns an op\n", perOp);
+  CHECK(perOp <= 150);
+}
+
+}  // namespace
+}  // namespace graphrun

@@ -1,0 +1,129 @@
+// Programs and a device made by hand, to test executors without a compiler.
+#ifndef GRAPHRUN_TESTS_RUNTIME_EXECUTOR_FAKE_PROGRAM_H_
+#define GRAPHRUN_TESTS_RUNTIME_EXECUTOR_FAKE_PROGRAM_H_
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "devices/device.h"
+
+namespace graphrun::testing {
+
+/// A program over float buffers, built record by record.
+class FakeProgram : public devices::Program {
+ public:
+  /// A kernel: reads and writes buffers by index.
+  struct Kernel {
+    uint32_t from = 0;
+    uint32_t to = 0;
+    float add = 0;
+    int code = 0;  // what it returns
+    int64_t count = 1;
+  };
+
+  uint32_t addBuffer(size_t elements) {
+    memory_.emplace_back(elements == 0 ? 0 : elements + 32);
+    auto address = reinterpret_cast<uintptr_t>(memory_.back().data());
+    buffers_.push_back(elements == 0 ? nullptr : reinterpret_cast<void*>((address + 63) / 64 * 64));
+    return static_cast<uint32_t>(buffers_.size() - 1);
+  }
+  float* buffer(uint32_t index) { return static_cast<float*>(buffers_[index]); }
+
+  void compute(const std::string& label, Kernel kernel) {
+    kernels_.push_back(kernel);
+    addRecord(label, {&FakeProgram::runKernel, &kernels_.back(), 0, 0, 0,
+                      devices::OpRecord::Kind::kCompute});
+  }
+  void send(uint32_t edge, uint32_t buffer, int64_t elements) {
+    addRecord(absl::StrCat("send ", edge),
+              {nullptr, nullptr, 0, buffer, edge, devices::OpRecord::Kind::kSend});
+    edges_.push_back({edge, buffer, spec(elements), true});
+  }
+  void receive(uint32_t edge, uint32_t buffer, int64_t elements) {
+    addRecord(absl::StrCat("receive ", edge),
+              {nullptr, nullptr, 0, buffer, edge, devices::OpRecord::Kind::kReceive});
+    edges_.push_back({edge, buffer, spec(elements), false});
+  }
+  void input(const std::string& name, uint32_t buffer, int64_t elements) {
+    inputs_.push_back({name, buffer, spec(elements)});
+  }
+  void output(const std::string& name, uint32_t buffer, int64_t elements) {
+    outputs_.push_back({name, buffer, spec(elements)});
+  }
+
+  absl::Span<const devices::OpRecord> records() const override { return records_; }
+  absl::Span<void*> buffers() override { return absl::MakeSpan(buffers_); }
+  absl::Span<const devices::Binding> inputs() const override { return inputs_; }
+  absl::Span<const devices::Binding> outputs() const override { return outputs_; }
+  absl::Span<const devices::EdgeBinding> edges() const override { return edges_; }
+  absl::Span<const std::string> labels() const override { return labels_; }
+  uint64_t memoryBytes() const override { return 4096; }
+  absl::Status errorMessage(const devices::OpRecord&, int code) const override {
+    return absl::OutOfRangeError(absl::StrCat("kernel said ", code));
+  }
+
+ private:
+  static runtime::TensorSpec spec(int64_t elements) {
+    return {runtime::ElementType::kF32, {elements}};
+  }
+  static int runKernel(void* state, void* const* buffers) {
+    auto& kernel = *static_cast<Kernel*>(state);
+    auto* from = static_cast<const float*>(buffers[kernel.from]);
+    auto* to = static_cast<float*>(buffers[kernel.to]);
+    for (int64_t i = 0; i < kernel.count; ++i) {
+      to[i] = from[i] + kernel.add;
+    }
+    return kernel.code;
+  }
+  void addRecord(const std::string& label, devices::OpRecord record) {
+    record.label = static_cast<uint32_t>(labels_.size());
+    labels_.push_back(label);
+    records_.push_back(record);
+  }
+
+  std::deque<std::vector<float>> memory_;
+  std::deque<Kernel> kernels_;
+  std::vector<void*> buffers_;
+  std::vector<devices::OpRecord> records_;
+  std::vector<devices::Binding> inputs_;
+  std::vector<devices::Binding> outputs_;
+  std::vector<devices::EdgeBinding> edges_;
+  std::vector<std::string> labels_;
+};
+
+/// A device that only has a name and counts who enters.
+class FakeDevice : public devices::Device {
+ public:
+  explicit FakeDevice(std::string name) {
+    description_.name = std::move(name);
+    description_.kind = "fake";
+  }
+  const devices::DeviceDescription& description() const override { return description_; }
+  std::string fingerprint() const override { return "fake 1"; }
+  absl::StatusOr<void*> allocate(size_t) override { return absl::UnimplementedError("fake"); }
+  void deallocate(void*) override {}
+  absl::Status copyFromHost(void*, const void*, size_t) override { return absl::OkStatus(); }
+  absl::Status copyToHost(void*, const void*, size_t) override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<devices::Program>> load(absl::Span<const uint8_t>,
+                                                         devices::WeightSource&) override {
+    return absl::UnimplementedError("fake");
+  }
+  absl::Status enter() override {
+    ++entered;
+    return enterStatus;
+  }
+
+  std::atomic<int> entered{0};
+  absl::Status enterStatus;
+
+ private:
+  devices::DeviceDescription description_;
+};
+
+}  // namespace graphrun::testing
+
+#endif  // GRAPHRUN_TESTS_RUNTIME_EXECUTOR_FAKE_PROGRAM_H_

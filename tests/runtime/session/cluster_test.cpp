@@ -1,0 +1,201 @@
+// Sessions over worker processes that they start, or that are there; faults while a step runs.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/clock.h"
+#include "runtime/session/session.h"
+#include "tests/runtime/session/session_fixture.h"
+
+namespace graphrun::testing {
+namespace {
+
+using runtime::NamedTensor;
+using runtime::Session;
+using runtime::SessionStage;
+using runtime::stageOf;
+
+constexpr char kTwoLocal[] =
+    "workers:\n"
+    "  - {name: one, address: local, devices: [{cpu: {}}]}\n"
+    "  - {name: two, address: local, devices: [{cpu: {}}]}\n";
+
+/// Children of this process, by looking at /proc.
+std::set<pid_t> children() {
+  std::set<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(entry.path() / "children");
+    for (pid_t pid; file >> pid;) {
+      found.insert(pid);
+    }
+  }
+  return found;
+}
+
+pid_t spawn(std::vector<std::string> arguments) {
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  return posix_spawn(&pid, argv[0], nullptr, nullptr, argv.data(), environ) == 0 ? pid : -1;
+}
+
+struct Cluster : SessionFolder {
+  std::unique_ptr<Session> open(const std::vector<std::string>& ops,
+                                const std::string& yaml = kTwoLocal) {
+    auto options = this->options();
+    options.cluster = write("cluster.yaml", yaml);
+    options.workerCommand = {TOY_WORKER, "worker"};
+    auto session = Session::create(model(ops), options);
+    REQUIRE(session.ok());
+    return *std::move(session);
+  }
+};
+
+/// Runs steps until one fails; its status and how long that took from the fault on.
+struct Failure {
+  absl::Status status;
+  double seconds = 0;
+};
+
+Failure runUntilFailure(Session& session, std::function<void()> fault) {
+  std::atomic<int64_t> faultAt{0};
+  std::thread saboteur([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    faultAt = runtime::nowNanos();
+    fault();
+  });
+  std::vector<NamedTensor> outputs;
+  absl::Status status;
+  for (int i = 0; i < 200 && status.ok(); ++i) {
+    status = session.run(vectorInput({1, 2}), outputs);
+  }
+  double seconds = static_cast<double>(runtime::nowNanos() - faultAt) / 1e9;
+  saboteur.join();
+  return {status, seconds};
+}
+
+TEST_CASE("a model runs over two local workers as it runs in one process") {
+  std::set<pid_t> before = children();
+  {
+    Cluster cluster;
+    auto session = cluster.open(std::vector<std::string>(7, "toy.add"));
+    std::vector<NamedTensor> outputs;
+    for (int i = 0; i < 50; ++i) {
+      REQUIRE(session->run(vectorInput({static_cast<float>(i), 1}), outputs).ok());
+      REQUIRE(outputs[0].tensor.as<float>()[0] == static_cast<float>(i) + 28);
+      REQUIRE(outputs[0].tensor.as<float>()[1] == 29);
+    }
+    CHECK(session->stats().devices.size() == 4);  // the client's host, one, and two of two
+    REQUIRE(session->run(vectorInput({5}), outputs).ok());  // another shape, another plan
+    CHECK(outputs[0].tensor.as<float>()[0] == 33);
+
+    std::string trace = cluster.path("trace.json");
+    REQUIRE(session->writeTrace(trace).ok());
+    std::stringstream text;
+    text << std::ifstream(trace).rdbuf();
+    CHECK_THAT(text.str(), Catch::Contains("two/toy:1") && Catch::Contains("node3"));
+  }
+  CHECK(children() == before);
+}
+
+TEST_CASE("a failing kernel on a worker is the error everywhere, and the session goes on") {
+  Cluster cluster;
+  auto session = cluster.open({"toy.add", "toy.fail", "toy.add"});
+  std::vector<NamedTensor> outputs;
+  for (int i = 0; i < 2; ++i) {
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    CHECK(status.code() == absl::StatusCode::kOutOfRange);
+    CHECK_THAT(std::string(status.message()), Catch::Contains("node 'node1'") &&
+                                                  Catch::Contains("worker two") &&
+                                                  Catch::Contains("toy kernel returned 7"));
+  }
+}
+
+TEST_CASE("a killed or stopped worker ends the run with its name, and nothing stays behind") {
+  for (int signal : {SIGKILL, SIGSTOP}) {
+    std::set<pid_t> before = children();
+    Cluster cluster;
+    auto session = cluster.open(std::vector<std::string>(4, "toy.slow"));
+    REQUIRE(
+        session->prepare(std::vector<runtime::NamedSpec>{{"x", {runtime::ElementType::kF32, {2}}}})
+            .ok());
+    std::set<pid_t> workers = children();
+    REQUIRE(workers.size() == before.size() + 2);
+    pid_t victim = *workers.rbegin();
+    Failure failure = runUntilFailure(*session, [&] { kill(victim, signal); });
+    INFO(failure.status.message());
+    CHECK(failure.status.code() == absl::StatusCode::kUnavailable);
+    CHECK(stageOf(failure.status) == SessionStage::kRun);
+    CHECK_THAT(std::string(failure.status.message()), Catch::Contains("two"));
+    CHECK(failure.seconds < 5);
+    std::vector<NamedTensor> outputs;
+    CHECK(session->run(vectorInput({1, 2}), outputs).code() == absl::StatusCode::kUnavailable);
+    int64_t begin = runtime::nowNanos();
+    session.reset();
+    CHECK(runtime::nowNanos() - begin < 5'000'000'000);
+    CHECK(children() == before);
+  }
+}
+
+TEST_CASE("workers started by hand are joined, whoever starts first, and get their weights") {
+  SessionFolder folder;
+  std::string address = absl::StrCat("unix:", folder.path("w.sock"));
+  pid_t child = 0;
+  std::thread starter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    child =
+        spawn({TOY_WORKER, "worker", "--listen", address, "--cache", folder.path("worker-cache")});
+  });
+  auto options = folder.options();
+  options.cluster = folder.write(
+      "cluster.yaml", absl::StrCat("workers: [{name: far, address: \"", address, "\"}]\n"));
+  for (int start = 0; start < 2; ++start) {
+    auto session = Session::create(folder.model({"toy.add", "toy.add", "toy.add"}), options);
+    REQUIRE(session.ok());
+    std::vector<NamedTensor> outputs;
+    absl::Status status = (*session)->run(vectorInput({1}), outputs);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    CHECK(outputs[0].tensor.as<float>()[0] == 7);
+  }
+  starter.join();
+  size_t weights = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder.path("worker-cache/weights"))) {
+    weights += entry.is_regular_file() ? 1 : 0;
+  }
+  CHECK(weights == 3);
+  kill(child, SIGTERM);
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a worker that is not there is named") {
+  SessionFolder folder;
+  auto options = folder.options();
+  options.joinTimeout = std::chrono::milliseconds(700);
+  options.cluster = folder.write(
+      "cluster.yaml",
+      absl::StrCat("workers: [{name: ghost, address: \"unix:", folder.path("none.sock"), "\"}]\n"));
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("ghost"));
+  CHECK(stageOf(status) == SessionStage::kRun);
+}
+
+}  // namespace
+}  // namespace graphrun::testing
