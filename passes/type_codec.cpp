@@ -22,6 +22,22 @@ std::string textOf(mlir::AffineExpr expr) {
   return text;
 }
 
+/// Sums, products by constants, and divisions by positive constants only.
+bool isWellFormed(mlir::AffineExpr expr) {
+  bool good = expr.isPureAffine();
+  expr.walk([&](mlir::AffineExpr part) {
+    auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(part);
+    bool divides = binary && (part.getKind() == mlir::AffineExprKind::FloorDiv ||
+                              part.getKind() == mlir::AffineExprKind::CeilDiv ||
+                              part.getKind() == mlir::AffineExprKind::Mod);
+    if (divides) {
+      auto divisor = llvm::dyn_cast<mlir::AffineConstantExpr>(binary.getRHS());
+      good &= divisor && divisor.getValue() > 0;
+    }
+  });
+  return good;
+}
+
 /// Parses "s0 floordiv 2" over `symbols` symbols.
 absl::StatusOr<mlir::AffineExpr> parseExpr(const std::string& text, size_t symbols,
                                            mlir::MLIRContext* context) {
