@@ -22,9 +22,9 @@ std::string textOf(mlir::AffineExpr expr) {
   return text;
 }
 
-/// Sums, products by constants, and divisions by positive constants only.
+/// Divides only by positive constants.
 bool isWellFormed(mlir::AffineExpr expr) {
-  bool good = expr.isPureAffine();
+  bool good = true;
   expr.walk([&](mlir::AffineExpr part) {
     auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(part);
     bool divides = binary && (part.getKind() == mlir::AffineExprKind::FloorDiv ||
@@ -55,7 +55,8 @@ absl::StatusOr<mlir::AffineExpr> parseExpr(const std::string& text, size_t symbo
   mlir::ScopedDiagnosticHandler quiet(context, [](mlir::Diagnostic&) { return mlir::success(); });
   auto parsed = llvm::dyn_cast_or_null<mlir::AffineMapAttr>(
       mlir::parseAttribute(absl::StrCat(map, "] -> (", text, ")>"), context));
-  if (!parsed || parsed.getValue().getNumResults() != 1 || parsed.getValue().getNumDims() != 0) {
+  if (!parsed || parsed.getValue().getNumResults() != 1 || parsed.getValue().getNumDims() != 0 ||
+      !isWellFormed(parsed.getValue().getResult(0))) {
     return bad(absl::StrCat("is not one affine expression over ", symbols, " symbols"));
   }
   return parsed.getValue().getResult(0);
