@@ -34,7 +34,9 @@ absl::Status checkStored(const Buffer& buffer, absl::string_view where) {
   if (buffer.source) {
     GR_RETURN_IF_ERROR(checkedBytes(*buffer.source, where).status());
     if (!buffer.source->layout.empty() && buffer.source->dims != buffer.desc.dims) {
-      return invalid(where, "its source has a layout, but not the same dims");
+      return invalid(where, absl::StrCat("its source ", buffer.source->spec().toString(),
+                                         " has a layout, but not the dims of ",
+                                         buffer.desc.spec().toString()));
     }
     if (buffer.source->spec().elementCount() != buffer.desc.spec().elementCount()) {
       return invalid(where, "its source has another number of elements");

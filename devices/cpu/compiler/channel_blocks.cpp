@@ -6,9 +6,21 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// N x C x … with the channels in blocks of `block`, spatial dims outside of the block.
-absl::StatusOr<TensorDesc> blockedBy(runtime::ElementType type, const std::vector<int64_t>& dims,
-                                     int64_t block) {
+using Order = KernelLayout::Order;
+
+/// Strides of N x D1 x … x C for the dims N x C x D1 ….
+std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  int64_t stride = dims[1];
+  for (size_t i = dims.size(); i-- > 2;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  strides[0] = stride;
+  return strides;
+}
+
+Blocking channelBlocks(const std::vector<int64_t>& dims, int64_t block) {
   Blocking blocking;
   blocking.dims = dims;
   blocking.paddedDims = dims;
@@ -21,21 +33,7 @@ absl::StatusOr<TensorDesc> blockedBy(runtime::ElementType type, const std::vecto
     blocking.strides[i] = stride;
     stride *= i == 1 ? blocking.paddedDims[1] / block : dims[i];
   }
-  return blockedDesc(type, blocking);
-}
-
-/// The channel block of `desc`; 0 when it lies in another way.
-int64_t blockOf(const TensorDesc& desc) {
-  if (desc.layout.empty() || desc.dims.size() < 2) {
-    return 0;
-  }
-  absl::StatusOr<Blocking> blocking = blockingOf(desc);
-  if (!blocking.ok() || blocking->innerDims != std::vector<int>{1}) {
-    return 0;
-  }
-  int64_t block = blocking->innerBlocks[0];
-  absl::StatusOr<TensorDesc> canonical = blockedBy(desc.type, desc.dims, block);
-  return canonical.ok() && sameLayout(*canonical, desc) ? block : 0;
+  return blocking;
 }
 
 bool isElementwiseThroughout(mlir::Operation* op) {
@@ -48,28 +46,34 @@ bool isElementwiseThroughout(mlir::Operation* op) {
   });
 }
 
-/// The block that the kernel would best work in: that of the first operand of the result's shape.
-int64_t preferredBlock(mlir::Operation* op, const ValueTable& values) {
-  if (!isElementwiseThroughout(op)) {
-    return 0;
-  }
-  TensorDesc result = denseDesc(op->getResult(0));
-  for (mlir::Value operand : op->getOperands()) {
-    TensorDesc desc = values.produced(operand);
-    int64_t block = desc.dims == result.dims ? blockOf(desc) : 0;
-    if (block > 0) {
-      return block;
+/// The layout that the kernel would best work in: that of the first operand of the result's shape.
+KernelLayout preferredLayout(mlir::Operation* op, const ValueTable& values) {
+  if (isElementwiseThroughout(op)) {
+    TensorDesc result = denseDesc(op->getResult(0));
+    for (mlir::Value operand : op->getOperands()) {
+      TensorDesc desc = values.produced(operand);
+      KernelLayout layout = desc.dims == result.dims ? kernelLayoutOf(desc) : KernelLayout();
+      if (!layout.isDense()) {
+        return layout;
+      }
     }
   }
-  return 0;
+  return {};
+}
+
+/// True when the operand's elements lie alike in `layout` and dense.
+bool liesAlike(const std::vector<int64_t>& dims, size_t channel, KernelLayout layout) {
+  bool hasChannels = channel < dims.size() && dims[channel] != 1;
+  bool hasSpatial = std::any_of(dims.begin() + std::min(channel + 1, dims.size()), dims.end(),
+                                [](int64_t dim) { return dim != 1; });
+  return !hasChannels || (layout.order == Order::kChannelsLast && !hasSpatial);
 }
 
 /// The operand as the kernel reads it; nothing when it cannot lie that way.
-std::optional<TensorDesc> operandDesc(mlir::Value operand, size_t rank, int64_t block) {
+std::optional<TensorDesc> operandDesc(mlir::Value operand, size_t rank, KernelLayout layout) {
   TensorDesc desc = denseDesc(operand);
   size_t missing = rank - desc.dims.size();
-  bool hasChannels = missing <= 1 && desc.dims[1 - missing] != 1;
-  if (block == 0 || !hasChannels) {
+  if (layout.isDense() || missing > 1 || liesAlike(desc.dims, 1 - missing, layout)) {
     return desc;
   }
   if (missing == 1) {
@@ -78,51 +82,72 @@ std::optional<TensorDesc> operandDesc(mlir::Value operand, size_t rank, int64_t 
     }
     desc.dims.insert(desc.dims.begin(), 1);
   }
-  absl::StatusOr<TensorDesc> blocked = hasLayoutType(desc.type)
-                                           ? blockedBy(desc.type, desc.dims, block)
-                                           : absl::UnimplementedError("no layouts of this type");
-  return blocked.ok() ? std::optional<TensorDesc>(*blocked) : std::nullopt;
+  absl::StatusOr<TensorDesc> laidOut = descIn(desc.type, desc.dims, layout);
+  return laidOut.ok() ? std::optional<TensorDesc>(*laidOut) : std::nullopt;
 }
 
-std::optional<MapLayouts> layoutsFor(mlir::Operation* op, int64_t block) {
+std::optional<MapLayouts> layoutsFor(mlir::Operation* op, KernelLayout layout) {
   MapLayouts layouts;
-  layouts.resultKernel.block = block;
+  layouts.resultKernel = layout;
   size_t rank = denseDesc(op->getResult(0)).dims.size();
   for (mlir::Value operand : op->getOperands()) {
-    std::optional<TensorDesc> desc = operandDesc(operand, rank, block);
+    std::optional<TensorDesc> desc = operandDesc(operand, rank, layout);
     if (!desc) {
       return std::nullopt;
     }
-    layouts.operandKernels.push_back({desc->layout.empty() ? 0 : block});
+    layouts.operandKernels.push_back(desc->layout.empty() ? KernelLayout() : layout);
     layouts.operands.push_back(std::move(*desc));
   }
   for (mlir::Value result : op->getResults()) {
     TensorDesc desc = denseDesc(result);
-    if (block > 0 && !hasLayoutType(desc.type)) {
+    absl::StatusOr<TensorDesc> laidOut = descIn(desc.type, desc.dims, layout);
+    if (!laidOut.ok()) {
       return std::nullopt;
     }
-    if (block > 0) {
-      absl::StatusOr<TensorDesc> blocked = blockedBy(desc.type, desc.dims, block);
-      if (!blocked.ok()) {
-        return std::nullopt;
-      }
-      desc = *blocked;
-    }
-    layouts.results.push_back(std::move(desc));
+    layouts.results.push_back(*std::move(laidOut));
   }
   return layouts;
 }
 
 }  // namespace
 
+KernelLayout kernelLayoutOf(const TensorDesc& desc) {
+  if (desc.layout.empty() || desc.dims.size() < 3 || isDense(desc)) {
+    return {};
+  }
+  absl::StatusOr<Blocking> blocking = blockingOf(desc);
+  if (!blocking.ok() || blocking->innerBlocks.size() > 1) {
+    return {};
+  }
+  KernelLayout layout{Order::kChannelsLast};
+  if (!blocking->innerBlocks.empty()) {
+    layout = {Order::kChannelBlocks, blocking->innerBlocks[0]};
+  }
+  absl::StatusOr<TensorDesc> canonical = descIn(desc.type, desc.dims, layout);
+  return canonical.ok() && sameLayout(*canonical, desc) ? layout : KernelLayout();
+}
+
+absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<int64_t>& dims,
+                                  KernelLayout layout) {
+  if (layout.isDense()) {
+    return TensorDesc{type, dims};
+  }
+  if (!hasLayoutType(type)) {
+    return absl::UnimplementedError("the element type has no layouts");
+  }
+  return layout.order == Order::kChannelsLast
+             ? stridedDesc(type, dims, channelsLastStrides(dims))
+             : blockedDesc(type, channelBlocks(dims, layout.block));
+}
+
 MapLayouts chooseMapLayouts(mlir::Operation* op, const ValueTable& values) {
-  std::optional<MapLayouts> layouts = layoutsFor(op, preferredBlock(op, values));
-  return layouts ? *layouts : *layoutsFor(op, 0);
+  std::optional<MapLayouts> layouts = layoutsFor(op, preferredLayout(op, values));
+  return layouts ? *layouts : *layoutsFor(op, KernelLayout());
 }
 
 bool isSpatialMean(ir::ReduceOp op) {
   auto type = llvm::cast<mlir::RankedTensorType>(op.getInput().getType());
-  return op.getKind() == "mean" && type.getRank() >= 3 && type.getRank() <= 5 &&
+  return op.getKind() == "mean" && op.getKeepdims() && type.getRank() >= 3 && type.getRank() <= 5 &&
          llvm::equal(op.getAxes(), llvm::seq<int64_t>(2, type.getRank())) &&
          type.getElementType().isF32();
 }

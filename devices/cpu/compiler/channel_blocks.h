@@ -1,4 +1,4 @@
-// Layouts of generated kernels: dense, or blocked by channels as convolutions leave their results.
+// Layouts of generated kernels: dense, or as convolutions leave their results.
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_
 
@@ -14,11 +14,18 @@ struct MapLayouts {
   KernelLayout resultKernel;
 };
 
-/// The blocked layout that an operand of the result's shape was produced in, if the operation is
-/// element-wise throughout; dense otherwise.
+/// The layout that an operand of the result's shape was produced in, if it is one of KernelLayout
+/// and the operation is element-wise throughout; dense otherwise.
 MapLayouts chooseMapLayouts(mlir::Operation* op, const ValueTable& values);
 
-/// True for a mean over all spatial dims of an N x C x … tensor.
+/// The layout of `desc` if it is one of KernelLayout; dense when it is another one.
+KernelLayout kernelLayoutOf(const TensorDesc& desc);
+
+/// N x C x … in a layout. Unimplemented for an element type without layouts.
+absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<int64_t>& dims,
+                                  KernelLayout layout);
+
+/// True for a mean over all spatial dims of an N x C x … tensor that keeps them as 1.
 bool isSpatialMean(ir::ReduceOp op);
 
 }  // namespace graphrun::devices::cpu

@@ -73,9 +73,9 @@ GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout
     }
   }
   for (KernelLayout layout : operands) {
-    stream << " " << layout.block;
+    stream << " " << static_cast<int>(layout.order) << "." << layout.block;
   }
-  stream << " -> " << result.block;
+  stream << " -> " << static_cast<int>(result.order) << "." << result.block;
   auto [found, isNew] = kernels_.try_emplace(key);
   if (isNew) {
     std::string symbol = absl::StrCat("graphrun_kernel_", kernels_.size() - 1);

@@ -58,6 +58,11 @@ TensorDesc extendRank(TensorDesc desc, size_t rank) {
   return desc;
 }
 
+bool isReference(const Candidate& candidate) {
+  return candidate.kernel->name == "reference" ||
+         candidate.choice->implementation.starts_with("ref");
+}
+
 absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
   return runtime::annotate(
       status, absl::StrCat(labelOf(op), " (", op->getName().getStringRef().str(), ")"));
@@ -225,6 +230,10 @@ absl::Status Lowering::lowerLibrary(mlir::Operation* op, mlir::ValueRange operan
       break;
     }
     absl::StatusOr<Candidate> candidate = bestCandidate(step);
+    if (candidate.ok() && !epilogue.empty() && isReference(*candidate)) {
+      // Two good kernels beat one that the library has only for completeness.
+      candidate = absl::UnimplementedError("only a reference implementation takes the group");
+    }
     if (candidate.ok()) {
       return emitChosen(step, *candidate, operands, postOperands, results);
     }
@@ -304,29 +313,16 @@ absl::Status Lowering::lowerSpatialMean(ir::ReduceOp op) {
                      {"padding", std::string("explicit")},
                      {"ceil_mode", false},
                      {"count_include_pad", false}};
-  TensorDesc out{in.type, in.dims};
-  std::fill(out.dims.begin() + 2, out.dims.end(), 1);
-  out.any = true;
+  std::vector<int64_t> dims = in.dims;
+  std::fill(dims.begin() + 2, dims.end(), 1);
+  GR_ASSIGN_OR_RETURN(TensorDesc out, descIn(in.type, dims, kernelLayoutOf(in)));
   step.inputs = {{0, in}};
   step.outputs = {{0, out}};
-  GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(step));
-  if (op.getKeepdims()) {
-    return emitChosen(step, candidate, {op.getInput()}, {}, {op.getResult()});
+  absl::StatusOr<Candidate> candidate = bestCandidate(step);
+  if (!candidate.ok()) {
+    return lowerLibrary(op, op->getOperands(), op.getResult(), {});
   }
-  // Without the spatial dims the result is dense.
-  step.outputs[0].desc = TensorDesc{out.type, out.dims};
-  candidate.choice->outputs[0] = step.outputs[0].desc;
-  step.kernel = std::string(candidate.kernel->name);
-  TensorDesc dense{in.type, in.dims};
-  step.inputs[0].desc = dense;
-  GR_ASSIGN_OR_RETURN(candidate, bestCandidate(step));
-  GR_ASSIGN_OR_RETURN(step.inputs[0], values_.read(op.getInput(), candidate.choice->inputs[0]));
-  GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(step.outputs[0].desc));
-  step.outputs[0].buffer = buffer;
-  step.kernel = std::string(candidate.kernel->name);
-  executable_.steps.push_back(std::move(step));
-  values_.define(op.getResult(), buffer, denseDesc(op.getResult()));
-  return absl::OkStatus();
+  return emitChosen(step, *candidate, {op.getInput()}, {}, {op.getResult()});
 }
 
 absl::Status Lowering::lowerView(mlir::Operation* op) {

@@ -213,15 +213,21 @@ class MapKernelBuilder {
   /// Loops over the result as it lies in memory; `logical_` is the result's index by loop.
   void planLoops() {
     llvm::ArrayRef<int64_t> shape = tensorOf(resultsOf(op_)[0]).getShape();
-    loops_.assign(shape.begin(), shape.end());
-    for (unsigned i = 0; i < shape.size(); ++i) {
+    for (auto [i, size] : llvm::enumerate(shape)) {
       logical_.push_back(dim(i));
+      loops_.push_back(size);
     }
-    if (resultLayout_.block > 0) {
+    if (resultLayout_.order == KernelLayout::Order::kChannelBlocks) {
       padded_ = shape[1] % resultLayout_.block != 0;
       loops_[1] = llvm::divideCeilSigned(shape[1], resultLayout_.block);
       loops_.push_back(resultLayout_.block);
       logical_[1] = dim(1) * resultLayout_.block + dim(shape.size());
+    } else if (resultLayout_.order == KernelLayout::Order::kChannelsLast) {
+      std::rotate(loops_.begin() + 1, loops_.begin() + 2, loops_.end());
+      logical_[1] = dim(shape.size() - 1);
+      for (size_t i = 2; i < shape.size(); ++i) {
+        logical_[i] = dim(i - 1);
+      }
     }
     indexDims_ = loops_.size();
   }
@@ -232,14 +238,19 @@ class MapKernelBuilder {
                            KernelLayout layout) {
     llvm::SmallVector<mlir::AffineExpr> physical(index);
     llvm::SmallVector<int64_t> dims(type.getShape());
-    if (layout.block > 0) {
-      // The operand's dim that broadcasts against the result's channels.
+    if (!layout.isDense()) {
+      // The operand's dim that is aligned with the result's channels.
       size_t channel = dims.size() + 1 - tensorOf(resultsOf(op_)[0]).getRank();
       assert(layout == resultLayout_ && physical[channel] == logical_[1]);
-      dims[channel] = llvm::divideCeilSigned(dims[channel], layout.block);
-      dims.push_back(layout.block);
-      physical[channel] = dim(1);
-      physical.push_back(dim(loops_.size() - 1));
+      if (layout.order == KernelLayout::Order::kChannelBlocks) {
+        dims[channel] = llvm::divideCeilSigned(dims[channel], layout.block);
+        dims.push_back(layout.block);
+        physical[channel] = dim(1);
+        physical.push_back(dim(indexDims_ - 1));
+      } else {
+        std::rotate(dims.begin() + channel, dims.begin() + channel + 1, dims.end());
+        std::rotate(physical.begin() + channel, physical.begin() + channel + 1, physical.end());
+      }
     }
     mlir::AffineExpr place = builder_.getAffineConstantExpr(0);
     for (auto [expr, size] : llvm::zip(physical, dims)) {
@@ -467,20 +478,19 @@ class MapKernelBuilder {
       return flat && (flat->back() == 0 || flat->back() == 1);
     };
     auto store = coefficients(store_);
-    return loops_.back() >= lanes_ && store && store->back() == 1 &&
+    return loops_.back() > 1 && store && store->back() == 1 &&
            llvm::all_of(accesses_, [&](auto& entry) { return unitOrZero(entry.second.place); });
   }
 
-  /// The innermost loop: whole vectors, then single elements.
+  /// The innermost loop: whole vectors, then narrower ones, then single elements.
   void emitInnermost(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end) {
-    mlir::Value single = begin;
-    if (vectorizable()) {
-      mlir::AffineExpr whole = dim(0) + (dim(1) - dim(0)).floorDiv(lanes_) * lanes_;
+    for (int64_t lanes = vectorizable() ? lanes_ : 1; lanes > 1; lanes /= 2) {
+      mlir::AffineExpr whole = dim(0) + (dim(1) - dim(0)).floorDiv(lanes) * lanes;
       mlir::Value split = apply(whole, {begin, end});
-      emitLoop(outer, begin, split, lanes_);
-      single = split;
+      emitLoop(outer, begin, split, lanes);
+      begin = split;
     }
-    emitLoop(outer, single, end, 1);
+    emitLoop(outer, begin, end, 1);
   }
 
   void emitLoop(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end,

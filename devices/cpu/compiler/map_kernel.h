@@ -9,13 +9,21 @@
 
 namespace graphrun::devices::cpu {
 
-/// How a tensor lies in memory, as generated code sees it: dense row-major, or with the channels
-/// (the result's dim 1) split into blocks that become the innermost dim (nChw16c: N x C/16 x H x W
-/// x 16). Elements of the last block beyond the channels are kept 0. Operands that broadcast along
-/// the channels are dense; the others have the result's layout.
+/// How a tensor lies in memory, as generated code sees it. With C the result's dim 1 (and the dim
+/// of an operand that is aligned with it), as convolutions leave their results:
+/// - dense: row-major;
+/// - channels last: N x D1 x … x C;
+/// - channel blocks: N x C/block x D1 x … x block, where elements of the last block beyond C are
+///   kept 0.
+/// An operand that broadcasts along C or along all spatial dims may be dense when the result is
+/// not.
 struct KernelLayout {
-  int64_t block = 0;  ///< 0: row-major
+  enum class Order : uint8_t { kDense, kChannelsLast, kChannelBlocks };
 
+  Order order = Order::kDense;
+  int64_t block = 0;  ///< kChannelBlocks
+
+  bool isDense() const { return order == Order::kDense; }
   bool operator==(const KernelLayout&) const = default;
 };
 

@@ -164,7 +164,8 @@ TEST_CASE("channel blocks keep their padding zero") {
   })");
   // Two blocks of 16 channels for 20; x is [2][9][16], c is [2][16].
   std::vector<float> x = randomFloats(2 * 9 * 16, 5), c = randomFloats(32, 6), y(2 * 9 * 16, -1);
-  fixture.run({x.data(), c.data(), y.data()}, {{16}, {16}}, {16});
+  KernelLayout blocks{KernelLayout::Order::kChannelBlocks, 16};
+  fixture.run({x.data(), c.data(), y.data()}, {blocks, blocks}, blocks);
   std::vector<double> expected;
   for (int block = 0; block < 2; ++block) {
     for (int place = 0; place < 9; ++place) {
@@ -172,6 +173,32 @@ TEST_CASE("channel blocks keep their padding zero") {
         int i = (block * 9 + place) * 16 + lane;
         bool inside = block * 16 + lane < 20;
         expected.push_back(inside ? std::exp(double{x[i]} + c[block * 16 + lane]) : 0);
+      }
+    }
+  }
+  checkClose(y, expected);
+}
+
+TEST_CASE("channels last with parameters of a channel") {
+  Fixture fixture(R"(func.func @f(%x: tensor<2x21x2x3xf32>, %c: tensor<21x1x1xf32>, %g: tensor<2x21x1x1xf32>) -> tensor<2x21x2x3xf32> {
+    %0 = gr.group (%x, %c, %g) attributes {kind = "map"} {
+    ^bb0(%a: tensor<2x21x2x3xf32>, %b: tensor<21x1x1xf32>, %d: tensor<2x21x1x1xf32>):
+      %1 = gr.add %a, %b : (tensor<2x21x2x3xf32>, tensor<21x1x1xf32>) -> tensor<2x21x2x3xf32>
+      %2 = gr.mul %1, %d : (tensor<2x21x2x3xf32>, tensor<2x21x1x1xf32>) -> tensor<2x21x2x3xf32>
+      gr.yield %2 : tensor<2x21x2x3xf32>
+    } : (tensor<2x21x2x3xf32>, tensor<21x1x1xf32>, tensor<2x21x1x1xf32>) -> tensor<2x21x2x3xf32>
+    return %0 : tensor<2x21x2x3xf32>
+  })");
+  std::vector<float> x = randomFloats(252, 7), c = randomFloats(21, 8), g = randomFloats(42, 9);
+  std::vector<float> y(252);
+  KernelLayout last{KernelLayout::Order::kChannelsLast};
+  fixture.run({x.data(), c.data(), g.data(), y.data()}, {last, {}, {}}, last);
+  std::vector<double> expected;
+  for (int n = 0; n < 2; ++n) {
+    for (int place = 0; place < 6; ++place) {
+      for (int channel = 0; channel < 21; ++channel) {
+        double sum = double{x[(n * 6 + place) * 21 + channel]} + c[channel];
+        expected.push_back(sum * g[n * 21 + channel]);
       }
     }
   }
