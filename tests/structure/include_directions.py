@@ -38,6 +38,7 @@ LAYERS = {
     "placement": ["ir", "passes", "runtime/memory"],
     "devices/*/compiler": ["ir", "passes", "{parent}"],
     "frontends/builder": ["ir", "passes"],
+    "frontends/builder/examples": ["frontends/builder", "runtime/session"],
     "frontends/onnx": ["ir", "passes"],
     "frontends/compiler": COMPILE + ["runtime/door"],
     "frontends/cli": EVERYTHING,

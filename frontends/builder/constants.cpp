@@ -1,0 +1,165 @@
+#include "frontends/builder/constants.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "ir/folding.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "passes/type_codec.h"
+#include "passes/weights.h"
+
+namespace graphrun::builder {
+namespace {
+
+constexpr size_t kMaxRank = 16;  // of model files
+
+std::string elementName(mlir::Type element) {
+  return std::string(runtime::elementTypeName(passes::elementTypeOf(element)));
+}
+
+bool fits(int64_t value, mlir::IntegerType type) {
+  unsigned width = type.getWidth();
+  if (width == 1) {
+    return value == 0 || value == 1;
+  }
+  if (type.isUnsigned()) {
+    return value >= 0 && (width == 64 || value < int64_t{1} << width);
+  }
+  return width == 64 ||
+         (value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << (width - 1));
+}
+
+/// Inline data for passes to see. Elements of bool are bytes that are 0 or 1.
+mlir::ElementsAttr denseOf(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
+  if (type.getElementType().isInteger(1)) {
+    llvm::SmallVector<bool> bools(bytes.begin(), bytes.end());
+    return mlir::DenseElementsAttr::get(type, bools);
+  }
+  return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+}
+
+bool isSmall(const runtime::TensorSpec& spec) {
+  return spec.elementCount() <= passes::kMaxInlineElements;
+}
+
+}  // namespace
+
+mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::string& problem) {
+  mlir::Type element = type.getElementType();
+  if (llvm::isa<mlir::FloatType>(element)) {
+    return ir::makeFloats(type, {value.number()});
+  }
+  bool exact = value.isInteger() || std::abs(value.number()) < 0x1p63;
+  int64_t integer = value.isInteger() ? value.integer()
+                    : exact           ? static_cast<int64_t>(value.number())
+                                      : 0;
+  exact = exact && (value.isInteger() || static_cast<double>(integer) == value.number());
+  if (!exact || !fits(integer, llvm::cast<mlir::IntegerType>(element))) {
+    problem = absl::StrCat("the number ", value.number(), " is no value of type ",
+                           elementName(element), "; cast the tensor, or use another number");
+    return nullptr;
+  }
+  return ir::makeInts(type, {integer});
+}
+
+ConstantMaker::ConstantMaker(GraphImpl& graph, const At& at)
+    : graph_(graph), label_(graph.label("constant", at)), source_(at.location) {}
+
+Tensor ConstantMaker::problem(const std::string& message) {
+  graph_.report(source_, absl::StrCat("constant '", label_, "'"), message);
+  return graph_.failed();
+}
+
+bool ConstantMaker::check(const runtime::TensorSpec& spec) {
+  absl::Status status = runtime::checkedByteSize(spec.type, spec.dims).status();
+  if (status.ok() && spec.dims.size() > kMaxRank) {
+    status = absl::InvalidArgumentError(
+        absl::StrCat("tensor is of rank ", spec.dims.size(), ", expected at most ", kMaxRank));
+  }
+  if (!status.ok()) {
+    problem(std::string(status.message()));
+  }
+  return status.ok();
+}
+
+bool ConstantMaker::checkSize(const runtime::TensorSpec& spec, size_t bytes) {
+  if (!check(spec)) {
+    return false;
+  }
+  size_t size = runtime::elementSize(spec.type);
+  if (bytes != spec.byteSize()) {
+    problem(absl::StrCat("has ", bytes / size, " values, expected ", spec.elementCount(), " for ",
+                         spec.toString()));
+    return false;
+  }
+  return true;
+}
+
+mlir::RankedTensorType ConstantMaker::typeOf(const runtime::TensorSpec& spec) {
+  return mlir::RankedTensorType::get(spec.dims, graph_.elementType(spec.type));
+}
+
+Tensor ConstantMaker::finish(mlir::ElementsAttr value) {
+  return graph_.tensorOf(graph_.constant(value, label_, source_));
+}
+
+Tensor ConstantMaker::copy(const runtime::TensorSpec& spec, const void* data, size_t bytes) {
+  if (!checkSize(spec, bytes)) {
+    return graph_.failed();
+  }
+  llvm::ArrayRef<char> view(static_cast<const char*>(data), bytes);
+  std::vector<char> bools;
+  if (spec.type == ElementType::kBool) {
+    llvm::transform(view, std::back_inserter(bools), [](char byte) { return byte != 0 ? 1 : 0; });
+    view = bools;
+  }
+  if (isSmall(spec)) {
+    return finish(denseOf(typeOf(spec), view));
+  }
+  return finish(mlir::DenseResourceElementsAttr::get(
+      typeOf(spec), label_,
+      mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(view, runtime::kTensorAlignment)));
+}
+
+Tensor ConstantMaker::take(HostTensor&& value) {
+  runtime::TensorSpec spec = value.spec();
+  if (!check(spec)) {
+    return graph_.failed();
+  }
+  if (spec.type == ElementType::kBool || isSmall(spec)) {
+    return copy(spec, value.data(), value.byteSize());
+  }
+  llvm::ArrayRef<char> bytes(static_cast<const char*>(value.data()), value.byteSize());
+  mlir::AsmResourceBlob blob(
+      bytes, runtime::kTensorAlignment,
+      [owner = std::make_unique<HostTensor>(std::move(value))](void*, size_t, size_t) {},
+      /*dataIsMutable=*/false);
+  return finish(mlir::DenseResourceElementsAttr::get(typeOf(spec), label_, std::move(blob)));
+}
+
+Tensor ConstantMaker::scalar(Scalar value, ElementType type) {
+  runtime::TensorSpec spec{type, {}};
+  if (!check(spec)) {
+    return graph_.failed();
+  }
+  std::string why;
+  mlir::ElementsAttr splat = splatOf(value, typeOf(spec), why);
+  return splat ? finish(splat) : problem(why);
+}
+
+Tensor ConstantMaker::weight(const runtime::TensorSpec& spec, const Initializer& initializer) {
+  if (!check(spec)) {
+    return graph_.failed();
+  }
+  if (!runtime::isFloat(spec.type)) {
+    return problem(
+        absl::StrCat("is a weight of ", spec.toString(), ", expected a floating-point type"));
+  }
+  if (initializer.isConstant()) {
+    return finish(ir::makeFloats(typeOf(spec), {initializer.constant()}));
+  }
+  return finish(passes::makeFloats(typeOf(spec), initializer.values(spec.dims, label_), label_));
+}
+
+}  // namespace graphrun::builder

@@ -1,0 +1,113 @@
+#include "frontends/builder/graph.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "frontends/builder/constants.h"
+#include "frontends/builder/graph_impl.h"
+#include "passes/type_codec.h"
+
+namespace graphrun::builder {
+
+std::string Dim::toString() const {
+  return isStatic() ? absl::StrCat(size_) : isUnknown() ? "?" : name_;
+}
+
+// --- Tensor --------------------------------------------------------------------------------------
+
+ElementType Tensor::elementType() const {
+  return valid() ? passes::elementTypeOf(
+                       llvm::cast<mlir::TensorType>(GraphImpl::valueOf(*this).getType())
+                           .getElementType())
+                 : ElementType::kInvalid;
+}
+
+bool Tensor::ranked() const {
+  return valid() && llvm::isa<mlir::RankedTensorType>(GraphImpl::valueOf(*this).getType());
+}
+
+std::vector<Dim> Tensor::dims() const {
+  return valid() ? graph_->dimsOf(GraphImpl::valueOf(*this)) : std::vector<Dim>();
+}
+
+std::string Tensor::toString() const {
+  return valid() ? graph_->typeText(GraphImpl::valueOf(*this)) : "invalid";
+}
+
+// --- Scope and TemporaryModel --------------------------------------------------------------------
+
+Scope::~Scope() {
+  if (graph_ != nullptr) {
+    graph_->endScope(depth_);
+  }
+}
+
+TemporaryModel::~TemporaryModel() {
+  if (!folder_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+}
+
+// --- Graph ---------------------------------------------------------------------------------------
+
+Graph::Graph(std::string name) : impl_(std::make_shared<GraphImpl>(std::move(name))) {}
+
+const std::string& Graph::name() const { return impl_->name(); }
+
+Tensor Graph::input(const std::string& name, ElementType type, const std::vector<Dim>& dims,
+                    std::source_location here) {
+  return impl_->input(name, type, dims, here);
+}
+
+void Graph::output(const std::string& name, const Tensor& value, std::source_location here) {
+  impl_->output(name, value, here);
+}
+
+Tensor Graph::constant(const HostTensor& value, const At& at) {
+  return ConstantMaker(*impl_, at).copy(value.spec(), value.data(), value.byteSize());
+}
+
+Tensor Graph::constant(HostTensor&& value, const At& at) {
+  return ConstantMaker(*impl_, at).take(std::move(value));
+}
+
+Tensor Graph::constantOf(ElementType type, const void* values, size_t count,
+                         const std::vector<int64_t>& dims, const At& at) {
+  return ConstantMaker(*impl_, at).copy({type, dims}, values, count * runtime::elementSize(type));
+}
+
+Tensor Graph::scalar(Scalar value, ElementType type, const At& at) {
+  return ConstantMaker(*impl_, at).scalar(value, type);
+}
+
+Tensor Graph::weight(const std::vector<int64_t>& dims, const Initializer& initializer,
+                     ElementType type, const At& at) {
+  return ConstantMaker(*impl_, at).weight({type, dims}, initializer);
+}
+
+Scope Graph::scope(const std::string& name) { return impl_->scope(name); }
+
+absl::Status Graph::status() const { return impl_->status(); }
+
+absl::Status Graph::save(const std::string& path) { return impl_->save(path); }
+
+absl::StatusOr<TemporaryModel> Graph::saveTemporary() {
+  std::error_code error;
+  std::string folder = (std::filesystem::temp_directory_path(error) / "graphrun-XXXXXX").string();
+  if (error || mkdtemp(folder.data()) == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("no temporary folder '", folder, "' for graph '", name(),
+                     "': ", error ? error.message() : std::strerror(errno)));
+  }
+  TemporaryModel model(folder, folder + "/model.fb");
+  absl::Status saved = save(model.path());
+  if (!saved.ok()) {
+    return saved;
+  }
+  return model;
+}
+
+}  // namespace graphrun::builder

@@ -1,0 +1,157 @@
+// A graph under construction. Public.
+#ifndef GRAPHRUN_FRONTENDS_BUILDER_GRAPH_H_
+#define GRAPHRUN_FRONTENDS_BUILDER_GRAPH_H_
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <ranges>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "frontends/builder/initializer.h"
+#include "frontends/builder/tensor.h"
+
+namespace graphrun::builder {
+
+/// The element type of a C++ type: kF32 for float, kI64 for int64_t …; kInvalid for others.
+template <typename T>
+constexpr ElementType elementTypeFor() {
+  if constexpr (std::same_as<T, bool>) {
+    return ElementType::kBool;
+  } else if constexpr (std::floating_point<T>) {
+    return sizeof(T) == 4   ? ElementType::kF32
+           : sizeof(T) == 8 ? ElementType::kF64
+                            : ElementType::kInvalid;
+  } else if constexpr (std::integral<T>) {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    switch (sizeof(T)) {
+      case 1:
+        return kSigned ? ElementType::kI8 : ElementType::kU8;
+      case 2:
+        return kSigned ? ElementType::kI16 : ElementType::kU16;
+      case 4:
+        return kSigned ? ElementType::kI32 : ElementType::kU32;
+      default:
+        return kSigned ? ElementType::kI64 : ElementType::kU64;
+    }
+  } else {
+    return ElementType::kInvalid;
+  }
+}
+
+/// While it lives, names of new operations begin with its name: `auto scope = g.scope("encoder");`
+/// gives "encoder/conv_0". Scopes nest; one that is entered again goes on counting.
+class [[nodiscard]] Scope {
+ public:
+  Scope(Scope&&) = default;
+  Scope& operator=(Scope&&) = delete;
+  ~Scope();
+
+ private:
+  friend class GraphImpl;
+  Scope(std::shared_ptr<GraphImpl> graph, size_t depth) : graph_(std::move(graph)), depth_(depth) {}
+
+  std::shared_ptr<GraphImpl> graph_;
+  size_t depth_;
+};
+
+/// A model file in a temporary folder, which goes when this does: keep it as long as a session that
+/// runs it.
+class TemporaryModel {
+ public:
+  TemporaryModel(std::string folder, std::string path)
+      : folder_(std::move(folder)), path_(std::move(path)) {}
+  TemporaryModel(TemporaryModel&& other) noexcept { swap(other); }
+  TemporaryModel& operator=(TemporaryModel&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~TemporaryModel();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  void swap(TemporaryModel& other) noexcept {
+    folder_.swap(other.folder_);
+    path_.swap(other.path_);
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+/// A graph under construction: inputs, constants and outputs. Operations are free functions of
+/// tensors (ops.h, layers.h). For one thread at a time; different graphs are independent.
+class Graph {
+ public:
+  explicit Graph(std::string name = "graph");
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+
+  const std::string& name() const;
+
+  /// An input, fed at each run. `dims` may be symbolic. Its name must be new among the inputs.
+  Tensor input(const std::string& name, ElementType type, const std::vector<Dim>& dims,
+               std::source_location here = std::source_location::current());
+  /// Makes `value` an output of the model. Outputs keep the order of these calls.
+  void output(const std::string& name, const Tensor& value,
+              std::source_location here = std::source_location::current());
+
+  /// A constant; the data is copied once, or taken over from an rvalue.
+  Tensor constant(const HostTensor& value, const At& at = {});
+  Tensor constant(HostTensor&& value, const At& at = {});
+  /// A constant of `dims` from row-major values, which are copied once: a vector, array or span, or
+  /// a list: `g.constant({1.0F, 2.0F}, {2})`. The element type is that of the values.
+  template <std::ranges::contiguous_range Values>
+  Tensor constant(const Values& values, const std::vector<int64_t>& dims, const At& at = {}) {
+    using T = std::remove_cv_t<std::ranges::range_value_t<Values>>;
+    static_assert(elementTypeFor<T>() != ElementType::kInvalid, "no element type of GraphRun");
+    return constantOf(elementTypeFor<T>(), std::ranges::data(values), std::ranges::size(values),
+                      dims, at);
+  }
+  template <typename T>
+  Tensor constant(std::initializer_list<T> values, const std::vector<int64_t>& dims,
+                  const At& at = {}) {
+    if constexpr (std::same_as<T, bool>) {
+      return constantOf(ElementType::kBool, std::data(values), values.size(), dims, at);
+    } else {
+      return constant(absl::Span<const T>(std::data(values), values.size()), dims, at);
+    }
+  }
+  /// A constant of rank 0.
+  Tensor scalar(Scalar value, ElementType type, const At& at = {});
+  /// A floating-point weight of `dims`, filled by `initializer`.
+  Tensor weight(const std::vector<int64_t>& dims, const Initializer& initializer,
+                ElementType type = ElementType::kF32, const At& at = {});
+
+  /// Enters a scope of names; see Scope.
+  Scope scope(const std::string& name);
+
+  /// OK, or InvalidArgument with all problems so far, a line each: source line, operation, what was
+  /// got and expected.
+  absl::Status status() const;
+  /// Writes model.fb, as built; simplification happens when the model is planned for a cluster.
+  /// InvalidArgument with all problems when there are any; nothing is written then. The graph may
+  /// be extended and saved again.
+  absl::Status save(const std::string& path);
+  /// Saves into a temporary folder ($TMPDIR), to run the graph in this process:
+  /// `Session::create(model->path())`.
+  absl::StatusOr<TemporaryModel> saveTemporary();
+
+ private:
+  Tensor constantOf(ElementType type, const void* values, size_t count,
+                    const std::vector<int64_t>& dims, const At& at);
+
+  std::shared_ptr<GraphImpl> impl_;
+};
+
+}  // namespace graphrun::builder
+
+#endif  // GRAPHRUN_FRONTENDS_BUILDER_GRAPH_H_

@@ -1,0 +1,322 @@
+#include "frontends/builder/graph_impl.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/Verifier.h"
+#include "passes/model_io.h"
+#include "passes/type_codec.h"
+
+namespace graphrun::builder {
+namespace {
+
+constexpr size_t kMaxRank = 16;  // of model files
+
+bool isDimName(const std::string& name) {
+  return !absl::ascii_isdigit(name[0]) && llvm::all_of(name, [](char c) {
+    return absl::ascii_isalnum(c) || absl::StrContains("_.-:", c);
+  });
+}
+
+/// "'gr.conv' op input has …" -> "input has …".
+std::string withoutPrefix(const std::string& text) {
+  absl::string_view rest = text;
+  size_t end = rest.find("' op ");
+  return std::string(absl::StartsWith(rest, "'gr.") && end != absl::string_view::npos
+                         ? rest.substr(end + 5)
+                         : rest);
+}
+
+}  // namespace
+
+GraphImpl::GraphImpl(std::string name)
+    : name_(std::move(name)),
+      context_(mlir::MLIRContext::Threading::DISABLED),
+      builder_(&context_) {
+  context_.loadDialect<mlir::func::FuncDialect, ir::GRDialect>();
+  mlir::Location loc = mlir::NameLoc::get(builder_.getStringAttr(name_));
+  module_ = mlir::ModuleOp::create(loc);
+  builder_.setInsertionPointToStart(module_->getBody());
+  function_ = builder_.create<mlir::func::FuncOp>(loc, "main", builder_.getFunctionType({}, {}));
+  builder_.setInsertionPointToStart(function_.addEntryBlock());
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+std::string GraphImpl::prefixed(const std::string& name) const {
+  return scopes_.empty() ? name : absl::StrCat(scopes_.back(), "/", name);
+}
+
+std::string GraphImpl::label(const std::string& kind, const At& at) {
+  std::string base = prefixed(at.name.empty() ? kind : at.name);
+  if (!at.name.empty() && labels_.insert(base).second) {
+    return base;
+  }
+  if (!at.name.empty()) {
+    report(at.location, absl::StrCat(kind, " '", base, "'"),
+           "has a name that is taken in this graph; choose another, or use a scope");
+  }
+  std::string label;
+  do {
+    label = absl::StrCat(base, "_", counters_[base]++);
+  } while (!labels_.insert(label).second);
+  return label;
+}
+
+Scope GraphImpl::scope(const std::string& name) { return layerScope(prefixed(name)); }
+
+Scope GraphImpl::layerScope(const std::string& label) {
+  scopes_.push_back(label);
+  return {shared_from_this(), scopes_.size()};
+}
+
+void GraphImpl::endScope(size_t depth) {
+  if (scopes_.size() >= depth) {
+    scopes_.resize(depth - 1);
+  }
+}
+
+mlir::Location GraphImpl::locationOf(const std::string& label, const std::source_location& source) {
+  return mlir::NameLoc::get(
+      builder_.getStringAttr(label),
+      mlir::FileLineColLoc::get(&context_, source.file_name(), source.line(), source.column()));
+}
+
+// --- Problems ------------------------------------------------------------------------------------
+
+void GraphImpl::report(const std::source_location& source, const std::string& what,
+                       const std::string& message) {
+  problems_.push_back(
+      absl::StrCat(source.file_name(), ":", source.line(), ": ", what, ": ", message));
+}
+
+absl::Status GraphImpl::status() const {
+  if (problems_.empty()) {
+    return absl::OkStatus();
+  }
+  std::string text = absl::StrCat("graph '", name_, "' has ", problems_.size(),
+                                  problems_.size() == 1 ? " problem:" : " problems:", "\n  ",
+                                  absl::StrJoin(problems_, "\n  "));
+  if (skipped_ > 0) {
+    absl::StrAppend(&text, "\n  (", skipped_, skipped_ == 1 ? " call" : " calls",
+                    " on the results of these skipped)");
+  }
+  return absl::InvalidArgumentError(text);
+}
+
+std::string GraphImpl::errorsOf(const std::function<void()>& action) {
+  std::vector<std::string> errors;
+  mlir::ScopedDiagnosticHandler handler(&context_, [&](mlir::Diagnostic& diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
+      errors.push_back(withSymbolNames(withoutPrefix(diagnostic.str())));
+    }
+    return mlir::success();
+  });
+  action();
+  return absl::StrJoin(errors, "; ");
+}
+
+// --- Types ---------------------------------------------------------------------------------------
+
+mlir::Type GraphImpl::elementType(ElementType type) {
+  return passes::elementTypeOf(type, &context_);
+}
+
+unsigned GraphImpl::symbol(const std::string& name) {
+  auto place = llvm::find(symbols_, name);
+  if (place == symbols_.end()) {
+    place = symbols_.insert(place, name);
+  }
+  return static_cast<unsigned>(place - symbols_.begin());
+}
+
+mlir::RankedTensorType GraphImpl::tensorType(ElementType type, const std::vector<Dim>& dims) {
+  ir::Dims result;
+  for (const Dim& dim : dims) {
+    if (dim.isStatic()) {
+      result.push_back(ir::Dim(dim.size()));
+    } else {
+      result.push_back(dim.isUnknown() ? ir::Dim()
+                                       : ir::Dim::symbolic(mlir::getAffineSymbolExpr(
+                                             symbol(dim.name()), &context_)));
+    }
+  }
+  return ir::tensorType(result, elementType(type));
+}
+
+/// "(s0)x(s1 floordiv 2)" -> "Nx(H floordiv 2)".
+std::string GraphImpl::withSymbolNames(const std::string& text) const {
+  auto isWord = [](char c) { return absl::ascii_isalnum(c) || c == '_'; };
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    // Dims stand beside the "x" that joins them: s0xs1.
+    bool starts = i == 0 || !isWord(text[i - 1]) || text[i - 1] == 'x';
+    size_t end = i + 1;
+    while (end < text.size() && absl::ascii_isdigit(text[end])) {
+      ++end;
+    }
+    size_t index = symbols_.size();
+    if (starts && text[i] == 's' && end > i + 1 &&
+        (end == text.size() || !isWord(text[end]) || text[end] == 'x')) {
+      static_cast<void>(absl::SimpleAtoi(text.substr(i + 1, end - i - 1), &index));
+    }
+    if (index >= symbols_.size()) {
+      result += text[i++];
+      continue;
+    }
+    bool alone = !result.empty() && result.back() == '(' && end < text.size() && text[end] == ')';
+    if (alone) {
+      result.pop_back();
+    }
+    result += symbols_[index];
+    i = end + (alone ? 1 : 0);
+  }
+  return result;
+}
+
+std::vector<Dim> GraphImpl::dimsOf(mlir::Value value) const {
+  std::vector<Dim> dims;
+  for (const ir::Dim& dim : ir::dimsOf(value).value_or(ir::Dims())) {
+    if (dim.isStatic() || dim.isUnknown()) {
+      dims.push_back(dim.isStatic() ? Dim(dim.value()) : Dim::unknown());
+      continue;
+    }
+    std::string text;
+    llvm::raw_string_ostream(text) << dim.expr(nullptr);
+    dims.push_back(Dim(withSymbolNames(text)));
+  }
+  return dims;
+}
+
+std::string GraphImpl::typeText(mlir::Value value) const {
+  auto type = llvm::cast<mlir::TensorType>(value.getType());
+  std::string text = type.hasRank() ? "" : "*x";
+  for (const Dim& dim : dimsOf(value)) {
+    bool simple = dim.isStatic() || dim.isUnknown() || isDimName(dim.name());
+    absl::StrAppend(&text, simple ? dim.toString() : absl::StrCat("(", dim.name(), ")"), "x");
+  }
+  return absl::StrCat(text, runtime::elementTypeName(passes::elementTypeOf(type.getElementType())));
+}
+
+// --- Content -------------------------------------------------------------------------------------
+
+std::string GraphImpl::problemOfInput(const std::string& name, ElementType type,
+                                      const std::vector<Dim>& dims) const {
+  if (name.empty() || llvm::is_contained(inputs_, name)) {
+    return name.empty() ? "has no name" : "has the name of another input; choose another";
+  }
+  if (runtime::elementSize(type) == 0) {
+    return absl::StrCat("has no element type of GraphRun (", static_cast<int>(type), ")");
+  }
+  if (dims.size() > kMaxRank) {
+    return absl::StrCat("is of rank ", dims.size(), ", expected at most ", kMaxRank);
+  }
+  for (const Dim& dim : dims) {
+    if (dim.name().empty() && dim.size() < 0 && !dim.isUnknown()) {
+      return absl::StrCat("has the dim ", dim.size(), ", expected at least 0");
+    }
+    if (!dim.name().empty() && !isDimName(dim.name())) {
+      return absl::StrCat("has the dim '", dim.name(),
+                          "', expected a name of letters, digits and _.-: without a digit first");
+    }
+  }
+  return "";
+}
+
+Tensor GraphImpl::input(const std::string& name, ElementType type, const std::vector<Dim>& dims,
+                        const std::source_location& source) {
+  std::string problem = problemOfInput(name, type, dims);
+  if (!problem.empty()) {
+    report(source, absl::StrCat("input '", name, "'"), problem);
+    return failed();
+  }
+  inputs_.push_back(name);
+  return tensorOf(
+      function_.getBody().front().addArgument(tensorType(type, dims), locationOf(name, source)));
+}
+
+std::string GraphImpl::problemOfOutput(const std::string& name, const Tensor& value) const {
+  GraphImpl* other = graphOf(value);
+  if (other == nullptr) {
+    return "is a default-constructed tensor, or the result of one; expected a tensor of this graph";
+  }
+  if (other != this) {
+    return absl::StrCat("is a tensor of graph '", other->name(), "', expected one of graph '",
+                        name_, "'");
+  }
+  bool taken = llvm::any_of(outputs_, [&](const Output& output) { return output.name == name; });
+  if (name.empty() || taken) {
+    return name.empty() ? "has no name" : "has the name of another output; choose another";
+  }
+  return "";
+}
+
+void GraphImpl::output(const std::string& name, const Tensor& value,
+                       const std::source_location& source) {
+  std::string problem = problemOfOutput(name, value);
+  if (!problem.empty()) {
+    report(source, absl::StrCat("output '", name, "'"), problem);
+  } else if (value.valid()) {
+    outputs_.push_back({name, valueOf(value)});
+  } else {
+    skip();
+  }
+}
+
+mlir::Value GraphImpl::constant(mlir::ElementsAttr value, const std::string& label,
+                                const std::source_location& source) {
+  return builder_.create<ir::ConstantOp>(locationOf(label, source), value.getShapedType(), value);
+}
+
+void GraphImpl::nameArguments() {
+  llvm::SmallVector<mlir::Type> results;
+  for (const Output& output : outputs_) {
+    results.push_back(output.value.getType());
+  }
+  function_.setType(
+      builder_.getFunctionType(function_.getBody().front().getArgumentTypes(), results));
+  for (auto [i, name] : llvm::enumerate(inputs_)) {
+    function_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
+  }
+  for (auto [i, output] : llvm::enumerate(outputs_)) {
+    function_.setResultAttr(i, ir::kNameAttr, builder_.getStringAttr(output.name));
+  }
+  llvm::SmallVector<llvm::StringRef> symbols(symbols_.begin(), symbols_.end());
+  function_->setAttr(ir::kSymbolsAttr, builder_.getStrArrayAttr(symbols));
+}
+
+absl::Status GraphImpl::finishAndSave(const std::string& path) {
+  bool correct = false;
+  std::string errors = errorsOf([&] { correct = mlir::succeeded(mlir::verify(*module_)); });
+  if (!correct) {
+    return absl::InternalError(absl::StrCat("graph '", name_, "' does not verify: ", errors));
+  }
+  return passes::saveModel(*module_, path);
+}
+
+absl::Status GraphImpl::save(const std::string& path) {
+  absl::Status status = this->status();
+  if (status.ok() && outputs_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("graph '", name_, "' has no output; name one with Graph::output"));
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  nameArguments();
+  llvm::SmallVector<mlir::Value> results;
+  for (const Output& output : outputs_) {
+    results.push_back(output.value);
+  }
+  // The block stays open otherwise, so that the graph can go on growing.
+  auto end = builder_.create<mlir::func::ReturnOp>(function_.getLoc(), results);
+  status = finishAndSave(path);
+  end->erase();
+  return status;
+}
+
+}  // namespace graphrun::builder

@@ -1,0 +1,183 @@
+#include "frontends/builder/layers.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "frontends/builder/constants.h"
+#include "frontends/builder/graph_impl.h"
+
+namespace graphrun::builder::layers {
+namespace {
+
+/// One call of a layer: checks its input and makes its weights in a scope of the layer's name.
+class Layer {
+ public:
+  Layer(const char* kind, const Tensor& x, const At& at)
+      : kind_(kind), x_(x), source_(at.location), graph_(GraphImpl::graphOf(x)) {
+    if (graph_ == nullptr || !x.valid()) {
+      if (graph_ != nullptr) {
+        graph_->skip();
+      }
+      return;
+    }
+    label_ = graph_->label(kind, at);
+    scope_.emplace(graph_->layerScope(label_));
+    ready_ = true;
+  }
+
+  bool ready() const { return ready_; }
+  /// What the layer gives when it is not ready.
+  Tensor failed() const { return graph_ == nullptr ? Tensor() : graph_->failed(); }
+
+  void problem(const std::string& message) {
+    ready_ = false;
+    graph_->report(source_, absl::StrCat(kind_, " '", label_, "'"), message);
+  }
+  /// Reports an input of another rank; `what` says what it should be.
+  void requireRank(size_t rank, const char* what) {
+    if (ready_ && (!x_.ranked() || x_.dims().size() != rank)) {
+      problem(absl::StrCat("input is ", x_.toString(), ", expected ", what));
+    }
+  }
+  void requireMinimumRank(size_t rank) {
+    if (ready_ && (!x_.ranked() || x_.dims().size() < rank)) {
+      problem(absl::StrCat("input is ", x_.toString(), ", expected a rank of at least ", rank));
+    }
+  }
+  /// Reports `value` below 1.
+  void requirePositive(const char* what, int64_t value) {
+    if (ready_ && value < 1) {
+      problem(absl::StrCat(what, " is ", value, ", expected at least 1"));
+    }
+  }
+  /// The size of a dim that sizes a weight; reports one that is not static, and an input of a type
+  /// that weights do not have.
+  int64_t sizeOfDim(size_t i) {
+    if (ready_ && !runtime::isFloat(x_.elementType())) {
+      problem(absl::StrCat("input is ", x_.toString(), ", expected a floating-point type"));
+    }
+    if (!ready_) {
+      return 0;
+    }
+    Dim dim = x_.dims()[i];
+    if (!dim.isStatic()) {
+      problem(absl::StrCat("dim ", i, " of the input ", x_.toString(), " is ", dim.toString(),
+                           ", expected a number: it is the size of a weight"));
+    }
+    return dim.isStatic() ? dim.size() : 0;
+  }
+
+  Tensor weight(const char* name, const std::vector<int64_t>& dims, const Initializer& init) {
+    return ConstantMaker(*graph_, at(name)).weight({x_.elementType(), dims}, init);
+  }
+  At at(const char* name) const { return {name, source_}; }
+
+ private:
+  const char* kind_;
+  Tensor x_;
+  std::source_location source_;
+  GraphImpl* graph_;
+  std::string label_;
+  std::optional<Scope> scope_;
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Tensor dense(const Tensor& x, int64_t units, const Dense& options, const At& at) {
+  Layer layer("dense", x, at);
+  layer.requireMinimumRank(1);
+  layer.requirePositive("units", units);
+  int64_t in = layer.ready() ? layer.sizeOfDim(x.dims().size() - 1) : 0;
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  Tensor weight = layer.weight("weight", {in, units}, options.weights);
+  Tensor y = matmul(x, weight, {}, layer.at("matmul"));
+  if (options.bias) {
+    y = add(y, layer.weight("bias", {units}, init::zeros()), layer.at("add"));
+  }
+  return y;
+}
+
+Tensor conv2d(const Tensor& x, int64_t channels, const std::vector<int64_t>& kernel,
+              const Conv2d& options, const At& at) {
+  Layer layer("conv2d", x, at);
+  layer.requireRank(4, "4 dims, N x C x H x W");
+  layer.requirePositive("channels", channels);
+  layer.requirePositive("groups", options.groups);
+  int64_t in = layer.sizeOfDim(1);
+  if (layer.ready() && kernel.size() != 2) {
+    layer.problem(
+        absl::StrCat("kernel has ", kernel.size(), " entries, expected height and width"));
+  }
+  for (int64_t size : kernel) {
+    layer.requirePositive("kernel", size);
+  }
+  if (layer.ready() && (in % options.groups != 0 || channels % options.groups != 0)) {
+    layer.problem(absl::StrCat("input has ", in, " channels and the result ", channels,
+                               ", expected multiples of groups, ", options.groups));
+  }
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  Tensor filter = layer.weight("weight", {channels, in / options.groups, kernel[0], kernel[1]},
+                               options.weights);
+  Conv conv{.strides = options.strides,
+            .dilations = options.dilations,
+            .pads = options.pads,
+            .padding = options.padding,
+            .groups = options.groups};
+  if (options.bias) {
+    conv.bias = layer.weight("bias", {channels}, init::zeros());
+  }
+  return builder::conv(x, filter, conv, layer.at("conv"));
+}
+
+Tensor batchNorm(const Tensor& x, double epsilon, const At& at) {
+  Layer layer("batchNorm", x, at);
+  layer.requireMinimumRank(2);
+  int64_t channels = layer.sizeOfDim(1);
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  Tensor scale = layer.weight("scale", {channels}, init::ones());
+  Tensor bias = layer.weight("bias", {channels}, init::zeros());
+  Tensor mean = layer.weight("mean", {channels}, init::zeros());
+  Tensor variance = layer.weight("variance", {channels}, init::ones());
+  return builder::batchNorm(x, scale, bias, mean, variance, epsilon, layer.at("batch_norm"));
+}
+
+Tensor layerNorm(const Tensor& x, double epsilon, const At& at) {
+  Layer layer("layerNorm", x, at);
+  layer.requireMinimumRank(1);
+  int64_t size = layer.ready() ? layer.sizeOfDim(x.dims().size() - 1) : 0;
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  Tensor scale = layer.weight("scale", {size}, init::ones());
+  Tensor bias = layer.weight("bias", {size}, init::zeros());
+  return builder::layerNorm(x, scale, {.bias = bias, .epsilon = epsilon}, layer.at("layer_norm"));
+}
+
+Tensor globalAveragePool(const Tensor& x, const At& at) {
+  Layer layer("globalAveragePool", x, at);
+  layer.requireMinimumRank(3);
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  std::vector<int64_t> axes(x.dims().size() - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  return reduce(x, Reduction::kMean, {.axes = axes, .keepdims = false}, layer.at("reduce"));
+}
+
+Tensor flatten(const Tensor& x, const At& at) {
+  Layer layer("flatten", x, at);
+  layer.requireMinimumRank(1);
+  if (!layer.ready()) {
+    return layer.failed();
+  }
+  return reshape(x, {0, -1}, {}, layer.at("reshape"));
+}
+
+}  // namespace graphrun::builder::layers

@@ -1,0 +1,50 @@
+// Layers: operations with their weights. Public. The weights of layer "head" are "head/weight" and
+// "head/bias". Input dims that size a weight must be static.
+#ifndef GRAPHRUN_FRONTENDS_BUILDER_LAYERS_H_
+#define GRAPHRUN_FRONTENDS_BUILDER_LAYERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "frontends/builder/initializer.h"
+#include "frontends/builder/ops.h"
+#include "frontends/builder/tensor.h"
+
+namespace graphrun::builder::layers {
+
+struct Dense {
+  bool bias = true;
+  Initializer weights = init::heNormal();
+};
+/// `x * weight + bias` over the last dim: … x C becomes … x units.
+Tensor dense(const Tensor& x, int64_t units, const Dense& options = {}, const At& at = {});
+
+struct Conv2d {
+  std::vector<int64_t> strides{};    ///< default: 1 each
+  std::vector<int64_t> pads{};       ///< top, left, bottom, right; default: 0 each
+  std::vector<int64_t> dilations{};  ///< default: 1 each
+  Padding padding = Padding::kExplicit;
+  int64_t groups = 1;
+  bool bias = true;
+  Initializer weights = init::heNormal();
+};
+/// Convolution of N x C x H x W with `channels` filters of `kernel` (height, width).
+Tensor conv2d(const Tensor& x, int64_t channels, const std::vector<int64_t>& kernel,
+              const Conv2d& options = {}, const At& at = {});
+
+/// Normalisation of each channel (dim 1) with statistics and scale made here: mean and bias 0,
+/// variance and scale 1, until they are trained.
+Tensor batchNorm(const Tensor& x, double epsilon = 1e-5, const At& at = {});
+
+/// Normalisation over the last dim, with scale 1 and bias 0.
+Tensor layerNorm(const Tensor& x, double epsilon = 1e-5, const At& at = {});
+
+/// Mean over the spatial dims: N x C x H x W becomes N x C.
+Tensor globalAveragePool(const Tensor& x, const At& at = {});
+
+/// N x … becomes N x (product of the rest).
+Tensor flatten(const Tensor& x, const At& at = {});
+
+}  // namespace graphrun::builder::layers
+
+#endif  // GRAPHRUN_FRONTENDS_BUILDER_LAYERS_H_

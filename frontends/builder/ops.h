@@ -1,0 +1,289 @@
+// The operations of the gr dialect as functions of tensors. Public.
+//
+// Element-wise operations broadcast as in NumPy. Axes may count from the end (-1 is the last).
+// Every function takes a name as its last argument: `relu(x, "act")`.
+#ifndef GRAPHRUN_FRONTENDS_BUILDER_OPS_H_
+#define GRAPHRUN_FRONTENDS_BUILDER_OPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "frontends/builder/tensor.h"
+
+namespace graphrun::builder {
+
+// --- One operand, element-wise -------------------------------------------------------------------
+
+/// Absolute value.
+Tensor abs(const Tensor& x, const At& at = {});
+/// -x; also written `-x`.
+Tensor neg(const Tensor& x, const At& at = {});
+/// e to the power of x.
+Tensor exp(const Tensor& x, const At& at = {});
+/// Natural logarithm.
+Tensor log(const Tensor& x, const At& at = {});
+/// Square root.
+Tensor sqrt(const Tensor& x, const At& at = {});
+/// 1 / x.
+Tensor reciprocal(const Tensor& x, const At& at = {});
+/// Largest integer not above x.
+Tensor floor(const Tensor& x, const At& at = {});
+/// Smallest integer not below x.
+Tensor ceil(const Tensor& x, const At& at = {});
+/// Nearest integer, halves to even.
+Tensor round(const Tensor& x, const At& at = {});
+/// -1, 0 or 1.
+Tensor sign(const Tensor& x, const At& at = {});
+/// Gauss error function.
+Tensor erf(const Tensor& x, const At& at = {});
+/// Sine.
+Tensor sin(const Tensor& x, const At& at = {});
+/// Cosine.
+Tensor cos(const Tensor& x, const At& at = {});
+/// Hyperbolic tangent.
+Tensor tanh(const Tensor& x, const At& at = {});
+/// 1 / (1 + exp(-x)).
+Tensor sigmoid(const Tensor& x, const At& at = {});
+/// log(1 + exp(x)), without overflow.
+Tensor softplus(const Tensor& x, const At& at = {});
+/// max(x, 0).
+Tensor relu(const Tensor& x, const At& at = {});
+/// x where x >= 0, else alpha * x.
+Tensor leakyRelu(const Tensor& x, double alpha = 0.01, const At& at = {});
+/// x where x >= 0, else alpha * (exp(x) - 1).
+Tensor elu(const Tensor& x, double alpha = 1, const At& at = {});
+
+struct Selu {
+  double alpha = 1.67326319217681884765625;
+  double gamma = 1.05070102214813232421875;
+};
+/// gamma * x where x > 0, else gamma * alpha * (exp(x) - 1).
+Tensor selu(const Tensor& x, const Selu& options = {}, const At& at = {});
+
+struct HardSigmoid {
+  double alpha = 0.2;
+  double beta = 0.5;
+};
+/// max(0, min(1, alpha * x + beta)).
+Tensor hardSigmoid(const Tensor& x, const HardSigmoid& options = {}, const At& at = {});
+/// x * max(0, min(1, x / 6 + 1 / 2)).
+Tensor hardSwish(const Tensor& x, const At& at = {});
+
+struct Gelu {
+  bool approximate = false;  ///< the tanh form
+};
+/// x times the normal distribution's cumulative function at x.
+Tensor gelu(const Tensor& x, const Gelu& options = {}, const At& at = {});
+/// min(max(x, low), high).
+Tensor clip(const Tensor& x, double low, double high, const At& at = {});
+/// Converts the elements; floating point to integer truncates, to bool is x != 0.
+Tensor cast(const Tensor& x, ElementType type, const At& at = {});
+/// Logical negation of bools.
+Tensor logicalNot(const Tensor& x, const At& at = {});
+
+// --- Two or three operands, element-wise; each may be a number -----------------------------------
+
+/// x + y; also written `x + y`, as sub, mul and div are.
+Tensor add(const Operand& x, const Operand& y, const At& at = {});
+/// x - y.
+Tensor sub(const Operand& x, const Operand& y, const At& at = {});
+/// x * y.
+Tensor mul(const Operand& x, const Operand& y, const At& at = {});
+/// x / y; integers truncate towards zero.
+Tensor div(const Operand& x, const Operand& y, const At& at = {});
+/// x to the power of y.
+Tensor pow(const Operand& x, const Operand& y, const At& at = {});
+/// The smaller one; NaN wins.
+Tensor min(const Operand& x, const Operand& y, const At& at = {});
+/// The larger one; NaN wins.
+Tensor max(const Operand& x, const Operand& y, const At& at = {});
+/// x where x >= 0, else slope * x.
+Tensor prelu(const Tensor& x, const Operand& slope, const At& at = {});
+/// x == y, as bools.
+Tensor equal(const Operand& x, const Operand& y, const At& at = {});
+/// x < y, as bools.
+Tensor less(const Operand& x, const Operand& y, const At& at = {});
+/// x <= y, as bools.
+Tensor lessEqual(const Operand& x, const Operand& y, const At& at = {});
+/// x > y, as bools: less with its operands exchanged.
+Tensor greater(const Operand& x, const Operand& y, const At& at = {});
+/// x >= y, as bools: lessEqual with its operands exchanged.
+Tensor greaterEqual(const Operand& x, const Operand& y, const At& at = {});
+/// Logical and of bools.
+Tensor logicalAnd(const Operand& x, const Operand& y, const At& at = {});
+/// Logical or of bools.
+Tensor logicalOr(const Operand& x, const Operand& y, const At& at = {});
+/// Logical exclusive or of bools.
+Tensor logicalXor(const Operand& x, const Operand& y, const At& at = {});
+/// x where the condition (bools) holds, else y; one of x and y must be a tensor.
+Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const At& at = {});
+
+// --- Reductions and products ---------------------------------------------------------------------
+
+enum class Reduction { kSum, kMean, kMax, kMin, kProd };
+struct Reduce {
+  std::vector<int64_t> axes{};  ///< default: all
+  bool keepdims = true;         ///< keep each reduced dim as 1
+};
+/// Reduces over axes.
+Tensor reduce(const Tensor& x, Reduction kind, const Reduce& options = {}, const At& at = {});
+
+struct MatMul {
+  bool transposeLhs = false;  ///< exchange the last two dims first
+  bool transposeRhs = false;
+};
+/// Matrix product over the last two dims; leading dims broadcast, as in NumPy.
+Tensor matmul(const Tensor& lhs, const Tensor& rhs, const MatMul& options = {}, const At& at = {});
+
+// --- Neural networks; tensors are N x C x spatial dims -------------------------------------------
+
+/// How a sliding window meets the border: with `pads`, or so that the result has
+/// ceil(size / stride) places (the odd element of padding at the end, or at the beginning).
+enum class Padding { kExplicit, kSameUpper, kSameLower };
+
+struct Conv {
+  Tensor bias{};                     ///< one value a result channel; default: none
+  std::vector<int64_t> strides{};    ///< one a spatial dim; default: 1 each
+  std::vector<int64_t> dilations{};  ///< one a spatial dim; default: 1 each
+  std::vector<int64_t> pads{};       ///< all begins, then all ends; default: 0 each
+  Padding padding = Padding::kExplicit;
+  int64_t groups = 1;
+};
+/// Cross-correlation of the input with a filter of O x C/groups x K1 …
+Tensor conv(const Tensor& input, const Tensor& filter, const Conv& options = {}, const At& at = {});
+
+struct ConvTranspose {
+  Tensor bias{};  ///< as in Conv, down to `padding`
+  std::vector<int64_t> strides{};
+  std::vector<int64_t> dilations{};
+  std::vector<int64_t> pads{};
+  Padding padding = Padding::kExplicit;
+  std::vector<int64_t> outputPadding{};  ///< added at the end of each spatial dim; default: 0 each
+  std::vector<int64_t> outputShape{};    ///< fixes the result's spatial dims; default: they follow
+  int64_t groups = 1;
+};
+/// Transposed convolution with a filter of C x O/groups x K1 …
+Tensor convTranspose(const Tensor& input, const Tensor& filter, const ConvTranspose& options = {},
+                     const At& at = {});
+
+struct Pool {
+  std::vector<int64_t> strides{};    ///< one a spatial dim; default: 1 each
+  std::vector<int64_t> dilations{};  ///< one a spatial dim; default: 1 each
+  std::vector<int64_t> pads{};       ///< all begins, then all ends; default: 0 each
+  Padding padding = Padding::kExplicit;
+  bool ceilMode = false;         ///< round the number of windows up
+  bool countIncludePad = false;  ///< avgPool: divide by the window's size also at the border
+};
+/// Largest element of each window of `kernel` (one size a spatial dim).
+Tensor maxPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options = {},
+               const At& at = {});
+/// Mean of each window of `kernel`.
+Tensor avgPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options = {},
+               const At& at = {});
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, with one value of each a channel.
+Tensor batchNorm(const Tensor& x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
+                 const Tensor& variance, double epsilon = 1e-5, const At& at = {});
+/// Normalises each channel of each sample by its own statistics, then scales and shifts it.
+Tensor instanceNorm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon = 1e-5,
+                    const At& at = {});
+
+struct LayerNorm {
+  Tensor bias{};      ///< default: none
+  int64_t axis = -1;  ///< the dims from here on are normalised
+  double epsilon = 1e-5;
+};
+/// Normalises over the trailing dims, then scales and shifts.
+Tensor layerNorm(const Tensor& x, const Tensor& scale, const LayerNorm& options = {},
+                 const At& at = {});
+
+struct Lrn {
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double bias = 1;
+};
+/// x / (bias + alpha / size * sum of squares over `size` channels) ^ beta.
+Tensor lrn(const Tensor& x, int64_t size, const Lrn& options = {}, const At& at = {});
+
+/// Exponentials normalised to sum 1 along an axis.
+Tensor softmax(const Tensor& x, int64_t axis = -1, const At& at = {});
+/// The logarithm of softmax.
+Tensor logSoftmax(const Tensor& x, int64_t axis = -1, const At& at = {});
+
+enum class ResizeMode { kNearest, kLinear, kCubic };
+/// Where a result element lies in the input; ONNX's coordinate_transformation_mode.
+enum class Coordinates {
+  kHalfPixel,
+  kPytorchHalfPixel,
+  kHalfPixelSymmetric,
+  kAlignCorners,
+  kAsymmetric
+};
+/// Which neighbour kNearest takes; ONNX's nearest_mode.
+enum class Rounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
+struct Resize {
+  Floats scales{};  ///< one a dim; either these
+  Ints sizes{};     ///< or the sizes of all dims
+  ResizeMode mode = ResizeMode::kNearest;
+  Coordinates coordinates = Coordinates::kHalfPixel;
+  Rounding rounding = Rounding::kPreferFloor;
+  double cubicCoeff = -0.75;
+  bool excludeOutside = false;
+};
+/// Resamples to another size.
+Tensor resize(const Tensor& x, const Resize& options, const At& at = {});
+
+// --- Shapes and movement of data; constants are made by Graph ------------------------------------
+
+/// The dims [start, end) as a 1-D int64 tensor.
+Tensor shape(const Tensor& x, int64_t start = 0, std::optional<int64_t> end = {},
+             const At& at = {});
+
+struct Reshape {
+  bool allowZero = false;  ///< 0 is a size, not "the input's dim at this place"
+};
+/// The same elements in another shape; one dim may be -1 and follows from the rest.
+Tensor reshape(const Tensor& x, const Ints& shape, const Reshape& options = {}, const At& at = {});
+/// Drops dims of 1.
+Tensor squeeze(const Tensor& x, const std::vector<int64_t>& axes, const At& at = {});
+/// Inserts dims of 1 at these places of the result.
+Tensor unsqueeze(const Tensor& x, const std::vector<int64_t>& axes, const At& at = {});
+/// Permutes the dims: result dim i is input dim permutation[i].
+Tensor transpose(const Tensor& x, const std::vector<int64_t>& permutation, const At& at = {});
+/// Joins tensors along an axis.
+Tensor concat(const std::vector<Tensor>& inputs, int64_t axis, const At& at = {});
+/// Cuts into parts of these sizes along an axis.
+std::vector<Tensor> split(const Tensor& x, int64_t axis, const std::vector<int64_t>& sizes,
+                          const At& at = {});
+/// Cuts into `parts` equal parts, the last one smaller where the dim does not divide.
+std::vector<Tensor> splitEqually(const Tensor& x, int64_t axis, int64_t parts, const At& at = {});
+
+struct Slice {
+  Ints starts{};  ///< negative: from the end; out of range: clamped
+  Ints ends{};
+  Ints axes{};   ///< default: the first dims, one for each start
+  Ints steps{};  ///< default: 1 each; may be negative
+};
+/// A range with a step of each named axis.
+Tensor slice(const Tensor& x, const Slice& options, const At& at = {});
+
+enum class PadMode { kConstant, kReflect, kEdge, kWrap };
+struct Pad {
+  PadMode mode = PadMode::kConstant;
+  Operand value = 0;  ///< for kConstant: a number or a scalar tensor
+};
+/// Adds elements around a tensor; `pads`: begin of each dim, then end of each; negative ones crop.
+Tensor pad(const Tensor& x, const Ints& pads, const Pad& options = {}, const At& at = {});
+/// Picks slices along an axis by index (a list, or a tensor of any rank).
+Tensor gather(const Tensor& x, const Ints& indices, int64_t axis = 0, const At& at = {});
+/// Broadcasts to a shape.
+Tensor expand(const Tensor& x, const Ints& shape, const At& at = {});
+/// Repeats along each dim.
+Tensor tile(const Tensor& x, const Ints& repeats, const At& at = {});
+/// A tensor of a shape that is computed when the model runs, filled with one value.
+Tensor fill(const Tensor& shape, Scalar value, ElementType type, const At& at = {});
+
+}  // namespace graphrun::builder
+
+#endif  // GRAPHRUN_FRONTENDS_BUILDER_OPS_H_

@@ -1,0 +1,155 @@
+// Element-wise operations, reductions and products.
+#include <numeric>
+
+#include "frontends/builder/op_call.h"
+#include "frontends/builder/ops.h"
+
+namespace graphrun::builder {
+namespace {
+
+Tensor unary(const char* op, const Tensor& x, const At& at) { return OpCall(op, at, {x}).create(); }
+
+Tensor binary(const char* op, const Operand& x, const Operand& y, const At& at) {
+  return OpCall(op, at, {x, y}).create();
+}
+
+const char* nameOf(Reduction kind) {
+  switch (kind) {
+    case Reduction::kSum:
+      return "sum";
+    case Reduction::kMean:
+      return "mean";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kMin:
+      return "min";
+    case Reduction::kProd:
+      return "prod";
+  }
+  return "";
+}
+
+}  // namespace
+
+Tensor abs(const Tensor& x, const At& at) { return unary("abs", x, at); }
+Tensor neg(const Tensor& x, const At& at) { return unary("neg", x, at); }
+Tensor exp(const Tensor& x, const At& at) { return unary("exp", x, at); }
+Tensor log(const Tensor& x, const At& at) { return unary("log", x, at); }
+Tensor sqrt(const Tensor& x, const At& at) { return unary("sqrt", x, at); }
+Tensor reciprocal(const Tensor& x, const At& at) { return unary("reciprocal", x, at); }
+Tensor floor(const Tensor& x, const At& at) { return unary("floor", x, at); }
+Tensor ceil(const Tensor& x, const At& at) { return unary("ceil", x, at); }
+Tensor round(const Tensor& x, const At& at) { return unary("round", x, at); }
+Tensor sign(const Tensor& x, const At& at) { return unary("sign", x, at); }
+Tensor erf(const Tensor& x, const At& at) { return unary("erf", x, at); }
+Tensor sin(const Tensor& x, const At& at) { return unary("sin", x, at); }
+Tensor cos(const Tensor& x, const At& at) { return unary("cos", x, at); }
+Tensor tanh(const Tensor& x, const At& at) { return unary("tanh", x, at); }
+Tensor sigmoid(const Tensor& x, const At& at) { return unary("sigmoid", x, at); }
+Tensor softplus(const Tensor& x, const At& at) { return unary("softplus", x, at); }
+Tensor relu(const Tensor& x, const At& at) { return unary("relu", x, at); }
+Tensor hardSwish(const Tensor& x, const At& at) { return unary("hard_swish", x, at); }
+Tensor logicalNot(const Tensor& x, const At& at) { return unary("not", x, at); }
+
+Tensor leakyRelu(const Tensor& x, double alpha, const At& at) {
+  return OpCall("leaky_relu", at, {x}).number("alpha", alpha).create();
+}
+
+Tensor elu(const Tensor& x, double alpha, const At& at) {
+  return OpCall("elu", at, {x}).number("alpha", alpha).create();
+}
+
+Tensor selu(const Tensor& x, const Selu& options, const At& at) {
+  return OpCall("selu", at, {x})
+      .number("alpha", options.alpha)
+      .number("gamma", options.gamma)
+      .create();
+}
+
+Tensor hardSigmoid(const Tensor& x, const HardSigmoid& options, const At& at) {
+  return OpCall("hard_sigmoid", at, {x})
+      .number("alpha", options.alpha)
+      .number("beta", options.beta)
+      .create();
+}
+
+Tensor gelu(const Tensor& x, const Gelu& options, const At& at) {
+  return OpCall("gelu", at, {x}).flag("approximate", options.approximate).create();
+}
+
+Tensor clip(const Tensor& x, double low, double high, const At& at) {
+  return OpCall("clip", at, {x}).number("low", low).number("high", high).create();
+}
+
+Tensor cast(const Tensor& x, ElementType type, const At& at) {
+  return OpCall("cast", at, {x}).type("to", type).create();
+}
+
+Tensor add(const Operand& x, const Operand& y, const At& at) { return binary("add", x, y, at); }
+Tensor sub(const Operand& x, const Operand& y, const At& at) { return binary("sub", x, y, at); }
+Tensor mul(const Operand& x, const Operand& y, const At& at) { return binary("mul", x, y, at); }
+Tensor div(const Operand& x, const Operand& y, const At& at) { return binary("div", x, y, at); }
+Tensor pow(const Operand& x, const Operand& y, const At& at) { return binary("pow", x, y, at); }
+Tensor min(const Operand& x, const Operand& y, const At& at) { return binary("min", x, y, at); }
+Tensor max(const Operand& x, const Operand& y, const At& at) { return binary("max", x, y, at); }
+Tensor prelu(const Tensor& x, const Operand& slope, const At& at) {
+  return OpCall("prelu", at, {x, slope}).create();
+}
+Tensor equal(const Operand& x, const Operand& y, const At& at) { return binary("equal", x, y, at); }
+Tensor less(const Operand& x, const Operand& y, const At& at) { return binary("less", x, y, at); }
+Tensor lessEqual(const Operand& x, const Operand& y, const At& at) {
+  return binary("less_equal", x, y, at);
+}
+Tensor greater(const Operand& x, const Operand& y, const At& at) { return less(y, x, at); }
+Tensor greaterEqual(const Operand& x, const Operand& y, const At& at) {
+  return lessEqual(y, x, at);
+}
+Tensor logicalAnd(const Operand& x, const Operand& y, const At& at) {
+  return binary("and", x, y, at);
+}
+Tensor logicalOr(const Operand& x, const Operand& y, const At& at) {
+  return binary("or", x, y, at);
+}
+Tensor logicalXor(const Operand& x, const Operand& y, const At& at) {
+  return binary("xor", x, y, at);
+}
+
+// An operator has no place for a name; the line is where its first operand was converted.
+Tensor operator+(const Operand& x, const Operand& y) { return add(x, y, At(x.location())); }
+Tensor operator-(const Operand& x, const Operand& y) { return sub(x, y, At(x.location())); }
+Tensor operator*(const Operand& x, const Operand& y) { return mul(x, y, At(x.location())); }
+Tensor operator/(const Operand& x, const Operand& y) { return div(x, y, At(x.location())); }
+Tensor operator-(const Operand& x) { return neg(x.tensor(), At(x.location())); }
+
+Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const At& at) {
+  OpCall call("where", at, {condition, x, y});
+  if (x.isScalar() && y.isScalar()) {
+    call.problem("both choices are numbers, expected a tensor among them; use Graph::scalar");
+  }
+  return call.create();
+}
+
+Tensor reduce(const Tensor& x, Reduction kind, const Reduce& options, const At& at) {
+  OpCall call("reduce", at, {x});
+  std::vector<int64_t> axes = options.axes;
+  if (axes.empty()) {
+    if (x.valid() && !x.ranked()) {
+      call.problem("reduces all axes of a tensor whose rank is not known; name the axes");
+    }
+    axes.resize(x.dims().size());
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  return call.text("kind", nameOf(kind))
+      .axes("axes", axes, x)
+      .flag("keepdims", options.keepdims)
+      .create();
+}
+
+Tensor matmul(const Tensor& lhs, const Tensor& rhs, const MatMul& options, const At& at) {
+  return OpCall("matmul", at, {lhs, rhs})
+      .flag("transpose_lhs", options.transposeLhs)
+      .flag("transpose_rhs", options.transposeRhs)
+      .create();
+}
+
+}  // namespace graphrun::builder

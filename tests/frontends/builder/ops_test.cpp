@@ -1,0 +1,259 @@
+// Every operation of the dialect has a builder function, and each makes what it says.
+#include <functional>
+#include <map>
+#include <set>
+
+#include "tests/frontends/builder/loaded_model.h"
+
+namespace graphrun::builder {
+namespace {
+
+template <typename... Ops>
+std::set<std::string> namesOf() {
+  return {Ops::getOperationName().str()...};
+}
+
+std::set<std::string> registeredOps() {
+  std::set<std::string> names = namesOf<
+#define GET_OP_LIST
+#include "ir/ops_math.cpp.inc"
+      >();
+  names.merge(namesOf<
+#define GET_OP_LIST
+#include "ir/ops_nn.cpp.inc"
+              >());
+  names.merge(namesOf<
+#define GET_OP_LIST
+#include "ir/ops_tensor.cpp.inc"
+              >());
+  return names;
+}
+
+/// Values that the cases below use.
+struct Values {
+  Graph g{"ops"};
+  Tensor x = g.input("x", ElementType::kF32, {Dim("N"), 4, 8, 8});
+  Tensor y = g.input("y", ElementType::kF32, {Dim("N"), 4, 8, 8});
+  Tensor m = g.input("m", ElementType::kF32, {4, 6});
+  Tensor b = g.input("b", ElementType::kBool, {Dim("N"), 4, 8, 8});
+  Tensor ones = g.weight({4}, init::ones());
+};
+
+using Case = std::function<Tensor(Values&)>;
+Case unary(Tensor (*function)(const Tensor&, const At&)) {
+  return [=](Values& v) { return function(v.x, {}); };
+}
+Case binary(Tensor (*function)(const Operand&, const Operand&, const At&)) {
+  return [=](Values& v) { return function(v.x, v.y, {}); };
+}
+Case logical(Tensor (*function)(const Operand&, const Operand&, const At&)) {
+  return [=](Values& v) { return function(v.b, v.b, {}); };
+}
+
+struct Row {
+  std::string op;
+  std::string type;  ///< of the result
+  Case build;
+};
+
+const std::string kSame = "Nx4x8x8xf32";
+const std::string kBools = "Nx4x8x8xbool";
+
+std::vector<Row> mathRows() {
+  std::vector<Row> rows;
+  for (auto [op, function] :
+       std::map<std::string, Tensor (*)(const Tensor&, const At&)>{{"abs", abs},
+                                                                   {"neg", neg},
+                                                                   {"exp", exp},
+                                                                   {"log", log},
+                                                                   {"sqrt", sqrt},
+                                                                   {"reciprocal", reciprocal},
+                                                                   {"floor", floor},
+                                                                   {"ceil", ceil},
+                                                                   {"round", round},
+                                                                   {"sign", sign},
+                                                                   {"erf", erf},
+                                                                   {"sin", sin},
+                                                                   {"cos", cos},
+                                                                   {"tanh", tanh},
+                                                                   {"sigmoid", sigmoid},
+                                                                   {"softplus", softplus},
+                                                                   {"relu", relu},
+                                                                   {"hard_swish", hardSwish}}) {
+    rows.push_back({op, kSame, unary(function)});
+  }
+  for (auto [op, function] :
+       std::map<std::string, Tensor (*)(const Operand&, const Operand&, const At&)>{{"add", add},
+                                                                                    {"sub", sub},
+                                                                                    {"mul", mul},
+                                                                                    {"div", div},
+                                                                                    {"pow", pow},
+                                                                                    {"min", min},
+                                                                                    {"max", max}}) {
+    rows.push_back({op, kSame, binary(function)});
+  }
+  std::vector<Row> others = {
+      {"leaky_relu", kSame, [](Values& v) { return leakyRelu(v.x, 0.2); }},
+      {"elu", kSame, [](Values& v) { return elu(v.x); }},
+      {"selu", kSame, [](Values& v) { return selu(v.x, {.gamma = 1}); }},
+      {"hard_sigmoid", kSame, [](Values& v) { return hardSigmoid(v.x, {.alpha = 0.25}); }},
+      {"gelu", kSame, [](Values& v) { return gelu(v.x, {.approximate = true}); }},
+      {"clip", kSame, [](Values& v) { return clip(v.x, 0, 6); }},
+      {"cast", "Nx4x8x8xi64", [](Values& v) { return cast(v.x, ElementType::kI64); }},
+      {"not", kBools, [](Values& v) { return logicalNot(v.b); }},
+      {"prelu", kSame, [](Values& v) { return prelu(v.x, 0.25); }},
+      {"equal", kBools, binary(equal)},
+      {"less", kBools, binary(less)},
+      {"less_equal", kBools, binary(lessEqual)},
+      {"less", kBools, binary(greater)},
+      {"less_equal", kBools, binary(greaterEqual)},
+      {"and", kBools, logical(logicalAnd)},
+      {"or", kBools, logical(logicalOr)},
+      {"xor", kBools, logical(logicalXor)},
+      {"where", kSame, [](Values& v) { return where(v.b, v.x, 0); }},
+      {"reduce", "Nx4x1x1xf32",
+       [](Values& v) { return reduce(v.x, Reduction::kMax, {.axes = {-1, 2}}); }},
+      {"reduce", "f32",
+       [](Values& v) { return reduce(v.x, Reduction::kSum, {.keepdims = false}); }},
+      {"matmul", "4x4xf32", [](Values& v) { return matmul(v.m, v.m, {.transposeRhs = true}); }}};
+  rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
+}
+
+std::vector<Row> nnRows() {
+  return {
+      {"conv", "Nx16x4x4xf32",
+       [](Values& v) {
+         return conv(v.x, v.g.weight({16, 4, 3, 3}, init::heNormal()),
+                     {.strides = {2, 2}, .pads = {1, 1, 1, 1}});
+       }},
+      {"conv_transpose", "Nx2x16x16xf32",
+       [](Values& v) {
+         return convTranspose(v.x, v.g.weight({4, 2, 2, 2}, init::heNormal()),
+                              {.bias = v.g.weight({2}, init::ones()), .strides = {2, 2}});
+       }},
+      {"max_pool", "Nx4x4x4xf32",
+       [](Values& v) { return maxPool(v.x, {2, 2}, {.strides = {2, 2}}); }},
+      {"avg_pool", "Nx4x8x8xf32",
+       [](Values& v) { return avgPool(v.x, {3, 3}, {.padding = Padding::kSameLower}); }},
+      {"batch_norm", kSame,
+       [](Values& v) { return batchNorm(v.x, v.ones, v.ones, v.ones, v.ones, 1e-3); }},
+      {"instance_norm", kSame, [](Values& v) { return instanceNorm(v.x, v.ones, v.ones); }},
+      {"layer_norm", kSame,
+       [](Values& v) {
+         return layerNorm(v.x, v.g.weight({8}, init::ones()),
+                          {.bias = v.g.weight({8}, init::zeros())});
+       }},
+      {"lrn", kSame, [](Values& v) { return lrn(v.x, 5); }},
+      {"softmax", kSame, [](Values& v) { return softmax(v.x, 1); }},
+      {"softmax", kSame, [](Values& v) { return logSoftmax(v.x); }},
+      {"resize", "Nx4x16x16xf32", [](Values& v) { return resize(v.x, {.scales = {1, 1, 2, 2}}); }},
+      {"resize", "1x4x5x5xf32", [](Values& v) {
+         return resize(v.x, {.sizes = {1, 4, 5, 5}, .mode = ResizeMode::kLinear});
+       }}};
+}
+
+std::vector<Row> tensorRows() {
+  return {
+      {"constant", "2xi32", [](Values& v) { return v.g.constant({1, 2}, {2}); }},
+      {"shape", "2xi64", [](Values& v) { return shape(v.x, -2); }},
+      {"reshape", "Nx256xf32", [](Values& v) { return reshape(v.x, {0, -1}); }},
+      {"reshape", "Nx4x64xf32",
+       [](Values& v) {
+         return reshape(v.x, concat({shape(v.x, 0, 2), v.g.constant<int64_t>({-1}, {1})}, 0));
+       }},
+      {"squeeze", "4x6xf32", [](Values& v) { return squeeze(unsqueeze(v.m, {0}), {-3}); }},
+      {"unsqueeze", "1x4x6x1xf32", [](Values& v) { return unsqueeze(v.m, {-1, 0}); }},
+      {"transpose", "6x4xf32", [](Values& v) { return transpose(v.m, {1, 0}); }},
+      {"concat", "Nx8x8x8xf32", [](Values& v) { return concat({v.x, v.y}, 1); }},
+      {"split", "Nx3x8x8xf32", [](Values& v) { return split(v.x, 1, {1, 3})[1]; }},
+      {"split", "4x1xf32", [](Values& v) { return splitEqually(v.m, -1, 6)[5]; }},
+      {"slice", "4x3xf32",
+       [](Values& v) { return slice(v.m, {.starts = {0, 5}, .ends = {4, -7}, .steps = {1, -2}}); }},
+      {"pad", "6x6xf32", [](Values& v) { return pad(v.m, {1, 0, 1, 0}); }},
+      {"gather", "4x2xf32", [](Values& v) { return gather(v.m, {0, -1}, -1); }},
+      {"expand", "3x4x6xf32", [](Values& v) { return expand(v.m, {3, 1, 1}); }},
+      {"tile", "8x6xf32", [](Values& v) { return tile(v.m, {2, 1}); }},
+      {"fill", "Nx4x8x8xf16", [](Values& v) { return fill(shape(v.x), 0.5, ElementType::kF16); }}};
+}
+
+std::vector<Row> allRows() {
+  std::vector<Row> rows = mathRows();
+  for (const std::vector<Row>& more : {nnRows(), tensorRows()}) {
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  return rows;
+}
+
+TEST_CASE("every operation of the dialect has a builder function") {
+  std::set<std::string> covered;
+  for (const Row& row : allRows()) {
+    covered.insert("gr." + row.op);
+  }
+  CHECK(covered == registeredOps());
+}
+
+TEST_CASE("every builder function makes an operation that verifies and survives a file") {
+  for (const Row& row : allRows()) {
+    INFO(row.op);
+    Values v;
+    Tensor result = row.build(v);
+    INFO(v.g.status().message());
+    REQUIRE(result.valid());
+    CHECK(result.toString() == row.type);
+    v.g.output("result", result);
+    LoadedModel loaded(v.g);
+    CHECK_FALSE(loaded.ops("gr." + row.op).empty());
+    CHECK_THAT(loaded.labelOfOutput(0), Catch::Contains(row.op + "_"));
+  }
+}
+
+TEST_CASE("options reach the operation's attributes") {
+  Values v;
+  v.g.output("selu", selu(v.x, {.alpha = 2, .gamma = 3}));
+  v.g.output("pool", avgPool(v.x, {2, 2}, {.ceilMode = true, .countIncludePad = true}));
+  v.g.output("softmax", logSoftmax(v.x, 1));
+  v.g.output("resize", resize(v.x, {.scales = {1, 1, 2, 2},
+                                    .coordinates = Coordinates::kAlignCorners,
+                                    .rounding = Rounding::kCeil}));
+  v.g.output("reduce", reduce(v.x, Reduction::kProd, {.axes = {3, 0}, .keepdims = false}));
+  v.g.output("pad", pad(v.m, {0, 1, 0, 1}, {.mode = PadMode::kWrap}));
+  LoadedModel loaded(v.g);
+  auto selu = llvm::cast<ir::SeluOp>(loaded.ops("gr.selu")[0]);
+  CHECK((selu.getAlpha().convertToDouble() == 2 && selu.getGamma().convertToDouble() == 3));
+  auto pool = llvm::cast<ir::AvgPoolOp>(loaded.ops("gr.avg_pool")[0]);
+  CHECK((pool.getCeilMode() && pool.getCountIncludePad()));
+  auto softmax = llvm::cast<ir::SoftmaxOp>(loaded.ops("gr.softmax")[0]);
+  CHECK((softmax.getAxis() == 1 && softmax.getLog()));
+  auto resize = llvm::cast<ir::ResizeOp>(loaded.ops("gr.resize")[0]);
+  CHECK(resize.getCoordinates() == "align_corners");
+  CHECK(resize.getRounding() == "ceil");
+  auto reduce = llvm::cast<ir::ReduceOp>(loaded.ops("gr.reduce")[0]);
+  CHECK(reduce.getKind() == "prod");
+  CHECK(reduce.getAxes() == llvm::ArrayRef<int64_t>{0, 3});
+  CHECK(llvm::cast<ir::PadOp>(loaded.ops("gr.pad")[0]).getMode() == "wrap");
+}
+
+TEST_CASE("comparisons the other way round exchange their operands") {
+  Values v;
+  v.g.output("greater", greater(v.x, 1));
+  LoadedModel loaded(v.g);
+  mlir::Operation* less = loaded.ops("gr.less")[0];
+  CHECK(less->getOperand(1) == loaded.function.getArgument(0));
+  CHECK(less->getOperand(0).getDefiningOp<ir::ConstantOp>());
+}
+
+TEST_CASE("arithmetic with tensors and numbers") {
+  Values v;
+  Tensor result = -(2 * v.x + v.y / 4.0 - 1);
+  CHECK(result.toString() == kSame);
+  v.g.output("result", result);
+  LoadedModel loaded(v.g);
+  for (const char* op : {"gr.mul", "gr.div", "gr.add", "gr.sub", "gr.neg"}) {
+    INFO(op);
+    CHECK(loaded.ops(op).size() == 1);
+  }
+}
+
+}  // namespace
+}  // namespace graphrun::builder
