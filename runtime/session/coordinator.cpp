@@ -53,12 +53,17 @@ bool needsOthers(const format::PlanFile& plan) {
   });
 }
 
-/// Weights that a worker's partitions read.
+/// Weights of the model that a worker's partitions read.
 std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& worker) {
   std::set<uint32_t> indices;
   for (const format::Partition* partition : *plan.plan().partitions()) {
-    if (workerOf(plan, *partition) == worker && partition->weights() != nullptr) {
-      indices.insert(partition->weights()->begin(), partition->weights()->end());
+    if (workerOf(plan, *partition) != worker || partition->weights() == nullptr) {
+      continue;
+    }
+    for (uint32_t index : *partition->weights()) {
+      if (!plan.plan().weights()->Get(index)->in_plan()) {
+        indices.insert(index);
+      }
     }
   }
   return indices;
