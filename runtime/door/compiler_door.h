@@ -73,6 +73,8 @@ class CompilerDoor final : public Compiler {
   absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model, const std::string& modelName,
                                       absl::Span<const uint8_t> request) override;
 
+  /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
+  absl::Status check() { return api().status(); }
   /// Whether any call has needed the compile world so far.
   bool loaded() const;
 

@@ -53,7 +53,7 @@ bool needsOthers(const format::PlanFile& plan) {
   });
 }
 
-/// Weights of the model that a worker's partitions read; those that the plan carries travel with it.
+/// Weights of the model that a worker's partitions read.
 std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& worker) {
   std::set<uint32_t> indices;
   for (const format::Partition* partition : *plan.plan().partitions()) {

@@ -27,7 +27,8 @@ struct UcxOptions {
 /// NotFound: no UCX on this machine. FailedPrecondition: memoryEvents differs from the first call's.
 absl::StatusOr<std::unique_ptr<Transport>> makeUcxTransport(const UcxOptions& options);
 
-/// "1.13.1", of the library that runs; peers compare it when they meet.
+/// "1.13.1", of the library that runs, which is loaded if it is not yet; "" if there is none. Peers
+/// compare it when they meet.
 std::string ucxVersion();
 
 }  // namespace graphrun::runtime

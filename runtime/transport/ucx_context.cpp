@@ -132,6 +132,9 @@ absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options) {
 }
 
 std::string ucxVersion() {
+  if (!loadUcx(/*memoryEvents=*/false).ok()) {
+    return "";
+  }
   unsigned major = 0, minor = 0, patch = 0;
   ucx().ucp_get_version(&major, &minor, &patch);
   return absl::StrFormat("%d.%d.%d", major, minor, patch);

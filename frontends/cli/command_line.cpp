@@ -1,0 +1,141 @@
+#include "frontends/cli/command_line.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/session/session_stage.h"
+
+namespace graphrun::cli {
+namespace {
+
+using runtime::SessionStage;
+
+struct Unit {
+  const char* name;
+  uint64_t bytes;
+};
+constexpr Unit kUnits[] = {{"", 1},
+                           {"B", 1},
+                           {"KB", 1'000},
+                           {"MB", 1'000'000},
+                           {"GB", 1'000'000'000},
+                           {"KiB", uint64_t{1} << 10},
+                           {"MiB", uint64_t{1} << 20},
+                           {"GiB", uint64_t{1} << 30},
+                           {"TiB", uint64_t{1} << 40}};
+
+}  // namespace
+
+ExitCode exitCodeOf(const absl::Status& status) {
+  switch (runtime::stageOf(status)) {
+    case SessionStage::kModel:
+      return kBadFile;
+    case SessionStage::kInput:
+      return kUsage;
+    case SessionStage::kPlacement:
+      return kNoPlace;
+    case SessionStage::kRun:
+      break;
+  }
+  switch (status.code()) {
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kNotFound:
+      return kInternal;
+    default:
+      return kWorker;
+  }
+}
+
+ExitCode report(const absl::Status& status) {
+  std::fprintf(stderr, "graphrun: %s\n", std::string(status.message()).c_str());
+  return exitCodeOf(status);
+}
+
+absl::Status usageError(absl::string_view message) {
+  return runtime::atStage(absl::InvalidArgumentError(message), SessionStage::kInput);
+}
+
+absl::Status fileError(const absl::Status& status) {
+  return runtime::atStage(status, SessionStage::kModel);
+}
+
+void PlaceOptions::add(CLI::App& app) {
+  app.add_option("--cluster", cluster, "The machines to use (cluster.yaml); default: this one");
+  app.add_option("--placement", placement,
+                 "auto, single, greedy, heft, search, or a placement file (JSON)");
+  app.add_option("--pin", pins, "Puts nodes on a device: 'encoder/*=node1/cpu:0'");
+  app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
+  app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
+  app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
+}
+
+absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
+  runtime::SessionOptions session;
+  session.cluster = cluster;
+  session.strategy = placement;
+  session.threads = threads;
+  session.fusion = !noFusion;
+  session.stepTimeout = std::chrono::milliseconds(static_cast<int64_t>(timeoutSeconds * 1000));
+  for (const std::string& pin : pins) {
+    GR_ASSIGN_OR_RETURN(auto pair, splitPair(pin, '=', "--pin"));
+    session.pins.push_back({pair.first, pair.second});
+  }
+  for (const std::string& limit : memoryLimits) {
+    GR_ASSIGN_OR_RETURN(auto pair, splitPair(limit, '=', "--memory-limit"));
+    GR_ASSIGN_OR_RETURN(uint64_t bytes, parseBytes(pair.second));
+    session.memoryLimits.push_back({pair.first, bytes});
+  }
+  return session;
+}
+
+void FeedOptions::add(CLI::App& app) {
+  app.add_option("--input", inputs,
+                 "An input: x=@x.npy, x=2x64xf32=1 (filled), x=random, x=random:7 (seed)");
+  app.add_option("--shape", shapes, "The shape of a random input: x:1x3x224x224");
+  app.add_option("--data", data, "A folder with input_N.pb and output_N.pb (ONNX test data)");
+}
+
+absl::StatusOr<uint64_t> parseBytes(const std::string& text) {
+  size_t digits = text.find_first_not_of("0123456789.");
+  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+  double number = 0;
+  for (const Unit& known : kUnits) {
+    if (unit == known.name && absl::SimpleAtod(text.substr(0, digits), &number) && number >= 0 &&
+        number * static_cast<double>(known.bytes) < 1e18) {
+      return static_cast<uint64_t>(number * static_cast<double>(known.bytes));
+    }
+  }
+  return usageError(absl::StrCat("'", text,
+                                 "' is no size; expected a number with B, KB, MB, GB, "
+                                 "KiB, MiB, GiB or TiB, as in 2GiB"));
+}
+
+absl::StatusOr<std::pair<std::string, std::string>> splitPair(const std::string& text,
+                                                              char separator,
+                                                              const std::string& option) {
+  size_t at = text.find(separator);
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    return usageError(
+        absl::StrCat(option, " ", text, ": expected NAME", std::string(1, separator), "VALUE"));
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+int parseAndRun(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 reports by exception, --help too.
+    return app.exit(error) == 0 ? kOk : kUsage;
+  }
+  return body();
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,118 @@
+#include "frontends/cli/compare.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace graphrun::cli {
+namespace {
+
+using runtime::ElementType;
+using runtime::HostTensor;
+
+double fromHalf(uint16_t bits) {
+  int exponent = bits >> 10 & 0x1f;
+  double fraction = bits & 0x3ff;
+  double value = exponent == 0    ? std::ldexp(fraction, -24)
+                 : exponent != 31 ? std::ldexp(fraction + 1024, exponent - 25)
+                 : fraction == 0  ? std::numeric_limits<double>::infinity()
+                                  : std::numeric_limits<double>::quiet_NaN();
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+template <typename T>
+double load(const HostTensor& tensor, size_t index) {
+  return static_cast<double>(tensor.as<T>()[index]);
+}
+
+std::string position(const runtime::TensorSpec& spec, size_t index) {
+  std::vector<int64_t> at(spec.dims.size());
+  for (size_t d = at.size(); d-- > 0;) {
+    at[d] = static_cast<int64_t>(index) % spec.dims[d];
+    index /= static_cast<size_t>(spec.dims[d]);
+  }
+  return absl::StrCat("[", absl::StrJoin(at, ", "), "]");
+}
+
+/// How far an element is beyond the tolerance; <= 0: within.
+double excess(double actual, double expected, const Tolerance& tolerance) {
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) {
+    return 0;
+  }
+  double error =
+      std::fabs(actual - expected) - tolerance.atol - tolerance.rtol * std::fabs(expected);
+  return std::isfinite(actual) && std::isfinite(expected) ? error
+                                                          : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+double elementAt(const HostTensor& tensor, size_t index) {
+  switch (tensor.spec().type) {
+    case ElementType::kF64:
+      return load<double>(tensor, index);
+    case ElementType::kF32:
+      return load<float>(tensor, index);
+    case ElementType::kF16:
+      return fromHalf(tensor.as<uint16_t>()[index]);
+    case ElementType::kBF16:
+      return std::bit_cast<float>(static_cast<uint32_t>(tensor.as<uint16_t>()[index]) << 16);
+    case ElementType::kI64:
+      return load<int64_t>(tensor, index);
+    case ElementType::kI32:
+      return load<int32_t>(tensor, index);
+    case ElementType::kI16:
+      return load<int16_t>(tensor, index);
+    case ElementType::kI8:
+      return load<int8_t>(tensor, index);
+    case ElementType::kU64:
+      return load<uint64_t>(tensor, index);
+    case ElementType::kU32:
+      return load<uint32_t>(tensor, index);
+    case ElementType::kU16:
+      return load<uint16_t>(tensor, index);
+    case ElementType::kU8:
+    case ElementType::kBool:
+      return load<uint8_t>(tensor, index);
+    case ElementType::kInvalid:
+      break;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string difference(const HostTensor& actual, const HostTensor& expected,
+                       const Tolerance& tolerance) {
+  if (actual.spec() != expected.spec()) {
+    return absl::StrCat("got ", actual.spec().toString(), ", expected ",
+                        expected.spec().toString());
+  }
+  auto count = static_cast<size_t>(actual.spec().elementCount());
+  size_t wrong = 0;
+  size_t worst = 0;
+  double most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    double over = excess(elementAt(actual, i), elementAt(expected, i), tolerance);
+    if (over > 0) {
+      ++wrong;
+      if (over > most) {
+        most = over;
+        worst = i;
+      }
+    }
+  }
+  if (wrong == 0) {
+    return "";
+  }
+  return absl::StrCat(wrong, " of ", count, " elements differ, the most at ",
+                      position(actual.spec(), worst), ": got ", elementAt(actual, worst),
+                      ", expected ", elementAt(expected, worst), " (rtol ", tolerance.rtol,
+                      ", atol ", tolerance.atol, ")");
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,27 @@
+// Whether a result is what was expected.
+#ifndef GRAPHRUN_FRONTENDS_CLI_COMPARE_H_
+#define GRAPHRUN_FRONTENDS_CLI_COMPARE_H_
+
+#include <string>
+
+#include "runtime/base/tensor.h"
+
+namespace graphrun::cli {
+
+/// |actual - expected| <= atol + rtol * |expected|, as ONNX's tests compare.
+struct Tolerance {
+  double rtol = 1e-3;
+  double atol = 1e-7;
+};
+
+/// What differs ("12 of 1000 elements differ, the most at [0, 3]: got …"); "" if nothing does. NaN
+/// equals NaN, and types and shapes must be equal.
+std::string difference(const runtime::HostTensor& actual, const runtime::HostTensor& expected,
+                       const Tolerance& tolerance);
+
+/// Element `index` of a tensor as a double.
+double elementAt(const runtime::HostTensor& tensor, size_t index);
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_COMPARE_H_

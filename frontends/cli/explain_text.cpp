@@ -1,0 +1,135 @@
+#include "frontends/cli/explain_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace graphrun::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxRows = 20;
+
+enum class Format { kText, kCount, kNanos, kBytes, kFlops };
+
+struct Column {
+  const char* title;
+  const char* key;
+  Format format;
+};
+
+std::string scaled(double value, double step, const std::vector<const char*>& units) {
+  size_t unit = 0;
+  while (value >= step && unit + 1 < units.size()) {
+    value /= step;
+    ++unit;
+  }
+  return absl::StrFormat(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+std::string cell(const Json& row, const Column& column) {
+  auto found = row.find(column.key);
+  if (found == row.end() || found->is_null()) {
+    return "-";
+  }
+  if (column.format == Format::kText || !found->is_number()) {
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  }
+  auto value = found->get<double>();
+  switch (column.format) {
+    case Format::kNanos:
+      return scaled(value, 1000, {"ns", "us", "ms", "s"});
+    case Format::kBytes:
+      return scaled(value, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
+    case Format::kFlops:
+      return scaled(value, 1000, {"", "K", "M", "G", "T", "P"});
+    default:
+      return found->dump();
+  }
+}
+
+std::string table(const Json& rows, const std::vector<Column>& columns) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (const Column& column : columns) {
+    lines[0].emplace_back(column.title);
+  }
+  for (size_t i = 0; i < std::min(rows.size(), kMaxRows); ++i) {
+    lines.emplace_back();
+    for (const Column& column : columns) {
+      lines.back().push_back(cell(rows[i], column));
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& line : lines) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      size_t width = 0;
+      for (const std::vector<std::string>& other : lines) {
+        width = std::max(width, other[c].size());
+      }
+      bool left = columns[c].format == Format::kText;
+      std::string space(width - line[c].size(), ' ');
+      absl::StrAppend(&text, c == 0 ? "  " : "  ", left ? "" : space, line[c], left ? space : "");
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  if (rows.size() > kMaxRows) {
+    absl::StrAppend(&text, "  … and ", rows.size() - kMaxRows, " more (--json has all)\n");
+  }
+  return text;
+}
+
+void section(const Json& json, const char* key, const char* title,
+             const std::vector<Column>& columns, std::string& text) {
+  auto found = json.find(key);
+  if (found != json.end() && found->is_array() && !found->empty()) {
+    absl::StrAppend(&text, "\n", title, "\n", table(*found, columns));
+  }
+}
+
+}  // namespace
+
+std::string explainText(const std::string& source) {
+  Json json = Json::parse(source, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("step_ns")) {
+    return source + "\n";
+  }
+  std::string text = absl::StrCat("placed by ", cell(json, {"", "strategy", Format::kText}),
+                                  ": a step takes ", cell(json, {"", "step_ns", Format::kNanos}),
+                                  " (predicted; no placement takes less than ",
+                                  cell(json, {"", "lower_bound_ns", Format::kNanos}), ")\n");
+  section(json, "devices", "devices",
+          {{"device", "device", Format::kText},
+           {"ops", "ops", Format::kCount},
+           {"flops", "flops", Format::kFlops},
+           {"touched", "bytes_touched", Format::kBytes},
+           {"busy", "busy_ns", Format::kNanos},
+           {"weights", "weight_bytes", Format::kBytes},
+           {"peak", "peak_bytes", Format::kBytes},
+           {"limit", "limit_bytes", Format::kBytes}},
+          text);
+  section(json, "edges", "transfers of a step",
+          {{"tensor", "tensor", Format::kText},
+           {"from", "from", Format::kText},
+           {"to", "to", Format::kText},
+           {"link", "link_kind", Format::kText},
+           {"bytes", "bytes", Format::kBytes},
+           {"wait", "wait_ns", Format::kNanos},
+           {"time", "transfer_ns", Format::kNanos}},
+          text);
+  section(json, "strategies", "strategies",
+          {{"strategy", "strategy", Format::kText},
+           {"step", "step_ns", Format::kNanos},
+           {"devices", "devices_used", Format::kCount},
+           {"peak", "peak_bytes", Format::kBytes},
+           {"transfers", "transfers", Format::kCount},
+           {"moved", "transfer_bytes", Format::kBytes},
+           {"failure", "failure", Format::kText}},
+          text);
+  return text;
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,301 @@
+#include "frontends/cli/feeds.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "frontends/cli/tensor_proto.h"
+#include "runtime/base/npy.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::cli {
+namespace {
+
+using runtime::ElementType;
+using runtime::HostTensor;
+using runtime::ModelPort;
+using runtime::NamedSpec;
+using runtime::NamedTensor;
+using runtime::TensorSpec;
+
+/// Calls `work` with element type T for integer and f32, f64 types.
+void setElement(HostTensor& tensor, size_t index, double value) {
+  auto store = [&](auto zero) {
+    using T = decltype(zero);
+    tensor.as<T>()[index] = static_cast<T>(value);
+  };
+  switch (tensor.spec().type) {
+    case ElementType::kF64:
+      return store(double{});
+    case ElementType::kF32:
+      return store(float{});
+    case ElementType::kF16:
+    case ElementType::kBF16: {
+      // Exact for the few bits of a small number; bf16 is the upper half of an f32.
+      auto narrow = static_cast<float>(value);
+      uint32_t bits;
+      std::memcpy(&bits, &narrow, sizeof bits);
+      bool half = tensor.spec().type == ElementType::kF16;
+      int exponent = static_cast<int>(bits >> 23 & 0xff) - 127 + 15;
+      uint32_t sign = bits >> 16 & 0x8000;
+      uint32_t f16 = exponent <= 0 ? sign
+                     : exponent >= 31
+                         ? sign | 0x7c00
+                         : sign | static_cast<uint32_t>(exponent) << 10 | (bits >> 13 & 0x3ff);
+      tensor.as<uint16_t>()[index] = static_cast<uint16_t>(half ? f16 : bits >> 16);
+      return;
+    }
+    case ElementType::kI64:
+      return store(int64_t{});
+    case ElementType::kI32:
+      return store(int32_t{});
+    case ElementType::kI16:
+      return store(int16_t{});
+    case ElementType::kI8:
+      return store(int8_t{});
+    case ElementType::kU64:
+      return store(uint64_t{});
+    case ElementType::kU32:
+      return store(uint32_t{});
+    case ElementType::kU16:
+      return store(uint16_t{});
+    case ElementType::kU8:
+      return store(uint8_t{});
+    case ElementType::kBool:
+      tensor.as<uint8_t>()[index] = value != 0 ? 1 : 0;
+      return;
+    case ElementType::kInvalid:
+      return;
+  }
+}
+
+const ModelPort* findPort(absl::Span<const ModelPort> ports, const std::string& name) {
+  auto found = std::find_if(ports.begin(), ports.end(),
+                            [&](const ModelPort& port) { return port.name == name; });
+  return found == ports.end() ? nullptr : &*found;
+}
+
+absl::StatusOr<const ModelPort*> needPort(absl::Span<const ModelPort> ports,
+                                          const std::string& name, const std::string& option) {
+  if (const ModelPort* port = findPort(ports, name)) {
+    return port;
+  }
+  std::vector<std::string> names;
+  for (const ModelPort& port : ports) {
+    names.push_back(port.name);
+  }
+  return usageError(absl::StrCat(option, ": the model has no input '", name, "'; its inputs are ",
+                                 absl::StrJoin(names, ", ")));
+}
+
+/// Dims of --shape by input; the fixed shape of an input where there is none.
+absl::StatusOr<std::map<std::string, std::vector<int64_t>>> knownDims(
+    const FeedOptions& options, absl::Span<const ModelPort> ports) {
+  std::map<std::string, std::vector<int64_t>> dims;
+  for (const ModelPort& port : ports) {
+    if (port.ranked &&
+        std::all_of(port.dims.begin(), port.dims.end(), [](int64_t dim) { return dim >= 0; })) {
+      dims[port.name] = port.dims;
+    }
+  }
+  for (const std::string& shape : options.shapes) {
+    size_t colon = shape.rfind(':');  // names of inputs may hold colons, shapes do not
+    if (colon == std::string::npos) {
+      return usageError(absl::StrCat("--shape ", shape, ": expected NAME:1x3x224x224"));
+    }
+    std::string name = shape.substr(0, colon);
+    GR_RETURN_IF_ERROR(needPort(ports, name, "--shape").status());
+    GR_ASSIGN_OR_RETURN(dims[name], parseDims(shape.substr(colon + 1)));
+  }
+  return dims;
+}
+
+absl::Status noShape(const ModelPort& port) {
+  return usageError(absl::StrCat("input '", port.name, "' is ", port.toString(),
+                                 ": say which shape, as in --shape ", port.name, ":",
+                                 absl::StrJoin(std::vector<int>(port.dims.size(), 1), "x")));
+}
+
+/// "2x64xf32=1": a tensor of equal elements.
+absl::StatusOr<HostTensor> filledTensor(const std::string& text, const std::string& option) {
+  std::vector<std::string> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  size_t x = sides[0].rfind('x');
+  std::string typeName = x == std::string::npos ? sides[0] : sides[0].substr(x + 1);
+  std::optional<ElementType> type = runtime::parseElementType(typeName);
+  double value = 0;
+  if (!type.has_value() || sides.size() != 2 || !absl::SimpleAtod(sides[1], &value)) {
+    return usageError(absl::StrCat(option,
+                                   ": expected @FILE.npy, SHAPExTYPE=NUMBER as in "
+                                   "2x64xf32=1, or random"));
+  }
+  TensorSpec spec{*type, {}};
+  if (x != std::string::npos) {
+    GR_ASSIGN_OR_RETURN(spec.dims, parseDims(sides[0].substr(0, x)));
+  }
+  GR_RETURN_IF_ERROR(checkedByteSize(spec.type, spec.dims).status());
+  HostTensor tensor(spec);
+  for (size_t i = 0; i < static_cast<size_t>(spec.elementCount()); ++i) {
+    setElement(tensor, i, value);
+  }
+  return tensor;
+}
+
+absl::StatusOr<HostTensor> inputTensor(const ModelPort& port, const std::string& value,
+                                       const std::map<std::string, std::vector<int64_t>>& dims) {
+  std::string option = absl::StrCat("--input ", port.name, "=", value);
+  if (absl::StartsWith(value, "@")) {
+    absl::StatusOr<HostTensor> tensor = runtime::readNpy(value.substr(1));
+    return tensor.ok() ? std::move(tensor) : fileError(tensor.status());
+  }
+  if (value != "random" && !absl::StartsWith(value, "random:")) {
+    return filledTensor(value, option);
+  }
+  uint64_t seed = 0;
+  if (value != "random" && !absl::SimpleAtoi(value.substr(7), &seed)) {
+    return usageError(absl::StrCat(option, ": expected a number after random:"));
+  }
+  auto shape = dims.find(port.name);
+  if (shape == dims.end()) {
+    return noShape(port);
+  }
+  return randomTensor({port.type, shape->second}, seed);
+}
+
+absl::StatusOr<NamedTensor> readNumbered(const std::filesystem::path& file, size_t number,
+                                         absl::Span<const ModelPort> ports) {
+  GR_ASSIGN_OR_RETURN(NamedTensor tensor, readTensorProto(file.string()));
+  if (findPort(ports, tensor.name) == nullptr && number < ports.size()) {
+    tensor.name = ports[number].name;
+  }
+  return tensor;
+}
+
+absl::StatusOr<std::vector<NamedTensor>> readSeries(const std::string& folder, const char* kind,
+                                                    absl::Span<const ModelPort> ports) {
+  std::vector<NamedTensor> tensors;
+  for (size_t i = 0;; ++i) {
+    auto file = std::filesystem::path(folder) / absl::StrCat(kind, "_", i, ".pb");
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) {
+      return tensors;
+    }
+    GR_ASSIGN_OR_RETURN(NamedTensor tensor, readNumbered(file, i, ports));
+    tensors.push_back(std::move(tensor));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<DataSet> readDataSet(const std::string& folder, absl::Span<const ModelPort> inputs,
+                                    absl::Span<const ModelPort> outputs) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fileError(absl::NotFoundError(absl::StrCat("there is no folder '", folder, "'")));
+  }
+  DataSet data;
+  absl::StatusOr<std::vector<NamedTensor>> read = readSeries(folder, "input", inputs);
+  if (read.ok()) {
+    data.inputs = *std::move(read);
+    read = readSeries(folder, "output", outputs);
+  }
+  if (!read.ok()) {
+    return fileError(read.status());
+  }
+  data.outputs = *std::move(read);
+  return data;
+}
+
+HostTensor randomTensor(const TensorSpec& spec, uint64_t seed) {
+  HostTensor tensor(spec);
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> real(-1, 1);
+  std::uniform_int_distribution<int> integer(0, 9);
+  for (size_t i = 0; i < static_cast<size_t>(spec.elementCount()); ++i) {
+    setElement(tensor, i, isFloat(spec.type) ? real(generator) : integer(generator));
+  }
+  return tensor;
+}
+
+absl::StatusOr<std::vector<int64_t>> parseDims(const std::string& text) {
+  std::vector<int64_t> dims;
+  if (text.empty()) {
+    return dims;
+  }
+  for (absl::string_view part : absl::StrSplit(text, 'x')) {
+    int64_t dim = 0;
+    if (!absl::SimpleAtoi(part, &dim) || dim < 0) {
+      return usageError(
+          absl::StrCat("'", text, "' is no shape; expected numbers, as in 1x3x224x224"));
+    }
+    dims.push_back(dim);
+  }
+  return dims;
+}
+
+absl::StatusOr<std::vector<NamedSpec>> feedShapes(const FeedOptions& options,
+                                                  absl::Span<const ModelPort> ports) {
+  GR_ASSIGN_OR_RETURN(auto dims, knownDims(options, ports));
+  std::map<std::string, TensorSpec> given;
+  if (!options.data.empty() || !options.inputs.empty()) {
+    FeedOptions some = options;
+    GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, feeds(some, ports, true));
+    for (const NamedTensor& tensor : tensors) {
+      given[tensor.name] = tensor.tensor.spec();
+    }
+  }
+  std::vector<NamedSpec> shapes;
+  for (const ModelPort& port : ports) {
+    if (auto found = given.find(port.name); found != given.end()) {
+      shapes.push_back({port.name, found->second});
+    } else if (auto known = dims.find(port.name); known != dims.end()) {
+      shapes.push_back({port.name, {port.type, known->second}});
+    } else {
+      return noShape(port);
+    }
+  }
+  return shapes;
+}
+
+absl::StatusOr<std::vector<NamedTensor>> feeds(const FeedOptions& options,
+                                               absl::Span<const ModelPort> ports, bool fillRest) {
+  GR_ASSIGN_OR_RETURN(auto dims, knownDims(options, ports));
+  std::map<std::string, HostTensor> given;
+  if (!options.data.empty()) {
+    GR_ASSIGN_OR_RETURN(DataSet data, readDataSet(options.data, ports, {}));
+    for (NamedTensor& tensor : data.inputs) {
+      given[tensor.name] = std::move(tensor.tensor);
+    }
+  }
+  for (const std::string& input : options.inputs) {
+    GR_ASSIGN_OR_RETURN(auto pair, splitPair(input, '=', "--input"));
+    GR_ASSIGN_OR_RETURN(const ModelPort* port, needPort(ports, pair.first, "--input"));
+    GR_ASSIGN_OR_RETURN(given[pair.first], inputTensor(*port, pair.second, dims));
+  }
+  std::vector<NamedTensor> tensors;
+  std::vector<std::string> missing;
+  for (const ModelPort& port : ports) {
+    if (auto found = given.find(port.name); found != given.end()) {
+      tensors.push_back({port.name, std::move(found->second)});
+    } else if (fillRest) {
+      GR_ASSIGN_OR_RETURN(HostTensor tensor, inputTensor(port, "random", dims));
+      tensors.push_back({port.name, std::move(tensor)});
+    } else {
+      missing.push_back(absl::StrCat("'", port.name, "' (", port.toString(), ")"));
+    }
+  }
+  if (!missing.empty()) {
+    return usageError(absl::StrCat("no value for input ", absl::StrJoin(missing, ", "),
+                                   "; give --input NAME=@FILE.npy, --input NAME=random or --data"));
+  }
+  return tensors;
+}
+
+}  // namespace graphrun::cli

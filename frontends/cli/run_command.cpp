@@ -1,0 +1,182 @@
+// graphrun MODEL …: runs a model and shows, writes or checks its outputs.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "frontends/cli/command_line.h"
+#include "frontends/cli/commands.h"
+#include "frontends/cli/compare.h"
+#include "frontends/cli/feeds.h"
+#include "frontends/cli/run_report.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/npy.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::cli {
+namespace {
+
+using runtime::NamedTensor;
+using runtime::Session;
+
+constexpr size_t kShownElements = 8;
+
+struct RunOptions {
+  std::string model;
+  PlaceOptions place;
+  FeedOptions feed;
+  std::vector<std::string> outputs;
+  std::vector<std::string> expects;
+  Tolerance tolerance;
+  std::string trace;
+  std::string report;
+  uint32_t warmup = 0;
+  uint32_t iterations = 1;
+  bool json = false;
+};
+
+void addOptions(CLI::App& app, RunOptions& options) {
+  app.add_option("MODEL", options.model, "A .fb or .onnx file")->required();
+  options.place.add(app);
+  options.feed.add(app);
+  app.add_option("--output", options.outputs, "Writes an output: y=@y.npy");
+  app.add_option("--expect", options.expects, "Compares an output: y=@y.npy");
+  app.add_option("--rtol", options.tolerance.rtol, "Relative tolerance of comparisons (1e-3)");
+  app.add_option("--atol", options.tolerance.atol, "Absolute tolerance of comparisons (1e-7)");
+  app.add_option("--trace", options.trace, "Writes what ran when, for Perfetto");
+  app.add_option("--report", options.report, "Writes times, memory and caches as JSON");
+  app.add_option("--warmup", options.warmup, "Runs before those that count");
+  app.add_option("--iterations", options.iterations, "Runs")->check(CLI::PositiveNumber);
+  app.add_flag("--json", options.json, "Prints the report, not the outputs");
+}
+
+const NamedTensor* findOutput(const std::vector<NamedTensor>& outputs, const std::string& name) {
+  auto found = std::find_if(outputs.begin(), outputs.end(),
+                            [&](const NamedTensor& output) { return output.name == name; });
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+/// The output that "y=@file" means, and the file.
+absl::StatusOr<std::pair<std::string, std::string>> parseOutput(const std::string& text,
+                                                                const Session& session,
+                                                                const std::string& option) {
+  GR_ASSIGN_OR_RETURN(auto pair, splitPair(text, '=', option));
+  for (const runtime::ModelPort& port : session.outputs()) {
+    if (port.name == pair.first && pair.second.size() > 1 && pair.second[0] == '@') {
+      return std::pair(pair.first, pair.second.substr(1));
+    }
+  }
+  std::string names;
+  for (const runtime::ModelPort& port : session.outputs()) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", port.name);
+  }
+  return usageError(absl::StrCat(option, " ", text,
+                                 ": expected NAME=@FILE.npy with NAME among the "
+                                 "model's outputs ",
+                                 names));
+}
+
+/// Expected outputs by --expect and --data.
+absl::StatusOr<std::vector<NamedTensor>> expectedOutputs(const RunOptions& options,
+                                                         const Session& session) {
+  std::vector<NamedTensor> expected;
+  if (!options.feed.data.empty()) {
+    GR_ASSIGN_OR_RETURN(DataSet data,
+                        readDataSet(options.feed.data, session.inputs(), session.outputs()));
+    expected = std::move(data.outputs);
+  }
+  for (const std::string& text : options.expects) {
+    GR_ASSIGN_OR_RETURN(auto pair, parseOutput(text, session, "--expect"));
+    absl::StatusOr<runtime::HostTensor> tensor = runtime::readNpy(pair.second);
+    if (!tensor.ok()) {
+      return fileError(tensor.status());
+    }
+    expected.push_back({pair.first, *std::move(tensor)});
+  }
+  return expected;
+}
+
+void print(const NamedTensor& output) {
+  std::printf("%s: %s [", output.name.c_str(), output.tensor.spec().toString().c_str());
+  auto count = static_cast<size_t>(output.tensor.spec().elementCount());
+  for (size_t i = 0; i < std::min(count, kShownElements); ++i) {
+    std::printf("%s%g", i == 0 ? "" : ", ", elementAt(output.tensor, i));
+  }
+  std::printf("%s]\n", count > kShownElements ? ", …" : "");
+}
+
+/// kOk, or kDiffers with a line for each output that differs.
+int compare(const std::vector<NamedTensor>& outputs, const std::vector<NamedTensor>& expected,
+            const Tolerance& tolerance) {
+  int code = kOk;
+  for (const NamedTensor& want : expected) {
+    const NamedTensor* got = findOutput(outputs, want.name);
+    std::string problem = got == nullptr ? "the model has no such output"
+                                         : difference(got->tensor, want.tensor, tolerance);
+    if (!problem.empty()) {
+      std::fprintf(stderr, "graphrun: output '%s' differs: %s\n", want.name.c_str(),
+                   problem.c_str());
+      code = kDiffers;
+    }
+  }
+  return code;
+}
+
+absl::Status writeFiles(const RunOptions& options, Session& session,
+                        const std::vector<NamedTensor>& outputs, const Json& report) {
+  for (const std::string& text : options.outputs) {
+    GR_ASSIGN_OR_RETURN(auto pair, parseOutput(text, session, "--output"));
+    GR_RETURN_IF_ERROR(
+        fileError(runtime::writeNpy(pair.second, findOutput(outputs, pair.first)->tensor)));
+  }
+  if (!options.trace.empty()) {
+    GR_RETURN_IF_ERROR(fileError(session.writeTrace(options.trace)));
+  }
+  return options.report.empty() ? absl::OkStatus()
+                                : fileError(writeText(options.report, dump(report)));
+}
+
+absl::StatusOr<int> run(const RunOptions& options) {
+  GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                      Session::create(options.model, sessionOptions));
+  for (const std::string& text : options.outputs) {
+    GR_RETURN_IF_ERROR(parseOutput(text, *session, "--output").status());
+  }
+  GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> expected, expectedOutputs(options, *session));
+  GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> inputs,
+                      feeds(options.feed, session->inputs(), false));
+  std::vector<NamedTensor> outputs;
+  std::vector<double> times;
+  for (uint32_t i = 0; i < options.warmup + options.iterations; ++i) {
+    int64_t begin = runtime::nowNanos();
+    GR_RETURN_IF_ERROR(session->run(inputs, outputs));
+    if (i >= options.warmup) {
+      times.push_back(millis(static_cast<uint64_t>(runtime::nowNanos() - begin)));
+    }
+  }
+  Json report = statsJson(session->stats());
+  report["latency_ms"] = latencyJson(times);
+  GR_RETURN_IF_ERROR(writeFiles(options, *session, outputs, report));
+  if (options.json) {
+    std::fputs(dump(report).c_str(), stdout);
+  } else {
+    std::for_each(outputs.begin(), outputs.end(), print);
+  }
+  return compare(outputs, expected, options.tolerance);
+}
+
+}  // namespace
+
+int runCommand(int argc, char** argv) {
+  CLI::App app("Runs a model. Other commands: graphrun --help", "graphrun");
+  RunOptions options;
+  addOptions(app, options);
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    absl::StatusOr<int> code = run(options);
+    return code.ok() ? *code : report(code.status());
+  });
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,67 @@
+#include "frontends/cli/run_report.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "frontends/cli/command_line.h"
+#include "runtime/base/atomic_file.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::cli {
+
+Json latencyJson(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  auto at = [&](double share) {
+    auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(times.size())));
+    return times[std::max<size_t>(rank, 1) - 1];
+  };
+  double mean =
+      std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+  return {{"p50", at(0.5)},  {"p90", at(0.9)},       {"p95", at(0.95)},
+          {"p99", at(0.99)}, {"min", times.front()}, {"mean", mean}};
+}
+
+Json statsJson(const runtime::SessionStats& stats) {
+  Json devices = Json::array();
+  for (const runtime::DeviceStats& device : stats.devices) {
+    devices.push_back({{"device", device.device},
+                       {"worker", device.worker},
+                       {"bytes", device.bytes},
+                       {"predicted_bytes", device.predictedBytes},
+                       {"prepare_ms", millis(device.prepareNanos)},
+                       {"executable_from_cache", device.fromCache}});
+  }
+  return {
+      {"open_ms", millis(stats.openNanos)},
+      {"plan_ms", millis(stats.lastPlanNanos)},
+      {"load_ms", millis(stats.lastLoadNanos)},
+      {"runs", stats.runs},
+      {"predicted_step_ms", millis(stats.predictedStepNanos)},
+      {"imported", stats.imported},
+      {"compiler_loaded", stats.compilerLoaded},
+      {"plans",
+       {{"made", stats.plansMade}, {"from_disk", stats.planDiskHits}, {"reused", stats.planHits}}},
+      {"devices", devices}};
+}
+
+uint64_t peakMemory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::Status writeText(const std::string& path, const std::string& text) {
+  GR_ASSIGN_OR_RETURN(runtime::AtomicFile file, runtime::AtomicFile::create(path));
+  GR_RETURN_IF_ERROR(
+      file.write(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size())));
+  return file.commit();
+}
+
+}  // namespace graphrun::cli

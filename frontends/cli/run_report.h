@@ -1,0 +1,30 @@
+// What a session did, as JSON, for --report and bench.
+#ifndef GRAPHRUN_FRONTENDS_CLI_RUN_REPORT_H_
+#define GRAPHRUN_FRONTENDS_CLI_RUN_REPORT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/session/session.h"
+
+namespace graphrun::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// {"p50", "p90", "p95", "p99", "min", "mean"} in milliseconds.
+Json latencyJson(std::vector<double> milliseconds);
+/// Times, caches and devices of a session.
+Json statsJson(const runtime::SessionStats& stats);
+/// The most memory that this process has had, in bytes.
+uint64_t peakMemory();
+/// JSON text that is valid whatever bytes names hold.
+std::string dump(const Json& json);
+absl::Status writeText(const std::string& path, const std::string& text);
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_RUN_REPORT_H_

@@ -1,0 +1,237 @@
+#include "frontends/cli/tensor_proto.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::cli {
+namespace {
+
+using runtime::ElementType;
+
+// Field numbers of onnx.TensorProto.
+enum Field : uint32_t {
+  kDims = 1,
+  kDataType = 2,
+  kSegment = 3,
+  kFloatData = 4,
+  kInt32Data = 5,
+  kStringData = 6,
+  kInt64Data = 7,
+  kName = 8,
+  kRawData = 9,
+  kDoubleData = 10,
+  kUint64Data = 11,
+  kExternalData = 13
+};
+
+enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+/// TensorProto.DataType -> our element type; kInvalid for what has none here.
+ElementType elementOf(uint64_t dataType) {
+  static constexpr ElementType kTypes[] = {
+      ElementType::kInvalid, ElementType::kF32,  ElementType::kU8,      ElementType::kI8,
+      ElementType::kU16,     ElementType::kI16,  ElementType::kI32,     ElementType::kI64,
+      ElementType::kInvalid, ElementType::kBool, ElementType::kF16,     ElementType::kF64,
+      ElementType::kU32,     ElementType::kU64,  ElementType::kInvalid, ElementType::kInvalid,
+      ElementType::kBF16};
+  return dataType < std::size(kTypes) ? kTypes[dataType] : ElementType::kInvalid;
+}
+
+/// The wire format of protocol buffers.
+class WireReader {
+ public:
+  explicit WireReader(absl::Span<const uint8_t> bytes) : rest_(bytes) {}
+
+  bool done() const { return rest_.empty(); }
+  bool varint(uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      uint8_t byte = rest_.front();
+      rest_.remove_prefix(1);
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+  bool fixed(size_t size, absl::Span<const uint8_t>& value) {
+    if (size > rest_.size()) {
+      return false;
+    }
+    value = rest_.subspan(0, size);
+    rest_.remove_prefix(size);
+    return true;
+  }
+  bool bytes(absl::Span<const uint8_t>& value) {
+    uint64_t size = 0;
+    return varint(size) && fixed(size, value);
+  }
+
+ private:
+  absl::Span<const uint8_t> rest_;
+};
+
+/// What the fields of a TensorProto hold. Typed data is collected as raw little-endian elements.
+struct Fields {
+  std::vector<int64_t> dims;
+  uint64_t dataType = 0;
+  std::string name;
+  std::vector<uint64_t> numbers;  // of int32_data, int64_data, uint64_data
+  std::vector<uint8_t> floats;    // of float_data, double_data
+  absl::Span<const uint8_t> raw;
+  bool hasRaw = false;
+  const char* unsupported = nullptr;
+};
+
+bool readVarints(uint32_t wire, WireReader& reader, std::vector<uint64_t>& out) {
+  uint64_t value = 0;
+  if (wire == kVarint) {
+    return reader.varint(value) && (out.push_back(value), true);
+  }
+  absl::Span<const uint8_t> packed;
+  if (wire != kBytes || !reader.bytes(packed)) {
+    return false;
+  }
+  for (WireReader inner(packed); !inner.done();) {
+    if (!inner.varint(value)) {
+      return false;
+    }
+    out.push_back(value);
+  }
+  return true;
+}
+
+bool readFixed(uint32_t wire, size_t size, WireReader& reader, std::vector<uint8_t>& out) {
+  absl::Span<const uint8_t> data;
+  bool single = wire == (size == 4 ? kFixed32 : kFixed64);
+  if (single ? !reader.fixed(size, data) : (wire != kBytes || !reader.bytes(data))) {
+    return false;
+  }
+  out.insert(out.end(), data.begin(), data.end());
+  return true;
+}
+
+bool skip(uint32_t wire, WireReader& reader) {
+  uint64_t number = 0;
+  absl::Span<const uint8_t> bytes;
+  switch (wire) {
+    case kVarint:
+      return reader.varint(number);
+    case kFixed64:
+      return reader.fixed(8, bytes);
+    case kFixed32:
+      return reader.fixed(4, bytes);
+    case kBytes:
+      return reader.bytes(bytes);
+    default:
+      return false;
+  }
+}
+
+bool readDims(uint32_t wire, WireReader& reader, Fields& fields) {
+  std::vector<uint64_t> dims;
+  bool ok = readVarints(wire, reader, dims);
+  for (uint64_t dim : dims) {
+    fields.dims.push_back(static_cast<int64_t>(dim));
+  }
+  return ok;
+}
+
+bool readField(uint32_t field, uint32_t wire, WireReader& reader, Fields& fields) {
+  absl::Span<const uint8_t> bytes;
+  switch (field) {
+    case kDims:
+      return readDims(wire, reader, fields);
+    case kDataType:
+      return wire == kVarint && reader.varint(fields.dataType);
+    case kName:
+      if (wire != kBytes || !reader.bytes(bytes)) {
+        return false;
+      }
+      fields.name.assign(bytes.begin(), bytes.end());
+      return true;
+    case kRawData:
+      fields.hasRaw = true;
+      return wire == kBytes && reader.bytes(fields.raw);
+    case kFloatData:
+      return readFixed(wire, 4, reader, fields.floats);
+    case kDoubleData:
+      return readFixed(wire, 8, reader, fields.floats);
+    case kInt32Data:
+    case kInt64Data:
+    case kUint64Data:
+      return readVarints(wire, reader, fields.numbers);
+    case kStringData:
+      fields.unsupported = "strings";
+      return skip(wire, reader);
+    case kSegment:
+    case kExternalData:
+      fields.unsupported = "data outside of the file";
+      return skip(wire, reader);
+    default:
+      return skip(wire, reader);
+  }
+}
+
+absl::Status wrongCount(const std::string& where, const runtime::TensorSpec& spec, size_t got) {
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", spec.toString(), " needs ",
+                                                 spec.byteSize(), " bytes of data, got ", got));
+}
+
+absl::StatusOr<runtime::HostTensor> fill(const Fields& fields, const runtime::TensorSpec& spec,
+                                         const std::string& where) {
+  size_t size = elementSize(spec.type);
+  absl::Span<const uint8_t> data = fields.hasRaw ? fields.raw : fields.floats;
+  bool numbers = !fields.hasRaw && !fields.numbers.empty();
+  size_t got = numbers ? fields.numbers.size() * size : data.size();
+  if (got != spec.byteSize()) {
+    return wrongCount(where, spec, got);
+  }
+  runtime::HostTensor tensor(spec);
+  auto* to = static_cast<uint8_t*>(tensor.data());
+  if (numbers) {
+    for (size_t i = 0; i < fields.numbers.size(); ++i) {
+      std::memcpy(to + i * size, &fields.numbers[i], size);
+    }
+  } else if (got != 0) {
+    std::memcpy(to, data.data(), got);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+absl::StatusOr<runtime::NamedTensor> parseTensorProto(absl::Span<const uint8_t> bytes,
+                                                      const std::string& where) {
+  Fields fields;
+  for (WireReader reader(bytes); !reader.done();) {
+    uint64_t tag = 0;
+    if (!reader.varint(tag) || tag >> 3 == 0 || tag >> 3 > 0xffff ||
+        !readField(static_cast<uint32_t>(tag >> 3), tag & 7, reader, fields)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, ": not a TensorProto (a tensor of ONNX), or cut short"));
+    }
+  }
+  runtime::TensorSpec spec{elementOf(fields.dataType), fields.dims};
+  if (fields.unsupported != nullptr || spec.type == ElementType::kInvalid) {
+    return absl::UnimplementedError(absl::StrCat(
+        where, ": a tensor of ONNX's type ", fields.dataType, " cannot be read",
+        fields.unsupported == nullptr ? "" : absl::StrCat(" (", fields.unsupported, ")")));
+  }
+  GR_RETURN_IF_ERROR(runtime::annotate(checkedByteSize(spec.type, spec.dims).status(), where));
+  GR_ASSIGN_OR_RETURN(runtime::HostTensor tensor, fill(fields, spec, where));
+  return runtime::NamedTensor{std::move(fields.name), std::move(tensor)};
+}
+
+absl::StatusOr<runtime::NamedTensor> readTensorProto(const std::string& path) {
+  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
+  return parseTensorProto(file.bytes(), path);
+}
+
+}  // namespace graphrun::cli

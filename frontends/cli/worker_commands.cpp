@@ -1,0 +1,154 @@
+// graphrun worker, certs and doctor: the machines.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "devices/device.h"
+#include "frontends/cli/command_line.h"
+#include "frontends/cli/commands.h"
+#include "runtime/base/status.h"
+#include "runtime/control/certs.h"
+#include "runtime/session/coordinator.h"
+#include "runtime/session/session_stage.h"
+#include "runtime/session/worker_program.h"
+#include "runtime/worker/worker_main.h"
+
+namespace graphrun::cli {
+namespace {
+
+void printDevice(const std::string& name, const std::string& kind, uint32_t index, size_t cores,
+                 uint64_t memoryBytes) {
+  std::printf("  %s%s:%u  %zu logical CPUs, %.1f GiB\n", name.c_str(), kind.c_str(), index, cores,
+              static_cast<double>(memoryBytes) / (1 << 30));
+}
+
+/// One line a finding; false if something is missing that most users need.
+bool checkMachine() {
+  runtime::BuildVersions versions = runtime::buildVersions();
+  std::printf("graphrun   %s\n", versions.graphrun.c_str());
+  std::printf("devices\n");
+  for (const devices::DeviceDescription& device : devices::discoverDevices()) {
+    printDevice("", device.kind, device.index, device.cores.size(), device.memoryBytes);
+  }
+  std::printf("network    %s\n", versions.ucx.empty() ? "UCX is missing: apt-get install libucx0"
+                                                      : absl::StrCat("UCX ", versions.ucx).c_str());
+  runtime::CompilerDoor door;
+  absl::Status compiler = door.check();
+  std::printf("compiler   %s\n", compiler.ok() ? "found" : std::string(compiler.message()).c_str());
+  std::vector<std::string> program = runtime::findWorkerCommand();
+  std::printf("workers    %s\n",
+              program.empty() ? "the program graphrun is not on the PATH" : program[0].c_str());
+  std::string cache = runtime::defaultCacheDirectory();
+  std::error_code error;
+  std::filesystem::create_directories(cache, error);
+  bool writable = access(cache.c_str(), W_OK) == 0;
+  std::printf("cache      %s%s\n", cache.c_str(),
+              writable ? "" : " cannot be written; set GRAPHRUN_CACHE_DIR");
+  return compiler.ok() && writable && !versions.ucx.empty();
+}
+
+absl::Status checkCluster(const std::string& path) {
+  absl::StatusOr<runtime::ClusterFile> cluster = runtime::readClusterFile(path);
+  if (!cluster.ok()) {
+    return fileError(cluster.status());
+  }
+  runtime::CompilerDoor door;
+  runtime::WorkerCoreOptions coreOptions;
+  coreOptions.name = runtime::kClientName;
+  coreOptions.compiler = &door;
+  runtime::WorkerCore core(coreOptions);
+  runtime::CoordinatorOptions options;
+  options.cluster = *std::move(cluster);
+  options.workerCommand = runtime::findWorkerCommand();
+  runtime::Coordinator coordinator(options, &core);
+  GR_RETURN_IF_ERROR(runtime::atStage(coordinator.start(), runtime::SessionStage::kRun));
+  for (const auto& [name, worker] : coordinator.joined()) {
+    std::printf("worker %s: graphrun %s, UCX %s\n", name.c_str(), worker.versions.graphrun.c_str(),
+                worker.versions.ucx.c_str());
+    for (const runtime::DeviceOffer& device : worker.offer.devices) {
+      printDevice(name + "/", device.kind, device.index, device.cores.size(), device.memoryBytes);
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// "node1=10.0.0.2" or "10.0.0.2".
+runtime::CertificateName parseName(const std::string& text) {
+  std::vector<std::string> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  return {sides[0], sides.back()};
+}
+
+}  // namespace
+
+int workerCommand(int argc, char** argv) {
+  CLI::App app("Serves coordinators: runs their parts of models on this machine's devices.",
+               "graphrun worker");
+  runtime::WorkerMainOptions options;
+  app.add_option("--listen", options.listen, "Where: HOST:PORT or unix:PATH")->required();
+  app.add_option("--ca", options.security.ca, "The authority's certificate (graphrun certs)");
+  app.add_option("--cert", options.security.cert, "This worker's certificate");
+  app.add_option("--key", options.security.key, "This worker's key");
+  app.add_option("--interface", options.core.networkInterface,
+                 "For tensors; default: the one that has the address of --listen");
+  app.add_option("--threads", options.core.threads,
+                 "Threads of devices without cores of their own");
+  app.add_option("--cache", options.core.cacheDirectory, "Default: the user's cache folder");
+  app.add_option("--weights-from", options.model, "A model file whose weights are then not sent");
+  app.add_option("--parent-fd", options.parentFd, "Ends with the process that started it")
+      ->group("");
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    runtime::CompilerDoor door;
+    options.core.compiler = &door;
+    absl::Status status = runtime::runWorker(options);
+    if (status.ok()) {
+      return kOk;
+    }
+    report(status);
+    return absl::IsInvalidArgument(status) ? kUsage : kWorker;
+  });
+}
+
+int doctorCommand(int argc, char** argv) {
+  CLI::App app("Tells what is found, what is missing and how to get it.", "graphrun doctor");
+  std::string cluster;
+  app.add_option("--cluster", cluster, "Also joins these machines");
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    int code = checkMachine() ? kOk : kInternal;
+    std::fflush(stdout);
+    absl::Status status = cluster.empty() ? absl::OkStatus() : checkCluster(cluster);
+    return status.ok() ? code : report(status);
+  });
+}
+
+int certsCommand(int argc, char** argv) {
+  CLI::App app(
+      "Makes a certificate authority, one certificate for the coordinator and one for each "
+      "worker.",
+      "graphrun certs");
+  std::string folder;
+  std::vector<std::string> workers;
+  app.add_option("DIR", folder, "The folder to write to")->required();
+  app.add_option("WORKER", workers,
+                 "NAME=HOST, as in node1=10.0.0.2; the host that the cluster has")
+      ->required();
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    std::vector<runtime::CertificateName> names;
+    for (const std::string& worker : workers) {
+      names.push_back(parseName(worker));
+    }
+    absl::Status status = runtime::makeCertificates(folder, names);
+    if (!status.ok()) {
+      report(status);
+      return absl::IsInvalidArgument(status) ? kUsage : kBadFile;
+    }
+    std::printf("wrote ca, coordinator and %zu worker certificates to %s\n", names.size(),
+                folder.c_str());
+    return kOk;
+  });
+}
+
+}  // namespace graphrun::cli

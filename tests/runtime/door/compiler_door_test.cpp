@@ -1,0 +1,55 @@
+// The door with libraries that are fake, old or missing.
+#include "runtime/door/compiler_door.h"
+
+#include <catch2/catch.hpp>
+
+namespace graphrun::runtime {
+namespace {
+
+absl::Span<const uint8_t> bytesOf(absl::string_view text) {
+  return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+}
+
+std::string textOf(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+TEST_CASE("calls go through with their bytes, and are loaded at the first") {
+  CompilerDoor door(FAKE_COMPILER);
+  CHECK_THAT(door.identity(), Catch::Contains("size"));
+  CHECK_FALSE(door.loaded());
+  CHECK(*door.importOnnx("a.onnx", "a.fb") == "a.onnx to a.fb");
+  CHECK(door.loaded());
+  CHECK(textOf(*door.plan(bytesOf("MODEL"), "name ", bytesOf("REQUEST"))) == "name MODELREQUEST");
+
+  PartitionTask task{bytesOf("PLAN "), 0, {1, 2}, "print ", 2};
+  auto weight = [](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
+    return index == 5 ? bytesOf("W5") : bytesOf("?");
+  };
+  CHECK(textOf(*door.compilePartition(task, weight)) == "PLAN print W5");
+}
+
+TEST_CASE("errors keep code and message, also those of weights") {
+  CompilerDoor door(FAKE_COMPILER);
+  absl::Status bad = door.importOnnx("bad.onnx", "b.fb").status();
+  CHECK(bad.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(bad.message() == "bad.onnx to b.fb");
+  CHECK(door.inspect({}, "m", {}).status().code() == absl::StatusCode::kUnimplemented);
+  auto missing = [](uint32_t) -> absl::StatusOr<absl::Span<const uint8_t>> {
+    return absl::DataLossError("weight 'w' is damaged");
+  };
+  absl::Status status = door.compilePartition({}, missing).status();
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("weight 'w' is damaged"));
+}
+
+TEST_CASE("a missing or an old library is explained") {
+  CompilerDoor missing("/nowhere/libgraphrun-compiler.so");
+  CHECK(missing.check().code() == absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
+  CompilerDoor old(OLD_COMPILER);
+  CHECK(old.check().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 1"));
+  CHECK_FALSE(old.loaded());
+}
+
+}  // namespace
+}  // namespace graphrun::runtime

@@ -1,0 +1,51 @@
+// A compile library for tests of the door: answers with what it was given.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "runtime/door/compiler_api.h"
+
+namespace {
+
+int32_t answer(GrBuffer* out, int32_t code, const std::string& text) {
+  out->size = text.size();
+  out->data = static_cast<uint8_t*>(std::malloc(text.size() + 1));
+  std::memcpy(out->data, text.data(), text.size());
+  return code;
+}
+
+std::string text(GrBytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data), static_cast<size_t>(bytes.size)};
+}
+
+int32_t importOnnx(const char* path, const char* outPath, GrBuffer* out) {
+  bool bad = std::string(path) == "bad.onnx";
+  return answer(out, bad ? 3 : 0, std::string(path) + " to " + outPath);
+}
+
+int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
+  return answer(out, 0, std::string(model->name) + text(model->bytes) + text(request));
+}
+
+int32_t compilePartition(const GrPartition* partition, GrBuffer* out) {
+  GrBytes weight{};
+  if (int32_t code = partition->readWeight(partition->context, 5, &weight); code != 0) {
+    return answer(out, 13, "a weight is missing");
+  }
+  return answer(out, 0, text(partition->plan) + partition->fingerprint + text(weight));
+}
+
+int32_t inspect(const GrModel*, GrBytes, GrBuffer* out) { return answer(out, 12, "no"); }
+
+void release(GrBuffer* buffer) {
+  std::free(buffer->data);
+  *buffer = {nullptr, 0};
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const GrCompilerApi* grCompilerApi() {
+  static const GrCompilerApi api{FAKE_VERSION,     importOnnx, plan,
+                                 compilePartition, inspect,    release};
+  return &api;
+}
