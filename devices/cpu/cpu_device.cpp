@@ -41,12 +41,16 @@ absl::StatusOr<void*> CpuDevice::allocate(size_t bytes) {
 void CpuDevice::deallocate(void* memory) { FreeMemory()(memory); }
 
 absl::Status CpuDevice::copyFromHost(void* to, const void* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) {  // else the addresses may be null
+    std::memcpy(to, from, bytes);
+  }
   return absl::OkStatus();
 }
 
 absl::Status CpuDevice::copyToHost(void* to, const void* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) {  // else the addresses may be null
+    std::memcpy(to, from, bytes);
+  }
   return absl::OkStatus();
 }
 

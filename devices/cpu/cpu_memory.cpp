@@ -1,6 +1,7 @@
 #include "devices/cpu/cpu_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/base/status.h"
 #include "runtime/base/tensor.h"
@@ -9,9 +10,12 @@ namespace graphrun::devices::cpu {
 
 absl::StatusOr<Memory> allocateMemory(size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
-  constexpr size_t kMost = size_t{1} << 62;
-  if (bytes > kMost) {
-    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes"));
+  // Asked for first: the system would promise it, and fail when it is touched.
+  size_t most =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot allocate ", bytes, " bytes, the machine has ", most));
   }
   size_t alignment = bytes >= kHugePage ? kHugePage : runtime::kTensorAlignment;
   size_t rounded = (bytes / alignment + 1) * alignment;

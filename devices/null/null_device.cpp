@@ -8,8 +8,12 @@
 namespace graphrun::devices {
 
 absl::StatusOr<void*> NullDevice::allocate(size_t bytes) {
-  void* memory =
-      std::aligned_alloc(runtime::kTensorAlignment, runtime::alignTensor(bytes > 0 ? bytes : 1));
+  constexpr size_t kMost = size_t{1} << 40;
+  void* memory = nullptr;
+  if (bytes <= kMost) {
+    memory =
+        std::aligned_alloc(runtime::kTensorAlignment, runtime::alignTensor(bytes > 0 ? bytes : 1));
+  }
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat(description_.name, ": cannot allocate ", bytes, " bytes"));
@@ -20,12 +24,16 @@ absl::StatusOr<void*> NullDevice::allocate(size_t bytes) {
 void NullDevice::deallocate(void* memory) { std::free(memory); }
 
 absl::Status NullDevice::copyFromHost(void* to, const void* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) {  // else the addresses may be null
+    std::memcpy(to, from, bytes);
+  }
   return absl::OkStatus();
 }
 
 absl::Status NullDevice::copyToHost(void* to, const void* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+  if (bytes > 0) {  // else the addresses may be null
+    std::memcpy(to, from, bytes);
+  }
   return absl::OkStatus();
 }
 
