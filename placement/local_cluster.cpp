@@ -40,12 +40,10 @@ int64_t machineMemory() {
 }  // namespace
 
 Cluster localCluster(int threads) {
+  // No cores are named: threads of this process stay where the system puts them.
   DeviceSpec cpu;
-  cpu.cores = allowedCores();
-  if (threads > 0 && static_cast<size_t>(threads) < cpu.cores.size()) {
-    cpu.cores.resize(static_cast<size_t>(threads));
-  }
-  cpu.threads = std::max(1, static_cast<int>(cpu.cores.size()));
+  int allowed = std::max(1, static_cast<int>(allowedCores().size()));
+  cpu.threads = threads > 0 ? std::min(threads, allowed) : allowed;
   cpu.memoryBytes = machineMemory();
 
   Worker worker;

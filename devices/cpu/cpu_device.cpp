@@ -13,8 +13,6 @@
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cpu {
-namespace {
-
 int threadsOf(const DeviceDescription& description) {
   if (description.threads != 0) {
     return static_cast<int>(description.threads);
@@ -22,8 +20,6 @@ int threadsOf(const DeviceDescription& description) {
   return static_cast<int>(description.cores.empty() ? allowedCores().size()
                                                     : description.cores.size());
 }
-
-}  // namespace
 
 CpuDevice::CpuDevice(DeviceDescription description)
     : description_(std::move(description)), threads_(threadsOf(description_)) {}

@@ -36,6 +36,10 @@ class CpuDevice : public Device {
   int threads_;
 };
 
+/// Threads that kernels of the device run on: as the description says, else one for each of its
+/// cores, else one for each core that the process may use.
+int threadsOf(const DeviceDescription& description);
+
 /// InvalidArgument for cores that the process may not use.
 absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description);
 

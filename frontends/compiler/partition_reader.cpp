@@ -15,6 +15,7 @@ devices::DeviceDescription describe(const format::PlanDevice& device, const GrPa
   description.kind = device.kind()->str();
   description.index = device.index();
   description.cores.assign(task.cores, task.cores + task.coreCount);
+  description.threads = task.threads;
   description.memoryBytes = device.memory_bytes();
   return description;
 }

@@ -26,7 +26,31 @@ std::string text(const flatbuffers::String* value) {
   return value == nullptr ? std::string() : value->str();
 }
 
-/// The cluster of the request with its pins and limits.
+/// Gives the workers whose devices the cluster file leaves open what they said they have.
+void addFoundDevices(const format::PlanRequest& request, placement::Cluster& cluster) {
+  std::map<int, std::vector<placement::DeviceSpec>> specs;
+  for (size_t i = 0; request.found() != nullptr && i < request.found()->size(); ++i) {
+    const format::FoundDevice* found = request.found()->Get(i);
+    std::optional<int> worker = cluster.findWorker(found->worker()->str());
+    if (!worker || cluster.workers[static_cast<size_t>(*worker)].devicesGiven) {
+      continue;
+    }
+    placement::DeviceSpec spec;
+    spec.kind =
+        found->kind()->str() == "cuda" ? placement::DeviceKind::kCuda : placement::DeviceKind::kCpu;
+    spec.cudaIndex = static_cast<int>(found->index());
+    if (found->cores() != nullptr) {
+      spec.cores.assign(found->cores()->begin(), found->cores()->end());
+    }
+    spec.memoryBytes = static_cast<int64_t>(found->memory_bytes());
+    specs[*worker].push_back(std::move(spec));
+  }
+  for (auto& [worker, devices] : specs) {
+    cluster.setDevices(worker, std::move(devices));
+  }
+}
+
+/// The cluster of the request with its devices, pins and limits.
 absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
   placement::Cluster cluster;
   std::string yaml = text(request.cluster_yaml());
@@ -35,6 +59,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   } else {
     GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(yaml, text(request.cluster_path())));
   }
+  addFoundDevices(request, cluster);
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);
     cluster.pins.push_back({pin->nodes()->str(), pin->device()->str(), "--pin"});

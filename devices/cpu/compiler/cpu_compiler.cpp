@@ -4,6 +4,7 @@
 #include "devices/cpu/compiler/attributes.h"
 #include "devices/cpu/compiler/lowering.h"
 #include "devices/cpu/compiler/place_buffers.h"
+#include "devices/cpu/cpu_device.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "passes/type_codec.h"
@@ -59,7 +60,7 @@ absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp par
   executable.fingerprint = fingerprint;
   CodeModule code(*partition.getContext());
   // Kernels choose by the number of threads that will run them.
-  ScopedThreads threads(static_cast<int>(std::max<size_t>(device.cores.size(), 1)));
+  ScopedThreads threads(threadsOf(device));
   GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition));
   GR_RETURN_IF_ERROR(placeBuffers(executable));
   GR_ASSIGN_OR_RETURN(executable.code, code.finish());

@@ -32,10 +32,13 @@ void forEachBuffer(const Step& step, Visit visit) {
 
 absl::Status placeBuffers(Executable& executable) {
   std::vector<runtime::ArenaBuffer> lifetimes(executable.buffers.size(), {0, kNever, 0});
+  uint32_t last = executable.steps.empty() ? 0 : executable.steps.size() - 1;
   for (uint32_t i = 0; i < executable.steps.size(); ++i) {
     forEachBuffer(executable.steps[i], [&](uint32_t buffer) {
       lifetimes[buffer].firstUse = std::min(lifetimes[buffer].firstUse, i);
-      lifetimes[buffer].lastUse = i;
+      // The other end of an edge may read a sent buffer until the step ends.
+      bool sent = executable.steps[i].kernel == "send";
+      lifetimes[buffer].lastUse = std::max(lifetimes[buffer].lastUse, sent ? last : i);
     });
   }
   std::vector<runtime::ArenaBuffer> placed;

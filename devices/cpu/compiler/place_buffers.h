@@ -7,7 +7,8 @@
 namespace graphrun::devices::cpu {
 
 /// Gives every arena buffer an offset and sets the arena's size. A buffer lives from the first step
-/// that names it to the last one. InvalidArgument when the sizes add up to more than 2^62 bytes.
+/// that names it to the last one, a sent one to the end of the step. InvalidArgument when the sizes
+/// add up to more than 2^62 bytes.
 absl::Status placeBuffers(Executable& executable);
 
 }  // namespace graphrun::devices::cpu
