@@ -21,10 +21,10 @@ mlir::FailureOr<mlir::Operation*> createOp(mlir::OpBuilder& builder, mlir::Locat
                                            llvm::ArrayRef<mlir::NamedAttribute> attributes,
                                            unsigned results) {
   mlir::OperationState state(loc, name, operands, {}, attributes);
-  // Placeholders; the real types follow from the operation itself.
-  state.types.assign(results, mlir::UnrankedTensorType::get(builder.getF32Type()));
+  // The real types follow from the operation itself, once it is known to have all its attributes.
+  state.types.assign(results, placeholderType(builder.getContext()));
   mlir::Operation* op = builder.create(state);
-  if (mlir::failed(updateResultTypes(op)) || mlir::failed(mlir::verify(op))) {
+  if (mlir::failed(mlir::verify(op)) || mlir::failed(updateResultTypes(op))) {
     op->erase();
     return mlir::failure();
   }

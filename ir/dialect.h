@@ -24,6 +24,10 @@ class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwis
 /// Verifies operation types: inferTypes succeeds and agrees with the declared result types.
 mlir::LogicalResult verifyTypes(mlir::Operation* op);
 
+/// Stands for a result type that is still to be inferred, while an operation is made: the verifier
+/// takes it for any type, so that attributes are checked before anything reads them.
+mlir::Type placeholderType(mlir::MLIRContext* context);
+
 /// Function attribute: names of the symbols s0, s1 … (array of strings).
 inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
 /// Argument and result attribute of the graph's function: the name of the input or output.

@@ -196,9 +196,11 @@ std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value) {
   if (!mlir::matchPattern(value, mlir::m_Constant(&attr))) {
     return std::nullopt;
   }
+  bool isUnsigned = attr.getElementType().isUnsignedInteger() || attr.getElementType().isInteger(1);
   llvm::SmallVector<int64_t> ints;
   for (const llvm::APInt& element : attr.getValues<llvm::APInt>()) {
-    ints.push_back(element.getSExtValue());
+    ints.push_back(isUnsigned ? static_cast<int64_t>(element.getZExtValue())
+                              : element.getSExtValue());
   }
   return ints;
 }

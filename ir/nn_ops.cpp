@@ -384,6 +384,11 @@ mlir::LogicalResult ResizeOp::inferTypes(Types& types) {
     if (sizes && sizes->size() != in->size()) {
       return emitOpError() << "sizes has " << sizes->size() << " elements, expected " << in->size();
     }
+    for (const Dim& dim : sizes.value_or(Dims())) {
+      if (dim.isStatic() && dim.value() < 0) {
+        return emitOpError() << "sizes has the negative element " << dim.value();
+      }
+    }
     return push(types, sizes ? *sizes : dims, elementOf(getInput()));
   }
   mlir::DenseFPElementsAttr scales;
@@ -394,6 +399,9 @@ mlir::LogicalResult ResizeOp::inferTypes(Types& types) {
     }
     for (auto [dim, from, scale] : llvm::zip(dims, *in, scales.getValues<llvm::APFloat>())) {
       double factor = scale.convertToDouble();
+      if (!(factor > 0)) {
+        return emitOpError() << "scales has the element " << factor << ", expected one above 0";
+      }
       if (from.isStatic()) {
         dim = Dim(static_cast<int64_t>(std::floor(static_cast<double>(from.value()) * factor)));
       } else if (factor == std::floor(factor) && factor >= 1) {

@@ -235,6 +235,9 @@ mlir::LogicalResult SplitOp::inferTypes(Types& types) {
   }
   int64_t total = 0;
   for (int64_t size : getSizes()) {
+    if (size < 0) {
+      return emitOpError() << "sizes has the negative element " << size;
+    }
     total += size;
   }
   if (in && !getSizes().empty() && provablyDifferent((*in)[axis], Dim(total))) {
@@ -259,6 +262,9 @@ namespace {
 
 /// Size of the range that ONNX Slice takes of a static dim.
 int64_t sliceSize(int64_t dim, int64_t start, int64_t end, int64_t step) {
+  if (dim == 0) {
+    return 0;
+  }
   auto position = [&](int64_t p, int64_t low, int64_t high) {
     return std::clamp<int64_t>(p < 0 ? p + dim : p, low, high);
   };
@@ -397,6 +403,11 @@ mlir::LogicalResult ExpandOp::inferTypes(Types& types) {
   std::optional<Dims> shape = dimsFromShape(getShape());
   if (!in || !shape) {
     return push(types, std::nullopt, elementOf(getInput()));
+  }
+  for (const Dim& dim : *shape) {
+    if (dim.isStatic() && dim.value() < 0) {
+      return emitOpError() << "shape has the negative dim " << dim.value();
+    }
   }
   std::optional<Dims> dims = broadcast(*in, *shape);
   if (!dims) {

@@ -22,6 +22,22 @@ std::string textOf(mlir::AffineExpr expr) {
   return text;
 }
 
+/// Divides only by positive constants.
+bool isWellFormed(mlir::AffineExpr expr) {
+  bool good = true;
+  expr.walk([&](mlir::AffineExpr part) {
+    auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(part);
+    bool divides = binary && (part.getKind() == mlir::AffineExprKind::FloorDiv ||
+                              part.getKind() == mlir::AffineExprKind::CeilDiv ||
+                              part.getKind() == mlir::AffineExprKind::Mod);
+    if (divides) {
+      auto divisor = llvm::dyn_cast<mlir::AffineConstantExpr>(binary.getRHS());
+      good &= divisor && divisor.getValue() > 0;
+    }
+  });
+  return good;
+}
+
 /// Parses "s0 floordiv 2" over `symbols` symbols.
 absl::StatusOr<mlir::AffineExpr> parseExpr(const std::string& text, size_t symbols,
                                            mlir::MLIRContext* context) {
@@ -39,7 +55,8 @@ absl::StatusOr<mlir::AffineExpr> parseExpr(const std::string& text, size_t symbo
   mlir::ScopedDiagnosticHandler quiet(context, [](mlir::Diagnostic&) { return mlir::success(); });
   auto parsed = llvm::dyn_cast_or_null<mlir::AffineMapAttr>(
       mlir::parseAttribute(absl::StrCat(map, "] -> (", text, ")>"), context));
-  if (!parsed || parsed.getValue().getNumResults() != 1 || parsed.getValue().getNumDims() != 0) {
+  if (!parsed || parsed.getValue().getNumResults() != 1 || parsed.getValue().getNumDims() != 0 ||
+      !isWellFormed(parsed.getValue().getResult(0))) {
     return bad(absl::StrCat("is not one affine expression over ", symbols, " symbols"));
   }
   return parsed.getValue().getResult(0);

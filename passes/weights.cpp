@@ -137,15 +137,16 @@ mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double
 }
 
 bool isAbout(mlir::Value value, double number) {
-  mlir::ElementsAttr constant = constantOf(value);
-  if (!constant || constant.getNumElements() == 0 ||
-      constant.getNumElements() > kMaxInlineElements) {
-    if (!constant || !constant.isSplat()) {
-      return false;
-    }
+  auto constant = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(constantOf(value));
+  if (!constant || (!constant.isSplat() && constant.getNumElements() > kMaxInlineElements)) {
+    return false;
   }
-  std::optional<std::vector<double>> values = floatsOf(constant);
-  return values && llvm::all_of(*values, [&](double element) {
+  // A splat is looked at once, however large.
+  std::optional<std::vector<double>> values = floatsOf(
+      constant.isSplat()
+          ? constant.resizeSplat(mlir::RankedTensorType::get({}, constant.getElementType()))
+          : constant);
+  return values && !values->empty() && llvm::all_of(*values, [&](double element) {
            return std::abs(element - number) <= 1e-6 * std::abs(number);
          });
 }

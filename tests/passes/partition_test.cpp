@@ -1,0 +1,137 @@
+// verifyPartition on partitions that do not fit together, and the edge table.
+#include "passes/partition.h"
+
+#include <catch2/catch.hpp>
+
+#include "ir/dialect.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+namespace graphrun::passes {
+namespace {
+
+using Catch::Matchers::Contains;
+
+struct Fixture {
+  Fixture() { context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>(); }
+
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string& text) {
+    return mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  }
+
+  /// The errors of verifyPartition, "" when there are none.
+  std::string check(const std::string& text, std::vector<PartitionEdge> edges) {
+    auto module = parse(text);
+    REQUIRE(module);
+    std::string errors;
+    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& diagnostic) {
+      errors += diagnostic.str() + "\n";
+      return mlir::success();
+    });
+    bool good = mlir::succeeded(verifyPartition(*module, edges));
+    CHECK(good == errors.empty());
+    return errors;
+  }
+
+  PartitionEdge edge(int64_t id, std::string source, std::string target) {
+    auto type = mlir::RankedTensorType::get({4}, mlir::Float32Type::get(&context));
+    return {id, "e" + std::to_string(id), std::move(source), std::move(target), type};
+  }
+
+  mlir::MLIRContext context;
+};
+
+constexpr char kSend[] = "gr.send %x {edge = 0 : i64} : (tensor<4xf32>) -> ()\n";
+constexpr char kReceive[] =
+    "%r = gr.recv {edge = 0 : i64, tensor_type = tensor<4xf32>} : () -> tensor<4xf32>\n";
+
+std::string function(const std::string& name, const std::string& body) {
+  return "func.func @" + name + "(%x: tensor<4xf32>) {\n" + body + "return\n}\n";
+}
+
+TEST_CASE_METHOD(Fixture, "partitions that fit are accepted") {
+  CHECK(check(function("a", kSend) + function("b", kReceive), {edge(0, "a", "b")}).empty());
+}
+
+TEST_CASE_METHOD(Fixture, "an edge needs both its ends, on its devices, with its type") {
+  CHECK_THAT(check(function("a", kSend) + function("b", ""), {edge(0, "a", "b")}),
+             Contains("edge 0 'e0' has no gr.recv, expected one on b"));
+  CHECK_THAT(check(function("a", "") + function("b", kReceive), {edge(0, "a", "b")}),
+             Contains("edge 0 'e0' has no gr.send, expected one on a"));
+  CHECK_THAT(check(function("a", kSend) + function("b", kReceive), {edge(0, "b", "b")}),
+             Contains("of edge 0 'e0' is on a, expected on b"));
+  CHECK_THAT(check(function("a", kSend + std::string(kSend)) + function("b", kReceive),
+                   {edge(0, "a", "b")}),
+             Contains("is the second of edge 0, expected one"));
+  CHECK_THAT(check(function("a", kSend) + function("b", kReceive), {}),
+             Contains("names edge 0, but there are 0"));
+  PartitionEdge wrong = edge(0, "a", "b");
+  wrong.type = mlir::RankedTensorType::get({5}, mlir::Float32Type::get(&context));
+  CHECK_THAT(check(function("a", kSend) + function("b", kReceive), {wrong}),
+             Contains("is of type 'tensor<4xf32>', expected 'tensor<5xf32>'"));
+  CHECK_THAT(check(function("a", kSend) + function("b", kReceive), {edge(1, "a", "b")}),
+             Contains("edge 0 has id 1, expected dense ids"));
+}
+
+TEST_CASE_METHOD(Fixture, "a cycle of waits is found") {
+  std::string a =
+      function("a",
+               "%r = gr.recv {edge = 1 : i64, tensor_type = tensor<4xf32>} : () -> tensor<4xf32>\n"
+               "gr.send %x {edge = 0 : i64} : (tensor<4xf32>) -> ()\n");
+  std::string b = function(
+      "b", kReceive + std::string("gr.send %x {edge = 1 : i64} : (tensor<4xf32>) -> ()\n"));
+  CHECK_THAT(check(a + b, {edge(0, "a", "b"), edge(1, "b", "a")}),
+             Contains("deadlock: a waits for edge 1 'e1'") &&
+                 Contains("deadlock: b waits for edge 0 'e0'"));
+}
+
+TEST_CASE_METHOD(Fixture, "the edge table is written to and read from the module") {
+  auto module = parse(function("a", kSend) + function("b", kReceive));
+  setEdges(*module, {edge(0, "a", "b")});
+  auto edges = edgesOf(*module);
+  REQUIRE(mlir::succeeded(edges));
+  REQUIRE(edges->size() == 1);
+  CHECK(edges->front().source == "a");
+  CHECK(edges->front().type == edge(0, "", "").type);
+
+  std::string error;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& diagnostic) {
+    error = diagnostic.str();
+    return mlir::success();
+  });
+  (*module)->setAttr(kEdgesAttr, mlir::ArrayAttr::get(&context, mlir::UnitAttr::get(&context)));
+  CHECK(mlir::failed(edgesOf(*module)));
+  CHECK_THAT(error, Contains("expected {id, name, source, target, type}"));
+  (*module)->removeAttr(kEdgesAttr);
+  CHECK(mlir::failed(edgesOf(*module)));
+  CHECK_THAT(error, Contains("was not made by partition"));
+}
+
+TEST_CASE_METHOD(Fixture, "a wide graph on many devices is cut and proved") {
+  // 40 chains of 25 operations; each operation runs on another device than the one before.
+  std::string text = "func.func @main(%x: tensor<4xf32>) -> (";
+  std::string body, results, types;
+  for (int chain = 0; chain < 40; ++chain) {
+    std::string last = "%x";
+    for (int i = 0; i < 25; ++i) {
+      std::string value = "%v" + std::to_string(chain) + "_" + std::to_string(i);
+      body += value + " = gr.exp " + last + " {gr.device = #gr.device<\"d" +
+              std::to_string((chain * 7 + i * 3) % 5) + "\">} : (tensor<4xf32>) -> tensor<4xf32>\n";
+      last = value;
+    }
+    results += (chain == 0 ? "" : ", ") + last;
+    types += chain == 0 ? "tensor<4xf32>" : ", tensor<4xf32>";
+  }
+  auto module = parse(text + types + ") {\n" + body + "return " + results + " : " + types + "\n}");
+  REQUIRE(module);
+  auto func = *module->getOps<mlir::func::FuncOp>().begin();
+  auto result = partition(func, PartitionOptions{"d0", {}});
+  REQUIRE(mlir::succeeded(result));
+  // The input goes once to each of the four other devices.
+  CHECK(llvm::count_if(result->edges, [](const PartitionEdge& e) { return e.name == "input0"; }) ==
+        4);
+  CHECK(mlir::succeeded(verifyPartition(*result->module, result->edges)));
+}
+
+}  // namespace
+}  // namespace graphrun::passes
