@@ -318,13 +318,17 @@ absl::StatusOr<TensorDesc> stridedDesc(runtime::ElementType type, const std::vec
 }
 
 absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking& blocking) {
-  GR_ASSIGN_OR_RETURN(dnnl::memory::desc md, stridedMemory(type, blocking.dims, blocking.strides));
-  if (blocking.innerBlocks.size() > DNNL_MAX_NDIMS ||
+  size_t rank = blocking.dims.size();
+  if (blocking.innerBlocks.size() > DNNL_MAX_NDIMS || blocking.strides.size() != rank ||
       blocking.innerDims.size() != blocking.innerBlocks.size() ||
-      blocking.paddedDims.size() != blocking.dims.size()) {
+      blocking.paddedDims.size() != rank) {
     return malformed("sizes of its parts");
   }
+  // Starts dense: the library takes the strides of blocks for overlapping elements.
+  GR_ASSIGN_OR_RETURN(dnnl::memory::desc md,
+                      stridedMemory(type, blocking.dims, denseStrides(blocking.dims)));
   dnnl_blocking_desc_t& inner = md.data.format_desc.blocking;
+  std::copy(blocking.strides.begin(), blocking.strides.end(), inner.strides);
   inner.inner_nblks = static_cast<int>(blocking.innerBlocks.size());
   std::copy(blocking.innerBlocks.begin(), blocking.innerBlocks.end(), inner.inner_blks);
   std::copy(blocking.innerDims.begin(), blocking.innerDims.end(), inner.inner_idxs);

@@ -268,7 +268,7 @@ absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan
         for (const PlannedArgument& argument : planned.arguments) {
           const TensorDesc& given = tensorOf(step, argument.operand);
           GR_ASSIGN_OR_RETURN(TensorDesc chosen, chosenDesc(given, argument));
-          if (argument.operand.role == Operand::Role::kInput) {
+          if (argument.operand.role == Operand::Role::kInput && !chosen.layout.empty()) {
             result.sources[argument.operand.index] = argument.source;
           }
           auto& list = argument.operand.role == Operand::Role::kInput    ? result.inputs

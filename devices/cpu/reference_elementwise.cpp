@@ -178,7 +178,8 @@ struct Gelu {  // p.first != 0: the tanh form
   template <typename C>
   static C apply(C x, const Parameters& p) {
     if (p.first != 0) {
-      C inner = static_cast<C>(std::sqrt(2 / std::numbers::pi)) * (x + C{0.044715F} * x * x * x);
+      C inner = static_cast<C>(std::sqrt(2 / std::numbers::pi)) *
+                (x + static_cast<C>(0.044715) * x * x * x);
       return C{0.5} * x * (1 + std::tanh(inner));
     }
     return C{0.5} * x * (1 + std::erf(x / static_cast<C>(std::numbers::sqrt2)));

@@ -1,1 +1,151 @@
+// What every device must do, and the written list of what one cannot.
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+
+#include "devices/cpu/executable.h"
+#include "devices/device.h"
+
+namespace graphrun::devices {
+namespace {
+
+/// A device under test. A new device adds a row.
+struct Subject {
+  DeviceDescription description;
+  /// What it cannot do -> why.
+  std::map<std::string, std::string> cannot;
+  /// An executable that negates four f32, named x and y.
+  std::vector<uint8_t> (*negation)(const Device& device) = nullptr;
+};
+
+std::vector<uint8_t> cpuNegation(const Device& device) {
+  cpu::TensorDesc vector{runtime::ElementType::kF32, {4}, {}, false};
+  cpu::Executable e;
+  e.fingerprint = device.fingerprint();
+  e.buffers.resize(2);
+  e.buffers[0].kind = cpu::BufferKind::kInput;
+  e.buffers[1].kind = cpu::BufferKind::kOutput;
+  e.buffers[0].bytes = e.buffers[1].bytes = 16;
+  e.steps.resize(1);
+  e.steps[0].kernel = "reference";
+  e.steps[0].operation = "gr.neg";
+  e.steps[0].inputs = {{0, vector}};
+  e.steps[0].outputs = {{1, vector}};
+  e.inputs = {{"x", 0, vector}};
+  e.outputs = {{"y", 1, vector}};
+  return cpu::writeExecutable(e);
+}
+
+std::vector<Subject> subjects() {
+  return {
+      {{"test/cpu:0", "cpu", 0, {}, 0}, {}, cpuNegation},
+      {{"test/null:0", "null", 0, {}, 0},
+       {{"load", "the null device runs no operation: it is the skeleton to copy"}}},
+  };
+}
+
+class NoWeights : public WeightSource {
+ public:
+  absl::StatusOr<absl::Span<const uint8_t>> weight(uint32_t) override {
+    return absl::NotFoundError("no weights");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a device tells what it is") {
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.description.kind);
+    auto device = createDevice(subject.description);
+    REQUIRE(device.ok());
+    CHECK((*device)->description().name == subject.description.name);
+    CHECK(!(*device)->fingerprint().empty());
+    CHECK((*device)->fingerprint() == createDevice(subject.description).value()->fingerprint());
+    CHECK((*device)->enter().ok());
+  }
+}
+
+TEST_CASE("memory of a device is aligned and holds what is copied") {
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.description.kind);
+    auto device = createDevice(subject.description).value();
+    for (size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{5} << 20}) {
+      auto memory = device->allocate(bytes);
+      REQUIRE(memory.ok());
+      CHECK(reinterpret_cast<uintptr_t>(*memory) % runtime::kTensorAlignment == 0);
+      std::vector<uint8_t> out(bytes, 3);
+      std::vector<uint8_t> in(bytes, 0);
+      CHECK(device->copyFromHost(*memory, out.data(), bytes).ok());
+      CHECK(device->copyToHost(in.data(), *memory, bytes).ok());
+      CHECK(in == out);
+      device->deallocate(*memory);
+    }
+    CHECK(absl::IsResourceExhausted(device->allocate(size_t{1} << 62).status()));
+  }
+}
+
+TEST_CASE("a device loads an executable and runs it, step after step") {
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.description.kind);
+    auto device = createDevice(subject.description).value();
+    NoWeights weights;
+    if (subject.cannot.contains("load")) {
+      WARN(subject.description.kind << " cannot load: " << subject.cannot.at("load"));
+      CHECK(absl::IsUnimplemented(device->load({}, weights).status()));
+      continue;
+    }
+    REQUIRE(device->enter().ok());
+    std::vector<uint8_t> executable = subject.negation(*device);
+    auto program = device->load(executable, weights);
+    INFO(program.status());
+    REQUIRE(program.ok());
+    REQUIRE((*program)->inputs().size() == 1);
+    CHECK((*program)->inputs()[0].name == "x");
+    float x[4] = {1, 2, 3, 4};
+    void* in = device->allocate(16).value();
+    void* out = device->allocate(16).value();
+    (*program)->buffers()[(*program)->inputs()[0].buffer] = in;
+    (*program)->buffers()[(*program)->outputs()[0].buffer] = out;
+    for (int step = 0; step < 3; ++step) {
+      REQUIRE(device->copyFromHost(in, x, 16).ok());
+      for (const OpRecord& record : (*program)->records()) {
+        REQUIRE(record.run(record.state, (*program)->buffers().data()) == 0);
+      }
+      float y[4];
+      REQUIRE(device->copyToHost(y, out, 16).ok());
+      CHECK(y[3] == -x[3]);
+      x[3] = y[3];
+    }
+    device->deallocate(in);
+    device->deallocate(out);
+  }
+}
+
+TEST_CASE("damaged executables give an error") {
+  for (const Subject& subject : subjects()) {
+    auto device = createDevice(subject.description).value();
+    NoWeights weights;
+    CHECK(!device->load({}, weights).ok());
+    CHECK(!device->load(std::vector<uint8_t>(256, 0xff), weights).ok());
+  }
+}
+
+TEST_CASE("devices that are not there are refused with what there is") {
+  absl::Status unknown = createDevice({"node0/tpu:0", "tpu", 0, {}, 0}).status();
+  CHECK(absl::IsNotFound(unknown));
+  CHECK(unknown.message().find("cpu") != std::string::npos);
+  absl::Status core = createDevice({"node0/cpu:0", "cpu", 0, {9999}, 0}).status();
+  CHECK(absl::IsInvalidArgument(core));
+  CHECK(core.message().find("9999") != std::string::npos);
+}
+
+TEST_CASE("the machine offers its CPU") {
+  std::vector<DeviceDescription> devices = discoverDevices();
+  REQUIRE(!devices.empty());
+  CHECK(devices[0].kind == "cpu");
+  CHECK(!devices[0].cores.empty());
+  CHECK(devices[0].memoryBytes > 0);
+  CHECK(createDevice(devices[0]).value()->enter().ok());
+}
+
+}  // namespace graphrun::devices

@@ -87,4 +87,329 @@ TEST_CASE("oneDNN convolutions agree with the reference") {
   CHECK(ran == 60);
 }
 
+TEST_CASE("oneDNN transposed convolutions agree with the reference") {
+  std::mt19937 random(2);
+  int ran = 0;
+  for (int i = 0; i < 40; ++i) {
+    // The convolution whose gradient it is: input and result change places.
+    ConvCase c = randomConv(random, 1 + i % 3);
+    int64_t groups = std::get<int64_t>(c.attributes["groups"]);
+    Dims in = c.out;
+    Dims filter = {c.out[1], c.in[1] / groups};
+    filter.insert(filter.end(), c.filter.begin() + 2, c.filter.end());
+    Dims out = {in[0], c.in[1]};
+    const Dims& strides = std::get<Dims>(c.attributes["strides"]);
+    const Dims& dilations = std::get<Dims>(c.attributes["dilations"]);
+    const Dims& pads = std::get<Dims>(c.attributes["pads"]);
+    bool valid = true;
+    for (size_t d = 0; d < strides.size(); ++d) {
+      out.push_back((in[2 + d] - 1) * strides[d] + (filter[2 + d] - 1) * dilations[d] + 1 -
+                    pads[d] - pads[strides.size() + d]);
+      valid = valid && out.back() > 0;
+    }
+    if (!valid) {
+      continue;
+    }
+    CAPTURE(i, in, filter, out);
+    Operation operation{"gr.conv_transpose", c.attributes, {{ElementType::kF32, out}}, {}};
+    Tensors inputs;
+    inputs.push_back(randomTensor(in, random));
+    inputs.push_back(randomTensor(filter, random));
+    if (i % 2 == 0) {
+      inputs.push_back(randomTensor({out[1]}, random));
+    }
+    auto expected = runOperation(operation, inputs);
+    INFO(expected.status());
+    REQUIRE(expected.ok());
+    ran += compare(operation, inputs, "onednn.deconv", {1, 2}, *expected) ? 1 : 0;
+  }
+  CHECK(ran >= 30);
+}
+
+TEST_CASE("post-ops of a convolution: activation, residual, scale") {
+  std::mt19937 random(3);
+  for (int64_t channels : {16, 20}) {
+    Dims in = {1, channels, 9, 9};
+    Tensors inputs;
+    inputs.push_back(randomTensor(in, random));
+    inputs.push_back(randomTensor({channels, channels, 3, 3}, random));
+    inputs.push_back(randomTensor({channels}, random));
+    Operation conv{"gr.conv", {{"pads", Dims{1, 1, 1, 1}}}, {{ElementType::kF32, in}}, {}};
+    auto plain = runOperation(conv, inputs);
+    REQUIRE(plain.ok());
+    HostTensor residual = randomTensor(in, random);
+    HostTensor scale = randomTensor({channels, 1, 1}, random);
+    // relu(conv + residual) * scale
+    HostTensor expected(TensorSpec{ElementType::kF32, in});
+    for (size_t i = 0; i < expected.as<float>().size(); ++i) {
+      float sum = (*plain)[0].as<float>()[i] + residual.as<float>()[i];
+      expected.as<float>()[i] = std::max(sum, 0.0F) * scale.as<float>()[i / 81];
+    }
+    inputs.push_back(residual.clone());
+    inputs.push_back(scale.clone());
+    for (PostOpKind add : {PostOpKind::kSum, PostOpKind::kBinaryAdd}) {
+      conv.postOps = {{add, "", 0, 0, {}},
+                      {PostOpKind::kEltwise, "gr.relu", 0, 0, {}},
+                      {PostOpKind::kBinaryMul, "", 0, 0, {}}};
+      for (bool open : {false, true}) {
+        CAPTURE(channels, open, static_cast<int>(add));
+        auto got = runOperation(conv, inputs, {"onednn.conv", open, {1, 2}});
+        INFO(got.status());
+        REQUIRE(got.ok());
+        CHECK(distance((*got)[0], expected) < kTolerance);
+      }
+    }
+  }
+}
+
+TEST_CASE("a Winograd convolution has weights of an opaque layout, and agrees") {
+  std::mt19937 random(4);
+  Dims in = {1, 64, 28, 28};
+  Tensors inputs;
+  inputs.push_back(randomTensor(in, random));
+  inputs.push_back(randomTensor({64, 64, 3, 3}, random));
+  Operation conv{"gr.conv", {{"pads", Dims{1, 1, 1, 1}}}, {{ElementType::kF32, in}}, {}};
+  auto expected = runOperation(conv, inputs);
+  REQUIRE(expected.ok());
+  conv.attributes["algorithm"] = std::string("winograd");
+  auto got = runOperation(conv, inputs, {"onednn.conv", true, {1}});
+  if (absl::IsUnimplemented(got.status())) {
+    WARN("this machine has no Winograd convolution: " << got.status());
+    return;
+  }
+  REQUIRE(got.ok());
+  CHECK(distance((*got)[0], (*expected)[0]) < 1e-3);
+}
+
+TEST_CASE("oneDNN pools agree with the reference") {
+  std::mt19937 random(5);
+  int ran = 0;
+  for (int i = 0; i < 60; ++i) {
+    size_t spatial = 1 + static_cast<size_t>(i) % 3;
+    Dims in = {pick(random, {1, 2}), pick(random, {3, 16, 20})};
+    Dims out = in;
+    Dims kernel, strides, dilations, pads(2 * spatial);
+    for (size_t d = 0; d < spatial; ++d) {
+      kernel.push_back(pick(random, {1, 2, 3}));
+      strides.push_back(pick(random, {1, 2}));
+      dilations.push_back(i % 5 == 0 && i % 3 != 0 ? 2 : 1);
+      pads[d] = kernel[d] > 1 ? pick(random, {0, 1}) : 0;
+      pads[spatial + d] = kernel[d] > 1 ? pick(random, {0, 1}) : 0;
+      int64_t extent = (kernel[d] - 1) * dilations[d] + 1;
+      in.push_back(pick(random, {6, 9}));
+      out.push_back((in.back() + pads[d] + pads[spatial + d] - extent) / strides[d] + 1);
+    }
+    CAPTURE(i, in, kernel, strides, dilations, pads);
+    Attributes attributes = {{"kernel", kernel},
+                             {"strides", strides},
+                             {"dilations", dilations},
+                             {"pads", pads},
+                             {"count_include_pad", i % 4 == 0}};
+    Operation operation{
+        i % 2 == 0 ? "gr.avg_pool" : "gr.max_pool", attributes, {{ElementType::kF32, out}}, {}};
+    Tensors inputs;
+    inputs.push_back(randomTensor(in, random));
+    auto expected = runOperation(operation, inputs);
+    INFO(expected.status());
+    REQUIRE(expected.ok());
+    ran += compare(operation, inputs, "onednn.pool", {}, *expected) ? 1 : 0;
+  }
+  CHECK(ran >= 50);
+}
+
+TEST_CASE("a mean over the spatial dims is a pool, and a reduction") {
+  std::mt19937 random(6);
+  for (bool keepdims : {true, false}) {
+    Tensors inputs;
+    inputs.push_back(randomTensor({2, 20, 7, 5}, random));
+    Operation operation{
+        "gr.reduce",
+        {{"kind", std::string("mean")}, {"axes", Dims{2, 3}}, {"keepdims", keepdims}},
+        {{ElementType::kF32, keepdims ? Dims{2, 20, 1, 1} : Dims{2, 20}}},
+        {}};
+    auto expected = runOperation(operation, inputs);
+    REQUIRE(expected.ok());
+    CHECK(compare(operation, inputs, "onednn.pool", {}, *expected));
+    CHECK(compare(operation, inputs, "onednn.reduction", {}, *expected));
+  }
+}
+
+TEST_CASE("oneDNN matrix products agree with the reference") {
+  std::mt19937 random(7);
+  int inner = 0;
+  for (int i = 0; i < 60; ++i) {
+    int64_t m = pick(random, {1, 5, 16, 33});
+    int64_t k = pick(random, {1, 7, 64});
+    int64_t n = pick(random, {1, 10, 48});
+    bool transposeLhs = i % 5 == 0;
+    bool transposeRhs = i % 2 == 0;
+    Dims batch = i % 3 == 0 ? Dims{} : i % 3 == 1 ? Dims{3} : Dims{2, 3};
+    Dims lhs = batch;
+    lhs.insert(lhs.end(), {transposeLhs ? k : m, transposeLhs ? m : k});
+    Dims rhs = i % 4 == 3 ? batch : Dims{};
+    rhs.insert(rhs.end(), {transposeRhs ? n : k, transposeRhs ? k : n});
+    Dims out = batch;
+    out.insert(out.end(), {m, n});
+    CAPTURE(i, lhs, rhs, transposeLhs, transposeRhs);
+    Operation operation{"gr.matmul",
+                        {{"transpose_lhs", transposeLhs}, {"transpose_rhs", transposeRhs}},
+                        {{ElementType::kF32, out}},
+                        {}};
+    Tensors inputs;
+    inputs.push_back(randomTensor(lhs, random));
+    inputs.push_back(randomTensor(rhs, random));
+    std::set<size_t> weights = {1};
+    if (i % 2 == 1) {
+      inputs.push_back(randomTensor({n}, random));
+      weights.insert(2);
+    }
+    auto expected = runOperation(operation, inputs);
+    INFO(expected.status());
+    REQUIRE(expected.ok());
+    for (const char* kernel : {"onednn.matmul", "onednn.inner_product"}) {
+      // Activations stay dense; only the weights are packed.
+      for (bool open : {false, true}) {
+        CAPTURE(kernel, open);
+        RunOptions options{kernel, false, open ? weights : std::set<size_t>{}};
+        options.openWeights = open;
+        auto got = runOperation(operation, inputs, options);
+        if (absl::IsUnimplemented(got.status())) {
+          CHECK(std::string(kernel) == "onednn.inner_product");
+          continue;
+        }
+        INFO(got.status());
+        REQUIRE(got.ok());
+        inner += std::string(kernel) == "onednn.inner_product" ? 1 : 0;
+        CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+      }
+    }
+  }
+  CHECK(inner >= 40);
+}
+
+TEST_CASE("a matrix product takes an activation and a residual of the whole result") {
+  std::mt19937 random(8);
+  Tensors inputs;
+  inputs.push_back(randomTensor({2, 3, 16}, random));
+  inputs.push_back(randomTensor({16, 24}, random));
+  Operation operation{"gr.matmul", {}, {{ElementType::kF32, {2, 3, 24}}}, {}};
+  auto expected = runOperation(operation, inputs);
+  REQUIRE(expected.ok());
+  inputs.push_back(randomTensor({2, 3, 24}, random));
+  for (size_t i = 0; i < 144; ++i) {
+    float& x = (*expected)[0].as<float>()[i];
+    x = std::max(x + inputs[2].as<float>()[i], 0.0F);
+  }
+  operation.postOps = {{PostOpKind::kBinaryAdd, "", 0, 0, {}},
+                       {PostOpKind::kEltwise, "gr.relu", 0, 0, {}}};
+  RunOptions options{"onednn.matmul", false, {1}};
+  options.openWeights = true;
+  auto got = runOperation(operation, inputs, options);
+  INFO(got.status());
+  REQUIRE(got.ok());
+  CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+}
+
+TEST_CASE("normalisations, element-wise, movement and resampling agree with the reference") {
+  std::mt19937 random(9);
+  struct Case {
+    std::string kernel;
+    Operation operation;
+    std::vector<Dims> inputs;
+  };
+  TensorSpec image{ElementType::kF32, {2, 20, 6, 5}};
+  auto text = [](const char* s) { return std::string(s); };
+  std::vector<Case> cases = {
+      {"onednn.softmax", {"gr.softmax", {{"axis", int64_t{1}}}, {image}, {}}, {image.dims}},
+      {"onednn.softmax", {"gr.softmax", {{"log", true}}, {image}, {}}, {image.dims}},
+      {"onednn.lrn", {"gr.lrn", {{"size", int64_t{5}}, {"alpha", 0.3}}, {image}, {}}, {image.dims}},
+      {"onednn.layer_norm",
+       {"gr.layer_norm", {{"axis", int64_t{2}}}, {image}, {}},
+       {image.dims, {6, 5}, {6, 5}}},
+      {"onednn.layer_norm", {"gr.layer_norm", {}, {image}, {}}, {image.dims, {5}}},
+      {"onednn.binary", {"gr.add", {}, {image}, {}}, {image.dims, {20, 1, 1}}},
+      {"onednn.binary", {"gr.div", {}, {image}, {}}, {image.dims, {}}},
+      {"onednn.eltwise", {"gr.clip", {{"low", -0.5}, {"high", 0.25}}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.gelu", {}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.hard_swish", {}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.leaky_relu", {{"alpha", 0.2}}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.softplus", {}, {image}, {}}, {image.dims}},
+      {"onednn.concat",
+       {"gr.concat", {{"axis", int64_t{1}}}, {image}, {}},
+       {{2, 16, 6, 5}, {2, 4, 6, 5}}},
+      {"onednn.reorder",
+       {"gr.transpose",
+        {{"permutation", Dims{0, 2, 3, 1}}},
+        {{ElementType::kF32, {2, 6, 5, 20}}},
+        {}},
+       {image.dims}},
+      {"onednn.reduction",
+       {"gr.reduce",
+        {{"kind", text("max")}, {"axes", Dims{1, 3}}, {"keepdims", false}},
+        {{ElementType::kF32, {2, 6}}},
+        {}},
+       {image.dims}},
+      {"onednn.resampling",
+       {"gr.resize",
+        {{"mode", text("nearest")},
+         {"coordinates", text("asymmetric")},
+         {"rounding", text("floor")},
+         {"scales", std::vector<double>{1, 1, 2, 3}}},
+        {{ElementType::kF32, {2, 20, 12, 15}}},
+        {}},
+       {image.dims}},
+      {"onednn.resampling",
+       {"gr.resize",
+        {{"mode", text("linear")},
+         {"coordinates", text("half_pixel")},
+         {"rounding", text("floor")},
+         {"scales", std::vector<double>{1, 1, 0.5, 2}}},
+        {{ElementType::kF32, {2, 20, 3, 10}}},
+        {}},
+       {image.dims}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.kernel, c.operation.name);
+    Tensors inputs;
+    for (const Dims& dims : c.inputs) {
+      inputs.push_back(randomTensor(dims, random));
+    }
+    auto expected = runOperation(c.operation, inputs);
+    INFO(expected.status());
+    REQUIRE(expected.ok());
+    CHECK(compare(c.operation, inputs, c.kernel, {}, *expected));
+  }
+}
+
+TEST_CASE("oneDNN declines a resize that it defines otherwise") {
+  Step step;
+  step.operation = "gr.resize";
+  step.attributes = {{"mode", std::string("nearest")},
+                     {"coordinates", std::string("half_pixel")},
+                     {"rounding", std::string("floor")},
+                     {"scales", std::vector<double>{1, 1, 0.5, 1.5}}};
+  step.inputs = {{0, {ElementType::kF32, {1, 1, 4, 4}, {}}}};
+  step.outputs = {{0, {ElementType::kF32, {1, 1, 2, 6}, {}}}};
+  auto best = bestCandidate(step);
+  REQUIRE(best.ok());
+  CHECK(best->kernel->name == "reference");
+  CHECK(candidates(step).size() == 2);
+}
+
+TEST_CASE("the library's kernels come before the reference") {
+  Step step;
+  step.operation = "gr.conv";
+  step.inputs = {{0, {ElementType::kF32, {1, 3, 8, 8}, {}}},
+                 {0, {ElementType::kF32, {4, 3, 3, 3}, {}}}};
+  step.outputs = {{0, {ElementType::kF32, {1, 4, 6, 6}, {}}}};
+  REQUIRE(bestCandidate(step).ok());
+  CHECK(bestCandidate(step)->kernel->name == "onednn.conv");
+  for (Argument* argument : {&step.inputs[0], &step.inputs[1], &step.outputs[0]}) {
+    argument->desc.type = ElementType::kF64;
+  }
+  CHECK(bestCandidate(step)->kernel->name == "reference");
+  step.inputs[0].desc.dims[1] = 5;
+  CHECK(!bestCandidate(step).ok());
+}
+
 }  // namespace graphrun::devices::cpu

@@ -1,1 +1,220 @@
+// Programs of several steps: generated code, edges, weights, limits, and the cost of a step.
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/base/clock.h"
+#include "tests/devices/cpu/step_runner.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+std::vector<uint8_t> readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Buffer buffer(BufferKind kind, uint64_t bytes, uint32_t index = 0, uint64_t offset = 0) {
+  Buffer b;
+  b.kind = kind;
+  b.bytes = bytes;
+  b.index = index;
+  b.offset = offset;
+  return b;
+}
+
+TensorDesc desc(Dims dims) { return {ElementType::kF32, std::move(dims), {}, false}; }
+
+Step compute(std::string kernel, std::string operation, std::vector<Argument> inputs,
+             Argument output) {
+  Step step;
+  step.kernel = std::move(kernel);
+  step.operation = step.label = std::move(operation);
+  step.inputs = std::move(inputs);
+  step.outputs = {std::move(output)};
+  return step;
+}
+
+Executable empty() {
+  Executable e;
+  e.fingerprint = testDevice().fingerprint();
+  return e;
+}
+
+/// out = x + y by generated code, 1000 rows of 8.
+Executable generatedAdd() {
+  Executable e = empty();
+  uint64_t bytes = 8000 * 4;
+  e.buffers = {buffer(BufferKind::kInput, bytes, 0), buffer(BufferKind::kInput, bytes, 1),
+               buffer(BufferKind::kOutput, bytes, 0)};
+  TensorDesc rows = desc({1000, 8});
+  Step step = compute("generated", "gr.group", {{0, rows}, {1, rows}}, {2, rows});
+  step.symbol = "add_rows";
+  step.extent = 1000;
+  step.grain = 10;
+  e.steps = {step};
+  e.inputs = {{"x", 0, rows}, {"y", 1, rows}};
+  e.outputs = {{"z", 2, rows}};
+  e.code = readFile(TEST_KERNELS);
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("generated code is loaded from memory and split over threads") {
+  std::mt19937 random(1);
+  Tensors inputs;
+  inputs.push_back(randomTensor({1000, 8}, random));
+  inputs.push_back(randomTensor({1000, 8}, random));
+  auto got = runExecutable(generatedAdd(), inputs);
+  INFO(got.status());
+  REQUIRE(got.ok());
+  for (size_t i = 0; i < 8000; ++i) {
+    REQUIRE((*got)[0].as<float>()[i] == inputs[0].as<float>()[i] + inputs[1].as<float>()[i]);
+  }
+}
+
+TEST_CASE("damaged and missing code is refused") {
+  TestWeights weights;
+  auto load = [&](const Executable& e) {
+    std::vector<uint8_t> bytes = writeExecutable(e);
+    return testDevice().load(bytes, weights).status();
+  };
+  Executable missing = generatedAdd();
+  missing.steps[0].symbol = "no_such_function";
+  CHECK(absl::IsInvalidArgument(load(missing)));
+  Executable notElf = generatedAdd();
+  notElf.code.assign(100, 7);
+  CHECK(absl::IsInvalidArgument(load(notElf)));
+  std::vector<uint8_t> bytes = writeExecutable(generatedAdd());
+  auto elf = std::search(bytes.begin(), bytes.end(), "\177ELF", "\177ELF" + 4);
+  REQUIRE(elf != bytes.end());
+  elf[2000] ^= 1;
+  CHECK(testDevice().load(bytes, weights).status().message().find("checksum") != std::string::npos);
+}
+
+TEST_CASE("edges become records that the executor serves") {
+  Executable e = empty();
+  TensorDesc vector = desc({4});
+  e.buffers = {buffer(BufferKind::kReceive, 16, 7), buffer(BufferKind::kArena, 16)};
+  e.arenaBytes = 64;
+  Step receive;
+  receive.kernel = "receive";
+  receive.label = "from encoder";
+  receive.outputs = {{0, vector}};
+  receive.edge = 7;
+  Step send;
+  send.kernel = "send";
+  send.inputs = {{1, vector}};
+  send.edge = 9;
+  e.steps = {receive, compute("reference", "gr.neg", {{0, vector}}, {1, vector}), send};
+  std::vector<uint8_t> bytes = writeExecutable(e);
+  TestWeights weights;
+  auto program = testDevice().load(bytes, weights);
+  INFO(program.status());
+  REQUIRE(program.ok());
+  auto records = (*program)->records();
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].kind == OpRecord::Kind::kReceive);
+  CHECK(records[0].edge == 7);
+  CHECK((*program)->labels()[records[0].label] == "from encoder");
+  CHECK(records[2].kind == OpRecord::Kind::kSend);
+  REQUIRE((*program)->edges().size() == 2);
+  CHECK((*program)->edges()[1].send);
+  CHECK((*program)->edges()[0].spec == TensorSpec{ElementType::kF32, {4}});
+  HostTensor slot = f32({4}, {1, -2, 3, -4});
+  (*program)->buffers()[records[0].buffer] = slot.data();
+  CHECK(records[1].run(records[1].state, (*program)->buffers().data()) == 0);
+  CHECK(static_cast<float*>((*program)->buffers()[records[2].buffer])[1] == 2);
+}
+
+TEST_CASE("weights come from the plan: dense, splat, and as transposed views") {
+  Executable e = empty();
+  TensorDesc matrix = desc({2, 3});
+  e.buffers = {buffer(BufferKind::kWeight, 24, 0), buffer(BufferKind::kWeight, 24, 1),
+               buffer(BufferKind::kOutput, 24, 0)};
+  e.buffers[0].desc = matrix;
+  e.buffers[1].desc = matrix;
+  e.buffers[1].splat = true;
+  e.steps = {compute("reference", "gr.add", {{0, matrix}, {1, matrix}}, {2, matrix})};
+  e.outputs = {{"z", 2, matrix}};
+  std::vector<uint8_t> bytes = writeExecutable(e);
+  HostTensor data = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  HostTensor one = f32({1}, {10});
+  auto span = [](const HostTensor& t) {
+    return absl::MakeConstSpan(static_cast<const uint8_t*>(t.data()), t.byteSize());
+  };
+  TestWeights weights;
+  weights.list = {span(data), span(one)};
+  auto program = testDevice().load(bytes, weights);
+  INFO(program.status());
+  REQUIRE(program.ok());
+  CHECK((*program)->memoryBytes() == 48);
+  HostTensor out(TensorSpec{ElementType::kF32, {2, 3}});
+  (*program)->buffers()[2] = out.data();
+  const OpRecord& record = (*program)->records()[0];
+  CHECK(record.run(record.state, (*program)->buffers().data()) == 0);
+  CHECK(values(out) == std::vector<double>{11, 12, 13, 14, 15, 16});
+  weights.list[0] = span(one);
+  CHECK(absl::IsInvalidArgument(testDevice().load(bytes, weights).status()));
+  weights.list.clear();
+  CHECK(absl::IsNotFound(testDevice().load(bytes, weights).status()));
+}
+
+TEST_CASE("a program that does not fit the device's memory is refused") {
+  CpuDevice small({"small", "cpu", 0, {}, 1000});
+  Executable e = empty();
+  e.fingerprint = small.fingerprint();
+  e.arenaBytes = 1024;
+  std::vector<uint8_t> bytes = writeExecutable(e);
+  TestWeights weights;
+  absl::Status status = small.load(bytes, weights).status();
+  CHECK(absl::IsResourceExhausted(status));
+  CHECK(status.message().find("small") != std::string::npos);
+}
+
+namespace {
+
+/// A chain of `count` scalar additions between two arena buffers.
+Executable chain(int count) {
+  Executable e = empty();
+  TensorDesc scalar = desc({});
+  e.buffers = {buffer(BufferKind::kInput, 4, 0), buffer(BufferKind::kArena, 4, 0, 0),
+               buffer(BufferKind::kArena, 4, 0, 64), buffer(BufferKind::kOutput, 4, 0)};
+  e.arenaBytes = 128;
+  uint32_t from = 0;
+  for (int i = 0; i < count; ++i) {
+    uint32_t to = i + 1 == count ? 3 : 1 + static_cast<uint32_t>(i % 2);
+    e.steps.push_back(compute("reference", "gr.add", {{from, scalar}, {0, scalar}}, {to, scalar}));
+    from = to;
+  }
+  e.inputs = {{"x", 0, scalar}};
+  e.outputs = {{"y", 3, scalar}};
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("a chain of 10,000 scalar additions is cheap") {
+  std::vector<uint8_t> bytes = writeExecutable(chain(10000));
+  TestWeights weights;
+  auto program = testDevice().load(bytes, weights);
+  INFO(program.status());
+  REQUIRE(program.ok());
+  HostTensor x = f32({}, {1});
+  HostTensor y = f32({}, {0});
+  (*program)->buffers()[0] = x.data();
+  (*program)->buffers()[3] = y.data();
+  int64_t best = INT64_MAX;
+  for (int run = 0; run < 20; ++run) {
+    int64_t start = runtime::nowNanos();
+    for (const OpRecord& record : (*program)->records()) {
+      record.run(record.state, (*program)->buffers().data());
+    }
+    best = std::min(best, runtime::nowNanos() - start);
+  }
+  CHECK(values(y)[0] == 10001);
+  WARN("best of 20: " << static_cast<double>(best) / 10000 << " ns an addition");
+}
+
+}  // namespace graphrun::devices::cpu

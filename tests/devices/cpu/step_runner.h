@@ -49,6 +49,7 @@ struct RunOptions {
   std::string kernel = "reference";
   bool open = false;         ///< the kernel chooses layouts; reorders stand around it
   std::set<size_t> weights;  ///< operands that are packed at load
+  bool openWeights = false;  ///< the layouts of these operands are open, whatever `open` says
 };
 
 struct Operation {
