@@ -55,18 +55,23 @@ absl::StatusOr<std::unique_ptr<CodeImage>> CodeImage::load(absl::Span<const uint
   if (file < 0) {
     return absl::InternalError(absl::StrCat("code image: memfd_create: ", std::strerror(errno)));
   }
-  absl::Status written = writeAll(file, elf);
-  std::string path = absl::StrCat("/proc/self/fd/", file);
-  void* handle = written.ok() ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  ::close(file);
-  GR_RETURN_IF_ERROR(written);
-  if (handle == nullptr) {
+  // The dynamic linker knows objects by their path, so the file stays open: while it does, no other
+  // image can get the same one.
+  auto image = std::unique_ptr<CodeImage>(new CodeImage(file));
+  GR_RETURN_IF_ERROR(writeAll(file, elf));
+  image->handle_ = dlopen(absl::StrCat("/proc/self/fd/", file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (image->handle_ == nullptr) {
     return absl::InternalError(absl::StrCat("code image: ", dlerror()));
   }
-  return std::unique_ptr<CodeImage>(new CodeImage(handle));
+  return image;
 }
 
-CodeImage::~CodeImage() { dlclose(handle_); }
+CodeImage::~CodeImage() {
+  if (handle_ != nullptr) {
+    dlclose(handle_);
+  }
+  ::close(file_);
+}
 
 absl::StatusOr<GeneratedFunction> CodeImage::find(const std::string& symbol) const {
   void* address = dlsym(handle_, symbol.c_str());

@@ -27,8 +27,10 @@ class CodeImage {
   absl::StatusOr<GeneratedFunction> find(const std::string& symbol) const;
 
  private:
-  explicit CodeImage(void* handle) : handle_(handle) {}
-  void* handle_;
+  explicit CodeImage(int file) : file_(file) {}
+
+  int file_;
+  void* handle_ = nullptr;
 };
 
 }  // namespace graphrun::devices::cpu

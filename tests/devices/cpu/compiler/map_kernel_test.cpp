@@ -1,12 +1,10 @@
 // Generated kernels against the meaning of the operations, element by element.
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 #include <random>
 
+#include "devices/cpu/code_image.h"
 #include "devices/cpu/compiler/code_module.h"
 #include "ir/dialect.h"
 #include "ir/scalar.h"
@@ -15,31 +13,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-using Function = void (*)(void* const*, int64_t, int64_t);
-
-/// A shared object loaded from memory.
-class Loaded {
- public:
-  explicit Loaded(const std::vector<uint8_t>& image) : fd_(memfd_create("kernels", 0)) {
-    REQUIRE(write(fd_, image.data(), image.size()) == static_cast<ssize_t>(image.size()));
-    handle_ = dlopen(("/proc/self/fd/" + std::to_string(fd_)).c_str(), RTLD_NOW);
-    if (handle_ == nullptr) {
-      FAIL(dlerror());
-    }
-  }
-  ~Loaded() {
-    dlclose(handle_);
-    close(fd_);
-  }
-  Function find(const std::string& symbol) {
-    return reinterpret_cast<Function>(dlsym(handle_, symbol.c_str()));
-  }
-
- private:
-  int fd_;
-  void* handle_;
-};
 
 struct Fixture {
   mlir::MLIRContext context;
@@ -69,12 +42,16 @@ struct Fixture {
     GeneratedKernel kernel = code.add(op(), layouts, result);
     auto image = code.finish();
     REQUIRE(image.status().ToString() == "OK");
-    Loaded loaded(*image);
-    Function function = loaded.find(kernel.symbol);
-    REQUIRE(function != nullptr);
+    auto loaded = CodeImage::load(*image);
+    REQUIRE(loaded.status().ToString() == "OK");
+    GeneratedFunction function = (*loaded)->find(kernel.symbol).value();
     function(arguments.data(), 0, kernel.extent / 3);
     function(arguments.data(), kernel.extent / 3, kernel.extent);
+    loaded_.push_back(*std::move(loaded));
   }
+
+ private:
+  std::vector<std::unique_ptr<CodeImage>> loaded_;
 };
 
 std::vector<float> randomFloats(size_t count, unsigned seed) {
@@ -180,7 +157,8 @@ TEST_CASE("channel blocks keep their padding zero") {
 }
 
 TEST_CASE("channels last with parameters of a channel") {
-  Fixture fixture(R"(func.func @f(%x: tensor<2x21x2x3xf32>, %c: tensor<21x1x1xf32>, %g: tensor<2x21x1x1xf32>) -> tensor<2x21x2x3xf32> {
+  Fixture fixture(
+      R"(func.func @f(%x: tensor<2x21x2x3xf32>, %c: tensor<21x1x1xf32>, %g: tensor<2x21x1x1xf32>) -> tensor<2x21x2x3xf32> {
     %0 = gr.group (%x, %c, %g) attributes {kind = "map"} {
     ^bb0(%a: tensor<2x21x2x3xf32>, %b: tensor<21x1x1xf32>, %d: tensor<2x21x1x1xf32>):
       %1 = gr.add %a, %b : (tensor<2x21x2x3xf32>, tensor<21x1x1xf32>) -> tensor<2x21x2x3xf32>
@@ -231,6 +209,26 @@ TEST_CASE("a slice with a negative step, integers and bools") {
       CHECK(y[row * 5 + i] == (x[row * 9 + 8 - 2 * i] > 6 ? 1 : 0));
     }
   }
+}
+
+TEST_CASE("two code images of one process stay apart") {
+  auto imageOf = [](const std::string& op) {
+    Fixture fixture("func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = gr." + op +
+                    " %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}");
+    CodeModule code(fixture.context);
+    GeneratedKernel kernel = code.add(fixture.op(), {{}}, {});
+    auto image = CodeImage::load(code.finish().value());
+    REQUIRE(image.ok());
+    return std::make_pair(*std::move(image), kernel);
+  };
+  auto [first, negate] = imageOf("neg");
+  auto [second, absolute] = imageOf("abs");
+  std::vector<float> x = {-1, -2, 3, -4}, y(4), z(4);
+  std::vector<void*> toY = {x.data(), y.data()}, toZ = {x.data(), z.data()};
+  first->find(negate.symbol).value()(toY.data(), 0, negate.extent);
+  second->find(absolute.symbol).value()(toZ.data(), 0, absolute.extent);
+  CHECK(y == std::vector<float>{1, 2, -3, 4});
+  CHECK(z == std::vector<float>{1, 2, 3, 4});
 }
 
 TEST_CASE("16-bit floats are computed in f32 and rounded once") {
