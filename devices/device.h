@@ -57,8 +57,9 @@ struct EdgeBinding {
 };
 
 /// A partition, ready to run: records in order over a table of buffers, all memory allocated. One
-/// step at a time; owned by the executor's thread after loading. The buffer of a kSend is not written
-/// after its record in the same step: the executor lets the consumer read it until the step ends.
+/// step at a time; owned by the executor's thread after loading. The buffer of a kSend is not
+/// written after its record in the same step: the executor lets the consumer read it until the step
+/// ends.
 class Program {
  public:
   virtual ~Program() = default;

@@ -21,7 +21,7 @@ struct CostNode {
   std::string name;  // unique
   /// Names of the operations in a group: pins match these as well.
   std::vector<std::string> members;
-  std::string op;    // for reports: "gr.conv", "gr.group"
+  std::string op;  // for reports: "gr.conv", "gr.group"
   /// ns on each device of the cluster, kUnsupported where it cannot run.
   std::vector<int64_t> timeNs;
   /// Why it cannot run there, for each device with kUnsupported: (device, reason).

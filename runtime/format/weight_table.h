@@ -38,8 +38,7 @@ runtime::TensorSpec toSpec(const TensorType& type);
 /// splat), alignment, that the data lies within `sectionBytes` (of a model, or `planBytes` of
 /// Plan.constants where in_plan is set), and that no two weights overlap;
 /// weights of equal content may share their bytes as a whole. `table` may be null: no weights.
-absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes,
-                               uint64_t planBytes);
+absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes, uint64_t planBytes);
 
 /// The text of an optional string; empty when absent. Valid while the buffer is.
 absl::string_view textOf(const flatbuffers::String* text);

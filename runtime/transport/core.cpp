@@ -62,8 +62,8 @@ absl::Status TransportCore::checkUnlinked(uint32_t rank) {
 absl::Status TransportCore::setRank(uint32_t rank) {
   std::lock_guard lock(mutex_);
   if (!links_.empty() && rank != rank_.load()) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "rank %d has links already; it cannot become rank %d", rank_.load(), rank));
+    return absl::FailedPreconditionError(
+        absl::StrFormat("rank %d has links already; it cannot become rank %d", rank_.load(), rank));
   }
   rank_.store(rank);
   return absl::OkStatus();

@@ -22,9 +22,10 @@ struct UcxOptions {
 
 /// A transport with its own UCX worker and one background thread, which sleeps while there is no
 /// traffic or waiters move messages themselves. Environment variables UCX_* win over our defaults
-/// (tests force UCX_TLS=tcp so). The first call loads libucp, without its signal handlers and malloc
-/// hooks unless the environment asks for them; meanwhile no other thread may read the environment.
-/// NotFound: no UCX on this machine. FailedPrecondition: memoryEvents differs from the first call's.
+/// (tests force UCX_TLS=tcp so). The first call loads libucp, without its signal handlers and
+/// malloc hooks unless the environment asks for them; meanwhile no other thread may read the
+/// environment. NotFound: no UCX on this machine. FailedPrecondition: memoryEvents differs from the
+/// first call's.
 absl::StatusOr<std::unique_ptr<Transport>> makeUcxTransport(const UcxOptions& options);
 
 /// "1.13.1", of the library that runs, which is loaded if it is not yet; "" if there is none. Peers

@@ -22,7 +22,8 @@ struct WorkerMainOptions {
 BuildVersions buildVersions();
 
 /// Serves coordinators until one asks to shut down, the parent is gone, or SIGTERM or SIGINT comes.
-/// Prints "listening at ADDRESS" to stderr unless started by a parent. To be called before other threads exist.
+/// Prints "listening at ADDRESS" to stderr unless started by a parent. To be called before other
+/// threads exist.
 absl::Status runWorker(const WorkerMainOptions& options);
 
 }  // namespace graphrun::runtime

@@ -78,8 +78,7 @@ std::vector<std::byte> pattern(size_t bytes, uint64_t seed) {
 
 bool holds(const Received& received, const std::vector<std::byte>& expected) {
   return received.bytes == expected.size() &&
-         (expected.empty() ||
-          std::memcmp(received.data, expected.data(), expected.size()) == 0);
+         (expected.empty() || std::memcmp(received.data, expected.data(), expected.size()) == 0);
 }
 
 void sendAndCheck(TestEdge& edge, uint64_t step, const std::vector<std::byte>& data) {
