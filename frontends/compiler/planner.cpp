@@ -171,6 +171,8 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(graph.graph, cluster));
   GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
                       placeWith(problem, text(request.strategy())));
+  GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result.placement),
+                                       "the placement that was found"));
   annotateDevices(graph, cluster, result.placement);
   auto parts = passes::partition(function, partitionOptions(cluster));
   if (mlir::failed(parts)) {
