@@ -61,7 +61,9 @@ void printForKey(mlir::Operation* op, int64_t elements, llvm::raw_ostream& strea
       inner->removeAttr(name);
     }
   });
-  (*copy)->print(stream, mlir::OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(elements));
+  (*copy)->print(
+      stream,
+      mlir::OpPrintingFlags().assumeVerified().useLocalScope().elideLargeElementsAttrs(elements));
 }
 
 }  // namespace
