@@ -81,7 +81,8 @@ GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout
   llvm::raw_string_ostream stream(key);
   printForKey(op, 4, stream);
   for (mlir::Value operand : op->getOperands()) {
-    // A splat operand is part of the code; its value counts.
+    // Which operands are one value counts, and of a splat, which is part of the code, its value.
+    stream << " #" << std::distance(op->operand_begin(), llvm::find(op->getOperands(), operand));
     if (auto constant = operand.getDefiningOp<ir::ConstantOp>()) {
       printForKey(constant, 64, stream);
     }
