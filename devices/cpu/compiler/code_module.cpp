@@ -51,6 +51,21 @@ void addLoweringPasses(mlir::PassManager& passes) {
   passes.addPass(mlir::createReconcileUnrealizedCastsPass());
 }
 
+/// Prints what of `op` matters to its kernel: not where it stands in the graph, on which device and
+/// under which name. A copy outside the graph prints its operands as their types, and without
+/// numbering the values of the whole graph first.
+void printForKey(mlir::Operation* op, int64_t elements, llvm::raw_ostream& stream) {
+  mlir::OwningOpRef<mlir::Operation*> copy = op->clone();
+  (*copy)->walk([](mlir::Operation* inner) {
+    for (llvm::StringRef name : {ir::kNameAttr, ir::kDeviceAttr, ir::kRankAttr}) {
+      inner->removeAttr(name);
+    }
+  });
+  (*copy)->print(
+      stream,
+      mlir::OpPrintingFlags().assumeVerified().useLocalScope().elideLargeElementsAttrs(elements));
+}
+
 }  // namespace
 
 CodeModule::CodeModule(mlir::MLIRContext& context) : vectorBits_(nativeVectorBits()) {
@@ -64,12 +79,12 @@ GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout
                                 KernelLayout result) {
   std::string key;
   llvm::raw_string_ostream stream(key);
-  // Operands print as their types, so that kernels of equal operations are equal text.
-  op->print(stream, mlir::OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(4));
+  printForKey(op, 4, stream);
   for (mlir::Value operand : op->getOperands()) {
-    // A splat operand is part of the code; its value counts.
+    // Which operands are one value counts, and of a splat, which is part of the code, its value.
+    stream << " #" << std::distance(op->operand_begin(), llvm::find(op->getOperands(), operand));
     if (auto constant = operand.getDefiningOp<ir::ConstantOp>()) {
-      constant->print(stream, mlir::OpPrintingFlags().elideLargeElementsAttrs(64));
+      printForKey(constant, 64, stream);
     }
   }
   for (KernelLayout layout : operands) {

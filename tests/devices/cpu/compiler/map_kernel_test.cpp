@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "devices/cpu/code_image.h"
 #include "devices/cpu/compiler/code_module.h"
@@ -245,6 +246,28 @@ TEST_CASE("16-bit floats are computed in f32 and rounded once") {
   for (int i = 0; i < 40; ++i) {
     CHECK(y[i] == Approx(1 + i / 128.0));
   }
+}
+
+TEST_CASE("equal operations share a kernel, whatever they are called and wherever they stand") {
+  Fixture fixture(R"(func.func @f(%x: tensor<4xf32>, %z: tensor<4xf32>) {
+    %c = gr.constant dense<2.0> : tensor<4xf32> : tensor<4xf32>
+    %0 = gr.sub %x, %z {gr.name = "a", gr.rank = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %1 = gr.sub %z, %0 {gr.name = "b", gr.rank = 1 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %2 = gr.sub %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %3 = gr.sub %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %4 = gr.sub %c, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return
+  })");
+  CodeModule code(fixture.context);
+  std::vector<std::string> symbols;
+  auto function = *fixture.module->getOps<mlir::func::FuncOp>().begin();
+  function.walk([&](ir::SubOp op) {
+    std::vector<KernelLayout> layouts(2);
+    symbols.push_back(code.add(op, layouts, {}).symbol);
+  });
+  REQUIRE(symbols.size() == 5);
+  CHECK(symbols[0] == symbols[1]);
+  CHECK(std::set<std::string>(symbols.begin(), symbols.end()).size() == 4);
 }
 
 }  // namespace
