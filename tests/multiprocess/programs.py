@@ -37,7 +37,7 @@ class Program:
     def __init__(self, *arguments, prefix=()):
         self.command = [*prefix, GRAPHRUN, *arguments]
         self.began = time.monotonic()
-        self.out = tempfile.TemporaryFile("w+")
+        self.out = tempfile.TemporaryFile("w+")  # closed with this object
         self.err = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.out,
                                         stderr=self.err, env=ENVIRONMENT, cwd=SCRATCH.name)
@@ -54,12 +54,11 @@ class Program:
         for file in (self.out, self.err):
             file.seek(0)
             texts.append(file.read())
-            file.close()
         return Ended(self.command, code, *texts, time.monotonic() - self.began)
 
     def said(self):
-        """Its stdout so far."""
-        return os.pread(self.out.fileno(), 1 << 16, 0).decode()
+        """Its stderr so far."""
+        return os.pread(self.err.fileno(), 1 << 16, 0).decode()
 
     def end(self):
         """Asks it to end, as a user does; stopped programs are woken."""
@@ -77,6 +76,8 @@ def startWorker(listen, *options, prefix=()):
     """A worker that listens at `listen`."""
     worker = Program("worker", "--listen", listen, *options, prefix=prefix)
     until(lambda: worker.said() or worker.process.poll() is not None, 10, f"worker at {listen}")
+    if "listening at" not in worker.said():
+        raise RuntimeError(f"no worker at {listen}: {worker.end()}")
     return worker
 
 
