@@ -37,7 +37,8 @@ class Program:
     def __init__(self, *arguments, prefix=()):
         self.command = [*prefix, GRAPHRUN, *arguments]
         self.began = time.monotonic()
-        self.out = tempfile.TemporaryFile("w+")  # closed with this object
+        self.ended = None
+        self.out = tempfile.TemporaryFile("w+")
         self.err = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.out,
                                         stderr=self.err, env=ENVIRONMENT, cwd=SCRATCH.name)
@@ -45,6 +46,8 @@ class Program:
 
     def wait(self, seconds):
         """Its Ended; a program that takes longer is killed, and its code is then -9."""
+        if self.ended:
+            return self.ended
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -54,7 +57,9 @@ class Program:
         for file in (self.out, self.err):
             file.seek(0)
             texts.append(file.read())
-        return Ended(self.command, code, *texts, time.monotonic() - self.began)
+            file.close()
+        self.ended = Ended(self.command, code, *texts, time.monotonic() - self.began)
+        return self.ended
 
     def said(self):
         """Its stderr so far."""
