@@ -196,19 +196,30 @@ bool Executor::receive(const Transfer& transfer, uint64_t step, const OpRecord& 
   return true;
 }
 
-// Slots go back before the wait: two devices that read each other's memory would wait for ever.
+// Slots go back before the wait: two devices that read each other's memory would wait for ever. A
+// tensor that went through here is given back once the next reader has taken it, the latest first:
+// its readers come later in the plan's one order, so some device can always go on.
 bool Executor::finishStep(uint64_t step) {
-  releaseReceived(step, false);
-  if (!waitSent(step)) {
-    return false;
+  for (const Transfer& transfer : transfers_) {
+    if (transfer.end.receive != nullptr && !transfer.forwarded) {
+      transfer.end.receive->release(step);
+    }
   }
-  releaseReceived(step, true);
-  return true;
+  for (auto transfer = transfers_.rbegin(); transfer != transfers_.rend(); ++transfer) {
+    if (transfer->end.receive != nullptr && transfer->forwarded) {
+      if (!waitSent(step, transfer->buffer)) {
+        return false;
+      }
+      transfer->end.receive->release(step);
+    }
+  }
+  return waitSent(step, std::nullopt);
 }
 
-bool Executor::waitSent(uint64_t step) {
+bool Executor::waitSent(uint64_t step, std::optional<uint32_t> buffer) {
   for (const Transfer& transfer : transfers_) {
-    if (transfer.end.send != nullptr && !transfer.end.send->sent(step)) {
+    if (transfer.end.send != nullptr && transfer.buffer == buffer.value_or(transfer.buffer) &&
+        !transfer.end.send->sent(step)) {
       absl::Status status = transfer.end.send->waitSent(step, control_->waitOptions());
       if (!status.ok()) {
         return fail(std::move(status), nullptr);
@@ -216,14 +227,6 @@ bool Executor::waitSent(uint64_t step) {
     }
   }
   return true;
-}
-
-void Executor::releaseReceived(uint64_t step, bool forwarded) {
-  for (const Transfer& transfer : transfers_) {
-    if (transfer.end.receive != nullptr && transfer.forwarded == forwarded) {
-      transfer.end.receive->release(step);
-    }
-  }
 }
 
 bool Executor::fail(absl::Status status, const OpRecord* record) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,8 +76,8 @@ class Executor {
   bool send(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
   bool receive(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
   bool finishStep(uint64_t step);
-  bool waitSent(uint64_t step);
-  void releaseReceived(uint64_t step, bool forwarded);
+  /// Waits until what was sent of `buffer`, or of all, is taken.
+  bool waitSent(uint64_t step, std::optional<uint32_t> buffer);
   bool fail(absl::Status status, const devices::OpRecord* record);
 
   devices::Device* device_;

@@ -69,6 +69,13 @@ std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& wo
   return indices;
 }
 
+/// A worker that does not answer any more, as against one that tells of a failure at an operation.
+bool isSilence(const absl::Status& status) {
+  std::optional<FirstCause> cause = firstCauseOf(status);
+  return absl::IsUnavailable(status) && cause.has_value() && cause->device.empty() &&
+         cause->node.empty();
+}
+
 }  // namespace
 
 /// A step under way on several workers.
@@ -79,9 +86,11 @@ struct Coordinator::Steps {
   absl::Status first;
   std::shared_ptr<LoadedPlan> own;
 
+  /// Keeps the cause. A broken link is not it when the worker at its other end turns out to be
+  /// gone.
   void fail(const absl::Status& status) {
     std::lock_guard lock(mutex);
-    if (first.ok()) {
+    if (first.ok() || (absl::IsUnavailable(first) && !isSilence(first) && isSilence(status))) {
       first = status;
     }
     changed.notify_all();

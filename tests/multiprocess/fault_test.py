@@ -1,0 +1,114 @@
+"""A worker that dies, stops, is absent or shows a wrong certificate ends graphrun with code 5."""
+
+import os
+import signal
+import time
+import unittest
+
+import clusters
+import models
+import programs
+from split_test import clientSecurity, workerSecurity
+
+MODEL = models.seeded("squeezenet")
+NOTICED_SECONDS = 10
+
+
+class FaultTest(unittest.TestCase):
+    def setUp(self):
+        self.workers = []
+
+    def tearDown(self):
+        for worker in self.workers:
+            worker.end()
+        left = programs.ours()
+        programs.killRest()
+        self.assertEqual(left, {}, "processes left behind")
+
+    def startLoop(self, cluster, devices):
+        """graphrun running steps over all the devices, for a minute if nothing happens."""
+        nodes = clusters.nodesOf(MODEL.explain(cluster))
+        return programs.Program("bench", *MODEL.feeds, "--cluster", cluster, *clusters.inTurn(
+            nodes, devices), "--duration", "60")
+
+    def strike(self, loop, victim, how):
+        """Sends the signal once steps run; graphrun's Ended, checked."""
+        programs.until(lambda: programs.cpuSeconds(victim) > 1 or loop.process.poll() is not None,
+                       40, "steps on the worker")
+        self.assertIsNone(loop.process.poll(), "ended before the fault")
+        os.kill(victim, how)
+        began = time.monotonic()
+        ended = loop.wait(40)
+        self.assertEqual(ended.code, 5, ended)
+        self.assertLess(time.monotonic() - began, NOTICED_SECONDS, ended)
+        return ended
+
+    def localVictim(self, name):
+        """The process of the local worker `name`, by the name of its socket."""
+        return programs.until(lambda: [pid for pid, line in programs.ours().items()
+                                       if f"/{name}.sock" in line], 20, f"worker {name}")[0]
+
+    def testLocalWorkerIsStruck(self):
+        for how in (signal.SIGKILL, signal.SIGSTOP):
+            with self.subTest(how=how.name):
+                loop = self.startLoop(*clusters.localProcesses(3))
+                ended = self.strike(loop, self.localVictim("w1"), how)
+                self.assertIn("worker w1", ended.err)
+                programs.until(lambda: not programs.ours(), 5, "no process left")
+
+    def testWorkerStartedByHandIsStruck(self):
+        for how in (signal.SIGKILL, signal.SIGSTOP):
+            with self.subTest(how=how.name):
+                self.checkByHand(how)
+
+    def checkByHand(self, how):
+        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        started = [programs.startWorker(place) for place in places]
+        self.workers += started
+        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
+        ended = self.strike(loop, started[1].pid, how)
+        self.assertIn("worker w1", ended.err)
+        self.assertNotIn("worker w0", ended.err)
+        self.survivorServes(places[0])
+
+    def survivorServes(self, place):
+        """The worker that was not struck takes the next job."""
+        ended, _ = MODEL.run("--cluster", clusters.write({"again": (place, 1)}))
+        self.assertEqual(ended.code, 0, ended)
+
+    def testUserEndsTheLoop(self):
+        """No local worker outlives a coordinator that ends by any signal."""
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(how=how.name):
+                loop = self.startLoop(*clusters.localProcesses(2))
+                victim = self.localVictim("w0")
+                programs.until(lambda: programs.cpuSeconds(victim) > 0.5, 40, "steps")
+                loop.process.send_signal(how)
+                loop.wait(10)
+                programs.until(lambda: not programs.ours(), 5, "no process left")
+
+    def testAbsentWorkerAndWrongCertificate(self):
+        """Both wait out the time to join, side by side."""
+        absent = f"127.0.0.1:{clusters.freePort()}"
+        waiting = programs.Program("run", *MODEL.feeds, "--cluster",
+                                   clusters.write({"w0": (absent, 1)}))
+        folder = programs.SCRATCH.name
+        for name in ("ours", "theirs"):
+            made = programs.run("certs", f"{folder}/{name}", "w0=127.0.0.1")
+            self.assertEqual(made.code, 0, made)
+        place = f"127.0.0.1:{clusters.freePort()}"
+        self.workers = [programs.startWorker(place, *workerSecurity(f"{folder}/ours", "w0"))]
+        refused = [programs.Program("run", *MODEL.feeds, "--cluster",
+                                    clusters.write({"w0": (place, 1)}, security))
+                   for security in (None, clientSecurity(f"{folder}/theirs"))]
+        for program, word in ((waiting, absent), (refused[0], "certificate"),
+                              (refused[1], "certificate")):
+            ended = program.wait(45)
+            self.assertEqual(ended.code, 5, ended)
+            self.assertIn("w0", ended.err)
+            self.assertIn(word, ended.err)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

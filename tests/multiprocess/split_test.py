@@ -1,0 +1,134 @@
+"""The main oracle: a model split over devices and processes gives what it gives whole."""
+
+import os
+import unittest
+
+import clusters
+import models
+import programs
+
+TOLERANCE = 1e-5  # of the largest element of an output
+
+
+class SplitTest(unittest.TestCase):
+    def tearDown(self):
+        left = programs.ours()
+        programs.killRest()
+        self.assertEqual(left, {}, "processes left behind")
+
+    def checkSplit(self, model, whole, cluster, devices, *options):
+        """Runs it split; returns the outputs."""
+        explained = model.explain(cluster, *options)
+        used = {node["device"] for node in explained["nodes"]}
+        self.assertLessEqual(used, set(devices))
+        ended, got = model.run("--cluster", cluster, *options)
+        self.assertEqual(ended.code, 0, ended)
+        self.assertLessEqual(models.difference(got, whole), TOLERANCE, ended)
+        return got, used
+
+    def splitsOf(self, model, cluster, devices, seed):
+        nodes = clusters.nodesOf(model.explain(cluster))
+        yield "in turn", clusters.inTurn(nodes, devices)
+        yield "at random", clusters.atRandom(nodes, devices, seed)
+        yield "in spans", clusters.inSpans(nodes, devices)
+        yield "greedy", ["--placement", "greedy"]
+        yield "heft", ["--placement", "heft"]
+
+    def checkAll(self, model, place, counts, splits):
+        whole = model.whole()
+        for count in counts:
+            cluster, devices = place(count)
+            for name, options in self.splitsOf(model, cluster, devices, seed=count):
+                if name not in splits:
+                    continue
+                with self.subTest(model=model.path, devices=devices, split=name):
+                    _, used = self.checkSplit(model, whole, cluster, devices, *options)
+                    if "--pin" in options:
+                        self.assertEqual(used, set(devices))
+
+    def testDevicesOfOneProcess(self):
+        if len(clusters.CORES) < 2:
+            self.skipTest("one core only: a worker cannot have two CPU devices")
+        for name in ("squeezenet", "inception_v2", "shufflenet"):
+            self.checkAll(models.seeded(name), clusters.oneProcess, [4],
+                          ["in turn", "at random", "heft"])
+
+    def testLocalProcesses(self):
+        for name, counts in (("squeezenet", [2, 3, 4]), ("inception_v2", [3]),
+                             ("shufflenet", [2])):
+            self.checkAll(models.seeded(name), clusters.localProcesses, counts,
+                          ["in turn", "at random", "heft", "greedy"])
+
+    def testLargeModelsOverLocalProcesses(self):
+        for name, count in (("resnet50", 2), ("densenet121", 4)):
+            self.checkAll(models.seeded(name), clusters.localProcesses, [count], ["at random"])
+
+    def testOcrOverLocalProcesses(self):
+        self.checkAll(models.ocr("rec"), clusters.localProcesses, [3],
+                      ["in turn", "in spans", "heft"])
+
+    @unittest.skipUnless(os.environ.get("GRAPHRUN_SLOW"), "every model, split and count: slow")
+    def testEverything(self):
+        every = [models.seeded(name) for name in models.SEEDED]
+        every += [models.ocr(name) for name in ("cls", "det", "rec")]
+        for model in every:
+            for place in (clusters.oneProcess, clusters.localProcesses):
+                self.checkAll(model, place, [2, 3, 4],
+                              ["in turn", "at random", "in spans", "greedy", "heft"])
+
+    def testWorkersStartedByHand(self):
+        """Unix socket and loopback TCP, one worker joined late; the same bits as local ones."""
+        model = models.seeded("squeezenet")
+        local, devices = clusters.localProcesses(3)
+        nodes = clusters.nodesOf(model.explain(local))
+        split = clusters.atRandom(nodes, devices, 7)
+        want, _ = self.checkSplit(model, model.whole(), local, devices, *split)
+        places = [f"unix:{programs.SCRATCH.name}/w0.sock", f"127.0.0.1:{clusters.freePort()}",
+                  f"127.0.0.1:{clusters.freePort()}"]
+        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        for order in ([2, 0, 1], [0, 1, 2]):
+            self.checkOrder(model, want, cluster, split, [places[i] for i in order])
+
+    def checkOrder(self, model, want, cluster, split, places):
+        """The last worker starts after the coordinator; then the same workers serve again."""
+        workers = [programs.startWorker(place) for place in places[:-1]]
+        outputs = [part for i, name in enumerate(model.outputs)
+                   for part in ("--output", f"{name}=@late_{i}.npy")]
+        early = programs.Program("run", *model.feeds, "--cluster", cluster, *split, *outputs)
+        workers.append(programs.startWorker(places[-1]))
+        ended = early.wait(60)
+        self.assertEqual(ended.code, 0, ended)
+        ended, got = model.run("--cluster", cluster, *split)
+        self.assertEqual(ended.code, 0, ended)
+        self.assertTrue(models.identical(got, want), models.difference(got, want))
+        for worker in workers:
+            ended = worker.end()
+            self.assertEqual(ended.code, 0, ended)
+
+    def testWorkersWithCertificatesOnLoopback(self):
+        model = models.seeded("squeezenet")
+        certs = os.path.join(programs.SCRATCH.name, "certs")
+        made = programs.run("certs", certs, "w0=127.0.0.1", "w1=127.0.0.1")
+        self.assertEqual(made.code, 0, made)
+        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        workers = [programs.startWorker(place, *workerSecurity(certs, f"w{i}"))
+                   for i, place in enumerate(places)]
+        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)},
+                                 clientSecurity(certs))
+        ended, got = model.run("--cluster", cluster, "--placement", "heft")
+        self.assertEqual(ended.code, 0, ended)
+        self.assertLessEqual(models.difference(got, model.whole()), TOLERANCE)
+        self.assertEqual([worker.end().code for worker in workers], [0, 0])
+
+
+def workerSecurity(certs, name):
+    return ["--ca", f"{certs}/ca.pem", "--cert", f"{certs}/{name}.pem", "--key", f"{certs}/{name}.key"]
+
+
+def clientSecurity(certs):
+    return {"ca": f"{certs}/ca.pem", "cert": f"{certs}/coordinator.pem",
+            "key": f"{certs}/coordinator.key"}
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
