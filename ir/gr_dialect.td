@@ -52,10 +52,13 @@ class GR_Op<string mnemonic, list<Trait> traits = []> :
     Op<GR_Dialect, mnemonic, traits # [DeclareOpInterfaceMethods<GrOpInterface>]> {
   // Why the operation has no gradient; "" when it has one.
   string noGradient = "";
+  // Operands on whose elements the result types depend: "getStarts(), getEnds()".
+  string shapedBy = "";
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   code gradientSlot = [{
     /// Empty when the operation is differentiable, else why it has no gradient.
     static ::llvm::StringRef noGradientReason() { return "}] # noGradient # [{"; }
+    ::llvm::SmallVector<::mlir::Value> shapeOperands() { return {}] # shapedBy # [{}; }
   }];
   let extraClassDeclaration = gradientSlot;
 }

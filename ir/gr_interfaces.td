@@ -17,6 +17,11 @@ def GrOpInterface : OpInterface<"GrOpInterface"> {
     }], "::mlir::LogicalResult", "inferTypes",
       (ins "::llvm::SmallVectorImpl<::mlir::Type> &":$types)>,
     InterfaceMethod<[{
+      The operands on whose elements, not types alone, the result types depend; null ones are
+      optional operands that are left out. While one of them is no constant a result type may stay
+      unknown.
+    }], "::llvm::SmallVector<::mlir::Value>", "shapeOperands", (ins), "", [{ return {}; }]>,
+    InterfaceMethod<[{
       Work of one execution; all zero unless every shape is static.
     }], "::graphrun::ir::OpCost", "cost", (ins)>,
   ];

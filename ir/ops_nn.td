@@ -113,6 +113,7 @@ def GR_ResizeOp : GR_PureOp<"resize", [AttrSizedOperandSegments]> {
     `half_pixel_symmetric`, `align_corners`, `asymmetric`); `rounding` is its nearest_mode
     (`round_prefer_floor`, `round_prefer_ceil`, `floor`, `ceil`).
   }];
+  let shapedBy = "getScales(), getSizes()";
   let arguments = (ins GR_Tensor:$input, Optional<GR_Tensor>:$scales, Optional<GR_Tensor>:$sizes,
                        StrAttr:$mode, StrAttr:$coordinates, StrAttr:$rounding,
                        DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,

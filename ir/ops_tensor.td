@@ -38,6 +38,7 @@ def GR_ReshapeOp : GR_MovementOp<"reshape"> {
     `shape` is a 1-D int64 tensor. One dim may be -1 and follows from the rest; 0 copies the input's
     dim at that place unless `allow_zero` is set.
   }];
+  let shapedBy = "getShape()";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$shape,
                        DefaultValuedAttr<BoolAttr, "false">:$allow_zero);
 }
@@ -82,6 +83,7 @@ def GR_SliceOp : GR_MovementOp<"slice"> {
     `starts`, `ends`, `axes` and `steps` are 1-D integer tensors of one length, as ONNX Slice defines
     them: negative positions count from the end, positions out of range are clamped.
   }];
+  let shapedBy = "getStarts(), getEnds(), getAxes(), getSteps()";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$starts, GR_Tensor:$ends, GR_Tensor:$axes,
                        GR_Tensor:$steps);
 }
@@ -92,6 +94,7 @@ def GR_PadOp : GR_MovementOp<"pad"> {
     `pads` is 1-D int64: begin of each dim, then end of each; negative ones crop. `mode` is
     `constant` (with scalar `value`), `reflect`, `edge` or `wrap`.
   }];
+  let shapedBy = "getPads()";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$pads, GR_Tensor:$value, StrAttr:$mode);
 }
 
@@ -107,12 +110,14 @@ def GR_GatherOp : GR_MovementOp<"gather"> {
 def GR_ExpandOp : GR_MovementOp<"expand"> {
   let summary = "broadcast to a shape";
   let description = [{ `shape` is 1-D int64; input and shape broadcast against each other as in NumPy. }];
+  let shapedBy = "getShape()";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$shape);
 }
 
 def GR_TileOp : GR_MovementOp<"tile"> {
   let summary = "repeat a tensor along its dims";
   let description = [{ `repeats` is 1-D int64, one a dim. }];
+  let shapedBy = "getRepeats()";
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$repeats);
 }
 
@@ -120,6 +125,7 @@ def GR_FillOp : GR_PureOp<"fill"> {
   let summary = "a tensor of a shape known at run time, filled with one value";
   let description = [{ `shape` is 1-D int64; `value` holds one element. }];
   let noGradient = "does not depend on a differentiable operand";
+  let shapedBy = "getShape()";
   let arguments = (ins GR_Tensor:$shape, ElementsAttr:$value);
   let results = (outs GR_Tensor:$output);
   let hasFolder = 1;

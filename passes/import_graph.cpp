@@ -362,16 +362,9 @@ class GraphImporter {
   mlir::Attribute makeConstant(mlir::RankedTensorType type,
                                const WeightSourceView::Weight& weight) const {
     llvm::ArrayRef<char> raw(reinterpret_cast<const char*>(weight.data.data()), weight.data.size());
-    if (type.getElementType().isInteger(1)) {
-      llvm::SmallVector<bool> bools;
-      llvm::transform(raw, std::back_inserter(bools), [](char byte) { return byte != 0; });
-      return mlir::DenseElementsAttr::get(type, bools);
-    }
-    if (type.getNumElements() == 0) {
-      return mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
-    }
-    if (weight.splat || type.getNumElements() <= kMaxInlineElements) {
-      return mlir::DenseElementsAttr::getFromRawBuffer(type, raw);
+    if (weight.splat || type.getNumElements() <= kMaxInlineElements ||
+        type.getElementType().isInteger(1)) {
+      return elementsFrom(type, raw);
     }
     mlir::AsmResourceBlob blob = mlir::UnmanagedAsmResourceBlob::allocateWithAlign(
         raw, kWeightAlignment, [owner = weights_.owner](void*, size_t, size_t) {},

@@ -31,6 +31,29 @@ def SpecializeShapes : Pass<"gr-specialize-shapes", "::mlir::func::FuncOp"> {
                             "input:DxDx…, one for each input whose type is not static">];
 }
 
+def CutStages : Pass<"gr-cut-stages", "::mlir::ModuleOp"> {
+  let summary = "Cut a specialised graph where shapes depend on data";
+  let description = [{
+    The graph keeps what can run with static shapes; the rest becomes the function `rest`, which is
+    specialised when the values are known that its shapes depend on. `gr.from` names where the
+    inputs of the rest come from. Where an input of the graph decides shapes nothing is cut, and
+    `gr.needed` names it.
+
+        func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<?xf32> {gr.name = "y"}) {
+          %0 = gr.some_count %x : (tensor<4xf32>) -> tensor<1xi64>
+          %1 = gr.expand %x, %0 : (tensor<4xf32>, tensor<1xi64>) -> tensor<?xf32>
+          return %1 : tensor<?xf32>
+        }
+    becomes
+        func.func @main(%x: …) -> (tensor<1xi64> {gr.name = "crossing value 0"}) {
+          %0 = gr.some_count %x : (tensor<4xf32>) -> tensor<1xi64>
+          return %0 : tensor<1xi64>
+        }
+        func.func @rest(%0: tensor<1xi64> …, %x: tensor<4xf32> …) -> (tensor<?xf32> {gr.name = "y"})
+            attributes {gr.from = ["crossing value 0", "x"]}
+  }];
+}
+
 def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
   let summary = "Remove operations that do nothing and merge those that do one thing";
   let description = [{

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 namespace graphrun::passes {
 
@@ -19,16 +20,25 @@ mlir::Type refineType(mlir::Type declared, mlir::Type inferred);
 /// operation whose operands do not fit or whose declared types they contradict.
 mlir::LogicalResult inferShapes(mlir::func::FuncOp func);
 
-/// Shape that an input of the graph gets.
+/// Shape that an input of the graph gets, and its elements where shapes depend on them.
 struct InputShape {
   std::string input;
   llvm::SmallVector<int64_t> dims;
+  mlir::ElementsAttr elements;  ///< of the input's type; null where any elements are to do
 };
 
 /// Fixes the shapes of the inputs, binds the symbols in their types and infers and folds until
-/// every type is static. Inputs of static type may be left out. Fails with diagnostics that name
-/// input or operation, what was got and what was expected; the function is then of no further use.
+/// nothing more becomes known. Inputs of static type may be left out. Types that depend on data
+/// stay dynamic: firstDynamic finds them, cutAtData (stages.h) plans around them. Fails with
+/// diagnostics that name input or operation, what was got and what was expected; the function is
+/// then of no further use.
 mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes);
+
+/// True when the types of all results are static.
+bool isStatic(mlir::Operation* op);
+
+/// The first operation with a result that is not static; null when there is none.
+mlir::Operation* firstDynamic(mlir::func::FuncOp func);
 
 /// Reads "x:1x3x224x224" (or "x:" for a scalar); nothing when the text is not of this form.
 std::optional<InputShape> parseInputShape(llvm::StringRef text);

@@ -47,6 +47,7 @@ class Specializer {
       return mlir::failure();
     }
     setTypes();
+    setValues();
     return settle();
   }
 
@@ -198,17 +199,16 @@ class Specializer {
     func_->removeAttr(ir::kSymbolsAttr);
   }
 
-  /// The first operation with a result that is not static; null when there is none.
-  mlir::Operation* firstDynamic() {
-    mlir::Operation* dynamic = nullptr;
-    func_.walk([&](mlir::Operation* op) {
-      bool isStatic = llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
-        return llvm::cast<mlir::ShapedType>(type).hasStaticShape();
-      });
-      dynamic = isStatic || llvm::isa<mlir::func::FuncOp>(op) ? nullptr : op;
-      return dynamic != nullptr ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-    });
-    return dynamic;
+  /// An input whose elements are given is a constant from here on; the argument stays, unused.
+  void setValues() {
+    mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&func_.getBody().front());
+    for (auto [i, argument] : llvm::enumerate(func_.getArguments())) {
+      if (given_[i] != nullptr && given_[i]->elements) {
+        auto constant = builder.create<ir::ConstantOp>(argument.getLoc(), argument.getType(),
+                                                       given_[i]->elements);
+        argument.replaceAllUsesWith(constant.getResult());
+      }
+    }
   }
 
   mlir::LogicalResult settle() {
@@ -217,18 +217,13 @@ class Specializer {
       if (mlir::failed(inferShapes(func_))) {
         return mlir::failure();
       }
-      bool isStatic = firstDynamic() == nullptr;
+      bool isStatic = firstDynamic(func_) == nullptr;
       bool changed = false;
       static_cast<void>(
           mlir::applyPatternsAndFoldGreedily(func_, foldersOnly, /*config=*/{}, &changed));
       if (isStatic || !changed) {
         break;
       }
-    }
-    if (mlir::Operation* op = firstDynamic()) {
-      return op->emitOpError() << "result type " << op->getResult(0).getType()
-                               << " stays unknown when the shapes of all inputs are given: it "
-                                  "depends on data";
     }
     return mlir::success();
   }
@@ -256,12 +251,34 @@ struct SpecializeShapesPass : impl::SpecializeShapesBase<SpecializeShapesPass> {
       inputs.push_back(*input);
     }
     if (mlir::failed(specialize(getOperation(), inputs))) {
+      return signalPassFailure();
+    }
+    if (mlir::Operation* op = firstDynamic(getOperation())) {
+      op->emitOpError() << "result type " << op->getResult(0).getType()
+                        << " stays unknown when the shapes of all inputs are given: it depends on "
+                           "data";
       signalPassFailure();
     }
   }
 };
 
 }  // namespace
+
+bool isStatic(mlir::Operation* op) {
+  return llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
+    auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
+    return shaped && shaped.hasStaticShape();
+  });
+}
+
+mlir::Operation* firstDynamic(mlir::func::FuncOp func) {
+  mlir::Operation* dynamic = nullptr;
+  func.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    dynamic = isStatic(op) ? nullptr : op;
+    return dynamic != nullptr ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  });
+  return dynamic;
+}
 
 mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes) {
   return Specializer(func, shapes).run();

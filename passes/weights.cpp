@@ -98,6 +98,23 @@ std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value) {
   return ElementBytes{blob->getData(), false, nullptr};
 }
 
+mlir::DenseElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
+  auto size = static_cast<int64_t>(bytes.size());
+  int64_t whole = ir::byteSize(type);
+  if (size != whole && size * type.getNumElements() != whole) {
+    return nullptr;
+  }
+  if (type.getNumElements() == 0) {
+    return mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
+  }
+  if (type.getElementType().isInteger(1)) {
+    llvm::SmallVector<bool> bools;
+    llvm::transform(bytes, std::back_inserter(bools), [](char byte) { return byte != 0; });
+    return mlir::DenseElementsAttr::get(type, bools);
+  }
+  return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+}
+
 mlir::ElementsAttr constantOf(mlir::Value value) {
   auto constant = value.getDefiningOp<ir::ConstantOp>();
   return constant ? constant.getValue() : nullptr;

@@ -26,6 +26,10 @@ struct ElementBytes {
 /// resource without data or of the wrong size, or for an attribute of another kind.
 std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value);
 
+/// An inline constant from raw elements as the model file holds them: all of them, or one for a
+/// splat. Null when `bytes` has another size.
+mlir::DenseElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
+
 /// The constant that defines `value`; null when it is not one.
 mlir::ElementsAttr constantOf(mlir::Value value);
 

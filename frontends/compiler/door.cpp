@@ -55,6 +55,18 @@ absl::StatusOr<const format::PlanRequest*> requestOf(GrBytes bytes) {
   return format::GetPlanRequest(bytes.data);
 }
 
+std::vector<uint8_t> writeResponse(const Planned& planned) {
+  flatbuffers::FlatBufferBuilder builder;
+  auto needed = builder.CreateVectorOfStrings(planned.neededInputs);
+  builder.ForceVectorAlignment(planned.plan.size(), 1, 16);
+  auto plan = builder.CreateVector(planned.plan);
+  auto explanation = builder.CreateString(planned.explanationJson);
+  auto remainder = builder.CreateVector(planned.remainder);
+  auto inputs = builder.CreateVectorOfStrings(planned.remainderInputs);
+  builder.Finish(format::CreatePlanResponse(builder, needed, plan, explanation, remainder, inputs));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
 int32_t importOnnxFile(const char* path, const char* outPath, GrBuffer* out) {
   return answer(out, [&]() -> absl::StatusOr<std::string> {
     Context context;
@@ -75,13 +87,7 @@ int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
     uint64_t parts[2] = {file->hash(), format::checksumOf(spanOf(request))};
     uint64_t hash = format::checksumOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
     GR_ASSIGN_OR_RETURN(Planned planned, planModel(*file, *asked, hash == 0 ? 1 : hash));
-    flatbuffers::FlatBufferBuilder builder;
-    builder.ForceVectorAlignment(planned.plan.size(), 1, 16);
-    auto bytes = builder.CreateVector(planned.plan);
-    auto explanation = builder.CreateString(planned.explanationJson);
-    builder.Finish(format::CreatePlanResponse(builder, bytes, explanation));
-    return std::vector<uint8_t>(builder.GetBufferPointer(),
-                                builder.GetBufferPointer() + builder.GetSize());
+    return writeResponse(planned);
   });
 }
 

@@ -4,13 +4,12 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/compiler/weight_section.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/model_io.h"
 #include "passes/type_codec.h"
 #include "runtime/base/status.h"
-#include "runtime/base/tensor.h"
-#include "runtime/format/checksum.h"
 #include "runtime/format/plan_file.h"
 
 namespace graphrun::compiler {
@@ -19,23 +18,21 @@ namespace {
 /// Payloads up to this travel with the message that announces them.
 constexpr uint64_t kEagerBytes = 8192;
 constexpr uint32_t kEdgeSlots = 2;
-constexpr size_t kConstantAlignment = 16;  // of Plan.constants; FlatBuffers allows at most 32
 
 class PlanWriter {
  public:
   explicit PlanWriter(const PlanParts& parts) : parts_(parts) {}
 
   absl::StatusOr<std::vector<uint8_t>> write() {
-    indexWeights();
+    workers_.push_back(format::CreatePlanWorkerDirect(builder_, "client"));
     GR_RETURN_IF_ERROR(addPartitions());
-    std::vector<flatbuffers::Offset<format::WeightEntry>> weights = writeWeights();
+    WeightSection weights = writeWeights(parts_.model, weights_, builder_);
     auto edges = writeEdges();
     auto workers = builder_.CreateVector(workers_);
     auto devices = builder_.CreateVector(devices_);
     auto partitions = builder_.CreateVector(partitions_);
-    auto weightTable = builder_.CreateVector(weights);
-    builder_.ForceVectorAlignment(constants_.size(), 1, kConstantAlignment);
-    auto constants = builder_.CreateVector(constants_);
+    auto weightTable = builder_.CreateVector(weights.entries);
+    auto constants = writeConstants(weights.constants, builder_);
     auto edgeTable = builder_.CreateVector(edges);
     auto name = builder_.CreateString(
         parts_.model.graph().name() != nullptr ? parts_.model.graph().name()->str() : "");
@@ -59,16 +56,6 @@ class PlanWriter {
   }
 
  private:
-  /// Where the model's weights lie in memory, to know them again in the exported graphs.
-  void indexWeights() {
-    for (size_t i = 0; i < parts_.model.weightCount(); ++i) {
-      if (absl::StatusOr<absl::Span<const uint8_t>> data = parts_.model.weight(i); data.ok()) {
-        modelWeights_[data->data()] = i;
-      }
-    }
-    workers_.push_back(format::CreatePlanWorkerDirect(builder_, "client"));
-  }
-
   /// Index of a cluster worker in the plan; the one inside the client is worker 0.
   uint32_t workerIndex(int worker) {
     const placement::Worker& given = parts_.cluster.workers[static_cast<size_t>(worker)];
@@ -138,32 +125,6 @@ class PlanWriter {
     return reads;
   }
 
-  flatbuffers::Offset<format::TensorType> writeType(const runtime::TensorSpec& spec) {
-    return format::CreateTensorTypeDirect(builder_, static_cast<format::ElementType>(spec.type),
-                                          true, &spec.dims);
-  }
-
-  std::vector<flatbuffers::Offset<format::WeightEntry>> writeWeights() {
-    std::vector<flatbuffers::Offset<format::WeightEntry>> entries;
-    for (const passes::WeightTable::Entry& entry : weights_.entries()) {
-      auto name = builder_.CreateString(entry.name);
-      auto type = writeType(entry.spec);
-      auto found = modelWeights_.find(entry.data.data());
-      bool inModel = found != modelWeights_.end();
-      uint64_t offset = constants_.size();
-      if (inModel) {
-        offset = parts_.model.model().weights()->Get(found->second)->offset();
-      } else {
-        constants_.insert(constants_.end(), entry.data.begin(), entry.data.end());
-        constants_.resize(runtime::alignTensor(constants_.size()));
-      }
-      entries.push_back(format::CreateWeightEntry(builder_, name, type, entry.splat, offset,
-                                                  entry.data.size(), format::checksumOf(entry.data),
-                                                  !inModel));
-    }
-    return entries;
-  }
-
   std::vector<flatbuffers::Offset<format::Edge>> writeEdges() {
     std::vector<flatbuffers::Offset<format::Edge>> edges;
     for (const passes::PartitionEdge& edge : parts_.partitioning.edges) {
@@ -177,8 +138,8 @@ class PlanWriter {
       } else if (bytes <= kEagerBytes) {
         mode = format::TransferMode::Eager;
       }
-      auto type =
-          writeType({passes::elementTypeOf(tensor.getElementType()), tensor.getShape().vec()});
+      auto type = writeType(
+          {passes::elementTypeOf(tensor.getElementType()), tensor.getShape().vec()}, builder_);
       edges.push_back(format::CreateEdgeDirect(builder_, static_cast<uint32_t>(edge.id),
                                                edge.name.c_str(), source, target, type, bytes, mode,
                                                kEdgeSlots));
@@ -189,8 +150,6 @@ class PlanWriter {
   const PlanParts& parts_;
   flatbuffers::FlatBufferBuilder builder_;
   passes::WeightTable weights_;
-  std::map<const uint8_t*, size_t> modelWeights_;
-  std::vector<uint8_t> constants_;
   std::map<int, uint32_t> workerIndices_;
   std::map<std::string, uint32_t> deviceIndices_;
   std::vector<uint32_t> deviceWorkers_;

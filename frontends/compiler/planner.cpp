@@ -1,17 +1,23 @@
 #include "frontends/compiler/planner.h"
 
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
 #include "frontends/compiler/context.h"
 #include "frontends/compiler/plan_writer.h"
+#include "frontends/compiler/remainder.h"
 #include "ir/dialect.h"
 #include "passes/model_io.h"
 #include "passes/partition.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
 #include "passes/shapes.h"
+#include "passes/stages.h"
+#include "passes/type_codec.h"
+#include "passes/weights.h"
 #include "placement/build_cost_graph.h"
 #include "placement/explain.h"
 #include "placement/strategy.h"
@@ -21,6 +27,11 @@
 
 namespace graphrun::compiler {
 namespace {
+
+/// Memory with the alignment that constants need.
+struct alignas(16) Block {
+  uint8_t bytes[16];
+};
 
 std::string text(const flatbuffers::String* value) {
   return value == nullptr ? std::string() : value->str();
@@ -72,13 +83,36 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   return cluster;
 }
 
-std::vector<passes::InputShape> shapesOf(const format::PlanRequest& request) {
+/// The elements that the request gives for an input.
+absl::StatusOr<mlir::ElementsAttr> elementsOf(Context& context, const format::NamedShape& input) {
+  mlir::Type element =
+      passes::elementTypeOf(static_cast<runtime::ElementType>(input.element()), &context.mlir());
+  llvm::ArrayRef<int64_t> dims;
+  if (input.dims() != nullptr) {
+    dims = {input.dims()->data(), input.dims()->size()};
+  }
+  llvm::ArrayRef<char> bytes(reinterpret_cast<const char*>(input.elements()->data()),
+                             input.elements()->size());
+  mlir::ElementsAttr elements =
+      element ? passes::elementsFrom(mlir::RankedTensorType::get(dims, element), bytes) : nullptr;
+  if (!elements) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input '", input.name()->str(), "': ", bytes.size(), " bytes are not its elements"));
+  }
+  return elements;
+}
+
+absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
+                                                         const format::PlanRequest& request) {
   std::vector<passes::InputShape> shapes;
   for (size_t i = 0; request.inputs() != nullptr && i < request.inputs()->size(); ++i) {
     const format::NamedShape* input = request.inputs()->Get(i);
-    passes::InputShape shape{input->name()->str(), {}};
+    passes::InputShape shape{input->name()->str(), {}, nullptr};
     if (input->dims() != nullptr) {
       shape.dims.assign(input->dims()->begin(), input->dims()->end());
+    }
+    if (input->elements() != nullptr) {
+      GR_ASSIGN_OR_RETURN(shape.elements, elementsOf(context, *input));
     }
     shapes.push_back(std::move(shape));
   }
@@ -102,16 +136,47 @@ class Compilers {
   std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
 };
 
-/// The model's graph with static shapes, simplified and grouped.
-absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, mlir::ModuleOp module,
-                                           const format::PlanRequest& request) {
-  auto function = passes::graphOf(module);
-  bool ok = mlir::succeeded(function) &&
-            mlir::succeeded(passes::specialize(*function, shapesOf(request))) &&
-            mlir::succeeded(passes::simplifyAndGroup(module, request.fusion()));
-  if (!ok) {
+/// The graph that the request is about: the model's, or what is left of it.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
+                                                          const format::ModelFile& model,
+                                                          const format::PlanRequest& request,
+                                                          std::vector<Block>& storage) {
+  if (request.remainder() == nullptr) {
+    return context.load(model);
+  }
+  storage.resize(request.remainder()->size() / sizeof(Block) + 1);
+  std::memcpy(storage.data(), request.remainder()->data(), request.remainder()->size());
+  return readRemainder(context, model, {storage.front().bytes, request.remainder()->size()});
+}
+
+/// Makes the shapes of `module` static, cutting it where that needs elements, then simplifies and
+/// groups what is to run now. Fills what `planned` says of the rest.
+absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::ModelFile& model,
+                                           mlir::ModuleOp module,
+                                           const format::PlanRequest& request, Planned& planned) {
+  GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
+  auto failure = [&] {
     return context.takeError(absl::StatusCode::kInvalidArgument,
                              "the model cannot be prepared for these inputs");
+  };
+  auto function = passes::graphOf(module);
+  if (mlir::failed(function) || mlir::failed(passes::specialize(*function, shapes))) {
+    return failure();
+  }
+  mlir::FailureOr<passes::Stages> stages = passes::cutAtData(*function);
+  if (mlir::failed(stages)) {
+    return failure();
+  }
+  planned.neededInputs = stages->neededInputs;
+  if (!planned.neededInputs.empty()) {
+    return *function;
+  }
+  if (stages->rest) {
+    GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
+    planned.remainderInputs = stages->restInputs;
+  }
+  if (mlir::failed(passes::simplifyAndGroup(module, request.fusion()))) {
+    return failure();
   }
   return *function;
 }
@@ -157,9 +222,15 @@ passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
 
 absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                   const format::PlanRequest& request, uint64_t hash) {
+  std::vector<Block> storage;  // outlives the context, which refers to it
   Context context;
-  GR_ASSIGN_OR_RETURN(auto module, context.load(model));
-  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function, prepare(context, *module, request));
+  Planned planned;
+  GR_ASSIGN_OR_RETURN(auto module, graphOf(context, model, request, storage));
+  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function,
+                      prepare(context, model, *module, request, planned));
+  if (!planned.neededInputs.empty()) {
+    return planned;
+  }
   GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
   Compilers compilers;
   GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
@@ -178,7 +249,6 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (mlir::failed(parts)) {
     return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
-  Planned planned;
   GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result}));
   planned.explanationJson =
       placement::explanationJson(
@@ -192,8 +262,9 @@ absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
   Context context;
   GR_ASSIGN_OR_RETURN(auto module, context.load(model));
   auto function = passes::graphOf(*module);
-  if (mlir::failed(function) || (!shapesOf(request).empty() &&
-                                 mlir::failed(passes::specialize(*function, shapesOf(request))))) {
+  GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
+  if (mlir::failed(function) ||
+      (!shapes.empty() && mlir::failed(passes::specialize(*function, shapes)))) {
     return context.takeError(absl::StatusCode::kInvalidArgument, "the model cannot be inspected");
   }
   std::map<std::string, std::pair<int64_t, int64_t>> ops;  // name -> count, flops

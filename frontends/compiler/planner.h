@@ -12,15 +12,21 @@
 
 namespace graphrun::compiler {
 
-/// A plan and why it is as it is.
+/// A plan and why it is as it is, or what has to be known first.
 struct Planned {
+  /// Inputs whose elements decide shapes; when there are any, there is nothing else.
+  std::vector<std::string> neededInputs;
   std::vector<uint8_t> plan;    ///< a Plan (runtime/format/plan.fbs)
   std::string explanationJson;  ///< see placement/explain.h
+  /// What to do when the plan has run (passes/stages.h); empty: nothing.
+  std::vector<uint8_t> remainder;
+  std::vector<std::string> remainderInputs;
 };
 
-/// Specialises `model` to the request's shapes, simplifies and groups it, places it on the cluster
-/// and cuts it into partitions. `hash` identifies model and request. InvalidArgument: model, shapes
-/// or cluster are wrong (all problems at once); FailedPrecondition: it cannot be placed.
+/// Specialises `model`, or the request's remainder of it, to the request's shapes, simplifies and
+/// groups it, places it on the cluster and cuts it into partitions. `hash` identifies model and
+/// request. InvalidArgument: model, shapes or cluster are wrong (all problems at once);
+/// FailedPrecondition: it cannot be placed.
 absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                   const format::PlanRequest& request, uint64_t hash);
 

@@ -1,5 +1,6 @@
 #include "runtime/session/plan_source.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/format/checksum.h"
 #include "runtime/format/door_generated.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/session_stage.h"
@@ -27,6 +29,14 @@ absl::Status planError(const absl::Status& status) {
                                    : SessionStage::kModel);
 }
 
+std::vector<std::string> textsOf(const format::StringTable* texts) {
+  std::vector<std::string> result;
+  for (uint32_t i = 0; i < format::sizeOf(texts); ++i) {
+    result.push_back(texts->Get(i)->str());
+  }
+  return result;
+}
+
 /// Reads a PlanResponse; `bytes` need not be aligned nor right.
 absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
@@ -37,10 +47,21 @@ absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
     return absl::InternalError("the planner's answer is not a PlanResponse");
   }
   auto* response = flatbuffers::GetRoot<format::PlanResponse>(data);
-  if (response->plan() == nullptr) {
+  FoundPlan found;
+  found.neededInputs = textsOf(response->needed_inputs());
+  if (!found.neededInputs.empty()) {
+    return found;
+  }
+  if (format::sizeOf(response->plan()) == 0) {
     return absl::InternalError("the planner's answer holds no plan");
   }
-  FoundPlan found;
+  if (format::sizeOf(response->remainder()) != 0) {
+    auto remainder = std::make_shared<Remainder>();
+    remainder->bytes.assign(response->remainder()->begin(), response->remainder()->end());
+    remainder->hash = std::max<uint64_t>(format::checksumOf(remainder->bytes), 1);
+    found.remainder = std::move(remainder);
+    found.remainderInputs = textsOf(response->remainder_inputs());
+  }
   GR_ASSIGN_OR_RETURN(found.plan, format::PlanFile::parse(absl::MakeConstSpan(
                                       response->plan()->data(), response->plan()->size())));
   found.explanation = std::string(format::textOf(response->explanation_json()));
@@ -93,19 +114,26 @@ void addStrategyFile(CacheKey& key, const std::string& strategy) {
 }  // namespace
 
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
-                        absl::Span<const NamedSpec> inputs,
+                        const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found) {
   format::PlanRequestT request;
   if (cluster != nullptr) {
     request.cluster_yaml = cluster->text;
     request.cluster_path = cluster->path;
   }
-  for (const NamedSpec& input : inputs) {
+  for (const PlannedInput& input : inputs) {
     auto shape = std::make_unique<format::NamedShapeT>();
     shape->name = input.name;
     shape->element = static_cast<format::ElementType>(input.spec.type);
     shape->dims = input.spec.dims;
+    if (input.elements != nullptr) {
+      auto* elements = static_cast<const uint8_t*>(input.elements);
+      shape->elements.assign(elements, elements + input.spec.byteSize());
+    }
     request.inputs.push_back(std::move(shape));
+  }
+  if (remainder != nullptr) {
+    request.remainder = remainder->bytes;
   }
   addOptions(request, options);
   addFound(request, found);

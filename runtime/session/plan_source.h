@@ -19,17 +19,37 @@
 
 namespace graphrun::runtime {
 
-/// A plan and what the planner says of it.
+/// What is left of a model when a plan has run: opaque bytes of the compiler, and their hash, never
+/// 0. A model whose shapes follow from its inputs' has none.
+struct Remainder {
+  std::vector<uint8_t> bytes;
+  uint64_t hash = 0;
+};
+
+/// A plan and what the planner says of it, or what it has to know first.
 struct FoundPlan {
+  /// Inputs whose elements decide shapes; when there are any, there is no plan.
+  std::vector<std::string> neededInputs;
   std::shared_ptr<const format::PlanFile> plan;
-  std::string explanation;  // JSON
+  std::string explanation;                     // JSON
+  std::shared_ptr<const Remainder> remainder;  // to do after the plan; null: nothing
+  std::vector<std::string> remainderInputs;    // outputs or inputs of the plan, by name
   bool fromDisk = false;
 };
 
-/// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone. `found`:
-/// devices of workers for which the cluster gives none, by worker.
+/// An input that a plan is for.
+struct PlannedInput {
+  std::string name;
+  TensorSpec spec;
+  /// Its elements, where the planner needs them; null otherwise.
+  const void* elements = nullptr;
+};
+
+/// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone.
+/// `remainder` may be null: the model's graph. `found`: devices of workers for which the cluster
+/// gives none, by worker.
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
-                        absl::Span<const NamedSpec> inputs,
+                        const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);
 
 /// Thread-safe.

@@ -1,6 +1,6 @@
 #include "runtime/session/session.h"
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <list>
 #include <map>
@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/active_plan.h"
 #include "runtime/session/coordinator.h"
 #include "runtime/session/model_source.h"
 #include "runtime/session/plan_source.h"
@@ -27,10 +29,6 @@ constexpr uint64_t kPlanCacheBytes = uint64_t{1} << 30;
 constexpr Millis kLongestStep{3'600'000};
 
 uint64_t since(int64_t begin) { return static_cast<uint64_t>(nowNanos() - begin); }
-
-bool isAligned(const void* data) {
-  return reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0;
-}
 
 std::string folder(const SessionOptions& options, const char* name) {
   return absl::StrCat(
@@ -48,26 +46,101 @@ std::string interfaceFor(const ClusterFile& cluster) {
   return "";
 }
 
-/// Which plan a run needs: the shapes of its inputs in the model's order.
-std::string signatureOf(absl::Span<const NamedSpec> inputs) {
-  std::string signature;
-  for (const NamedSpec& input : inputs) {
+/// Largest input whose elements may decide shapes: plans are kept by these elements.
+constexpr size_t kMaxDecidingBytes = size_t{1} << 20;
+/// Signatures for which it is remembered which inputs' elements decide shapes.
+constexpr size_t kMaxRemembered = 1024;
+
+/// Which plan a stage needs: what is to do, the shapes of its inputs and the elements of some.
+std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> inputs) {
+  std::string signature = absl::StrCat(stage == nullptr ? 0 : stage->hash, ":");
+  for (const PlannedInput& input : inputs) {
     absl::StrAppend(&signature, input.spec.toString(), ";");
+    if (input.elements != nullptr) {
+      signature.append(static_cast<const char*>(input.elements), input.spec.byteSize());
+    }
   }
   return signature;
 }
 
-}  // namespace
+std::vector<PlannedInput> plannedInputs(absl::Span<const NamedSpec> specs) {
+  std::vector<PlannedInput> inputs;
+  for (const NamedSpec& spec : specs) {
+    inputs.push_back({spec.name, spec.spec, nullptr});
+  }
+  return inputs;
+}
 
-/// A plan in use.
-struct ActivePlan {
-  std::string signature;
-  FoundPlan found;
-  std::shared_ptr<LoadedPlan> own;
-  std::vector<DeviceStats> devices;
-  uint64_t nextStep = 0;
-  std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
-};
+std::vector<PlannedInput> plannedInputs(absl::Span<const StageInput> given) {
+  std::vector<PlannedInput> inputs;
+  for (const StageInput& input : given) {
+    inputs.push_back({input.name, input.tensor->spec(), nullptr});
+  }
+  return inputs;
+}
+
+/// Memory that loaded plans take on all devices.
+uint64_t bytesOf(const std::list<ActivePlan>& plans) {
+  uint64_t bytes = 0;
+  for (const ActivePlan& plan : plans) {
+    for (const DeviceStats& device : plan.devices) {
+      bytes += device.bytes;
+    }
+  }
+  return bytes;
+}
+
+/// Gives the inputs `needed` their elements. The planner asks for no input twice.
+absl::Status addElements(const std::vector<std::string>& needed,
+                         absl::Span<const StageInput> values, std::vector<PlannedInput>& inputs) {
+  for (const std::string& name : needed) {
+    auto at = std::find_if(values.begin(), values.end(),
+                           [&](const StageInput& value) { return value.name == name; });
+    auto index = static_cast<size_t>(at - values.begin());
+    if (at == values.end() || inputs[index].elements != nullptr) {
+      return absl::InternalError(absl::StrCat("the planner asks for the elements of '", name,
+                                              "', which is no input or was given"));
+    }
+    if (at->tensor->byteSize() > kMaxDecidingBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shapes depend on the elements of '", name, "', which has ", at->tensor->byteSize(),
+          " bytes, expected at most ", kMaxDecidingBytes, " for a value that decides shapes"));
+    }
+    static constexpr char kNothing = 0;
+    const void* data = at->tensor->data();
+    inputs[index].elements = data != nullptr ? data : &kNothing;
+  }
+  return absl::OkStatus();
+}
+
+/// The inputs of what is left to do: values that the plan made, or its own inputs.
+absl::StatusOr<std::vector<StageInput>> stageInputs(const std::vector<std::string>& sources,
+                                                    absl::Span<const StageInput> made,
+                                                    absl::Span<const NamedTensor> results,
+                                                    absl::Span<const StageInput> values) {
+  std::vector<StageInput> inputs;
+  for (const std::string& source : sources) {
+    StageInput input;
+    auto take = [&](const StageInput& value) {
+      if (value.name == source && input.tensor == nullptr) {
+        input = value;
+      }
+    };
+    std::for_each(made.begin(), made.end(), take);
+    for (const NamedTensor& result : results) {
+      take({result.name, &result.tensor, nullptr});
+    }
+    std::for_each(values.begin(), values.end(), take);
+    if (input.tensor == nullptr) {
+      return absl::InternalError(absl::StrCat("no stage made the value '", source, "'"));
+    }
+    input.name = absl::StrCat("value ", inputs.size());
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+}  // namespace
 
 struct Session::Impl {
   explicit Impl(const SessionOptions& given)
@@ -83,15 +156,18 @@ struct Session::Impl {
   CoordinatorOptions coordinatorOptions() const;
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
-  absl::StatusOr<FoundPlan> findPlan(absl::Span<const NamedSpec> inputs);
-  absl::StatusOr<ActivePlan*> planFor(absl::Span<const NamedSpec> inputs);
+  absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs);
+  absl::StatusOr<ActivePlan*> planFor(const Remainder* stage, std::vector<PlannedInput> inputs,
+                                      absl::Span<const StageInput> values);
+  ActivePlan* loadedPlan(const std::string& signature);
+  absl::StatusOr<ActivePlan*> loadPlan(std::string signature, FoundPlan found);
   absl::Status load(ActivePlan& plan);
   void noteDevices(ActivePlan& plan,
                    const std::map<std::string, std::vector<DeviceReport>>& reports);
   void drop(std::list<ActivePlan>::iterator plan);
-  absl::Status bindInputs(ActivePlan& plan, absl::Span<const NamedTensor> given);
-  absl::Status bindOutputs(ActivePlan& plan, std::vector<NamedTensor>& outputs);
-  void copyStagedOutputs(ActivePlan& plan, std::vector<NamedTensor>& outputs);
+  absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
+  absl::Status runStage(ActivePlan& plan, absl::Span<const StageInput> values,
+                        std::vector<NamedTensor>& results, std::vector<StageInput>& made);
   absl::Status execute(ActivePlan& plan);
 
   const SessionOptions options;
@@ -109,6 +185,8 @@ struct Session::Impl {
   std::unique_ptr<Coordinator> coordinator;
   std::mutex mutex;
   std::list<ActivePlan> plans;  // the one used last comes first
+  // Inputs whose elements decide shapes, by the signature without them.
+  std::map<std::string, std::vector<std::string>> deciding;
   mutable std::mutex statsMutex;
   SessionStats stats;
 };
@@ -198,20 +276,20 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
   return found;
 }
 
-absl::StatusOr<FoundPlan> Session::Impl::findPlan(absl::Span<const NamedSpec> shapes) {
+absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
+                                                  absl::Span<const PlannedInput> planned) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices());
-  GR_ASSIGN_OR_RETURN(FoundPlan found,
-                      planSource.find(*model.model, model.file.bytes(), name,
-                                      planRequest(options, cluster.get(), shapes, devices)));
+  GR_ASSIGN_OR_RETURN(FoundPlan found, planSource.find(*model.model, model.file.bytes(), name,
+                                                       planRequest(options, cluster.get(), stage,
+                                                                   planned, devices)));
   std::lock_guard lock(statsMutex);
   stats.lastPlanNanos = since(begin);
   ++(found.fromDisk ? stats.planDiskHits : stats.plansMade);
   return found;
 }
 
-absl::StatusOr<ActivePlan*> Session::Impl::planFor(absl::Span<const NamedSpec> shapes) {
-  std::string signature = signatureOf(shapes);
+ActivePlan* Session::Impl::loadedPlan(const std::string& signature) {
   for (auto plan = plans.begin(); plan != plans.end(); ++plan) {
     if (plan->signature == signature) {
       plans.splice(plans.begin(), plans, plan);
@@ -220,15 +298,48 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(absl::Span<const NamedSpec> s
       return &plans.front();
     }
   }
+  return nullptr;
+}
+
+absl::StatusOr<ActivePlan*> Session::Impl::loadPlan(std::string signature, FoundPlan found) {
   ActivePlan plan;
   plan.signature = std::move(signature);
-  GR_ASSIGN_OR_RETURN(plan.found, findPlan(shapes));
-  while (!plans.empty() && plans.size() >= std::max<size_t>(options.maxPlans, 1)) {
+  plan.found = std::move(found);
+  while (!plans.empty() &&
+         (plans.size() >= options.maxPlans || bytesOf(plans) >= options.maxPlanBytes)) {
     drop(std::prev(plans.end()));
   }
   GR_RETURN_IF_ERROR(load(plan));
   plans.push_front(std::move(plan));
   return &plans.front();
+}
+
+/// The plan for a stage, loaded. `values` give elements when the planner needs some; null when it
+/// does and there are none.
+absl::StatusOr<ActivePlan*> Session::Impl::planFor(const Remainder* stage,
+                                                   std::vector<PlannedInput> planned,
+                                                   absl::Span<const StageInput> values) {
+  for (;;) {
+    std::string signature = signatureOf(stage, planned);
+    if (ActivePlan* plan = loadedPlan(signature)) {
+      return plan;
+    }
+    auto remembered = deciding.find(signature);
+    if (remembered == deciding.end()) {
+      GR_ASSIGN_OR_RETURN(FoundPlan found, findPlan(stage, planned));
+      if (found.neededInputs.empty()) {
+        return loadPlan(std::move(signature), std::move(found));
+      }
+      if (deciding.size() >= kMaxRemembered) {
+        deciding.clear();
+      }
+      remembered = deciding.emplace(signature, std::move(found.neededInputs)).first;
+    }
+    if (values.empty()) {
+      return nullptr;
+    }
+    GR_RETURN_IF_ERROR(addElements(remembered->second, values, planned));
+  }
 }
 
 absl::Status Session::Impl::load(ActivePlan& plan) {
@@ -268,68 +379,57 @@ void Session::Impl::drop(std::list<ActivePlan>::iterator plan) {
   coordinator->unload(*file);
 }
 
-absl::Status Session::Impl::bindInputs(ActivePlan& plan, absl::Span<const NamedTensor> given) {
-  for (const NamedTensor& input : given) {
-    auto endpoint = plan.own->inputs().find(input.name);
-    if (endpoint == plan.own->inputs().end()) {
-      continue;  // nothing reads it
+/// Runs a plan once. Outputs of the model go to `results`, what only later stages read to `made`.
+absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInput> values,
+                                     std::vector<NamedTensor>& results,
+                                     std::vector<StageInput>& made) {
+  std::map<std::string, HostTensor*> targets;
+  for (const auto& [output, endpoint] : plan.own->outputs()) {
+    auto known = std::find_if(results.begin(), results.end(),
+                              [&](const NamedTensor& result) { return result.name == output; });
+    if (known != results.end()) {
+      targets[output] = &known->tensor;
+      continue;
     }
-    size_t bytes = input.tensor.byteSize();
-    void* data = const_cast<void*>(input.tensor.data());
-    if (endpoint->second.spec.byteSize() != bytes) {
-      return absl::InternalError(absl::StrCat("the plan takes input '", input.name, "' as ",
-                                              endpoint->second.spec.toString(), ", not ",
-                                              input.tensor.spec().toString()));
-    }
-    void* use = endpoint->second.staging;
-    if (use == nullptr && !isAligned(data)) {
-      HostTensor& copy = plan.aligned[input.name];
-      if (copy.data() == nullptr) {
-        copy = HostTensor(input.tensor.spec());
+    auto tensor = std::make_shared<HostTensor>();
+    targets[output] = tensor.get();
+    made.push_back({output, tensor.get(), tensor});
+  }
+  GR_RETURN_IF_ERROR(plan.bindInputs(values));
+  for (const auto& [output, tensor] : targets) {
+    plan.bindOutput(output, *tensor);
+  }
+  GR_RETURN_IF_ERROR(execute(plan));
+  for (const auto& [output, tensor] : targets) {
+    plan.fetchOutput(output, *tensor);
+  }
+  return absl::OkStatus();
+}
+
+/// Runs stage after stage: each plan leaves what is to do with the values that it made.
+absl::Status Session::Impl::runStages(std::vector<StageInput> values,
+                                      std::vector<NamedTensor>& results) {
+  std::shared_ptr<const Remainder> stage;
+  do {
+    GR_ASSIGN_OR_RETURN(ActivePlan * plan, planFor(stage.get(), plannedInputs(values), values));
+    std::vector<StageInput> made;
+    absl::Status status = runStage(*plan, values, results, made);
+    if (!status.ok()) {
+      if (plan->own->broken() && coordinator->lost().ok()) {
+        drop(plans.begin());  // the next run loads it again
       }
-      use = copy.data();
+      return atStage(status, SessionStage::kRun);
     }
-    if (use != nullptr && bytes != 0) {
-      std::memcpy(use, data, bytes);
-    }
-    plan.own->bindInput(endpoint->second, use != nullptr ? use : data);
-  }
+    stage = plan->found.remainder;
+    GR_ASSIGN_OR_RETURN(values, stageInputs(plan->found.remainderInputs, made, results, values));
+  } while (stage != nullptr);
   return absl::OkStatus();
-}
-
-absl::Status Session::Impl::bindOutputs(ActivePlan& plan, std::vector<NamedTensor>& results) {
-  results.resize(outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    auto endpoint = plan.own->outputs().find(outputs[i].name);
-    if (endpoint == plan.own->outputs().end()) {
-      return absl::InternalError(
-          absl::StrCat("the plan makes no output '", outputs[i].name, "' in this process"));
-    }
-    NamedTensor& result = results[i];
-    if (result.name != outputs[i].name || result.tensor.spec() != endpoint->second.spec ||
-        result.tensor.data() == nullptr) {
-      result = {outputs[i].name, HostTensor(endpoint->second.spec)};
-    }
-    void* staging = endpoint->second.staging;
-    plan.own->bindOutput(endpoint->second, staging != nullptr ? staging : result.tensor.data());
-  }
-  return absl::OkStatus();
-}
-
-void Session::Impl::copyStagedOutputs(ActivePlan& plan, std::vector<NamedTensor>& results) {
-  for (NamedTensor& result : results) {
-    const LoadedPlan::Endpoint& endpoint = plan.own->outputs().at(result.name);
-    if (endpoint.staging != nullptr && result.tensor.byteSize() != 0) {
-      std::memcpy(result.tensor.data(), endpoint.staging, result.tensor.byteSize());
-    }
-  }
 }
 
 absl::Status Session::Impl::execute(ActivePlan& plan) {
   Millis timeout = options.stepTimeout.count() > 0 ? options.stepTimeout : kLongestStep;
   absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout);
   std::lock_guard lock(statsMutex);
-  ++stats.runs;
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
   return status;
@@ -355,33 +455,46 @@ absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<Name
   }
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(given));
-  GR_ASSIGN_OR_RETURN(ActivePlan * plan, impl_->planFor(shapes));
-  GR_RETURN_IF_ERROR(impl_->bindInputs(*plan, inputs));
-  GR_RETURN_IF_ERROR(impl_->bindOutputs(*plan, outputs));
-  absl::Status status = impl_->execute(*plan);
-  if (status.ok()) {
-    impl_->copyStagedOutputs(*plan, outputs);
-  } else if (plan->own->broken() && impl_->coordinator->lost().ok()) {
-    impl_->drop(impl_->plans.begin());  // the next run loads it again
+  std::vector<StageInput> values;
+  for (const NamedSpec& shape : shapes) {
+    for (const NamedTensor& input : inputs) {
+      if (input.name == shape.name) {
+        values.push_back({input.name, &input.tensor, nullptr});
+      }
+    }
   }
-  return atStage(status, SessionStage::kRun);
+  outputs.resize(impl_->outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].name = impl_->outputs[i].name;
+  }
+  GR_RETURN_IF_ERROR(impl_->runStages(std::move(values), outputs));
+  std::lock_guard stats(impl_->statsMutex);
+  ++impl_->stats.runs;
+  return absl::OkStatus();
 }
 
 absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
-  return impl_->planFor(shapes).status();
+  return impl_->planFor(nullptr, plannedInputs(shapes), {}).status();
 }
 
 absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs) {
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
-  GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(shapes));
+  GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, plannedInputs(shapes)));
+  if (!found.neededInputs.empty()) {
+    return atStage(absl::InvalidArgumentError(absl::StrCat(
+                       "model '", impl_->name, "': shapes depend on the elements of input '",
+                       absl::StrJoin(found.neededInputs, "', '"),
+                       "', so there is no one placement; run it instead, with --report")),
+                   SessionStage::kInput);
+  }
   return found.explanation;
 }
 
 absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs) {
-  std::string request = planRequest(impl_->options, nullptr, inputs, {});
+  std::string request = planRequest(impl_->options, nullptr, nullptr, plannedInputs(inputs), {});
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =

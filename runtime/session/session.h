@@ -52,7 +52,10 @@ struct SessionOptions {
   std::vector<std::string> workerCommand;
   std::string networkInterface;  ///< for tensors; "": the one that leads to the workers
   std::string cacheDirectory;    ///< "": $GRAPHRUN_CACHE_DIR, else the user's cache folder
-  size_t maxPlans = 8;           ///< plans kept for different input shapes
+  /// Plans kept for different input shapes, and for the stages of models whose shapes depend on
+  /// data: at most so many, and none but the last when they take more memory than that.
+  size_t maxPlans = 64;
+  uint64_t maxPlanBytes = uint64_t{4} << 30;
   /// In place of libgraphrun-compiler; must outlive the session. Null: that library, loaded when
   /// something is not in the cache.
   Compiler* compiler = nullptr;

@@ -24,7 +24,7 @@
 namespace graphrun::runtime {
 
 /// The most plans that a process holds; the coordinator unloads the ones used least.
-inline constexpr size_t kMaxLoadedPlans = 32;
+inline constexpr size_t kMaxLoadedPlans = 128;
 
 struct WorkerCoreOptions {
   std::string name;              ///< of this worker; JobInfo::worker replaces it

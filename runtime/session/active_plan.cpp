@@ -1,0 +1,60 @@
+#include "runtime/session/active_plan.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::runtime {
+namespace {
+
+bool isAligned(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0;
+}
+
+}  // namespace
+
+absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
+  for (const StageInput& input : inputs) {
+    auto endpoint = own->inputs().find(input.name);
+    if (endpoint == own->inputs().end()) {
+      continue;  // nothing reads it
+    }
+    size_t bytes = input.tensor->byteSize();
+    void* data = const_cast<void*>(input.tensor->data());
+    if (endpoint->second.spec.byteSize() != bytes) {
+      return absl::InternalError(absl::StrCat("the plan takes input '", input.name, "' as ",
+                                              endpoint->second.spec.toString(), ", not ",
+                                              input.tensor->spec().toString()));
+    }
+    void* use = endpoint->second.staging;
+    if (use == nullptr && !isAligned(data)) {
+      HostTensor& copy = aligned[input.name];
+      if (copy.data() == nullptr) {
+        copy = HostTensor(input.tensor->spec());
+      }
+      use = copy.data();
+    }
+    if (use != nullptr && bytes != 0) {
+      std::memcpy(use, data, bytes);
+    }
+    own->bindInput(endpoint->second, use != nullptr ? use : data);
+  }
+  return absl::OkStatus();
+}
+
+void ActivePlan::bindOutput(const std::string& name, HostTensor& tensor) {
+  const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
+  if (tensor.spec() != endpoint.spec || tensor.data() == nullptr) {
+    tensor = HostTensor(endpoint.spec);
+  }
+  own->bindOutput(endpoint, endpoint.staging != nullptr ? endpoint.staging : tensor.data());
+}
+
+void ActivePlan::fetchOutput(const std::string& name, HostTensor& tensor) const {
+  const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
+  if (endpoint.staging != nullptr && tensor.byteSize() != 0) {
+    std::memcpy(tensor.data(), endpoint.staging, tensor.byteSize());
+  }
+}
+
+}  // namespace graphrun::runtime

@@ -1,0 +1,47 @@
+// A loaded plan with what a run binds to it.
+#ifndef GRAPHRUN_RUNTIME_SESSION_ACTIVE_PLAN_H_
+#define GRAPHRUN_RUNTIME_SESSION_ACTIVE_PLAN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/base/tensor.h"
+#include "runtime/session/plan_source.h"
+#include "runtime/session/session.h"
+#include "runtime/worker/loaded_plan.h"
+
+namespace graphrun::runtime {
+
+/// An input of a stage: the caller's tensor, or one that an earlier stage made.
+struct StageInput {
+  std::string name;
+  const HostTensor* tensor = nullptr;
+  std::shared_ptr<const HostTensor> owner;  ///< null when the caller owns it
+};
+
+/// A plan in use. Not thread-safe.
+struct ActivePlan {
+  std::string signature;
+  FoundPlan found;
+  std::shared_ptr<LoadedPlan> own;
+  std::vector<DeviceStats> devices;
+  uint64_t nextStep = 0;
+  std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
+
+  /// Makes the next step read `inputs`, in place where their memory allows it.
+  absl::Status bindInputs(absl::Span<const StageInput> inputs);
+  /// Makes the next step write its output `name` to `tensor`, which is made anew unless it has the
+  /// right shape. `name` must be one of own->outputs().
+  void bindOutput(const std::string& name, HostTensor& tensor);
+  /// After the step: output `name` where it could not be written in place.
+  void fetchOutput(const std::string& name, HostTensor& tensor) const;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_ACTIVE_PLAN_H_

@@ -1,0 +1,49 @@
+// RUN: graphrun-opt %s --split-input-file --gr-cut-stages | FileCheck %s
+
+// The elements of %n decide the type of %3: what comes before runs first.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<4xf32> {gr.name = "e"}, tensor<2xi64> {gr.name = "crossing value 0"})
+// CHECK: %[[E:.*]] = gr.exp %arg0
+// CHECK-NEXT: %[[N:.*]] = gr.cast %arg1
+// CHECK-NEXT: %[[S:.*]] = gr.concat %[[N]]
+// CHECK-NEXT: return %[[E]], %[[S]]
+// CHECK-LABEL: func.func @rest
+// CHECK-SAME: (%arg0: tensor<2xi64> {gr.name = "value 0"}, %arg1: tensor<4xf32> {gr.name = "value 1"})
+// CHECK-SAME: -> (tensor<?x4xf32> {gr.name = "y"})
+// CHECK-SAME: gr.from = ["crossing value 0", "e"]
+// CHECK-NEXT: %[[Y:.*]] = gr.expand %arg1, %arg0
+// CHECK-NEXT: gr.relu %[[Y]]
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %m: tensor<1xf32> {gr.name = "m"})
+    -> (tensor<?x4xf32> {gr.name = "y"}, tensor<4xf32> {gr.name = "e"}) {
+  %four = gr.constant dense<4> : tensor<1xi64> : tensor<1xi64>
+  %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gr.cast %m {to = i64} : (tensor<1xf32>) -> tensor<1xi64>
+  %2 = gr.concat %1, %four {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %3 = gr.expand %0, %2 : (tensor<4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  %4 = gr.relu %3 : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %4, %0 : tensor<?x4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// An input decides: nothing is cut.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: gr.needed = ["shape"]
+// CHECK-NEXT: gr.expand
+// CHECK-NOT: @rest
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %s: tensor<2xi64> {gr.name = "shape"})
+    -> (tensor<?x4xf32> {gr.name = "y"}) {
+  %0 = gr.expand %x, %s : (tensor<4xf32>, tensor<2xi64>) -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// -----
+
+// All is known: nothing is cut.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: gr.needed
+// CHECK-NOT: @rest
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = "y"}) {
+  %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
