@@ -7,6 +7,8 @@ import shutil
 import onnx
 from onnx import numpy_helper
 
+DEFAULT_TOLERANCE = (1e-3, 1e-7)  # rtol, atol where a case has no data.json
+
 
 def writeTensor(path, name, array):
     with open(path, "wb") as file:

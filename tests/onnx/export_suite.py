@@ -5,7 +5,8 @@ OUT/light/test_<model>: the nine real networks; inputs as onnx.backend.test.runn
 their weights are 0.02, so that every class gets the same score: a weak oracle. Hence also
 OUT/seeded/test_<model>: the same graphs with seeded random weights and ONNX Runtime's results, for
 those whose weights take less than 120 MB.
-OUT/{simple,pytorch-converted,pytorch-operator}/test_<case>: as the package has them.
+OUT/{simple,pytorch-converted,pytorch-operator}/test_<case>: as the package has them; with OUT/node
+these are the cases of onnx.backend.test.
 Does nothing where OUT was made from the same package already.
 """
 
@@ -21,10 +22,11 @@ from onnx import numpy_helper
 from onnx.backend.test.runner import Runner
 
 import cases
+import node_cases
 import seeded
 
 KINDS = ("simple", "pytorch-converted", "pytorch-operator")
-REVISION = "1\n"  # raise it when this file writes something else
+REVISION = "2\n"  # raise it when this file writes something else
 
 
 def exportLight(data, path, out):
@@ -54,6 +56,7 @@ def export(out):
     for kind in KINDS:
         shutil.copytree(os.path.join(data, kind), os.path.join(out, kind),
                         ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    node_cases.export(os.path.join(out, "node"))
 
 
 def main():
@@ -62,7 +65,7 @@ def main():
     out = os.path.abspath(parser.parse_args().out)
     made = cases.fresh(out, REVISION + cases.packageVersions("onnx", "onnxruntime"), export)
     counts = {kind: len(glob.glob(os.path.join(out, kind, "*", "model.onnx")))
-              for kind in ("light", "seeded") + KINDS}
+              for kind in ("light", "seeded", "node") + KINDS}
     print(("wrote " if made else "found ") + ", ".join(f"{n} {k}" for k, n in counts.items()))
     return 0 if all(counts.values()) else 1
 
