@@ -161,8 +161,8 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes) {
   }
   format::BudgetVerifier verifier(bytes);
   if (!fb::VerifyExecutableBuffer(verifier)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("executable: ", bytes.size(), " bytes that are not a whole executable"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "executable: ", bytes.size(), " bytes that are not a whole executable", verifier.reason()));
   }
   const fb::Executable& in = *fb::GetExecutable(bytes.data());
   if (in.version() != kVersion) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
 #include "flatbuffers/flatbuffers.h"
 #include "frontends/compiler/context.h"
@@ -50,7 +51,8 @@ int32_t answer(GrBuffer* out, Function function) {
 absl::StatusOr<const format::PlanRequest*> requestOf(GrBytes bytes) {
   format::BudgetVerifier verifier(spanOf(bytes));
   if (!format::VerifyPlanRequestBuffer(verifier)) {
-    return absl::InvalidArgumentError("the plan request is not a valid FlatBuffer");
+    return absl::InvalidArgumentError(
+        absl::StrCat("the plan request is not a valid FlatBuffer", verifier.reason()));
   }
   return format::GetPlanRequest(bytes.data);
 }

@@ -1,12 +1,15 @@
-// The FlatBuffers verifier with a bound on its work. The stock verifier counts tables but not
-// strings, and follows shared sub-trees every time: a small hostile file can keep it busy for
-// hours.
+// The FlatBuffers verifier with a bound on its work and a check of vectors' alignment. The stock
+// verifier counts tables but not strings, and follows shared sub-trees every time: a small hostile
+// file can keep it busy for hours. Of a vector it only checks where the length stands (4 bytes),
+// not that elements of 8 bytes lie where they may be read.
 #ifndef GRAPHRUN_RUNTIME_FORMAT_BUDGET_VERIFIER_H_
 #define GRAPHRUN_RUNTIME_FORMAT_BUDGET_VERIFIER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "flatbuffers/flatbuffers.h"
 
@@ -14,6 +17,9 @@ namespace graphrun::format {
 
 /// Largest FlatBuffer that is accepted. Weights are not part of it.
 inline constexpr size_t kMaxFlatBufferBytes = size_t{512} << 20;
+
+/// Alignment in memory that a FlatBuffer of these schemas needs: that of its widest numbers.
+inline constexpr size_t kBufferAlignment = 8;
 
 /// Deepest nesting of tables: 32 regions of two tables each, and what stands around them.
 inline constexpr uint32_t kMaxTableDepth = 80;
@@ -24,11 +30,16 @@ inline constexpr uint32_t kMaxTableDepth = 80;
 /// refused.
 class BudgetVerifier {
  public:
-  /// `bytes` must be aligned to 8 and at most kMaxFlatBufferBytes long.
+  /// `bytes` must be at most kMaxFlatBufferBytes long. Bytes that are not aligned to
+  /// kBufferAlignment in memory are refused.
   explicit BudgetVerifier(absl::Span<const uint8_t> bytes)
       : verifier_(bytes.data(), bytes.size(), kMaxTableDepth, budgetOf(bytes.size())),
         bytes_(bytes),
         strings_(budgetOf(bytes.size())) {}
+
+  /// After a refusal, what to add to "not well-formed": ": <place, got, expected>", or nothing
+  /// where no more is known.
+  const std::string& reason() const { return reason_; }
 
   // What follows has the names and meanings of flatbuffers::Verifier, as generated code wants it.
 
@@ -39,7 +50,8 @@ class BudgetVerifier {
 
   template <typename T>
   bool VerifyVector(const flatbuffers::Vector<T>* vector) {
-    return verifier_.VerifyVector(vector);
+    return verifier_.VerifyVector(vector) &&
+           (vector == nullptr || vector->size() == 0 || verifyAlignment(vector->Data(), sizeof(T)));
   }
 
   template <typename T>
@@ -86,7 +98,7 @@ class BudgetVerifier {
   template <typename T>
   bool VerifyBufferFromStart(const char* identifier, size_t start) {
     constexpr size_t kSmallest = 2 * sizeof(flatbuffers::uoffset_t);
-    if (bytes_.size() < start + kSmallest) {
+    if (bytes_.size() < start + kSmallest || !verifyBase()) {
       return false;
     }
     const uint8_t* buffer = bytes_.data() + start;
@@ -100,9 +112,29 @@ class BudgetVerifier {
  private:
   static uint32_t budgetOf(size_t bytes) { return static_cast<uint32_t>(bytes) + 64; }
 
+  bool verifyBase() {
+    size_t excess = reinterpret_cast<uintptr_t>(bytes_.data()) % kBufferAlignment;
+    if (excess != 0) {
+      reason_ = absl::StrCat(": it lies ", excess, " bytes behind a multiple of ", kBufferAlignment,
+                             " in memory, expected none");
+    }
+    return excess == 0;
+  }
+
+  // FlatBuffers does not align empty vectors; nothing of them is read.
+  bool verifyAlignment(const uint8_t* elements, size_t bytesEach) {
+    auto start = static_cast<size_t>(elements - bytes_.data());
+    if (start % bytesEach != 0) {
+      reason_ = absl::StrCat(": a vector of ", bytesEach, "-byte elements starts at byte ", start,
+                             ", expected a multiple of ", bytesEach);
+    }
+    return start % bytesEach == 0;
+  }
+
   flatbuffers::Verifier verifier_;
   absl::Span<const uint8_t> bytes_;
   uint32_t strings_;
+  std::string reason_;
 };
 
 }  // namespace graphrun::format

@@ -107,7 +107,8 @@ absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
   }
   BudgetVerifier verifier(buffer);
   if (!VerifyModelBuffer(verifier)) {
-    return damaged("the graph is not a well-formed FlatBuffer of schema model.fbs");
+    return damaged("the graph is not a well-formed FlatBuffer of schema model.fbs",
+                   verifier.reason());
   }
   const Model& model = *GetModel(buffer.data());
   GR_RETURN_IF_ERROR(verifyVersion("graph", model.version()));

@@ -30,7 +30,8 @@ std::optional<uint32_t> find(const flatbuffers::Vector<flatbuffers::Offset<T>>* 
 absl::StatusOr<const Plan*> verifyBuffer(absl::Span<const uint8_t> bytes) {
   BudgetVerifier verifier(bytes);
   if (!VerifyPlanBuffer(verifier)) {
-    return absl::DataLossError("it is not a well-formed FlatBuffer of schema plan.fbs");
+    return absl::DataLossError(
+        absl::StrCat("it is not a well-formed FlatBuffer of schema plan.fbs", verifier.reason()));
   }
   const Plan* plan = GetPlan(bytes.data());
   GR_RETURN_IF_ERROR(verifyPlan(*plan, bytes.size()));

@@ -25,6 +25,10 @@ inline constexpr size_t kMaxCores = 4096;  // of one device
 inline constexpr size_t kMaxEdges = size_t{1} << 20;
 inline constexpr uint32_t kMaxEdgeSlots = 1024;
 
+/// Plan.constants lies at a multiple of this, in the buffer and in memory (force_align in
+/// plan.fbs).
+inline constexpr size_t kConstantsAlignment = 16;
+
 /// The operations that end and start an edge, and their attribute (Int) with the edge's id.
 inline constexpr absl::string_view kSendOp = "gr.send";
 inline constexpr absl::string_view kReceiveOp = "gr.recv";
@@ -68,9 +72,9 @@ class PlanFile {
  private:
   PlanFile() = default;
 
-  // A copy: the bytes come from a message and need an alignment of 8.
-  struct alignas(8) Block {
-    uint8_t bytes[8];
+  // A copy: the bytes come from a message and need the alignment of Plan.constants.
+  struct alignas(kConstantsAlignment) Block {
+    uint8_t bytes[kConstantsAlignment];
   };
   std::vector<Block> storage_;
   absl::Span<const uint8_t> bytes_;

@@ -109,7 +109,20 @@ class PlanVerifier {
           absl::StrCat("it has version ", plan_.version(), ", expected 1 to ", kPlanVersion,
                        ": run the same version of graphrun on all workers"));
     }
+    GR_RETURN_IF_ERROR(checkConstants());
     return plan_.hash() != 0 ? absl::OkStatus() : invalid("its hash is 0, expected another value");
+  }
+
+  // Kernels read the constants in place. What the schema forces is not part of a vector's type, so
+  // that BudgetVerifier cannot check it.
+  absl::Status checkConstants() const {
+    if (plan_.constants() == nullptr) {
+      return absl::OkStatus();
+    }
+    size_t excess = reinterpret_cast<uintptr_t>(plan_.constants()->data()) % kConstantsAlignment;
+    return excess == 0 ? absl::OkStatus()
+                       : invalid("its constants start ", excess, " bytes behind a multiple of ",
+                                 kConstantsAlignment, ", expected none");
   }
 
   absl::Status checkWorker(const PlanWorker& worker) {

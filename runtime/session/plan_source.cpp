@@ -44,7 +44,8 @@ absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
   auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   format::BudgetVerifier verifier(absl::MakeConstSpan(data, bytes.size()));
   if (!verifier.VerifyBuffer<format::PlanResponse>(nullptr)) {
-    return absl::InternalError("the planner's answer is not a PlanResponse");
+    return absl::InternalError(
+        absl::StrCat("the planner's answer is not a PlanResponse", verifier.reason()));
   }
   auto* response = flatbuffers::GetRoot<format::PlanResponse>(data);
   FoundPlan found;

@@ -1,0 +1,125 @@
+// Vectors that a damaged or hostile file puts where their elements may not be read.
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/format/model_file.h"
+#include "runtime/format/plan_file.h"
+#include "tests/runtime/format/samples.h"
+
+namespace graphrun::format {
+namespace {
+
+using Catch::Matchers::Contains;
+using flatbuffers::voffset_t;
+
+std::vector<uint8_t> modelBuffer(const ModelT& model) {
+  flatbuffers::FlatBufferBuilder builder;
+  FinishModelBuffer(builder, Model::Pack(builder, &model));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+// Appends to `buffer` a copy of the vector in `field` of a table inside it, whose elements start
+// `offset` bytes behind a multiple of 16, and makes the field refer to the copy.
+template <typename T>
+std::vector<uint8_t> moved(const AlignedBytes& buffer, const void* table, voffset_t field,
+                           const flatbuffers::Vector<T>* vector, size_t offset) {
+  const uint8_t* place = static_cast<const flatbuffers::Table*>(table)->GetAddressOf(field);
+  std::vector<uint8_t> bytes(buffer.span().begin(), buffer.span().end());
+  size_t length = sizeof(flatbuffers::uoffset_t);
+  size_t start = (bytes.size() + length + 15) / 16 * 16 + offset;
+  bytes.resize(start + vector->size() * sizeof(T) + 16);  // a vector never ends its buffer
+  std::memcpy(bytes.data() + start - length, vector, length + vector->size() * sizeof(T));
+  auto at = static_cast<size_t>(place - buffer.span().data());
+  auto distance = static_cast<flatbuffers::uoffset_t>(start - length - at);
+  std::memcpy(bytes.data() + at, &distance, sizeof(distance));
+  return bytes;
+}
+
+std::string modelError(absl::Span<const uint8_t> buffer) {
+  AlignedBytes bytes(buffer);
+  auto model = verifyModelBuffer(bytes.span(), 128);
+  return model.ok() ? "ok" : std::string(model.status().message());
+}
+
+std::string planError(absl::Span<const uint8_t> buffer) {
+  auto plan = PlanFile::parse(buffer);
+  return plan.ok() ? "ok" : std::string(plan.status().message());
+}
+
+TEST_CASE("dims of a model that are not aligned are refused") {
+  AlignedBytes buffer(modelBuffer(sampleModel()));
+  const TensorType* type = GetModel(buffer.data())->graph()->types()->Get(0);
+  auto error = [&](size_t offset) {
+    return modelError(moved(buffer, type, TensorType::VT_DIMS, type->dims(), offset));
+  };
+  CHECK(error(0) == "ok");
+  CHECK(error(8) == "ok");
+  CHECK_THAT(error(4), Contains("a vector of 8-byte elements starts at byte ") &&
+                           Contains(", expected a multiple of 8"));
+  CHECK_THAT(error(12), Contains("expected a multiple of 8"));
+}
+
+TEST_CASE("an empty vector may lie anywhere") {
+  ModelT model = sampleModel();
+  auto scalar = std::make_unique<TensorTypeT>();
+  scalar->element = ElementType::F32;
+  model.graph->types.push_back(std::move(scalar));
+  AlignedBytes buffer(modelBuffer(model));
+  const auto* types = GetModel(buffer.data())->graph()->types();
+  const TensorType* type = types->Get(types->size() - 1);
+  REQUIRE(type->dims() != nullptr);
+  REQUIRE(type->dims()->size() == 0);
+  CHECK(modelError(moved(buffer, type, TensorType::VT_DIMS, type->dims(), 4)) == "ok");
+}
+
+TEST_CASE("attributes of a model that are not aligned are refused") {
+  AlignedBytes buffer(modelBuffer(sampleModel()));
+  const auto* operation = GetModel(buffer.data())->graph()->body()->operations()->Get(0);
+  int seen = 0;
+  for (const Attribute* attribute : *operation->attributes()) {
+    if (const Ints* ints = attribute->value_as_Ints(); ints != nullptr) {
+      CHECK(modelError(moved(buffer, ints, Ints::VT_VALUE, ints->value(), 8)) == "ok");
+      CHECK_THAT(modelError(moved(buffer, ints, Ints::VT_VALUE, ints->value(), 4)),
+                 Contains("vector of 8-byte elements"));
+      ++seen;
+    }
+    if (const Floats* floats = attribute->value_as_Floats(); floats != nullptr) {
+      CHECK_THAT(modelError(moved(buffer, floats, Floats::VT_VALUE, floats->value(), 4)),
+                 Contains("vector of 8-byte elements"));
+      ++seen;
+    }
+  }
+  CHECK(seen == 2);
+}
+
+TEST_CASE("a model that is not aligned in memory is refused") {
+  std::vector<uint8_t> buffer = modelBuffer(sampleModel());
+  AlignedBytes bytes(std::vector<uint8_t>(buffer.size() + 4, 0));
+  std::memcpy(bytes.data() + 4, buffer.data(), buffer.size());
+  auto model = verifyModelBuffer(bytes.span().subspan(4), 128);
+  REQUIRE_FALSE(model.ok());
+  CHECK_THAT(std::string(model.status().message()),
+             Contains("it lies 4 bytes behind a multiple of 8 in memory"));
+}
+
+TEST_CASE("vectors of a plan that are not aligned are refused") {
+  PlanT plan = samplePlan();
+  plan.constants.assign(64, 1);
+  AlignedBytes buffer(planBytes(plan));
+  const Plan* read = GetPlan(buffer.data());
+  const TensorType* type = read->edges()->Get(1)->type();
+  CHECK(planError(moved(buffer, type, TensorType::VT_DIMS, type->dims(), 8)) == "ok");
+  CHECK_THAT(planError(moved(buffer, type, TensorType::VT_DIMS, type->dims(), 4)),
+             Contains("vector of 8-byte elements"));
+  auto constants = [&](size_t offset) {
+    return planError(moved(buffer, read, Plan::VT_CONSTANTS, read->constants(), offset));
+  };
+  CHECK(constants(0) == "ok");
+  CHECK_THAT(constants(8), Contains("its constants start 8 bytes behind a multiple of 16"));
+}
+
+}  // namespace
+}  // namespace graphrun::format
