@@ -1,5 +1,6 @@
 #include "placement/cluster.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -59,6 +60,19 @@ std::optional<int> findByName(const std::vector<T>& items, absl::string_view nam
   return std::nullopt;
 }
 
+/// The part of its cores' time that a CPU device has when all CPU devices of its worker are busy.
+double coreShare(const Worker& worker, const DeviceSpec& spec) {
+  double cores = 0;
+  for (int core : spec.cores) {
+    auto devices =
+        std::count_if(worker.specs.begin(), worker.specs.end(), [core](const DeviceSpec& other) {
+          return std::find(other.cores.begin(), other.cores.end(), core) != other.cores.end();
+        });
+    cores += 1.0 / static_cast<double>(devices);
+  }
+  return spec.cores.empty() ? 1.0 : cores / static_cast<double>(spec.cores.size());
+}
+
 Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec, int index) {
   Device device;
   device.name = absl::StrCat(worker.name, "/", deviceKindName(spec.kind), ":", index);
@@ -68,7 +82,7 @@ Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec,
   device.cores = spec.cores;
   device.memoryBytes = spec.memoryBytes;
   int threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
-  device.model = defaultDeviceModel(spec.kind, threads);
+  device.model = shareOf(defaultDeviceModel(spec.kind, threads), coreShare(worker, spec));
   return device;
 }
 

@@ -22,6 +22,9 @@ struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;
   /// kCpu: the logical CPUs it may use; empty: all that the worker process may.
   std::vector<int> cores;
+  /// kCpu: other CPU devices of the worker that say so too may have the same cores. For trying more
+  /// devices than there are cores; nothing runs faster for it.
+  bool shared = false;
   /// kCuda: the GPU's index on its worker.
   int cudaIndex = 0;
   /// Memory limit; 0: none given.
@@ -108,7 +111,8 @@ struct Cluster {
   /// Names of all devices, in order.
   std::vector<std::string> deviceNames() const;
 
-  /// Fills `devices` from the specs of the workers: names, indices, default models.
+  /// Fills `devices` from the specs of the workers: names, indices, default models, in which a core
+  /// that several devices share counts for each by its share.
   void rebuildDevices();
   /// Sets what discovery found on a worker and rebuilds `devices`: limits and models set on them
   /// before are lost.

@@ -52,6 +52,7 @@ class ClusterReader {
   void readCpu(const YAML::Node& node, const std::string& where, Worker& worker);
   void readCuda(const YAML::Node& node, const std::string& where, Worker& worker);
   void readCores(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
+  void readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
   void checkCores(const YAML::Node& node, const std::string& where, const Worker& worker);
   void readLink(const YAML::Node& node);
   std::optional<int> readEndpoint(const YAML::Node& node, const std::string& where);
@@ -213,9 +214,12 @@ void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
 void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, Worker& worker) {
   std::string here = absl::StrCat(where, ": cpu");
   DeviceSpec spec;
-  if (!node.IsNull() && checkMap(node, here, {"cores", "memory"})) {
+  if (!node.IsNull() && checkMap(node, here, {"cores", "shared", "memory"})) {
     if (node["cores"]) {
       readCores(node["cores"], here, spec);
+    }
+    if (node["shared"]) {
+      readShared(node, here, spec);
     }
     quantity(node, "memory", here, parseBytes, spec.memoryBytes);
   }
@@ -237,6 +241,16 @@ void ClusterReader::readCores(const YAML::Node& node, const std::string& where, 
   spec.cores = *std::move(cores);
 }
 
+void ClusterReader::readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec) {
+  std::string value = node["shared"].IsScalar() ? node["shared"].Scalar() : "";
+  if (value != "true" && value != "false") {
+    problem(node["shared"], absl::StrCat(where, ": shared: '", value, "' is not true or false"));
+  } else if (value == "true" && !node["cores"]) {
+    problem(node["shared"], absl::StrCat(where, ": shared needs cores, the CPUs to share"));
+  }
+  spec.shared = value == "true";
+}
+
 void ClusterReader::readCuda(const YAML::Node& node, const std::string& where, Worker& worker) {
   std::string here = absl::StrCat(where, ": cuda");
   DeviceSpec spec;
@@ -256,10 +270,10 @@ void ClusterReader::readCuda(const YAML::Node& node, const std::string& where, W
   worker.specs.push_back(std::move(spec));
 }
 
-/// Several CPU devices of one worker must share no core.
+/// Several CPU devices of one worker have the same core only if each of them says so.
 void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
                                const Worker& worker) {
-  std::set<int> used;
+  std::map<int, bool> sharing;  // core -> whether the devices that have it share it
   int cpus = 0;
   bool unspecified = false;
   for (const DeviceSpec& spec : worker.specs) {
@@ -269,8 +283,10 @@ void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
     ++cpus;
     unspecified = unspecified || spec.cores.empty();
     for (int core : spec.cores) {
-      if (!used.insert(core).second) {
-        problem(node, absl::StrCat(where, ": CPU ", core, " belongs to two devices"));
+      auto [entry, isNew] = sharing.try_emplace(core, spec.shared);
+      if (!isNew && !(entry->second && spec.shared)) {
+        problem(node, absl::StrCat(where, ": CPU ", core, " belongs to two devices; to try more ",
+                                   "devices than cores, say shared: true for each of them"));
         return;
       }
     }

@@ -10,7 +10,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Several may live in one process, each with cores of its own. Thread-safe but for `enter`.
+/// Several may live in one process, each with cores of its own or, if the cluster file says so,
+/// with shared ones. Thread-safe but for `enter`.
 class CpuDevice : public Device {
  public:
   /// `description.cores` empty: all that the process may use, and threads are not pinned.

@@ -89,8 +89,10 @@ absl::StatusOr<absl::Span<const uint8_t>> PlanWeights::weight(uint32_t index) {
     return absl::OutOfRangeError(absl::StrCat("the plan has no weight ", index));
   }
   const format::WeightEntry& entry = *plan_.weights()->Get(index);
-  if (entry.in_plan()) {  // within bounds, as the plan was verified
-    return absl::MakeConstSpan(plan_.constants()->data() + entry.offset(), entry.length());
+  if (entry.in_plan()) {        // within bounds, as the plan was verified
+    return entry.length() == 0  // there may be no constants at all
+               ? absl::Span<const uint8_t>()
+               : absl::MakeConstSpan(plan_.constants()->data() + entry.offset(), entry.length());
   }
   absl::StatusOr<WeightStore::Weight> weight = store_->get({entry.checksum(), entry.length()});
   if (!weight.ok()) {

@@ -12,15 +12,18 @@ CORES = sorted(os.sched_getaffinity(0))
 _numbers = itertools.count()
 
 
-def cpu(core):
-    return {"cpu": {"cores": str(core), "memory": "1GiB"}}
+def cpu(core, shared):
+    cores = {"cores": str(core), "shared": True} if shared else {"cores": str(core)}
+    return {"cpu": {**cores, "memory": "1GiB"}}
 
 
 def write(workers, security=None):
-    """The path of a cluster file with {name: (address, number of devices)}; JSON is YAML."""
+    """The path of a cluster file with {name: (address, number of devices)}; JSON is YAML.
+
+    A worker with more devices than there are cores shares them."""
     cores = itertools.cycle(CORES)
     content = {"workers": [{"name": name, "address": address,
-                            "devices": [cpu(next(cores)) for _ in range(count)]}
+                            "devices": [cpu(next(cores), count > len(CORES)) for _ in range(count)]}
                            for name, (address, count) in workers.items()]}
     if security:
         content["security"] = security
@@ -37,8 +40,7 @@ def localProcesses(count):
 
 
 def oneProcess(count):
-    """One worker with `count` devices, at most one for each core: (file, device names)."""
-    count = min(count, len(CORES))
+    """One worker with `count` devices: (file, device names)."""
     return write({"w": ("local", count)}), [f"w/cpu:{i}" for i in range(count)]
 
 

@@ -99,14 +99,27 @@ TEST_CASE("each diagnostic of the file") {
       {"workers: [{name: a, address: local, devices: [{cpu: {}, cuda: {index: 0}}]}]",
        "one entry describes one device, got 2 keys"},
       {"workers: [{name: a, address: local, devices: [{cpu: 3}]}]",
-       "worker 'a': cpu: expected a mapping with the keys cores, memory"},
+       "worker 'a': cpu: expected a mapping with the keys cores, shared, memory"},
       {"workers: [{name: a, address: local, devices: [{cpu: {core: 1}}]}]",
        "unknown key 'core'; did you mean 'cores'?"},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0-7,9}}]}]",
        "unknown key '9'; a list with a comma needs quotes, as in cores: \"0-7,9\""},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: {}}}]}]", "cpu: cores: "},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0-1}}, {cpu: {cores: 1-2}}]}]",
-       "worker 'a': CPU 1 belongs to two devices"},
+       "worker 'a': CPU 1 belongs to two devices; to try more devices than cores, say shared: "
+       "true"},
+      {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0, shared: true}}, {cpu: "
+       "{cores: 0}}]}]",
+       "worker 'a': CPU 0 belongs to two devices"},
+      {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0}}, {cpu: {cores: 0, shared: "
+       "true}}]}]",
+       "worker 'a': CPU 0 belongs to two devices"},
+      {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0, shared: 2}}]}]",
+       "worker 'a': cpu: shared: '2' is not true or false"},
+      {"workers: [{name: a, address: local, devices: [{cpu: {shared: true}}]}]",
+       "worker 'a': cpu: shared needs cores"},
+      {"workers: [{name: a, address: local, devices: [{cuda: {index: 0, shared: true}}]}]",
+       "worker 'a': cuda: unknown key 'shared'"},
       {"workers: [{name: a, address: local, devices: [{cpu: {}}, {cpu: {cores: 1-2}}]}]",
        "with several cpu devices each needs its cores"},
       {"workers: [{name: a, address: local, devices: [{cuda: {}}]}]", "cuda: 'index' is missing"},
@@ -119,6 +132,37 @@ TEST_CASE("each diagnostic of the file") {
     CAPTURE(c.yaml);
     CHECK_THAT(errorOf(c.yaml), Catch::Contains(c.error));
   }
+}
+
+TEST_CASE("devices that say so share cores, and each counts for its share") {
+  auto cluster = parseCluster(R"(
+workers:
+  - name: here
+    address: local
+    devices:
+      - {cpu: {cores: 0, shared: true}}
+      - {cpu: {cores: 0, shared: true}}
+      - {cpu: {cores: 0-1, shared: true}}
+      - {cpu: {cores: 2, shared: false}}
+  - {name: there, address: local, devices: [{cpu: {cores: 0}}]}
+)",
+                              "c.yaml");
+  INFO(messageOf(cluster.status()));
+  REQUIRE(cluster.ok());
+  REQUIRE(cluster->devices.size() == 5);
+  auto bandwidth = [&](size_t device) {
+    return cluster->devices[device].model.memoryBytesPerSecond;
+  };
+  double core = defaultDeviceModel(DeviceKind::kCpu, 1).memoryBytesPerSecond;
+  CHECK(bandwidth(0) == Approx(core / 3));
+  CHECK(bandwidth(1) == Approx(core / 3));
+  CHECK(bandwidth(2) == Approx(core / 3 + core));
+  CHECK(bandwidth(3) == core);
+  CHECK(bandwidth(4) == core);  // workers are not compared: they may be on any machine
+  const DeviceModel& shared = cluster->devices[0].model;
+  DeviceModel alone = defaultDeviceModel(DeviceKind::kCpu, 1);
+  CHECK(shared.peakOpsPerSecond[0] == Approx(alone.peakOpsPerSecond[0] / 3));
+  CHECK(shared.opOverheadNs == Approx(alone.opOverheadNs * 3));
 }
 
 TEST_CASE("each diagnostic of links, pins and security") {

@@ -205,6 +205,66 @@ TEST_CASE("a lost peer ends the wait with the cause") {
   CHECK(pair.links.control->failure()->status.code() == absl::StatusCode::kUnavailable);
 }
 
+/// A tensor goes from a to b, back, to b and back again; each passes on the buffer it received.
+struct Forwarding {
+  Forwarding() {
+    std::pair<EdgeEnd, EdgeEnd> edges[4];
+    for (uint32_t i = 0; i < 4; ++i) {
+      edges[i] = links.edge(i, 4);
+    }
+    auto programA = std::make_unique<FakeProgram>();
+    uint32_t in = programA->addBuffer(0), made = programA->addBuffer(4),
+             once = programA->addBuffer(0), twice = programA->addBuffer(0),
+             out = programA->addBuffer(0);
+    programA->input("x", in, 4);
+    programA->output("y", out, 4);
+    programA->compute("add1", {in, made, 1, 0, 4});
+    programA->send(0, made, 4);
+    programA->receive(1, once, 4);
+    programA->send(2, once, 4);
+    programA->receive(3, twice, 4);
+    programA->compute("add2", {twice, out, 2, 0, 4});
+    auto programB = std::make_unique<FakeProgram>();
+    uint32_t first = programB->addBuffer(0), second = programB->addBuffer(0);
+    programB->receive(0, first, 4);
+    programB->send(1, first, 4);
+    programB->receive(2, second, 4);
+    programB->send(3, second, 4);
+    a = *Executor::create(&deviceA, std::move(programA),
+                          {edges[0].first, edges[1].second, edges[2].first, edges[3].second},
+                          links.control.get());
+    b = *Executor::create(&deviceB, std::move(programB),
+                          {edges[0].second, edges[1].first, edges[2].second, edges[3].first},
+                          links.control.get());
+    a->bindInput(0, x);
+    a->bindOutput(0, y);
+  }
+
+  Links links;
+  FakeDevice deviceA{"node0/fake:0"};
+  FakeDevice deviceB{"node0/fake:1"};
+  std::unique_ptr<Executor> a, b;
+  alignas(64) float x[4] = {1, 2, 3, 4};
+  alignas(64) float y[4] = {};
+};
+
+// Each device reads the other's memory: a tensor that was passed on can be given back only when the
+// next reader has done so. Waiting for all readers first, or for the earliest first, waits for
+// ever.
+TEST_CASE("two devices that pass a tensor to and fro do not wait for each other") {
+  Forwarding pair;
+  pair.links.control->begin(runtime::nowNanos() + 10 * kSecond);
+  ExecutorThread threadB(pair.b.get());
+  threadB.start(0, 100);
+  bool ended = pair.a->run(0, 100);
+  ended = threadB.wait() && ended;
+  auto failure = pair.links.control->failure();
+  INFO((failure.has_value() ? failure->status.ToString() : ""));
+  REQUIRE(ended);
+  CHECK(pair.y[0] == 4);
+  CHECK(pair.y[3] == 7);
+}
+
 TEST_CASE("slots let the producer run ahead, and no further") {
   Links links;
   auto [send, receive] = links.edge(0, 1, 2);

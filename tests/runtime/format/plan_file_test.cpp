@@ -1,8 +1,13 @@
 #include "runtime/format/plan_file.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/format/weight_table.h"
 #include "tests/runtime/format/samples.h"
 
 namespace graphrun::format {
@@ -23,23 +28,93 @@ OperationT& operation(PlanT& plan, size_t partition, size_t index) {
 
 IntT& edgeAttribute(OperationT& op) { return *op.attributes[0]->value.AsInt(); }
 
+void checkEdges(const PlanFile& plan) {
+  REQUIRE(plan.edgeCount() == 2);
+  CHECK(textOf(plan.edge(0).name()) == "edge value");
+  CHECK(plan.edge(0).mode() == TransferMode::InProcess);
+  CHECK(plan.edge(1).mode() == TransferMode::Eager);
+  CHECK(plan.edge(1).bytes() == 16);
+  CHECK(plan.edge(1).slots() == 2);
+  CHECK(plan.edgesFrom(1) == std::vector<uint32_t>{1});
+  CHECK(plan.edgesInto(1) == std::vector<uint32_t>{0});
+}
+
+void checkWeights(const PlanFile& plan) {
+  REQUIRE(sizeOf(plan.plan().weights()) == 3);
+  const WeightEntry& bias = *plan.plan().weights()->Get(1);
+  CHECK_FALSE(plan.plan().weights()->Get(0)->in_plan());
+  CHECK(bias.in_plan());
+  REQUIRE(sizeOf(plan.plan().constants()) == sizeof(float));
+  float value = 0;
+  std::memcpy(&value, plan.plan().constants()->data() + bias.offset(), sizeof value);
+  CHECK(value == 0.5F);
+}
+
+void checkPartitions(const PlanFile& plan) {
+  for (uint32_t device = 0; device < 3; ++device) {
+    REQUIRE(plan.partitionOn(device) != nullptr);
+    CHECK(plan.partitionOn(device)->device() == device);
+    CHECK(plan.partitionOn(device)->weights()->Get(0) == 1);
+  }
+  GraphT graph;
+  plan.partitionOn(1)->graph()->UnPackTo(&graph);
+  CHECK(graph.op_names == std::vector<std::string>{"gr.relu", "gr.send", "gr.recv", "gr.return"});
+  REQUIRE(graph.body->operations.size() == 4);
+  CHECK(edgeOf(*plan.partitionOn(1)->graph()->body()->operations()->Get(0)) == 0U);
+  CHECK(edgeOf(*plan.partitionOn(1)->graph()->body()->operations()->Get(2)) == 1U);
+}
+
+void checkSample(const PlanFile& plan) {
+  CHECK(plan.hash() == 0x1234);
+  CHECK(textOf(plan.plan().model_name()) == "sample");
+  REQUIRE(plan.workerCount() == 2);
+  CHECK(textOf(plan.worker(0).name()) == "client");
+  REQUIRE(plan.deviceCount() == 3);
+  CHECK(textOf(plan.device(1).kind()) == "cpu");
+  CHECK(plan.device(1).cores()->Get(0) == 1);
+  checkEdges(plan);
+  checkWeights(plan);
+  checkPartitions(plan);
+}
+
 TEST_CASE("a plan is read and answers questions") {
   auto file = PlanFile::parse(planBytes(samplePlan()));
   REQUIRE(file.status() == absl::OkStatus());
   const PlanFile& plan = **file;
-  CHECK(plan.hash() == 0x1234);
+  checkSample(plan);
   CHECK(plan.findWorker("node1") == 1U);
   CHECK(plan.findDevice("client/cpu:1") == 1U);
   CHECK_FALSE(plan.findDevice("cuda:0").has_value());
   CHECK(plan.devicesOf(0) == std::vector<uint32_t>{0, 1});
-  CHECK(plan.edgesFrom(1) == std::vector<uint32_t>{1});
-  CHECK(plan.edgesInto(1) == std::vector<uint32_t>{0});
-  REQUIRE(plan.partitionOn(2) != nullptr);
-  CHECK(plan.partitionOn(2)->device() == 2);
   CHECK(plan.partitionOn(3) == nullptr);
-  CHECK(plan.edge(1).mode() == TransferMode::Eager);
   auto again = PlanFile::parse(plan.bytes());
   CHECK(again.ok());
+}
+
+std::vector<uint8_t> frozenPlan() {
+  std::ifstream file(GRAPHRUN_FROZEN_PLAN, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST_CASE("the frozen plan of version 1 keeps loading") {
+  AlignedBytes bytes(frozenPlan());
+  auto file = PlanFile::parse(bytes.span());
+  REQUIRE(file.status() == absl::OkStatus());
+  CHECK((*file)->plan().version() == 1);
+  checkSample(**file);
+}
+
+TEST_CASE("the frozen plan of another version is refused") {
+  for (uint32_t version : {0U, kPlanVersion + 1, ~0U}) {
+    PlanT plan;
+    GetPlan(frozenPlan().data())->UnPackTo(&plan);
+    plan.version = version;
+    auto file = PlanFile::parse(planBytes(plan));
+    CHECK(file.status().code() == absl::StatusCode::kFailedPrecondition);
+    CHECK_THAT(std::string(file.status().message()),
+               Contains(absl::StrCat("plan: it has version ", version, ", expected 1 to 1")) &&
+                   Contains("run the same version of graphrun on all workers"));
+  }
 }
 
 TEST_CASE("the head, workers and devices of a plan are checked") {
@@ -120,6 +195,9 @@ TEST_CASE("partitions and their weights are checked") {
              Contains("plan: weight 0 'w': its data starts at 1"));
   CHECK_THAT(errorAfter([](PlanT& p) { p.weights[0]->offset = ~uint64_t{0} - 63; }),
              Contains("ok"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.weights[1]->offset = 64; }),
+             Contains("its 4 bytes at 64"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.constants.clear(); }), Contains("its 4 bytes at 0"));
   CHECK_THAT(errorAfter([](PlanT& p) { operation(p, 2, 1).operands = {1}; }),
              Contains("partition 2: graph ''") && Contains("operand 0 is value 1"));
 }

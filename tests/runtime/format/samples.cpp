@@ -222,6 +222,10 @@ PlanT samplePlan() {
   addEdge(plan, 0, 1, TransferMode::InProcess);
   addEdge(plan, 1, 2, TransferMode::Eager);
   plan.weights = weightTable();
+  absl::Span<const uint8_t> bias = bytesOf(kBias);
+  plan.weights[1]->in_plan = true;
+  plan.weights[1]->offset = 0;
+  plan.constants.assign(bias.begin(), bias.end());
   plan.partitions.push_back(partition(0, -1, 0));
   plan.partitions.push_back(partition(1, 0, 1));
   plan.partitions.push_back(partition(2, 1, -1));

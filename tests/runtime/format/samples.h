@@ -42,7 +42,7 @@ std::vector<WeightSource> sampleWeights();
 /// The sample as an object; its weight table is as the writer would lay it out.
 ModelT sampleModel();
 
-/// Two workers, three devices, two edges, weights.
+/// Two workers, three devices, two edges, weights; the data of bias lies in the plan itself.
 PlanT samplePlan();
 
 /// A whole model file of `model` and the sample's weight section, without any check.

@@ -109,6 +109,16 @@ TEST_CASE("a model runs over two local workers as it runs in one process") {
   CHECK(children() == before);
 }
 
+TEST_CASE("weights that planning made go to the workers in the plan") {
+  Cluster cluster;
+  auto session = cluster.open({"toy.ten", "toy.add", "toy.ten", "toy.ten", "toy.add"});
+  std::vector<NamedTensor> outputs;
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  INFO(status.message());
+  REQUIRE(status.ok());
+  CHECK(outputs[0].tensor.as<float>()[0] == 34);
+}
+
 TEST_CASE("a failing kernel on a worker is the error everywhere, and the session goes on") {
   Cluster cluster;
   auto session = cluster.open({"toy.add", "toy.fail", "toy.add"});

@@ -147,6 +147,10 @@ class ToyPlanner {
       if (name == "toy.add") {
         used_[device].push_back(weight);
         operands.push_back(parts_[device].weight(weight++));
+      } else if (name == "toy.ten") {
+        uint32_t constant = addConstant(10);
+        used_[device].push_back(constant);
+        operands.push_back(parts_[device].weight(constant));
       }
       value = parts_[device].value();
       parts_[device].op(name, operation->label()->str(), operands, {value});
@@ -176,6 +180,22 @@ class ToyPlanner {
     return arrived;
   }
 
+  /// A weight whose data lies in the plan.
+  uint32_t addConstant(float value) {
+    constants_.resize(runtime::alignTensor(constants_.size()));
+    auto entry = std::make_unique<format::WeightEntryT>();
+    entry->name = absl::StrCat("constant", constants_.size());
+    entry->type = vectorType(1);
+    entry->offset = constants_.size();
+    entry->length = sizeof value;
+    auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    entry->checksum = format::checksumOf({bytes, sizeof value});
+    entry->in_plan = true;
+    constants_.insert(constants_.end(), bytes, bytes + sizeof value);
+    plan_.weights.push_back(std::move(entry));
+    return static_cast<uint32_t>(plan_.weights.size() - 1);
+  }
+
   std::vector<uint8_t> finish(uint32_t result) {
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       if (i == 0) {
@@ -192,6 +212,7 @@ class ToyPlanner {
       plan_.partitions.push_back(std::move(partition));
     }
     plan_.model_name = "toy";
+    plan_.constants = constants_;
     plan_.hash = 1;
     flatbuffers::FlatBufferBuilder draft;
     draft.Finish(format::Plan::Pack(draft, &plan_), "GRPL");
@@ -205,6 +226,7 @@ class ToyPlanner {
   const format::ModelFile& model_;
   int64_t elements_;
   format::PlanT plan_;
+  std::vector<uint8_t> constants_;
   std::deque<ToyGraph> parts_;
   std::map<uint32_t, std::vector<uint32_t>> used_;
 };
@@ -334,7 +356,7 @@ class ToyProgram : public devices::Program {
       return absl::OkStatus();
     }
     uint32_t from = operation.operands()->Get(0);
-    bool adds = name == "toy.add";
+    bool adds = name == "toy.add" || name == "toy.ten";
     compute(operation, {adds                 ? Kernel::Kind::kAdd
                         : name == "toy.slow" ? Kernel::Kind::kSlow
                                              : Kernel::Kind::kFail,

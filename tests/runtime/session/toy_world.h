@@ -1,6 +1,7 @@
 // A compile world and a device in a few lines, so that sessions and workers are tested end to end
 // without MLIR: models are chains of "toy.add" (input plus a one-element weight) with now and then
-// a "toy.slow" (sleeps 100 ms) or "toy.fail" (returns an error).
+// a "toy.ten" (adds 10, a weight that planning makes), "toy.slow" (sleeps 100 ms) or "toy.fail"
+// (returns an error).
 #ifndef GRAPHRUN_TESTS_RUNTIME_SESSION_TOY_WORLD_H_
 #define GRAPHRUN_TESTS_RUNTIME_SESSION_TOY_WORLD_H_
 
