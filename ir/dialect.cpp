@@ -61,6 +61,10 @@ void GRDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "ir/ops_control.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "ir/ops_comm.cpp.inc"
       >();
 }

@@ -21,11 +21,16 @@ namespace graphrun::ir {
 template <typename ConcreteType>
 class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwise> {};
 
+/// Trait of operations that the planner replaces before a plan is made; no device runs them.
+template <typename ConcreteType>
+class ResolvedByPlanning : public mlir::OpTrait::TraitBase<ConcreteType, ResolvedByPlanning> {};
+
 /// Verifies operation types: inferTypes succeeds and agrees with the declared result types.
 mlir::LogicalResult verifyTypes(mlir::Operation* op);
 
-/// Stands for a result type that is still to be inferred, while an operation is made: the verifier
-/// takes it for any type, so that attributes are checked before anything reads them.
+/// Stands for a type that is not known yet, down to its element type: of a result that is still to
+/// be inferred while its operation is made, and of what a deferred node gives. The verifier takes
+/// it for any type.
 mlir::Type placeholderType(mlir::MLIRContext* context);
 
 /// Function attribute: names of the symbols s0, s1 … (array of strings).
@@ -53,6 +58,8 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #include "ir/ops_nn.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_tensor.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_control.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_comm.h.inc"
 

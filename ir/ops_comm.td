@@ -21,10 +21,10 @@ def GR_GroupOp : GR_PureOp<"group", [IsolatedFromAbove, SingleBlock]> {
   }];
 }
 
-def GR_YieldOp : GR_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["GroupOp"]>]> {
+def GR_YieldOp : GR_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["GroupOp", "IfOp", "LoopOp"]>]> {
   let summary = "the results of a region";
-  let description = [{ Ends the region of a `gr.group`. }];
-  let noGradient = "follows its group";
+  let description = [{ Ends the regions of `gr.group`, `gr.if` and `gr.loop`. }];
+  let noGradient = "follows the operation that it ends";
   let arguments = (ins Variadic<GR_Tensor>:$values);
   let assemblyFormat = "operands attr-dict `:` type(operands)";
 }

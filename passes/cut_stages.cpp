@@ -78,7 +78,7 @@ class StageCutter {
       bool waits = false;
       if (auto typed = llvm::dyn_cast<ir::GrOpInterface>(op)) {
         for (mlir::Value value : typed.shapeOperands()) {
-          if (value && !isConstant(value)) {
+          if (value && (!isConstant(value) || isLoopState(op, value))) {
             deciders_.insert(value);
             waits = true;
           }
@@ -93,9 +93,24 @@ class StageCutter {
     return mlir::success();
   }
 
+  /// What changes from iteration to iteration crosses even where it is constant: the rest of a loop
+  /// is then the same for each of them.
+  static bool isLoopState(mlir::Operation* op, mlir::Value value) {
+    auto loop = llvm::dyn_cast<ir::LoopOp>(op);
+    return loop && (value == loop.getCondition() || value == loop.getBelow() ||
+                    value == loop.getIteration());
+  }
+
   /// Values of this stage that the rest reads. Constants are made again instead.
   void findCrossing() {
     crossing_.insert(deciders_.begin(), deciders_.end());
+    for (mlir::Operation* op : late_) {
+      for (mlir::Value value : op->getOperands()) {
+        if (isLoopState(op, value) && !isLate(value)) {
+          crossing_.insert(value);
+        }
+      }
+    }
     auto add = [&](mlir::Value value) {
       if (value.getParentBlock() == &block_ && !isLate(value) && !isConstant(value)) {
         crossing_.insert(value);
@@ -126,7 +141,7 @@ class StageCutter {
     }
     for (mlir::Operation* op : late_) {
       for (mlir::Value value : valuesReadBy(op)) {
-        if (value.getParentBlock() == &block_ && isConstant(value) && !mapping.contains(value)) {
+        if (value.getParentBlock() == &block_ && !mapping.contains(value) && isConstant(value)) {
           builder.clone(*value.getDefiningOp(), mapping);
         }
       }

@@ -28,7 +28,9 @@ mlir::LogicalResult inferGroup(ir::GroupOp group) {
   return inferBlock(body);
 }
 
-mlir::LogicalResult inferOp(ir::GrOpInterface op) {
+}  // namespace
+
+mlir::LogicalResult inferTypes(ir::GrOpInterface op) {
   if (auto group = llvm::dyn_cast<ir::GroupOp>(op.getOperation())) {
     if (mlir::failed(inferGroup(group))) {
       return mlir::failure();
@@ -50,10 +52,12 @@ mlir::LogicalResult inferOp(ir::GrOpInterface op) {
   return mlir::success();
 }
 
+namespace {
+
 mlir::LogicalResult inferBlock(mlir::Block& block) {
   for (mlir::Operation& op : block) {
     auto typed = llvm::dyn_cast<ir::GrOpInterface>(op);
-    if (typed && mlir::failed(inferOp(typed))) {
+    if (typed && mlir::failed(inferTypes(typed))) {
       return mlir::failure();
     }
   }
@@ -71,6 +75,10 @@ struct InferShapesPass : impl::InferShapesBase<InferShapesPass> {
 }  // namespace
 
 mlir::Type refineType(mlir::Type declared, mlir::Type inferred) {
+  mlir::Type unknown = ir::placeholderType(declared.getContext());
+  if (declared == unknown || inferred == unknown) {
+    return declared == unknown ? inferred : declared;
+  }
   auto a = llvm::cast<mlir::TensorType>(declared);
   auto b = llvm::cast<mlir::TensorType>(inferred);
   if (a.getElementType() != b.getElementType()) {

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "passes/resolve.h"
 
 namespace graphrun::passes {
 
@@ -28,13 +29,18 @@ struct InputShape {
 };
 
 /// Fixes the shapes of the inputs, binds the symbols in their types and infers and folds until
-/// nothing more becomes known. Inputs of static type may be left out. Types that depend on data
-/// stay dynamic: firstDynamic finds them, cutAtData (stages.h) plans around them. Fails with
-/// diagnostics that name input or operation, what was got and what was expected; the function is
-/// then of no further use.
-mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes);
+/// nothing more becomes known, resolving control flow and deferred nodes (resolve.h). Inputs of
+/// static type may be left out. Types that depend on data stay dynamic: firstDynamic finds them,
+/// cutAtData (stages.h) plans around them. Fails with diagnostics that name input or operation,
+/// what was got and what was expected; the function is then of no further use.
+mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes,
+                               const ResolveDeferred& resolveDeferred = {});
 
-/// True when the types of all results are static.
+/// Gives the results of an operation, and of those inside a group, the types that follow from its
+/// operands. Fails with a diagnostic as inferShapes does.
+mlir::LogicalResult inferTypes(ir::GrOpInterface op);
+
+/// True when the types of all results are static and a device can run the operation.
 bool isStatic(mlir::Operation* op);
 
 /// The first operation with a result that is not static; null when there is none.

@@ -15,7 +15,7 @@ namespace graphrun::passes {
 namespace {
 
 /// Folding may make a dim known that inference alone does not; each round makes at least one known.
-constexpr int kMaxRounds = 16;
+constexpr int kMaxRounds = 64;
 
 /// Where a symbol got its number.
 struct Binding {
@@ -25,8 +25,12 @@ struct Binding {
 
 class Specializer {
  public:
-  Specializer(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes)
-      : func_(func), context_(func.getContext()), shapes_(shapes) {
+  Specializer(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes,
+              const ResolveDeferred& resolveDeferred)
+      : func_(func),
+        context_(func.getContext()),
+        shapes_(shapes),
+        resolveDeferred_(resolveDeferred) {
     if (auto names = func->getAttrOfType<mlir::ArrayAttr>(ir::kSymbolsAttr)) {
       for (mlir::Attribute name : names) {
         symbols_.push_back(llvm::cast<mlir::StringAttr>(name).getValue());
@@ -214,14 +218,15 @@ class Specializer {
   mlir::LogicalResult settle() {
     const mlir::FrozenRewritePatternSet foldersOnly;
     for (int round = 0; round < kMaxRounds; ++round) {
-      if (mlir::failed(inferShapes(func_))) {
+      bool changed = false;
+      bool resolved = false;
+      if (mlir::failed(resolve(func_, resolveDeferred_, resolved))) {
         return mlir::failure();
       }
       bool isStatic = firstDynamic(func_) == nullptr;
-      bool changed = false;
       static_cast<void>(
           mlir::applyPatternsAndFoldGreedily(func_, foldersOnly, /*config=*/{}, &changed));
-      if (isStatic || !changed) {
+      if (isStatic || (!changed && !resolved)) {
         break;
       }
     }
@@ -232,6 +237,7 @@ class Specializer {
   mlir::func::FuncOp func_;
   mlir::MLIRContext* context_;
   llvm::ArrayRef<InputShape> shapes_;
+  const ResolveDeferred& resolveDeferred_;
   llvm::SmallVector<llvm::StringRef> symbols_;
   llvm::SmallVector<const InputShape*> given_;
   llvm::DenseMap<unsigned, Binding> bound_;
@@ -265,23 +271,25 @@ struct SpecializeShapesPass : impl::SpecializeShapesBase<SpecializeShapesPass> {
 }  // namespace
 
 bool isStatic(mlir::Operation* op) {
-  return llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
-    auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
-    return shaped && shaped.hasStaticShape();
-  });
+  return !op->hasTrait<ir::ResolvedByPlanning>() &&
+         llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
+           auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
+           return shaped && shaped.hasStaticShape();
+         });
 }
 
 mlir::Operation* firstDynamic(mlir::func::FuncOp func) {
-  mlir::Operation* dynamic = nullptr;
-  func.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
-    dynamic = isStatic(op) ? nullptr : op;
-    return dynamic != nullptr ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-  });
-  return dynamic;
+  for (mlir::Operation& op : func.getBody().front()) {
+    if (!isStatic(&op)) {
+      return &op;
+    }
+  }
+  return nullptr;
 }
 
-mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes) {
-  return Specializer(func, shapes).run();
+mlir::LogicalResult specialize(mlir::func::FuncOp func, llvm::ArrayRef<InputShape> shapes,
+                               const ResolveDeferred& resolveDeferred) {
+  return Specializer(func, shapes, resolveDeferred).run();
 }
 
 std::optional<InputShape> parseInputShape(llvm::StringRef text) {

@@ -147,6 +147,9 @@ mlir::Type elementTypeOf(ElementType type, mlir::MLIRContext* context) {
 
 absl::StatusOr<flatbuffers::Offset<format::TensorType>> exportType(
     mlir::Type type, flatbuffers::FlatBufferBuilder& builder) {
+  if (type == ir::placeholderType(type.getContext())) {
+    return format::CreateTensorType(builder, format::ElementType::Invalid, /*ranked=*/false);
+  }
   auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
   ElementType element = elementTypeOf(tensor ? tensor.getElementType() : type);
   if (element == ElementType::kInvalid) {
@@ -177,6 +180,9 @@ absl::StatusOr<flatbuffers::Offset<format::TensorType>> exportType(
 
 absl::StatusOr<mlir::TensorType> importType(const format::TensorType& type, size_t symbols,
                                             mlir::MLIRContext* context) {
+  if (type.element() == format::ElementType::Invalid && !type.ranked()) {
+    return llvm::cast<mlir::TensorType>(ir::placeholderType(context));
+  }
   mlir::Type element = elementTypeOf(static_cast<ElementType>(type.element()), context);
   if (!element) {
     return absl::InvalidArgumentError(

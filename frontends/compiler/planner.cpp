@@ -9,6 +9,7 @@
 #include "frontends/compiler/context.h"
 #include "frontends/compiler/plan_writer.h"
 #include "frontends/compiler/remainder.h"
+#include "frontends/onnx/deferred.h"
 #include "ir/dialect.h"
 #include "passes/model_io.h"
 #include "passes/partition.h"
@@ -91,8 +92,10 @@ absl::StatusOr<mlir::ElementsAttr> elementsOf(Context& context, const format::Na
   if (input.dims() != nullptr) {
     dims = {input.dims()->data(), input.dims()->size()};
   }
-  llvm::ArrayRef<char> bytes(reinterpret_cast<const char*>(input.elements()->data()),
-                             input.elements()->size());
+  llvm::ArrayRef<char> bytes;
+  if (input.elements() != nullptr) {
+    bytes = {reinterpret_cast<const char*>(input.elements()->data()), input.elements()->size()};
+  }
   mlir::ElementsAttr elements =
       element ? passes::elementsFrom(mlir::RankedTensorType::get(dims, element), bytes) : nullptr;
   if (!elements) {
@@ -111,7 +114,7 @@ absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
     if (input->dims() != nullptr) {
       shape.dims.assign(input->dims()->begin(), input->dims()->end());
     }
-    if (input->elements() != nullptr) {
+    if (input->has_elements()) {
       GR_ASSIGN_OR_RETURN(shape.elements, elementsOf(context, *input));
     }
     shapes.push_back(std::move(shape));
@@ -160,7 +163,8 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
                              "the model cannot be prepared for these inputs");
   };
   auto function = passes::graphOf(module);
-  if (mlir::failed(function) || mlir::failed(passes::specialize(*function, shapes))) {
+  if (mlir::failed(function) ||
+      mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred))) {
     return failure();
   }
   mlir::FailureOr<passes::Stages> stages = passes::cutAtData(*function);
@@ -264,7 +268,8 @@ absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
   auto function = passes::graphOf(*module);
   GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
   if (mlir::failed(function) ||
-      (!shapes.empty() && mlir::failed(passes::specialize(*function, shapes)))) {
+      (!shapes.empty() &&
+       mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred)))) {
     return context.takeError(absl::StatusCode::kInvalidArgument, "the model cannot be inspected");
   }
   std::map<std::string, std::pair<int64_t, int64_t>> ops;  // name -> count, flops

@@ -76,6 +76,11 @@ llvm::SmallVector<double> Attributes::reals(llvm::StringRef name) {
              : llvm::SmallVector<double>();
 }
 
+::onnx::GraphProto* Attributes::graph(llvm::StringRef name) {
+  AttributeProto* attribute = find(name, AttributeProto::GRAPH);
+  return attribute ? attribute->mutable_g() : nullptr;
+}
+
 ::onnx::TensorProto* Attributes::tensor(llvm::StringRef name) {
   AttributeProto* attribute = find(name, AttributeProto::TENSOR);
   return attribute ? attribute->mutable_t() : nullptr;

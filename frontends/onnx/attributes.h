@@ -33,6 +33,8 @@ class Attributes {
   /// Null when absent.
   ::onnx::TensorProto* tensor(llvm::StringRef name);
 
+  ::onnx::GraphProto* graph(llvm::StringRef name);
+
   /// Reports `name` when it is absent.
   bool require(llvm::StringRef name);
   /// Marks attributes as known that mean nothing for inference.

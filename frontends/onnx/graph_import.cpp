@@ -5,6 +5,7 @@
 #include "frontends/onnx/node_order.h"
 #include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -19,22 +20,25 @@ mlir::Location named(mlir::MLIRContext* context, llvm::StringRef name) {
 
 }  // namespace
 
+GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer) : graph(graph), outer(outer) {
+  for (const ::onnx::NodeProto& node : graph.node()) {
+    forEachRead(node, [&](const std::string& name) { used.insert(name); });
+  }
+  for (const ::onnx::ValueInfoProto& info : graph.value_info()) {
+    declared.try_emplace(info.name(), &info.type());
+  }
+  for (const ::onnx::ValueInfoProto& output : graph.output()) {
+    used.insert(output.name());
+    declared.try_emplace(output.name(), &output.type());
+  }
+}
+
 GraphImport::GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, Problems& problems)
     : context_(context),
       model_(model),
-      graph_(*model.mutable_graph()),
       problems_(problems),
-      builder_(context) {
-  for (const ::onnx::NodeProto& node : graph_.node()) {
-    used_.insert(node.input().begin(), node.input().end());
-  }
-  for (const ::onnx::ValueInfoProto& output : graph_.output()) {
-    used_.insert(output.name());
-  }
-  for (const ::onnx::ValueInfoProto& info : graph_.value_info()) {
-    declared_.try_emplace(info.name(), &info.type());
-  }
-}
+      builder_(context),
+      main_(*model.mutable_graph(), nullptr) {}
 
 mlir::OwningOpRef<mlir::ModuleOp> GraphImport::run() {
   readVersions();
@@ -68,20 +72,20 @@ void GraphImport::readVersions() {
 }
 
 void GraphImport::define(llvm::StringRef name, Entry entry, const std::string& where) {
-  if (!values_.try_emplace(name, entry).second) {
+  if (!scope_->values.try_emplace(name, entry).second) {
     problems_.add(absl::StrCat(where, ": defines value ", quoted(name),
                                ", which exists already; every value needs a name of its own"));
   }
 }
 
 void GraphImport::readInitializers() {
-  for (::onnx::TensorProto& tensor : *graph_.mutable_initializer()) {
+  for (::onnx::TensorProto& tensor : *scope_->graph.mutable_initializer()) {
     define(tensor.name(), {nullptr, &tensor}, absl::StrCat("initializer ", quoted(tensor.name())));
   }
-  for (const ::onnx::SparseTensorProto& tensor : graph_.sparse_initializer()) {
+  for (const ::onnx::SparseTensorProto& tensor : scope_->graph.sparse_initializer()) {
     problems_.add(absl::StrCat("initializer ", quoted(tensor.values().name()),
                                ": is a sparse tensor, which is not supported; save it as dense"));
-    values_.try_emplace(tensor.values().name());
+    scope_->values.try_emplace(tensor.values().name());
   }
 }
 
@@ -89,22 +93,23 @@ void GraphImport::makeFunction() {
   Symbols symbols(context_);
   llvm::SmallVector<mlir::Type> types;
   std::vector<std::string> names;
-  for (const ::onnx::ValueInfoProto& input : graph_.input()) {
-    auto entry = values_.find(input.name());
-    if (entry != values_.end() && entry->second.initializer != nullptr) {
+  for (const ::onnx::ValueInfoProto& input : scope_->graph.input()) {
+    auto entry = scope_->values.find(input.name());
+    if (entry != scope_->values.end() && entry->second.initializer != nullptr) {
       continue;  // The initializer is the input's default value.
     }
     std::string problem;
     mlir::Type type = inputType(context_, input, symbols, problem);
     if (!type) {
       problems_.add(absl::StrCat("input ", quoted(input.name()), ": ", problem));
-      values_.try_emplace(input.name());
+      scope_->values.try_emplace(input.name());
       continue;
     }
     types.push_back(type);
     names.push_back(input.name());
   }
-  mlir::Location loc = named(context_, graph_.name().empty() ? "graph" : graph_.name());
+  mlir::Location loc =
+      named(context_, scope_->graph.name().empty() ? "graph" : scope_->graph.name());
   module_ = mlir::ModuleOp::create(loc);
   builder_.setInsertionPointToStart(module_->getBody());
   function_ = builder_.create<mlir::func::FuncOp>(loc, "main", builder_.getFunctionType(types, {}));
@@ -119,12 +124,12 @@ void GraphImport::makeFunction() {
 }
 
 std::string GraphImport::nodeName(int index) const {
-  const ::onnx::NodeProto& node = graph_.node(index);
+  const ::onnx::NodeProto& node = scope_->graph.node(index);
   return node.name().empty() ? absl::StrCat(node.op_type(), "_", index) : node.name();
 }
 
 std::string GraphImport::label(int index) const {
-  const ::onnx::NodeProto& node = graph_.node(index);
+  const ::onnx::NodeProto& node = scope_->graph.node(index);
   auto version = versions_.find(domainOf(node.domain()));
   std::string opset = version == versions_.end() ? "" : absl::StrCat(", opset ", version->second);
   return absl::StrCat("node ", quoted(nodeName(index)), " (",
@@ -133,7 +138,7 @@ std::string GraphImport::label(int index) const {
 }
 
 void GraphImport::importNodes() {
-  NodeOrder order = orderNodes(graph_);
+  NodeOrder order = orderNodes(scope_->graph);
   for (int index : order.order) {
     importNode(index);
   }
@@ -149,11 +154,11 @@ void GraphImport::importNodes() {
     }
   }
   problems_.add(absl::StrCat("nodes form a cycle: ", absl::StrJoin(names, " -> "), " -> ", names[0],
-                             "; ", graph_.node_size() - static_cast<int>(order.order.size()),
+                             "; ", scope_->graph.node_size() - static_cast<int>(order.order.size()),
                              " nodes cannot run"));
-  for (const ::onnx::NodeProto& node : graph_.node()) {
+  for (const ::onnx::NodeProto& node : scope_->graph.node()) {
     for (const std::string& name : node.output()) {
-      values_.try_emplace(name);
+      scope_->values.try_emplace(name);
     }
   }
 }
@@ -174,10 +179,26 @@ mlir::Value GraphImport::valueOf(llvm::StringRef name, Entry& entry) {
       problems_.add(absl::StrCat("initializer ", quoted(name), ": ", problem));
       return nullptr;
     }
+    // In the function's own block: any graph inside may be the first to use it.
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    mlir::Block& body = function_.getBody().front();
+    if (builder_.getInsertionBlock() != &body) {
+      builder_.setInsertionPoint(
+          body.findAncestorOpInBlock(*builder_.getInsertionBlock()->getParentOp()));
+    }
     entry.value =
         builder_.create<ir::ConstantOp>(named(context_, name), value.getShapedType(), value);
   }
   return entry.value;
+}
+
+GraphImport::Entry* GraphImport::find(llvm::StringRef name) {
+  for (Scope* scope = scope_; scope != nullptr; scope = scope->outer) {
+    if (auto entry = scope->values.find(name); entry != scope->values.end()) {
+      return &entry->second;
+    }
+  }
+  return nullptr;
 }
 
 std::optional<Values> GraphImport::inputsOf(const ::onnx::NodeProto& node,
@@ -189,12 +210,12 @@ std::optional<Values> GraphImport::inputsOf(const ::onnx::NodeProto& node,
       inputs.push_back(nullptr);
       continue;
     }
-    auto entry = values_.find(name);
-    if (entry == values_.end()) {
+    Entry* entry = find(name);
+    if (entry == nullptr) {
       problems_.add(absl::StrCat(label, ": input ", inputs.size(), " is ", quoted(name),
                                  ", which no node, input or initializer defines"));
     }
-    inputs.push_back(entry == values_.end() ? nullptr : valueOf(name, entry->second));
+    inputs.push_back(entry == nullptr ? nullptr : valueOf(name, *entry));
     complete &= inputs.back() != nullptr;
   }
   return complete ? std::optional(inputs) : std::nullopt;
@@ -252,8 +273,8 @@ bool GraphImport::checkCounts(const ::onnx::NodeProto& node, const std::string& 
 }
 
 void GraphImport::checkDeclared(llvm::StringRef name, mlir::Value value, const std::string& where) {
-  auto declared = declared_.find(name);
-  if (declared == declared_.end()) {
+  auto declared = scope_->declared.find(name);
+  if (declared == scope_->declared.end()) {
     return;
   }
   std::string problem = contradiction(*declared->second, value.getType());
@@ -263,7 +284,7 @@ void GraphImport::checkDeclared(llvm::StringRef name, mlir::Value value, const s
 }
 
 void GraphImport::importNode(int index) {
-  ::onnx::NodeProto& node = *graph_.mutable_node(index);
+  ::onnx::NodeProto& node = *scope_->graph.mutable_node(index);
   std::string where = label(index);
   auto version = versions_.find(domainOf(node.domain()));
   if (version == versions_.end()) {
@@ -277,14 +298,33 @@ void GraphImport::importNode(int index) {
   if (!ok || !inputs) {
     return poisonOutputs(node, where);
   }
-  Node::Context context{builder_, problems_,
-                        [&](llvm::StringRef name) { return used_.contains(name); }};
-  Node imported(context, node, *row, version->second, where, named(context_, nodeName(index)),
-                std::move(*inputs));
-  Values outputs = row->handler(imported);
-  imported.attributes().reportUnread();
-  if (imported.failed()) {
-    return poisonOutputs(node, where);
+  mlir::Location loc = named(context_, nodeName(index));
+  bool hasBody = llvm::any_of(node.attribute(), [](const auto& a) { return a.has_g(); });
+  bool untyped = llvm::any_of(*inputs, [&](mlir::Value value) {
+    return value && value.getType() == ir::placeholderType(context_);
+  });
+  Values outputs;
+  if (untyped && !hasBody) {
+    outputs = defer(node, version->second, *inputs, loc);
+  } else {
+    Node::Context context{
+        builder_, problems_, [&](llvm::StringRef name) { return scope_->used.contains(name); },
+        [&](::onnx::GraphProto& graph, mlir::Block& block, mlir::ValueRange values) {
+          return importBody(graph, block, values);
+        }};
+    mlir::Block* block = builder_.getInsertionBlock();
+    mlir::Operation* before = block->empty() ? nullptr : &block->back();
+    Node imported(context, node, *row, version->second, where, loc, *inputs);
+    outputs = row->handler(imported);
+    imported.attributes().reportUnread();
+    if (imported.later()) {
+      while (!block->empty() && &block->back() != before) {
+        block->back().erase();
+      }
+      outputs = defer(node, version->second, *inputs, loc);
+    } else if (imported.failed()) {
+      return poisonOutputs(node, where);
+    }
   }
   outputs.resize(node.output_size());
   for (int i = 0; i < node.output_size(); ++i) {
@@ -298,17 +338,72 @@ void GraphImport::importNode(int index) {
   }
 }
 
+Values GraphImport::defer(const ::onnx::NodeProto& node, int64_t opset, const Values& inputs,
+                          mlir::Location loc) {
+  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<mlir::Value> operands;
+  for (auto [place, value] : llvm::enumerate(inputs)) {
+    if (value) {
+      places.push_back(static_cast<int64_t>(place));
+      operands.push_back(value);
+    }
+  }
+  llvm::SmallVector<mlir::Type> types;
+  for (const std::string& output : node.output()) {
+    auto declared = scope_->declared.find(output);
+    types.push_back(declared == scope_->declared.end() ? ir::placeholderType(context_)
+                                                       : declaredType(context_, *declared->second));
+  }
+  auto op = builder_.create<ir::DeferredOp>(loc, types, operands,
+                                            builder_.getStringAttr(node.SerializeAsString()), opset,
+                                            places, llvm::ArrayRef<int64_t>());
+  return Values(op->result_begin(), op->result_end());
+}
+
+Values GraphImport::importBody(::onnx::GraphProto& graph, mlir::Block& block,
+                               mlir::ValueRange inputs) {
+  Scope scope(graph, scope_);
+  llvm::SaveAndRestore inside(scope_, &scope);
+  mlir::OpBuilder::InsertionGuard guard(builder_);
+  builder_.setInsertionPointToEnd(&block);
+  readInitializers();
+  size_t next = 0;
+  for (const ::onnx::ValueInfoProto& input : graph.input()) {
+    if (next < inputs.size()) {
+      define(input.name(), {inputs[next], nullptr}, absl::StrCat("input ", quoted(input.name())));
+    }
+    ++next;
+  }
+  if (next != inputs.size()) {
+    problems_.add(absl::StrCat("subgraph ", quoted(graph.name()), ": has ", next,
+                               " inputs, expected ", inputs.size()));
+    return {nullptr};
+  }
+  importNodes();
+  Values outputs;
+  for (const ::onnx::ValueInfoProto& output : graph.output()) {
+    Entry* entry = find(output.name());
+    if (entry == nullptr) {
+      problems_.add(absl::StrCat("subgraph ", quoted(graph.name()), ": output ",
+                                 quoted(output.name()),
+                                 ": no node, input or initializer defines it"));
+    }
+    outputs.push_back(entry == nullptr ? nullptr : valueOf(output.name(), *entry));
+  }
+  return outputs;
+}
+
 void GraphImport::finish() {
   llvm::SmallVector<mlir::Value> results;
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
   llvm::StringSet<> seen;
-  if (graph_.output().empty()) {
+  if (scope_->graph.output().empty()) {
     problems_.add("the graph has no output, expected at least one");
   }
-  for (const ::onnx::ValueInfoProto& output : graph_.output()) {
+  for (const ::onnx::ValueInfoProto& output : scope_->graph.output()) {
     std::string where = absl::StrCat("output ", quoted(output.name()));
-    auto entry = values_.find(output.name());
-    if (entry == values_.end()) {
+    auto entry = scope_->values.find(output.name());
+    if (entry == scope_->values.end()) {
       problems_.add(absl::StrCat(where, ": no node, input or initializer defines it"));
       continue;
     }

@@ -27,12 +27,29 @@ class GraphImport {
     ::onnx::TensorProto* initializer = nullptr;
   };
 
+  /// A graph and its names. A subgraph sees the names of the graphs around it.
+  struct Scope {
+    Scope(::onnx::GraphProto& graph, Scope* outer);
+    ::onnx::GraphProto& graph;
+    Scope* outer;
+    llvm::StringMap<Entry> values;
+    llvm::StringSet<> used;
+    llvm::StringMap<const ::onnx::TypeProto*> declared;
+  };
+
   void readVersions();
   void readInitializers();
   void makeFunction();
   void importNodes();
   void importNode(int index);
   void finish();
+  /// See Node::Context.
+  Values importBody(::onnx::GraphProto& graph, mlir::Block& block, mlir::ValueRange inputs);
+  /// Leaves the node to the planner: `values` are its inputs.
+  Values defer(const ::onnx::NodeProto& node, int64_t opset, const Values& inputs,
+               mlir::Location loc);
+  /// The entry of a name in this graph or one around it; null when there is none.
+  Entry* find(llvm::StringRef name);
 
   void define(llvm::StringRef name, Entry entry, const std::string& where);
   void poisonOutputs(const ::onnx::NodeProto& node, const std::string& where);
@@ -49,16 +66,14 @@ class GraphImport {
 
   mlir::MLIRContext* context_;
   ::onnx::ModelProto& model_;
-  ::onnx::GraphProto& graph_;
   Problems& problems_;
   OpTable table_;
   mlir::OpBuilder builder_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;
   llvm::StringMap<int64_t> versions_;
-  llvm::StringMap<Entry> values_;
-  llvm::StringSet<> used_;
-  llvm::StringMap<const ::onnx::TypeProto*> declared_;
+  Scope main_;
+  Scope* scope_ = &main_;
 };
 
 }  // namespace graphrun::frontends

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/tensors.h"
+#include "ir/dialect.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace graphrun::frontends {
@@ -95,8 +96,28 @@ mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& i
   return ir::tensorType(dims, element);
 }
 
+mlir::Type declaredType(mlir::MLIRContext* context, const TypeProto& declared) {
+  mlir::Type element = declared.value_case() == TypeProto::kTensorType
+                           ? elementType(context, declared.tensor_type().elem_type())
+                           : nullptr;
+  if (!element) {
+    return ir::placeholderType(context);
+  }
+  const TensorShapeProto& shape = declared.tensor_type().shape();
+  if (!declared.tensor_type().has_shape() || shape.dim_size() > kMaxRank) {
+    return mlir::UnrankedTensorType::get(element);
+  }
+  ir::Dims dims;
+  for (const auto& dim : shape.dim()) {
+    bool isStatic = dim.has_dim_value() && dim.dim_value() >= 0;
+    dims.push_back(isStatic ? ir::Dim(dim.dim_value()) : ir::Dim());
+  }
+  return ir::tensorType(dims, element);
+}
+
 std::string contradiction(const TypeProto& declared, mlir::Type actual) {
-  if (declared.value_case() == TypeProto::VALUE_NOT_SET) {
+  if (declared.value_case() == TypeProto::VALUE_NOT_SET ||
+      actual == ir::placeholderType(actual.getContext())) {
     return "";
   }
   auto tensor = llvm::cast<mlir::TensorType>(actual);

@@ -31,6 +31,10 @@ class Symbols {
 mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& input,
                      Symbols& symbols, std::string& problem);
 
+/// What `declared` says of a value that cannot be inferred yet: element type and static dims, or no
+/// more than that it is a tensor (ir::placeholderType).
+mlir::Type declaredType(mlir::MLIRContext* context, const ::onnx::TypeProto& declared);
+
 /// Why `declared` cannot be the type of a value of type `actual`; "" when it can. Only what is
 /// certain counts: names of dims are not compared.
 std::string contradiction(const ::onnx::TypeProto& declared, mlir::Type actual);

@@ -73,6 +73,26 @@ std::nullptr_t Node::fail(std::string what) {
   return nullptr;
 }
 
+std::nullptr_t Node::putOff(mlir::Value value) {
+  failed_ = true;
+  later_ = true;
+  if (value) {
+    needed_.push_back(value);
+  }
+  return nullptr;
+}
+
+Values Node::importBody(llvm::StringRef name, mlir::Block& block, mlir::ValueRange inputs) {
+  ::onnx::GraphProto* graph = attributes_.require(name) ? attributes_.graph(name) : nullptr;
+  if (graph == nullptr) {
+    failed_ = true;
+    return {};
+  }
+  Values outputs = context_.importBody(*graph, block, inputs);
+  failed_ |= llvm::is_contained(outputs, mlir::Value());
+  return outputs;
+}
+
 std::string Node::operandText() const {
   std::vector<std::string> texts;
   for (auto [i, value] : llvm::enumerate(inputs_)) {
@@ -183,8 +203,7 @@ std::optional<int64_t> Node::rankOf(mlir::Value value) {
   }
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   if (!type) {
-    fail(absl::StrCat("needs an input of known rank, got ", print(value.getType()),
-                      "; give the graph's inputs shapes", operandText()));
+    putOff(nullptr);
     return std::nullopt;
   }
   return type.getRank();
@@ -239,9 +258,7 @@ std::optional<llvm::SmallVector<int64_t>> Node::known(mlir::Value value, llvm::S
     values.push_back(dim.value());
   }
   if (!dims) {
-    fail(absl::StrCat("its ", what.str(),
-                      " must be known on import, but they are computed at run time; fix the input "
-                      "shapes or fold constants in the exporter"));
+    putOff(value);
     return std::nullopt;
   }
   return values;

@@ -43,6 +43,9 @@ class Node {
     Problems& problems;
     /// Whether anything reads the output of that name.
     std::function<bool(llvm::StringRef)> isUsed;
+    /// Imports a subgraph into an empty block, with `inputs` as its inputs, and gives its outputs;
+    /// null ones, reported, when it fails. Absent where a node can have no subgraph.
+    std::function<Values(::onnx::GraphProto&, mlir::Block&, mlir::ValueRange inputs)> importBody;
   };
 
   /// `inputs` has a null value for each optional input that is left out. Borrows everything.
@@ -54,6 +57,10 @@ class Node {
   int64_t opset() const { return opset_; }
   llvm::StringRef target() const { return row_.target; }
   bool failed() const { return failed_; }
+  /// The node cannot be imported before more is known; nothing is reported, and what its handler
+  /// has made is void. `needed` are the values whose elements it has to know.
+  bool later() const { return later_; }
+  llvm::ArrayRef<mlir::Value> needed() const { return needed_; }
   mlir::OpBuilder& builder() { return context_.builder; }
   Attributes& attributes() { return attributes_; }
 
@@ -67,6 +74,13 @@ class Node {
 
   /// Reports a problem of this node.
   std::nullptr_t fail(std::string what);
+
+  /// Puts the node off until more is known: the elements of `value`, or types where it is null.
+  std::nullptr_t putOff(mlir::Value value);
+
+  /// Imports the subgraph of attribute `name` into `block`; see Context::importBody.
+  Values importBody(llvm::StringRef name, mlir::Block& block, mlir::ValueRange inputs);
+  mlir::Location location() const { return loc_; }
 
   /// Creates `operation` at this node's location and gives its result. Operations on small integer
   /// tensors are folded, so that computed shapes and axes become constants.
@@ -93,13 +107,13 @@ class Node {
                      llvm::function_ref<mlir::Value(int64_t)> other);
 
   mlir::Type elementOf(mlir::Value value) const;
-  /// The rank; reports a value of unknown rank. Nothing for a null value.
+  /// The rank; puts the node off when it is not known. Nothing for a null value.
   std::optional<int64_t> rankOf(mlir::Value value);
   /// `axis` in [0, rank); reports one out of range.
   std::optional<int64_t> axisOf(int64_t axis, int64_t rank);
   /// The axes in [0, rank), ascending; reports one out of range or named twice.
   std::optional<llvm::SmallVector<int64_t>> axesOf(llvm::ArrayRef<int64_t> axes, int64_t rank);
-  /// The elements of input `what`, which must be known on import; reports it when they are not.
+  /// The elements of input `what`; puts the node off when they are not known.
   std::optional<llvm::SmallVector<int64_t>> known(mlir::Value value, llvm::StringRef what);
 
  private:
@@ -114,6 +128,8 @@ class Node {
   mlir::Location loc_;
   Values inputs_;
   bool failed_ = false;
+  bool later_ = false;
+  llvm::SmallVector<mlir::Value> needed_;
   Attributes attributes_;
 };
 

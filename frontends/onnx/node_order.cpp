@@ -19,12 +19,12 @@ std::vector<std::vector<int>> producersOf(const ::onnx::GraphProto& graph) {
   }
   std::vector<std::vector<int>> producers(graph.node_size());
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& name : graph.node(i).input()) {
+    forEachRead(graph.node(i), [&](const std::string& name) {
       auto maker = makers.find(name);
       if (!name.empty() && maker != makers.end()) {
         producers[i].push_back(maker->second);
       }
-    }
+    });
   }
   return producers;
 }
@@ -49,6 +49,19 @@ std::vector<int> findCycle(const std::vector<std::vector<int>>& producers,
 }
 
 }  // namespace
+
+void forEachRead(const ::onnx::NodeProto& node,
+                 const std::function<void(const std::string&)>& visit) {
+  std::for_each(node.input().begin(), node.input().end(), visit);
+  for (const ::onnx::AttributeProto& attribute : node.attribute()) {
+    for (const ::onnx::NodeProto& inner : attribute.g().node()) {
+      forEachRead(inner, visit);
+    }
+    for (const ::onnx::ValueInfoProto& output : attribute.g().output()) {
+      visit(output.name());
+    }
+  }
+}
 
 NodeOrder orderNodes(const ::onnx::GraphProto& graph) {
   std::vector<std::vector<int>> producers = producersOf(graph);

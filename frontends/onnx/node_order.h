@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_FRONTENDS_ONNX_NODE_ORDER_H_
 #define GRAPHRUN_FRONTENDS_ONNX_NODE_ORDER_H_
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "frontends/onnx/onnx.pb.h"
@@ -14,6 +16,10 @@ struct NodeOrder {
   std::vector<int> order;
   std::vector<int> cycle;
 };
+
+/// Calls `visit` for each name that a node reads: its inputs, and what its subgraphs read.
+void forEachRead(const ::onnx::NodeProto& node,
+                 const std::function<void(const std::string&)>& visit);
 
 /// Orders the nodes topologically; a graph that is sorted already keeps its order. Inputs that no
 /// node makes are taken as given.

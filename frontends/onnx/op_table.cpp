@@ -5,8 +5,9 @@
 namespace graphrun::frontends {
 
 OpTable::OpTable() {
-  for (llvm::ArrayRef<OpRow> family : {mathOps(), activationOps(), reduceOps(), windowOps(),
-                                       normOps(), tensorOps(), shapeOps(), resizeOps()}) {
+  for (llvm::ArrayRef<OpRow> family :
+       {mathOps(), activationOps(), reduceOps(), windowOps(), normOps(), tensorOps(), shapeOps(),
+        resizeOps(), controlOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }

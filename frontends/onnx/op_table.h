@@ -15,6 +15,7 @@ llvm::ArrayRef<OpRow> normOps();
 llvm::ArrayRef<OpRow> tensorOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> resizeOps();
+llvm::ArrayRef<OpRow> controlOps();
 
 /// All rows of the default domain, by operation.
 class OpTable {

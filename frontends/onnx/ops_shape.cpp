@@ -148,8 +148,7 @@ std::optional<Ints> dimsOfOne(Node& node) {
   Ints axes;
   for (auto [i, dim] : llvm::enumerate(*ir::dimsOf(node.input(0)))) {
     if (!dim.isStatic()) {
-      node.fail(absl::StrCat("names no axes, and whether dim ", i,
-                             " is 1 is not known on import; export it with axes"));
+      node.putOff(nullptr);  // whether it is 1 is not known yet
       return std::nullopt;
     }
     if (dim.value() == 1) {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace graphrun::frontends {
 
@@ -18,6 +19,8 @@ void Problems::add(std::string line) {
     lines_.push_back(std::move(line));
   }
 }
+
+std::string Problems::text() const { return absl::StrJoin(lines_, "; "); }
 
 absl::Status Problems::status(llvm::StringRef file) const {
   if (empty()) {

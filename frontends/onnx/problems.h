@@ -20,6 +20,8 @@ class Problems {
   /// One line: where, what was expected, what was found, what to do.
   void add(std::string line);
   bool empty() const { return count_ == 0; }
+  /// The lines, joined by "; ".
+  std::string text() const;
   /// InvalidArgument with one line a problem under a heading that names `file`; OK when empty.
   absl::Status status(llvm::StringRef file) const;
 

@@ -159,7 +159,8 @@ absl::Status verifyNoOverlap(const WeightTable& table) {
 }  // namespace
 
 absl::Status verifyTensorType(const TensorType& type) {
-  if (runtime::elementSize(elementOf(type)) == 0) {
+  bool isOpen = type.element() == ElementType::Invalid && !type.ranked();
+  if (!isOpen && runtime::elementSize(elementOf(type)) == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("type has the element type ", static_cast<int>(type.element()),
                      ", expected 1 to ", static_cast<int>(ElementType::MAX)));

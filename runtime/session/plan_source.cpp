@@ -129,6 +129,7 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
     shape->dims = input.spec.dims;
     if (input.elements != nullptr) {
       auto* elements = static_cast<const uint8_t*>(input.elements);
+      shape->has_elements = true;
       shape->elements.assign(elements, elements + input.spec.byteSize());
     }
     request.inputs.push_back(std::move(shape));

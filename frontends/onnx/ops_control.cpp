@@ -1,0 +1,219 @@
+// If, Loop and Scan. Their regions see the values around them as ONNX's subgraphs do.
+#include "absl/strings/str_cat.h"
+#include "frontends/onnx/op_table.h"
+#include "ir/builders.h"
+#include "ir/dialect.h"
+
+namespace graphrun::frontends {
+namespace {
+
+/// `op` with the result types that its regions give; its results, or null ones.
+Values typed(Node& node, mlir::Operation* op) {
+  if (node.failed() || mlir::failed(ir::updateResultTypes(op))) {
+    node.fail("its subgraphs do not fit it");
+    return Values(op->getNumResults());
+  }
+  return Values(op->result_begin(), op->result_end());
+}
+
+void yield(Node& node, mlir::Block& block, mlir::ValueRange values) {
+  mlir::OpBuilder::InsertionGuard guard(node.builder());
+  node.builder().setInsertionPointToEnd(&block);
+  node.builder().create<ir::YieldOp>(node.location(), values);
+}
+
+llvm::SmallVector<mlir::Type> unknownTypes(Node& node, size_t count) {
+  return llvm::SmallVector<mlir::Type>(count, ir::placeholderType(node.builder().getContext()));
+}
+
+Values branch(Node& node) {
+  auto op = node.builder().create<ir::IfOp>(node.location(), unknownTypes(node, node.outputCount()),
+                                            node.input(0));
+  for (auto [name, region] :
+       {std::pair<llvm::StringRef, mlir::Region*>{"then_branch", &op.getThen()},
+        {"else_branch", &op.getOtherwise()}}) {
+    mlir::Block& block = region->emplaceBlock();
+    Values outputs = node.importBody(name, block, {});
+    if (!node.failed() && outputs.size() != node.outputCount()) {
+      node.fail(absl::StrCat(quoted(name), " has ", outputs.size(), " outputs, expected ",
+                             node.outputCount()));
+    }
+    if (node.failed()) {
+      return Values(node.outputCount());
+    }
+    yield(node, block, outputs);
+  }
+  return typed(node, op);
+}
+
+/// What a carried value may be in any iteration: its element type is certain, its dims are not.
+mlir::Type carriedType(mlir::Value initial) {
+  mlir::Type type = initial.getType();
+  mlir::Type element = llvm::cast<mlir::TensorType>(type).getElementType();
+  return type == ir::placeholderType(type.getContext()) ? type
+                                                        : mlir::UnrankedTensorType::get(element);
+}
+
+/// What Loop and Scan have in common: a gr.loop whose body imports the subgraph "body".
+struct LoopParts {
+  mlir::Value condition;
+  mlir::Value limit;  // null: none
+  Values carried;
+};
+
+/// `inputsOf` gives the subgraph's inputs from the block's arguments; `hasCondition`: the subgraph
+/// yields the condition first.
+Values makeLoop(Node& node, const LoopParts& parts, bool hasCondition,
+                llvm::function_ref<Values(mlir::Block&)> inputsOf) {
+  mlir::OpBuilder& builder = node.builder();
+  mlir::Value zero = ir::createScalar(builder, node.location(), builder.getI64Type(), 0);
+  mlir::Value below = parts.limit ? node.emit("gr.less", {zero, parts.limit}) : nullptr;
+  if (node.failed() || llvm::is_contained(parts.carried, mlir::Value())) {
+    return Values(node.outputCount());
+  }
+  auto op = builder.create<ir::LoopOp>(node.location(), unknownTypes(node, node.outputCount()),
+                                       parts.condition, zero, below, parts.limit, parts.carried,
+                                       mlir::ValueRange(), mlir::ValueRange());
+  mlir::Block& block = op.getBody().emplaceBlock();
+  block.addArgument(zero.getType(), node.location());
+  block.addArgument(carriedType(parts.condition), node.location());
+  for (mlir::Value value : parts.carried) {
+    block.addArgument(carriedType(value), node.location());
+  }
+  Values inputs;
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&block);
+    inputs = inputsOf(block);
+  }
+  if (node.failed() || llvm::is_contained(inputs, mlir::Value())) {
+    return Values(node.outputCount());
+  }
+  Values outputs = node.importBody("body", block, inputs);
+  size_t expected = node.outputCount() + (hasCondition ? 1 : 0);
+  if (!node.failed() && outputs.size() != expected) {
+    node.fail(absl::StrCat("its body has ", outputs.size(), " outputs, expected ", expected));
+  }
+  if (node.failed()) {
+    return Values(node.outputCount());
+  }
+  if (!hasCondition) {
+    outputs.insert(outputs.begin(), block.getArgument(1));
+  }
+  yield(node, block, outputs);
+  return typed(node, op);
+}
+
+mlir::Value always(Node& node) {
+  return ir::createScalar(node.builder(), node.location(), node.builder().getI1Type(), 1);
+}
+
+Values loop(Node& node) {
+  LoopParts parts{node.input(1) ? node.input(1) : always(node), node.input(0), {}};
+  for (size_t i = 2; i < node.inputs().size(); ++i) {
+    parts.carried.push_back(node.input(i));
+  }
+  if (node.outputCount() < parts.carried.size()) {
+    node.fail(absl::StrCat("carries ", parts.carried.size(), " values, but has ",
+                           node.outputCount(), " outputs"));
+    return Values(node.outputCount());
+  }
+  return makeLoop(node, parts, /*hasCondition=*/true,
+                  [](mlir::Block& block) { return Values(block.args_begin(), block.args_end()); });
+}
+
+/// Attribute `name`, one number for each of `count`; all 0 when it is absent.
+llvm::SmallVector<int64_t> perValue(Node& node, llvm::StringRef name, size_t count) {
+  llvm::SmallVector<int64_t> values = node.attributes().integers(name);
+  if (values.empty()) {
+    values.assign(count, 0);
+  }
+  if (values.size() != count) {
+    node.fail(absl::StrCat("attribute ", quoted(name), " has ", values.size(), " values, expected ",
+                           count));
+    values.resize(count);
+  }
+  return values;
+}
+
+/// A scan output as ONNX wants it: collected along `axis`, or backwards.
+mlir::Value arrange(Node& node, mlir::Value value, int64_t axis, bool backwards) {
+  if (value && backwards) {
+    value = node.emit("gr.slice", {value, node.constant({-1}), node.constant({INT64_MIN}),
+                                   node.constant({0}), node.constant({-1})});
+  }
+  std::optional<int64_t> rank = axis != 0 ? node.rankOf(value) : std::nullopt;
+  if (axis == 0 || !rank) {
+    return value;
+  }
+  int64_t place = axis < 0 ? axis + *rank : axis;
+  if (place < 0 || place >= *rank) {
+    return node.fail(absl::StrCat("scan output axis ", axis, " is out of range"));
+  }
+  llvm::SmallVector<int64_t> order;
+  for (int64_t i = 1; i < *rank; ++i) {
+    order.push_back(i);
+  }
+  order.insert(order.begin() + place, 0);
+  return node.emit("gr.transpose", {value}, {node.integers("permutation", order)});
+}
+
+Values scan(Node& node) {
+  node.attributes().require("num_scan_inputs");
+  int64_t scans = node.attributes().integer("num_scan_inputs", 1);
+  auto inputs = static_cast<int64_t>(node.inputs().size());
+  if (scans < 1 || scans > inputs || static_cast<int64_t>(node.outputCount()) < inputs - scans) {
+    node.fail(absl::StrCat("scans ", scans, " of ", inputs, " inputs into ", node.outputCount(),
+                           " outputs"));
+    return Values(node.outputCount());
+  }
+  size_t states = static_cast<size_t>(inputs - scans);
+  size_t collected = node.outputCount() - states;
+  auto inputAxes = perValue(node, "scan_input_axes", scans);
+  auto inputBackwards = perValue(node, "scan_input_directions", scans);
+  auto outputAxes = perValue(node, "scan_output_axes", collected);
+  auto outputBackwards = perValue(node, "scan_output_directions", collected);
+  Values scanned(node.inputs().begin() + static_cast<int64_t>(states), node.inputs().end());
+  for (auto [value, axis] : llvm::zip(scanned, inputAxes)) {
+    std::optional<int64_t> rank = axis < 0 ? node.rankOf(value) : std::optional<int64_t>(0);
+    axis += axis < 0 ? rank.value_or(0) : 0;
+  }
+  mlir::Value length =
+      node.emit("gr.shape", {scanned[0]},
+                {node.integer("start", inputAxes[0]), node.integer("end", inputAxes[0] + 1)});
+  length = node.emit("gr.squeeze", {length}, {node.integers("axes", {0})});
+  LoopParts parts{
+      always(node), length,
+      Values(node.inputs().begin(), node.inputs().begin() + static_cast<int64_t>(states))};
+  Values outputs = makeLoop(node, parts, /*hasCondition=*/false, [&](mlir::Block& block) {
+    Values values(block.args_begin() + 2, block.args_end());
+    for (auto [i, value] : llvm::enumerate(scanned)) {
+      mlir::Value place = block.getArgument(0);
+      if (inputBackwards[i] != 0) {
+        place = node.emit("gr.sub", {length, place});
+        place = node.emit("gr.sub", {place, node.scalarLike(place, 1)});
+      }
+      values.push_back(
+          node.emit("gr.gather", {value, place}, {node.integer("axis", inputAxes[i])}));
+    }
+    return values;
+  });
+  for (size_t i = 0; i < collected; ++i) {
+    outputs[states + i] =
+        arrange(node, outputs[states + i], outputAxes[i], outputBackwards[i] != 0);
+  }
+  return outputs;
+}
+
+constexpr int kLast = kLastOpset;
+const OpRow kRows[] = {
+    {"If", 1, kLast, 1, 1, kMany, branch},
+    {"Loop", 1, kLast, 2, kMany, kMany, loop},
+    {"Scan", 9, kLast, 1, kMany, kMany, scan},
+};
+
+}  // namespace
+
+llvm::ArrayRef<OpRow> controlOps() { return kRows; }
+
+}  // namespace graphrun::frontends

@@ -1,0 +1,72 @@
+// Control flow, and operations that wait for the planner.
+#ifndef GRAPHRUN_IR_OPS_CONTROL_TD
+#define GRAPHRUN_IR_OPS_CONTROL_TD
+
+include "ir/gr_dialect.td"
+
+// Is gone before a plan is made: the planner replaces it when it knows the elements that it names as
+// its shape operands. No device runs it.
+def GR_ResolvedByPlanning : NativeOpTrait<"ResolvedByPlanning"> {
+  let cppNamespace = "::graphrun::ir";
+}
+
+class GR_PlannedOp<string mnemonic, list<Trait> traits = []> :
+    GR_PureOp<mnemonic, [GR_ResolvedByPlanning] # traits> {
+  let noGradient = "is replaced before differentiation";
+}
+
+def GR_DeferredOp : GR_PlannedOp<"deferred"> {
+  let summary = "a node of the source model that needs to know more than can be known on import";
+  let description = [{
+    `node` is the node as its frontend wrote it (ONNX: the bytes of a NodeProto, without subgraphs)
+    and `opset` the version that gives it its meaning. `places` are the places of the operands among
+    the node's inputs. The frontend makes it into other operations once all operands have static
+    types; what it must know of their elements it then names in `deciding`.
+  }];
+  let shapedBy = "decidingOperands()";
+  let arguments = (ins Variadic<GR_Tensor>:$inputs, StrAttr:$node, GR_IntAttr:$opset,
+                       DenseI64ArrayAttr:$places, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$deciding);
+  let results = (outs Variadic<GR_Tensor>:$outputs);
+  let extraClassDeclaration = gradientSlot # [{
+    ::llvm::SmallVector<::mlir::Value> decidingOperands();
+  }];
+}
+
+def GR_IfOp : GR_PlannedOp<"if", [SingleBlock, NoRegionArguments]> {
+  let summary = "one of two graphs";
+  let description = [{
+    `condition` is one bool. Both regions end in `gr.yield`; they may use values from outside.
+  }];
+  let shapedBy = "getCondition()";
+  let arguments = (ins GR_Tensor:$condition);
+  let regions = (region SizedRegion<1>:$then, SizedRegion<1>:$otherwise);
+  let results = (outs Variadic<GR_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $condition attr-dict-with-keyword $then `else` $otherwise `:` functional-type(operands, results)
+  }];
+}
+
+def GR_LoopOp : GR_PlannedOp<"loop", [SingleBlock, AttrSizedOperandSegments]> {
+  let summary = "a graph again and again";
+  let description = [{
+    While `condition` (one bool) holds and `below` does, the body runs with the number of the
+    iteration, a true condition and the carried values; it yields the condition to go on, the carried
+    values, and the values to collect. `below` says that the number of the iteration is below `limit`
+    (one i64); both are absent when there is no limit. Results are the carried values at the end, then
+    what was collected, joined along a new first axis. `collected` is what iterations before this loop
+    have collected, and `fresh` what the last one of them adds to it: none, or one for each.
+  }];
+  let shapedBy = "getCondition(), getBelow(), getLimit()";
+  let arguments = (ins GR_Tensor:$condition, GR_Tensor:$iteration, Optional<GR_Tensor>:$below,
+                       Optional<GR_Tensor>:$limit, Variadic<GR_Tensor>:$carried,
+                       Variadic<GR_Tensor>:$collected, Variadic<GR_Tensor>:$fresh);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<GR_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $condition `iteration` $iteration (`below` $below^)? (`limit` $limit^)?
+    `carried` `(` $carried `)` (`collected` `(` $collected^ `)`)? (`fresh` `(` $fresh^ `)`)?
+    attr-dict-with-keyword $body `:` functional-type(operands, results)
+  }];
+}
+
+#endif  // GRAPHRUN_IR_OPS_CONTROL_TD

@@ -1,0 +1,274 @@
+#include "passes/resolve.h"
+
+#include "ir/builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/shapes.h"
+
+namespace graphrun::passes {
+namespace {
+
+/// Loops are unrolled until they have made this many operations; then they go on stage by stage,
+/// one iteration each, with one plan for all of them.
+constexpr size_t kMaxUnrolledOps = 4096;
+constexpr int64_t kMaxFoldedElements = 64;
+
+/// The one element of a constant of bools or integers; nothing when it is no constant.
+std::optional<int64_t> constantElement(mlir::Value value) {
+  auto constant = value.getDefiningOp<ir::ConstantOp>();
+  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue())
+                        : mlir::DenseElementsAttr();
+  if (!dense || dense.getNumElements() != 1 || !dense.getElementType().isInteger()) {
+    return std::nullopt;
+  }
+  llvm::APInt element = *dense.getValues<llvm::APInt>().begin();
+  return element.getBitWidth() == 1 ? element.getZExtValue() : element.getSExtValue();
+}
+
+class Resolver {
+ public:
+  Resolver(mlir::func::FuncOp func, const ResolveDeferred& resolveDeferred, bool& changed)
+      : block_(func.getBody().front()),
+        builder_(func.getContext()),
+        resolveDeferred_(resolveDeferred),
+        changed_(changed) {}
+
+  mlir::LogicalResult run() {
+    for (auto it = block_.begin(); it != block_.end();) {
+      mlir::Operation* op = &*it;
+      mlir::Operation* before = op->getPrevNode();
+      bool gone = false;
+      if (mlir::failed(visit(op, gone))) {
+        return mlir::failure();
+      }
+      if (!gone) {
+        ++it;
+        continue;
+      }
+      // What took its place is visited next.
+      changed_ = true;
+      it = before == nullptr ? block_.begin() : std::next(before->getIterator());
+    }
+    return mlir::success();
+  }
+
+ private:
+  mlir::LogicalResult visit(mlir::Operation* op, bool& gone) {
+    builder_.setInsertionPoint(op);
+    if (auto deferred = llvm::dyn_cast<ir::DeferredOp>(op)) {
+      return visitDeferred(deferred, gone);
+    }
+    if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) {
+      gone = inlineBranch(branch);
+    } else if (auto loop = llvm::dyn_cast<ir::LoopOp>(op)) {
+      return visitLoop(loop, gone);
+    } else if (auto typed = llvm::dyn_cast<ir::GrOpInterface>(op)) {
+      if (mlir::failed(inferTypes(typed))) {
+        return mlir::failure();
+      }
+      gone = fold(op);
+    }
+    return mlir::success();
+  }
+
+  mlir::LogicalResult visitDeferred(ir::DeferredOp op, bool& gone) {
+    bool ready = llvm::all_of(op.getOperandTypes(), [&](mlir::Type type) {
+      return llvm::cast<mlir::ShapedType>(type).hasStaticShape();
+    });
+    bool waits = llvm::any_of(op.decidingOperands(), [](mlir::Value value) {
+      return value.getDefiningOp<ir::ConstantOp>() == nullptr;
+    });
+    if (!resolveDeferred_ || !ready || waits) {
+      return mlir::success();
+    }
+    Resolution resolution = resolveDeferred_(op);
+    gone = resolution == Resolution::kReplaced;
+    return mlir::success(resolution != Resolution::kFailed);
+  }
+
+  /// Small results of constants become constants at once: what follows may depend on them.
+  bool fold(mlir::Operation* op) {
+    bool isSmall =
+        op->getNumResults() > 0 && isStatic(op) &&
+        llvm::all_of(op->getResultTypes(), [](mlir::Type type) {
+          return llvm::cast<mlir::ShapedType>(type).getNumElements() <= kMaxFoldedElements;
+        });
+    llvm::SmallVector<mlir::Value> folded;
+    if (!isSmall || llvm::isa<ir::ConstantOp>(op) || mlir::failed(builder_.tryFold(op, folded)) ||
+        folded.size() != op->getNumResults()) {
+      return false;
+    }
+    op->replaceAllUsesWith(folded);
+    op->erase();
+    return true;
+  }
+
+  bool inlineBranch(ir::IfOp op) {
+    std::optional<int64_t> condition = constantElement(op.getCondition());
+    if (!condition) {
+      return false;
+    }
+    mlir::Block& branch = (*condition != 0 ? op.getThen() : op.getOtherwise()).front();
+    mlir::Operation* yield = branch.getTerminator();
+    while (&branch.front() != yield) {
+      branch.front().moveBefore(op);
+    }
+    op->replaceAllUsesWith(yield->getOperands());
+    op->erase();
+    return true;
+  }
+
+  mlir::LogicalResult visitLoop(ir::LoopOp op, bool& gone) {
+    if (mlir::failed(joinFresh(op))) {
+      return op.emitOpError() << "collects values that do not fit each other";
+    }
+    std::optional<int64_t> proceed = proceeds(op);
+    if (!proceed || !op.getFresh().empty() || (op.getLimit() && !constantElement(op.getLimit()))) {
+      return mlir::success();
+    }
+    if (*proceed == 0) {
+      gone = true;
+      return finish(op);
+    }
+    size_t size = std::distance(op.getBody().op_begin(), op.getBody().op_end());
+    if (unrolled_ > 0 && unrolled_ + size > kMaxUnrolledOps) {
+      return mlir::success();
+    }
+    unrolled_ += size;
+    gone = true;
+    return peel(op);
+  }
+
+  static std::optional<int64_t> proceeds(ir::LoopOp op) {
+    std::optional<int64_t> condition = constantElement(op.getCondition());
+    if (!condition || *condition == 0 || !op.getBelow()) {
+      return condition;
+    }
+    return constantElement(op.getBelow());
+  }
+
+  /// The loop is over: what it carries and has collected is its result.
+  mlir::LogicalResult finish(ir::LoopOp op) {
+    llvm::SmallVector<mlir::Value> results(op.getCarried());
+    if (!op.getCollected().empty() || op.getNumResults() == results.size()) {
+      llvm::append_range(results, op.getCollected());
+    } else {
+      auto yielded = op.getBody().front().getTerminator()->getOperandTypes();
+      for (mlir::Type type : llvm::drop_begin(yielded, 1 + op.getCarried().size())) {
+        results.push_back(nothingCollected(op, type));
+        if (!results.back()) {
+          return mlir::failure();
+        }
+      }
+    }
+    op->replaceAllUsesWith(results);
+    op->erase();
+    return mlir::success();
+  }
+
+  /// What no iteration has collected: no element of a type that is as large as is known.
+  mlir::Value nothingCollected(ir::LoopOp op, mlir::Type type) {
+    auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    if (!ranked || type == ir::placeholderType(op.getContext())) {
+      op.emitOpError() << "runs no iteration, and the type " << type
+                       << " of a collected value is not known without one";
+      return nullptr;
+    }
+    llvm::SmallVector<int64_t> dims = {0};
+    for (int64_t dim : ranked.getShape()) {
+      dims.push_back(mlir::ShapedType::isDynamic(dim) ? 0 : dim);
+    }
+    auto empty = mlir::RankedTensorType::get(dims, ranked.getElementType());
+    return builder_.create<ir::ConstantOp>(
+        op.getLoc(), empty, mlir::DenseElementsAttr::get(empty, llvm::ArrayRef<mlir::Attribute>()));
+  }
+
+  /// An operation with inferred result types.
+  mlir::Value make(mlir::Location loc, llvm::StringRef name, mlir::ValueRange operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
+    llvm::SmallVector<mlir::Value> values(operands);
+    mlir::FailureOr<mlir::Operation*> op =
+        ir::createOp(builder_, loc, name, values, attributes, /*results=*/1);
+    return mlir::succeeded(op) ? (*op)->getResult(0) : mlir::Value();
+  }
+
+  /// One iteration before the loop, which then starts one later.
+  mlir::LogicalResult peel(ir::LoopOp op) {
+    mlir::Block& body = op.getBody().front();
+    mlir::IRMapping mapping;
+    mapping.map(body.getArgument(0), op.getIteration());
+    mapping.map(body.getArgument(1), op.getCondition());
+    for (auto [argument, value] : llvm::zip(body.getArguments().drop_front(2), op.getCarried())) {
+      mapping.map(argument, value);
+    }
+    for (mlir::Operation& inner : body.without_terminator()) {
+      builder_.clone(inner, mapping);
+    }
+    llvm::SmallVector<mlir::Value> yielded;
+    for (mlir::Value value : body.getTerminator()->getOperands()) {
+      yielded.push_back(mapping.lookupOrDefault(value));
+    }
+    mlir::Location loc = op.getLoc();
+    mlir::Value one = ir::createScalar(builder_, loc, builder_.getI64Type(), 1);
+    mlir::Value next = make(loc, "gr.add", {op.getIteration(), one});
+    mlir::Value below = op.getLimit() && next ? make(loc, "gr.less", {next, op.getLimit()}) : next;
+    if (!next || !below) {
+      return mlir::failure();
+    }
+    size_t carried = op.getCarried().size();
+    auto rest = builder_.create<ir::LoopOp>(
+        loc, op.getResultTypes(), yielded[0], next, op.getLimit() ? below : nullptr, op.getLimit(),
+        llvm::ArrayRef(yielded).slice(1, carried), op.getCollected(),
+        llvm::ArrayRef(yielded).drop_front(1 + carried));
+    rest.getBody().takeBody(op.getBody());
+    op->replaceAllUsesWith(rest);
+    op->erase();
+    return mlir::success();
+  }
+
+  /// Joins what the last iteration has collected to what was before, once its types are known.
+  mlir::LogicalResult joinFresh(ir::LoopOp op) {
+    bool known = llvm::all_of(op.getFresh().getTypes(), [](mlir::Type type) {
+      return llvm::cast<mlir::ShapedType>(type).hasRank();
+    });
+    if (op.getFresh().empty() || !known) {
+      return mlir::success();
+    }
+    mlir::NamedAttribute axes = builder_.getNamedAttr("axes", builder_.getDenseI64ArrayAttr({0}));
+    mlir::NamedAttribute axis = builder_.getNamedAttr("axis", builder_.getI64IntegerAttr(0));
+    llvm::SmallVector<mlir::Value> joined;
+    for (auto [i, value] : llvm::enumerate(op.getFresh())) {
+      mlir::Value slice = make(op.getLoc(), "gr.unsqueeze", {value}, {axes});
+      if (slice && !op.getCollected().empty()) {
+        slice = make(op.getLoc(), "gr.concat", {op.getCollected()[i], slice}, {axis});
+      }
+      if (!slice) {
+        return mlir::failure();
+      }
+      joined.push_back(slice);
+    }
+    op.getCollectedMutable().assign(joined);
+    op.getFreshMutable().clear();
+    return mlir::success();
+  }
+
+  mlir::Block& block_;
+  mlir::OpBuilder builder_;
+  const ResolveDeferred& resolveDeferred_;
+  bool& changed_;
+  size_t unrolled_ = 0;
+};
+
+}  // namespace
+
+mlir::LogicalResult resolve(mlir::func::FuncOp func, const ResolveDeferred& resolveDeferred,
+                            bool& changed) {
+  if (mlir::failed(Resolver(func, resolveDeferred, changed).run())) {
+    return mlir::failure();
+  }
+  mlir::Block& body = func.getBody().front();
+  func.setType(mlir::FunctionType::get(func.getContext(), body.getArgumentTypes(),
+                                       body.getTerminator()->getOperandTypes()));
+  return mlir::success();
+}
+
+}  // namespace graphrun::passes
