@@ -84,7 +84,7 @@ struct Coordinator::Steps {
   std::condition_variable changed;
   size_t pending = 0;
   absl::Status first;
-  std::shared_ptr<LoadedPlan> own;
+  std::shared_ptr<LoadedPlan> own;  // until the step ended: gRPC may keep this longer
 
   /// Keeps the cause. A broken link is not it when the worker at its other end turns out to be
   /// gone.
@@ -401,6 +401,7 @@ absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step
     lock.lock();
   }
   steps->changed.wait(lock, [&] { return steps->pending == 0; });
+  steps->own.reset();
   std::lock_guard guard(mutex_);
   running_.reset();
   return lost_.ok() ? steps->first : lost_;
