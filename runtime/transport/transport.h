@@ -44,6 +44,8 @@ struct EdgeSpec {
   /// transport may touch that memory, which after the loss of a peer can be longer than the edge is
   /// open. May be null for memory that outlives the transport.
   std::shared_ptr<const void> owner;
+  std::string name =
+      {};  ///< For messages: "'conv1' from node0/cpu:0 to node1/cpu:0"; may be empty.
 };
 
 /// A payload that has landed. Valid until RecvEdge::release of its step.

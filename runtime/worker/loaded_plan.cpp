@@ -200,6 +200,9 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   spec.slots = edge.slots();
   spec.inPlace = here;
   spec.owner = memory_;
+  spec.name =
+      absl::StrCat("'", textOf(edge.name()), "' from ", textOf(plan_->device(edge.source()).name()),
+                   " to ", textOf(plan_->device(edge.target()).name()));
   EdgeEnd end;
   if (binding.send) {
     GR_ASSIGN_OR_RETURN(end.send, transport->openSend(spec));

@@ -19,8 +19,6 @@ namespace {
 
 constexpr uint64_t kExecutableCacheBytes = uint64_t{4} << 30;
 constexpr uint64_t kWeightCacheBytes = uint64_t{64} << 30;
-/// The coordinator ends a step sooner, by its own deadline, or is lost, which ends it too.
-constexpr int64_t kStepNanos = 3'600'000'000'000;
 
 LinkToken toToken(const std::string& secret) {
   LinkToken token;
@@ -194,7 +192,8 @@ absl::StatusOr<std::shared_ptr<LoadedPlan>> WorkerCore::prepared(uint64_t plan) 
 absl::StatusOr<StepReport> WorkerCore::runStep(const StepRequest& request) {
   GR_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlan> plan, prepared(request.plan));
   const int64_t begin = nowNanos();
-  GR_RETURN_IF_ERROR(plan->run(request.firstStep, request.steps, begin + kStepNanos));
+  GR_RETURN_IF_ERROR(plan->run(request.firstStep, request.steps,
+                               begin + std::chrono::nanoseconds(request.timeout).count()));
   steps_.fetch_add(request.steps);
   return StepReport{static_cast<uint64_t>(nowNanos() - begin)};
 }

@@ -6,6 +6,8 @@
 #include <future>
 #include <iterator>
 
+#include "runtime/base/clock.h"
+#include "runtime/control/first_cause.h"
 #include "runtime/format/door_generated.h"
 #include "tests/runtime/format/samples.h"
 #include "tests/runtime/session/toy_world.h"
@@ -13,7 +15,10 @@
 namespace graphrun::runtime {
 namespace {
 
+using Catch::Matchers::Contains;
 using testing::ToyCompiler;
+
+constexpr int64_t kSecond = 1'000'000'000;
 
 /// The chain x + 1 + 2 with an addition on each of the workers "one" and "other"; "client" feeds
 /// it.
@@ -90,6 +95,25 @@ struct ToyCluster {
   ToyPlan plan;
   std::vector<std::unique_ptr<WorkerCore>> cores;
 };
+
+// Nobody runs the client's part and that of the first worker, as if both were caught in a deadlock.
+TEST_CASE("a worker's own deadline ends its wait for a peer, and says for what it waited") {
+  ToyCluster cluster;
+  int64_t begin = nowNanos();
+  absl::Status status = cluster.cores[2]->runStep({cluster.plan.hash, 0, 1, Millis{300}}).status();
+  int64_t took = nowNanos() - begin;
+  INFO(status.message());
+  CHECK(absl::IsDeadlineExceeded(status));
+  CHECK(took >= 3 * kSecond / 10);
+  CHECK(took < 2 * kSecond);
+  CHECK_THAT(std::string(status.message()), Contains("edge 1 'v1' from one/toy:0 to other/toy:0") &&
+                                                Contains("waiting for the payload"));
+  std::optional<FirstCause> cause = firstCauseOf(status);
+  REQUIRE(cause.has_value());
+  CHECK(cause->node == "gr.recv 1");
+  CHECK(cause->device == "other/toy:0");
+  CHECK(cause->worker == "other");
+}
 
 TEST_CASE("a plan that is held longer than the job lasts closes its edges on a live network") {
   ToyCluster cluster;
