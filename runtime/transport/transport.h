@@ -124,6 +124,9 @@ class Transport {
   virtual absl::Status registerMemory(void* data, size_t bytes, MemoryKind kind) = 0;
   virtual void unregisterMemory(void* data) = 0;
 
+  /// The job ends, here and on the peers: they are told of no edge that is closed from now on,
+  /// since they may have gone. What was sent before still leaves.
+  virtual void leave() = 0;
   /// Ends all waits on edges of `rank` with `cause`, now and later, and drops its messages.
   virtual void markPeerFailed(uint32_t rank, const absl::Status& cause) = 0;
 

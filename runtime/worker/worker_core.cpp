@@ -237,6 +237,9 @@ void WorkerCore::endJob(const absl::Status& why) {
     ranks_.clear();
   }
   weights_.dropUnfinished();
+  if (network != nullptr) {
+    network->leave();  // the peers end the job too, and some are sooner done with it
+  }
   plans.clear();  // before the network, which they have edges on
 }
 
