@@ -1,5 +1,6 @@
 #include "frontends/cli/command_line.h"
 
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -72,7 +73,7 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
   app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
   app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 7 * 24 * 3600.0));
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
 }
 
@@ -82,7 +83,8 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.strategy = placement;
   session.threads = threads;
   session.fusion = !noFusion;
-  session.stepTimeout = std::chrono::milliseconds(static_cast<int64_t>(timeoutSeconds * 1000));
+  session.stepTimeout = std::chrono::milliseconds(
+      static_cast<int64_t>(std::ceil(timeoutSeconds * 1000)));  // 0 would be no limit
   for (const std::string& pin : pins) {
     GR_ASSIGN_OR_RETURN(auto pair, splitPair(pin, '=', "--pin"));
     session.pins.push_back({pair.first, pair.second});

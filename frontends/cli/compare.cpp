@@ -1,5 +1,6 @@
 #include "frontends/cli/compare.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -15,6 +16,9 @@ namespace {
 
 using runtime::ElementType;
 using runtime::HostTensor;
+
+/// ONNX's own runner allows bfloat16 an error in its last two bits.
+constexpr double kBFloat16Rtol = 1.0 / 64;
 
 double fromHalf(uint16_t bits) {
   int exponent = bits >> 10 & 0x1f;
@@ -40,7 +44,7 @@ std::string position(const runtime::TensorSpec& spec, size_t index) {
   return absl::StrCat("[", absl::StrJoin(at, ", "), "]");
 }
 
-/// How far an element is beyond the tolerance; <= 0: within.
+/// How far a float is beyond the tolerance; <= 0: within.
 double excess(double actual, double expected, const Tolerance& tolerance) {
   if (actual == expected || (std::isnan(actual) && std::isnan(expected))) {
     return 0;
@@ -49,6 +53,21 @@ double excess(double actual, double expected, const Tolerance& tolerance) {
       std::fabs(actual - expected) - tolerance.atol - tolerance.rtol * std::fabs(expected);
   return std::isfinite(actual) && std::isfinite(expected) ? error
                                                           : std::numeric_limits<double>::infinity();
+}
+
+/// How far element `index` is from what it should be; <= 0: near enough. Integers must be equal.
+double wrongness(const HostTensor& actual, const HostTensor& expected, size_t index,
+                 const Tolerance& tolerance) {
+  ElementType type = actual.spec().type;
+  double got = elementAt(actual, index);
+  double wanted = elementAt(expected, index);
+  if (isFloat(type)) {
+    return excess(got, wanted, tolerance);
+  }
+  size_t size = elementSize(type);
+  auto* a = static_cast<const char*>(actual.data()) + index * size;
+  auto* b = static_cast<const char*>(expected.data()) + index * size;
+  return std::memcmp(a, b, size) == 0 ? 0 : std::max(std::fabs(got - wanted), 0.5);
 }
 
 }  // namespace
@@ -92,12 +111,16 @@ std::string difference(const HostTensor& actual, const HostTensor& expected,
     return absl::StrCat("got ", actual.spec().toString(), ", expected ",
                         expected.spec().toString());
   }
+  Tolerance allowed = tolerance;
+  if (actual.spec().type == ElementType::kBF16) {
+    allowed.rtol = std::max(allowed.rtol, kBFloat16Rtol);
+  }
   auto count = static_cast<size_t>(actual.spec().elementCount());
   size_t wrong = 0;
   size_t worst = 0;
   double most = 0;
   for (size_t i = 0; i < count; ++i) {
-    double over = excess(elementAt(actual, i), elementAt(expected, i), tolerance);
+    double over = wrongness(actual, expected, i, allowed);
     if (over > 0) {
       ++wrong;
       if (over > most) {
@@ -111,8 +134,8 @@ std::string difference(const HostTensor& actual, const HostTensor& expected,
   }
   return absl::StrCat(wrong, " of ", count, " elements differ, the most at ",
                       position(actual.spec(), worst), ": got ", elementAt(actual, worst),
-                      ", expected ", elementAt(expected, worst), " (rtol ", tolerance.rtol,
-                      ", atol ", tolerance.atol, ")");
+                      ", expected ", elementAt(expected, worst), " (rtol ", allowed.rtol, ", atol ",
+                      allowed.atol, ")");
 }
 
 }  // namespace graphrun::cli

@@ -15,7 +15,8 @@ struct Tolerance {
 };
 
 /// What differs ("12 of 1000 elements differ, the most at [0, 3]: got …"); "" if nothing does. NaN
-/// equals NaN, and types and shapes must be equal.
+/// equals NaN; types, shapes, integers and booleans must be equal. bfloat16 is given a relative
+/// tolerance of at least 1/64, as ONNX's own runner does.
 std::string difference(const runtime::HostTensor& actual, const runtime::HostTensor& expected,
                        const Tolerance& tolerance);
 

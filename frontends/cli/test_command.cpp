@@ -1,157 +1,162 @@
 // graphrun test: ONNX test cases, one line each.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "frontends/cli/child_pool.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
-#include "frontends/cli/compare.h"
-#include "frontends/cli/feeds.h"
-#include "runtime/base/clock.h"
+#include "frontends/cli/expected_failures.h"
+#include "frontends/cli/run_report.h"
+#include "frontends/cli/test_case.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using runtime::NamedTensor;
-using runtime::Session;
+using Outcome = TestResult::Outcome;
 
 struct TestOptions {
   std::vector<std::string> folders;
-  PlaceOptions place;
-  double rtol = -1;
-  double atol = -1;
+  CaseOptions cases;
+  std::string expected;
+  std::string json;
+  size_t jobs = 1;
+  double limitSeconds = 60;
 };
 
-/// Folders with a model.onnx: `folder` itself, or those right below it.
-std::vector<fs::path> casesIn(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / "model.onnx", error)) {
-    return {folder};
-  }
-  std::vector<fs::path> cases;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (fs::exists(it->path() / "model.onnx", error)) {
-      cases.push_back(it->path());
+constexpr const char* kOutcomes[] = {"passed", "failed", "skipped"};
+
+/// A result on its way from a child.
+std::string toText(const TestResult& result) {
+  return Json{{"outcome", static_cast<int>(result.outcome)},
+              {"why", result.why},
+              {"message", result.message},
+              {"code", result.code},
+              {"ms", result.ms}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+TestResult fromText(const std::string& text) {
+  Json json = Json::parse(text);
+  return {static_cast<Outcome>(json["outcome"].get<int>()), json["why"], json["message"],
+          json["code"], json["ms"]};
+}
+
+/// Prints results in the order of the cases and counts them.
+class Report {
+ public:
+  Report(const std::vector<fs::path>& cases, const ExpectedFailures* expected)
+      : cases_(cases), expected_(expected), results_(cases.size()), here_(cases.size()) {}
+
+  void add(size_t index, TestResult result) {
+    results_[index] = std::move(result);
+    here_[index] = true;
+    for (; printed_ < results_.size() && here_[printed_]; ++printed_) {
+      count(cases_[printed_].filename().string(), results_[printed_]);
     }
+    std::fflush(stdout);
   }
-  std::sort(cases.begin(), cases.end());
+  int finish() const;
+  Json json() const;
+
+ private:
+  void count(const std::string& name, const TestResult& result);
+
+  const std::vector<fs::path>& cases_;
+  const ExpectedFailures* expected_;  // null: no failure is
+  std::vector<TestResult> results_;
+  std::vector<bool> here_;
+  size_t printed_ = 0;
+  size_t counts_[3] = {};
+  size_t unexpected_ = 0;
+  int code_ = kOk;
+};
+
+void Report::count(const std::string& name, const TestResult& result) {
+  ++counts_[static_cast<size_t>(result.outcome)];
+  bool passed = result.outcome == Outcome::kPassed;
+  bool failed = result.outcome == Outcome::kFailed;
+  bool listed = expected_ != nullptr && expected_->count(name) != 0;
+  if (passed) {
+    std::printf("PASS %s (%.0f ms)%s\n", name.c_str(), result.ms,
+                listed ? ": but it is listed as a failure; take it off the list" : "");
+  } else {
+    const char* word = !failed ? "SKIP" : listed ? "XFAIL" : "FAIL";
+    std::printf("%s %s: %s\n", word, name.c_str(), result.why.c_str());
+  }
+  if (failed != listed) {
+    ++unexpected_;
+    code_ = std::max(code_, failed ? result.code : static_cast<int>(kDiffers));
+  }
+}
+
+int Report::finish() const {
+  if (expected_ != nullptr) {
+    std::printf("%zu not as listed\n", unexpected_);
+  }
+  std::printf("%zu passed, %zu failed, %zu skipped\n", counts_[0], counts_[1], counts_[2]);
+  return code_;
+}
+
+Json Report::json() const {
+  Json list = Json::array();
+  for (size_t i = 0; i < cases_.size(); ++i) {
+    const TestResult& result = results_[i];
+    list.push_back({{"name", cases_[i].filename().string()},
+                    {"folder", cases_[i].string()},
+                    {"outcome", kOutcomes[static_cast<size_t>(result.outcome)]},
+                    {"ms", result.ms},
+                    {"why", result.why},
+                    {"message", result.message}});
+  }
+  return {{"passed", counts_[0]}, {"failed", counts_[1]}, {"skipped", counts_[2]}, {"cases", list}};
+}
+
+absl::Status runAll(const TestOptions& options, const std::vector<fs::path>& cases,
+                    Report& report) {
+  auto runOne = [&](size_t index) { return runCase(cases[index], options.cases); };
+  if (options.jobs == 0) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      report.add(i, runOne(i));
+    }
+    return absl::OkStatus();
+  }
+  auto limit = std::chrono::milliseconds(static_cast<int64_t>(options.limitSeconds * 1000));
+  ChildPool pool(std::min(options.jobs, cases.size()), limit,
+                 [&](size_t index) { return toText(runOne(index)); });
+  return pool.run(cases.size(), [&](size_t index, const TaskEnd& end) {
+    report.add(index, end.returned ? fromText(end.text) : TestResult::failed(end.text, kInternal));
+  });
+}
+
+absl::StatusOr<std::vector<fs::path>> allCases(const TestOptions& options) {
+  std::vector<fs::path> cases;
+  for (const std::string& folder : options.folders) {
+    std::vector<fs::path> found = findCases(fs::path(folder).lexically_normal());
+    if (found.empty()) {
+      return fileError(
+          absl::NotFoundError(absl::StrCat(folder, ": there is no model.onnx in it or below")));
+    }
+    cases.insert(cases.end(), found.begin(), found.end());
+  }
   return cases;
 }
 
-/// The tolerance of data.json beside the model, unless the options give one.
-Tolerance toleranceOf(const fs::path& folder, const TestOptions& options) {
-  Tolerance tolerance;
-  std::ifstream file(folder / "data.json");
-  auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  auto read = [&](const char* key, double given, double& value) {
-    if (given >= 0) {
-      value = given;
-    } else if (json.is_object() && json.contains(key) && json[key].is_number()) {
-      value = json[key];
-    }
-  };
-  read("rtol", options.rtol, tolerance.rtol);
-  read("atol", options.atol, tolerance.atol);
-  return tolerance;
-}
-
-/// Runs one data set. OK, Unimplemented for data that cannot be read here, DataLoss where a result
-/// differs.
-absl::Status runDataSet(Session& session, const fs::path& folder, const Tolerance& tolerance) {
-  GR_ASSIGN_OR_RETURN(DataSet data,
-                      readDataSet(folder.string(), session.inputs(), session.outputs()));
-  std::vector<NamedTensor> outputs;
-  GR_RETURN_IF_ERROR(session.run(data.inputs, outputs));
-  for (const NamedTensor& expected : data.outputs) {
-    auto got = std::find_if(outputs.begin(), outputs.end(), [&](const NamedTensor& output) {
-      return output.name == expected.name;
-    });
-    std::string problem = got == outputs.end()
-                              ? "there is no such output"
-                              : difference(got->tensor, expected.tensor, tolerance);
-    if (!problem.empty()) {
-      return absl::DataLossError(
-          absl::StrCat(folder.filename().string(), ": output '", expected.name, "': ", problem));
-    }
+absl::StatusOr<int> test(const TestOptions& options) {
+  GR_ASSIGN_OR_RETURN(std::vector<fs::path> cases, allCases(options));
+  ExpectedFailures expected;
+  if (!options.expected.empty()) {
+    GR_ASSIGN_OR_RETURN(expected, readExpectedFailures(options.expected));
   }
-  return absl::OkStatus();
-}
-
-absl::Status runCase(const fs::path& folder, const TestOptions& options, size_t& sets) {
-  GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                      Session::create((folder / "model.onnx").string(), sessionOptions));
-  Tolerance tolerance = toleranceOf(folder, options);
-  for (sets = 0;; ++sets) {
-    fs::path set = folder / absl::StrCat("test_data_set_", sets);
-    std::error_code error;
-    if (!fs::is_directory(set, error)) {
-      return absl::OkStatus();
-    }
-    GR_RETURN_IF_ERROR(runDataSet(*session, set, tolerance));
+  Report report(cases, options.expected.empty() ? nullptr : &expected);
+  GR_RETURN_IF_ERROR(runAll(options, cases, report));
+  if (!options.json.empty()) {
+    GR_RETURN_IF_ERROR(fileError(writeText(options.json, dump(report.json()))));
   }
-}
-
-struct Summary {
-  size_t passed = 0;
-  size_t failed = 0;
-  size_t skipped = 0;
-  int code = kOk;
-
-  void fail(int why) {
-    ++failed;
-    code = std::max(code, why);
-  }
-};
-
-void runAndPrint(const fs::path& folder, const TestOptions& options, Summary& summary) {
-  const int64_t begin = runtime::nowNanos();
-  size_t sets = 0;
-  absl::Status status = runCase(folder, options, sets);
-  double ms = millis(static_cast<uint64_t>(runtime::nowNanos() - begin));
-  std::string name = folder.filename().string();
-  std::string why = absl::StrReplaceAll(status.message(), {{"\n", "; "}});
-  if (absl::IsUnimplemented(status) && runtime::stageOf(status) == runtime::SessionStage::kModel &&
-      absl::StrContains(why, ".pb")) {
-    ++summary.skipped;
-    std::printf("SKIP %s: %s\n", name.c_str(), why.c_str());
-  } else if (!status.ok()) {
-    summary.fail(absl::IsDataLoss(status) ? kDiffers : exitCodeOf(status));
-    std::printf("FAIL %s: %s\n", name.c_str(), why.c_str());
-  } else if (sets == 0) {
-    ++summary.skipped;
-    std::printf("SKIP %s: it has no test_data_set_0\n", name.c_str());
-  } else {
-    ++summary.passed;
-    std::printf("PASS %s (%.0f ms)\n", name.c_str(), ms);
-  }
-  std::fflush(stdout);
-}
-
-int test(const TestOptions& options) {
-  Summary summary;
-  for (const std::string& folder : options.folders) {
-    std::vector<fs::path> cases = casesIn(fs::path(folder).lexically_normal());
-    if (cases.empty()) {
-      std::printf("FAIL %s: there is no model.onnx in it or right below\n", folder.c_str());
-      summary.fail(kBadFile);
-    }
-    for (const fs::path& one : cases) {
-      runAndPrint(one, options, summary);
-    }
-  }
-  std::printf("%zu passed, %zu failed, %zu skipped\n", summary.passed, summary.failed,
-              summary.skipped);
-  return summary.code;
+  return report.finish();
 }
 
 }  // namespace
@@ -159,14 +164,23 @@ int test(const TestOptions& options) {
 int testCommand(int argc, char** argv) {
   CLI::App app(
       "Runs ONNX test cases: folders with model.onnx and test_data_set_N, or folders of "
-      "such.",
+      "such. Each runs in a child process.",
       "graphrun test");
   TestOptions options;
   app.add_option("DIR", options.folders, "Cases, or folders of cases")->required();
-  options.place.add(app);
-  app.add_option("--rtol", options.rtol, "In place of data.json's, else 1e-3");
-  app.add_option("--atol", options.atol, "In place of data.json's, else 1e-7");
-  return parseAndRun(app, argc, argv, [&] { return test(options); });
+  options.cases.place.add(app);
+  app.add_option("--rtol", options.cases.rtol, "In place of data.json's, else 1e-3");
+  app.add_option("--atol", options.cases.atol, "In place of data.json's, else 1e-7");
+  app.add_option("--jobs", options.jobs, "Cases at a time (1); 0: in this process, for debuggers");
+  app.add_option("--time-limit", options.limitSeconds, "Seconds that a case may take (60)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--expected", options.expected,
+                 "Cases that fail, a line each: name, reason. Others must pass, these must not");
+  app.add_option("--json", options.json, "Writes all results to this file");
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    absl::StatusOr<int> code = test(options);
+    return code.ok() ? *code : report(code.status());
+  });
 }
 
 }  // namespace graphrun::cli

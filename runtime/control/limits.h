@@ -42,6 +42,10 @@ inline constexpr Millis kJoinTimeout{30'000};
 inline constexpr Millis kCallTimeout{10'000};
 /// Deadline of PreparePlan, which compiles; a worker that died meanwhile is noticed by heartbeat.
 inline constexpr Millis kPrepareTimeout{900'000};
+/// After which no wait of a step goes on, if its caller does not say, and the most that may be
+/// said.
+inline constexpr Millis kStepTimeout{3'600'000};
+inline constexpr Millis kMaxStepTimeout{7 * 24 * 3'600'000LL};
 /// Slowest link that transfers are waited for, in bytes per millisecond (1 MB/s).
 inline constexpr uint64_t kMinTransferBytesPerMs = 1000;
 /// Time between two heartbeats.

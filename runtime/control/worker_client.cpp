@@ -86,6 +86,7 @@ control::RunStepRequest toWire(const StepRequest& request, uint64_t run) {
   wire.set_first_step(request.firstStep);
   wire.set_steps(request.steps);
   wire.set_run(run);
+  wire.set_timeout_ms(static_cast<uint64_t>(request.timeout.count()));
   return wire;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
 
@@ -73,11 +74,13 @@ struct DeviceReport {
   bool fromCache = false;
 };
 
-/// Steps to run: `steps` of them from number `firstStep`.
+/// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an
+/// edge is a failure that names it.
 struct StepRequest {
   uint64_t plan = 0;
   uint64_t firstStep = 0;
   uint32_t steps = 1;
+  Millis timeout = kStepTimeout;
 };
 
 struct StepReport {

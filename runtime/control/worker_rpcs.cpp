@@ -215,8 +215,15 @@ absl::Status WorkerRpcs::runStep(const control::RunStepRequest& request,
   if (request.steps() == 0 || request.run() == 0) {
     return absl::InvalidArgumentError("a run of 0 steps, or without a number");
   }
+  if (request.timeout_ms() == 0 ||
+      request.timeout_ms() > static_cast<uint64_t>(kMaxStepTimeout.count())) {
+    return absl::InvalidArgumentError(absl::StrCat("a run with a deadline of ",
+                                                   request.timeout_ms(), " ms, expected 1 to ",
+                                                   kMaxStepTimeout.count()));
+  }
   GR_RETURN_IF_ERROR(runs_.begin(request.run()));
-  auto report = handler_->runStep({request.plan(), request.first_step(), request.steps()});
+  auto report = handler_->runStep({request.plan(), request.first_step(), request.steps(),
+                                   Millis(static_cast<int64_t>(request.timeout_ms()))});
   runs_.end(request.run());
   if (report.ok()) {
     reply->set_elapsed_ns(report->elapsedNanos);

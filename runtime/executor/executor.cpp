@@ -96,7 +96,7 @@ absl::Status Executor::addTransfer(const OpRecord& record, absl::Span<const Edge
   if ((end.send != nullptr) != send || (end.receive != nullptr) == send) {
     return badProgram(*device_, absl::StrCat("edge ", record.edge, " was opened the other way"));
   }
-  transfers_.push_back({end, edge->spec.byteSize(), record.buffer, false});
+  transfers_.push_back({end, edge->spec.byteSize(), record.buffer, &record, false});
   return absl::OkStatus();
 }
 
@@ -222,7 +222,7 @@ bool Executor::waitSent(uint64_t step, std::optional<uint32_t> buffer) {
         !transfer.end.send->sent(step)) {
       absl::Status status = transfer.end.send->waitSent(step, control_->waitOptions());
       if (!status.ok()) {
-        return fail(std::move(status), nullptr);
+        return fail(std::move(status), transfer.record);
       }
     }
   }

@@ -64,6 +64,7 @@ class Executor {
     EdgeEnd end;
     size_t bytes = 0;
     uint32_t buffer = 0;
+    const devices::OpRecord* record = nullptr;
     bool forwarded = false;  // receive: the buffer is sent on, so its slot goes back last
   };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -21,6 +22,8 @@ namespace {
 
 constexpr char kLocalAddress[] = "local";
 constexpr Millis kCancelGrace{2'000};
+/// For the workers to say what they waited for when the deadline passed: all see it at about once.
+constexpr Millis kWaitsGrace{500};
 
 /// The first failure of several threads.
 class FirstFailure {
@@ -84,13 +87,19 @@ struct Coordinator::Steps {
   std::condition_variable changed;
   size_t pending = 0;
   absl::Status first;
-  std::shared_ptr<LoadedPlan> own;
+  std::vector<std::string> otherWaits;  // when the deadline passed: of those after the first
+  std::shared_ptr<LoadedPlan> own;      // until the step ended: gRPC may keep this longer
 
   /// Keeps the cause. A broken link is not it when the worker at its other end turns out to be
   /// gone.
   void fail(const absl::Status& status) {
     std::lock_guard lock(mutex);
-    if (first.ok() || (absl::IsUnavailable(first) && !isSilence(first) && isSilence(status))) {
+    if (absl::IsDeadlineExceeded(first) && absl::IsDeadlineExceeded(status)) {
+      if (first.message() != status.message()) {
+        otherWaits.emplace_back(status.message());
+      }
+    } else if (first.ok() ||
+               (absl::IsUnavailable(first) && !isSilence(first) && isSilence(status))) {
       first = status;
     }
     changed.notify_all();
@@ -103,6 +112,15 @@ struct Coordinator::Steps {
     std::lock_guard lock(mutex);
     --pending;
     changed.notify_all();
+  }
+  /// What failed first; of a deadline, with all waits that it ended.
+  absl::Status cause() const {
+    if (otherWaits.empty()) {
+      return first;
+    }
+    absl::Status all = absl::DeadlineExceededError(
+        absl::StrCat(first.message(), "; so did: ", absl::StrJoin(otherWaits, "; ")));
+    return withFirstCause(all, firstCauseOf(first).value_or(FirstCause{}));
   }
 };
 
@@ -386,7 +404,7 @@ absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step
   steps->pending = workers.size();
   for (Worker* worker : workers) {
     worker->client->runStepAsync(
-        {plan.hash(), step, 1}, timeout + kCancelGrace,
+        {plan.hash(), step, 1, timeout}, timeout + kCancelGrace,
         [steps](absl::StatusOr<StepReport> report) { steps->done(report.status()); });
   }
   absl::Status own = ownPart->run(step, 1, nowNanos() + timeout.count() * 1'000'000);
@@ -395,15 +413,19 @@ absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step
   }
   std::unique_lock lock(steps->mutex);
   steps->changed.wait(lock, [&] { return steps->pending == 0 || !steps->first.ok(); });
-  if (absl::Status cause = steps->first; !cause.ok()) {
+  if (absl::IsDeadlineExceeded(steps->first)) {
+    steps->changed.wait_for(lock, kWaitsGrace, [&] { return steps->pending == 0; });
+  }
+  if (absl::Status cause = steps->first; !cause.ok() && steps->pending != 0) {
     lock.unlock();
     forEach(workers, [&](Worker& w) { w.client->cancel(cause).IgnoreError(); });
     lock.lock();
   }
   steps->changed.wait(lock, [&] { return steps->pending == 0; });
+  steps->own.reset();
   std::lock_guard guard(mutex_);
   running_.reset();
-  return lost_.ok() ? steps->first : lost_;
+  return lost_.ok() ? steps->cause() : lost_;
 }
 
 std::vector<TraceProcess> Coordinator::traces() {

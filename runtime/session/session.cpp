@@ -26,7 +26,6 @@ namespace {
 
 constexpr uint64_t kModelCacheBytes = uint64_t{32} << 30;
 constexpr uint64_t kPlanCacheBytes = uint64_t{1} << 30;
-constexpr Millis kLongestStep{3'600'000};
 
 uint64_t since(int64_t begin) { return static_cast<uint64_t>(nowNanos() - begin); }
 
@@ -427,7 +426,7 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
 }
 
 absl::Status Session::Impl::execute(ActivePlan& plan) {
-  Millis timeout = options.stepTimeout.count() > 0 ? options.stepTimeout : kLongestStep;
+  Millis timeout = options.stepTimeout.count() > 0 ? options.stepTimeout : kStepTimeout;
   absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout);
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
@@ -440,6 +439,12 @@ Session::~Session() = default;
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(const std::string& modelPath,
                                                          const SessionOptions& options) {
+  if (options.stepTimeout < Millis{0} || options.stepTimeout > kMaxStepTimeout) {
+    return atStage(absl::InvalidArgumentError(absl::StrCat("a run may take 0 (an hour) to ",
+                                                           kMaxStepTimeout.count(), " ms, got ",
+                                                           options.stepTimeout.count(), " ms")),
+                   SessionStage::kInput);
+  }
   auto impl = std::make_unique<Impl>(options);
   GR_RETURN_IF_ERROR(impl->open(modelPath));
   return std::unique_ptr<Session>(new Session(std::move(impl)));

@@ -45,7 +45,8 @@ struct SessionOptions {
   std::vector<DeviceMemoryLimit> memoryLimits;
   bool fusion = true;  ///< false: every operation is a kernel of its own
 
-  std::chrono::milliseconds stepTimeout{0};       ///< for one run; 0: an hour
+  /// For one run, at most a week; 0: an hour. Every wait for an edge, on any worker, ends with it.
+  std::chrono::milliseconds stepTimeout{0};
   std::chrono::milliseconds joinTimeout{30'000};  ///< for workers that are not up yet
   /// Program and first arguments that start a worker on this machine; empty: `graphrun worker`,
   /// with the program graphrun beside this one or on the PATH.

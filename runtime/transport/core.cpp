@@ -391,7 +391,7 @@ void TransportCore::close(RecvEdge* edge) {
   {
     std::lock_guard lock(mutex_);
     recvHandles_.remove(edge->handle_);
-    if (edge->link_->welcomed.load() && !edge->link_->failed.load()) {
+    if (edge->link_->welcomed.load() && !edge->link_->failed.load() && !leaving_.load()) {
       outbox.push_back({edge->link_, announcement(*edge, ControlKind::kWithdraw)});
     }
   }

@@ -62,6 +62,7 @@ class TransportCore : public Transport {
   void close(RecvEdge* edge) override;
   absl::Status registerMemory(void*, size_t, MemoryKind) override { return absl::OkStatus(); }
   void unregisterMemory(void*) override {}
+  void leave() override { leaving_.store(true); }
   void markPeerFailed(uint32_t rank, const absl::Status& cause) override;
   absl::Status wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) override;
   void wakeWaiters() override { events_.notify(); }
@@ -155,6 +156,7 @@ class TransportCore : public Transport {
   HandleTable<SendEdge> sendHandles_;
   HandleTable<RecvEdge> recvHandles_;
   std::atomic<uint64_t> dropped_{0};
+  std::atomic<bool> leaving_{false};
 };
 
 }  // namespace graphrun::runtime

@@ -19,6 +19,9 @@ absl::Status Edge::status() const {
 }
 
 std::string Edge::name() const {
+  if (!spec_.name.empty()) {
+    return absl::StrFormat("edge %d %s", spec_.edge, spec_.name);
+  }
   return absl::StrFormat("edge %d (plan %x) %s rank %d", spec_.edge, spec_.plan, direction_,
                          spec_.peer);
 }

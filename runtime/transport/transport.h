@@ -44,6 +44,8 @@ struct EdgeSpec {
   /// transport may touch that memory, which after the loss of a peer can be longer than the edge is
   /// open. May be null for memory that outlives the transport.
   std::shared_ptr<const void> owner;
+  std::string name =
+      {};  ///< For messages: "'conv1' from node0/cpu:0 to node1/cpu:0"; may be empty.
 };
 
 /// A payload that has landed. Valid until RecvEdge::release of its step.
@@ -122,6 +124,9 @@ class Transport {
   virtual absl::Status registerMemory(void* data, size_t bytes, MemoryKind kind) = 0;
   virtual void unregisterMemory(void* data) = 0;
 
+  /// The job ends, here and on the peers: they are told of no edge that is closed from now on,
+  /// since they may have gone. What was sent before still leaves.
+  virtual void leave() = 0;
   /// Ends all waits on edges of `rank` with `cause`, now and later, and drops its messages.
   virtual void markPeerFailed(uint32_t rank, const absl::Status& cause) = 0;
 

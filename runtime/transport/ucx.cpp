@@ -427,9 +427,10 @@ void UcxTransport::beginControl(ControlCommand& command) {
   params.cb.send = [](void* request, ucs_status_t status, void* data) {
     std::unique_ptr<ControlCommand> sent(static_cast<ControlCommand*>(data));
     ucx().ucp_request_free(request);
-    if (status != UCS_OK) {
-      log(LogLevel::kWarning, absl::StrFormat("link to rank %d: sending a control message: %s",
-                                              sent->link->rank, ucx().ucs_status_string(status)));
+    if (status != UCS_OK) {  // cancelled: by the end of this transport, before the peer took it
+      log(status == UCS_ERR_CANCELED ? LogLevel::kDebug : LogLevel::kWarning,
+          absl::StrFormat("link to rank %d: sending a control message: %s", sent->link->rank,
+                          ucx().ucs_status_string(status)));
     }
   };
   void* request = ucx().ucp_am_send_nbx(command.link->endpoint, kControlAm, &command.message,

@@ -54,8 +54,8 @@ LoadedPlan::LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanH
       worker_(home.worker),
       local_(home.local),
       network_(home.network),
-      control_(home.network == nullptr ? std::vector{home.local}
-                                       : std::vector{home.local, home.network}),
+      control_(home.network == nullptr ? std::vector{home.local.get()}
+                                       : std::vector{home.local.get(), home.network.get()}),
       memory_(std::make_shared<Memory>()) {}
 
 // Receivers first: an in-place receiver may not outlive its sender's memory.
@@ -191,7 +191,7 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   uint32_t other = binding.send ? edge.target() : edge.source();
   std::string peer = textOf(plan_->worker(plan_->device(other).worker()).name());
   bool here = peer == worker_;
-  Transport* transport = here ? local_ : network_;
+  Transport* transport = here ? local_.get() : network_.get();
   EdgeSpec spec;
   spec.plan = plan_->hash();
   spec.edge = binding.edge;
@@ -200,6 +200,9 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   spec.slots = edge.slots();
   spec.inPlace = here;
   spec.owner = memory_;
+  spec.name =
+      absl::StrCat("'", textOf(edge.name()), "' from ", textOf(plan_->device(edge.source()).name()),
+                   " to ", textOf(plan_->device(edge.target()).name()));
   EdgeEnd end;
   if (binding.send) {
     GR_ASSIGN_OR_RETURN(end.send, transport->openSend(spec));
@@ -255,7 +258,7 @@ bool LoadedPlan::touchedByNetwork(const Endpoint& endpoint, bool input) const {
     const devices::Program& program = executor->program();
     uint32_t buffer = (input ? program.inputs() : program.outputs())[index].buffer;
     for (const OpenEdge& edge : edges_) {
-      if (edge.transport == network_ && edge.program == &program && edge.buffer == buffer) {
+      if (edge.transport == network_.get() && edge.program == &program && edge.buffer == buffer) {
         return true;
       }
     }

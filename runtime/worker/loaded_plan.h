@@ -21,13 +21,13 @@
 
 namespace graphrun::runtime {
 
-/// What a plan is loaded into: all of it must outlive the plan.
+/// What a plan is loaded into. The plan keeps the transports; all else must outlive it.
 struct PlanHome {
   std::string worker;  // this process's name in the plan
   ProgramLoader* loader;
   WeightStore* weights;
-  Transport* local;                       // linked to itself, for edges within this process
-  Transport* network = nullptr;           // for edges to other workers; null without a cluster
+  std::shared_ptr<Transport> local;       // linked to itself, for edges within this process
+  std::shared_ptr<Transport> network;     // for edges to other workers; null without a cluster
   std::map<std::string, uint32_t> ranks;  // of the other workers on `network`, by name
   const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
   /// The device for a description of the plan; the same one for the same description.
@@ -94,8 +94,8 @@ class LoadedPlan {
 
   std::shared_ptr<const format::PlanFile> plan_;
   std::string worker_;
-  Transport* local_;
-  Transport* network_;
+  std::shared_ptr<Transport> local_;  // whoever lets go of the plan last closes its edges on these
+  std::shared_ptr<Transport> network_;
   StepControl control_;
   std::shared_ptr<Memory> memory_;
   std::vector<DeviceReport> reports_;

@@ -19,8 +19,6 @@ namespace {
 
 constexpr uint64_t kExecutableCacheBytes = uint64_t{4} << 30;
 constexpr uint64_t kWeightCacheBytes = uint64_t{64} << 30;
-/// The coordinator ends a step sooner, by its own deadline, or is lost, which ends it too.
-constexpr int64_t kStepNanos = 3'600'000'000'000;
 
 LinkToken toToken(const std::string& secret) {
   LinkToken token;
@@ -49,16 +47,16 @@ WorkerCore::WorkerCore(WorkerCoreOptions options)
 
 WorkerCore::~WorkerCore() { endJob(absl::CancelledError("the process ends")); }
 
-absl::StatusOr<Transport*> WorkerCore::local() {
+absl::StatusOr<std::shared_ptr<Transport>> WorkerCore::local() {
   if (local_ == nullptr) {
     GR_ASSIGN_OR_RETURN(std::unique_ptr<Transport> made, makeInprocTransport(makeInprocHub(), 0));
     GR_RETURN_IF_ERROR(made->connect(0, made->localAddress(), LinkToken{}));
     local_ = std::move(made);
   }
-  return local_.get();
+  return local_;
 }
 
-absl::StatusOr<Transport*> WorkerCore::network() {
+absl::StatusOr<std::shared_ptr<Transport>> WorkerCore::network() {
   if (network_ == nullptr) {
     UcxOptions options;
     options.networkInterface = options_.networkInterface;
@@ -68,19 +66,19 @@ absl::StatusOr<Transport*> WorkerCore::network() {
     }
     network_ = *std::move(made);
   }
-  return network_.get();
+  return network_;
 }
 
 absl::StatusOr<std::string> WorkerCore::networkAddress() {
   std::lock_guard lock(mutex_);
-  GR_ASSIGN_OR_RETURN(Transport * transport, network());
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
   return transport->localAddress();
 }
 
 absl::StatusOr<WorkerOffer> WorkerCore::join(const JobInfo& job) {
   std::lock_guard lock(mutex_);
   name_ = job.worker;
-  GR_ASSIGN_OR_RETURN(Transport * transport, network());
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
   WorkerOffer offer;
   offer.transportAddress = transport->localAddress();
   for (const devices::DeviceDescription& device : options_.discover()) {
@@ -125,7 +123,7 @@ absl::Status WorkerCore::putWeights(const WeightPiece& piece) { return weights_.
 
 absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
   std::lock_guard lock(mutex_);
-  GR_ASSIGN_OR_RETURN(Transport * transport, network());
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
   GR_RETURN_IF_ERROR(transport->setRank(rank));
   for (const PeerInfo& peer : peers) {
     if (ranks_.contains(peer.name)) {
@@ -157,7 +155,7 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   home.loader = &loader_;
   home.weights = &weights_;
   GR_ASSIGN_OR_RETURN(home.local, local());
-  home.network = network_.get();
+  home.network = network_;
   home.ranks = ranks_;
   home.cancelled = &cancelled_;
   home.device = [this](const devices::DeviceDescription& description) {
@@ -194,7 +192,8 @@ absl::StatusOr<std::shared_ptr<LoadedPlan>> WorkerCore::prepared(uint64_t plan) 
 absl::StatusOr<StepReport> WorkerCore::runStep(const StepRequest& request) {
   GR_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlan> plan, prepared(request.plan));
   const int64_t begin = nowNanos();
-  GR_RETURN_IF_ERROR(plan->run(request.firstStep, request.steps, begin + kStepNanos));
+  GR_RETURN_IF_ERROR(plan->run(request.firstStep, request.steps,
+                               begin + std::chrono::nanoseconds(request.timeout).count()));
   steps_.fetch_add(request.steps);
   return StepReport{static_cast<uint64_t>(nowNanos() - begin)};
 }
@@ -230,7 +229,7 @@ absl::Status WorkerCore::unloadPlan(uint64_t plan) {
 void WorkerCore::endJob(const absl::Status& why) {
   cancel(why);
   std::map<uint64_t, Plan> plans;
-  std::unique_ptr<Transport> network;
+  std::shared_ptr<Transport> network;
   {
     std::lock_guard lock(mutex_);
     plans.swap(plans_);
@@ -238,6 +237,9 @@ void WorkerCore::endJob(const absl::Status& why) {
     ranks_.clear();
   }
   weights_.dropUnfinished();
+  if (network != nullptr) {
+    network->leave();  // the peers end the job too, and some are sooner done with it
+  }
   plans.clear();  // before the network, which they have edges on
 }
 

@@ -81,8 +81,8 @@ class WorkerCore final : public WorkerHandler {
 
   absl::StatusOr<Plan> find(uint64_t plan);
   absl::StatusOr<PlanHome> home();
-  absl::StatusOr<Transport*> local();
-  absl::StatusOr<Transport*> network();
+  absl::StatusOr<std::shared_ptr<Transport>> local();
+  absl::StatusOr<std::shared_ptr<Transport>> network();
   std::vector<std::shared_ptr<LoadedPlan>> loadedPlans();
 
   const WorkerCoreOptions options_;
@@ -96,8 +96,8 @@ class WorkerCore final : public WorkerHandler {
   std::condition_variable shut_;
   bool shutdown_ = false;
   std::string name_;
-  std::unique_ptr<Transport> local_;
-  std::unique_ptr<Transport> network_;
+  std::shared_ptr<Transport> local_;
+  std::shared_ptr<Transport> network_;
   std::map<std::string, uint32_t> ranks_;
   std::map<uint64_t, Plan> plans_;  // after the transports: plans close their edges
   std::atomic<uint64_t> steps_{0};

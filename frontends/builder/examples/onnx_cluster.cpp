@@ -22,6 +22,18 @@ std::vector<NamedTensor> makeInputs(const Session& session) {
   return inputs;
 }
 
+/// The type of an output and, if it is of floats, its first elements.
+void print(const NamedTensor& output) {
+  std::cout << output.name << ": " << output.tensor.spec().toString();
+  if (output.tensor.spec().type == ElementType::kF32) {
+    std::cout << " =";
+    for (float value : output.tensor.as<float>().subspan(0, 8)) {
+      std::cout << " " << value;
+    }
+  }
+  std::cout << "\n";
+}
+
 absl::Status runOnCluster(const std::string& model, const std::string& cluster) {
   SessionOptions options;
   options.cluster = cluster;
@@ -32,7 +44,7 @@ absl::Status runOnCluster(const std::string& model, const std::string& cluster) 
     std::cout << device.device << ": " << device.bytes << " bytes\n";
   }
   for (const NamedTensor& output : outputs) {
-    std::cout << output.name << ": " << output.tensor.spec().toString() << "\n";
+    print(output);
   }
   return absl::OkStatus();
 }

@@ -118,6 +118,23 @@ TEST_CASE("inputs come from options, random ones with a seed") {
   CHECK(exitCodeOf(feeds(options, ports, true).status()) == kBadFile);
 }
 
+TEST_CASE("integers must be equal, bfloat16 nearly") {
+  HostTensor a({ElementType::kI64, {2}});
+  a.as<int64_t>()[0] = a.as<int64_t>()[1] = int64_t{1} << 60;
+  HostTensor b = a.clone();
+  CHECK(difference(a, b, {}).empty());
+  a.as<int64_t>()[1] += 1;
+  CHECK_THAT(difference(a, b, {1, 1}), Catch::Contains("1 of 2"));
+
+  HostTensor x({ElementType::kBF16, {1}});
+  HostTensor y = x.clone();
+  x.as<uint16_t>()[0] = 0x3f80;  // 1
+  y.as<uint16_t>()[0] = 0x3f81;  // its neighbour
+  CHECK(difference(x, y, {}).empty());
+  y.as<uint16_t>()[0] = 0x3f84;
+  CHECK_FALSE(difference(x, y, {}).empty());
+}
+
 TEST_CASE("sizes have units") {
   CHECK(*parseBytes("2GiB") == uint64_t{2} << 30);
   CHECK(*parseBytes("1.5KB") == 1500);

@@ -82,6 +82,10 @@ TEST_CASE("a step runs, and a failure comes back with its first cause") {
   REQUIRE(firstCauseOf(unknown)->worker == "node0");
   requireError(p.client->runStep({kPlanQuick, 0, 0}, 5s).status(),
                absl::StatusCode::kInvalidArgument);
+  for (Millis timeout : {Millis{0}, Millis{-1}, kMaxStepTimeout + Millis{1}}) {
+    requireError(p.client->runStep({kPlanQuick, 0, 1, timeout}, 5s).status(),
+                 absl::StatusCode::kInvalidArgument, {"a run with a deadline of"});
+  }
 }
 
 TEST_CASE("a deadline ends a call, cancel ends the step, and the worker is free again") {

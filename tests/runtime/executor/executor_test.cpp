@@ -194,6 +194,22 @@ TEST_CASE("a wait ends at the deadline and names the edge") {
   CHECK(failure->label == "receive 1");
 }
 
+TEST_CASE("a wait for a reader ends at the deadline and names what was sent") {
+  Links links;
+  auto [send, receive] = links.edge(0, 1);
+  FakeDevice device("node0/fake:0");
+  auto program = std::make_unique<FakeProgram>();
+  program->send(0, program->addBuffer(1), 1);
+  auto executor = *Executor::create(&device, std::move(program), {send}, links.control.get());
+  links.control->begin(runtime::nowNanos() + kSecond / 10);
+  CHECK_FALSE(executor->run(0, 1));  // nobody gives the slot back
+  auto failure = links.control->failure();
+  REQUIRE(failure.has_value());
+  CHECK(failure->status.code() == absl::StatusCode::kDeadlineExceeded);
+  CHECK_THAT(std::string(failure->status.message()), Catch::Contains("edge 0"));
+  CHECK(failure->label == "send 0");
+}
+
 TEST_CASE("a lost peer ends the wait with the cause") {
   PingPong pair;
   std::thread loser([&] {

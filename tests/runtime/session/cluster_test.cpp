@@ -119,6 +119,24 @@ TEST_CASE("weights that planning made go to the workers in the plan") {
   CHECK(outputs[0].tensor.as<float>()[0] == 34);
 }
 
+TEST_CASE("when the deadline of a step passes, every process says for what it waited") {
+  Cluster cluster;
+  auto options = cluster.options();
+  options.cluster = cluster.write("cluster.yaml", kTwoLocal);
+  options.workerCommand = {TOY_WORKER, "worker"};
+  options.stepTimeout = std::chrono::milliseconds(250);
+  auto session = *Session::create(cluster.model(std::vector<std::string>(12, "toy.slow")), options);
+  std::vector<NamedTensor> outputs;
+  for (int i = 0; i < 2; ++i) {  // afterwards the plan is loaded anew
+    absl::Status status = session->run(vectorInput({1, 2}), outputs);
+    INFO(status.message());
+    CHECK(absl::IsDeadlineExceeded(status));
+    CHECK_THAT(std::string(status.message()),
+               Catch::Contains("on client/host:0") && Catch::Contains("of worker one") &&
+                   Catch::Contains("of worker two") && Catch::Contains("waiting for the payload"));
+  }
+}
+
 TEST_CASE("a failing kernel on a worker is the error everywhere, and the session goes on") {
   Cluster cluster;
   auto session = cluster.open({"toy.add", "toy.fail", "toy.add"});

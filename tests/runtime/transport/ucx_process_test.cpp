@@ -1,13 +1,16 @@
 // UCX between two processes, over shared memory and over TCP: data, and peers that die or stop.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 
 #include "absl/strings/match.h"
 #include "peer_process.h"
+#include "runtime/base/log.h"
 #include "runtime/transport/edge.h"
 #include "runtime/transport/ucx.h"
 
@@ -159,6 +162,56 @@ TEST_CASE("a stopped peer ends the waits once it is reported, and may wake up la
     for (size_t bytes : {8, 16 << 20}) {
       loseThePeer(tls, SIGSTOP, bytes);
     }
+  }
+}
+
+/// What this process writes to stderr, at all levels, while the object lives.
+class CapturedLog {
+ public:
+  CapturedLog() : file_(tmpfile()), kept_(dup(STDERR_FILENO)) {
+    REQUIRE(file_ != nullptr);
+    dup2(fileno(file_), STDERR_FILENO);
+    setLogThreshold(LogLevel::kDebug);
+  }
+  ~CapturedLog() {
+    setLogThreshold(LogLevel::kWarning);
+    dup2(kept_, STDERR_FILENO);
+    ::close(kept_);
+    fclose(file_);
+  }
+  std::string text() const {
+    std::string text(1 << 16, '\0');
+    ssize_t bytes = pread(fileno(file_), text.data(), text.size(), 0);
+    text.resize(bytes < 0 ? 0 : static_cast<size_t>(bytes));
+    return text;
+  }
+
+ private:
+  FILE* file_;
+  int kept_;
+};
+
+// More edges than shared memory takes messages that nobody reads any more.
+TEST_CASE("at the end of a job nothing is said to peers that ended it sooner") {
+  for (const char* tls : kNetworks) {
+    INFO("UCX_TLS=" << tls);
+    Duo duo(tls, std::vector<size_t>(300, 8), 1);
+    for (size_t i = 0; i < duo.sizes.size(); ++i) {
+      REQUIRE_OK(duo.out[i]->send(0, duo.data[i]->data(), 8, soon()));
+      REQUIRE_OK(duo.in[i]->wait(0, soon()).status());
+      duo.in[i]->release(0);
+    }
+    REQUIRE(duo.process->wait() == 0);
+    CapturedLog log;
+    int64_t start = nowNanos();
+    duo.transport->leave();
+    for (size_t i = 0; i < duo.sizes.size(); ++i) {
+      duo.transport->close(duo.in[i]);
+      duo.transport->close(duo.out[i]);
+    }
+    duo.transport.reset();
+    CHECK(nowNanos() - start < kSecond);
+    CHECK_THAT(log.text(), !Catch::Contains("control message"));
   }
 }
 

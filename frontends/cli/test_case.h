@@ -1,0 +1,44 @@
+// A test case in ONNX's form: model.onnx, test_data_set_N/{input,output}_M.pb, data.json.
+#ifndef GRAPHRUN_FRONTENDS_CLI_TEST_CASE_H_
+#define GRAPHRUN_FRONTENDS_CLI_TEST_CASE_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "frontends/cli/command_line.h"
+
+namespace graphrun::cli {
+
+struct TestResult {
+  enum class Outcome { kPassed, kFailed, kSkipped };
+
+  Outcome outcome = Outcome::kFailed;
+  std::string why;      ///< one line: the first thing that went wrong; "" if it passed
+  std::string message;  ///< the whole of it
+  int code = kOk;       ///< the exit code that the failure alone would give
+  double ms = 0;
+
+  static TestResult failed(std::string why, int code);
+};
+
+/// How cases are run.
+struct CaseOptions {
+  PlaceOptions place;
+  double rtol = -1;  ///< in place of data.json's, which stands in place of 1e-3; < 0: not given
+  double atol = -1;  ///< the same; 1e-7
+};
+
+/// Folders with a model.onnx, sorted: `folder` itself, or those at any depth below it.
+std::vector<std::filesystem::path> findCases(const std::filesystem::path& folder);
+
+/// Runs all data sets of the case in `folder`.
+TestResult runCase(const std::filesystem::path& folder, const CaseOptions& options);
+
+/// What to tell of `message` in one line: the first problem of a list, and how many more there are;
+/// paths of `folder` are left out.
+std::string firstDiagnostic(const std::string& message, const std::string& folder);
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_TEST_CASE_H_

@@ -1,0 +1,48 @@
+# What the sanitizer builds (presets asan and tsan) compile and run: the run world. The compile world,
+# with MLIR, is not built in them. Targets asan_tests and tsan_tests, labels asan and tsan.
+set(sanitizer_of_address asan)
+set(sanitizer_of_thread tsan)
+set(GRAPHRUN_SANITIZER "${sanitizer_of_${GRAPHRUN_SANITIZE}}")
+if(NOT GRAPHRUN_SANITIZER)
+  function(graphrun_sanitized name)
+  endfunction()
+  return()
+endif()
+add_custom_target(${GRAPHRUN_SANITIZER}_tests)
+set(GRAPHRUN_SANITIZED_FOLDERS runtime/transport)
+if(GRAPHRUN_SANITIZER STREQUAL "asan")
+  list(APPEND GRAPHRUN_SANITIZED_FOLDERS runtime/base runtime/format runtime/memory runtime/control
+       runtime/door runtime/executor runtime/session devices devices/cpu frontends/cli fuzz multiprocess)
+endif()
+
+# Reports go to files: that of a worker which a test started, and which was to end anyway, would be
+# lost otherwise. The last test of a run shows them and fails if there is one.
+set(GRAPHRUN_REPORTS ${PROJECT_BINARY_DIR}/reports)
+foreach(when setup cleanup)
+  add_test(NAME sanitizer_reports_${when}
+           COMMAND ${CMAKE_COMMAND} -D REPORTS=${GRAPHRUN_REPORTS} -D WHEN=${when}
+                   -P ${CMAKE_CURRENT_SOURCE_DIR}/sanitizer_reports.cmake)
+  string(TOUPPER FIXTURES_${when} fixture)
+  set_tests_properties(sanitizer_reports_${when} PROPERTIES ${fixture} sanitizer_reports)
+endforeach()
+
+# graphrun_sanitized(NAME [TARGET]): puts a test into this build's sanitizer run, if its folder is in it.
+# It runs TARGET, or the target of its own name.
+function(graphrun_sanitized name)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT folder IN_LIST GRAPHRUN_SANITIZED_FOLDERS)
+    return()
+  endif()
+  if(NOT ARGN)
+    set(ARGN ${name})
+  endif()
+  add_dependencies(${GRAPHRUN_SANITIZER}_tests ${ARGN})
+  set(log "log_path=${GRAPHRUN_REPORTS}/${name}")
+  set(suppressions "suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+  set_property(TEST ${name} APPEND PROPERTY LABELS ${GRAPHRUN_SANITIZER})
+  set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED sanitizer_reports)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:${log}"
+    "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:${log}"
+    "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:${suppressions}:${log}")
+endfunction()
