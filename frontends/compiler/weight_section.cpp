@@ -53,6 +53,9 @@ flatbuffers::Offset<format::TensorType> writeType(const runtime::TensorSpec& spe
 
 flatbuffers::Offset<flatbuffers::Vector<uint8_t>> writeConstants(
     const std::vector<uint8_t>& constants, flatbuffers::FlatBufferBuilder& builder) {
+  if (constants.empty()) {
+    return 0;
+  }
   builder.ForceVectorAlignment(constants.size(), 1, kConstantAlignment);
   return builder.CreateVector(constants);
 }

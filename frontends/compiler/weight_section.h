@@ -26,7 +26,7 @@ WeightSection writeWeights(const format::ModelFile& model, const passes::WeightT
 flatbuffers::Offset<format::TensorType> writeType(const runtime::TensorSpec& spec,
                                                   flatbuffers::FlatBufferBuilder& builder);
 
-/// Writes `constants` with the alignment that their readers need.
+/// Writes `constants` with the alignment that their readers need; nothing when there are none.
 flatbuffers::Offset<flatbuffers::Vector<uint8_t>> writeConstants(
     const std::vector<uint8_t>& constants, flatbuffers::FlatBufferBuilder& builder);
 

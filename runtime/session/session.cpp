@@ -56,6 +56,7 @@ std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> i
   for (const PlannedInput& input : inputs) {
     absl::StrAppend(&signature, input.spec.toString(), ";");
     if (input.elements != nullptr) {
+      signature += '=';  // tells "no elements" from "not given"
       signature.append(static_cast<const char*>(input.elements), input.spec.byteSize());
     }
   }

@@ -175,6 +175,26 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   // CHECK-NEXT: gr.fill
   %fill = gr.fill %sizes {value = dense<7> : tensor<1xi32>} : (tensor<4xi64>) -> tensor<2x4x12x12xi32>
 
+  // Control flow and deferred nodes.
+  // CHECK: gr.deferred %{{.*}} {node = "bytes", opset = 18 : i64, places = array<i64: 0>}
+  %deferred = gr.deferred %sizes {node = "bytes", opset = 18 : i64, places = array<i64: 0>} : (tensor<4xi64>) -> tensor<*xindex>
+  %flag = gr.constant dense<true> : tensor<i1> : tensor<i1>
+  %start = gr.constant dense<0> : tensor<i64> : tensor<i64>
+  // CHECK: gr.if %{{.*}} {
+  // CHECK: } else {
+  %if = gr.if %flag {
+    gr.yield %start : tensor<i64>
+  } else {
+    %negated = gr.neg %start : (tensor<i64>) -> tensor<i64>
+    gr.yield %negated : tensor<i64>
+  } : (tensor<i1>) -> tensor<i64>
+  // CHECK: gr.loop %{{.*}} iteration %{{.*}} carried(%{{.*}}) {
+  %loop:2 = gr.loop %flag iteration %start carried(%if) {
+  ^bb0(%number: tensor<i64>, %go: tensor<i1>, %value: tensor<i64>):
+    %sum = gr.add %value, %number : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    gr.yield %go, %sum, %number : tensor<i1>, tensor<i64>, tensor<i64>
+  } : (tensor<i1>, tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<?xi64>)
+
   // Groups and edges.
   // CHECK: gr.group(%{{.*}}, %{{.*}}) attributes {gr.device = #gr.device<"node0/cpu:0">, gr.rank = 3 : i64, kind = "map"} {
   // CHECK-NEXT: ^bb0

@@ -36,6 +36,10 @@ std::map<std::string, std::string> gradients() {
             >());
   all.merge(gradientReasons<
 #define GET_OP_LIST
+#include "ir/ops_control.cpp.inc"
+            >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
 #include "ir/ops_comm.cpp.inc"
             >());
   return all;
@@ -44,7 +48,7 @@ std::map<std::string, std::string> gradients() {
 /// The ODS records of all operations, by name.
 std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
-  for (const char* family : {"math", "nn", "tensor", "comm"}) {
+  for (const char* family : {"math", "nn", "tensor", "control", "comm"}) {
     std::ifstream file(std::string(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json");
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {
