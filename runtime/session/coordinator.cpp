@@ -107,7 +107,9 @@ struct Coordinator::Steps {
   void done(const absl::Status& status) {
     if (!status.ok()) {
       fail(status);
-      own->stop(status);
+      if (!absl::IsDeadlineExceeded(status)) {  // else its own deadline passes, and says more
+        own->stop(status);
+      }
     }
     std::lock_guard lock(mutex);
     --pending;
@@ -422,6 +424,9 @@ absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step
     lock.lock();
   }
   steps->changed.wait(lock, [&] { return steps->pending == 0; });
+  if (!workers.empty() && !steps->first.ok()) {
+    ownPart->stop(steps->first);  // also if this part was done: the others have to be loaded anew
+  }
   steps->own.reset();
   std::lock_guard guard(mutex_);
   running_.reset();

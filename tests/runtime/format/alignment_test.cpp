@@ -122,5 +122,24 @@ TEST_CASE("vectors of a plan that are not aligned are refused") {
   CHECK_THAT(constants(8), Contains("its constants start 8 bytes behind a multiple of 16"));
 }
 
+// As the planner writes it when a model needs no constants beyond its own.
+TEST_CASE("the empty constants of a plan may lie anywhere") {
+  PlanT sample = samplePlan();
+  sample.weights[1]->in_plan = false;
+  sample.weights[1]->offset = 64;
+  sample.constants.assign(1, 0);
+  AlignedBytes buffer(planBytes(sample));
+  const Plan* read = GetPlan(buffer.data());
+  size_t length = sizeof(flatbuffers::uoffset_t);
+  for (size_t offset : {0, 4, 8, 12}) {
+    std::vector<uint8_t> bytes = moved(buffer, read, Plan::VT_CONSTANTS, read->constants(), offset);
+    uint8_t* count = bytes.data() + bytes.size() - 16 - 1 - length;
+    REQUIRE(*count == 1);
+    CHECK((planError(bytes) == "ok") == (offset == 0));
+    *count = 0;
+    CHECK(planError(bytes) == "ok");
+  }
+}
+
 }  // namespace
 }  // namespace graphrun::format
