@@ -208,7 +208,7 @@ Values scan(Node& node) {
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
     {"If", 1, kLast, 1, 1, kMany, branch},
-    {"Loop", 1, kLast, 2, kMany, kMany, loop},
+    {"Loop", 1, kLast, 0, kMany, kMany, loop},
     {"Scan", 9, kLast, 1, kMany, kMany, scan},
 };
 

@@ -285,7 +285,9 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                                    planned, devices)));
   std::lock_guard lock(statsMutex);
   stats.lastPlanNanos = since(begin);
-  ++(found.fromDisk ? stats.planDiskHits : stats.plansMade);
+  if (found.neededInputs.empty()) {
+    ++(found.fromDisk ? stats.planDiskHits : stats.plansMade);
+  }
   return found;
 }
 

@@ -82,7 +82,7 @@ func.func @f7() {
 // -----
 
 func.func @f8(%x: tensor<4xf32>) {
-  // expected-error @below {{expects parent op 'gr.group'}}
+  // expected-error @below {{expects parent op to be one of 'gr.group, gr.if, gr.loop'}}
   gr.yield %x : tensor<4xf32>
   return
 }

@@ -143,6 +143,57 @@ def lowerings():
                "array<i64: 1>")
 
 
+def deferredNodes():
+    """What cannot be imported before more is known waits, and so does what reads an untyped value."""
+    yield good("runtime_axes", model(
+        [node("ReduceMean", ["x", "a"], ["y"])], [tensor("x", [2, 3]), tensor("a", [1], INT64)],
+        [tensor("y", None)], opset=18), "gr.deferred %arg0, %arg1", "tensor<*xf32>", "not gr.reduce")
+    yield good("unknown_rank", single("Softmax", None), "gr.deferred %arg0")
+    yield good("squeeze_dynamic", single("Squeeze", ("n", 1)), "gr.deferred %arg0")
+    yield good("deferred_chain", model(
+        [node("ReduceMean", ["x", "a"], ["t"]), node("Exp", ["t"], ["y"])],
+        [tensor("x", [2, 3]), tensor("a", [1], INT64)], [tensor("y", None)], opset=18),
+        "tensor<*xindex>", "not gr.exp")
+
+
+def controlFlow():
+    def graph(nodes, inputs, outputs):
+        return helper.make_graph(nodes, "body", inputs, outputs)
+
+    y, condition = tensor("y", [2]), tensor("c", [], TensorProto.BOOL)
+    negated = graph([node("Neg", ["x"], ["n"])], [], [tensor("n", [2])])
+    halved = graph([node("Mul", ["x", "half"], ["h"])], [], [tensor("h", [2])])
+    half = const("half", [0.5], np.float32)
+    yield good("if", model([node("If", ["c"], ["y"], then_branch=negated, else_branch=halved)],
+                           [tensor("x", [2]), condition], [y], [half]),
+               "gr.if %arg1 {", "gr.neg %arg0", "} else {", "gr.mul %arg0")
+    yield bad("if_counts", model(
+        [node("If", ["c"], ["y", "z"], then_branch=negated, else_branch=halved)],
+        [tensor("x", [2]), condition], [y], [half]), '"then_branch" has 1 outputs, expected 2')
+    yield bad("if_without_branch", model(
+        [node("If", ["c"], ["y"], then_branch=negated)], [tensor("x", [2]), condition], [y], [half]),
+        'else_branch')
+    yield bad("if_unknown_name", model(
+        [node("If", ["c"], ["y"], then_branch=graph([node("Neg", ["lost"], ["n"])], [], [tensor("n", [2])]),
+              else_branch=halved)],
+        [tensor("x", [2]), condition], [y], [half]), 'input 0 is "lost"')
+    body = graph([node("Add", ["v", "x"], ["w"])],
+                 [tensor("i", [], INT64), tensor("go", [], TensorProto.BOOL), tensor("v", [2])],
+                 [tensor("go", [], TensorProto.BOOL), tensor("w", [2]), tensor("w", [2])])
+    yield good("loop", model([node("Loop", ["m", "", "x"], ["y", "all"], body=body)],
+                             [tensor("x", [2]), tensor("m", [], INT64)], [y, tensor("all", None)]),
+               "gr.loop", "carried(%arg0)", "gr.add %arg4, %arg0")
+    yield bad("loop_inputs", model([node("Loop", ["m", ""], ["y"], body=body)],
+                                   [tensor("x", [2]), tensor("m", [], INT64)], [y]),
+              "has 3 inputs, expected 2")
+    step = graph([node("Add", ["s", "e"], ["t"])], [tensor("s", [3]), tensor("e", [3])],
+                 [tensor("t", [3]), tensor("t", [3])])
+    yield good("scan", model([node("Scan", ["s0", "x"], ["y", "all"], body=step, num_scan_inputs=1)],
+                             [tensor("s0", [3]), tensor("x", [4, 3])],
+                             [tensor("y", [3]), tensor("all", None)]),
+               "gr.loop", "gr.gather %arg1, %arg2 {axis = 0 : i64}")
+
+
 def brokenGraphs():
     x, y = tensor("x", [2]), tensor("y", [2])
     relu = node("Relu", ["x"], ["y"])
@@ -247,11 +298,6 @@ def brokenNodes():
     yield bad("training_dropout", model(
         [node("Dropout", ["x", "", "t"], ["y"])], [tensor("x", [2]), tensor("t", [], TensorProto.BOOL)],
         [tensor("y", [2])]), "training_mode (input 2) is not the constant false")
-    yield bad("runtime_axes", model(
-        [node("ReduceMean", ["x", "a"], ["y"])], [tensor("x", [2, 3]), tensor("a", [1], INT64)],
-        [tensor("y", None)], opset=18), "its axes must be known on import")
-    yield bad("unknown_rank", single("Softmax", None), "needs an input of known rank")
-    yield bad("squeeze_dynamic", single("Squeeze", ("n", 1)), "whether dim 0 is 1 is not known")
     yield bad("uneven_split", model([node("Split", ["x"], ["a", "b"])], [tensor("x", [5])],
                                     [tensor("a", None), tensor("b", None)], opset=13),
               "dim 0 of 5 does not divide into 2 equal parts")
@@ -348,7 +394,7 @@ def main():
     out = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for group in (lowerings, brokenGraphs, brokenNodes, brokenTypes, brokenWeights):
+    for group in (lowerings, deferredNodes, controlFlow, brokenGraphs, brokenNodes, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)

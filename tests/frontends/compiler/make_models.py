@@ -1,0 +1,67 @@
+"""Writes the ONNX models of stages_test.cpp: their shapes, or how long they run, depend on data."""
+import argparse
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+node = helper.make_node
+tensor = helper.make_tensor_value_info
+
+
+def const(name, values, dtype):
+    return numpy_helper.from_array(np.array(values, dtype=dtype), name)
+
+
+def expand():
+    """y = x repeated in int(n) rows."""
+    return helper.make_graph(
+        [node("Cast", ["n"], ["rows"], to=INT64), node("Concat", ["rows", "columns"], ["shape"], axis=0),
+         node("Exp", ["x"], ["e"]), node("Expand", ["e", "shape"], ["y"])], "expand",
+        [tensor("x", FLOAT, ["C"]), tensor("n", FLOAT, [1])], [tensor("y", FLOAT, [None, None])],
+        [const("columns", [1], np.int64)])
+
+
+def double():
+    """Doubles x until its sum is above 1000; y is the result and all holds every step."""
+    body = helper.make_graph(
+        [node("Add", ["v", "v"], ["w"]), node("ReduceSum", ["w"], ["sum"], keepdims=0),
+         node("Less", ["sum", "bound"], ["again"])], "body",
+        [tensor("i", INT64, []), tensor("go", BOOL, []), tensor("v", FLOAT, ["N"])],
+        [tensor("again", BOOL, []), tensor("w", FLOAT, ["N"])])
+    return helper.make_graph([node("Loop", ["", "", "x"], ["y"], body=body)], "double",
+                             [tensor("x", FLOAT, ["N"])], [tensor("y", FLOAT, ["N"])],
+                             [const("bound", 1000.0, np.float32)])
+
+
+def choose():
+    """A branch by data, inside a loop whose number of iterations is an input."""
+    up = helper.make_graph([node("Add", ["v", "v"], ["u"])], "up", [], [tensor("u", FLOAT, None)])
+    down = helper.make_graph([node("Neg", ["v"], ["d"])], "down", [], [tensor("d", FLOAT, None)])
+    body = helper.make_graph(
+        [node("ReduceSum", ["v"], ["sum"], keepdims=0), node("Less", ["sum", "zero"], ["negative"]),
+         node("If", ["negative"], ["w"], then_branch=down, else_branch=up)], "body",
+        [tensor("i", INT64, []), tensor("go", BOOL, []), tensor("v", FLOAT, ["N"])],
+        [tensor("go", BOOL, []), tensor("w", FLOAT, ["N"]), tensor("sum", FLOAT, [])])
+    return helper.make_graph([node("Loop", ["m", "", "x"], ["y", "sums"], body=body)], "choose",
+                             [tensor("m", INT64, []), tensor("x", FLOAT, ["N"])],
+                             [tensor("y", FLOAT, ["N"]), tensor("sums", FLOAT, [None])],
+                             [const("zero", 0.0, np.float32)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True)
+    out = parser.parse_args().out
+    os.makedirs(out, exist_ok=True)
+    for make in (expand, double, choose):
+        model = helper.make_model(make(), opset_imports=[helper.make_opsetid("", 18)])
+        model.ir_version = 8
+        onnx.checker.check_model(model)
+        onnx.save(model, os.path.join(out, make.__name__ + ".onnx"))
+
+
+if __name__ == "__main__":
+    main()
