@@ -143,6 +143,17 @@ void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
     worker.local = true;
     return;
   }
+  if (address == "client") {
+    worker.local = true;
+    worker.inClient = true;
+    for (const Worker& other : cluster_.workers) {
+      if (other.inClient) {
+        problem(map["address"],
+                absl::StrCat(where, ": address 'client' is worker '", other.name, "'s already"));
+      }
+    }
+    return;
+  }
   size_t colon = address.rfind(':');
   int port = 0;
   bool unixSocket = absl::StartsWith(address, "unix:") && address.size() > 5;
@@ -150,7 +161,7 @@ void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
                      absl::SimpleAtoi(address.substr(colon + 1), &port) && port > 0 && port < 65536;
   if (!unixSocket && !hostAndPort) {
     problem(map["address"], absl::StrCat(where, ": address '", address,
-                                         "' is none of HOST:PORT, unix:PATH and local"));
+                                         "' is none of HOST:PORT, unix:PATH, local and client"));
   }
   for (const Worker& other : cluster_.workers) {
     if (other.address == address) {
@@ -180,6 +191,8 @@ void ClusterReader::readWorker(const YAML::Node& node) {
     readAddress(node, where, worker);
     if (node["devices"]) {
       readDevices(node["devices"], where, worker);
+    } else if (worker.inClient) {
+      problem(node, absl::StrCat(where, ": in the client: 'devices' is missing"));
     }
   }
   cluster_.workers.push_back(std::move(worker));

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/memory_advice.h"
@@ -9,6 +11,11 @@
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
+namespace {
+
+constexpr absl::string_view kRandom = "random:";
+
+}  // namespace
 
 absl::Span<const Strategy> strategies() {
   static constexpr std::array<Strategy, 4> kTable = {{
@@ -28,12 +35,16 @@ absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
     }
     names.emplace_back(strategy.name);
   }
-  return absl::NotFoundError(absl::StrCat("no placement strategy '", name, "'",
-                                          didYouMean(name, names),
-                                          " (known: ", absl::StrJoin(names, ", "), ")"));
+  return absl::NotFoundError(
+      absl::StrCat("no placement strategy '", name, "'", didYouMean(name, names),
+                   " (known: ", absl::StrJoin(names, ", "), ", random:SEED)"));
 }
 
 absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view name) {
+  uint64_t seed = 0;
+  if (absl::StartsWith(name, kRandom) && absl::SimpleAtoi(name.substr(kRandom.size()), &seed)) {
+    return placeRandom(problem, seed);
+  }
   GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
   absl::StatusOr<PlacementResult> result = strategy->place(problem);
   if (absl::IsResourceExhausted(result.status())) {

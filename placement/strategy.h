@@ -48,8 +48,9 @@ std::vector<Candidate> runCandidates(const PlacementProblem& problem);
 /// The smallest predicted step of those that succeeded, the first of equals; nullptr without one.
 const PlacementResult* bestCandidate(const std::vector<Candidate>& candidates);
 
-/// Places with the strategy of this name. When memory stops it: FailedPrecondition with the limits
-/// that broke and the least memory that would do (see memory_advice.h).
+/// Places with the strategy of this name, or with "random:SEED" (placeRandom). When memory stops
+/// it: FailedPrecondition with the limits that broke and the least memory that would do (see
+/// memory_advice.h).
 absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view strategy);
 
 // The strategies of the table, one file each.
@@ -63,6 +64,10 @@ absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
 absl::StatusOr<PlacementResult> placeHeft(const PlacementProblem& problem);
 /// The best of all candidates.
 absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem);
+
+/// Each unit on one of the devices that may have it, drawn with `seed`: for tests that a split
+/// model gives what it gives whole. FailedPrecondition when that breaks a memory limit.
+absl::StatusOr<PlacementResult> placeRandom(const PlacementProblem& problem, uint64_t seed);
 
 /// The placement of a file: a JSON object from node names or globs to device names, for example
 /// {"encoder/*": "node0/cpu:0", "head": "node1/cpu:0"}. A name wins over globs, an earlier glob

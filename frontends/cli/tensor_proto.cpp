@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/cli/wire_format.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
 
@@ -29,8 +30,6 @@ enum Field : uint32_t {
   kExternalData = 13
 };
 
-enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
 /// TensorProto.DataType -> our element type; kInvalid for what has none here.
 ElementType elementOf(uint64_t dataType) {
   static constexpr ElementType kTypes[] = {
@@ -41,41 +40,6 @@ ElementType elementOf(uint64_t dataType) {
       ElementType::kBF16};
   return dataType < std::size(kTypes) ? kTypes[dataType] : ElementType::kInvalid;
 }
-
-/// The wire format of protocol buffers.
-class WireReader {
- public:
-  explicit WireReader(absl::Span<const uint8_t> bytes) : rest_(bytes) {}
-
-  bool done() const { return rest_.empty(); }
-  bool varint(uint64_t& value) {
-    value = 0;
-    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-      uint8_t byte = rest_.front();
-      rest_.remove_prefix(1);
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) {
-        return true;
-      }
-    }
-    return false;
-  }
-  bool fixed(size_t size, absl::Span<const uint8_t>& value) {
-    if (size > rest_.size()) {
-      return false;
-    }
-    value = rest_.subspan(0, size);
-    rest_.remove_prefix(size);
-    return true;
-  }
-  bool bytes(absl::Span<const uint8_t>& value) {
-    uint64_t size = 0;
-    return varint(size) && fixed(size, value);
-  }
-
- private:
-  absl::Span<const uint8_t> rest_;
-};
 
 /// What the fields of a TensorProto hold. Typed data is collected as raw little-endian elements.
 struct Fields {
@@ -117,23 +81,6 @@ bool readFixed(uint32_t wire, size_t size, WireReader& reader, std::vector<uint8
   return true;
 }
 
-bool skip(uint32_t wire, WireReader& reader) {
-  uint64_t number = 0;
-  absl::Span<const uint8_t> bytes;
-  switch (wire) {
-    case kVarint:
-      return reader.varint(number);
-    case kFixed64:
-      return reader.fixed(8, bytes);
-    case kFixed32:
-      return reader.fixed(4, bytes);
-    case kBytes:
-      return reader.bytes(bytes);
-    default:
-      return false;
-  }
-}
-
 bool readDims(uint32_t wire, WireReader& reader, Fields& fields) {
   std::vector<uint64_t> dims;
   bool ok = readVarints(wire, reader, dims);
@@ -169,13 +116,13 @@ bool readField(uint32_t field, uint32_t wire, WireReader& reader, Fields& fields
       return readVarints(wire, reader, fields.numbers);
     case kStringData:
       fields.unsupported = "strings";
-      return skip(wire, reader);
+      return reader.skip(wire);
     case kSegment:
     case kExternalData:
       fields.unsupported = "data outside of the file";
-      return skip(wire, reader);
+      return reader.skip(wire);
     default:
-      return skip(wire, reader);
+      return reader.skip(wire);
   }
 }
 
@@ -211,9 +158,9 @@ absl::StatusOr<runtime::NamedTensor> parseTensorProto(absl::Span<const uint8_t> 
                                                       const std::string& where) {
   Fields fields;
   for (WireReader reader(bytes); !reader.done();) {
-    uint64_t tag = 0;
-    if (!reader.varint(tag) || tag >> 3 == 0 || tag >> 3 > 0xffff ||
-        !readField(static_cast<uint32_t>(tag >> 3), tag & 7, reader, fields)) {
+    uint32_t field = 0;
+    uint32_t wire = 0;
+    if (!reader.tag(field, wire) || !readField(field, wire, reader, fields)) {
       return absl::InvalidArgumentError(
           absl::StrCat(where, ": not a TensorProto (a tensor of ONNX), or cut short"));
     }

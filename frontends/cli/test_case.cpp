@@ -1,6 +1,7 @@
 #include "frontends/cli/test_case.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,39 +40,81 @@ Tolerance toleranceOf(const fs::path& folder, const CaseOptions& options) {
   return tolerance;
 }
 
-/// Runs one data set. DataLoss where a result differs.
-absl::Status runDataSet(Session& session, const fs::path& folder, const Tolerance& tolerance) {
-  GR_ASSIGN_OR_RETURN(DataSet data,
-                      readDataSet(folder.string(), session.inputs(), session.outputs()));
-  std::vector<NamedTensor> outputs;
-  GR_RETURN_IF_ERROR(session.run(data.inputs, outputs));
-  for (const NamedTensor& expected : data.outputs) {
-    auto got = std::find_if(outputs.begin(), outputs.end(), [&](const NamedTensor& output) {
-      return output.name == expected.name;
-    });
-    std::string problem = got == outputs.end()
-                              ? "there is no such output"
-                              : difference(got->tensor, expected.tensor, tolerance);
+absl::StatusOr<std::unique_ptr<Session>> openSession(const TestCase& test, Way way,
+                                                     const CaseOptions& options) {
+  GR_ASSIGN_OR_RETURN(runtime::SessionOptions session, options.place.toSession());
+  std::string model = (test.folder / "model.onnx").string();
+  if (way != Way::kWhole) {
+    GR_ASSIGN_OR_RETURN(model, options.files->prepare(way, model, options.seed,
+                                                      test.folder.filename().string(), session));
+  }
+  return Session::create(model, session);
+}
+
+/// Compares with what was expected; DataLoss where a result differs.
+absl::Status compare(const std::vector<NamedTensor>& outputs,
+                     const std::vector<NamedTensor>& expected, const Tolerance& tolerance) {
+  for (const NamedTensor& wanted : expected) {
+    auto got = std::find_if(outputs.begin(), outputs.end(),
+                            [&](const NamedTensor& output) { return output.name == wanted.name; });
+    std::string problem = got == outputs.end() ? "there is no such output"
+                                               : difference(got->tensor, wanted.tensor, tolerance);
     if (!problem.empty()) {
-      return absl::DataLossError(
-          absl::StrCat(folder.filename().string(), ": output '", expected.name, "': ", problem));
+      return absl::DataLossError(absl::StrCat("output '", wanted.name, "': ", problem));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status runDataSets(const fs::path& folder, const CaseOptions& options, size_t& sets) {
-  GR_ASSIGN_OR_RETURN(runtime::SessionOptions session, options.place.toSession());
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> opened,
-                      Session::create((folder / "model.onnx").string(), session));
-  Tolerance tolerance = toleranceOf(folder, options);
+/// DataLoss where not every bit is equal.
+absl::Status compareBits(const std::vector<NamedTensor>& outputs,
+                         const std::vector<NamedTensor>& whole) {
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const runtime::HostTensor& a = outputs[i].tensor;
+    const runtime::HostTensor& b = whole[i].tensor;
+    bool equal = a.spec() == b.spec() &&
+                 (a.byteSize() == 0 || std::memcmp(a.data(), b.data(), a.byteSize()) == 0);
+    if (!equal) {
+      return absl::DataLossError(absl::StrCat("output '", whole[i].name,
+                                              "' has other bits than when the model runs whole"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// One data set, on `session` and, where there is one, on `whole`.
+absl::Status runDataSet(Session& session, Session* whole, const fs::path& folder,
+                        const Tolerance& tolerance) {
+  GR_ASSIGN_OR_RETURN(DataSet data,
+                      readDataSet(folder.string(), session.inputs(), session.outputs()));
+  std::vector<NamedTensor> outputs;
+  GR_RETURN_IF_ERROR(session.run(data.inputs, outputs));
+  GR_RETURN_IF_ERROR(compare(outputs, data.outputs, tolerance));
+  if (whole == nullptr) {
+    return absl::OkStatus();
+  }
+  std::vector<NamedTensor> wanted;
+  GR_RETURN_IF_ERROR(whole->run(data.inputs, wanted));
+  return compareBits(outputs, wanted);
+}
+
+absl::Status runDataSets(const TestCase& test, const CaseOptions& options, size_t& sets) {
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, openSession(test, test.way, options));
+  std::unique_ptr<Session> whole;
+  if (test.way == Way::kSplit) {
+    GR_ASSIGN_OR_RETURN(whole, openSession(test, Way::kWhole, options));
+  }
+  Tolerance tolerance = toleranceOf(test.folder, options);
   for (sets = 0;; ++sets) {
-    fs::path set = folder / absl::StrCat("test_data_set_", sets);
+    fs::path set = test.folder / absl::StrCat("test_data_set_", sets);
     std::error_code error;
     if (!fs::is_directory(set, error)) {
       return absl::OkStatus();
     }
-    GR_RETURN_IF_ERROR(runDataSet(*opened, set, tolerance));
+    absl::Status status = runDataSet(*session, whole.get(), set, tolerance);
+    if (!status.ok()) {
+      return absl::IsDataLoss(status) ? runtime::annotate(status, set.filename().string()) : status;
+    }
   }
 }
 
@@ -106,14 +149,19 @@ std::vector<fs::path> findCases(const fs::path& folder) {
   return cases;
 }
 
-TestResult runCase(const fs::path& folder, const CaseOptions& options) {
+std::string TestCase::name() const {
+  std::string name = folder.filename().string();
+  return way == Way::kWhole ? name : absl::StrCat(name, "/", wayName(way));
+}
+
+TestResult runCase(const TestCase& test, const CaseOptions& options) {
   const int64_t begin = runtime::nowNanos();
   size_t sets = 0;
   TestResult result;
-  absl::Status status = runDataSets(folder, options, sets);
+  absl::Status status = runDataSets(test, options, sets);
   if (!status.ok()) {
     result.message = std::string(status.message());
-    result.why = firstDiagnostic(result.message, folder.string());
+    result.why = firstDiagnostic(result.message, test.folder.string());
     result.code = absl::IsDataLoss(status) ? kDiffers : exitCodeOf(status);
   } else if (sets == 0) {
     result.outcome = TestResult::Outcome::kSkipped;

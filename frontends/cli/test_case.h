@@ -7,8 +7,18 @@
 #include <vector>
 
 #include "frontends/cli/command_line.h"
+#include "frontends/cli/test_ways.h"
 
 namespace graphrun::cli {
+
+/// A folder in that form, and how to run it.
+struct TestCase {
+  std::filesystem::path folder;
+  Way way = Way::kWhole;
+
+  /// "test_add", "test_add/split": in reports and in the list of expected failures.
+  std::string name() const;
+};
 
 struct TestResult {
   enum class Outcome { kPassed, kFailed, kSkipped };
@@ -27,13 +37,15 @@ struct CaseOptions {
   PlaceOptions place;
   double rtol = -1;  ///< in place of data.json's, which stands in place of 1e-3; < 0: not given
   double atol = -1;  ///< the same; 1e-7
+  uint64_t seed = 1;
+  const WayFiles* files = nullptr;  ///< for other ways than the whole
 };
 
 /// Folders with a model.onnx, sorted: `folder` itself, or those at any depth below it.
 std::vector<std::filesystem::path> findCases(const std::filesystem::path& folder);
 
-/// Runs all data sets of the case in `folder`.
-TestResult runCase(const std::filesystem::path& folder, const CaseOptions& options);
+/// Runs all data sets of the case. A split model must give the very bits that it gives whole.
+TestResult runCase(const TestCase& test, const CaseOptions& options);
 
 /// What to tell of `message` in one line: the first problem of a list, and how many more there are;
 /// paths of `folder` are left out.

@@ -1,6 +1,7 @@
 // graphrun test: ONNX test cases, one line each.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,7 @@ struct TestOptions {
   CaseOptions cases;
   std::string expected;
   std::string json;
+  std::string ways = "whole";
   size_t jobs = 1;
   double limitSeconds = 60;
 };
@@ -45,17 +47,31 @@ TestResult fromText(const std::string& text) {
           json["code"], json["ms"]};
 }
 
-/// Prints results in the order of the cases and counts them.
+struct Counts {
+  size_t outcomes[3] = {};
+
+  void add(Outcome outcome) { ++outcomes[static_cast<size_t>(outcome)]; }
+  std::string text() const {
+    return absl::StrCat(outcomes[0], " passed, ", outcomes[1], " failed, ", outcomes[2],
+                        " skipped");
+  }
+};
+
+/// Prints results in the order of the cases and counts them. Where a case does not pass whole, how
+/// it does in other ways says nothing, and is left out.
 class Report {
  public:
-  Report(const std::vector<fs::path>& cases, const ExpectedFailures* expected)
+  Report(const std::vector<TestCase>& cases, const ExpectedFailures* expected)
       : cases_(cases), expected_(expected), results_(cases.size()), here_(cases.size()) {}
 
   void add(size_t index, TestResult result) {
     results_[index] = std::move(result);
     here_[index] = true;
     for (; printed_ < results_.size() && here_[printed_]; ++printed_) {
-      count(cases_[printed_].filename().string(), results_[printed_]);
+      if (counts(cases_[printed_], results_[printed_])) {
+        count(cases_[printed_], results_[printed_]);
+        counted_.push_back(printed_);
+      }
     }
     std::fflush(stdout);
   }
@@ -63,24 +79,36 @@ class Report {
   Json json() const;
 
  private:
-  void count(const std::string& name, const TestResult& result);
+  bool counts(const TestCase& test, const TestResult& result);
+  void count(const TestCase& test, const TestResult& result);
 
-  const std::vector<fs::path>& cases_;
+  const std::vector<TestCase>& cases_;
   const ExpectedFailures* expected_;  // null: no failure is
   std::vector<TestResult> results_;
   std::vector<bool> here_;
   size_t printed_ = 0;
-  size_t counts_[3] = {};
+  std::vector<size_t> counted_;
+  std::filesystem::path notWhole_;  // the last case that did not pass whole
+  Counts all_;
+  std::map<Way, Counts> byWay_;
   size_t unexpected_ = 0;
   int code_ = kOk;
 };
 
-void Report::count(const std::string& name, const TestResult& result) {
-  ++counts_[static_cast<size_t>(result.outcome)];
-  bool passed = result.outcome == Outcome::kPassed;
+bool Report::counts(const TestCase& test, const TestResult& result) {
+  if (test.way == Way::kWhole && result.outcome != Outcome::kPassed) {
+    notWhole_ = test.folder;
+  }
+  return test.way == Way::kWhole || test.folder != notWhole_;
+}
+
+void Report::count(const TestCase& test, const TestResult& result) {
+  all_.add(result.outcome);
+  byWay_[test.way].add(result.outcome);
+  std::string name = test.name();
   bool failed = result.outcome == Outcome::kFailed;
   bool listed = expected_ != nullptr && expected_->count(name) != 0;
-  if (passed) {
+  if (result.outcome == Outcome::kPassed) {
     std::printf("PASS %s (%.0f ms)%s\n", name.c_str(), result.ms,
                 listed ? ": but it is listed as a failure; take it off the list" : "");
   } else {
@@ -97,27 +125,39 @@ int Report::finish() const {
   if (expected_ != nullptr) {
     std::printf("%zu not as listed\n", unexpected_);
   }
-  std::printf("%zu passed, %zu failed, %zu skipped\n", counts_[0], counts_[1], counts_[2]);
+  if (byWay_.size() > 1) {
+    for (const auto& [way, counts] : byWay_) {
+      std::printf("%s: %s\n", wayName(way), counts.text().c_str());
+    }
+  }
+  std::printf("%s\n", all_.text().c_str());
   return code_;
 }
 
 Json Report::json() const {
   Json list = Json::array();
-  for (size_t i = 0; i < cases_.size(); ++i) {
+  for (size_t i : counted_) {
     const TestResult& result = results_[i];
-    list.push_back({{"name", cases_[i].filename().string()},
-                    {"folder", cases_[i].string()},
+    list.push_back({{"name", cases_[i].name()},
+                    {"folder", cases_[i].folder.string()},
+                    {"way", wayName(cases_[i].way)},
                     {"outcome", kOutcomes[static_cast<size_t>(result.outcome)]},
                     {"ms", result.ms},
                     {"why", result.why},
                     {"message", result.message}});
   }
-  return {{"passed", counts_[0]}, {"failed", counts_[1]}, {"skipped", counts_[2]}, {"cases", list}};
+  return {{"passed", all_.outcomes[0]},
+          {"failed", all_.outcomes[1]},
+          {"skipped", all_.outcomes[2]},
+          {"cases", list}};
 }
 
-absl::Status runAll(const TestOptions& options, const std::vector<fs::path>& cases,
+absl::Status runAll(const TestOptions& options, const std::vector<TestCase>& cases,
                     Report& report) {
-  auto runOne = [&](size_t index) { return runCase(cases[index], options.cases); };
+  GR_ASSIGN_OR_RETURN(WayFiles files, WayFiles::create());
+  CaseOptions settings = options.cases;
+  settings.files = &files;
+  auto runOne = [&](size_t index) { return runCase(cases[index], settings); };
   if (options.jobs == 0) {
     for (size_t i = 0; i < cases.size(); ++i) {
       report.add(i, runOne(i));
@@ -132,21 +172,26 @@ absl::Status runAll(const TestOptions& options, const std::vector<fs::path>& cas
   });
 }
 
-absl::StatusOr<std::vector<fs::path>> allCases(const TestOptions& options) {
-  std::vector<fs::path> cases;
+absl::StatusOr<std::vector<TestCase>> allCases(const TestOptions& options) {
+  GR_ASSIGN_OR_RETURN(std::vector<Way> ways, parseWays(options.ways));
+  std::vector<TestCase> cases;
   for (const std::string& folder : options.folders) {
     std::vector<fs::path> found = findCases(fs::path(folder).lexically_normal());
     if (found.empty()) {
       return fileError(
           absl::NotFoundError(absl::StrCat(folder, ": there is no model.onnx in it or below")));
     }
-    cases.insert(cases.end(), found.begin(), found.end());
+    for (const fs::path& one : found) {
+      for (Way way : ways) {
+        cases.push_back({one, way});
+      }
+    }
   }
   return cases;
 }
 
 absl::StatusOr<int> test(const TestOptions& options) {
-  GR_ASSIGN_OR_RETURN(std::vector<fs::path> cases, allCases(options));
+  GR_ASSIGN_OR_RETURN(std::vector<TestCase> cases, allCases(options));
   ExpectedFailures expected;
   if (!options.expected.empty()) {
     GR_ASSIGN_OR_RETURN(expected, readExpectedFailures(options.expected));
@@ -176,6 +221,10 @@ int testCommand(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--expected", options.expected,
                  "Cases that fail, a line each: name, reason. Others must pass, these must not");
+  app.add_option("--ways", options.ways,
+                 "How to run each case, with commas between: whole, symbolic (dims of inputs left "
+                 "open), split (over two devices, drawn by the seed)");
+  app.add_option("--seed", options.cases.seed, "For the split (1)");
   app.add_option("--json", options.json, "Writes all results to this file");
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::StatusOr<int> code = test(options);

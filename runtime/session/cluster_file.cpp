@@ -13,6 +13,9 @@
 namespace graphrun::runtime {
 namespace {
 
+/// Of a worker that is this process itself.
+constexpr char kClientAddress[] = "client";
+
 absl::Status wrong(const std::string& path, const YAML::Node& at, absl::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat(path, ":", std::max(at.Mark().line + 1, 1), ": ", what));
@@ -37,6 +40,12 @@ absl::Status readWorkers(const YAML::Node& list, ClusterFile& cluster) {
                    absl::StrCat("the name '", worker.name, "' is taken; names must differ"));
     }
     worker.devicesGiven = static_cast<bool>(node["devices"]);
+    if (worker.address == kClientAddress) {
+      if (!worker.devicesGiven) {
+        return wrong(cluster.path, node, "a worker in this process needs 'devices'");
+      }
+      continue;  // nothing to reach
+    }
     cluster.workers.push_back(std::move(worker));
   }
   return absl::OkStatus();

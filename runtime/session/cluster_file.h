@@ -20,8 +20,8 @@ struct ClusterWorker {
 struct ClusterFile {
   std::string path;
   std::string text;
-  std::vector<ClusterWorker> workers;
-  Security security;  // paths relative to the file's folder have been resolved
+  std::vector<ClusterWorker> workers;  // but for those in this process ("address: client")
+  Security security;                   // paths relative to the file's folder have been resolved
 };
 
 /// NotFound when the file cannot be read; InvalidArgument, with the line, when it is not what is

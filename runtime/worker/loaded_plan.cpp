@@ -13,6 +13,7 @@
 namespace graphrun::runtime {
 namespace {
 
+constexpr uint32_t kClientWorker = 0;  // in every plan
 constexpr int64_t kPeerWaitNanos = 20'000'000'000;
 
 std::string textOf(const flatbuffers::String* text) { return std::string(format::textOf(text)); }
@@ -85,12 +86,23 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   GR_RETURN_IF_ERROR(loaded->openEdges(home));
   loaded->collectEndpoints();
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
-  if (loaded->executors_.size() > 1) {
+  if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
     for (const auto& executor : loaded->executors_) {
       loaded->threads_.push_back(std::make_unique<ExecutorThread>(executor.get()));
     }
   }
   return loaded;
+}
+
+/// Whether a device would pin the thread of the user, who has other things to do on it.
+bool LoadedPlan::pinsUser() const {
+  const auto& partitions = *plan_->plan().partitions();
+  return plan_->findWorker(worker_) == kClientWorker &&
+         std::any_of(partitions.begin(), partitions.end(), [&](const format::Partition* partition) {
+           const format::PlanDevice& device = plan_->device(partition->device());
+           return device.worker() == kClientWorker && device.cores() != nullptr &&
+                  device.cores()->size() != 0;
+         });
 }
 
 absl::Status LoadedPlan::loadPartitions(const PlanHome& home) {

@@ -35,7 +35,8 @@ struct PlanHome {
       device;
 };
 
-/// A plan with one device here runs on the caller's thread, one with several on a thread a device.
+/// A plan with one device here runs on the caller's thread, one with several, or with one in the
+/// client that keeps to some cores, on a thread a device.
 /// Thread-safe: one run at a time, the others wait; fail() at any time.
 class LoadedPlan {
  public:
@@ -77,6 +78,7 @@ class LoadedPlan {
   struct Memory;
 
   LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
+  bool pinsUser() const;
   absl::Status loadPartitions(const PlanHome& home);
   absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
   absl::Status waitForPeers(const PlanHome& home);

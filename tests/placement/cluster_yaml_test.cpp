@@ -42,6 +42,7 @@ pins: [{nodes: "encoder/*", device: node1/cuda:0}]
   CHECK(cluster->workers[0].address == "10.0.0.1:7070");
   CHECK(!cluster->workers[1].devicesGiven);
   CHECK(cluster->workers[2].local);
+  CHECK(!cluster->workers[2].inClient);
   REQUIRE(cluster->links.size() == 1);
   CHECK(cluster->links[0].latencyNs == 3000);
   CHECK(cluster->links[0].bytesPerSecond == 12e9);
@@ -86,12 +87,17 @@ TEST_CASE("each diagnostic of the file") {
        "3: worker 'a': the name is given twice"},
       {"workers: [{name: a, name: b, address: local}]", "the key 'name' is given twice"},
       {"workers: [{name: a, address: host}]",
-       "worker 'a': address 'host' is none of HOST:PORT, unix:PATH and local"},
+       "worker 'a': address 'host' is none of HOST:PORT, unix:PATH, local and client"},
       {"workers: [{name: a, address: 'h:0'}]", "is none of HOST:PORT"},
       {"workers: [{name: a, address: 'h:65536'}]", "is none of HOST:PORT"},
       {"workers: [{name: a, address: 'unix:'}]", "is none of HOST:PORT"},
       {"workers: [{name: a, address: 'h:1'}, {name: b, address: 'h:1'}]",
        "worker 'b': address 'h:1' is worker 'a's already"},
+      {"workers: [{name: a, address: client}]",
+       "1: worker 'a': in the client: 'devices' is missing"},
+      {"workers: [{name: a, address: client, devices: [{cpu: {}}]}, {name: b, address: client, "
+       "devices: [{cpu: {}}]}]",
+       "worker 'b': address 'client' is worker 'a's already"},
       {"workers: [{name: a, address: local, devices: []}]", "worker 'a': devices: expected a list"},
       {"workers: [{name: a, address: local, devices: [cpu]}]",
        "worker 'a': devices: expected a mapping with the keys cpu, cuda"},

@@ -1,5 +1,7 @@
 #include "placement/strategy.h"
 
+#include <algorithm>
+
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
 
@@ -38,7 +40,25 @@ CostGraph forkJoin(int branches, int devices) {
 TEST_CASE("the table knows its strategies by name") {
   CHECK(findStrategy("heft").value()->name == "heft");
   CHECK(messageOf(findStrategy("hept").status()) ==
-        "no placement strategy 'hept'; did you mean 'heft'? (known: single, greedy, heft, auto)");
+        "no placement strategy 'hept'; did you mean 'heft'? (known: single, greedy, heft, auto, "
+        "random:SEED)");
+}
+
+TEST_CASE("a random placement depends on its seed alone") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  for (int i = 0; i < 40; ++i) {
+    addNode(graph, absl::StrCat("n", i), {10, i % 4 == 0 ? kUnsupported : 10});
+  }
+  REQUIRE(graph.finish(2).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  std::vector<int> first = placeOk(problem, "random:1").placement.device;
+  CHECK(placeOk(problem, "random:1").placement.device == first);
+  CHECK(placeOk(problem, "random:2").placement.device != first);
+  auto onSecond = std::count(first.begin(), first.end(), 1);
+  CHECK(onSecond > 5);
+  CHECK(onSecond <= 30);
+  CHECK(absl::IsNotFound(place(problem, "random:x").status()));
 }
 
 TEST_CASE("single takes the device with the shortest step, not the first") {

@@ -11,7 +11,10 @@
 
 #include "frontends/cli/child_pool.h"
 #include "frontends/cli/expected_failures.h"
+#include "frontends/cli/symbolic_model.h"
 #include "frontends/cli/test_case.h"
+#include "frontends/cli/test_ways.h"
+#include "frontends/cli/wire_format.h"
 
 namespace graphrun::cli {
 namespace {
@@ -94,6 +97,67 @@ TEST_CASE("expected failures have a name and a reason") {
   CHECK_THAT(std::string(readList("a x\na y\n").status().message()),
              Catch::Contains(":2: a is listed twice"));
   CHECK(exitCodeOf(readExpectedFailures("/nowhere/list").status()) == kBadFile);
+}
+
+TEST_CASE("ways are given by name") {
+  CHECK(*parseWays("whole") == std::vector<Way>{Way::kWhole});
+  CHECK(*parseWays("split,symbolic") == std::vector<Way>{Way::kSplit, Way::kSymbolic});
+  for (const char* bad : {"", "whole,", "Whole", "all"}) {
+    CHECK(exitCodeOf(parseWays(bad).status()) == kUsage);
+  }
+  CHECK(TestCase{"a/test_add", Way::kWhole}.name() == "test_add");
+  CHECK(TestCase{"a/test_add", Way::kSplit}.name() == "test_add/split");
+}
+
+/// A field of bytes, as in a protocol buffer.
+std::string field(uint32_t number, const std::string& content) {
+  std::string out;
+  appendBytes(number, content, out);
+  return out;
+}
+
+std::string opened(const std::string& model) {
+  return withSymbolicDims({reinterpret_cast<const uint8_t*>(model.data()), model.size()});
+}
+
+/// A graph input, output or value_info: a tensor of f32 whose shape is `dims`.
+std::string value(const std::string& name, const std::string& dims) {
+  std::string tensor = std::string("\x08\x01", 2) + field(2, dims);
+  return field(1, name) + field(2, field(1, tensor));
+}
+
+TEST_CASE("dims of inputs and outputs are left open") {
+  std::string two = field(1, "\x08\x02");  // Dimension{dim_value: 2}
+  std::string named = field(1, field(2, "N"));
+  std::string open = field(1, "");
+  std::string node = field(1, "a node");
+  std::string weight = field(5, field(8, "w"));
+  std::string ir = "\x08\x09";  // ir_version, no bytes
+  auto model = [&](const std::string& graph) { return ir + field(7, graph); };
+  CHECK(
+      opened(model(node + weight + field(11, value("x", two + named)) + field(11, value("w", two)) +
+                   field(12, value("y", two)) + field(13, value("t", two)))) ==
+      model(node + weight + field(11, value("x", open + open)) + field(11, value("w", two)) +
+            field(12, value("y", open))));
+
+  auto sequence = [](const std::string& dims) {
+    std::string tensor = std::string("\x08\x01", 2) + field(2, dims);
+    return field(1, "s") + field(2, field(4, field(1, field(1, tensor))));
+  };
+  CHECK(opened(model(field(11, sequence(two)))) == model(field(11, sequence(open))));
+}
+
+TEST_CASE("what is no model stays as it is, however deep it goes") {
+  for (const std::string& text :
+       {std::string(), std::string("hello"), std::string("\x3a\x7f", 2)}) {
+    CHECK(opened(text) == text);
+  }
+  std::string type;
+  while (type.size() < 60'000) {
+    type = field(4, field(1, type));
+  }
+  std::string deep = field(7, field(11, field(2, type)));
+  CHECK(opened(deep) == deep);
 }
 
 }  // namespace

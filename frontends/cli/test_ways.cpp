@@ -1,0 +1,107 @@
+#include "frontends/cli/test_ways.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "frontends/cli/command_line.h"
+#include "frontends/cli/run_report.h"
+#include "frontends/cli/symbolic_model.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/status.h"
+#include "runtime/format/checksum.h"
+
+namespace graphrun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWayNames[] = {"whole", "symbolic", "split"};
+
+/// Two CPUs that this process may use; one and the same where it has no other.
+std::pair<int, int> twoCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE && cores.size() < 2; ++core) {
+    if (CPU_ISSET(core, &set)) {
+      cores.push_back(core);
+    }
+  }
+  return cores.empty() ? std::pair(0, 0) : std::pair(cores.front(), cores.back());
+}
+
+std::string twoDevices() {
+  auto [first, second] = twoCores();
+  return absl::StrFormat(
+      "workers:\n"
+      "  - name: here\n"
+      "    address: client\n"
+      "    devices: [{cpu: {cores: %d, shared: true}}, {cpu: {cores: %d, shared: true}}]\n",
+      first, second);
+}
+
+}  // namespace
+
+const char* wayName(Way way) { return kWayNames[static_cast<size_t>(way)]; }
+
+absl::StatusOr<std::vector<Way>> parseWays(const std::string& text) {
+  std::vector<Way> ways;
+  for (absl::string_view word : absl::StrSplit(text, ',')) {
+    size_t index = 0;
+    while (index < std::size(kWayNames) && word != kWayNames[index]) {
+      ++index;
+    }
+    if (index == std::size(kWayNames)) {
+      return usageError(
+          absl::StrCat("--ways: '", word, "' is none of whole, symbolic, split (a comma between)"));
+    }
+    ways.push_back(static_cast<Way>(index));
+  }
+  return ways;
+}
+
+absl::StatusOr<WayFiles> WayFiles::create() {
+  std::string folder = (fs::temp_directory_path() / "graphrun-test-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", folder));
+  }
+  WayFiles files(folder);
+  GR_RETURN_IF_ERROR(writeText((files.folder_ / "two_devices.yaml").string(), twoDevices()));
+  return files;
+}
+
+WayFiles::WayFiles(WayFiles&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+
+WayFiles::~WayFiles() {
+  if (!folder_.empty()) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+}
+
+absl::StatusOr<std::string> WayFiles::prepare(Way way, const std::string& model, uint64_t seed,
+                                              const std::string& name,
+                                              runtime::SessionOptions& options) const {
+  if (way == Way::kSymbolic) {
+    GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(model));
+    std::string open = (folder_ / absl::StrCat(getpid(), ".onnx")).string();
+    GR_RETURN_IF_ERROR(writeText(open, withSymbolicDims(file.bytes())));
+    return open;
+  }
+  if (way == Way::kSplit) {
+    options.cluster = (folder_ / "two_devices.yaml").string();
+    std::string text = absl::StrCat(name, " ", seed);
+    options.strategy = absl::StrCat(
+        "random:",
+        format::checksumOf({reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
+  }
+  return model;
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,50 @@
+// The ways in which `graphrun test` runs a case, and the files that they need.
+#ifndef GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
+#define GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session/session.h"
+
+namespace graphrun::cli {
+
+enum class Way {
+  kWhole,     ///< as it is, where the options say
+  kSymbolic,  ///< with open dims: symbolic_model.h
+  kSplit,     ///< over two CPU devices of this process, each operation on one drawn by a seed
+};
+
+/// "whole", "symbolic", "split".
+const char* wayName(Way way);
+/// The ways of "whole,symbolic"; InvalidArgument for another word.
+absl::StatusOr<std::vector<Way>> parseWays(const std::string& text);
+
+/// A scratch folder, which goes when this goes. Made before processes are forked; safe to use in
+/// all of them.
+class WayFiles {
+ public:
+  static absl::StatusOr<WayFiles> create();
+  WayFiles(WayFiles&& other) noexcept;
+  WayFiles& operator=(WayFiles&&) = delete;
+  ~WayFiles();
+
+  /// The model to run in place of `model`, and what to change in `options`. `seed` and `name`
+  /// decide the split.
+  absl::StatusOr<std::string> prepare(Way way, const std::string& model, uint64_t seed,
+                                      const std::string& name,
+                                      runtime::SessionOptions& options) const;
+
+ private:
+  explicit WayFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
