@@ -49,7 +49,7 @@ func.func @picks() -> (tensor<1x2xf32>, tensor<2x2xf32>) {
 // CHECK-LABEL: @positions
 // CHECK-DAG: dense<[{{\[}}0, 1, 1, 0], [1, 0, 1, 0{{\]}}]> : tensor<2x4xi64>
 // CHECK-DAG: dense<3> : tensor<1xi64>
-// CHECK-DAG: dense<[1, 1]> : tensor<2xi64>
+// CHECK-DAG: dense<1> : tensor<2xi64>
 // CHECK-NOT: gr.non_zero
 func.func @positions() -> (tensor<2x4xi64>, tensor<1xi64>, tensor<2xi64>) {
   %x = gr.constant dense<[[0.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
