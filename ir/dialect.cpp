@@ -61,6 +61,14 @@ void GRDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "ir/ops_index.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_random.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "ir/ops_control.cpp.inc"
       >();
   addOperations<

@@ -59,6 +59,10 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #define GET_OP_CLASSES
 #include "ir/ops_tensor.h.inc"
 #define GET_OP_CLASSES
+#include "ir/ops_index.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_random.h.inc"
+#define GET_OP_CLASSES
 #include "ir/ops_control.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_comm.h.inc"

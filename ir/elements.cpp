@@ -98,8 +98,12 @@ std::optional<Dims> binaryElements(Op op, int& visits, Function function) {
   return result;
 }
 
+/// Integers truncate towards zero; symbols stand for dims, which are not negative.
 Dim divide(const Dim& a, const Dim& b) {
-  return b.isStatic() && b.value() > 0 ? a.floorDiv(b.value()) : Dim();
+  if (!b.isStatic() || b.value() <= 0) {
+    return Dim();
+  }
+  return a.isStatic() ? Dim(a.value() / b.value()) : a.floorDiv(b.value());
 }
 
 std::optional<Dims> reduceElements(ReduceOp op, int& visits) {

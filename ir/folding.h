@@ -26,6 +26,10 @@ llvm::SmallVector<int64_t> intsOf(mlir::DenseElementsAttr attr);
 mlir::DenseElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values);
 mlir::DenseElementsAttr makeInts(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> values);
 
+/// The constant of `type` from the elements at `places` (row-major) of `input`.
+mlir::Attribute pick(mlir::DenseElementsAttr input, mlir::RankedTensorType type,
+                     llvm::ArrayRef<int64_t> places);
+
 /// Calls `visit(out, in)` for each element of `to`, where `in` is its place in a row-major tensor
 /// of shape `from` that broadcasts to `to`.
 void forEachBroadcast(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,

@@ -42,6 +42,9 @@ inline mlir::LogicalResult requireSameElement(mlir::Operation* op, mlir::Value a
 /// Fails unless `value` has an integer element type and, where its rank is known, rank 1.
 mlir::LogicalResult requireIntVector(mlir::Operation* op, mlir::Value value, llvm::StringRef what);
 
+/// Result dims given by a shape operand: its elements, or its length as rank, or nothing.
+std::optional<Dims> dimsFromShape(mlir::Value shape);
+
 /// Fails unless axes are ascending, unique and in [0, rank).
 mlir::LogicalResult requireAxes(mlir::Operation* op, llvm::ArrayRef<int64_t> axes, int64_t rank);
 

@@ -1,4 +1,5 @@
 // Types and costs of the nn family.
+#include <algorithm>
 #include <cmath>
 
 #include "ir/infer.h"
@@ -53,17 +54,14 @@ Dim windowCount(const Window& window, size_t i, const Dim& in, int64_t kernel, b
   }
   size_t spatial = window.strides.size();
   int64_t extent = window.dilations[i] * (kernel - 1) + 1;
-  Dim slack = in + Dim(window.pads[i] + window.pads[spatial + i] - extent);
+  int64_t margin = window.pads[spatial + i] - extent;  // after the input, less the last window
+  Dim padded = in + Dim(window.pads[i]);
   if (!ceilMode) {
-    return slack.floorDiv(stride) + Dim(1);
+    return (padded + Dim(margin)).floorDiv(stride) + Dim(1);
   }
-  Dim count = slack.ceilDiv(stride) + Dim(1);
-  // A window that starts in the padding at the end is dropped (as PyTorch and ONNX do).
-  if (count.isStatic() && in.isStatic() &&
-      (count.value() - 1) * stride >= in.value() + window.pads[i]) {
-    return Dim(count.value() - 1);
-  }
-  return count;
+  // A window that starts in the padding at the end is dropped (as PyTorch and ONNX do): the count
+  // is the lesser of ceil((padded + margin) / stride) + 1 and ceil(padded / stride).
+  return (padded + Dim(std::min<int64_t>(margin + stride, 0))).ceilDiv(stride);
 }
 
 mlir::LogicalResult checkPositive(mlir::Operation* op, const Dim& dim, size_t i) {

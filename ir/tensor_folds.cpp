@@ -23,20 +23,6 @@ mlir::Attribute reshaped(mlir::Attribute value, mlir::Type result) {
   return dense.reshape(type);
 }
 
-/// Picks the elements at `places` (row-major) of a constant.
-mlir::Attribute pick(mlir::DenseElementsAttr input, mlir::RankedTensorType type,
-                     llvm::ArrayRef<int64_t> places) {
-  if (input.isSplat()) {
-    return input.resizeSplat(type);
-  }
-  auto elements = llvm::to_vector(input.getValues<mlir::Attribute>());
-  llvm::SmallVector<mlir::Attribute> picked;
-  for (int64_t place : places) {
-    picked.push_back(elements[place]);
-  }
-  return mlir::DenseElementsAttr::get(type, picked);
-}
-
 /// A 1-D int64 constant from elements that are all known; null otherwise.
 mlir::Attribute foldElements(mlir::Value value) {
   mlir::RankedTensorType type = foldableType(value.getType());
@@ -53,6 +39,19 @@ mlir::Attribute foldElements(mlir::Value value) {
 }
 
 }  // namespace
+
+mlir::Attribute pick(mlir::DenseElementsAttr input, mlir::RankedTensorType type,
+                     llvm::ArrayRef<int64_t> places) {
+  if (input.isSplat()) {
+    return input.resizeSplat(type);
+  }
+  auto elements = llvm::to_vector(input.getValues<mlir::Attribute>());
+  llvm::SmallVector<mlir::Attribute> picked;
+  for (int64_t place : places) {
+    picked.push_back(elements[place]);
+  }
+  return mlir::DenseElementsAttr::get(type, picked);
+}
 
 mlir::OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 

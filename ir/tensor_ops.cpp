@@ -18,7 +18,8 @@ namespace {
 /// A result of known rank whose dims are not known.
 Dims unknownDims(size_t rank) { return Dims(rank); }
 
-/// Result dims given by a shape operand: its elements, or its length as rank, or nothing.
+}  // namespace
+
 std::optional<Dims> dimsFromShape(mlir::Value shape) {
   if (std::optional<Dims> elements = elementsOf(shape)) {
     return elements;
@@ -29,8 +30,6 @@ std::optional<Dims> dimsFromShape(mlir::Value shape) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 mlir::LogicalResult ConstantOp::inferTypes(Types& types) {
   types.push_back(getValue().getShapedType());

@@ -84,6 +84,9 @@ bool isReadable(mlir::Type element) {
 
 std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value) {
   if (auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(value)) {
+    if (dense.empty()) {
+      return ElementBytes{{}, false, nullptr};  // a splat without elements has data all the same
+    }
     if (dense.getElementType().isInteger(1)) {
       return bytesOfBools(dense);
     }

@@ -8,7 +8,8 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family : {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor()}) {
+  for (auto family : {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor(),
+                      referenceIndex(), referenceOrder(), referenceBoxes(), referenceRandom()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -121,6 +122,13 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
       return inputs.size() == 2 && isInteger(inputs[0]) && inputs[1] == type;
     case TypeRule::kResize:
       return moves && (inputs.size() == 1 || inputs[1] != ElementType::kBool);
+    case TypeRule::kIndices:
+      return allAre(outputs, ElementType::kI64);
+    case TypeRule::kMoveIndices:
+      return inputs[0] == type && allAre(outputs.subspan(1), ElementType::kI64) &&
+             integersFrom(inputs, 1);
+    case TypeRule::kGenerate:
+      return runtime::isFloat(type) && integersFrom(inputs, 0);
   }
   return false;
 }

@@ -23,7 +23,10 @@ enum class TypeRule {
   kPad,             ///< as kMove, but the third operand is an element
   kShape,           ///< the result is i64
   kFill,            ///< integers, and an element of the result's type
-  kResize           ///< as kMove, but the second operand may be floating point
+  kResize,          ///< as kMove, but the second operand may be floating point
+  kIndices,         ///< any operands; the results are i64
+  kMoveIndices,     ///< as kMove for the first result, the others are i64
+  kGenerate         ///< integers; the result is floating point
 };
 
 /// True when `rule` allows these types.
@@ -48,6 +51,10 @@ absl::Span<const ReferenceEntry> referenceElementwise();
 absl::Span<const ReferenceEntry> referenceMath();
 absl::Span<const ReferenceEntry> referenceNn();
 absl::Span<const ReferenceEntry> referenceTensor();
+absl::Span<const ReferenceEntry> referenceIndex();
+absl::Span<const ReferenceEntry> referenceOrder();
+absl::Span<const ReferenceEntry> referenceBoxes();
+absl::Span<const ReferenceEntry> referenceRandom();
 
 }  // namespace graphrun::devices::cpu
 

@@ -88,6 +88,50 @@ using ReadInt = int64_t (*)(const void* data, int64_t i);
 /// InvalidArgument for a tensor that is not of an integer type.
 absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc);
 
+/// An operand that holds positions, read at run time.
+struct IntOperand {
+  uint32_t buffer;
+  ReadInt read;
+  int64_t count;
+
+  static absl::StatusOr<IntOperand> make(const Step& step, size_t index) {
+    const Argument& argument = step.inputs[index];
+    GR_ASSIGN_OR_RETURN(ReadInt read, intReader(step, argument.desc));
+    return IntOperand{argument.buffer, read, countOf(argument.desc.dims)};
+  }
+  int64_t at(void* const* buffers, int64_t i) const { return read(buffers[buffer], i); }
+};
+
+/// A tensor as lines along an axis: before it, along it, behind it.
+struct Lines {
+  int64_t outer = 1, dim = 1, inner = 1;
+
+  /// `axis` in [0, rank).
+  Lines(absl::Span<const int64_t> dims, int64_t axis)
+      : outer(countOf(dims.subspan(0, static_cast<size_t>(axis)))),
+        dim(dims[static_cast<size_t>(axis)]),
+        inner(countOf(dims.subspan(static_cast<size_t>(axis) + 1))) {}
+
+  int64_t count() const { return outer * inner; }
+  /// Place of element 0 of a line; element i is `i * inner` behind it.
+  int64_t start(int64_t line) const { return line / inner * dim * inner + line % inner; }
+};
+
+/// Calls `f.template operator()<T>()` with an unsigned type of the element's size.
+template <typename F>
+auto dispatchSize(ElementType type, const F& f) {
+  switch (runtime::elementSize(type)) {
+    case 8:
+      return f.template operator()<uint64_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    default:
+      return f.template operator()<uint8_t>();
+  }
+}
+
 }  // namespace graphrun::devices::cpu
 
 #endif  // GRAPHRUN_DEVICES_CPU_REFERENCE_SUPPORT_H_

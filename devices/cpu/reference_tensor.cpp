@@ -7,21 +7,6 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Calls `f.template operator()<T>()` with an unsigned type of the element's size.
-template <typename F>
-auto dispatchSize(ElementType type, const F& f) {
-  switch (runtime::elementSize(type)) {
-    case 8:
-      return f.template operator()<uint64_t>();
-    case 4:
-      return f.template operator()<uint32_t>();
-    case 2:
-      return f.template operator()<uint16_t>();
-    default:
-      return f.template operator()<uint8_t>();
-  }
-}
-
 /// A dense result read from strided places: nested loops, merged where they run on.
 struct StridedRead {
   Dims dims, strides;
@@ -244,20 +229,6 @@ KernelOr createSplit(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parts parts, partsOf(step, step.inputs[0], step.outputs));
   return makeParts<true>(step.inputs[0].buffer, std::move(parts));
 }
-
-/// An operand that holds positions, read at run time.
-struct IntOperand {
-  uint32_t buffer;
-  ReadInt read;
-  int64_t count;
-
-  static absl::StatusOr<IntOperand> make(const Step& step, size_t index) {
-    const Argument& argument = step.inputs[index];
-    GR_ASSIGN_OR_RETURN(ReadInt read, intReader(step, argument.desc));
-    return IntOperand{argument.buffer, read, countOf(argument.desc.dims)};
-  }
-  int64_t at(void* const* buffers, int64_t i) const { return read(buffers[buffer], i); }
-};
 
 /// First index and number of elements that ONNX Slice takes of a dim.
 struct Range {

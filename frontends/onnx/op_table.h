@@ -16,6 +16,10 @@ llvm::ArrayRef<OpRow> tensorOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> resizeOps();
 llvm::ArrayRef<OpRow> controlOps();
+llvm::ArrayRef<OpRow> indexOps();
+llvm::ArrayRef<OpRow> gridOps();
+llvm::ArrayRef<OpRow> einsumOps();
+llvm::ArrayRef<OpRow> randomOps();
 
 /// All rows of the default domain, by operation.
 class OpTable {

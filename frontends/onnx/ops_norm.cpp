@@ -1,7 +1,6 @@
-// Normalisations, softmax and dropout.
+// Normalisations and softmax.
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
-#include "mlir/IR/Matchers.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -91,32 +90,6 @@ Values softmax(Node& node) {
   return {node.emit("gr.reshape", {normal, node.emit("gr.shape", {x})})};
 }
 
-bool isFalse(mlir::Value value) {
-  mlir::DenseElementsAttr attr;
-  return mlir::matchPattern(value, mlir::m_Constant(&attr)) && attr.getNumElements() == 1 &&
-         attr.getElementType().isInteger(1) && !*attr.getValues<bool>().begin();
-}
-
-/// The input; the mask keeps everything.
-Values dropout(Node& node) {
-  node.attributes().ignore({"ratio", "seed", "is_test"});
-  if (node.input(2) && !isFalse(node.input(2))) {
-    return {node.fail("training_mode (input 2) is not the constant false; export for inference")};
-  }
-  Values outputs = {node.input(0)};
-  if (node.outputUsed(1)) {
-    mlir::Type type =
-        node.opset() >= 10 ? node.builder().getI1Type() : node.elementOf(node.input(0));
-    auto one = mlir::RankedTensorType::get({1}, type);
-    mlir::Attribute value = llvm::isa<mlir::FloatType>(type)
-                                ? mlir::Attribute(node.builder().getFloatAttr(type, 1.0))
-                                : mlir::Attribute(node.builder().getIntegerAttr(type, 1));
-    outputs.push_back(node.emit("gr.fill", {node.emit("gr.shape", {node.input(0)})},
-                                {node.named("value", mlir::DenseElementsAttr::get(one, value))}));
-  }
-  return outputs;
-}
-
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
     {"BatchNormalization", 6, 13, 5, 5, 5, batchNorm},
@@ -126,8 +99,6 @@ const OpRow kRows[] = {
     {"LRN", 1, kLast, 1, 1, 1, lrn},
     {"Softmax", 1, kLast, 1, 1, 1, softmax},
     {"LogSoftmax", 1, kLast, 1, 1, 1, softmax, "log"},
-    {"Dropout", 6, 11, 1, 1, 2, dropout},
-    {"Dropout", 12, kLast, 1, 3, 2, dropout},
 };
 
 }  // namespace

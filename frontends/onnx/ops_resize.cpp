@@ -46,6 +46,22 @@ Values upsampleByAttribute(Node& node) {
                    sampling)};
 }
 
+/// The first Upsample scales the height and width of N x C x H x W.
+Values upsampleImage(Node& node) {
+  Sampling sampling = oldSampling(node);
+  if (sampling.mode == "bilinear") {
+    sampling.mode = "linear";
+  }
+  node.attributes().require("height_scale");
+  node.attributes().require("width_scale");
+  float scales[] = {1, 1, static_cast<float>(node.attributes().real("height_scale", 1)),
+                    static_cast<float>(node.attributes().real("width_scale", 1))};
+  auto type = mlir::RankedTensorType::get({4}, node.builder().getF32Type());
+  auto value = mlir::DenseElementsAttr::get(type, llvm::ArrayRef<float>(scales));
+  return {resizeBy(node, node.emit("gr.constant", {}, {node.named("value", value)}), nullptr,
+                   sampling)};
+}
+
 Values resizeByScales(Node& node) {
   return {resizeBy(node, node.input(1), nullptr, oldSampling(node))};
 }
@@ -119,9 +135,8 @@ Values resize(Node& node) {
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"Upsample", 7, 8, 1, 1, 1, upsampleByAttribute},
-    {"Upsample", 9, 9, 2, 2, 1, resizeByScales},
-    {"Resize", 10, 10, 2, 2, 1, resizeByScales},
+    {"Upsample", 1, 6, 1, 1, 1, upsampleImage},  {"Upsample", 7, 8, 1, 1, 1, upsampleByAttribute},
+    {"Upsample", 9, 9, 2, 2, 1, resizeByScales}, {"Resize", 10, 10, 2, 2, 1, resizeByScales},
     {"Resize", 11, kLast, 1, 4, 1, resize},
 };
 

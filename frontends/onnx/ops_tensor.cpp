@@ -29,8 +29,10 @@ std::optional<int64_t> axisOf(Node& node, int64_t absent) {
 }
 
 Values concat(Node& node) {
-  node.attributes().require("axis");
-  std::optional<int64_t> axis = axisOf(node, 0);
+  if (node.opset() >= 4) {
+    node.attributes().require("axis");
+  }
+  std::optional<int64_t> axis = axisOf(node, node.opset() >= 4 ? 0 : 1);
   return {axis ? node.emit("gr.concat", node.inputs(), {node.integer("axis", *axis)})
                : mlir::Value()};
 }
@@ -41,11 +43,11 @@ Values gather(Node& node) {
                : mlir::Value()};
 }
 
-/// The sizes that a Split states, empty for equal parts; nothing when they are wrong.
+/// The sizes that a Split states, empty for equal parts; nothing when they are data, or wrong.
 std::optional<Ints> splitSizes(Node& node) {
   Ints sizes = node.attributes().integers("split");
   if (node.input(1)) {
-    std::optional<Ints> known = node.known(node.input(1), "split sizes");
+    std::optional<Ints> known = ir::constantInts(node.input(1));
     if (!known) {
       return std::nullopt;
     }
@@ -60,16 +62,34 @@ std::optional<Ints> splitSizes(Node& node) {
   return sizes;
 }
 
+/// A split whose sizes are data: one slice for each part.
+Values splitBySlices(Node& node, int64_t axis, int64_t parts) {
+  Values outputs;
+  mlir::Value start = node.constant({0});
+  for (int64_t i = 0; i < parts; ++i) {
+    mlir::Value size =
+        node.emit("gr.gather", {node.input(1), node.constant({i})}, {node.integer("axis", 0)});
+    mlir::Value end = node.emit("gr.add", {start, size});
+    outputs.push_back(node.emit(
+        "gr.slice", {node.input(0), start, end, node.constant({axis}), node.constant({1})}));
+    start = end;
+  }
+  return outputs;
+}
+
 Values split(Node& node) {
   auto parts = static_cast<int64_t>(node.outputCount());
   int64_t stated = node.attributes().integer("num_outputs", parts);
   std::optional<int64_t> axis = axisOf(node, 0);
   std::optional<Ints> sizes = splitSizes(node);
-  if (!axis || !sizes) {
-    return Values(parts);
-  }
   if (stated != parts) {
     node.fail(absl::StrCat("num_outputs is ", stated, ", but the node has ", parts, " outputs"));
+  }
+  if (!axis || node.failed()) {
+    return Values(parts);
+  }
+  if (!sizes) {
+    return splitBySlices(node, *axis, parts);
   }
   ir::Dim dim = (*ir::dimsOf(node.input(0)))[*axis];
   if (sizes->empty() && node.opset() < 18 && dim.isStatic() && dim.value() % parts != 0) {
@@ -86,11 +106,11 @@ std::optional<int64_t> lengthOf(Node& node, mlir::Value like, llvm::StringRef wh
   if (dims && dims->size() == 1 && (*dims)[0].isStatic() && (*dims)[0].value() <= kMaxRank) {
     return (*dims)[0].value();
   }
-  if (like) {
+  if (like && (!dims || (dims->size() == 1 && !(*dims)[0].isStatic()))) {
+    node.putOff(nullptr);
+  } else if (like) {
     node.fail(absl::StrCat("leaves out ", what.str(),
-                           ", so starts must be a 1-D tensor of known "
-                           "length, at most ",
-                           kMaxRank));
+                           ", so starts must be a 1-D tensor of at most ", kMaxRank, " elements"));
   }
   return std::nullopt;
 }
@@ -146,8 +166,9 @@ Values pad(Node& node) {
   std::string mode = node.attributes().text("mode", "constant");
   mlir::Value pads, value;
   if (node.opset() < 11) {
-    node.attributes().require("pads");
-    pads = node.constant(node.attributes().integers("pads"));
+    llvm::StringRef name = node.opset() < 2 ? "paddings" : "pads";
+    node.attributes().require(name);
+    pads = node.constant(node.attributes().integers(name));
     value = node.scalarLike(node.input(0), node.attributes().real("value", 0));
   } else {
     pads = node.input(3) ? padsOfAllDims(node) : node.input(1);
@@ -162,12 +183,13 @@ constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
     {"Identity", 1, kLast, 1, 1, 1, identity},
     {"Transpose", 1, kLast, 1, 1, 1, transpose},
-    {"Concat", 4, kLast, 1, kMany, 1, concat},
+    {"Concat", 1, kLast, 1, kMany, 1, concat},
+    {"Split", 1, 1, 1, 2, kMany, split},
     {"Split", 2, 12, 1, 1, kMany, split},
     {"Split", 13, kLast, 1, 2, kMany, split},
     {"Slice", 1, 9, 1, 1, 1, slice},
     {"Slice", 10, kLast, 3, 5, 1, slice},
-    {"Pad", 2, 10, 1, 1, 1, pad},
+    {"Pad", 1, 10, 1, 1, 1, pad},
     {"Pad", 11, 17, 2, 3, 1, pad},
     {"Pad", 18, kLast, 2, 4, 1, pad},
     {"Gather", 1, kLast, 2, 2, 1, gather},

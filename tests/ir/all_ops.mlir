@@ -195,6 +195,40 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
     gr.yield %go, %sum, %number : tensor<i1>, tensor<i64>, tensor<i64>
   } : (tensor<i1>, tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<?xi64>)
 
+  // Index and random.
+  %line = gr.constant dense<[4, 1, 3]> : tensor<3xi64> : tensor<3xi64>
+  %limit = gr.constant dense<7> : tensor<i64> : tensor<i64>
+  %delta = gr.constant dense<2> : tensor<i64> : tensor<i64>
+  // CHECK: gr.range
+  %range = gr.range %start, %limit, %delta : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4xi64>
+  %picks = gr.constant dense<[[0, 1], [2, 0]]> : tensor<2x2xi64> : tensor<2x2xi64>
+  // CHECK: gr.gather_elements
+  %gather_elements = gr.gather_elements %concat, %picks {axis = 0 : i64} : (tensor<144x4xf32>, tensor<2x2xi64>) -> tensor<2x2xf32>
+  // CHECK-NEXT: gr.gather_nd
+  %gather_nd = gr.gather_nd %concat, %picks : (tensor<144x4xf32>, tensor<2x2xi64>) -> tensor<2xf32>
+  // CHECK-NEXT: gr.scatter_elements
+  %scatter_elements = gr.scatter_elements %concat, %picks, %gather_elements {axis = 0 : i64, reduction = "add"} : (tensor<144x4xf32>, tensor<2x2xi64>, tensor<2x2xf32>) -> tensor<144x4xf32>
+  // CHECK-NEXT: gr.scatter_nd
+  %scatter_nd = gr.scatter_nd %concat, %picks, %gather_nd : (tensor<144x4xf32>, tensor<2x2xi64>, tensor<2xf32>) -> tensor<144x4xf32>
+  // CHECK-NEXT: gr.non_zero
+  %non_zero:2 = gr.non_zero %concat : (tensor<144x4xf32>) -> (tensor<2x576xi64>, tensor<1xi64>)
+  // CHECK-NEXT: gr.unique
+  %unique:5 = gr.unique %concat {axis = 0 : i64} : (tensor<144x4xf32>) -> (tensor<144x4xf32>, tensor<144xi64>, tensor<144xi64>, tensor<144xi64>, tensor<1xi64>)
+  // CHECK-NEXT: gr.top_k
+  %top_k:2 = gr.top_k %concat, %one {axis = 1 : i64, largest = false} : (tensor<144x4xf32>, tensor<1xi64>) -> (tensor<144x1xf32>, tensor<144x1xi64>)
+  // CHECK-NEXT: gr.arg_reduce
+  %arg_reduce = gr.arg_reduce %concat {axis = 1 : i64, keepdims = false, kind = "max"} : (tensor<144x4xf32>) -> tensor<144xi64>
+  // CHECK-NEXT: gr.cumulative
+  %cumulative = gr.cumulative %concat, %start {kind = "sum"} : (tensor<144x4xf32>, tensor<i64>) -> tensor<144x4xf32>
+  %boxes = gr.constant dense<1.0> : tensor<1x6x4xf32> : tensor<1x6x4xf32>
+  %scores = gr.constant dense<1.0> : tensor<1x2x6xf32> : tensor<1x2x6xf32>
+  // CHECK: gr.non_max_suppression
+  %nms:2 = gr.non_max_suppression %boxes, %scores, %one, %half, %half {bound = 1 : i64} : (tensor<1x6x4xf32>, tensor<1x2x6xf32>, tensor<1xi64>, tensor<f32>, tensor<f32>) -> (tensor<2x3xi64>, tensor<1xi64>)
+  // CHECK-NEXT: gr.det
+  %det = gr.det %x : (tensor<2x4x6x6xf32>) -> tensor<2x4xf32>
+  // CHECK-NEXT: gr.random
+  %random = gr.random %line {a = 0.0, b = 1.0, kind = "normal", seed = 7 : i64, to = f16} : (tensor<3xi64>) -> tensor<4x1x3xf16>
+
   // Groups and edges.
   // CHECK: gr.group(%{{.*}}, %{{.*}}) attributes {gr.device = #gr.device<"node0/cpu:0">, gr.rank = 3 : i64, kind = "map"} {
   // CHECK-NEXT: ^bb0

@@ -36,6 +36,14 @@ std::map<std::string, std::string> gradients() {
             >());
   all.merge(gradientReasons<
 #define GET_OP_LIST
+#include "ir/ops_index.cpp.inc"
+            >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
+#include "ir/ops_random.cpp.inc"
+            >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
 #include "ir/ops_control.cpp.inc"
             >());
   all.merge(gradientReasons<
@@ -48,7 +56,7 @@ std::map<std::string, std::string> gradients() {
 /// The ODS records of all operations, by name.
 std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
-  for (const char* family : {"math", "nn", "tensor", "control", "comm"}) {
+  for (const char* family : {"math", "nn", "tensor", "index", "random", "control", "comm"}) {
     std::ifstream file(std::string(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json");
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {
@@ -113,7 +121,8 @@ TEST_CASE_METHOD(Fixture, "every operation has a cost") {
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(GRAPHRUN_ALL_OPS, &context);
   REQUIRE(module);
   // These compute nothing and move nothing: other names for data that is there.
-  const std::set<std::string> free = {"gr.constant", "gr.deferred", "gr.if", "gr.loop", "gr.shape",     "gr.reshape",
+  const std::set<std::string> free = {"gr.constant", "gr.deferred",  "gr.if",
+                                      "gr.loop",     "gr.shape",     "gr.reshape",
                                       "gr.squeeze",  "gr.unsqueeze", "gr.yield"};
   std::set<std::string> missing = registered();
   module->walk([&](GrOpInterface op) {

@@ -60,3 +60,15 @@ func.func @contradiction(%x: tensor<4x2xf32>) -> tensor<5x?xf32> {
   %1 = gr.relu %0 : (tensor<?x?xf32>) -> tensor<5x?xf32>
   return %1 : tensor<5x?xf32>
 }
+
+// -----
+
+// With ceil_mode, a last window that would start in the padding is dropped: also where the size is
+// a symbol (kernel 1, stride 2: ceil(s0 / 2), not ceil((s0 - 1) / 2) + 1).
+// CHECK-LABEL: @dropped_window
+// CHECK-SAME: -> tensor<1x1x?x2xf32, #gr.dims<(d0)[s0] -> (1, 1, s0 ceildiv 2, 2)>>
+func.func @dropped_window(%x: tensor<1x1x?x4xf32, #gr.dims<(d0)[s0] -> (1, 1, s0, 4)>>) -> tensor<*xf32> {
+  %0 = gr.max_pool %x {kernel = array<i64: 1, 1>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 1, 1>, ceil_mode = true}
+    : (tensor<1x1x?x4xf32, #gr.dims<(d0)[s0] -> (1, 1, s0, 4)>>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}

@@ -671,6 +671,9 @@ std::string whyNotMapKernel(mlir::Operation* op) {
         tensorOf(result).getShape() != tensorOf(results[0]).getShape()) {
       return "its results have different or unknown shapes";
     }
+    if (tensorOf(result).getNumElements() == 0) {
+      return "its results are empty";
+    }
   }
   for (mlir::Operation* inner : bodyOf(op)) {
     std::string name = inner->getName().getStringRef().str();

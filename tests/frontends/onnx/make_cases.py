@@ -150,6 +150,10 @@ def deferredNodes():
         [tensor("y", None)], opset=18), "gr.deferred %arg0, %arg1", "tensor<*xf32>", "not gr.reduce")
     yield good("unknown_rank", single("Softmax", None), "gr.deferred %arg0")
     yield good("squeeze_dynamic", single("Squeeze", ("n", 1)), "gr.deferred %arg0")
+    yield good("slice_of_unknown_length", model(
+        [node("Slice", ["x", "b", "e"], ["y"])],
+        [tensor("x", [2, 3]), tensor("b", ["n"], INT64), tensor("e", ["n"], INT64)],
+        [tensor("y", None)], opset=13), "gr.deferred %arg0, %arg1, %arg2")
     yield good("deferred_chain", model(
         [node("ReduceMean", ["x", "a"], ["t"]), node("Exp", ["t"], ["y"])],
         [tensor("x", [2, 3]), tensor("a", [1], INT64)], [tensor("y", None)], opset=18),
@@ -211,7 +215,7 @@ def brokenGraphs():
     yield bad("opset_too_new", model([relu], [x], [y], opset=99), "opset 99", "expected 1 to 28",
               "version_converter")
     yield bad("opset_of_op", model([node("Upsample", ["x", "x"], ["y"])], [x], [y], opset=13),
-              "is supported for opsets 7 to 8 and 9 to 9")
+              "is supported for opsets 1 to 6 and 7 to 8 and 9 to 9")
     yield bad("opset_before_op", model([relu], [x], [y], opset=5), "is supported for opsets 6 to 28")
     yield bad("opset_twice", model([relu], [x], [y], opsets=[
         helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx", 16)]), "is imported twice")
@@ -295,9 +299,6 @@ def brokenNodes():
         [tensor("y", None), tensor("i", None, INT64)]), "output 1 (the indices")
     yield bad("training_norm", single("BatchNormalization", (1, 2), list("abcd"), initializers=[
         const(c, [1, 2], np.float32) for c in "abcd"], training_mode=1), "training_mode is set")
-    yield bad("training_dropout", model(
-        [node("Dropout", ["x", "", "t"], ["y"])], [tensor("x", [2]), tensor("t", [], TensorProto.BOOL)],
-        [tensor("y", [2])]), "training_mode (input 2) is not the constant false")
     yield bad("uneven_split", model([node("Split", ["x"], ["a", "b"])], [tensor("x", [5])],
                                     [tensor("a", None), tensor("b", None)], opset=13),
               "dim 0 of 5 does not divide into 2 equal parts")
@@ -388,13 +389,122 @@ def brokenWeights():
                                           [tensor("y", [2], kind)], [typed]), "gr.constant dense<[")
 
 
+def indexLowerings():
+    """Operations that pick, place, select and order."""
+    one = lambda op, shapes, outputs=1, opset=17, initializers=(), dtypes=(), **attributes: model(
+        [node(op, [f"x{i}" for i in range(len(shapes))] + [c.name for c in initializers],
+              [f"y{i}" for i in range(outputs)], **attributes)],
+        [tensor(f"x{i}", shape, dict(enumerate(dtypes)).get(i, FLOAT))
+         for i, shape in enumerate(shapes)],
+        [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)], initializers, opset)
+    yield good("size", one("Size", [("n", 3)]), 'kind = "prod"', "keepdims = false", "-> tensor<i64>")
+    yield good("range_constant", model(
+        [node("Range", ["a", "b", "c"], ["y"])], [], [tensor("y", None, INT64)],
+        [const("a", 1), const("b", 8), const("c", 3)]), "dense<[1, 4, 7]>", "not gr.range")
+    yield good("range_data", one("Range", [[], [], []], dtypes=[INT64] * 3), "gr.range", "tensor<?xi64>")
+    yield good("gather_nd", one("GatherND", [[2, 3, 4], [2, 1]], dtypes=[FLOAT, INT64], batch_dims=1),
+               "batch_dims = 1", "-> tensor<2x4xf32>")
+    yield good("scatter_elements", one("ScatterElements", [[3, 3], [1, 3], [1, 3]], opset=18,
+                                       dtypes=[FLOAT, INT64], axis=-1, reduction="max"),
+               "axis = 1", 'reduction = "max"')
+    yield good("scatter_9", one("Scatter", [[3, 3], [1, 3], [1, 3]], opset=9, dtypes=[FLOAT, INT64]),
+               "gr.scatter_elements")
+    yield good("tensor_scatter", one("TensorScatter", [[2, 4, 8, 3], [2, 4, 2, 3], [2]], opset=24,
+                                     dtypes=[FLOAT, FLOAT, INT64], mode="circular"),
+               "gr.scatter_nd", "permutation = array<i64: 0, 2, 1, 3>", "gr.div")
+    yield good("non_zero", one("NonZero", [[2, 3]]), "gr.non_zero", "gr.slice", "tensor<2x?xi64>")
+    yield good("unique_flat", one("Unique", [[2, 3]], outputs=4, sorted=0), "gr.unique",
+               "sorted = false", "tensor<6xi64>")
+    yield good("compress_axis", one("Compress", [[2, 3], [2]], dtypes=[FLOAT, TensorProto.BOOL], axis=1),
+               "gr.non_zero", "gr.gather", "-> tensor<2x?xf32>")
+    yield good("top_k_1", one("TopK", [[2, 5]], outputs=2, opset=9, k=2), "-> (tensor<2x2xf32>, ")
+    yield good("top_k_data", one("TopK", [[2, 5], [1]], outputs=2, dtypes=[FLOAT, INT64], largest=0),
+               "largest = false", "tensor<2x?xf32>")
+    yield good("arg_min", one("ArgMin", [[2, 5]], axis=-1, keepdims=0, select_last_index=1),
+               'kind = "min"', "last = true", "-> tensor<2xi64>")
+    yield good("hardmax_1", one("Hardmax", [[2, 3, 4]], opset=11), "gr.arg_reduce", "tensor<2x12xf32>",
+               "gr.equal")
+    yield good("cum_sum", one("CumSum", [[2, 5]], initializers=[const("a", 1)], reverse=1),
+               'kind = "sum"', "reverse = true")
+    yield good("nms", one("NonMaxSuppression", [[1, 6, 4], [1, 2, 6]],
+                          initializers=[const("m", [3])]), "bound = 3", "tensor<6x3xi64>", "gr.slice")
+    yield good("trilu", one("Trilu", [[2, "n", "m"]], upper=0), "gr.less_equal", "gr.where", "(2, s0, s1)")
+    yield good("eye_like", one("EyeLike", [["n", 3]], dtype=TensorProto.INT32, k=1), "gr.equal",
+               "xi32")
+    yield good("one_hot", one("OneHot", [[2, 3]], dtypes=[INT64], axis=1,
+                              initializers=[const("d", 5), const("v", [0, 1], np.float32)]),
+               "-> tensor<2x5x3xf32>", "gr.equal")
+    yield good("reverse_sequence", one("ReverseSequence", [[4, 2, 3], [2]], dtypes=[FLOAT, INT64]),
+               "batch_dims = 1", "permutation = array<i64: 1, 0, 2>")
+    yield good("space_to_depth", one("SpaceToDepth", [[1, 2, "h", "w"]], blocksize=2),
+               "(1, 8, s0 floordiv 2, s1 floordiv 2)")
+    yield good("depth_to_space_crd", one("DepthToSpace", [[1, 8, 2, 3]], blocksize=2, mode="CRD"),
+               "permutation = array<i64: 0, 1, 4, 2, 5, 3>", "tensor<1x2x4x6xf32>")
+    yield good("center_crop_pad", one("CenterCropPad", [[10, 7, 3]], opset=18, axes=[1, 0],
+                                      initializers=[const("s", [9, 7])]),
+               "dense<[-1, 1, 0, -2, 1, 0]>", "tensor<7x9x3xf32>")
+    yield good("tile_1", one("Tile", [[2, 3]], opset=5, initializers=[
+        const("t", 2, np.float32), const("a", 1, np.float32)]), "gr.tile", "tensor<2x6xf32>")
+    yield good("upsample_1", one("Upsample", [[1, 1, 2, 2]], opset=6, height_scale=2.0, width_scale=3.0),
+               "gr.resize", "tensor<1x1x4x6xf32>")
+    yield good("split_data", one("Split", [[6], [2]], outputs=2, dtypes=[FLOAT, INT64]), "gr.slice",
+               "not gr.split")
+    yield good("pad_1", one("Pad", [[2]], opset=1, paddings=[1, 2]), "tensor<5xf32>")
+    yield good("det", one("Det", [[2, 3, 3]]), "gr.det", "-> tensor<2xf32>")
+    yield good("random_normal", model([node("RandomNormal", [], ["y"], shape=[2, 3], mean=1.0, seed=2.0)],
+                                      [], [tensor("y", None)]), "gr.random", 'kind = "normal"',
+               "seed = 1073741824", "-> tensor<2x3xf32>")
+    yield good("bernoulli", one("Bernoulli", [["n"]], dtype=TensorProto.INT32), "gr.random", "gr.less",
+               "to = i32")
+    yield good("multinomial", one("Multinomial", [[2, 5]], sample_size=4), "gr.cumulative",
+               "tensor<2x4xi32>")
+    yield good("dropout_training", one("Dropout", [[2, 5]], outputs=2, opset=13, seed=3, initializers=[
+        const("r", 0.25, np.float32), const("t", True, np.bool_)]), "gr.random", "seed = 3", "gr.where",
+               "not gr.not")
+    yield good("dropout_data", one("Dropout", [[2, 5], [], []], opset=13,
+                                   dtypes=[FLOAT, FLOAT, TensorProto.BOOL]), "gr.not", "gr.or")
+    for name, equation, shapes, *texts in (
+            ("matmul", "bij,bjk->bik", [(2, 3, 4), (2, 4, 5)], "gr.matmul", "not gr.reshape"),
+            ("transpose", "ij->ji", [(2, 3)], "gr.transpose"),
+            ("implicit", "ba", [(2, 3)], "gr.transpose"),
+            ("inner", "i,i", [(3,), (3,)], "gr.matmul", "-> tensor<f32>"),
+            ("outer", "i,j->ij", [(3,), (2,)], "gr.mul", "tensor<3x2xf32>"),
+            ("diagonal", "...ii->...i", [(2, 3, 3)], "gr.equal", "gr.where", "tensor<2x3xf32>"),
+            ("contract", "abcd,cdef->abef", [(2, 3, 4, 5), (4, 5, 6, 7)], "tensor<6x20xf32>",
+             "tensor<2x3x6x7xf32>"),
+            ("three", "ij,jk,kl->il", [(2, 3), (3, 4), (4, 5)], "tensor<2x5xf32>"),
+            ("unused", "ij,k->i", [(2, 3), (4,)], 'kind = "sum"', "gr.mul")):
+        yield good(f"einsum_{name}", one("Einsum", shapes, equation=equation), *texts)
+
+
+def brokenIndices():
+    """Each row: a problem of the same operations and how it is reported."""
+    yield bad("range_zero", model([node("Range", ["a", "b", "c"], ["y"])], [], [tensor("y", None, INT64)],
+                                  [const("a", 1), const("b", 8), const("c", 0)]), "delta is 0")
+    yield bad("trilu_vector", single("Trilu", (3,)), "input is of rank 1, expected matrices")
+    yield bad("eye_like_cube", single("EyeLike", (3, 3, 3)), "input is of rank 3, expected a matrix")
+    yield bad("blocks_of_zero", single("SpaceToDepth", (1, 1, 2, 2), blocksize=0), "has blocksize 0")
+    yield bad("reverse_axes", single("ReverseSequence", (2, 3), ["l"], batch_axis=1, time_axis=1,
+                                     initializers=[const("l", [1, 1, 1])]),
+              "batch_axis 1, time_axis 1")
+    yield bad("tensor_scatter_batch", single("TensorScatter", (2, 4), ["x"], opset=24, axis=0),
+              'has axis 0 and mode "linear"')
+    yield bad("multinomial_cube", single("Multinomial", (2, 3, 4)), "has an input of rank 3")
+    yield bad("einsum_terms", single("Einsum", equation="ij,jk->ik"), "has 2 terms, expected one for each of 1")
+    yield bad("einsum_rank", single("Einsum", equation="ijk->i"), 'has the term "ijk" for an input of rank 2')
+    yield bad("einsum_result", single("Einsum", equation="ij->ik"), "a dim in its result that no input has")
+    yield bad("einsum_twice", single("Einsum", equation="ij->ii"), "stands there twice")
+    yield bad("einsum_signs", single("Einsum", equation="i1->i"), "expected letters and at most one ellipsis")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
     out = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for group in (lowerings, deferredNodes, controlFlow, brokenGraphs, brokenNodes, brokenTypes, brokenWeights):
+    for group in (lowerings, indexLowerings, deferredNodes, controlFlow, brokenGraphs, brokenNodes,
+                  brokenIndices, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)

@@ -1,0 +1,467 @@
+// Positions: ranges, gathering and scattering by index, places of what is not zero.
+#include <algorithm>
+#include <cstring>
+
+#include "devices/cpu/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+constexpr const char* kRangeMessages[] = {
+    "start, limit and delta at run time give another length than was planned", "delta is 0"};
+
+/// Number of elements of a range; `delta` is not 0.
+template <typename C>
+int64_t rangeCount(C start, C limit, C delta) {
+  if (delta > C{0} ? limit <= start : limit >= start) {
+    return 0;
+  }
+  if constexpr (std::is_floating_point_v<C>) {
+    double count = std::ceil((double{limit} - double{start}) / double{delta});
+    return std::isfinite(count) && count < 0x1p62 ? static_cast<int64_t>(count) : -1;
+  } else {
+    auto way = static_cast<uint64_t>(limit) - static_cast<uint64_t>(start);
+    auto by = static_cast<uint64_t>(delta);
+    bool up = delta > C{0};
+    return static_cast<int64_t>(((up ? way : 0 - way) - 1) / (up ? by : 0 - by) + 1);
+  }
+}
+
+template <typename C>
+C rangeElement(C start, C delta, int64_t i) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return start + static_cast<C>(i) * delta;
+  } else {
+    return static_cast<C>(static_cast<uint64_t>(start) +
+                          static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+  }
+}
+
+KernelOr createRange(const Step& step) {
+  for (const Argument& input : step.inputs) {
+    if (countOf(input.desc.dims) != 1) {
+      return invalidStep(step, "start, limit and delta are not one element each");
+    }
+  }
+  uint32_t in[] = {step.inputs[0].buffer, step.inputs[1].buffer, step.inputs[2].buffer};
+  uint32_t out = step.outputs[0].buffer;
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    if constexpr (std::is_same_v<T, Boolean>) {
+      return invalidStep(step, "is not defined on bool");
+    } else {
+      return makeKernel(
+          [=](void* const* buffers) {
+            Compute<T> start = load(*static_cast<const T*>(buffers[in[0]]));
+            Compute<T> limit = load(*static_cast<const T*>(buffers[in[1]]));
+            Compute<T> delta = load(*static_cast<const T*>(buffers[in[2]]));
+            if (delta == Compute<T>{0}) {
+              return 2;
+            }
+            if (rangeCount(start, limit, delta) != count) {
+              return 1;
+            }
+            parallelRanges(count, [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) {
+                static_cast<T*>(buffers[out])[i] = store<T>(rangeElement(start, delta, i));
+              }
+            });
+            return 0;
+          },
+          kRangeMessages);
+    }
+  });
+}
+
+constexpr const char* kIndexMessages[] = {"an index is out of range"};
+
+/// `index` in [0, dim), or -1.
+int64_t wrapped(int64_t index, int64_t dim) {
+  index += index < 0 ? dim : 0;
+  return index >= 0 && index < dim ? index : -1;
+}
+
+/// Where the elements of an index tensor point to: for each of its rows along the last dim a base
+/// in the data, and how index and column add to it.
+struct ElementPlaces {
+  Dims rows;        ///< dims of the indices but the last
+  Dims strides;     ///< of the data over them, 0 on the axis
+  int64_t columns;  ///< the last dim of the indices
+  int64_t axisStride, columnStride;
+  int64_t dim;  ///< of the data, on the axis
+  IntOperand indices;
+
+  static absl::StatusOr<ElementPlaces> make(const Step& step) {
+    const Dims& data = step.inputs[0].desc.dims;
+    const Dims& picks = step.inputs[1].desc.dims;
+    GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
+    GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, data.size()));
+    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+    if (picks.size() != data.size()) {
+      return invalidStep(step, "input and indices have different ranks");
+    }
+    auto at = static_cast<size_t>(axis);
+    for (size_t d = 0; d < data.size(); ++d) {
+      if (d != at && picks[d] > data[d]) {
+        return invalidStep(step, absl::StrCat("dim ", d, " of indices is ", picks[d],
+                                              ", the input's is ", data[d]));
+      }
+    }
+    Dims strides = denseStrides(data);
+    int64_t axisStride = strides[at];
+    strides[at] = 0;
+    int64_t columnStride = strides.back();
+    strides.pop_back();
+    return ElementPlaces{Dims(picks.begin(), picks.end() - 1),
+                         std::move(strides),
+                         picks.back(),
+                         axisStride,
+                         columnStride,
+                         data[at],
+                         indices};
+  }
+
+  int64_t rowCount() const { return countOf(rows); }
+  int64_t base(int64_t row) const {
+    int64_t at = 0;
+    for (size_t d = rows.size(); d > 0; --d) {
+      at += row % rows[d - 1] * strides[d - 1];
+      row /= rows[d - 1];
+    }
+    return at;
+  }
+  /// Place in the data of index `column` of a row that starts at `base`; -1 when out of range.
+  int64_t place(void* const* buffers, int64_t row, int64_t base, int64_t column) const {
+    int64_t index = wrapped(indices.at(buffers, row * columns + column), dim);
+    return index < 0 ? -1 : base + index * axisStride + column * columnStride;
+  }
+  bool inRange(void* const* buffers) const {
+    for (int64_t i = 0; i < indices.count; ++i) {
+      if (wrapped(indices.at(buffers, i), dim) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+KernelOr createGatherElements(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(step));
+  if (step.outputs[0].desc.dims != step.inputs[1].desc.dims) {
+    return invalidStep(step, "the result does not have the shape of indices");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel(
+        [=, places = std::move(places)](void* const* buffers) {
+          if (!places.inRange(buffers)) {
+            return 1;
+          }
+          const T* x = static_cast<const T*>(buffers[in]);
+          parallelFor(places.rowCount(), places.columns, [&](int64_t row) {
+            T* y = static_cast<T*>(buffers[out]) + row * places.columns;
+            int64_t base = places.base(row);
+            for (int64_t i = 0; i < places.columns; ++i) {
+              y[i] = x[places.place(buffers, row, base, i)];
+            }
+          });
+          return 0;
+        },
+        kIndexMessages);
+  });
+}
+
+/// Slices of the data that the index vectors in the second operand name.
+struct SlicePlaces {
+  Dims dims, strides;  ///< of the data over the positions of a vector, strides in slices
+  int64_t batches, batchStride;
+  int64_t perBatch;  ///< vectors
+  int64_t slice;     ///< elements
+  IntOperand indices;
+
+  static absl::StatusOr<SlicePlaces> make(const Step& step, int64_t batchDims) {
+    const Dims& data = step.inputs[0].desc.dims;
+    const Dims& vectors = step.inputs[1].desc.dims;
+    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+    auto rank = static_cast<int64_t>(data.size());
+    bool fits = !vectors.empty() && batchDims >= 0 && batchDims <= rank &&
+                batchDims < static_cast<int64_t>(vectors.size()) &&
+                vectors.back() <= rank - batchDims &&
+                std::equal(data.begin(), data.begin() + batchDims, vectors.begin());
+    if (!fits) {
+      return invalidStep(step, "the shapes of input and indices do not fit");
+    }
+    auto first = data.begin() + batchDims;
+    SlicePlaces places{Dims(first, first + vectors.back()), {}, 1, 1, 1, 1, indices};
+    places.strides = denseStrides(places.dims);
+    places.batches = countOf(Dims(data.begin(), first));
+    places.batchStride = countOf(places.dims);
+    places.perBatch = countOf(Dims(vectors.begin() + batchDims, vectors.end() - 1));
+    places.slice = countOf(Dims(first + vectors.back(), data.end()));
+    return places;
+  }
+
+  int64_t count() const { return batches * perBatch; }
+  /// The number of the slice that vector `i` names; -1 when out of range.
+  int64_t at(void* const* buffers, int64_t i) const {
+    int64_t place = perBatch == 0 ? 0 : i / perBatch * batchStride;
+    auto depth = static_cast<int64_t>(dims.size());
+    for (int64_t d = 0; d < depth; ++d) {
+      auto dim = static_cast<size_t>(d);
+      int64_t index = wrapped(indices.at(buffers, i * depth + d), dims[dim]);
+      if (index < 0) {
+        return -1;
+      }
+      place += index * strides[dim];
+    }
+    return place;
+  }
+  bool inRange(void* const* buffers) const {
+    for (int64_t i = 0; i < count(); ++i) {
+      if (at(buffers, i) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+KernelOr createGatherNd(const Step& step) {
+  GR_ASSIGN_OR_RETURN(int64_t batchDims, attributeOr<int64_t>(step, "batch_dims", 0));
+  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(step, batchDims));
+  if (places.count() * places.slice != countOf(step.outputs[0].desc.dims)) {
+    return invalidStep(step, "the shapes of input, indices and result do not fit");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  size_t bytes = static_cast<size_t>(places.slice) * runtime::elementSize(step.inputs[0].desc.type);
+  return makeKernel(
+      [=, places = std::move(places)](void* const* buffers) {
+        if (!places.inRange(buffers)) {
+          return 1;
+        }
+        const char* x = static_cast<const char*>(buffers[in]);
+        char* y = static_cast<char*>(buffers[out]);
+        parallelFor(places.count(), static_cast<int64_t>(bytes), [&](int64_t i) {
+          std::memcpy(y + static_cast<size_t>(i) * bytes,
+                      x + static_cast<size_t>(places.at(buffers, i)) * bytes, bytes);
+        });
+        return 0;
+      },
+      kIndexMessages);
+}
+
+// How an update joins what is there.
+struct Replace {
+  template <typename C>
+  static C apply(C, C x) {
+    return x;
+  }
+};
+struct Add {
+  template <typename C>
+  static C apply(C a, C x) {
+    if constexpr (std::is_same_v<C, bool>) {
+      return a || x;
+    } else if constexpr (std::is_floating_point_v<C>) {
+      return a + x;
+    } else {
+      return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(x));
+    }
+  }
+};
+struct Multiply {
+  template <typename C>
+  static C apply(C a, C x) {
+    if constexpr (std::is_same_v<C, bool>) {
+      return a && x;
+    } else if constexpr (std::is_floating_point_v<C>) {
+      return a * x;
+    } else {
+      return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x));
+    }
+  }
+};
+struct Minimum {
+  template <typename C>
+  static C apply(C a, C x) {
+    return a != a || a < x ? a : x;
+  }
+};
+struct Maximum {
+  template <typename C>
+  static C apply(C a, C x) {
+    return a != a || a > x ? a : x;
+  }
+};
+
+/// Calls `f.template operator()<Join>()` with the reduction that the step names.
+template <typename F>
+KernelOr dispatchReduction(const Step& step, const F& f) {
+  GR_ASSIGN_OR_RETURN(std::string name, attributeOr<std::string>(step, "reduction", "none"));
+  if (name == "none") {
+    return f.template operator()<Replace>();
+  }
+  if (name == "add") {
+    return f.template operator()<Add>();
+  }
+  if (name == "mul") {
+    return f.template operator()<Multiply>();
+  }
+  if (name == "min") {
+    return f.template operator()<Minimum>();
+  }
+  if (name == "max") {
+    return f.template operator()<Maximum>();
+  }
+  return invalidStep(
+      step, absl::StrCat("reduction is \"", name, "\", expected none, add, mul, min or max"));
+}
+
+void copyBytes(const void* from, void* to, int64_t bytes) {
+  if (from != to) {
+    parallelRanges(bytes, [&](int64_t begin, int64_t end) {
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                  static_cast<size_t>(end - begin));
+    });
+  }
+}
+
+template <typename Join, typename T>
+void join(T& there, T update) {
+  there = store<T>(Join::apply(load(there), load(update)));
+}
+
+absl::Status checkScatter(const Step& step, int64_t updates) {
+  if (step.outputs[0].desc.dims != step.inputs[0].desc.dims ||
+      countOf(step.inputs[2].desc.dims) != updates) {
+    return invalidStep(step, "the shapes of input, indices, updates and result do not fit");
+  }
+  return absl::OkStatus();
+}
+
+template <typename Join, typename T>
+KernelOr makeScatterElements(const Step& step, ElementPlaces places) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t from = step.inputs[2].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
+  return makeKernel(
+      [=, places = std::move(places)](void* const* buffers) {
+        if (!places.inRange(buffers)) {
+          return 1;
+        }
+        copyBytes(buffers[in], buffers[out], bytes);
+        const T* updates = static_cast<const T*>(buffers[from]);
+        T* y = static_cast<T*>(buffers[out]);
+        int64_t rows = places.columns == 0 ? 0 : places.rowCount();
+        for (int64_t row = 0; row < rows; ++row) {
+          int64_t base = places.base(row);
+          for (int64_t i = 0; i < places.columns; ++i) {
+            join<Join>(y[places.place(buffers, row, base, i)], updates[row * places.columns + i]);
+          }
+        }
+        return 0;
+      },
+      kIndexMessages);
+}
+
+KernelOr createScatterElements(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(step));
+  GR_RETURN_IF_ERROR(checkScatter(step, places.indices.count));
+  return dispatchReduction(step, [&]<typename Join>() -> KernelOr {
+    return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+      return makeScatterElements<Join, T>(step, places);
+    });
+  });
+}
+
+template <typename Join, typename T>
+KernelOr makeScatterNd(const Step& step, SlicePlaces places) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t from = step.inputs[2].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
+  return makeKernel(
+      [=, places = std::move(places)](void* const* buffers) {
+        if (!places.inRange(buffers)) {
+          return 1;
+        }
+        copyBytes(buffers[in], buffers[out], bytes);
+        const T* updates = static_cast<const T*>(buffers[from]);
+        for (int64_t i = 0; i < places.count(); ++i) {
+          T* y = static_cast<T*>(buffers[out]) + places.at(buffers, i) * places.slice;
+          for (int64_t j = 0; j < places.slice; ++j) {
+            join<Join>(y[j], updates[i * places.slice + j]);
+          }
+        }
+        return 0;
+      },
+      kIndexMessages);
+}
+
+KernelOr createScatterNd(const Step& step) {
+  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(step, 0));
+  GR_RETURN_IF_ERROR(checkScatter(step, places.count() * places.slice));
+  return dispatchReduction(step, [&]<typename Join>() -> KernelOr {
+    return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+      return makeScatterNd<Join, T>(step, places);
+    });
+  });
+}
+
+/// Writes the places of what is not zero; `at` is scratch for one place. Gives their number.
+template <typename T>
+int64_t writePositions(const T* x, const Dims& dims, int64_t count, Dims& at, int64_t* positions) {
+  std::fill(at.begin(), at.end(), 0);
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (load(x[i]) != Compute<T>{0}) {
+      for (size_t d = 0; d < dims.size(); ++d) {
+        positions[static_cast<int64_t>(d) * count + found] = at[d];
+      }
+      ++found;
+    }
+    for (size_t d = dims.size(); d > 0 && ++at[d - 1] == dims[d - 1]; --d) {
+      at[d - 1] = 0;
+    }
+  }
+  return found;
+}
+
+KernelOr createNonZero(const Step& step) {
+  const Dims& dims = step.inputs[0].desc.dims;
+  int64_t count = countOf(dims);
+  if (step.outputs[0].desc.dims != Dims{static_cast<int64_t>(dims.size()), count} ||
+      countOf(step.outputs[1].desc.dims) != 1) {
+    return invalidStep(step, "the shapes of input and results do not fit");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t positions = step.outputs[0].buffer;
+  uint32_t found = step.outputs[1].buffer;
+  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, at = dims](void* const* buffers) mutable {
+      auto* to = static_cast<int64_t*>(buffers[positions]);
+      std::fill(to, to + static_cast<int64_t>(dims.size()) * count, 0);
+      *static_cast<int64_t*>(buffers[found]) =
+          writePositions(static_cast<const T*>(buffers[in]), dims, count, at, to);
+      return 0;
+    });
+  });
+}
+
+constexpr ReferenceEntry kEntries[] = {
+    {"gr.range", TypeRule::kNumeric, createRange, 3},
+    {"gr.gather_elements", TypeRule::kMove, createGatherElements, 2},
+    {"gr.gather_nd", TypeRule::kMove, createGatherNd, 2},
+    {"gr.scatter_elements", TypeRule::kPad, createScatterElements, 3},
+    {"gr.scatter_nd", TypeRule::kPad, createScatterNd, 3},
+    {"gr.non_zero", TypeRule::kIndices, createNonZero, 1, 1, 2},
+};
+
+}  // namespace
+
+absl::Span<const ReferenceEntry> referenceIndex() { return kEntries; }
+
+}  // namespace graphrun::devices::cpu

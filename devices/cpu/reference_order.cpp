@@ -1,0 +1,362 @@
+// What compares or runs along an axis: selection, distinct slices, running sums; and determinants.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "devices/cpu/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// A total order in which NaN is larger than any number.
+template <typename C>
+bool isLess(C a, C b) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return a < b || (b != b && a == a);
+  } else {
+    return a < b;
+  }
+}
+
+constexpr const char* kTopKMessages[] = {"k at run time is another one than was planned"};
+
+/// Indices of the `k` best elements of a line, best first, by a heap whose root is the worst.
+template <typename T, bool kLargest>
+void selectBest(const T* x, int64_t dim, int64_t stride, int64_t k, int64_t* best) {
+  auto better = [&](int64_t a, int64_t b) {
+    Compute<T> u = load(x[a * stride]);
+    Compute<T> v = load(x[b * stride]);
+    if (kLargest ? isLess(v, u) : isLess(u, v)) {
+      return true;
+    }
+    return !(kLargest ? isLess(u, v) : isLess(v, u)) && a < b;
+  };
+  std::iota(best, best + k, int64_t{0});
+  std::make_heap(best, best + k, better);
+  for (int64_t i = k; k > 0 && i < dim; ++i) {
+    if (better(i, best[0])) {
+      std::pop_heap(best, best + k, better);
+      best[k - 1] = i;
+      std::push_heap(best, best + k, better);
+    }
+  }
+  std::sort_heap(best, best + k, better);
+}
+
+template <typename T, bool kLargest>
+KernelOr makeTopK(const Step& step, Lines lines, int64_t k, IntOperand wanted) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t values = step.outputs[0].buffer;
+  uint32_t indices = step.outputs[1].buffer;
+  // Where a line of the result is one piece the result itself is the heap.
+  auto scratch = static_cast<size_t>(lines.inner == 1 ? 0 : lines.count() * k);
+  return makeKernel(
+      [=, heaps = std::vector<int64_t>(scratch)](void* const* buffers) mutable {
+        if (wanted.at(buffers, 0) != k) {
+          return 1;
+        }
+        auto* found = static_cast<int64_t*>(buffers[indices]);
+        int64_t* best = lines.inner == 1 ? found : heaps.data();
+        T* y = static_cast<T*>(buffers[values]);
+        parallelFor(lines.count(), lines.dim, [&](int64_t line) {
+          const T* x = static_cast<const T*>(buffers[in]) + lines.start(line);
+          selectBest<T, kLargest>(x, lines.dim, lines.inner, k, best + line * k);
+          int64_t to = line / lines.inner * k * lines.inner + line % lines.inner;
+          for (int64_t i = 0; i < k; ++i) {
+            int64_t at = best[line * k + i];
+            found[to + i * lines.inner] = at;
+            y[to + i * lines.inner] = x[at * lines.inner];
+          }
+        });
+        return 0;
+      },
+      kTopKMessages);
+}
+
+KernelOr createTopK(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
+  GR_ASSIGN_OR_RETURN(bool largest, attributeOr(step, "largest", true));
+  GR_ASSIGN_OR_RETURN(IntOperand wanted, IntOperand::make(step, 1));
+  const Dims& out = step.outputs[0].desc.dims;
+  auto at = static_cast<size_t>(axis);
+  Dims expected = in;
+  expected[at] = out.size() == in.size() ? out[at] : -1;
+  if (out != expected || step.outputs[1].desc.dims != out || out[at] > in[at] ||
+      wanted.count != 1) {
+    return invalidStep(step, "the shapes of input, k and results do not fit");
+  }
+  Lines lines(in, axis);
+  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return largest ? makeTopK<T, true>(step, lines, out[at], wanted)
+                   : makeTopK<T, false>(step, lines, out[at], wanted);
+  });
+}
+
+KernelOr createArgReduce(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  GR_ASSIGN_OR_RETURN(bool last, attributeOr(step, "last", false));
+  Lines lines(in, axis);
+  if (lines.dim == 0 || countOf(step.outputs[0].desc.dims) != lines.count() ||
+      (kind != "max" && kind != "min")) {
+    return invalidStep(step, "kind and shapes do not fit");
+  }
+  uint32_t from = step.inputs[0].buffer;
+  uint32_t to = step.outputs[0].buffer;
+  bool largest = kind == "max";
+  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=](void* const* buffers) {
+      parallelFor(lines.count(), lines.dim, [&](int64_t line) {
+        const T* x = static_cast<const T*>(buffers[from]) + lines.start(line);
+        Compute<T> best = load(x[0]);
+        int64_t at = 0;
+        for (int64_t i = 1; i < lines.dim; ++i) {
+          Compute<T> next = load(x[i * lines.inner]);
+          bool nan = next != next;
+          bool wins = best == best && (nan || (largest ? best < next : next < best));
+          if (wins || (last && (next == best || (nan && best != best)))) {
+            best = next;
+            at = i;
+          }
+        }
+        static_cast<int64_t*>(buffers[to])[line] = at;
+      });
+      return 0;
+    });
+  });
+}
+
+/// Compares slices of a tensor along an axis, element by element.
+template <typename T>
+struct SliceOrder {
+  const T* x;
+  Lines lines;
+
+  /// Negative, 0 or positive.
+  int compare(int64_t a, int64_t b) const {
+    for (int64_t outer = 0; outer < lines.outer; ++outer) {
+      for (int64_t i = 0; i < lines.inner; ++i) {
+        Compute<T> u = load(x[(outer * lines.dim + a) * lines.inner + i]);
+        Compute<T> v = load(x[(outer * lines.dim + b) * lines.inner + i]);
+        if (isLess(u, v) || isLess(v, u)) {
+          return isLess(u, v) ? -1 : 1;
+        }
+      }
+    }
+    return 0;
+  }
+};
+
+/// Scratch of gr.unique: slices in order, and for each group of equal ones its first slice and its
+/// place in the result.
+struct UniqueScratch {
+  Dims order, firsts, groups, places;
+};
+
+/// Fills `scratch` and, for each slice, the number of its group; gives the number of groups.
+template <typename T>
+int64_t findGroups(const SliceOrder<T>& slices, bool sorted, UniqueScratch& scratch,
+                   int64_t* group) {
+  int64_t dim = slices.lines.dim;
+  Dims& order = scratch.order;
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    int way = slices.compare(a, b);
+    return way < 0 || (way == 0 && a < b);
+  });
+  int64_t count = 0;
+  for (int64_t i = 0; i < dim; ++i) {
+    auto at = static_cast<size_t>(i);
+    if (i == 0 || slices.compare(order[at - 1], order[at]) != 0) {
+      scratch.firsts[static_cast<size_t>(count++)] = order[at];
+    }
+    group[order[at]] = count - 1;
+  }
+  std::iota(scratch.groups.begin(), scratch.groups.begin() + count, int64_t{0});
+  if (!sorted) {
+    std::sort(scratch.groups.begin(), scratch.groups.begin() + count, [&](int64_t a, int64_t b) {
+      return scratch.firsts[static_cast<size_t>(a)] < scratch.firsts[static_cast<size_t>(b)];
+    });
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    scratch.places[static_cast<size_t>(scratch.groups[static_cast<size_t>(i)])] = i;
+  }
+  return count;
+}
+
+template <typename T>
+KernelOr makeUnique(const Step& step, Lines lines, bool sorted) {
+  uint32_t in = step.inputs[0].buffer;
+  std::vector<uint32_t> out;
+  for (const Argument& output : step.outputs) {
+    out.push_back(output.buffer);
+  }
+  Dims one(static_cast<size_t>(lines.dim));
+  return makeKernel([=, scratch = UniqueScratch{one, one, one, one}](void* const* buffers) mutable {
+    const T* x = static_cast<const T*>(buffers[in]);
+    T* values = static_cast<T*>(buffers[out[0]]);
+    auto* firsts = static_cast<int64_t*>(buffers[out[1]]);
+    auto* inverse = static_cast<int64_t*>(buffers[out[2]]);
+    auto* occurrences = static_cast<int64_t*>(buffers[out[3]]);
+    std::memset(values, 0, static_cast<size_t>(lines.count() * lines.dim) * sizeof(T));
+    std::fill(firsts, firsts + lines.dim, 0);
+    std::fill(occurrences, occurrences + lines.dim, 0);
+    int64_t count = findGroups(SliceOrder<T>{x, lines}, sorted, scratch, inverse);
+    for (int64_t i = 0; i < lines.dim; ++i) {
+      inverse[i] = scratch.places[static_cast<size_t>(inverse[i])];
+      ++occurrences[inverse[i]];
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      auto group = static_cast<size_t>(scratch.groups[static_cast<size_t>(i)]);
+      firsts[i] = scratch.firsts[group];
+      for (int64_t outer = 0; outer < lines.outer; ++outer) {
+        std::copy_n(x + (outer * lines.dim + firsts[i]) * lines.inner, lines.inner,
+                    values + (outer * lines.dim + i) * lines.inner);
+      }
+    }
+    *static_cast<int64_t*>(buffers[out[4]]) = count;
+    return 0;
+  });
+}
+
+KernelOr createUnique(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
+  GR_ASSIGN_OR_RETURN(bool sorted, attributeOr(step, "sorted", true));
+  Lines lines(in, axis);
+  bool fits = step.outputs[0].desc.dims == in && countOf(step.outputs[4].desc.dims) == 1;
+  for (size_t i = 1; i < 4; ++i) {
+    fits = fits && countOf(step.outputs[i].desc.dims) == lines.dim;
+  }
+  if (!fits) {
+    return invalidStep(step, "the shapes of input and results do not fit");
+  }
+  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeUnique<T>(step, lines, sorted);
+  });
+}
+
+constexpr const char* kAxisMessages[] = {"the axis is out of range"};
+
+/// One line of a running sum or product.
+template <typename T, bool kProduct>
+void accumulate(const T* x, T* y, const Lines& lines, bool exclusive, bool reverse) {
+  // Integers wrap around.
+  using A = std::conditional_t<std::is_floating_point_v<Compute<T>>, double, uint64_t>;
+  A total = kProduct ? A{1} : A{0};
+  for (int64_t i = 0; i < lines.dim; ++i) {
+    int64_t at = (reverse ? lines.dim - 1 - i : i) * lines.inner;
+    auto next = static_cast<A>(load(x[at]));
+    A with = kProduct ? total * next : total + next;
+    y[at] = store<T>(static_cast<Compute<T>>(exclusive ? total : with));
+    total = with;
+  }
+}
+
+template <typename T, bool kProduct>
+KernelOr makeCumulative(const Step& step, IntOperand axis, bool exclusive, bool reverse) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  return makeKernel(
+      [=, dims = step.inputs[0].desc.dims](void* const* buffers) {
+        auto rank = static_cast<int64_t>(dims.size());
+        int64_t at = axis.at(buffers, 0);
+        at += at < 0 ? rank : 0;
+        if (at < 0 || at >= rank) {
+          return 1;
+        }
+        Lines lines(dims, at);
+        parallelFor(lines.count(), lines.dim, [&](int64_t line) {
+          accumulate<T, kProduct>(static_cast<const T*>(buffers[in]) + lines.start(line),
+                                  static_cast<T*>(buffers[out]) + lines.start(line), lines,
+                                  exclusive, reverse);
+        });
+        return 0;
+      },
+      kAxisMessages);
+}
+
+KernelOr createCumulative(const Step& step) {
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  GR_ASSIGN_OR_RETURN(bool exclusive, attributeOr(step, "exclusive", false));
+  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(step, "reverse", false));
+  GR_ASSIGN_OR_RETURN(IntOperand axis, IntOperand::make(step, 1));
+  if (step.outputs[0].desc.dims != step.inputs[0].desc.dims || axis.count != 1 ||
+      (kind != "sum" && kind != "prod")) {
+    return invalidStep(step, "kind and shapes do not fit");
+  }
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return kind == "prod" ? makeCumulative<T, true>(step, axis, exclusive, reverse)
+                          : makeCumulative<T, false>(step, axis, exclusive, reverse);
+  });
+}
+
+/// By elimination with the largest pivot of each column; `a` is n x n and is overwritten.
+double determinant(double* a, int64_t n) {
+  double result = 1;
+  for (int64_t c = 0; c < n; ++c) {
+    int64_t pivot = c;
+    for (int64_t r = c + 1; r < n; ++r) {
+      pivot = std::fabs(a[r * n + c]) > std::fabs(a[pivot * n + c]) ? r : pivot;
+    }
+    if (a[pivot * n + c] == 0) {
+      return 0;
+    }
+    if (pivot != c) {
+      std::swap_ranges(a + c * n, a + (c + 1) * n, a + pivot * n);
+      result = -result;
+    }
+    result *= a[c * n + c];
+    for (int64_t r = c + 1; r < n; ++r) {
+      double factor = a[r * n + c] / a[c * n + c];
+      for (int64_t i = c + 1; i < n; ++i) {
+        a[r * n + i] -= factor * a[c * n + i];
+      }
+    }
+  }
+  return result;
+}
+
+KernelOr createDet(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  size_t rank = in.size();
+  if (rank < 2 || in[rank - 1] != in[rank - 2] ||
+      step.outputs[0].desc.dims != Dims(in.begin(), in.end() - 2)) {
+    return invalidStep(step, "the last two dims are not those of a square matrix");
+  }
+  int64_t n = in.back();
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  uint32_t from = step.inputs[0].buffer;
+  uint32_t to = step.outputs[0].buffer;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    auto size = static_cast<size_t>(n * n);
+    return makeKernel([=, matrix = std::vector<double>(size)](void* const* buffers) mutable {
+      for (int64_t i = 0; i < count; ++i) {
+        const T* x = static_cast<const T*>(buffers[from]) + i * n * n;
+        std::transform(x, x + n * n, matrix.begin(), [](T value) { return double{load(value)}; });
+        static_cast<T*>(buffers[to])[i] =
+            store<T>(static_cast<Compute<T>>(determinant(matrix.data(), n)));
+      }
+      return 0;
+    });
+  });
+}
+
+constexpr ReferenceEntry kEntries[] = {
+    {"gr.top_k", TypeRule::kMoveIndices, createTopK, 2, 2, 2},
+    {"gr.arg_reduce", TypeRule::kIndices, createArgReduce},
+    {"gr.unique", TypeRule::kMoveIndices, createUnique, 1, 1, 5},
+    {"gr.cumulative", TypeRule::kMove, createCumulative, 2},
+    {"gr.det", TypeRule::kFloat, createDet},
+};
+
+}  // namespace
+
+absl::Span<const ReferenceEntry> referenceOrder() { return kEntries; }
+
+}  // namespace graphrun::devices::cpu

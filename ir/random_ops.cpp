@@ -1,0 +1,27 @@
+// Types and costs of the random family.
+#include "ir/infer.h"
+
+namespace graphrun::ir {
+
+mlir::LogicalResult RandomOp::inferTypes(Types& types) {
+  if (getKind() != "uniform" && getKind() != "normal") {
+    return emitOpError() << "has kind \"" << getKind() << "\", expected uniform or normal";
+  }
+  if (!llvm::isa<mlir::FloatType>(getTo())) {
+    return emitOpError() << "cannot make " << getTo() << ", expected a floating-point type";
+  }
+  if (mlir::failed(requireIntVector(*this, getShape(), "shape"))) {
+    return mlir::failure();
+  }
+  std::optional<Dims> shape = elementsOf(getShape());
+  for (const Dim& dim : shape.value_or(Dims())) {
+    if (dim.isStatic() && dim.value() < 0) {
+      return emitOpError() << "shape has the negative dim " << dim.value();
+    }
+  }
+  return push(types, dimsFromShape(getShape()), getTo());
+}
+// Ten rounds of two multiplications for two elements, and a transform.
+OpCost RandomOp::cost() { return elementwiseCost(*this, 40); }
+
+}  // namespace graphrun::ir
