@@ -1,5 +1,6 @@
 #include "ir/cost.h"
 
+#include "ir/dialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -10,7 +11,7 @@ int64_t byteSize(mlir::Type type) {
   if (!tensor || !tensor.hasStaticShape()) {
     return 0;
   }
-  int64_t bits = tensor.getElementTypeBitWidth();
+  int64_t bits = elementBits(tensor.getElementType());
   return tensor.getNumElements() * std::max<int64_t>(bits / 8, 1);
 }
 

@@ -12,6 +12,9 @@
 #define GET_ATTRDEF_CLASSES
 #include "ir/gr_attrs.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "ir/gr_types.cpp.inc"
+
 namespace graphrun::ir {
 
 mlir::LogicalResult DimsAttr::verifyEncoding(
@@ -46,6 +49,10 @@ void GRDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ir/gr_attrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/gr_types.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -96,6 +103,20 @@ bool compatible(mlir::Type declared, mlir::Type inferred) {
 }
 
 }  // namespace
+
+unsigned elementBits(mlir::Type element) {
+  if (element.isInteger(1) || llvm::isa<F8E8M0Type>(element)) {
+    return 8;
+  }
+  return element.isIntOrFloat()           ? element.getIntOrFloatBitWidth()
+         : llvm::isa<F4E2M1Type>(element) ? 4
+                                          : 0;
+}
+
+bool isComputed(mlir::Type element) {
+  bool isFloat = llvm::isa<mlir::FloatType>(element);
+  return elementBits(element) > (isFloat ? 8U : 7U) && element.isIntOrFloat();
+}
 
 mlir::Type placeholderType(mlir::MLIRContext* context) {
   return mlir::UnrankedTensorType::get(mlir::IndexType::get(context));

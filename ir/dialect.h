@@ -33,6 +33,13 @@ mlir::LogicalResult verifyTypes(mlir::Operation* op);
 /// it for any type.
 mlir::Type placeholderType(mlir::MLIRContext* context);
 
+/// Bits of an element where elements are packed (bool: 8); 0 for what is no element type.
+unsigned elementBits(mlir::Type element);
+
+/// True for the types that operations compute in; elements of the others, the 8-bit floats and
+/// everything narrower, are stored one a byte, moved and converted.
+bool isComputed(mlir::Type element);
+
 /// Function attribute: names of the symbols s0, s1 … (array of strings).
 inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
 /// Argument and result attribute of the graph's function: the name of the input or output.
@@ -51,6 +58,9 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/gr_attrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/gr_types.h.inc"
 
 #define GET_OP_CLASSES
 #include "ir/ops_math.h.inc"

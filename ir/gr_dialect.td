@@ -19,6 +19,7 @@ def GR_Dialect : Dialect {
   }];
   let cppNamespace = "::graphrun::ir";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
 
@@ -46,6 +47,17 @@ def GR_DeviceAttr : GR_Attr<"Device", "device"> {
   let parameters = (ins StringRefParameter<"name in the cluster">:$name);
   let assemblyFormat = "`<` $name `>`";
 }
+
+// Element types of ONNX that MLIR 19 lacks. They are stored, moved and converted, never computed in.
+// They are types of their own because MLIR's other small floats have other values, and because no
+// dense attribute holds them: their constants are resources, which no folder looks into.
+class GR_ElementType<string name, string typeMnemonic, string what> :
+    TypeDef<GR_Dialect, name> {
+  let mnemonic = typeMnemonic;
+  let summary = what;
+}
+def GR_F8E8M0Type : GR_ElementType<"F8E8M0", "f8e8m0", "a power of two from 2^-127 to 2^127, or NaN">;
+def GR_F4E2M1Type : GR_ElementType<"F4E2M1", "f4e2m1", "a sign, 2 bits of exponent and 1 of mantissa">;
 
 // Base of every operation: pure, typed by GrOpInterface, printed alike.
 class GR_Op<string mnemonic, list<Trait> traits = []> :

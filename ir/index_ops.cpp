@@ -21,7 +21,7 @@ mlir::LogicalResult requireIndices(mlir::Operation* op, mlir::Value value, llvm:
 
 mlir::LogicalResult requireNumeric(mlir::Operation* op, mlir::Value value, llvm::StringRef what) {
   mlir::Type element = elementOf(value);
-  if (element.isIntOrFloat() && !element.isInteger(1)) {
+  if (isComputed(element) && !element.isInteger(1)) {
     return mlir::success();
   }
   return op->emitOpError() << what << " has element type " << element << ", expected a number";
@@ -204,6 +204,7 @@ mlir::LogicalResult ScatterElementsOp::inferTypes(Types& types) {
   std::optional<Dims> updates = dimsOf(getUpdates());
   if (mlir::failed(requireIndices(*this, getIndices(), "indices")) ||
       mlir::failed(requireSameElement(*this, getInput(), getUpdates())) ||
+      mlir::failed(requireComputed(*this, getInput(), "input")) ||
       mlir::failed(requireReduction(*this, getReduction())) ||
       mlir::failed(requireAxis(*this, getAxis(), in))) {
     return mlir::failure();
@@ -232,6 +233,7 @@ mlir::LogicalResult ScatterNdOp::inferTypes(Types& types) {
   std::optional<Dims> updates = dimsOf(getUpdates());
   if (mlir::failed(requireIndices(*this, getIndices(), "indices")) ||
       mlir::failed(requireSameElement(*this, getInput(), getUpdates())) ||
+      mlir::failed(requireComputed(*this, getInput(), "input")) ||
       mlir::failed(requireReduction(*this, getReduction()))) {
     return mlir::failure();
   }
@@ -259,6 +261,9 @@ mlir::LogicalResult ScatterNdOp::inferTypes(Types& types) {
 OpCost ScatterNdOp::cost() { return elementwiseCost(*this, getReduction() == "none" ? 0 : 1); }
 
 mlir::LogicalResult NonZeroOp::inferTypes(Types& types) {
+  if (mlir::failed(requireComputed(*this, getInput(), "input"))) {
+    return mlir::failure();
+  }
   std::optional<Dims> in = dimsOf(getInput());
   Dims positions(2);
   if (in) {
@@ -271,7 +276,8 @@ OpCost NonZeroOp::cost() { return elementwiseCost(*this, 1); }
 
 mlir::LogicalResult UniqueOp::inferTypes(Types& types) {
   std::optional<Dims> in = dimsOf(getInput());
-  if (mlir::failed(requireAxis(*this, getAxis(), in))) {
+  if (mlir::failed(requireComputed(*this, getInput(), "input")) ||
+      mlir::failed(requireAxis(*this, getAxis(), in))) {
     return mlir::failure();
   }
   Dims along = {in ? (*in)[getAxis()] : Dim()};

@@ -20,11 +20,21 @@ inline mlir::LogicalResult push(Types& types, const std::optional<Dims>& dims, m
   return mlir::success();
 }
 
-/// Fails with "<what> is f32, expected <expected>" unless `value` is of floating-point type.
+/// Fails unless the elements of `value` are of a type that is computed in.
+inline mlir::LogicalResult requireComputed(mlir::Operation* op, mlir::Value value,
+                                           llvm::StringRef what) {
+  if (isComputed(elementOf(value))) {
+    return mlir::success();
+  }
+  return op->emitOpError() << what << " has element type " << elementOf(value)
+                           << ", which is only stored and converted; cast it first";
+}
+
+/// Fails unless `value` is of a floating-point type that is computed in.
 inline mlir::LogicalResult requireFloat(mlir::Operation* op, mlir::Value value,
                                         llvm::StringRef what) {
   if (llvm::isa<mlir::FloatType>(elementOf(value))) {
-    return mlir::success();
+    return requireComputed(op, value, what);
   }
   return op->emitOpError() << what << " has element type " << elementOf(value)
                            << ", expected a floating-point type";

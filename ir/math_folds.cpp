@@ -159,7 +159,9 @@ mlir::OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   }
   mlir::DenseElementsAttr input = denseOf(adaptor.getInput());
   mlir::RankedTensorType type = foldableType(getType());
-  if (!input || !type || type.getNumElements() == 0) {
+  // How small floats round and saturate is left to kernels.
+  bool toSmall = !isComputed(getTo()) && !llvm::isa<mlir::IntegerType>(getTo());
+  if (!input || !type || type.getNumElements() == 0 || toSmall) {
     return nullptr;
   }
   if (!llvm::isa<mlir::FloatType>(input.getElementType())) {

@@ -43,6 +43,11 @@ mlir::LogicalResult inferUnary(mlir::Operation* op, Types& types) {
   return push(types, dimsOf(op->getOperand(0)), elementOf(op->getOperand(0)));
 }
 
+mlir::LogicalResult inferComputedUnary(mlir::Operation* op, Types& types) {
+  return mlir::failed(requireComputed(op, op->getOperand(0), "operand")) ? mlir::failure()
+                                                                         : inferUnary(op, types);
+}
+
 mlir::LogicalResult inferFloatUnary(mlir::Operation* op, Types& types) {
   if (mlir::failed(requireFloat(op, op->getOperand(0), "operand"))) {
     return mlir::failure();
@@ -50,15 +55,20 @@ mlir::LogicalResult inferFloatUnary(mlir::Operation* op, Types& types) {
   return inferUnary(op, types);
 }
 
+mlir::LogicalResult requireOperands(mlir::Operation* op) {
+  return mlir::failure(mlir::failed(requireSameElement(op, op->getOperand(0), op->getOperand(1))) ||
+                       mlir::failed(requireComputed(op, op->getOperand(0), "operand")));
+}
+
 mlir::LogicalResult inferBinary(mlir::Operation* op, Types& types) {
-  if (mlir::failed(requireSameElement(op, op->getOperand(0), op->getOperand(1)))) {
+  if (mlir::failed(requireOperands(op))) {
     return mlir::failure();
   }
   return broadcastOperands(op, elementOf(op->getOperand(0)), types);
 }
 
 mlir::LogicalResult inferCompare(mlir::Operation* op, Types& types) {
-  if (mlir::failed(requireSameElement(op, op->getOperand(0), op->getOperand(1)))) {
+  if (mlir::failed(requireOperands(op))) {
     return mlir::failure();
   }
   return broadcastOperands(op, mlir::IntegerType::get(op->getContext(), 1), types);
@@ -88,11 +98,11 @@ mlir::LogicalResult inferLogical(mlir::Operation* op, Types& types) {
   OpCost OP::cost() { return elementwiseCost(getOperation(), FLOPS); }
 
 // Operations that take any number: the cost of one element is one operation.
-GR_INFER_COST(AbsOp, inferUnary, 1)
-GR_INFER_COST(NegOp, inferUnary, 1)
-GR_INFER_COST(SignOp, inferUnary, 1)
-GR_INFER_COST(ReluOp, inferUnary, 1)
-GR_INFER_COST(ClipOp, inferUnary, 2)
+GR_INFER_COST(AbsOp, inferComputedUnary, 1)
+GR_INFER_COST(NegOp, inferComputedUnary, 1)
+GR_INFER_COST(SignOp, inferComputedUnary, 1)
+GR_INFER_COST(ReluOp, inferComputedUnary, 1)
+GR_INFER_COST(ClipOp, inferComputedUnary, 2)
 GR_INFER_COST(FloorOp, inferFloatUnary, 1)
 GR_INFER_COST(CeilOp, inferFloatUnary, 1)
 GR_INFER_COST(RoundOp, inferFloatUnary, 1)
@@ -134,12 +144,26 @@ mlir::LogicalResult NotOp::inferTypes(Types& types) {
 OpCost NotOp::cost() { return elementwiseCost(*this, 1); }
 
 mlir::LogicalResult CastOp::inferTypes(Types& types) {
-  if (!getTo().isIntOrFloat()) {
+  if (elementBits(getTo()) == 0) {
     return emitOpError() << "cannot cast to " << getTo() << ", expected an integer or float type";
+  }
+  llvm::StringRef mode = getRoundMode().value_or("up");
+  if (mode != "up" && mode != "down" && mode != "nearest") {
+    return emitOpError() << "has round_mode \"" << mode << "\", expected up, down or nearest";
   }
   return push(types, dimsOf(getInput()), getTo());
 }
 OpCost CastOp::cost() { return elementwiseCost(*this, 1); }
+
+mlir::LogicalResult BitcastOp::inferTypes(Types& types) {
+  mlir::Type from = elementOf(getInput());
+  if (elementBits(from) == 0 || elementBits(from) != elementBits(getTo())) {
+    return emitOpError() << "cannot take the bits of " << from << " for " << getTo()
+                         << ", expected types of one width";
+  }
+  return push(types, dimsOf(getInput()), getTo());
+}
+OpCost BitcastOp::cost() { return elementwiseCost(*this, 0); }
 
 mlir::LogicalResult WhereOp::inferTypes(Types& types) {
   if (mlir::failed(requireBool(*this, getCondition())) ||
@@ -154,6 +178,9 @@ mlir::LogicalResult ReduceOp::inferTypes(Types& types) {
   llvm::StringRef kind = getKind();
   if (kind != "sum" && kind != "mean" && kind != "max" && kind != "min" && kind != "prod") {
     return emitOpError() << "has kind \"" << kind << "\", expected sum, mean, max, min or prod";
+  }
+  if (mlir::failed(requireComputed(*this, getInput(), "input"))) {
+    return mlir::failure();
   }
   std::optional<Dims> dims = dimsOf(getInput());
   if (!dims) {
@@ -198,7 +225,7 @@ Dims matrixDims(Dims dims, bool left, bool transposed) {
 }  // namespace
 
 mlir::LogicalResult MatMulOp::inferTypes(Types& types) {
-  if (mlir::failed(requireSameElement(*this, getLhs(), getRhs()))) {
+  if (mlir::failed(requireOperands(*this))) {
     return mlir::failure();
   }
   std::optional<Dims> lhs = dimsOf(getLhs());

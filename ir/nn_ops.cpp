@@ -77,7 +77,8 @@ template <typename Op>
 mlir::LogicalResult checkConvOperands(Op op, std::optional<Dims>& in, std::optional<Dims>& filter) {
   in = dimsOf(op.getInput());
   filter = dimsOf(op.getFilter());
-  if (mlir::failed(requireFloat(op, op.getInput(), "input")) ||
+  bool isInteger = elementOf(op.getInput()).isInteger(32) && std::is_same_v<Op, ConvOp>;
+  if ((!isInteger && mlir::failed(requireFloat(op, op.getInput(), "input"))) ||
       mlir::failed(requireSameElement(op, op.getInput(), op.getFilter()))) {
     return mlir::failure();
   }
@@ -213,7 +214,9 @@ namespace {
 
 template <typename Op>
 mlir::LogicalResult inferPool(Op op, Types& types) {
-  if (mlir::failed(requireFloat(op, op.getInput(), "input"))) {
+  bool ordered = std::is_same_v<Op, MaxPoolOp>;  // enough for a maximum
+  if (mlir::failed(ordered ? requireComputed(op, op.getInput(), "input")
+                           : requireFloat(op, op.getInput(), "input"))) {
     return mlir::failure();
   }
   std::optional<Dims> in = dimsOf(op.getInput());

@@ -66,10 +66,24 @@ def GR_CastOp : GR_PureOp<"cast", [GR_Elementwise]> {
   let summary = "convert to another element type";
   let description = [{
     Element-wise conversion. Floating point to integer truncates towards zero; to bool is `x != 0`.
+    To the 8-bit floats: unless `saturate` is false, what is out of range becomes the largest value
+    of its sign; else infinity, or NaN where the type has none. `round_mode` is of f8e8m0: `up`
+    (when absent), `down` or `nearest`; all others round to nearest, ties to even.
   }];
-  let arguments = (ins GR_Tensor:$input, TypeAttr:$to);
+  let arguments = (ins GR_Tensor:$input, TypeAttr:$to, OptionalAttr<BoolAttr>:$saturate,
+                       OptionalAttr<StrAttr>:$round_mode);
   let results = (outs GR_Tensor:$output);
   let hasFolder = 1;
+}
+
+def GR_BitcastOp : GR_PureOp<"bitcast"> {
+  let summary = "the same bits as another element type";
+  let description = [{
+    Both element types are equally wide. A bool is a byte; what is not 0 becomes 1.
+  }];
+  let noGradient = "reinterprets bits";
+  let arguments = (ins GR_Tensor:$input, TypeAttr:$to);
+  let results = (outs GR_Tensor:$output);
 }
 
 // Two operands of one element type, NumPy broadcasting.

@@ -54,7 +54,9 @@ class GroupFinder {
     bool isConv = llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(anchor);
     auto type = llvm::dyn_cast_or_null<mlir::RankedTensorType>(
         anchor->getNumResults() == 1 ? anchor->getResult(0).getType() : mlir::Type());
-    if ((!isConv && !llvm::isa<ir::MatMulOp>(anchor)) || !type) {
+    // Libraries have no post-operations on the sums of an integer product.
+    if ((!isConv && !llvm::isa<ir::MatMulOp>(anchor)) || !type ||
+        !llvm::isa<mlir::FloatType>(type.getElementType())) {
       return;
     }
     GroupPlan plan{isConv ? "conv" : "matmul", {anchor}};

@@ -43,7 +43,14 @@ bool isScalarOrPerChannel(mlir::Value value, llvm::ArrayRef<ir::Dim> dims, int64
   return true;
 }
 
-bool hasStaticTypes(mlir::Operation* op) { return ir::hasStaticShapes(op); }
+/// Generated code computes in all of them.
+bool hasComputedTypes(mlir::Operation* op) {
+  auto isComputed = [](mlir::Type type) {
+    return ir::isComputed(llvm::cast<mlir::ShapedType>(type).getElementType());
+  };
+  return llvm::all_of(op->getOperandTypes(), isComputed) &&
+         llvm::all_of(op->getResultTypes(), isComputed);
+}
 
 llvm::SmallVector<int64_t> withoutOnes(mlir::Type type) {
   return llvm::to_vector(llvm::make_filter_range(llvm::cast<mlir::ShapedType>(type).getShape(),
@@ -86,7 +93,7 @@ bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis
 }
 
 bool canJoinMap(mlir::Operation* op) {
-  if (op->getNumResults() != 1 || !hasStaticTypes(op)) {
+  if (op->getNumResults() != 1 || !ir::hasStaticShapes(op) || !hasComputedTypes(op)) {
     return false;
   }
   if (op->hasTrait<ir::IsElementwise>() ||

@@ -1,5 +1,7 @@
 #include "passes/type_codec.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"
@@ -80,38 +82,8 @@ absl::StatusOr<ir::Dim> importDim(const format::TensorType& type, uint32_t i, si
   return ir::Dim::symbolic(expr);
 }
 
-}  // namespace
-
-ElementType elementTypeOf(mlir::Type type) {
-  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type)) {
-    bool isUnsigned = integer.isUnsigned();
-    switch (integer.getWidth()) {
-      case 1:
-        return integer.isSignless() ? ElementType::kBool : ElementType::kInvalid;
-      case 8:
-        return isUnsigned ? ElementType::kU8 : ElementType::kI8;
-      case 16:
-        return isUnsigned ? ElementType::kU16 : ElementType::kI16;
-      case 32:
-        return isUnsigned ? ElementType::kU32 : ElementType::kI32;
-      case 64:
-        return isUnsigned ? ElementType::kU64 : ElementType::kI64;
-      default:
-        return ElementType::kInvalid;
-    }
-  }
-  return type.isF64()    ? ElementType::kF64
-         : type.isF32()  ? ElementType::kF32
-         : type.isF16()  ? ElementType::kF16
-         : type.isBF16() ? ElementType::kBF16
-                         : ElementType::kInvalid;
-}
-
-mlir::Type elementTypeOf(ElementType type, mlir::MLIRContext* context) {
-  auto integer = [&](unsigned width, bool isSigned) {
-    return mlir::IntegerType::get(
-        context, width, isSigned ? mlir::IntegerType::Signless : mlir::IntegerType::Unsigned);
-  };
+/// MLIR's type of a floating-point one; the last two are our dialect's own, which MLIR 19 lacks.
+mlir::Type floatType(ElementType type, mlir::MLIRContext* context) {
   switch (type) {
     case ElementType::kF64:
       return mlir::Float64Type::get(context);
@@ -121,26 +93,56 @@ mlir::Type elementTypeOf(ElementType type, mlir::MLIRContext* context) {
       return mlir::Float16Type::get(context);
     case ElementType::kBF16:
       return mlir::BFloat16Type::get(context);
-    case ElementType::kI64:
-      return integer(64, true);
-    case ElementType::kI32:
-      return integer(32, true);
-    case ElementType::kI16:
-      return integer(16, true);
-    case ElementType::kI8:
-      return integer(8, true);
-    case ElementType::kU64:
-      return integer(64, false);
-    case ElementType::kU32:
-      return integer(32, false);
-    case ElementType::kU16:
-      return integer(16, false);
-    case ElementType::kU8:
-      return integer(8, false);
-    case ElementType::kBool:
-      return integer(1, true);
-    case ElementType::kInvalid:
+    case ElementType::kF8E4M3FN:
+      return mlir::Float8E4M3FNType::get(context);
+    case ElementType::kF8E4M3FNUZ:
+      return mlir::Float8E4M3FNUZType::get(context);
+    case ElementType::kF8E5M2:
+      return mlir::Float8E5M2Type::get(context);
+    case ElementType::kF8E5M2FNUZ:
+      return mlir::Float8E5M2FNUZType::get(context);
+    case ElementType::kF8E8M0:
+      return ir::F8E8M0Type::get(context);
+    case ElementType::kF4E2M1:
+      return ir::F4E2M1Type::get(context);
+    default:
       return nullptr;
+  }
+}
+
+/// Explicitly signed integers are taken for signless ones.
+mlir::Type withoutSign(mlir::Type type) {
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(type);
+  return integer && integer.isSigned() && integer.getWidth() > 1
+             ? mlir::IntegerType::get(type.getContext(), integer.getWidth())
+             : type;
+}
+
+}  // namespace
+
+ElementType elementTypeOf(mlir::Type type) {
+  for (uint8_t i = 1; type && i < runtime::kElementTypeCount; ++i) {
+    auto element = static_cast<ElementType>(i);
+    if (elementTypeOf(element, type.getContext()) == withoutSign(type)) {
+      return element;
+    }
+  }
+  return ElementType::kInvalid;
+}
+
+mlir::Type elementTypeOf(ElementType type, mlir::MLIRContext* context) {
+  const runtime::ElementTypeInfo& info = runtime::elementTypeInfo(type);
+  switch (info.kind) {
+    case runtime::NumberKind::kNone:
+      return nullptr;
+    case runtime::NumberKind::kFloat:
+      return floatType(type, context);
+    case runtime::NumberKind::kBool:
+      return mlir::IntegerType::get(context, 1);
+    case runtime::NumberKind::kSigned:
+      return mlir::IntegerType::get(context, info.bits);
+    case runtime::NumberKind::kUnsigned:
+      return mlir::IntegerType::get(context, info.bits, mlir::IntegerType::Unsigned);
   }
   return nullptr;
 }

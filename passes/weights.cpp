@@ -75,6 +75,18 @@ void write(mlir::FloatType type, double value, char* place) {
   std::memcpy(place, &bits, type.getWidth() / 8);
 }
 
+/// For element types that no dense attribute holds. One element stands for all.
+mlir::ElementsAttr resourceOf(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,
+                              int64_t size) {
+  mlir::AsmResourceBlob blob =
+      mlir::HeapAsmResourceBlob::allocate(size, kAlignment, /*dataIsMutable=*/true);
+  llvm::MutableArrayRef<char> place = blob.getMutableData();
+  for (size_t at = 0; at < place.size(); at += bytes.size()) {
+    llvm::copy(bytes, place.begin() + at);
+  }
+  return mlir::DenseResourceElementsAttr::get(type, "constant", std::move(blob));
+}
+
 bool isReadable(mlir::Type element) {
   auto type = llvm::dyn_cast<mlir::FloatType>(element);
   return type && (type.isF64() || type.isF32() || type.isF16() || type.isBF16());
@@ -101,11 +113,14 @@ std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value) {
   return ElementBytes{blob->getData(), false, nullptr};
 }
 
-mlir::DenseElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
+mlir::ElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
   auto size = static_cast<int64_t>(bytes.size());
   int64_t whole = ir::byteSize(type);
   if (size != whole && size * type.getNumElements() != whole) {
     return nullptr;
+  }
+  if (!type.getElementType().isIntOrFloat()) {
+    return resourceOf(type, bytes, whole);
   }
   if (type.getNumElements() == 0) {
     return mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
@@ -114,6 +129,13 @@ mlir::DenseElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef
     llvm::SmallVector<bool> bools;
     llvm::transform(bytes, std::back_inserter(bools), [](char byte) { return byte != 0; });
     return mlir::DenseElementsAttr::get(type, bools);
+  }
+  if (ir::elementBits(type.getElementType()) < 8) {  // the bits above an element's are 0
+    std::vector<char> clean(bytes.begin(), bytes.end());
+    llvm::for_each(clean, [mask = (1 << type.getElementTypeBitWidth()) - 1](char& byte) {
+      byte = static_cast<char>(byte & mask);
+    });
+    return mlir::DenseElementsAttr::getFromRawBuffer(type, clean);
   }
   return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
 }

@@ -27,8 +27,9 @@ struct ElementBytes {
 std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value);
 
 /// An inline constant from raw elements as the model file holds them: all of them, or one for a
-/// splat. Null when `bytes` has another size.
-mlir::DenseElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
+/// splat; a resource for the element types that no dense attribute holds. Null when `bytes` has
+/// another size.
+mlir::ElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
 
 /// The constant that defines `value`; null when it is not one.
 mlir::ElementsAttr constantOf(mlir::Value value);

@@ -8,8 +8,9 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family : {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor(),
-                      referenceIndex(), referenceOrder(), referenceBoxes(), referenceRandom()}) {
+  for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
+                      referenceTensor(), referenceIndex(), referenceOrder(), referenceBoxes(),
+                      referenceRandom()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -56,7 +57,12 @@ std::vector<ElementType> typesOf(const std::vector<Argument>& arguments) {
   return types;
 }
 
-bool isInteger(ElementType type) { return !runtime::isFloat(type) && type != ElementType::kBool; }
+/// One that is computed in.
+bool isInteger(ElementType type) {
+  runtime::NumberKind kind = runtime::elementTypeInfo(type).kind;
+  return !runtime::isReduced(type) &&
+         (kind == runtime::NumberKind::kSigned || kind == runtime::NumberKind::kUnsigned);
+}
 
 bool allAre(absl::Span<const ElementType> types, ElementType type) {
   return std::all_of(types.begin(), types.end(), [&](ElementType t) { return t == type; });
@@ -92,26 +98,35 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
     return false;
   }
   ElementType type = outputs[0];
-  bool one = allAre(inputs, type) && allAre(outputs, type);
+  bool same = allAre(inputs, type) && allAre(outputs, type);
+  bool one = same && !runtime::isReduced(type);
+  bool compares = allAre(inputs, inputs[0]) && !runtime::isReduced(inputs[0]);
   bool moves = inputs[0] == type && allAre(outputs, type);
   switch (rule) {
     case TypeRule::kFloat:
       return one && runtime::isFloat(type);
+    case TypeRule::kProduct:
+      return one && (runtime::isFloat(type) || type == ElementType::kI32);
     case TypeRule::kNumeric:
       return one && type != ElementType::kBool;
     case TypeRule::kAny:
       return one;
+    case TypeRule::kSame:
+      return same;
     case TypeRule::kBool:
       return one && type == ElementType::kBool;
     case TypeRule::kCompareNumeric:
-      return allAre(inputs, inputs[0]) && inputs[0] != ElementType::kBool &&
-             type == ElementType::kBool;
+      return compares && inputs[0] != ElementType::kBool && type == ElementType::kBool;
     case TypeRule::kCompareAny:
-      return allAre(inputs, inputs[0]) && type == ElementType::kBool;
+      return compares && type == ElementType::kBool;
     case TypeRule::kSelect:
       return inputs[0] == ElementType::kBool && allAre(inputs.subspan(1), type);
     case TypeRule::kConvert:
       return true;
+    case TypeRule::kUpdate:
+      return !runtime::isReduced(type) && allowsTypes(TypeRule::kPad, inputs, outputs);
+    case TypeRule::kAccumulate:
+      return !runtime::isReduced(type) && allowsTypes(TypeRule::kMove, inputs, outputs);
     case TypeRule::kMove:
       return moves && integersFrom(inputs, 1);
     case TypeRule::kPad:
@@ -121,12 +136,13 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
     case TypeRule::kFill:
       return inputs.size() == 2 && isInteger(inputs[0]) && inputs[1] == type;
     case TypeRule::kResize:
-      return moves && (inputs.size() == 1 || inputs[1] != ElementType::kBool);
+      return moves && !runtime::isReduced(type) &&
+             (inputs.size() == 1 || isInteger(inputs[1]) || runtime::isFloat(inputs[1]));
     case TypeRule::kIndices:
-      return allAre(outputs, ElementType::kI64);
+      return !runtime::isReduced(inputs[0]) && allAre(outputs, ElementType::kI64);
     case TypeRule::kMoveIndices:
-      return inputs[0] == type && allAre(outputs.subspan(1), ElementType::kI64) &&
-             integersFrom(inputs, 1);
+      return inputs[0] == type && !runtime::isReduced(type) &&
+             allAre(outputs.subspan(1), ElementType::kI64) && integersFrom(inputs, 1);
     case TypeRule::kGenerate:
       return runtime::isFloat(type) && integersFrom(inputs, 0);
   }
@@ -239,7 +255,7 @@ absl::StatusOr<Broadcast> Broadcast::make(const Step& step, const Dims& result,
 }
 
 absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc) {
-  if (runtime::isFloat(desc.type) || desc.type == ElementType::kBool) {
+  if (!isInteger(desc.type)) {
     return invalidStep(step, "an operand that holds positions is not of an integer type");
   }
   return dispatchElement(desc.type, []<typename T>() -> ReadInt {

@@ -9,11 +9,14 @@ namespace graphrun::devices::cpu {
 absl::StatusOr<LayoutChoice> chooseReference(const Step& step);
 absl::StatusOr<std::unique_ptr<Kernel>> createReference(const Step& step, KernelContext& context);
 
-/// Which element types an operation takes.
+/// Which element types an operation takes: of those that are computed in, but where elements are
+/// only moved or converted (kSame, kSelect, kConvert, kMove, kPad, kShape, kFill) of all.
 enum class TypeRule {
   kFloat,           ///< all of one floating-point type
+  kProduct,         ///< all of one floating-point type, or of i32
   kNumeric,         ///< all of one type, not bool
-  kAny,             ///< all of one type
+  kAny,             ///< all of one type that is computed in
+  kSame,            ///< all of one type
   kBool,            ///< all bool
   kCompareNumeric,  ///< operands of one type, not bool; the result is bool
   kCompareAny,      ///< operands of one type; the result is bool
@@ -21,6 +24,8 @@ enum class TypeRule {
   kConvert,         ///< any
   kMove,            ///< first operand and results of one type, the other operands are integers
   kPad,             ///< as kMove, but the third operand is an element
+  kUpdate,          ///< as kPad, of a type that is computed in
+  kAccumulate,      ///< as kMove, of a type that is computed in
   kShape,           ///< the result is i64
   kFill,            ///< integers, and an element of the result's type
   kResize,          ///< as kMove, but the second operand may be floating point
@@ -47,6 +52,7 @@ struct ReferenceEntry {
 };
 
 /// The operations of each family.
+absl::Span<const ReferenceEntry> referenceConvert();
 absl::Span<const ReferenceEntry> referenceElementwise();
 absl::Span<const ReferenceEntry> referenceMath();
 absl::Span<const ReferenceEntry> referenceNn();

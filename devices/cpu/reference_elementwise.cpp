@@ -1,4 +1,4 @@
-// Element-wise operations: unary, binary, comparison, selection, conversion.
+// Element-wise operations: unary, binary, comparison, selection.
 #include <algorithm>
 #include <atomic>
 #include <numbers>
@@ -494,7 +494,7 @@ KernelOr createClip(const Step& step) {
   return unaryNumeric<Clip>(step, p);
 }
 
-// Selection and conversion.
+// Selection.
 
 template <typename T>
 void selectRow(const uint8_t* condition, int64_t sc, const T* x, int64_t sx, const T* y, int64_t sy,
@@ -512,7 +512,7 @@ KernelOr createWhere(const Step& step) {
   uint32_t x = step.inputs[1].buffer;
   uint32_t y = step.inputs[2].buffer;
   uint32_t out = step.outputs[0].buffer;
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
       parallelFor(plan.rows(), plan.inner(), [&](int64_t row) {
         selectRow(static_cast<const uint8_t*>(buffers[c]) + plan.offset(row, 0),
@@ -524,22 +524,6 @@ KernelOr createWhere(const Step& step) {
       return 0;
     });
   });
-}
-
-template <typename From, typename To>
-void castLoop(const void* in, void* out, int64_t begin, int64_t end, const Parameters&) {
-  for (int64_t i = begin; i < end; ++i) {
-    static_cast<To*>(out)[i] =
-        store<To>(convert<Compute<To>>(load(static_cast<const From*>(in)[i])));
-  }
-}
-
-KernelOr createCast(const Step& step) {
-  UnaryLoop loop = dispatchElement(step.inputs[0].desc.type, [&]<typename From>() -> UnaryLoop {
-    return dispatchElement(step.outputs[0].desc.type,
-                           []<typename To>() -> UnaryLoop { return castLoop<From, To>; });
-  });
-  return makeUnary(step, loop, {});
 }
 
 constexpr ReferenceEntry kEntries[] = {
@@ -583,7 +567,6 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.or", TypeRule::kBool, logical<Or>, 2},
     {"gr.xor", TypeRule::kBool, logical<Xor>, 2},
     {"gr.where", TypeRule::kSelect, createWhere, 3},
-    {"gr.cast", TypeRule::kConvert, createCast},
 };
 
 }  // namespace

@@ -455,8 +455,8 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.range", TypeRule::kNumeric, createRange, 3},
     {"gr.gather_elements", TypeRule::kMove, createGatherElements, 2},
     {"gr.gather_nd", TypeRule::kMove, createGatherNd, 2},
-    {"gr.scatter_elements", TypeRule::kPad, createScatterElements, 3},
-    {"gr.scatter_nd", TypeRule::kPad, createScatterNd, 3},
+    {"gr.scatter_elements", TypeRule::kUpdate, createScatterElements, 3},
+    {"gr.scatter_nd", TypeRule::kUpdate, createScatterNd, 3},
     {"gr.non_zero", TypeRule::kIndices, createNonZero, 1, 1, 2},
 };
 

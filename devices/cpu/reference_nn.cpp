@@ -140,6 +140,12 @@ Sum<T> convolveAt(const Spatial& s, const T* in, int64_t channels, const T* filt
   return sum;
 }
 
+/// The types of a convolution: floating point, and the one that quantized models accumulate in.
+template <typename F>
+auto dispatchProduct(ElementType type, const F& f) {
+  return type == ElementType::kI32 ? f.template operator()<int32_t>() : dispatchFloat(type, f);
+}
+
 template <bool kTransposed>
 KernelOr createConvolution(const Step& step) {
   GR_ASSIGN_OR_RETURN(Channels c, channelsOf(step, kTransposed));
@@ -154,7 +160,7 @@ KernelOr createConvolution(const Step& step) {
   ConvBuffers b = convBuffers(step);
   int64_t inGroup = c.in / c.groups;
   int64_t outGroup = c.out / c.groups;
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchProduct(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(c.batch * c.out, s.outCount * inGroup * s.kernelCount, [&](int64_t plane) {
         int64_t o = plane % c.out;
@@ -196,7 +202,10 @@ int64_t countPadded(const Spatial& s, const Position& o) {
 template <typename T>
 Compute<T> poolMax(const Spatial& s, const T* in, const Position& o, bool) {
   using Limits = std::numeric_limits<Compute<T>>;
-  Compute<T> best = -Limits::infinity();
+  Compute<T> best = Limits::lowest();
+  if constexpr (Limits::has_infinity) {
+    best = -Limits::infinity();
+  }
   for (int64_t k = 0; k < s.kernelCount; ++k) {
     int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
     if (from >= 0) {
@@ -222,6 +231,16 @@ Compute<T> poolMean(const Spatial& s, const T* in, const Position& o, bool count
   return static_cast<Compute<T>>(count == 0 ? 0 : sum / static_cast<Sum<T>>(count));
 }
 
+/// The types of a pool: any for the largest element, floating point for a mean.
+template <bool kMax, typename F>
+auto dispatchPool(ElementType type, const F& f) {
+  if constexpr (kMax) {
+    return dispatchElement(type, f);
+  } else {
+    return dispatchFloat(type, f);
+  }
+}
+
 template <bool kMax>
 KernelOr createPool(const Step& step) {
   GR_RETURN_IF_ERROR(checkSpatialRank(step));
@@ -239,7 +258,7 @@ KernelOr createPool(const Step& step) {
   uint32_t from = step.inputs[0].buffer;
   uint32_t to = step.outputs[0].buffer;
   int64_t planes = in[0] * in[1];
-  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchPool<kMax>(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     auto* pool = kMax ? poolMax<T> : poolMean<T>;
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
@@ -469,9 +488,9 @@ KernelOr createSoftmax(const Step& step) {
 }
 
 constexpr ReferenceEntry kEntries[] = {
-    {"gr.conv", TypeRule::kFloat, createConvolution<false>, 2, 3},
+    {"gr.conv", TypeRule::kProduct, createConvolution<false>, 2, 3},
     {"gr.conv_transpose", TypeRule::kFloat, createConvolution<true>, 2, 3},
-    {"gr.max_pool", TypeRule::kFloat, createPool<true>},
+    {"gr.max_pool", TypeRule::kNumeric, createPool<true>},
     {"gr.avg_pool", TypeRule::kFloat, createPool<false>},
     {"gr.batch_norm", TypeRule::kFloat, createBatchNorm, 5},
     {"gr.instance_norm", TypeRule::kFloat, createInstanceNorm, 3},

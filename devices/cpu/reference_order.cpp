@@ -351,7 +351,7 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.top_k", TypeRule::kMoveIndices, createTopK, 2, 2, 2},
     {"gr.arg_reduce", TypeRule::kIndices, createArgReduce},
     {"gr.unique", TypeRule::kMoveIndices, createUnique, 1, 1, 5},
-    {"gr.cumulative", TypeRule::kMove, createCumulative, 2},
+    {"gr.cumulative", TypeRule::kAccumulate, createCumulative, 2},
     {"gr.det", TypeRule::kFloat, createDet},
 };
 

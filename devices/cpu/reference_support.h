@@ -83,6 +83,21 @@ std::unique_ptr<Kernel> makeKernel(Run run, absl::Span<const char* const> messag
   return std::make_unique<CallableKernel<Run>>(std::move(run), messages);
 }
 
+/// Calls `f.template operator()<T>()` with an unsigned type of the element's size.
+template <typename F>
+auto dispatchSize(ElementType type, const F& f) {
+  switch (runtime::elementSize(type)) {
+    case 8:
+      return f.template operator()<uint64_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    default:
+      return f.template operator()<uint8_t>();
+  }
+}
+
 /// Reads element `i` of an integer tensor.
 using ReadInt = int64_t (*)(const void* data, int64_t i);
 /// InvalidArgument for a tensor that is not of an integer type.
@@ -116,21 +131,6 @@ struct Lines {
   /// Place of element 0 of a line; element i is `i * inner` behind it.
   int64_t start(int64_t line) const { return line / inner * dim * inner + line % inner; }
 };
-
-/// Calls `f.template operator()<T>()` with an unsigned type of the element's size.
-template <typename F>
-auto dispatchSize(ElementType type, const F& f) {
-  switch (runtime::elementSize(type)) {
-    case 8:
-      return f.template operator()<uint64_t>();
-    case 4:
-      return f.template operator()<uint32_t>();
-    case 2:
-      return f.template operator()<uint16_t>();
-    default:
-      return f.template operator()<uint8_t>();
-  }
-}
 
 }  // namespace graphrun::devices::cpu
 

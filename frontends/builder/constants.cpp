@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "passes/type_codec.h"
 #include "passes/weights.h"
+#include "runtime/base/reduced.h"
 
 namespace graphrun::builder {
 namespace {
@@ -30,13 +31,16 @@ bool fits(int64_t value, mlir::IntegerType type) {
          (value >= -(int64_t{1} << (width - 1)) && value < int64_t{1} << (width - 1));
 }
 
-/// Inline data for passes to see. Elements of bool are bytes that are 0 or 1.
-mlir::ElementsAttr denseOf(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
-  if (type.getElementType().isInteger(1)) {
-    llvm::SmallVector<bool> bools(bytes.begin(), bytes.end());
-    return mlir::DenseElementsAttr::get(type, bools);
+/// Of an element type that no dense attribute holds.
+mlir::ElementsAttr storedSplat(Scalar value, mlir::RankedTensorType type, std::string& problem) {
+  ElementType element = passes::elementTypeOf(type.getElementType());
+  uint8_t bits = runtime::encodeReduced(element, value.number());
+  if (runtime::decodeReduced(element, bits) != value.number()) {
+    problem = absl::StrCat("the number ", value.number(), " is no value of type ",
+                           runtime::elementTypeName(element), "; use another number");
+    return nullptr;
   }
-  return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+  return passes::elementsFrom(type, {static_cast<char>(bits)});
 }
 
 bool isSmall(const runtime::TensorSpec& spec) {
@@ -47,6 +51,9 @@ bool isSmall(const runtime::TensorSpec& spec) {
 
 mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::string& problem) {
   mlir::Type element = type.getElementType();
+  if (!element.isIntOrFloat()) {
+    return storedSplat(value, type, problem);
+  }
   if (llvm::isa<mlir::FloatType>(element)) {
     return ir::makeFloats(type, {value.number()});
   }
@@ -115,7 +122,7 @@ Tensor ConstantMaker::copy(const runtime::TensorSpec& spec, const void* data, si
     view = bools;
   }
   if (isSmall(spec)) {
-    return finish(denseOf(typeOf(spec), view));
+    return finish(passes::elementsFrom(typeOf(spec), view));
   }
   return finish(mlir::DenseResourceElementsAttr::get(
       typeOf(spec), label_,

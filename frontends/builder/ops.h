@@ -77,8 +77,20 @@ struct Gelu {
 Tensor gelu(const Tensor& x, const Gelu& options = {}, const At& at = {});
 /// min(max(x, low), high).
 Tensor clip(const Tensor& x, double low, double high, const At& at = {});
+struct Cast {
+  /// To an 8-bit floating-point type: what is out of range becomes the largest value of its sign;
+  /// else infinity, or NaN where the type has none.
+  bool saturate = true;
+  /// To f8e8m0, which holds powers of two: "up", "down" or "nearest".
+  const char* roundMode = "up";
+};
 /// Converts the elements; floating point to integer truncates, to bool is x != 0.
-Tensor cast(const Tensor& x, ElementType type, const At& at = {});
+Tensor cast(const Tensor& x, ElementType type, const Cast& options, const At& at = {});
+inline Tensor cast(const Tensor& x, ElementType type, const At& at = {}) {
+  return cast(x, type, Cast{}, at);
+}
+/// The bits of the elements as another type of the same width.
+Tensor bitcast(const Tensor& x, ElementType type, const At& at = {});
 /// Logical negation of bools.
 Tensor logicalNot(const Tensor& x, const At& at = {});
 

@@ -81,8 +81,19 @@ Tensor clip(const Tensor& x, double low, double high, const At& at) {
   return OpCall("clip", at, {x}).number("low", low).number("high", high).create();
 }
 
-Tensor cast(const Tensor& x, ElementType type, const At& at) {
-  return OpCall("cast", at, {x}).type("to", type).create();
+Tensor cast(const Tensor& x, ElementType type, const Cast& options, const At& at) {
+  OpCall call("cast", at, {x});
+  call.type("to", type);
+  if (!options.saturate) {
+    call.flag("saturate", false);
+  }
+  if (type == ElementType::kF8E8M0) {
+    call.text("round_mode", options.roundMode);
+  }
+  return call.create();
+}
+Tensor bitcast(const Tensor& x, ElementType type, const At& at) {
+  return OpCall("bitcast", at, {x}).type("to", type).create();
 }
 
 Tensor add(const Operand& x, const Operand& y, const At& at) { return binary("add", x, y, at); }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/reduced.h"
 
 namespace graphrun::cli {
 namespace {
@@ -61,7 +62,7 @@ double wrongness(const HostTensor& actual, const HostTensor& expected, size_t in
   ElementType type = actual.spec().type;
   double got = elementAt(actual, index);
   double wanted = elementAt(expected, index);
-  if (isFloat(type)) {
+  if (runtime::elementTypeInfo(type).kind == runtime::NumberKind::kFloat) {
     return excess(got, wanted, tolerance);
   }
   size_t size = elementSize(type);
@@ -101,6 +102,8 @@ double elementAt(const HostTensor& tensor, size_t index) {
       return load<uint8_t>(tensor, index);
     case ElementType::kInvalid:
       break;
+    default:
+      return runtime::decodeReduced(tensor.spec().type, tensor.as<uint8_t>()[index]);
   }
   return std::numeric_limits<double>::quiet_NaN();
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "frontends/cli/tensor_proto.h"
 #include "runtime/base/npy.h"
+#include "runtime/base/reduced.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::cli {
@@ -74,6 +75,8 @@ void setElement(HostTensor& tensor, size_t index, double value) {
       return;
     case ElementType::kInvalid:
       return;
+    default:
+      tensor.as<uint8_t>()[index] = runtime::encodeReduced(tensor.spec().type, value);
   }
 }
 
@@ -152,7 +155,7 @@ absl::StatusOr<HostTensor> inputTensor(const ModelPort& port, const std::string&
                                        const std::map<std::string, std::vector<int64_t>>& dims) {
   std::string option = absl::StrCat("--input ", port.name, "=", value);
   if (absl::StartsWith(value, "@")) {
-    absl::StatusOr<HostTensor> tensor = runtime::readNpy(value.substr(1));
+    absl::StatusOr<HostTensor> tensor = runtime::readNpy(value.substr(1), port.type);
     return tensor.ok() ? std::move(tensor) : fileError(tensor.status());
   }
   if (value != "random" && !absl::StartsWith(value, "random:")) {
@@ -219,7 +222,10 @@ HostTensor randomTensor(const TensorSpec& spec, uint64_t seed) {
   std::uniform_real_distribution<double> real(-1, 1);
   std::uniform_int_distribution<int> integer(0, 9);
   for (size_t i = 0; i < static_cast<size_t>(spec.elementCount()); ++i) {
-    setElement(tensor, i, isFloat(spec.type) ? real(generator) : integer(generator));
+    setElement(tensor, i,
+               runtime::elementTypeInfo(spec.type).kind == runtime::NumberKind::kFloat
+                   ? real(generator)
+                   : integer(generator));
   }
   return tensor;
 }

@@ -1,5 +1,6 @@
 #include "frontends/cli/tensor_proto.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/wire_format.h"
 #include "runtime/base/mapped_file.h"
+#include "runtime/base/reduced.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::cli {
@@ -30,15 +32,9 @@ enum Field : uint32_t {
   kExternalData = 13
 };
 
-/// TensorProto.DataType -> our element type; kInvalid for what has none here.
-ElementType elementOf(uint64_t dataType) {
-  static constexpr ElementType kTypes[] = {
-      ElementType::kInvalid, ElementType::kF32,  ElementType::kU8,      ElementType::kI8,
-      ElementType::kU16,     ElementType::kI16,  ElementType::kI32,     ElementType::kI64,
-      ElementType::kInvalid, ElementType::kBool, ElementType::kF16,     ElementType::kF64,
-      ElementType::kU32,     ElementType::kU64,  ElementType::kInvalid, ElementType::kInvalid,
-      ElementType::kBF16};
-  return dataType < std::size(kTypes) ? kTypes[dataType] : ElementType::kInvalid;
+ElementType elementTypeOf(uint64_t dataType) {
+  return dataType < 256 ? runtime::elementTypeOfOnnx(static_cast<int64_t>(dataType))
+                        : ElementType::kInvalid;
 }
 
 /// What the fields of a TensorProto hold. Typed data is collected as raw little-endian elements.
@@ -126,19 +122,42 @@ bool readField(uint32_t field, uint32_t wire, WireReader& reader, Fields& fields
   }
 }
 
-absl::Status wrongCount(const std::string& where, const runtime::TensorSpec& spec, size_t got) {
-  return absl::InvalidArgumentError(absl::StrCat(where, ": ", spec.toString(), " needs ",
-                                                 spec.byteSize(), " bytes of data, got ", got));
+absl::Status wrongCount(const std::string& where, const runtime::TensorSpec& spec, size_t needed,
+                        size_t got) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, ": ", spec.toString(), " needs ", needed, " bytes of data, got ", got));
+}
+
+/// Elements of less than a byte: packed, in raw_data or as the bytes of int32_data.
+absl::StatusOr<runtime::HostTensor> fillPacked(const Fields& fields,
+                                               const runtime::TensorSpec& spec,
+                                               const std::string& where) {
+  std::vector<uint8_t> packed(fields.raw.begin(), fields.raw.end());
+  if (!fields.hasRaw) {
+    packed.assign(fields.numbers.begin(), fields.numbers.end());
+  }
+  auto count = static_cast<size_t>(spec.elementCount());
+  size_t needed = runtime::packedSize(spec.type, count);
+  if (packed.size() != needed) {
+    return wrongCount(where, spec, needed, packed.size());
+  }
+  runtime::HostTensor tensor(spec);
+  std::vector<uint8_t> elements = runtime::unpackReduced(spec.type, packed, count);
+  std::copy(elements.begin(), elements.end(), tensor.as<uint8_t>().begin());
+  return tensor;
 }
 
 absl::StatusOr<runtime::HostTensor> fill(const Fields& fields, const runtime::TensorSpec& spec,
                                          const std::string& where) {
   size_t size = elementSize(spec.type);
+  if (runtime::elementTypeInfo(spec.type).bits < 8) {
+    return fillPacked(fields, spec, where);
+  }
   absl::Span<const uint8_t> data = fields.hasRaw ? fields.raw : fields.floats;
   bool numbers = !fields.hasRaw && !fields.numbers.empty();
   size_t got = numbers ? fields.numbers.size() * size : data.size();
   if (got != spec.byteSize()) {
-    return wrongCount(where, spec, got);
+    return wrongCount(where, spec, spec.byteSize(), got);
   }
   runtime::HostTensor tensor(spec);
   auto* to = static_cast<uint8_t*>(tensor.data());
@@ -165,7 +184,7 @@ absl::StatusOr<runtime::NamedTensor> parseTensorProto(absl::Span<const uint8_t> 
           absl::StrCat(where, ": not a TensorProto (a tensor of ONNX), or cut short"));
     }
   }
-  runtime::TensorSpec spec{elementOf(fields.dataType), fields.dims};
+  runtime::TensorSpec spec{elementTypeOf(fields.dataType), fields.dims};
   if (fields.unsupported != nullptr || spec.type == ElementType::kInvalid) {
     return absl::UnimplementedError(absl::StrCat(
         where, ": a tensor of ONNX's type ", fields.dataType, " cannot be read",

@@ -177,7 +177,12 @@ mlir::Value Node::constant(llvm::ArrayRef<int64_t> values) {
 }
 
 mlir::Value Node::scalarLike(mlir::Value like, double value) {
-  return like ? ir::createScalar(builder(), loc_, elementOf(like), value) : mlir::Value();
+  if (!like || elementOf(like).isIntOrFloat()) {
+    return like ? ir::createScalar(builder(), loc_, elementOf(like), value) : mlir::Value();
+  }
+  // No dense attribute holds the type: the constant is converted at run time.
+  mlir::Value wide = ir::createScalar(builder(), loc_, builder().getF32Type(), value);
+  return emit("gr.cast", {wide}, {named("to", mlir::TypeAttr::get(elementOf(like)))});
 }
 
 mlir::Value Node::spread(mlir::Value values, llvm::ArrayRef<int64_t> axes, int64_t rank,

@@ -20,6 +20,7 @@ llvm::ArrayRef<OpRow> indexOps();
 llvm::ArrayRef<OpRow> gridOps();
 llvm::ArrayRef<OpRow> einsumOps();
 llvm::ArrayRef<OpRow> randomOps();
+llvm::ArrayRef<OpRow> quantOps();
 
 /// All rows of the default domain, by operation.
 class OpTable {

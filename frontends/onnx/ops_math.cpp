@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/conversion.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/tensors.h"
 #include "mlir/IR/Matchers.h"
@@ -92,8 +93,6 @@ Values power(Node& node) {
 }
 
 Values cast(Node& node) {
-  // They say how to round to 8-bit floating point, which is refused as a type.
-  node.attributes().ignore({"saturate", "round_mode"});
   if (!node.attributes().require("to")) {
     return {nullptr};
   }
@@ -102,7 +101,7 @@ Values cast(Node& node) {
   if (!type) {
     return {node.fail(absl::StrCat("attribute \"to\": ", unsupportedType(dataType)))};
   }
-  return {castTo(node, node.input(0), type)};
+  return {converted(node, node.input(0), type)};
 }
 
 /// The value of a constant of one element that a double holds exactly.

@@ -1,4 +1,5 @@
 // Operations that slide a window over spatial dims: convolutions and pooling.
+#include "frontends/onnx/ops_window.h"
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
 
@@ -93,8 +94,8 @@ llvm::SmallVector<mlir::NamedAttribute> windowAttributes(Node& node, const Windo
 }
 
 /// kernel_shape, when it is given, repeats the filter's dims.
-void checkKernel(Node& node, const Window& window) {
-  std::optional<ir::Dims> filter = ir::dimsOf(node.input(1));
+void checkKernel(Node& node, mlir::Value operand, const Window& window) {
+  std::optional<ir::Dims> filter = operand ? ir::dimsOf(operand) : std::nullopt;
   if (!node.attributes().has("kernel_shape") || !filter ||
       filter->size() != window.kernel.size() + 2) {
     return;
@@ -116,17 +117,7 @@ Values filterOperands(Node& node) {
   return operands;
 }
 
-Values conv(Node& node) {
-  int64_t groups = node.attributes().integer("group", 1);
-  std::optional<Window> window = windowOf(node);
-  if (!window) {
-    return {nullptr};
-  }
-  checkKernel(node, *window);
-  auto attributes = windowAttributes(node, *window);
-  attributes.push_back(node.integer("groups", groups));
-  return {node.emit("gr.conv", filterOperands(node), attributes)};
-}
+Values conv(Node& node) { return {convolution(node, filterOperands(node))}; }
 
 Values convTranspose(Node& node) {
   int64_t groups = node.attributes().integer("group", 1);
@@ -134,7 +125,7 @@ Values convTranspose(Node& node) {
   if (!window) {
     return {nullptr};
   }
-  checkKernel(node, *window);
+  checkKernel(node, node.input(1), *window);
   size_t spatial = window->strides.size();
   Ints outputPadding = sized(node, "output_padding", spatial, 0);
   Ints outputShape;
@@ -190,6 +181,18 @@ const OpRow kRows[] = {
 };
 
 }  // namespace
+
+mlir::Value convolution(Node& node, const Values& operands) {
+  int64_t groups = node.attributes().integer("group", 1);
+  std::optional<Window> window = windowOf(node);
+  if (!window) {
+    return nullptr;
+  }
+  checkKernel(node, operands[1], *window);
+  auto attributes = windowAttributes(node, *window);
+  attributes.push_back(node.integer("groups", groups));
+  return node.emit("gr.conv", operands, attributes);
+}
 
 llvm::ArrayRef<OpRow> windowOps() { return kRows; }
 

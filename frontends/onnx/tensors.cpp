@@ -11,6 +11,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "passes/type_codec.h"
+#include "runtime/base/reduced.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -48,8 +50,24 @@ mlir::AsmResourceBlob narrow(const Field& field) {
   return own(std::move(elements));
 }
 
-/// Takes the data out of the field that the data type prescribes, in memory layout (bool: a byte).
-mlir::AsmResourceBlob takeTyped(TensorProto& tensor) {
+/// Elements that ONNX packs, one a byte.
+mlir::AsmResourceBlob unpack(runtime::ElementType type, mlir::AsmResourceBlob packed, int64_t count,
+                             std::string& problem) {
+  llvm::ArrayRef<char> bytes = packed.getData();
+  size_t expected = runtime::packedSize(type, static_cast<size_t>(count));
+  if (bytes.size() != expected) {
+    problem = absl::StrCat("holds ", bytes.size(), " bytes of packed data, but its ", count,
+                           " elements need ", expected);
+    return packed;
+  }
+  return own(runtime::unpackReduced(type,
+                                    {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
+                                    static_cast<size_t>(count)));
+}
+
+/// Takes the data out of the field that the data type prescribes, in memory layout (bool: a byte;
+/// types of less than a byte: packed).
+mlir::AsmResourceBlob takeTyped(TensorProto& tensor, size_t size) {
   switch (tensor.data_type()) {
     case TensorProto::FLOAT:
       return own(std::move(*tensor.mutable_float_data()));
@@ -63,22 +81,15 @@ mlir::AsmResourceBlob takeTyped(TensorProto& tensor) {
       return own(std::move(*tensor.mutable_uint64_data()));
     case TensorProto::UINT32:
       return narrow<uint32_t>(tensor.uint64_data());
-    case TensorProto::BOOL:
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-      return narrow<uint8_t>(tensor.int32_data());
-    default:  // INT16, UINT16, FLOAT16, BFLOAT16
-      return narrow<uint16_t>(tensor.int32_data());
+    default:
+      return size == 1 ? narrow<uint8_t>(tensor.int32_data())
+                       : narrow<uint16_t>(tensor.int32_data());
   }
 }
 
 int typedFieldSize(const TensorProto& tensor) {
   return tensor.float_data_size() + tensor.double_data_size() + tensor.int32_data_size() +
          tensor.int64_data_size() + tensor.uint64_data_size() + tensor.string_data_size();
-}
-
-size_t elementSize(mlir::Type element) {
-  return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
 }
 
 std::optional<mlir::RankedTensorType> tensorTypeOf(mlir::MLIRContext* context,
@@ -119,37 +130,7 @@ mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<ch
 }  // namespace
 
 mlir::Type elementType(mlir::MLIRContext* context, int32_t dataType) {
-  mlir::Builder builder(context);
-  switch (dataType) {
-    case TensorProto::FLOAT:
-      return builder.getF32Type();
-    case TensorProto::DOUBLE:
-      return builder.getF64Type();
-    case TensorProto::FLOAT16:
-      return builder.getF16Type();
-    case TensorProto::BFLOAT16:
-      return builder.getBF16Type();
-    case TensorProto::BOOL:
-      return builder.getI1Type();
-    case TensorProto::INT8:
-      return builder.getI8Type();
-    case TensorProto::INT16:
-      return builder.getI16Type();
-    case TensorProto::INT32:
-      return builder.getI32Type();
-    case TensorProto::INT64:
-      return builder.getI64Type();
-    case TensorProto::UINT8:
-      return builder.getIntegerType(8, /*isSigned=*/false);
-    case TensorProto::UINT16:
-      return builder.getIntegerType(16, /*isSigned=*/false);
-    case TensorProto::UINT32:
-      return builder.getIntegerType(32, /*isSigned=*/false);
-    case TensorProto::UINT64:
-      return builder.getIntegerType(64, /*isSigned=*/false);
-    default:
-      return nullptr;
-  }
+  return passes::elementTypeOf(runtime::elementTypeOfOnnx(dataType), context);
 }
 
 std::string dataTypeName(int32_t dataType) {
@@ -161,8 +142,8 @@ std::string dataTypeName(int32_t dataType) {
 
 std::string unsupportedType(int32_t dataType) {
   return absl::StrCat("element type ", dataTypeName(dataType),
-                      " is not supported, expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL or an "
-                      "integer type of 8 to 64 bits");
+                      " is not supported, expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, an "
+                      "integer type of 2 to 64 bits, FLOAT8… or FLOAT4E2M1");
 }
 
 int64_t elementCount(llvm::ArrayRef<int64_t> dims) {
@@ -205,9 +186,17 @@ mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
     problem = "has both raw_data and a typed data field, expected one";
     return nullptr;
   }
-  mlir::AsmResourceBlob blob = raw ? own(std::move(*tensor.mutable_raw_data())) : takeTyped(tensor);
-  size_t width = elementSize(type->getElementType());
+  runtime::ElementType element = runtime::elementTypeOfOnnx(tensor.data_type());
+  size_t width = runtime::elementSize(element);
   int64_t count = elementCount(type->getShape());
+  mlir::AsmResourceBlob blob =
+      raw ? own(std::move(*tensor.mutable_raw_data())) : takeTyped(tensor, width);
+  if (runtime::elementTypeInfo(element).bits < 8) {
+    blob = unpack(element, std::move(blob), count, problem);
+    if (!problem.empty()) {
+      return nullptr;
+    }
+  }
   if (blob.getData().size() != width * static_cast<size_t>(count)) {
     problem = absl::StrCat(
         "holds ", blob.getData().size(), " bytes of data, but its dims ",
@@ -217,6 +206,9 @@ mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
   }
   if (type->getElementType().isInteger(1)) {
     blob = normaliseBools(std::move(blob));
+  }
+  if (!type->getElementType().isIntOrFloat()) {  // no dense attribute holds it
+    return mlir::DenseResourceElementsAttr::get(*type, name, std::move(blob));
   }
   llvm::ArrayRef<char> bytes = blob.getData();
   bool splat =

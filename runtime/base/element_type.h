@@ -26,9 +26,38 @@ enum class ElementType : uint8_t {
   kU16 = 11,
   kU8 = 12,
   kBool = 13,  // one byte, 0 or 1
+  // The reduced types: one element a byte in memory and in our files, in its low bits, the rest 0.
+  kF8E4M3FN = 14,
+  kF8E4M3FNUZ = 15,
+  kF8E5M2 = 16,
+  kF8E5M2FNUZ = 17,
+  kF8E8M0 = 18,
+  kF4E2M1 = 19,
+  kI4 = 20,
+  kU4 = 21,
+  kI2 = 22,
+  kU2 = 23,
 };
 
-inline constexpr uint8_t kElementTypeCount = 14;
+inline constexpr uint8_t kElementTypeCount = 24;
+
+enum class NumberKind : uint8_t { kNone, kFloat, kSigned, kUnsigned, kBool };
+
+/// Facts of one element type.
+struct ElementTypeInfo {
+  absl::string_view name;  ///< in messages, files and on the command line
+  NumberKind kind;
+  uint8_t size;             ///< bytes of an element in memory
+  uint8_t bits;             ///< of an element where elements are packed, as in ONNX's raw data
+  uint8_t onnx;             ///< number of TensorProto.DataType
+  absl::string_view numpy;  ///< dtype of .npy files without byte order; a void where NumPy has none
+};
+
+/// The one table of element types; the entry of kInvalid (size 0) for values outside the enum.
+const ElementTypeInfo& elementTypeInfo(ElementType type);
+
+/// The element type of a number of TensorProto.DataType; kInvalid when there is none.
+ElementType elementTypeOfOnnx(int64_t dataType);
 
 /// Bytes of one element; 0 for kInvalid and for values outside the enum.
 size_t elementSize(ElementType type);
@@ -39,8 +68,14 @@ absl::string_view elementTypeName(ElementType type);
 /// Inverse of elementTypeName; nothing for an unknown name.
 std::optional<ElementType> parseElementType(absl::string_view name);
 
-/// True for f64, f32, f16 and bf16.
+/// True for f64, f32, f16 and bf16: the floating-point types that are computed in.
 bool isFloat(ElementType type);
+
+/// True for the types that are only stored, moved and converted: the 8-, 4- and 2-bit ones from
+/// kF8E4M3FN on (reduced.h has their values).
+constexpr bool isReduced(ElementType type) {
+  return type >= ElementType::kF8E4M3FN && static_cast<uint8_t>(type) < kElementTypeCount;
+}
 
 }  // namespace graphrun::runtime
 

@@ -1,11 +1,9 @@
 #include "runtime/base/npy.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -25,23 +23,6 @@ static_assert(std::endian::native == std::endian::little, "data is written as it
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeader = size_t{1} << 16;
 constexpr size_t kMaxNpyRank = 32;  // NumPy 1's own limit
-
-// NumPy's name of each element type, without byte order.
-constexpr std::array<std::pair<ElementType, absl::string_view>, kElementTypeCount - 1> kTypes = {{
-    {ElementType::kF64, "f8"},
-    {ElementType::kF32, "f4"},
-    {ElementType::kF16, "f2"},
-    {ElementType::kBF16, "V2"},
-    {ElementType::kI64, "i8"},
-    {ElementType::kI32, "i4"},
-    {ElementType::kI16, "i2"},
-    {ElementType::kI8, "i1"},
-    {ElementType::kU64, "u8"},
-    {ElementType::kU32, "u4"},
-    {ElementType::kU16, "u2"},
-    {ElementType::kU8, "u1"},
-    {ElementType::kBool, "b1"},
-}};
 
 struct Header {
   TensorSpec spec;
@@ -63,7 +44,7 @@ std::string quote(absl::string_view text) {
 // {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 class HeaderParser {
  public:
-  explicit HeaderParser(absl::string_view text) : rest_(text) {}
+  HeaderParser(absl::string_view text, ElementType expected) : rest_(text), expected_(expected) {}
 
   absl::Status parse(Header& header) {
     GR_RETURN_IF_ERROR(expect("{"));
@@ -105,17 +86,36 @@ class HeaderParser {
     std::string text;
     GR_RETURN_IF_ERROR(parseString(text));
     char order = text.empty() ? ' ' : text[0];
-    for (const auto& [type, name] : kTypes) {
-      if (text.size() == name.size() + 1 && absl::EndsWith(text, name) &&
-          absl::string_view("<>|=").find(order) != absl::string_view::npos) {
-        header.spec.type = type;
-        header.swapped = order == '>' && elementSize(type) > 1;
-        return absl::OkStatus();
-      }
+    absl::string_view name = absl::string_view(text).substr(text.empty() ? 0 : 1);
+    std::optional<ElementType> type = typeOfNumpy(name);
+    if (type && absl::string_view("<>|=").find(order) != absl::string_view::npos) {
+      header.spec.type = *type;
+      header.swapped = order == '>' && elementSize(*type) > 1;
+      return absl::OkStatus();
+    }
+    if (name == elementTypeInfo(ElementType::kF4E2M1).numpy) {
+      return invalid("dtype is ", quote(text),
+                     ", which several 8-, 4- and 2-bit types are written as: it can only be read "
+                     "where a tensor of one of them is expected");
     }
     return invalid("dtype is ", quote(text),
                    ", expected a number or bool that GraphRun has (f2 f4 f8 i1 … u8 b1, V2 for "
                    "bf16): convert it with numpy's astype");
+  }
+
+  /// NumPy has one name, a void of one byte, for all reduced types: what is expected decides. The
+  /// ml_dtypes package gives one of them a name of its own.
+  std::optional<ElementType> typeOfNumpy(absl::string_view name) const {
+    if (name == "f1") {
+      return ElementType::kF8E5M2;
+    }
+    for (uint8_t i = 1; i < kElementTypeCount; ++i) {
+      auto type = static_cast<ElementType>(i);
+      if (elementTypeInfo(type).numpy == name && (!isReduced(type) || type == expected_)) {
+        return type;
+      }
+    }
+    return std::nullopt;
   }
 
   absl::Status parseOrder(Header& header) {
@@ -176,6 +176,7 @@ class HeaderParser {
   }
 
   absl::string_view rest_;
+  ElementType expected_;
   unsigned seen_ = 0;
 };
 
@@ -203,14 +204,14 @@ absl::Status locateHeader(absl::Span<const uint8_t> bytes, size_t& start, size_t
   return absl::OkStatus();
 }
 
-absl::StatusOr<Header> parseHeader(absl::Span<const uint8_t> bytes) {
+absl::StatusOr<Header> parseHeader(absl::Span<const uint8_t> bytes, ElementType type) {
   size_t start = 0;
   size_t length = 0;
   GR_RETURN_IF_ERROR(locateHeader(bytes, start, length));
   Header header;
   header.bytes = start + length;
   absl::string_view text(reinterpret_cast<const char*>(bytes.data()) + start, length);
-  GR_RETURN_IF_ERROR(HeaderParser(text).parse(header));
+  GR_RETURN_IF_ERROR(HeaderParser(text, type).parse(header));
   GR_ASSIGN_OR_RETURN(size_t expected, checkedByteSize(header.spec.type, header.spec.dims));
   if (bytes.size() - header.bytes != expected) {
     return invalid("file has ", bytes.size() - header.bytes, " bytes of data, expected ", expected,
@@ -260,10 +261,19 @@ void normaliseBools(HostTensor& tensor) {
   }
 }
 
+// The bits above an element's are 0.
+void clearHighBits(HostTensor& tensor) {
+  unsigned mask = (1U << elementTypeInfo(tensor.spec().type).bits) - 1;
+  for (uint8_t& value : tensor.as<uint8_t>()) {
+    value = static_cast<uint8_t>(value & mask);
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<HostTensor> parseNpy(absl::Span<const uint8_t> bytes, absl::string_view name) {
-  absl::StatusOr<Header> header = parseHeader(bytes);
+absl::StatusOr<HostTensor> parseNpy(absl::Span<const uint8_t> bytes, absl::string_view name,
+                                    ElementType expected) {
+  absl::StatusOr<Header> header = parseHeader(bytes, expected);
   if (!header.ok()) {
     return annotate(header.status(), absl::StrCat("array '", name, "'"));
   }
@@ -279,22 +289,23 @@ absl::StatusOr<HostTensor> parseNpy(absl::Span<const uint8_t> bytes, absl::strin
   }
   if (header->spec.type == ElementType::kBool) {
     normaliseBools(tensor);
+  } else if (isReduced(header->spec.type)) {
+    clearHighBits(tensor);
   }
   return tensor;
 }
 
-absl::StatusOr<HostTensor> readNpy(const std::string& path) {
+absl::StatusOr<HostTensor> readNpy(const std::string& path, ElementType expected) {
   GR_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path));
-  return parseNpy(file.bytes(), path);
+  return parseNpy(file.bytes(), path, expected);
 }
 
 std::vector<uint8_t> npyHeader(const TensorSpec& spec) {
-  const auto* entry = std::find_if(kTypes.begin(), kTypes.end(),
-                                   [&](const auto& e) { return e.first == spec.type; });
   absl::string_view order = elementSize(spec.type) > 1 ? "<" : "|";
   std::string dict =
-      absl::StrCat("{'descr': '", order, entry->second, "', 'fortran_order': False, 'shape': (",
-                   absl::StrJoin(spec.dims, ", "), spec.dims.size() == 1 ? "," : "", "), }");
+      absl::StrCat("{'descr': '", order, elementTypeInfo(spec.type).numpy,
+                   "', 'fortran_order': False, 'shape': (", absl::StrJoin(spec.dims, ", "),
+                   spec.dims.size() == 1 ? "," : "", "), }");
   size_t total = alignTensor(kMagic.size() + 4 + dict.size() + 1);
   dict.resize(total - kMagic.size() - 4 - 1, ' ');
   dict.push_back('\n');

@@ -43,6 +43,26 @@ static_assert(static_cast<uint8_t>(ElementType::U8) ==
               static_cast<uint8_t>(runtime::ElementType::kU8));
 static_assert(static_cast<uint8_t>(ElementType::Bool) ==
               static_cast<uint8_t>(runtime::ElementType::kBool));
+static_assert(static_cast<uint8_t>(ElementType::F8E4M3FN) ==
+              static_cast<uint8_t>(runtime::ElementType::kF8E4M3FN));
+static_assert(static_cast<uint8_t>(ElementType::F8E4M3FNUZ) ==
+              static_cast<uint8_t>(runtime::ElementType::kF8E4M3FNUZ));
+static_assert(static_cast<uint8_t>(ElementType::F8E5M2) ==
+              static_cast<uint8_t>(runtime::ElementType::kF8E5M2));
+static_assert(static_cast<uint8_t>(ElementType::F8E5M2FNUZ) ==
+              static_cast<uint8_t>(runtime::ElementType::kF8E5M2FNUZ));
+static_assert(static_cast<uint8_t>(ElementType::F8E8M0) ==
+              static_cast<uint8_t>(runtime::ElementType::kF8E8M0));
+static_assert(static_cast<uint8_t>(ElementType::F4E2M1) ==
+              static_cast<uint8_t>(runtime::ElementType::kF4E2M1));
+static_assert(static_cast<uint8_t>(ElementType::I4) ==
+              static_cast<uint8_t>(runtime::ElementType::kI4));
+static_assert(static_cast<uint8_t>(ElementType::U4) ==
+              static_cast<uint8_t>(runtime::ElementType::kU4));
+static_assert(static_cast<uint8_t>(ElementType::I2) ==
+              static_cast<uint8_t>(runtime::ElementType::kI2));
+static_assert(static_cast<uint8_t>(ElementType::U2) ==
+              static_cast<uint8_t>(runtime::ElementType::kU2));
 
 runtime::ElementType elementOf(const TensorType& type) {
   return static_cast<runtime::ElementType>(type.element());

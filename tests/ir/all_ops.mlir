@@ -59,6 +59,15 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %clip = gr.clip %x {low = -1.5 : f64, high = 0x7FF0000000000000 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.cast %{{.*}} {to = bf16}
   %cast = gr.cast %x {to = bf16} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xbf16>
+  // The types that are stored and converted.
+  // CHECK-NEXT: gr.cast %{{.*}} {saturate = false, to = f8E4M3FN}
+  %f8 = gr.cast %x {to = f8E4M3FN, saturate = false} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf8E4M3FN>
+  // CHECK-NEXT: gr.cast %{{.*}} {round_mode = "down", to = !gr.f8e8m0}
+  %power = gr.cast %x {to = !gr.f8e8m0, round_mode = "down"} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6x!gr.f8e8m0>
+  // CHECK-NEXT: gr.cast %{{.*}} {to = ui4}
+  %u4 = gr.cast %x {to = ui4} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xui4>
+  // CHECK-NEXT: gr.bitcast %{{.*}} {to = !gr.f4e2m1} : {{.*}} -> tensor<2x4x6x6x!gr.f4e2m1>
+  %bitcast = gr.bitcast %u4 {to = !gr.f4e2m1} : (tensor<2x4x6x6xui4>) -> tensor<2x4x6x6x!gr.f4e2m1>
 
   // Element-wise on two and three operands.
   // CHECK: gr.constant dense<5.000000e-01> : tensor<f32> : tensor<f32>

@@ -126,3 +126,35 @@ func.func @f15(%x: tensor<4xf32>) {
   %0 = gr.clip %x {low = 0.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f16(%x: tensor<4xf8E5M2>) {
+  // expected-error @below {{operand has element type 'f8E5M2', which is only stored and converted; cast it first}}
+  %0 = gr.exp %x : (tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
+  return
+}
+
+// -----
+
+func.func @f17(%x: tensor<4xi4>) {
+  // expected-error @below {{operand has element type 'i4', which is only stored}}
+  %0 = gr.add %x, %x : (tensor<4xi4>, tensor<4xi4>) -> tensor<4xi4>
+  return
+}
+
+// -----
+
+func.func @f18(%x: tensor<4xf32>) {
+  // expected-error @below {{cannot take the bits of 'f32' for 'i64', expected types of one width}}
+  %0 = gr.bitcast %x {to = i64} : (tensor<4xf32>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @f19(%x: tensor<4xf32>) {
+  // expected-error @below {{has round_mode "odd", expected up, down or nearest}}
+  %0 = gr.cast %x {to = !gr.f8e8m0, round_mode = "odd"} : (tensor<4xf32>) -> tensor<4x!gr.f8e8m0>
+  return
+}

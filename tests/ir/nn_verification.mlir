@@ -65,9 +65,9 @@ func.func @f7(%x: tensor<2x2xf32>, %w: tensor<3x2xf32>) {
 
 // -----
 
-func.func @f8(%x: tensor<1x2x4x4xi32>, %w: tensor<3x2x1x1xi32>) {
-  // expected-error @below {{input has element type 'i32', expected a floating-point type}}
-  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x2x4x4xi32>, tensor<3x2x1x1xi32>) -> tensor<1x3x4x4xi32>
+func.func @f8(%x: tensor<1x2x4x4xi16>, %w: tensor<3x2x1x1xi16>) {
+  // expected-error @below {{input has element type 'i16', expected a floating-point type}}
+  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x2x4x4xi16>, tensor<3x2x1x1xi16>) -> tensor<1x3x4x4xi16>
   return
 }
 

@@ -662,6 +662,13 @@ class MapKernelBuilder {
   llvm::SmallVector<mlir::Value> pointers_;
 };
 
+bool computes(mlir::Operation* op) {
+  auto isComputed = [](mlir::Value value) {
+    return ir::isComputed(tensorOf(value).getElementType());
+  };
+  return llvm::all_of(op->getOperands(), isComputed) && llvm::all_of(op->getResults(), isComputed);
+}
+
 }  // namespace
 
 std::string whyNotMapKernel(mlir::Operation* op) {
@@ -685,6 +692,9 @@ std::string whyNotMapKernel(mlir::Operation* op) {
     }
     if (inner->getNumResults() != 1) {
       return name + " has several results";
+    }
+    if (!computes(inner)) {
+      return name + " has an element type that is not computed in";
     }
     Index index;
     for (int64_t i = 0; i < tensorOf(inner->getResult(0)).getRank(); ++i) {

@@ -253,6 +253,107 @@ def brokenGraphs():
     yield bad("control_bytes", single("Evil\x1b[31m\n"), "Evil\\033[31m\\n")
 
 
+def quantized():
+    """Scales and zero points become plain arithmetic; the reduced types are only converted."""
+    T = TensorProto
+    w8, w4 = const("z", [1, 2, 3], np.uint8), helper.make_tensor("z", T.INT4, [2, 2], [1, -1, 0, 2])
+    scales = const("s", [1, 2, 4], np.float32)
+    yield good("quantize_10", single("QuantizeLinear", (2, 3), ["s"], opset=10,
+                                     initializers=[const("s", 0.5, np.float32)]),
+               "gr.div", "gr.round", "high = 2.55", "-> tensor<2x3xui8>", "not gr.add")
+    yield good("quantize_13_axis", single("QuantizeLinear", (2, 3, 4), ["s", "z"], opset=13,
+                                          axis=-2, initializers=[scales, w8]),
+               "gr.unsqueeze", "axes = array<i64: 1>", "gr.add", "tensor<2x3x4xui8>")
+    yield good("quantize_19_float8", single(
+        "QuantizeLinear", (4,), ["s", "z"], opset=19, saturate=0, initializers=[
+            const("s", 2, np.float32), helper.make_tensor("z", T.FLOAT8E4M3FN, [], [0.0])]),
+        "saturate = false", "to = f8E4M3FN", "not gr.clip", "not gr.add")
+    yield good("quantize_21_blocks", single(
+        "QuantizeLinear", (2, 3), ["s", "z"], opset=21, axis=1, block_size=2, initializers=[
+            const("s", [[1, 2], [3, 4]], np.float32), w4]),
+        "dense<[0, 0, 1]>", "gr.gather", "low = -8.0", "high = 7.0", "-> tensor<2x3xi4>")
+    yield good("quantize_23_precision", single(
+        "QuantizeLinear", (4,), ["s"], opset=23, dtype=T.FLOAT16, output_dtype=T.UINT16,
+        precision=FLOAT, initializers=[const("s", 2, np.float16)]),
+        "gr.cast", "tensor<4xf32>", "high = 6.553500e+04", "-> tensor<4xui16>")
+    yield good("dequantize_21_int4", single(
+        "DequantizeLinear", (2, 2), ["s", "z"], opset=21, dtype=T.INT4, axis=0,
+        initializers=[const("s", [1, 2], np.float16),
+                      helper.make_tensor("z", T.INT4, [2], [1, -1])]),
+        "tensor<2x2xi4>) -> tensor<2x2xf32>", "gr.sub", "gr.mul", "-> tensor<2x2xf16>")
+    yield good("dequantize_13_int32", single(
+        "DequantizeLinear", (2,), ["s", "z"], opset=13, dtype=T.INT32,
+        initializers=[const("s", 0.5, np.float32), const("z", 7, np.int32)]),
+        "gr.sub %arg0", "tensor<i32>) -> tensor<2xi32>")
+    yield good("dequantize_24_power", single(
+        "DequantizeLinear", (2, 4), ["s"], opset=24, dtype=T.FLOAT4E2M1, axis=1, block_size=4,
+        output_dtype=T.BFLOAT16, initializers=[helper.make_tensor("s", T.FLOAT8E8M0, [2, 1],
+                                                                  [1.0, 2.0])]),
+        "!gr.f4e2m1", "!gr.f8e8m0", "-> tensor<2x4xbf16>")
+    yield good("dynamic_quantize", model(
+        [node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])], [tensor("x", [3, 4])],
+        [tensor("y", None, T.UINT8), tensor("s", []), tensor("z", [], T.UINT8)]),
+        'kind = "max"', 'kind = "min"', "gr.where", "tensor<3x4xui8>, tensor<f32>, tensor<ui8>")
+    yield good("matmul_integer", model(
+        [node("MatMulInteger", ["a", "b", "za", "zb"], ["y"])],
+        [tensor("a", [2, 3], T.UINT8), tensor("b", [3, 4], T.INT8)], [tensor("y", None, T.INT32)],
+        [const("za", [1, 2], np.uint8), const("zb", [0, 0, 0, 0], np.int8)]),
+        "tensor<2x1xui8>", "gr.matmul", "-> tensor<2x4xi32>")
+    yield good("conv_integer", model(
+        [node("ConvInteger", ["x", "w", "zx", "zw"], ["y"], pads=[1, 1, 1, 1])],
+        [tensor("x", ["n", 1, 4, 4], T.UINT8), tensor("w", [2, 1, 3, 3], T.UINT8)],
+        [tensor("y", None, T.INT32)],
+        [const("zx", 1, np.uint8), const("zw", [1, 2], np.uint8)]),
+        "tensor<2x1x1x1xui8>", "gr.conv", "(s0, 2, 4, 4)")
+    per = [("xs", 0.5, np.float32), ("xz", 3, np.uint8), ("ws", [1, 2], np.float32),
+           ("wz", [4, 5], np.uint8), ("ys", 2, np.float32), ("yz", 6, np.uint8)]
+    names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"]
+    given = [const(*row) for row in per]
+    yield good("qlinear_conv", model(
+        [node("QLinearConv", [*names, "b"], ["y"])],
+        [tensor("x", [1, 1, 4, 4], T.UINT8), tensor("w", [2, 1, 3, 3], T.UINT8),
+         tensor("b", [2], T.INT32)], [tensor("y", None, T.UINT8)], given, opset=10),
+        "tensor<2xi32>) -> tensor<1x2x2x2xi32>", "gr.round", "-> tensor<1x2x2x2xui8>")
+    yield good("qlinear_matmul", model(
+        [node("QLinearMatMul", names, ["y"])],
+        [tensor("x", [3, 4], T.UINT8), tensor("w", [4, 2], T.UINT8)],
+        [tensor("y", None, T.UINT8)], given, opset=10),
+        "-> tensor<3x2xi32>", "gr.round", "-> tensor<3x2xui8>")
+    yield good("cast_power", single("Cast", opset=24, to=T.FLOAT8E8M0, round_mode="down",
+                                    saturate=0),
+               'round_mode = "down"', "saturate = false", "to = !gr.f8e8m0")
+    yield good("cast_saturating", single("Cast", opset=19, to=T.FLOAT8E5M2), "to = f8E5M2",
+               "not saturate", "not round_mode")
+    yield good("bitcast", single("BitCast", opset=26, to=T.INT32), "gr.bitcast", "tensor<2x3xi32>")
+    yield good("move_int2", single("Transpose", opset=25, dtype=T.INT2), "tensor<3x2xi2>")
+    yield bad("bitcast_width", single("BitCast", opset=26, to=INT64),
+              "cannot take the bits of 'f32' for 'i64'")
+    yield bad("cast_mode", single("Cast", opset=24, to=T.FLOAT8E8M0, round_mode="odd"),
+              'has round_mode "odd", expected up, down or nearest')
+    yield bad("compute_float8", single("Relu", opset=19, dtype=T.FLOAT8E4M3FN),
+              "which is only stored and converted; cast it first")
+    yield bad("quantize_types", single("QuantizeLinear", (2,), ["s", "z"], opset=21,
+                                       output_dtype=T.INT8, initializers=[
+                                           const("s", 1, np.float32), const("z", 0, np.uint8)]),
+              '"output_dtype" and the zero point')
+    yield bad("quantize_wide", single("QuantizeLinear", (2,), ["s"], opset=21,
+                                      output_dtype=T.INT32,
+                                      initializers=[const("s", 1, np.float32)]),
+              "integers of more than 16 bits")
+    yield bad("quantize_block_rank", single("QuantizeLinear", (2, 4), ["s"], opset=21, block_size=2,
+                                            initializers=[scales]),
+              "has blocks of 2 elements and a scale of rank 1, expected the input's rank 2")
+    yield bad("quantize_block_size", single("QuantizeLinear", (2, 4), ["s"], opset=21,
+                                            block_size=-2, initializers=[scales]),
+              "block_size is -2")
+    yield bad("quantize_axis", single("QuantizeLinear", (2, 4), ["s"], opset=13, axis=2,
+                                      initializers=[scales]), "axis 2 is out of range")
+    yield bad("dequantize_power", single("DequantizeLinear", (2,), ["s"], opset=24, dtype=T.INT8,
+                                         initializers=[helper.make_tensor("s", T.FLOAT8E8M0, [],
+                                                                          [2.0])]),
+              '"output_dtype" must say which type')
+
+
 def brokenNodes():
     yield bad("missing_input", single("Add"), "misses the required input 1")
     yield bad("too_many_inputs", single("Relu", extra=["x"]), "has 2 inputs, expected at most 1")
@@ -325,8 +426,7 @@ def brokenNodes():
 def brokenTypes():
     relu = node("Relu", ["x"], ["y"])
     y = tensor("y", None)
-    for name, dtype in (("STRING", TensorProto.STRING), ("FLOAT8E4M3FN", TensorProto.FLOAT8E4M3FN),
-                        ("INT4", TensorProto.INT4), ("COMPLEX64", TensorProto.COMPLEX64)):
+    for name, dtype in (("STRING", TensorProto.STRING), ("COMPLEX64", TensorProto.COMPLEX64)):
         yield bad(f"type_{name.lower()}", model([relu], [tensor("x", [2], dtype)], [y]),
                   f'input "x": element type {name} is not supported')
     yield bad("type_77", model([relu], [tensor("x", [2], 77)], [y]), "data type 77")
@@ -503,8 +603,8 @@ def main():
     out = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for group in (lowerings, indexLowerings, deferredNodes, controlFlow, brokenGraphs, brokenNodes,
-                  brokenIndices, brokenTypes, brokenWeights):
+    for group in (lowerings, quantized, indexLowerings, deferredNodes, controlFlow, brokenGraphs,
+                  brokenNodes, brokenIndices, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)

@@ -49,7 +49,7 @@ TEST_CASE("every element type and rank is written and read back") {
         static_cast<uint8_t*>(tensor.data())[b] = b % 2;
       }
       REQUIRE(writeNpy(path, tensor) == absl::OkStatus());
-      auto read = readNpy(path);
+      auto read = readNpy(path, tensor.spec().type);
       REQUIRE(read.status() == absl::OkStatus());
       CHECK(read->spec() == tensor.spec());
       CHECK(std::memcmp(read->data(), tensor.data(), tensor.byteSize()) == 0);
@@ -58,6 +58,22 @@ TEST_CASE("every element type and rank is written and read back") {
   std::remove(path.c_str());
   CHECK(absl::IsNotFound(readNpy(path).status()));
   CHECK_FALSE(writeNpy("/absent/x.npy", HostTensor(TensorSpec{ElementType::kF32, {}})).ok());
+}
+
+TEST_CASE("a file of a reduced type is read only where one is expected") {
+  std::string path = absl::StrCat(std::tmpnam(nullptr), ".npy");
+  HostTensor tensor(TensorSpec{ElementType::kU8, {2}});
+  tensor.as<uint8_t>()[0] = 0xf3;
+  HostTensor quads(TensorSpec{ElementType::kI4, {2}});
+  quads.as<uint8_t>()[0] = 0xf3;
+  REQUIRE(writeNpy(path, quads) == absl::OkStatus());
+  auto read = readNpy(path, ElementType::kI4);
+  REQUIRE(read.status() == absl::OkStatus());
+  CHECK(read->as<uint8_t>()[0] == 3);  // the bits above an element's are cleared
+  CHECK_THAT(std::string(readNpy(path).status().message()),
+             Catch::Contains("dtype is '|V1'") && Catch::Contains("tensor of one of them"));
+  CHECK_FALSE(readNpy(path, ElementType::kF32).ok());
+  std::remove(path.c_str());
 }
 
 // Files written by NumPy 2.
