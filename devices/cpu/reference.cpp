@@ -101,8 +101,10 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
       return one && type != ElementType::kBool;
     case TypeRule::kAny:
       return one;
-    case TypeRule::kBool:
-      return one && type == ElementType::kBool;
+    case TypeRule::kBits:
+      return one && !runtime::isFloat(type);
+    case TypeRule::kInteger:
+      return one && isInteger(type);
     case TypeRule::kCompareNumeric:
       return allAre(inputs, inputs[0]) && inputs[0] != ElementType::kBool &&
              type == ElementType::kBool;

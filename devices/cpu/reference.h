@@ -14,7 +14,8 @@ enum class TypeRule {
   kFloat,           ///< all of one floating-point type
   kNumeric,         ///< all of one type, not bool
   kAny,             ///< all of one type
-  kBool,            ///< all bool
+  kBits,            ///< all bool, or all of one integer type
+  kInteger,         ///< all of one integer type, not bool
   kCompareNumeric,  ///< operands of one type, not bool; the result is bool
   kCompareAny,      ///< operands of one type; the result is bool
   kSelect,          ///< the first operand is bool, the rest of one type

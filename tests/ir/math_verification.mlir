@@ -50,7 +50,7 @@ func.func @f5(%x: tensor<4xi64>, %y: tensor<4xf32>) {
 // -----
 
 func.func @f6(%x: tensor<4xf32>) {
-  // expected-error @below {{operand has element type 'f32', expected bool (i1)}}
+  // expected-error @below {{operand has element type 'f32', expected bool (i1) or an integer type}}
   %0 = gr.not %x : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -124,5 +124,21 @@ func.func @f14(%x: tensor<4xf32>) {
 func.func @f15(%x: tensor<4xf32>) {
   // expected-error @below {{requires attribute 'high'}}
   %0 = gr.clip %x {low = 0.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @shift_bool(%x: tensor<4xi1>) {
+  // expected-error @below {{operand has element type 'i1', expected an integer type}}
+  %0 = gr.shift_left %x, %x : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @and_mixed(%x: tensor<4xi1>, %y: tensor<4xi8>) {
+  // expected-error @below {{operands have element types 'i1' and 'i8', expected one type}}
+  %0 = gr.and %x, %y : (tensor<4xi1>, tensor<4xi8>) -> tensor<4xi1>
   return
 }
