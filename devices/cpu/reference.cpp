@@ -8,8 +8,9 @@ namespace graphrun::devices::cpu {
 namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
-  for (auto family : {referenceElementwise(), referenceMath(), referenceNn(), referenceTensor(),
-                      referenceIndex(), referenceOrder(), referenceBoxes(), referenceRandom()}) {
+  for (auto family : {referenceElementwise(), referenceMath(), referenceNn(), referenceAttention(),
+                      referenceTensor(), referenceIndex(), referenceOrder(), referenceBoxes(),
+                      referenceRandom()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;

@@ -51,6 +51,7 @@ struct ReferenceEntry {
 absl::Span<const ReferenceEntry> referenceElementwise();
 absl::Span<const ReferenceEntry> referenceMath();
 absl::Span<const ReferenceEntry> referenceNn();
+absl::Span<const ReferenceEntry> referenceAttention();
 absl::Span<const ReferenceEntry> referenceTensor();
 absl::Span<const ReferenceEntry> referenceIndex();
 absl::Span<const ReferenceEntry> referenceOrder();

@@ -166,6 +166,18 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %resize2 = gr.resize %x scales %vector {mode = "nearest", coordinates = "asymmetric", rounding = "floor"}
     : (tensor<2x4x6x6xf32>, tensor<4xf32>) -> tensor<2x8x18x24xf32>
 
+  // Attention: two heads of the query share the key's one.
+  // CHECK: gr.constant
+  %lone = gr.constant dense<1.0> : tensor<1x1x1x1xf32> : tensor<1x1x1x1xf32>
+  // CHECK: gr.linear_attention %{{.*}} {delta = true}
+  %steps = gr.constant dense<0.5> : tensor<1x2x3x4xf32> : tensor<1x2x3x4xf32>
+  %keys = gr.constant dense<0.5> : tensor<1x1x3x4xf32> : tensor<1x1x3x4xf32>
+  %written = gr.constant dense<0.5> : tensor<1x1x3x5xf32> : tensor<1x1x3x5xf32>
+  %state = gr.constant dense<0.5> : tensor<1x1x4x5xf32> : tensor<1x1x4x5xf32>
+  %linear, %last = gr.linear_attention %steps, %keys, %written, %state, %lone, %lone {delta = true}
+    : (tensor<1x2x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x5xf32>, tensor<1x1x4x5xf32>, tensor<1x1x1x1xf32>,
+       tensor<1x1x1x1xf32>) -> (tensor<1x2x3x5xf32>, tensor<1x1x4x5xf32>)
+
   // Movement.
   // CHECK: gr.shape
   %shape = gr.shape %x {start = 1 : i64, end = 3 : i64} : (tensor<2x4x6x6xf32>) -> tensor<2xi64>

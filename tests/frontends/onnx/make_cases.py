@@ -156,6 +156,12 @@ def lowerings():
         [node("CausalConvWithState", ["x", "w"], ["y", "s"], activation="silu")],
         [tensor("x", [1, 2, 5]), tensor("w", [2, 1, 3])], [tensor("y", [1, 2, 5]), tensor("s", [1, 2, 2])],
         opset=27), "gr.pad", "groups = 2", "gr.sigmoid")
+    yield good("linear_attention", model(
+        [node("LinearAttention", ["q", "k", "k", "", "g"], ["y", "s"], q_num_heads=4, kv_num_heads=2,
+              update_rule="gated")],
+        [tensor("q", [1, 3, 16]), tensor("k", [1, 3, 8]), tensor("g", [1, 3, 2])],
+        [tensor("y", [1, 3, 16]), tensor("s", [1, 2, 4, 4])], opset=27),
+        "gr.linear_attention", "gr.exp", "tensor<1x2x3x1xf32>")
     yield good("gemm", model(
         [node("Gemm", ["a", "b", "c"], ["y"], transB=1, alpha=0.5, beta=2.0)],
         [tensor("a", [2, 3]), tensor("b", [4, 3]), tensor("c", [4])], [tensor("y", [2, 4])]),
@@ -399,6 +405,10 @@ def brokenNodes():
                                          left_window_size=-2), "window sizes -2")
     yield bad("rotary_rank", single("RotaryEmbedding", (2, 3, 4), ["x", "x"], opset=23),
               "with num_heads 0")
+    yield bad("linear_attention_rule", model(
+        [node("LinearAttention", ["q", "q", "q"], ["y", "s"], q_num_heads=2, kv_num_heads=2)],
+        [tensor("q", [1, 3, 8])], [tensor("y", None), tensor("s", None)], opset=27),
+        "goes with decay (input 4) and with beta (input 5)")
     yield bad("causal_conv_activation", model(
         [node("CausalConvWithState", ["x", "w"], ["y", "s"], activation="relu")],
         [tensor("x", [1, 2, 5]), tensor("w", [2, 1, 3])], [tensor("y", None), tensor("s", None)],
