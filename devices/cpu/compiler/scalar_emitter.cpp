@@ -128,6 +128,13 @@ mlir::Value absolute(Emitter& e, mlir::Value x) {
   return e.isFloat ? e.make<math::AbsFOp>(x) : e.make<math::AbsIOp>(x);
 }
 
+/// MLIR's polynomial of asin loses its digits near 1; there pi / 2 - acos keeps them.
+mlir::Value asin(Emitter& e, mlir::Value x) {
+  mlir::Value isSmall = e.less(absolute(e, x), e.constant(0.5));
+  mlir::Value complement = e.sub(e.constant(std::numbers::pi / 2), e.make<math::AcosOp>(x));
+  return e.select(isSmall, e.make<math::AsinOp>(x), complement);
+}
+
 /// A shift by an amount that is negative or not below the width leaves 0, or the sign.
 mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
   unsigned width = e.element.getIntOrFloatBitWidth();
@@ -164,7 +171,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](SinOp) { return when([&](Emitter& m) { return m.make<math::SinOp>(x[0]); }); })
       .Case([&](CosOp) { return when([&](Emitter& m) { return m.make<math::CosOp>(x[0]); }); })
       .Case([&](TanOp) { return when([&](Emitter& m) { return m.make<math::TanOp>(x[0]); }); })
-      .Case([&](AsinOp) { return when([&](Emitter& m) { return m.make<math::AsinOp>(x[0]); }); })
+      .Case([&](AsinOp) { return when([&](Emitter& m) { return asin(m, x[0]); }); })
       .Case([&](AcosOp) { return when([&](Emitter& m) { return m.make<math::AcosOp>(x[0]); }); })
       .Case([&](AtanOp) { return when([&](Emitter& m) { return m.make<math::AtanOp>(x[0]); }); })
       .Case([&](SinhOp) { return when([&](Emitter& m) { return m.make<math::SinhOp>(x[0]); }); })
