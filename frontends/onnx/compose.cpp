@@ -93,11 +93,10 @@ mlir::Value dims(Node& node, mlir::Value value, int64_t start, int64_t end) {
 }
 
 mlir::Value indicesOf(Node& node, mlir::Value value, int64_t axis) {
-  std::optional<ir::Dims> all = value ? ir::dimsOf(value) : std::nullopt;
-  if (!all) {
+  if (!node.rankOf(value)) {
     return nullptr;
   }
-  const ir::Dim& dim = (*all)[axis];
+  ir::Dim dim = (*ir::dimsOf(value))[axis];
   if (dim.isStatic()) {
     llvm::SmallVector<int64_t> indices(dim.value());
     std::iota(indices.begin(), indices.end(), 0);

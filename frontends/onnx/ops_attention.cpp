@@ -231,10 +231,20 @@ mlir::Value softmaxOfScores(Node& node, const Attention& a, const Masked& masked
   return castLike(node, weights, a.query);
 }
 
+/// 16-bit floats are computed in f32: their products overflow, and the weights lose digits.
+mlir::Value widened(Node& node, mlir::Value value) {
+  bool narrow = node.elementOf(value).getIntOrFloatBitWidth() < 32;
+  return narrow ? castTo(node, value, node.builder().getF32Type()) : value;
+}
+
 Values attention(Node& node) {
   std::optional<Attention> a = readAttention(node);
   if (!a || !a->query || !a->key || !a->value) {
     return {nullptr, nullptr, nullptr, nullptr};
+  }
+  mlir::Value presentKey = a->key, presentValue = a->value;
+  for (mlir::Value* operand : {&a->query, &a->key, &a->value}) {
+    *operand = widened(node, *operand);
   }
   mlir::Value scores = productOverHeads(node, *a, scaledByRoot(node, *a, a->query),
                                         scaledByRoot(node, *a, a->key), true);
@@ -249,7 +259,8 @@ Values attention(Node& node) {
   mlir::Value stages[] = {product, capped, masked.scores, weights};
   mlir::Value result =
       productOverHeads(node, *a, weights, castLike(node, a->value, a->query), false);
-  return {a->packed ? joinHeads(node, result) : result, a->key, a->value, stages[a->outputMode]};
+  return {castLike(node, a->packed ? joinHeads(node, result) : result, node.input(0)), presentKey,
+          presentValue, castLike(node, stages[a->outputMode], node.input(0))};
 }
 
 /// The two parts of each pair that is rotated: neighbours when interleaved, else the halves.

@@ -33,8 +33,8 @@ mlir::Value silu(Node& node, mlir::Value x) {
 Values causalConv(Node& node) {
   std::string activation = node.attributes().text("activation", "none");
   std::optional<int64_t> rank = node.rankOf(node.input(0));
-  std::optional<ir::Dims> weight = node.input(1) ? ir::dimsOf(node.input(1)) : std::nullopt;
-  if (!rank) {
+  std::optional<int64_t> weightRank = node.rankOf(node.input(1));
+  if (!rank || !weightRank) {
     return {nullptr, nullptr};
   }
   if (activation != "none" && activation != "silu" && activation != "swish") {
@@ -42,11 +42,14 @@ Values causalConv(Node& node) {
                                    ", expected \"none\", \"silu\" or \"swish\"")),
             nullptr};
   }
-  if (*rank != 3 || !weight || weight->size() != 3 || !(*weight)[0].isStatic()) {
-    return {node.fail(absl::StrCat("input is of rank ", *rank,
-                                   " and weight of unknown or wrong shape, expected N x C x L and "
-                                   "C x 1 x K with C known")),
+  if (*rank != 3 || *weightRank != 3) {
+    return {node.fail(absl::StrCat("input and weight are of ranks ", *rank, " and ", *weightRank,
+                                   ", expected N x C x L and C x 1 x K")),
             nullptr};
+  }
+  ir::Dim channels = (*ir::dimsOf(node.input(1)))[0];
+  if (!channels.isStatic()) {
+    return {node.putOff(nullptr), nullptr};
   }
   mlir::Value padded = withState(node);
   Values operands = {padded, node.input(1)};
@@ -56,7 +59,7 @@ Values causalConv(Node& node) {
   mlir::Value result = node.emit("gr.conv", operands,
                                  {node.integers("strides", {1}), node.integers("dilations", {1}),
                                   node.integers("pads", {0, 0}), node.text("padding", "explicit"),
-                                  node.integer("groups", (*weight)[0].value())});
+                                  node.integer("groups", channels.value())});
   // Where the input's length L starts in the padded one are its last K - 1 elements.
   mlir::Value state =
       slice(node, padded, 2, dims(node, node.input(0), 2, 3), node.constant({kEnd}));
@@ -94,7 +97,10 @@ std::optional<Recurrence> readRecurrence(Node& node) {
   }
   for (size_t i = 0; i < 3; ++i) {
     std::optional<int64_t> rank = node.rankOf(node.input(i));
-    if (!rank || *rank != 3) {
+    if (!rank) {
+      return std::nullopt;
+    }
+    if (*rank != 3) {
       node.fail(absl::StrCat("input ", i, " is not of rank 3, expected N x T x (H * D)"));
       return std::nullopt;
     }

@@ -145,6 +145,10 @@ def lowerings():
         [node("Attention", ["q", "k", "k"], ["y"], is_causal=1)],
         [tensor("q", [2, 6, 4, 8]), tensor("k", [2, 3, 5, 8])], [tensor("y", [2, 6, 4, 8])],
         opset=23), "tensor<2x3x2x4x8xf32>", "gr.less_equal", "gr.softmax", "not gr.expand")
+    yield good("attention_half", single("Attention", (1, 2, 4, 6), ["x", "x"], opset=23,
+                                        dtype=TensorProto.FLOAT16),
+               "(tensor<1x2x4x6xf16>) -> tensor<1x2x4x6xf32>",
+               "(tensor<1x2x4x6xf32>) -> tensor<1x2x4x6xf16>")
     yield good("attention_packed", single("Attention", (2, 4, 6), ["x", "x"], opset=23,
                                           q_num_heads=3, kv_num_heads=3), "tensor<2x3x4x2xf32>",
                "-> tensor<2x4x6xf32>", "not gr.where")
