@@ -57,9 +57,9 @@ func.func @f6(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @f7(%x: tensor<4xi64>) {
-  // expected-error @below {{operand has element type 'i64', expected bool (i1)}}
-  %0 = gr.and %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
+func.func @f7(%x: tensor<4xf32>) {
+  // expected-error @below {{operand has element type 'f32', expected bool (i1) or an integer type}}
+  %0 = gr.and %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
