@@ -64,6 +64,10 @@ void GRDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "ir/ops_attention.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "ir/ops_tensor.cpp.inc"
       >();
   addOperations<

@@ -67,6 +67,8 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #define GET_OP_CLASSES
 #include "ir/ops_nn.h.inc"
 #define GET_OP_CLASSES
+#include "ir/ops_attention.h.inc"
+#define GET_OP_CLASSES
 #include "ir/ops_tensor.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_index.h.inc"

@@ -82,11 +82,24 @@ mlir::LogicalResult requireBool(mlir::Operation* op, mlir::Value value) {
                            << ", expected bool (i1)";
 }
 
-mlir::LogicalResult inferLogical(mlir::Operation* op, Types& types) {
-  if (mlir::failed(requireBool(op, op->getOperand(0)))) {
-    return mlir::failure();
+mlir::LogicalResult requireBits(mlir::Operation* op) {
+  mlir::Type element = elementOf(op->getOperand(0));
+  if (element.isInteger()) {
+    return mlir::success();
   }
-  return inferCompare(op, types);
+  return op->emitOpError() << "operand has element type " << element
+                           << ", expected bool (i1) or an integer type";
+}
+
+mlir::LogicalResult inferBits(mlir::Operation* op, Types& types) {
+  return mlir::failed(requireBits(op)) ? mlir::failure() : inferBinary(op, types);
+}
+
+mlir::LogicalResult inferShift(mlir::Operation* op, Types& types) {
+  if (elementOf(op->getOperand(0)).isInteger(1)) {
+    return op->emitOpError() << "operand has element type 'i1', expected an integer type";
+  }
+  return inferBits(op, types);
 }
 
 }  // namespace
@@ -114,7 +127,16 @@ GR_INFER_COST(LogOp, inferFloatUnary, 16)
 GR_INFER_COST(ErfOp, inferFloatUnary, 20)
 GR_INFER_COST(SinOp, inferFloatUnary, 16)
 GR_INFER_COST(CosOp, inferFloatUnary, 16)
+GR_INFER_COST(TanOp, inferFloatUnary, 32)
+GR_INFER_COST(AsinOp, inferFloatUnary, 20)
+GR_INFER_COST(AcosOp, inferFloatUnary, 20)
+GR_INFER_COST(AtanOp, inferFloatUnary, 20)
+GR_INFER_COST(SinhOp, inferFloatUnary, 24)
+GR_INFER_COST(CoshOp, inferFloatUnary, 24)
 GR_INFER_COST(TanhOp, inferFloatUnary, 20)
+GR_INFER_COST(AsinhOp, inferFloatUnary, 32)
+GR_INFER_COST(AcoshOp, inferFloatUnary, 32)
+GR_INFER_COST(AtanhOp, inferFloatUnary, 24)
 GR_INFER_COST(SigmoidOp, inferFloatUnary, 20)
 GR_INFER_COST(SoftplusOp, inferFloatUnary, 32)
 GR_INFER_COST(GeluOp, inferFloatUnary, 24)
@@ -127,6 +149,7 @@ GR_INFER_COST(AddOp, inferBinary, 1)
 GR_INFER_COST(SubOp, inferBinary, 1)
 GR_INFER_COST(MulOp, inferBinary, 1)
 GR_INFER_COST(DivOp, inferBinary, 4)
+GR_INFER_COST(ModOp, inferBinary, 8)
 GR_INFER_COST(PowOp, inferBinary, 32)
 GR_INFER_COST(MinOp, inferBinary, 1)
 GR_INFER_COST(MaxOp, inferBinary, 1)
@@ -134,12 +157,14 @@ GR_INFER_COST(PReluOp, inferBinary, 2)
 GR_INFER_COST(EqualOp, inferCompare, 1)
 GR_INFER_COST(LessOp, inferCompare, 1)
 GR_INFER_COST(LessEqualOp, inferCompare, 1)
-GR_INFER_COST(AndOp, inferLogical, 1)
-GR_INFER_COST(OrOp, inferLogical, 1)
-GR_INFER_COST(XorOp, inferLogical, 1)
+GR_INFER_COST(AndOp, inferBits, 1)
+GR_INFER_COST(OrOp, inferBits, 1)
+GR_INFER_COST(XorOp, inferBits, 1)
+GR_INFER_COST(ShiftLeftOp, inferShift, 2)
+GR_INFER_COST(ShiftRightOp, inferShift, 2)
 
 mlir::LogicalResult NotOp::inferTypes(Types& types) {
-  return mlir::failed(requireBool(*this, getInput())) ? mlir::failure() : inferUnary(*this, types);
+  return mlir::failed(requireBits(*this)) ? mlir::failure() : inferUnary(*this, types);
 }
 OpCost NotOp::cost() { return elementwiseCost(*this, 1); }
 

@@ -29,12 +29,23 @@ def GR_SignOp : GR_UnaryOp<"sign", "-1, 0 or 1"> { let noGradient = "piecewise c
 def GR_ErfOp : GR_UnaryOp<"erf", "Gauss error function">;
 def GR_SinOp : GR_UnaryOp<"sin", "sine">;
 def GR_CosOp : GR_UnaryOp<"cos", "cosine">;
+def GR_TanOp : GR_UnaryOp<"tan", "tangent">;
+def GR_AsinOp : GR_UnaryOp<"asin", "inverse sine">;
+def GR_AcosOp : GR_UnaryOp<"acos", "inverse cosine">;
+def GR_AtanOp : GR_UnaryOp<"atan", "inverse tangent">;
+def GR_SinhOp : GR_UnaryOp<"sinh", "hyperbolic sine">;
+def GR_CoshOp : GR_UnaryOp<"cosh", "hyperbolic cosine">;
 def GR_TanhOp : GR_UnaryOp<"tanh", "hyperbolic tangent">;
+def GR_AsinhOp : GR_UnaryOp<"asinh", "inverse hyperbolic sine">;
+def GR_AcoshOp : GR_UnaryOp<"acosh", "inverse hyperbolic cosine">;
+def GR_AtanhOp : GR_UnaryOp<"atanh", "inverse hyperbolic tangent">;
 def GR_SigmoidOp : GR_UnaryOp<"sigmoid", "1 / (1 + exp(-x))">;
 def GR_SoftplusOp : GR_UnaryOp<"softplus", "log(1 + exp(x)), without overflow">;
 def GR_ReluOp : GR_UnaryOp<"relu", "max(x, 0)">;
 def GR_HardSwishOp : GR_UnaryOp<"hard_swish", "x * max(0, min(1, x / 6 + 1 / 2))">;
-def GR_NotOp : GR_UnaryOp<"not", "logical negation"> { let noGradient = "logical"; }
+def GR_NotOp : GR_UnaryOp<"not", "the complement of each bit of an integer or bool"> {
+  let noGradient = "logical";
+}
 
 def GR_LeakyReluOp : GR_UnaryOp<"leaky_relu", "x where x >= 0, else alpha * x"> {
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "0.01">:$alpha);
@@ -99,6 +110,13 @@ def GR_AddOp : GR_BinaryOp<"add", "x + y", [Commutative]>;
 def GR_SubOp : GR_BinaryOp<"sub", "x - y">;
 def GR_MulOp : GR_BinaryOp<"mul", "x * y", [Commutative]>;
 def GR_DivOp : GR_BinaryOp<"div", "x / y; integers truncate towards zero">;
+def GR_ModOp : GR_BinaryOp<"mod", "what is left of x / y: floored, or truncated when asked for"> {
+  let description = [{
+    Element-wise remainder `x - q * y`. The quotient q is rounded down, so that the result has the sign
+    of y, or towards zero when `truncate` is set, so that it has the sign of x.
+  }];
+  let arguments = (ins GR_Tensor:$lhs, GR_Tensor:$rhs, DefaultValuedAttr<BoolAttr, "false">:$truncate);
+}
 def GR_PowOp : GR_BinaryOp<"pow", "x to the power of y">;
 def GR_MinOp : GR_BinaryOp<"min", "the smaller one; NaN wins", [Commutative]>;
 def GR_MaxOp : GR_BinaryOp<"max", "the larger one; NaN wins", [Commutative]>;
@@ -110,9 +128,17 @@ class GR_CompareOp<string mnemonic, string what, list<Trait> traits = []> :
 def GR_EqualOp : GR_CompareOp<"equal", "x == y", [Commutative]>;
 def GR_LessOp : GR_CompareOp<"less", "x < y">;
 def GR_LessEqualOp : GR_CompareOp<"less_equal", "x <= y">;
-def GR_AndOp : GR_CompareOp<"and", "logical and", [Commutative]>;
-def GR_OrOp : GR_CompareOp<"or", "logical or", [Commutative]>;
-def GR_XorOp : GR_CompareOp<"xor", "logical exclusive or", [Commutative]>;
+
+// On each bit of integers or bools; the result has the operands' type.
+class GR_BitsOp<string mnemonic, string what, list<Trait> traits = []> :
+    GR_BinaryOp<mnemonic, what, traits> { let noGradient = "works on bits"; }
+def GR_AndOp : GR_BitsOp<"and", "and of each bit of integers or bools", [Commutative]>;
+def GR_OrOp : GR_BitsOp<"or", "or of each bit of integers or bools", [Commutative]>;
+def GR_XorOp : GR_BitsOp<"xor", "exclusive or of each bit of integers or bools", [Commutative]>;
+def GR_ShiftLeftOp : GR_BitsOp<"shift_left",
+    "x * 2 to the power of y, bits shifted out are lost; 0 for y < 0 or not below the width">;
+def GR_ShiftRightOp : GR_BitsOp<"shift_right",
+    "floor(x / 2 to the power of y); y < 0 or not below the width leaves only the sign">;
 
 def GR_WhereOp : GR_PureOp<"where", [GR_Elementwise]> {
   let summary = "x where the condition holds, else y";

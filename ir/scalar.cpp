@@ -20,6 +20,38 @@ double gelu(double x, bool approximate) {
 double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
+/// Floored unless `truncate` is set; a zero has the sign of the divisor, or of the dividend.
+double remainder(double x, double y, bool truncate) {
+  double rest = std::fmod(x, y);
+  if (truncate || std::isnan(rest)) {
+    return rest;
+  }
+  return rest == 0 ? std::copysign(0.0, y) : (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+std::optional<int64_t> remainder(int64_t x, int64_t y, bool truncate) {
+  if (y == 0) {
+    return std::nullopt;
+  }
+  int64_t rest = y == -1 ? 0 : x % y;
+  return !truncate && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+/// Width of the elements that `op` works on.
+unsigned widthOf(mlir::Operation* op) {
+  return llvm::cast<mlir::TensorType>(op->getOperand(0).getType()).getElementTypeBitWidth();
+}
+
+int64_t shiftLeft(int64_t x, int64_t amount, unsigned width) {
+  return amount < 0 || amount >= width
+             ? 0
+             : static_cast<int64_t>(static_cast<uint64_t>(x) << static_cast<uint64_t>(amount));
+}
+
+int64_t shiftRight(int64_t x, int64_t amount, unsigned width) {
+  return amount < 0 || amount >= width ? (x < 0 ? -1 : 0) : x >> amount;
+}
+
 /// Wraps around as hardware does, without undefined behaviour.
 template <typename Function>
 int64_t wrapping(int64_t a, int64_t b, Function function) {
@@ -46,7 +78,16 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       .Case([&](ErfOp) { return std::erf(x[0]); })
       .Case([&](SinOp) { return std::sin(x[0]); })
       .Case([&](CosOp) { return std::cos(x[0]); })
+      .Case([&](TanOp) { return std::tan(x[0]); })
+      .Case([&](AsinOp) { return std::asin(x[0]); })
+      .Case([&](AcosOp) { return std::acos(x[0]); })
+      .Case([&](AtanOp) { return std::atan(x[0]); })
+      .Case([&](SinhOp) { return std::sinh(x[0]); })
+      .Case([&](CoshOp) { return std::cosh(x[0]); })
       .Case([&](TanhOp) { return std::tanh(x[0]); })
+      .Case([&](AsinhOp) { return std::asinh(x[0]); })
+      .Case([&](AcoshOp) { return std::acosh(x[0]); })
+      .Case([&](AtanhOp) { return std::atanh(x[0]); })
       .Case([&](SigmoidOp) { return 1 / (1 + std::exp(-x[0])); })
       .Case([&](SoftplusOp) {
         return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0])) : std::log1p(std::exp(x[0]));
@@ -73,6 +114,7 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       .Case([&](SubOp) { return x[0] - x[1]; })
       .Case([&](MulOp) { return x[0] * x[1]; })
       .Case([&](DivOp) { return x[0] / x[1]; })
+      .Case([&](ModOp a) { return remainder(x[0], x[1], a.getTruncate()); })
       .Case([&](PowOp) { return std::pow(x[0], x[1]); })
       .Case([&](MinOp) { return minimum(x[0], x[1]); })
       .Case([&](MaxOp) { return maximum(x[0], x[1]); })
@@ -91,7 +133,7 @@ std::optional<int64_t> evaluateInt(mlir::Operation* op, llvm::ArrayRef<int64_t> 
       .Case([&](NegOp) { return wrapping(0, x[0], std::minus<>()); })
       .Case([&](SignOp) { return (x[0] > 0) - (x[0] < 0); })
       .Case([&](ReluOp) { return std::max<int64_t>(x[0], 0); })
-      .Case([&](NotOp) { return x[0] == 0 ? 1 : 0; })
+      .Case([&](NotOp) { return widthOf(op) == 1 ? x[0] ^ 1 : ~x[0]; })
       .Case([&](AddOp) { return wrapping(x[0], x[1], std::plus<>()); })
       .Case([&](SubOp) { return wrapping(x[0], x[1], std::minus<>()); })
       .Case([&](MulOp) { return wrapping(x[0], x[1], std::multiplies<>()); })
@@ -101,6 +143,7 @@ std::optional<int64_t> evaluateInt(mlir::Operation* op, llvm::ArrayRef<int64_t> 
         }
         return x[0] / x[1];
       })
+      .Case([&](ModOp a) { return remainder(x[0], x[1], a.getTruncate()); })
       .Case([&](MinOp) { return std::min(x[0], x[1]); })
       .Case([&](MaxOp) { return std::max(x[0], x[1]); })
       .Case([&](EqualOp) { return x[0] == x[1] ? 1 : 0; })
@@ -109,6 +152,8 @@ std::optional<int64_t> evaluateInt(mlir::Operation* op, llvm::ArrayRef<int64_t> 
       .Case([&](AndOp) { return x[0] & x[1]; })
       .Case([&](OrOp) { return x[0] | x[1]; })
       .Case([&](XorOp) { return x[0] ^ x[1]; })
+      .Case([&](ShiftLeftOp) { return shiftLeft(x[0], x[1], widthOf(op)); })
+      .Case([&](ShiftRightOp) { return shiftRight(x[0], x[1], widthOf(op)); })
       .Case([&](WhereOp) { return x[0] != 0 ? x[1] : x[2]; })
       .Default([](mlir::Operation*) { return std::nullopt; });
 }

@@ -118,6 +118,9 @@ absl::StatusOr<PrimitivePlan> planReduction(const Step& step, const dnnl::engine
   GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
   GR_ASSIGN_OR_RETURN(std::string kindName, attribute<std::string>(step, "kind"));
   GR_ASSIGN_OR_RETURN(algorithm kind, reductionOf(kindName));
+  if (kind == algorithm::reduction_max || kind == algorithm::reduction_min) {
+    return absl::UnimplementedError("oneDNN starts from the largest finite number, not infinity");
+  }
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> axes, attribute<std::vector<int64_t>>(step, "axes"));
   TensorDesc desc = step.inputs[0].desc;
   desc.any = false;

@@ -9,8 +9,8 @@ namespace {
 
 const ReferenceEntry* findEntry(absl::string_view operation) {
   for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
-                      referenceTensor(), referenceIndex(), referenceOrder(), referenceBoxes(),
-                      referenceRandom()}) {
+                      referenceAttention(), referenceTensor(), referenceIndex(), referenceOrder(),
+                      referenceBoxes(), referenceRandom()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -115,6 +115,10 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
       return same;
     case TypeRule::kBool:
       return one && type == ElementType::kBool;
+    case TypeRule::kBits:
+      return one && !runtime::isFloat(type);
+    case TypeRule::kInteger:
+      return one && isInteger(type);
     case TypeRule::kCompareNumeric:
       return compares && inputs[0] != ElementType::kBool && type == ElementType::kBool;
     case TypeRule::kCompareAny:

@@ -18,6 +18,8 @@ enum class TypeRule {
   kAny,             ///< all of one type that is computed in
   kSame,            ///< all of one type
   kBool,            ///< all bool
+  kBits,            ///< all bool, or all of one integer type
+  kInteger,         ///< all of one integer type, not bool
   kCompareNumeric,  ///< operands of one type, not bool; the result is bool
   kCompareAny,      ///< operands of one type; the result is bool
   kSelect,          ///< the first operand is bool, the rest of one type
@@ -56,6 +58,7 @@ absl::Span<const ReferenceEntry> referenceConvert();
 absl::Span<const ReferenceEntry> referenceElementwise();
 absl::Span<const ReferenceEntry> referenceMath();
 absl::Span<const ReferenceEntry> referenceNn();
+absl::Span<const ReferenceEntry> referenceAttention();
 absl::Span<const ReferenceEntry> referenceTensor();
 absl::Span<const ReferenceEntry> referenceIndex();
 absl::Span<const ReferenceEntry> referenceOrder();

@@ -125,10 +125,64 @@ struct Cos {
     return std::cos(x);
   }
 };
+struct Tan {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::tan(x);
+  }
+};
+struct Asin {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::asin(x);
+  }
+};
+struct Acos {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::acos(x);
+  }
+};
+struct Atan {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::atan(x);
+  }
+};
+struct Sinh {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::sinh(x);
+  }
+};
+struct Cosh {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::cosh(x);
+  }
+};
 struct Tanh {
   template <typename C>
   static C apply(C x, const Parameters&) {
     return std::tanh(x);
+  }
+};
+struct Asinh {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::asinh(x);
+  }
+};
+struct Acosh {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::acosh(x);
+  }
+};
+struct Atanh {
+  template <typename C>
+  static C apply(C x, const Parameters&) {
+    return std::atanh(x);
   }
 };
 struct Sigmoid {
@@ -188,7 +242,11 @@ struct Gelu {  // p.first != 0: the tanh form
 struct Not {
   template <typename C>
   static C apply(C x, const Parameters&) {
-    return !x;
+    if constexpr (std::is_same_v<C, bool>) {
+      return !x;
+    } else {
+      return static_cast<C>(~x);
+    }
   }
 };
 
@@ -233,6 +291,29 @@ struct Div {
       }
     }
     return static_cast<C>(x / y);
+  }
+};
+/// The remainder of the quotient rounded down (of the sign of y) or towards zero (of that of x).
+template <bool kTruncate>
+struct Mod {
+  static constexpr bool kDivides = true;
+  template <typename C>
+  static C apply(C x, C y) {
+    if constexpr (std::is_floating_point_v<C>) {
+      C rest = std::fmod(x, y);
+      if (kTruncate || std::isnan(rest)) {
+        return rest;
+      }
+      return rest == 0 ? std::copysign(C{0}, y) : (rest < 0) != (y < 0) ? rest + y : rest;
+    } else {
+      if constexpr (std::is_signed_v<C>) {
+        if (y == -1) {
+          return 0;  // the smallest number has no opposite
+        }
+      }
+      auto rest = static_cast<C>(x % y);
+      return !kTruncate && rest != 0 && (rest < 0) != (y < 0) ? static_cast<C>(rest + y) : rest;
+    }
   }
 };
 struct Pow {
@@ -291,13 +372,42 @@ struct LessEqual {
   }
 };
 struct And {
-  static bool apply(bool x, bool y) { return x && y; }
+  template <typename C>
+  static C apply(C x, C y) {
+    return static_cast<C>(x & y);
+  }
 };
 struct Or {
-  static bool apply(bool x, bool y) { return x || y; }
+  template <typename C>
+  static C apply(C x, C y) {
+    return static_cast<C>(x | y);
+  }
 };
 struct Xor {
-  static bool apply(bool x, bool y) { return x != y; }
+  template <typename C>
+  static C apply(C x, C y) {
+    return static_cast<C>(x ^ y);
+  }
+};
+
+/// False for an amount that is negative or not below the width of C.
+template <typename C>
+bool isShift(C amount) {
+  return amount >= 0 && static_cast<uint64_t>(amount) < 8 * sizeof(C);
+}
+struct ShiftLeft {
+  template <typename C>
+  static C apply(C x, C amount) {
+    uint64_t bits = static_cast<uint64_t>(x);
+    return isShift(amount) ? static_cast<C>(bits << static_cast<uint64_t>(amount)) : C{0};
+  }
+};
+struct ShiftRight {
+  template <typename C>
+  static C apply(C x, C amount) {
+    C sign = static_cast<C>(x < 0 ? -1 : 0);
+    return isShift(amount) ? static_cast<C>(x >> amount) : sign;
+  }
 };
 
 using UnaryLoop = void (*)(const void* in, void* out, int64_t begin, int64_t end,
@@ -459,12 +569,49 @@ KernelOr compare(const Step& step) {
   return makeBinary(step, loop);
 }
 
-template <typename F>
-KernelOr logical(const Step& step) {
-  return makeBinary(step, binaryLoop<F, Boolean, Boolean>);
+/// Calls `f.template operator()<T>()` for integers and bool; the type rule refused the others.
+template <typename Loop, typename F>
+Loop dispatchBits(ElementType type, const F& f) {
+  return dispatchElement(type, [&]<typename T>() -> Loop {
+    if constexpr (std::is_integral_v<Compute<T>>) {
+      return f.template operator()<T>();
+    } else {
+      return nullptr;
+    }
+  });
 }
 
-KernelOr createNot(const Step& step) { return makeUnary(step, unaryLoop<Not, Boolean>, {}); }
+template <typename F>
+KernelOr bitwise(const Step& step) {
+  return makeBinary(
+      step, dispatchBits<BinaryLoop>(step.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
+        return binaryLoop<F, T, T>;
+      }));
+}
+
+template <typename F>
+KernelOr shift(const Step& step) {
+  BinaryLoop loop =
+      dispatchBits<BinaryLoop>(step.inputs[0].desc.type, []<typename T>() -> BinaryLoop {
+        if constexpr (std::is_same_v<T, Boolean>) {
+          return nullptr;  // refused by the type rule
+        } else {
+          return binaryLoop<F, T, T>;
+        }
+      });
+  return makeBinary(step, loop);
+}
+
+KernelOr createNot(const Step& step) {
+  UnaryLoop loop = dispatchBits<UnaryLoop>(
+      step.inputs[0].desc.type, []<typename T>() -> UnaryLoop { return unaryLoop<Not, T>; });
+  return makeUnary(step, loop, {});
+}
+
+KernelOr createMod(const Step& step) {
+  GR_ASSIGN_OR_RETURN(bool truncate, attributeOr(step, "truncate", false));
+  return truncate ? binaryNumeric<Mod<true>>(step) : binaryNumeric<Mod<false>>(step);
+}
 
 KernelOr createLeakyRelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 0.01));
@@ -542,7 +689,16 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.erf", TypeRule::kFloat, plainFloat<Erf>},
     {"gr.sin", TypeRule::kFloat, plainFloat<Sin>},
     {"gr.cos", TypeRule::kFloat, plainFloat<Cos>},
+    {"gr.tan", TypeRule::kFloat, plainFloat<Tan>},
+    {"gr.asin", TypeRule::kFloat, plainFloat<Asin>},
+    {"gr.acos", TypeRule::kFloat, plainFloat<Acos>},
+    {"gr.atan", TypeRule::kFloat, plainFloat<Atan>},
+    {"gr.sinh", TypeRule::kFloat, plainFloat<Sinh>},
+    {"gr.cosh", TypeRule::kFloat, plainFloat<Cosh>},
     {"gr.tanh", TypeRule::kFloat, plainFloat<Tanh>},
+    {"gr.asinh", TypeRule::kFloat, plainFloat<Asinh>},
+    {"gr.acosh", TypeRule::kFloat, plainFloat<Acosh>},
+    {"gr.atanh", TypeRule::kFloat, plainFloat<Atanh>},
     {"gr.sigmoid", TypeRule::kFloat, plainFloat<Sigmoid>},
     {"gr.softplus", TypeRule::kFloat, plainFloat<Softplus>},
     {"gr.hard_swish", TypeRule::kFloat, plainFloat<HardSwish>},
@@ -551,7 +707,7 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.selu", TypeRule::kFloat, createSelu},
     {"gr.hard_sigmoid", TypeRule::kFloat, createHardSigmoid},
     {"gr.gelu", TypeRule::kFloat, createGelu},
-    {"gr.not", TypeRule::kBool, createNot},
+    {"gr.not", TypeRule::kBits, createNot},
     {"gr.add", TypeRule::kNumeric, binaryNumeric<Add>, 2},
     {"gr.sub", TypeRule::kNumeric, binaryNumeric<Sub>, 2},
     {"gr.mul", TypeRule::kNumeric, binaryNumeric<Mul>, 2},
@@ -563,9 +719,12 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.equal", TypeRule::kCompareAny, compare<Equal>, 2},
     {"gr.less", TypeRule::kCompareNumeric, compare<Less>, 2},
     {"gr.less_equal", TypeRule::kCompareNumeric, compare<LessEqual>, 2},
-    {"gr.and", TypeRule::kBool, logical<And>, 2},
-    {"gr.or", TypeRule::kBool, logical<Or>, 2},
-    {"gr.xor", TypeRule::kBool, logical<Xor>, 2},
+    {"gr.and", TypeRule::kBits, bitwise<And>, 2},
+    {"gr.or", TypeRule::kBits, bitwise<Or>, 2},
+    {"gr.xor", TypeRule::kBits, bitwise<Xor>, 2},
+    {"gr.shift_left", TypeRule::kInteger, shift<ShiftLeft>, 2},
+    {"gr.shift_right", TypeRule::kInteger, shift<ShiftRight>, 2},
+    {"gr.mod", TypeRule::kNumeric, createMod, 2},
     {"gr.where", TypeRule::kSelect, createWhere, 3},
 };
 

@@ -441,6 +441,14 @@ KernelOr createLrn(const Step& step) {
   });
 }
 
+/// As rounded to T when that has 16 bits, as each step of ONNX's body of Softmax is: a model gives
+/// the same whether or not the body stands in its place.
+template <typename T>
+double stepOf(double value) {
+  return sizeof(T) == 2 ? static_cast<double>(load(store<T>(static_cast<Compute<T>>(value))))
+                        : value;
+}
+
 /// Softmax of `count` elements that lie `stride` apart.
 template <typename T>
 void softmaxRow(const T* x, T* y, int64_t count, int64_t stride, bool log) {
@@ -450,12 +458,13 @@ void softmaxRow(const T* x, T* y, int64_t count, int64_t stride, bool log) {
   }
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    sum += std::exp(static_cast<double>(load(x[i * stride])) - highest);
+    sum += stepOf<T>(std::exp(stepOf<T>(static_cast<double>(load(x[i * stride])) - highest)));
   }
-  double logSum = std::log(sum);
+  sum = stepOf<T>(sum);
+  double logSum = stepOf<T>(std::log(sum));
   for (int64_t i = 0; i < count; ++i) {
-    double shifted = static_cast<double>(load(x[i * stride])) - highest;
-    double value = log ? shifted - logSum : std::exp(shifted) / sum;
+    double shifted = stepOf<T>(static_cast<double>(load(x[i * stride])) - highest);
+    double value = log ? shifted - logSum : stepOf<T>(std::exp(shifted)) / sum;
     y[i * stride] = store<T>(static_cast<Compute<T>>(value));
   }
 }

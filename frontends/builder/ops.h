@@ -41,8 +41,26 @@ Tensor erf(const Tensor& x, const At& at = {});
 Tensor sin(const Tensor& x, const At& at = {});
 /// Cosine.
 Tensor cos(const Tensor& x, const At& at = {});
+/// Tangent.
+Tensor tan(const Tensor& x, const At& at = {});
+/// Inverse sine.
+Tensor asin(const Tensor& x, const At& at = {});
+/// Inverse cosine.
+Tensor acos(const Tensor& x, const At& at = {});
+/// Inverse tangent.
+Tensor atan(const Tensor& x, const At& at = {});
+/// Hyperbolic sine.
+Tensor sinh(const Tensor& x, const At& at = {});
+/// Hyperbolic cosine.
+Tensor cosh(const Tensor& x, const At& at = {});
 /// Hyperbolic tangent.
 Tensor tanh(const Tensor& x, const At& at = {});
+/// Inverse hyperbolic sine.
+Tensor asinh(const Tensor& x, const At& at = {});
+/// Inverse hyperbolic cosine.
+Tensor acosh(const Tensor& x, const At& at = {});
+/// Inverse hyperbolic tangent.
+Tensor atanh(const Tensor& x, const At& at = {});
 /// 1 / (1 + exp(-x)).
 Tensor sigmoid(const Tensor& x, const At& at = {});
 /// log(1 + exp(x)), without overflow.
@@ -91,7 +109,7 @@ inline Tensor cast(const Tensor& x, ElementType type, const At& at = {}) {
 }
 /// The bits of the elements as another type of the same width.
 Tensor bitcast(const Tensor& x, ElementType type, const At& at = {});
-/// Logical negation of bools.
+/// The complement of each bit of bools or integers.
 Tensor logicalNot(const Tensor& x, const At& at = {});
 
 // --- Two or three operands, element-wise; each may be a number -----------------------------------
@@ -104,6 +122,11 @@ Tensor sub(const Operand& x, const Operand& y, const At& at = {});
 Tensor mul(const Operand& x, const Operand& y, const At& at = {});
 /// x / y; integers truncate towards zero.
 Tensor div(const Operand& x, const Operand& y, const At& at = {});
+struct Mod {
+  bool truncate = false;  ///< x / y is rounded towards zero, not down
+};
+/// What is left of x / y: it has the sign of y, or of x when truncated.
+Tensor mod(const Operand& x, const Operand& y, const Mod& options = {}, const At& at = {});
 /// x to the power of y.
 Tensor pow(const Operand& x, const Operand& y, const At& at = {});
 /// The smaller one; NaN wins.
@@ -122,12 +145,16 @@ Tensor lessEqual(const Operand& x, const Operand& y, const At& at = {});
 Tensor greater(const Operand& x, const Operand& y, const At& at = {});
 /// x >= y, as bools: lessEqual with its operands exchanged.
 Tensor greaterEqual(const Operand& x, const Operand& y, const At& at = {});
-/// Logical and of bools.
+/// And of each bit of bools or integers.
 Tensor logicalAnd(const Operand& x, const Operand& y, const At& at = {});
-/// Logical or of bools.
+/// Or of each bit of bools or integers.
 Tensor logicalOr(const Operand& x, const Operand& y, const At& at = {});
-/// Logical exclusive or of bools.
+/// Exclusive or of each bit of bools or integers.
 Tensor logicalXor(const Operand& x, const Operand& y, const At& at = {});
+/// x * 2 to the power of y, of integers; bits shifted out are lost.
+Tensor shiftLeft(const Operand& x, const Operand& y, const At& at = {});
+/// x / 2 to the power of y, of integers, rounded down.
+Tensor shiftRight(const Operand& x, const Operand& y, const At& at = {});
 /// x where the condition (bools) holds, else y; one of x and y must be a tensor.
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const At& at = {});
 

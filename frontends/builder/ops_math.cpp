@@ -44,7 +44,16 @@ Tensor sign(const Tensor& x, const At& at) { return unary("sign", x, at); }
 Tensor erf(const Tensor& x, const At& at) { return unary("erf", x, at); }
 Tensor sin(const Tensor& x, const At& at) { return unary("sin", x, at); }
 Tensor cos(const Tensor& x, const At& at) { return unary("cos", x, at); }
+Tensor tan(const Tensor& x, const At& at) { return unary("tan", x, at); }
+Tensor asin(const Tensor& x, const At& at) { return unary("asin", x, at); }
+Tensor acos(const Tensor& x, const At& at) { return unary("acos", x, at); }
+Tensor atan(const Tensor& x, const At& at) { return unary("atan", x, at); }
+Tensor sinh(const Tensor& x, const At& at) { return unary("sinh", x, at); }
+Tensor cosh(const Tensor& x, const At& at) { return unary("cosh", x, at); }
 Tensor tanh(const Tensor& x, const At& at) { return unary("tanh", x, at); }
+Tensor asinh(const Tensor& x, const At& at) { return unary("asinh", x, at); }
+Tensor acosh(const Tensor& x, const At& at) { return unary("acosh", x, at); }
+Tensor atanh(const Tensor& x, const At& at) { return unary("atanh", x, at); }
 Tensor sigmoid(const Tensor& x, const At& at) { return unary("sigmoid", x, at); }
 Tensor softplus(const Tensor& x, const At& at) { return unary("softplus", x, at); }
 Tensor relu(const Tensor& x, const At& at) { return unary("relu", x, at); }
@@ -103,6 +112,9 @@ Tensor div(const Operand& x, const Operand& y, const At& at) { return binary("di
 Tensor pow(const Operand& x, const Operand& y, const At& at) { return binary("pow", x, y, at); }
 Tensor min(const Operand& x, const Operand& y, const At& at) { return binary("min", x, y, at); }
 Tensor max(const Operand& x, const Operand& y, const At& at) { return binary("max", x, y, at); }
+Tensor mod(const Operand& x, const Operand& y, const Mod& options, const At& at) {
+  return OpCall("mod", at, {x, y}).flag("truncate", options.truncate).create();
+}
 Tensor prelu(const Tensor& x, const Operand& slope, const At& at) {
   return OpCall("prelu", at, {x, slope}).create();
 }
@@ -123,6 +135,12 @@ Tensor logicalOr(const Operand& x, const Operand& y, const At& at) {
 }
 Tensor logicalXor(const Operand& x, const Operand& y, const At& at) {
   return binary("xor", x, y, at);
+}
+Tensor shiftLeft(const Operand& x, const Operand& y, const At& at) {
+  return binary("shift_left", x, y, at);
+}
+Tensor shiftRight(const Operand& x, const Operand& y, const At& at) {
+  return binary("shift_right", x, y, at);
 }
 
 // An operator has no place for a name; the line is where its first operand was converted.

@@ -6,8 +6,9 @@ namespace graphrun::frontends {
 
 OpTable::OpTable() {
   for (llvm::ArrayRef<OpRow> family :
-       {mathOps(), activationOps(), reduceOps(), windowOps(), normOps(), tensorOps(), shapeOps(),
-        resizeOps(), indexOps(), gridOps(), einsumOps(), randomOps(), controlOps(), quantOps()}) {
+       {mathOps(), bitOps(), activationOps(), reduceOps(), windowOps(), normOps(), statisticOps(),
+        lossOps(), attentionOps(), recurrenceOps(), tensorOps(), shapeOps(), resizeOps(),
+        indexOps(), gridOps(), einsumOps(), randomOps(), controlOps(), quantOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }

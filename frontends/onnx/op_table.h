@@ -8,10 +8,15 @@ namespace graphrun::frontends {
 
 // The rows of each family, beside their handlers.
 llvm::ArrayRef<OpRow> mathOps();
+llvm::ArrayRef<OpRow> bitOps();
 llvm::ArrayRef<OpRow> activationOps();
 llvm::ArrayRef<OpRow> reduceOps();
 llvm::ArrayRef<OpRow> windowOps();
 llvm::ArrayRef<OpRow> normOps();
+llvm::ArrayRef<OpRow> statisticOps();
+llvm::ArrayRef<OpRow> lossOps();
+llvm::ArrayRef<OpRow> attentionOps();
+llvm::ArrayRef<OpRow> recurrenceOps();
 llvm::ArrayRef<OpRow> tensorOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> resizeOps();

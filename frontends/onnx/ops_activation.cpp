@@ -1,28 +1,37 @@
 // Activation functions.
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/compose.h"
 #include "frontends/onnx/op_table.h"
 
 namespace graphrun::frontends {
 namespace {
 
-Values unary(Node& node) { return {node.emit(node.target(), {node.input(0)})}; }
+Values unary(Node& node) {
+  ignoreConsumed(node);
+  return {node.emit(node.target(), {node.input(0)})};
+}
 
 /// An activation with the parameter alpha, whose default is the gr operation's own.
 mlir::Value withAlpha(Node& node, double alpha) {
+  ignoreConsumed(node);
   return node.emit(node.target(), {node.input(0)},
                    {node.real("alpha", node.attributes().real("alpha", alpha))});
 }
 Values leakyRelu(Node& node) { return {withAlpha(node, 0.01F)}; }
 Values elu(Node& node) { return {withAlpha(node, 1)}; }
 
+/// Opset 1 had the parameters in fewer digits.
 Values selu(Node& node) {
-  double alpha = node.attributes().real("alpha", 1.67326319217681884765625);
-  double gamma = node.attributes().real("gamma", 1.05070102214813232421875);
+  ignoreConsumed(node);
+  bool first = node.opset() < 6;
+  double alpha = node.attributes().real("alpha", first ? 1.6732F : 1.67326319217681884765625);
+  double gamma = node.attributes().real("gamma", first ? 1.0507F : 1.05070102214813232421875);
   return {node.emit("gr.selu", {node.input(0)},
                     {node.real("alpha", alpha), node.real("gamma", gamma)})};
 }
 
 Values hardSigmoid(Node& node) {
+  ignoreConsumed(node);
   double alpha = node.attributes().real("alpha", 0.2F);
   double beta = node.attributes().real("beta", 0.5);
   return {node.emit("gr.hard_sigmoid", {node.input(0)},
@@ -41,6 +50,7 @@ Values gelu(Node& node) {
 
 /// Before opset 7 a slope of more than one element belongs to the channels, dim 1.
 Values prelu(Node& node) {
+  ignoreConsumed(node);
   mlir::Value slope = node.input(1);
   std::optional<int64_t> rank = node.rankOf(node.input(0));
   std::optional<int64_t> slopeRank = node.rankOf(slope);
@@ -66,28 +76,78 @@ Values shrink(Node& node) {
   double bias = node.attributes().real("bias", 0);
   double lambd = node.attributes().real("lambd", 0.5);
   mlir::Value x = node.input(0);
-  mlir::Value below = node.emit("gr.less", {x, node.scalarLike(x, -lambd)});
   mlir::Value above = node.emit("gr.less", {node.scalarLike(x, lambd), x});
   mlir::Value shift = node.scalarLike(x, bias);
   mlir::Value inner =
       node.emit("gr.where", {above, node.emit("gr.sub", {x, shift}), node.scalarLike(x, 0)});
+  if (x && node.elementOf(x).isUnsignedInteger()) {
+    return {inner};
+  }
+  mlir::Value below = node.emit("gr.less", {x, node.scalarLike(x, -lambd)});
   return {node.emit("gr.where", {below, node.emit("gr.add", {x, shift}), inner})};
+}
+
+/// alpha * elu(x / alpha)
+Values celu(Node& node) {
+  double alpha = node.attributes().real("alpha", 1);
+  if (alpha == 0) {
+    return {node.fail("alpha is 0, expected another value")};
+  }
+  mlir::Value x = node.input(0);
+  if (alpha == 1) {
+    return {node.emit("gr.elu", {x}, {node.real("alpha", 1)})};
+  }
+  mlir::Value elu =
+      node.emit("gr.elu", {withScalar(node, "gr.div", x, alpha)}, {node.real("alpha", 1)});
+  return {withScalar(node, "gr.mul", elu, alpha)};
+}
+
+/// x * tanh(softplus(x))
+Values mish(Node& node) {
+  mlir::Value x = node.input(0);
+  return {node.emit("gr.mul", {x, node.emit("gr.tanh", {node.emit("gr.softplus", {x})})})};
+}
+
+/// x * sigmoid(alpha * x)
+mlir::Value swishOf(Node& node, mlir::Value x) {
+  double alpha = node.attributes().real("alpha", 1);
+  mlir::Value inner = alpha == 1 ? x : withScalar(node, "gr.mul", x, alpha);
+  return node.emit("gr.mul", {x, node.emit("gr.sigmoid", {inner})});
+}
+Values swish(Node& node) { return {swishOf(node, node.input(0))}; }
+
+/// The first input's swish gates the second.
+Values swiGlu(Node& node) {
+  return {node.emit("gr.mul", {swishOf(node, node.input(0)), node.input(1)})};
+}
+
+/// x above alpha, else 0.
+Values thresholdedRelu(Node& node) {
+  double alpha = node.attributes().real("alpha", 1);
+  mlir::Value x = node.input(0);
+  mlir::Value above = node.emit("gr.less", {node.scalarLike(x, alpha), x});
+  return {node.emit("gr.where", {above, x, node.scalarLike(x, 0)})};
 }
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"Relu", 6, kLast, 1, 1, 1, unary, "gr.relu"},
-    {"Sigmoid", 6, kLast, 1, 1, 1, unary, "gr.sigmoid"},
-    {"Tanh", 6, kLast, 1, 1, 1, unary, "gr.tanh"},
+    {"Relu", 1, kLast, 1, 1, 1, unary, "gr.relu"},
+    {"Sigmoid", 1, kLast, 1, 1, 1, unary, "gr.sigmoid"},
+    {"Tanh", 1, kLast, 1, 1, 1, unary, "gr.tanh"},
     {"Softplus", 1, kLast, 1, 1, 1, unary, "gr.softplus"},
     {"HardSwish", 14, kLast, 1, 1, 1, unary, "gr.hard_swish"},
-    {"LeakyRelu", 6, kLast, 1, 1, 1, leakyRelu, "gr.leaky_relu"},
-    {"Elu", 6, kLast, 1, 1, 1, elu, "gr.elu"},
-    {"Selu", 6, kLast, 1, 1, 1, selu},
-    {"HardSigmoid", 6, kLast, 1, 1, 1, hardSigmoid},
+    {"LeakyRelu", 1, kLast, 1, 1, 1, leakyRelu, "gr.leaky_relu"},
+    {"Elu", 1, kLast, 1, 1, 1, elu, "gr.elu"},
+    {"Selu", 1, kLast, 1, 1, 1, selu},
+    {"HardSigmoid", 1, kLast, 1, 1, 1, hardSigmoid},
     {"Gelu", 20, kLast, 1, 1, 1, gelu},
-    {"PRelu", 6, kLast, 2, 2, 1, prelu},
+    {"PRelu", 1, kLast, 2, 2, 1, prelu},
     {"Softsign", 1, kLast, 1, 1, 1, softsign},
+    {"Celu", 12, kLast, 1, 1, 1, celu},
+    {"Mish", 18, kLast, 1, 1, 1, mish},
+    {"Swish", 24, kLast, 1, 1, 1, swish},
+    {"SwiGLU", 28, kLast, 2, 2, 1, swiGlu},
+    {"ThresholdedRelu", 10, kLast, 1, 1, 1, thresholdedRelu},
     {"Shrink", 9, kLast, 1, 1, 1, shrink},
 };
 

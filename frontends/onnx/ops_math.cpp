@@ -1,7 +1,9 @@
 // Arithmetic, comparisons and matrix products.
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/compose.h"
 #include "frontends/onnx/conversion.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/tensors.h"
@@ -10,7 +12,10 @@
 namespace graphrun::frontends {
 namespace {
 
-Values unary(Node& node) { return {node.emit(node.target(), {node.input(0)})}; }
+Values unary(Node& node) {
+  ignoreConsumed(node);
+  return {node.emit(node.target(), {node.input(0)})};
+}
 
 /// The right operand of a binary operation. Before opset 7 it lies at `axis` of the left one's
 /// dims, which trailing dims of 1 express.
@@ -60,19 +65,16 @@ mlir::Value foldLeft(Node& node, llvm::StringRef operation) {
   return value;
 }
 
-Values variadic(Node& node) { return {foldLeft(node, node.target())}; }
+Values variadic(Node& node) {
+  ignoreConsumed(node);
+  return {foldLeft(node, node.target())};
+}
 
 Values mean(Node& node) {
+  ignoreConsumed(node);
   mlir::Value sum = foldLeft(node, "gr.add");
   auto count = static_cast<double>(node.inputs().size());
   return {node.emit("gr.div", {sum, node.scalarLike(sum, count)})};
-}
-
-mlir::Value castTo(Node& node, mlir::Value value, mlir::Type element) {
-  if (!value || node.elementOf(value) == element) {
-    return value;
-  }
-  return node.emit("gr.cast", {value}, {node.named("to", mlir::TypeAttr::get(element))});
 }
 
 /// Since opset 12 the exponent may have another type; the result has the base's. An integer base
@@ -92,16 +94,40 @@ Values power(Node& node) {
   return {castTo(node, result, type)};
 }
 
+/// What Cast converts to: a number of TensorProto.DataType, before opset 6 its name.
+int32_t castTarget(Node& node) {
+  if (node.opset() >= 6) {
+    return static_cast<int32_t>(node.attributes().integer("to", 0));
+  }
+  std::string name = node.attributes().text("to", "");
+  ::onnx::TensorProto::DataType dataType = ::onnx::TensorProto::UNDEFINED;
+  ::onnx::TensorProto::DataType_Parse(name, &dataType);
+  return dataType;
+}
+
 Values cast(Node& node) {
   if (!node.attributes().require("to")) {
     return {nullptr};
   }
-  auto dataType = static_cast<int32_t>(node.attributes().integer("to", 0));
+  int32_t dataType = castTarget(node);
   mlir::Type type = elementType(node.builder().getContext(), dataType);
   if (!type) {
     return {node.fail(absl::StrCat("attribute \"to\": ", unsupportedType(dataType)))};
   }
   return {converted(node, node.input(0), type)};
+}
+
+Values castLike(Node& node) {
+  return {converted(node, node.input(0), node.elementOf(node.input(1)))};
+}
+
+Values mod(Node& node) {
+  int64_t fmod = node.attributes().integer("fmod", 0);
+  if (fmod != 0 && fmod != 1) {
+    return {node.fail(absl::StrCat("fmod is ", fmod, ", expected 0 or 1"))};
+  }
+  return {
+      node.emit("gr.mod", {node.input(0), node.input(1)}, {node.boolean("truncate", fmod == 1)})};
 }
 
 /// The value of a constant of one element that a double holds exactly.
@@ -129,8 +155,10 @@ Values clip(Node& node) {
   mlir::Value input = node.input(0);
   std::optional<double> low = -INFINITY, high = INFINITY;
   if (node.opset() < 11) {
-    low = node.attributes().real("min", *low);
-    high = node.attributes().real("max", *high);
+    ignoreConsumed(node);
+    double largest = node.opset() < 6 ? INFINITY : std::numeric_limits<float>::max();
+    low = node.attributes().real("min", -largest);
+    high = node.attributes().real("max", largest);
   } else {
     low = node.input(1) ? exactConstant(node.input(1)) : low;
     high = node.input(2) ? exactConstant(node.input(2)) : high;
@@ -189,24 +217,33 @@ Values where(Node& node) {
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"Abs", 6, kLast, 1, 1, 1, unary, "gr.abs"},
-    {"Neg", 6, kLast, 1, 1, 1, unary, "gr.neg"},
-    {"Exp", 6, kLast, 1, 1, 1, unary, "gr.exp"},
-    {"Log", 6, kLast, 1, 1, 1, unary, "gr.log"},
-    {"Sqrt", 6, kLast, 1, 1, 1, unary, "gr.sqrt"},
-    {"Reciprocal", 6, kLast, 1, 1, 1, unary, "gr.reciprocal"},
-    {"Floor", 6, kLast, 1, 1, 1, unary, "gr.floor"},
-    {"Ceil", 6, kLast, 1, 1, 1, unary, "gr.ceil"},
+    {"Abs", 1, kLast, 1, 1, 1, unary, "gr.abs"},
+    {"Neg", 1, kLast, 1, 1, 1, unary, "gr.neg"},
+    {"Exp", 1, kLast, 1, 1, 1, unary, "gr.exp"},
+    {"Log", 1, kLast, 1, 1, 1, unary, "gr.log"},
+    {"Sqrt", 1, kLast, 1, 1, 1, unary, "gr.sqrt"},
+    {"Reciprocal", 1, kLast, 1, 1, 1, unary, "gr.reciprocal"},
+    {"Floor", 1, kLast, 1, 1, 1, unary, "gr.floor"},
+    {"Ceil", 1, kLast, 1, 1, 1, unary, "gr.ceil"},
     {"Round", 11, kLast, 1, 1, 1, unary, "gr.round"},
     {"Sign", 9, kLast, 1, 1, 1, unary, "gr.sign"},
     {"Erf", 9, kLast, 1, 1, 1, unary, "gr.erf"},
     {"Sin", 7, kLast, 1, 1, 1, unary, "gr.sin"},
     {"Cos", 7, kLast, 1, 1, 1, unary, "gr.cos"},
+    {"Tan", 7, kLast, 1, 1, 1, unary, "gr.tan"},
+    {"Asin", 7, kLast, 1, 1, 1, unary, "gr.asin"},
+    {"Acos", 7, kLast, 1, 1, 1, unary, "gr.acos"},
+    {"Atan", 7, kLast, 1, 1, 1, unary, "gr.atan"},
+    {"Sinh", 9, kLast, 1, 1, 1, unary, "gr.sinh"},
+    {"Cosh", 9, kLast, 1, 1, 1, unary, "gr.cosh"},
+    {"Asinh", 9, kLast, 1, 1, 1, unary, "gr.asinh"},
+    {"Acosh", 9, kLast, 1, 1, 1, unary, "gr.acosh"},
+    {"Atanh", 9, kLast, 1, 1, 1, unary, "gr.atanh"},
     {"Not", 1, kLast, 1, 1, 1, unary, "gr.not"},
-    {"Add", 6, kLast, 2, 2, 1, binary, "gr.add"},
-    {"Sub", 6, kLast, 2, 2, 1, binary, "gr.sub"},
-    {"Mul", 6, kLast, 2, 2, 1, binary, "gr.mul"},
-    {"Div", 6, kLast, 2, 2, 1, binary, "gr.div"},
+    {"Add", 1, kLast, 2, 2, 1, binary, "gr.add"},
+    {"Sub", 1, kLast, 2, 2, 1, binary, "gr.sub"},
+    {"Mul", 1, kLast, 2, 2, 1, binary, "gr.mul"},
+    {"Div", 1, kLast, 2, 2, 1, binary, "gr.div"},
     {"Equal", 1, kLast, 2, 2, 1, binary, "gr.equal"},
     {"Less", 1, kLast, 2, 2, 1, binary, "gr.less"},
     {"LessOrEqual", 12, kLast, 2, 2, 1, binary, "gr.less_equal"},
@@ -215,17 +252,19 @@ const OpRow kRows[] = {
     {"And", 1, kLast, 2, 2, 1, binary, "gr.and"},
     {"Or", 1, kLast, 2, 2, 1, binary, "gr.or"},
     {"Xor", 1, kLast, 2, 2, 1, binary, "gr.xor"},
+    {"Mod", 10, kLast, 2, 2, 1, mod},
     {"Pow", 1, kLast, 2, 2, 1, power},
-    {"Max", 6, kLast, 1, kMany, 1, variadic, "gr.max"},
-    {"Min", 6, kLast, 1, kMany, 1, variadic, "gr.min"},
-    {"Sum", 6, kLast, 1, kMany, 1, variadic, "gr.add"},
-    {"Mean", 6, kLast, 1, kMany, 1, mean},
+    {"Max", 1, kLast, 1, kMany, 1, variadic, "gr.max"},
+    {"Min", 1, kLast, 1, kMany, 1, variadic, "gr.min"},
+    {"Sum", 1, kLast, 1, kMany, 1, variadic, "gr.add"},
+    {"Mean", 1, kLast, 1, kMany, 1, mean},
     {"Where", 9, kLast, 3, 3, 1, where},
-    {"Cast", 6, kLast, 1, 1, 1, cast},
-    {"Clip", 6, 10, 1, 1, 1, clip},
+    {"Cast", 1, kLast, 1, 1, 1, cast},
+    {"CastLike", 15, kLast, 2, 2, 1, castLike},
+    {"Clip", 1, 10, 1, 1, 1, clip},
     {"Clip", 11, kLast, 1, 3, 1, clip},
     {"MatMul", 1, kLast, 2, 2, 1, binary, "gr.matmul"},
-    {"Gemm", 6, 10, 3, 3, 1, gemm},
+    {"Gemm", 1, 10, 3, 3, 1, gemm},
     {"Gemm", 11, kLast, 2, 3, 1, gemm},
 };
 

@@ -1,5 +1,6 @@
-// Normalisations and softmax.
+// Normalisations that are gr operations of their own, and softmax.
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/compose.h"
 #include "frontends/onnx/op_table.h"
 
 namespace graphrun::frontends {
@@ -7,51 +8,10 @@ namespace {
 
 constexpr double kEpsilon = 1e-5F;
 
-mlir::Value castLike(Node& node, mlir::Value value, mlir::Value like) {
-  mlir::Type type = node.elementOf(like);
-  return node.elementOf(value) == type
-             ? value
-             : node.emit("gr.cast", {value}, {node.named("to", mlir::TypeAttr::get(type))});
-}
-
-Values batchNorm(Node& node) {
-  Attributes& attributes = node.attributes();
-  attributes.ignore({"momentum", "is_test"});
-  double epsilon = attributes.real("epsilon", kEpsilon);
-  if (attributes.integer("spatial", 1) != 1) {
-    return {node.fail("spatial is 0 (statistics for each element), expected 1")};
-  }
-  if (attributes.integer("training_mode", 0) != 0) {
-    return {node.fail("training_mode is set; export the model for inference")};
-  }
-  for (size_t i = 1; i < node.outputCount(); ++i) {
-    node.refuseOutput(i, "a statistic of training");
-  }
-  // Since opset 15 the parameters may have types of their own.
-  Values operands = {node.input(0)};
-  for (size_t i = 1; i < 5; ++i) {
-    operands.push_back(castLike(node, node.input(i), node.input(0)));
-  }
-  return {node.emit("gr.batch_norm", operands, {node.real("epsilon", epsilon)})};
-}
-
 Values instanceNorm(Node& node) {
+  ignoreConsumed(node);
   double epsilon = node.attributes().real("epsilon", kEpsilon);
   return {node.emit("gr.instance_norm", node.inputs(), {node.real("epsilon", epsilon)})};
-}
-
-Values layerNorm(Node& node) {
-  node.attributes().ignore({"stash_type"});  // the precision of the statistics within
-  int64_t axis = node.attributes().integer("axis", -1);
-  double epsilon = node.attributes().real("epsilon", kEpsilon);
-  node.refuseOutput(1, "the mean");
-  node.refuseOutput(2, "the inverse deviation");
-  Values operands = {node.input(0), node.input(1)};
-  if (node.input(2)) {
-    operands.push_back(node.input(2));
-  }
-  return {node.emit("gr.layer_norm", operands,
-                    {node.integer("axis", axis), node.real("epsilon", epsilon)})};
 }
 
 Values lrn(Node& node) {
@@ -92,10 +52,7 @@ Values softmax(Node& node) {
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"BatchNormalization", 6, 13, 5, 5, 5, batchNorm},
-    {"BatchNormalization", 14, kLast, 5, 5, 3, batchNorm},
-    {"InstanceNormalization", 6, kLast, 3, 3, 1, instanceNorm},
-    {"LayerNormalization", 17, kLast, 2, 3, 3, layerNorm},
+    {"InstanceNormalization", 1, kLast, 3, 3, 1, instanceNorm},
     {"LRN", 1, kLast, 1, 1, 1, lrn},
     {"Softmax", 1, kLast, 1, 1, 1, softmax},
     {"LogSoftmax", 1, kLast, 1, 1, 1, softmax, "log"},

@@ -33,6 +33,24 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %sin = gr.sin %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.cos
   %cos = gr.cos %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.tan
+  %tan = gr.tan %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.asin
+  %asin = gr.asin %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.acos
+  %acos = gr.acos %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.atan
+  %atan = gr.atan %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.sinh
+  %sinh = gr.sinh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.cosh
+  %cosh = gr.cosh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.asinh
+  %asinh = gr.asinh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.acosh
+  %acosh = gr.acosh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.atanh
+  %atanh = gr.atanh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.tanh
   %tanh = gr.tanh %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.sigmoid
@@ -84,6 +102,8 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %mul = gr.mul %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.div
   %div = gr.div %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.mod %{{.*}} {truncate = true}
+  %mod = gr.mod %x, %half {truncate = true} : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.pow
   %pow = gr.pow %x, %half : (tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.min
@@ -104,6 +124,10 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %or = gr.or %and, %not : (tensor<3x4xi1>, tensor<3x4xi1>) -> tensor<3x4xi1>
   // CHECK-NEXT: gr.xor
   %xor = gr.xor %or, %p : (tensor<3x4xi1>, tensor<3x4xi1>) -> tensor<3x4xi1>
+  // CHECK-NEXT: gr.shift_left
+  %shift_left = gr.shift_left %i, %i : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  // CHECK-NEXT: gr.shift_right
+  %shift_right = gr.shift_right %shift_left, %i : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
   // CHECK-NEXT: gr.where
   %where = gr.where %less, %x, %half : (tensor<2x4x6x6xi1>, tensor<2x4x6x6xf32>, tensor<f32>) -> tensor<2x4x6x6xf32>
 
@@ -150,6 +174,18 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   // CHECK-NEXT: gr.resize %{{.*}} scales
   %resize2 = gr.resize %x scales %vector {mode = "nearest", coordinates = "asymmetric", rounding = "floor"}
     : (tensor<2x4x6x6xf32>, tensor<4xf32>) -> tensor<2x8x18x24xf32>
+
+  // Attention: two heads of the query share the key's one.
+  // CHECK: gr.constant
+  %lone = gr.constant dense<1.0> : tensor<1x1x1x1xf32> : tensor<1x1x1x1xf32>
+  // CHECK: gr.linear_attention %{{.*}} {delta = true}
+  %steps = gr.constant dense<0.5> : tensor<1x2x3x4xf32> : tensor<1x2x3x4xf32>
+  %keys = gr.constant dense<0.5> : tensor<1x1x3x4xf32> : tensor<1x1x3x4xf32>
+  %written = gr.constant dense<0.5> : tensor<1x1x3x5xf32> : tensor<1x1x3x5xf32>
+  %state = gr.constant dense<0.5> : tensor<1x1x4x5xf32> : tensor<1x1x4x5xf32>
+  %linear, %last = gr.linear_attention %steps, %keys, %written, %state, %lone, %lone {delta = true}
+    : (tensor<1x2x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x5xf32>, tensor<1x1x4x5xf32>, tensor<1x1x1x1xf32>,
+       tensor<1x1x1x1xf32>) -> (tensor<1x2x3x5xf32>, tensor<1x1x4x5xf32>)
 
   // Movement.
   // CHECK: gr.shape

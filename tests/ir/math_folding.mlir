@@ -120,3 +120,48 @@ func.func @each() -> (tensor<1xf32>, tensor<1xf32>, tensor<1xi1>) {
   %34 = gr.where %33, %27, %x : (tensor<1xi1>, tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
   return %27, %34, %33 : tensor<1xf32>, tensor<1xf32>, tensor<1xi1>
 }
+
+// Bits of an integer and of a bool; shifts by more than the width; both kinds of remainder.
+// CHECK-LABEL: @bits
+// CHECK-DAG: dense<[-2, 0]> : tensor<2xi8>
+// CHECK-DAG: dense<[false, true]> : tensor<2xi1>
+// CHECK-DAG: dense<[2, 0]> : tensor<2xi8>
+// CHECK-DAG: dense<[0, -1]> : tensor<2xi8>
+// CHECK-DAG: dense<[2, 1]> : tensor<2xi64>
+// CHECK-DAG: dense<[-1, 1]> : tensor<2xi64>
+// CHECK-NOT: gr.
+func.func @bits() -> (tensor<2xi8>, tensor<2xi1>, tensor<2xi8>, tensor<2xi8>, tensor<2xi64>, tensor<2xi64>) {
+  %a = gr.constant dense<[1, -1]> : tensor<2xi8> : tensor<2xi8>
+  %p = gr.constant dense<[true, false]> : tensor<2xi1> : tensor<2xi1>
+  %by = gr.constant dense<[1, 8]> : tensor<2xi8> : tensor<2xi8>
+  %x = gr.constant dense<[-7, 7]> : tensor<2xi64> : tensor<2xi64>
+  %three = gr.constant dense<3> : tensor<i64> : tensor<i64>
+  %0 = gr.not %a : (tensor<2xi8>) -> tensor<2xi8>
+  %1 = gr.not %p : (tensor<2xi1>) -> tensor<2xi1>
+  %2 = gr.shift_left %a, %by : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi8>
+  %3 = gr.shift_right %a, %by : (tensor<2xi8>, tensor<2xi8>) -> tensor<2xi8>
+  %4 = gr.mod %x, %three : (tensor<2xi64>, tensor<i64>) -> tensor<2xi64>
+  %5 = gr.mod %x, %three {truncate = true} : (tensor<2xi64>, tensor<i64>) -> tensor<2xi64>
+  return %0, %1, %2, %3, %4, %5 : tensor<2xi8>, tensor<2xi1>, tensor<2xi8>, tensor<2xi8>, tensor<2xi64>, tensor<2xi64>
+}
+
+// CHECK-LABEL: @trigonometric
+// CHECK-COUNT-2: gr.constant
+// CHECK-NEXT: return
+func.func @trigonometric() -> (tensor<1xf64>, tensor<1xf64>) {
+  %x = gr.constant dense<0.5> : tensor<1xf64> : tensor<1xf64>
+  %0 = gr.tan %x : (tensor<1xf64>) -> tensor<1xf64>
+  %1 = gr.atan %0 : (tensor<1xf64>) -> tensor<1xf64>
+  %2 = gr.asin %1 : (tensor<1xf64>) -> tensor<1xf64>
+  %3 = gr.acos %2 : (tensor<1xf64>) -> tensor<1xf64>
+  %4 = gr.sinh %3 : (tensor<1xf64>) -> tensor<1xf64>
+  %5 = gr.asinh %4 : (tensor<1xf64>) -> tensor<1xf64>
+  %6 = gr.cosh %5 : (tensor<1xf64>) -> tensor<1xf64>
+  %7 = gr.acosh %6 : (tensor<1xf64>) -> tensor<1xf64>
+  %8 = gr.atanh %x : (tensor<1xf64>) -> tensor<1xf64>
+  %9 = gr.mod %6, %x : (tensor<1xf64>, tensor<1xf64>) -> tensor<1xf64>
+  %10 = gr.add %8, %9 : (tensor<1xf64>, tensor<1xf64>) -> tensor<1xf64>
+  %two = gr.constant dense<2.0> : tensor<f64> : tensor<f64>
+  %11 = gr.add %7, %two : (tensor<1xf64>, tensor<f64>) -> tensor<1xf64>
+  return %11, %10 : tensor<1xf64>, tensor<1xf64>
+}

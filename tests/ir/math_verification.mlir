@@ -50,16 +50,16 @@ func.func @f5(%x: tensor<4xi64>, %y: tensor<4xf32>) {
 // -----
 
 func.func @f6(%x: tensor<4xf32>) {
-  // expected-error @below {{operand has element type 'f32', expected bool (i1)}}
+  // expected-error @below {{operand has element type 'f32', expected bool (i1) or an integer type}}
   %0 = gr.not %x : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
 // -----
 
-func.func @f7(%x: tensor<4xi64>) {
-  // expected-error @below {{operand has element type 'i64', expected bool (i1)}}
-  %0 = gr.and %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
+func.func @f7(%x: tensor<4xf32>) {
+  // expected-error @below {{operand has element type 'f32', expected bool (i1) or an integer type}}
+  %0 = gr.and %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
 
@@ -137,6 +137,14 @@ func.func @f16(%x: tensor<4xf8E5M2>) {
 
 // -----
 
+func.func @shift_bool(%x: tensor<4xi1>) {
+  // expected-error @below {{operand has element type 'i1', expected an integer type}}
+  %0 = gr.shift_left %x, %x : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
 func.func @f17(%x: tensor<4xi4>) {
   // expected-error @below {{operand has element type 'i4', which is only stored}}
   %0 = gr.add %x, %x : (tensor<4xi4>, tensor<4xi4>) -> tensor<4xi4>
@@ -156,5 +164,13 @@ func.func @f18(%x: tensor<4xf32>) {
 func.func @f19(%x: tensor<4xf32>) {
   // expected-error @below {{has round_mode "odd", expected up, down or nearest}}
   %0 = gr.cast %x {to = !gr.f8e8m0, round_mode = "odd"} : (tensor<4xf32>) -> tensor<4x!gr.f8e8m0>
+  return
+}
+
+// -----
+
+func.func @and_mixed(%x: tensor<4xi1>, %y: tensor<4xi8>) {
+  // expected-error @below {{operands have element types 'i1' and 'i8', expected one type}}
+  %0 = gr.and %x, %y : (tensor<4xi1>, tensor<4xi8>) -> tensor<4xi1>
   return
 }

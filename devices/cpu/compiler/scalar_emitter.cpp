@@ -128,6 +128,26 @@ mlir::Value absolute(Emitter& e, mlir::Value x) {
   return e.isFloat ? e.make<math::AbsFOp>(x) : e.make<math::AbsIOp>(x);
 }
 
+/// MLIR's polynomial of asin loses its digits near 1; there pi / 2 - acos keeps them.
+mlir::Value asin(Emitter& e, mlir::Value x) {
+  mlir::Value isSmall = e.less(absolute(e, x), e.constant(0.5));
+  mlir::Value complement = e.sub(e.constant(std::numbers::pi / 2), e.make<math::AcosOp>(x));
+  return e.select(isSmall, e.make<math::AsinOp>(x), complement);
+}
+
+/// A shift by an amount that is negative or not below the width leaves 0, or the sign.
+mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
+  unsigned width = e.element.getIntOrFloatBitWidth();
+  mlir::Value inRange = e.make<arith::CmpIOp>(arith::CmpIPredicate::ult, amount, e.constant(width));
+  mlir::Value last = e.constant(width - 1);
+  mlir::Value bounded = e.select(inRange, amount, last);
+  if (left) {
+    return e.select(inRange, e.make<arith::ShLIOp>(x, bounded), e.constant(0));
+  }
+  return e.isUnsigned ? e.select(inRange, e.make<arith::ShRUIOp>(x, bounded), e.constant(0))
+                      : e.make<arith::ShRSIOp>(x, bounded);
+}
+
 /// Gives null for an operation that is not known; emits nothing when `e` is null.
 mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool& known) {
   known = true;
@@ -150,7 +170,16 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](ErfOp) { return when([&](Emitter& m) { return m.make<math::ErfOp>(x[0]); }); })
       .Case([&](SinOp) { return when([&](Emitter& m) { return m.make<math::SinOp>(x[0]); }); })
       .Case([&](CosOp) { return when([&](Emitter& m) { return m.make<math::CosOp>(x[0]); }); })
+      .Case([&](TanOp) { return when([&](Emitter& m) { return m.make<math::TanOp>(x[0]); }); })
+      .Case([&](AsinOp) { return when([&](Emitter& m) { return asin(m, x[0]); }); })
+      .Case([&](AcosOp) { return when([&](Emitter& m) { return m.make<math::AcosOp>(x[0]); }); })
+      .Case([&](AtanOp) { return when([&](Emitter& m) { return m.make<math::AtanOp>(x[0]); }); })
+      .Case([&](SinhOp) { return when([&](Emitter& m) { return m.make<math::SinhOp>(x[0]); }); })
+      .Case([&](CoshOp) { return when([&](Emitter& m) { return m.make<math::CoshOp>(x[0]); }); })
       .Case([&](TanhOp) { return when([&](Emitter& m) { return m.make<math::TanhOp>(x[0]); }); })
+      .Case([&](AsinhOp) { return when([&](Emitter& m) { return m.make<math::AsinhOp>(x[0]); }); })
+      .Case([&](AcoshOp) { return when([&](Emitter& m) { return m.make<math::AcoshOp>(x[0]); }); })
+      .Case([&](AtanhOp) { return when([&](Emitter& m) { return m.make<math::AtanhOp>(x[0]); }); })
       .Case([&](SigmoidOp) {
         return when([&](Emitter& m) {
           mlir::Value one = m.constant(1);
@@ -166,7 +195,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         });
       })
       .Case([&](NotOp) {
-        return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], m.constant(1)); });
+        return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], m.constant(-1)); });
       })
       .Case([&](LeakyReluOp a) {
         return when([&](Emitter& m) {
@@ -223,6 +252,11 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
           [&](OrOp) { return when([&](Emitter& m) { return m.make<arith::OrIOp>(x[0], x[1]); }); })
       .Case([&](XorOp) {
         return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], x[1]); });
+      })
+      .Case(
+          [&](ShiftLeftOp) { return when([&](Emitter& m) { return shift(m, x[0], x[1], true); }); })
+      .Case([&](ShiftRightOp) {
+        return when([&](Emitter& m) { return shift(m, x[0], x[1], false); });
       })
       .Case([&](WhereOp) { return when([&](Emitter& m) { return m.select(x[0], x[1], x[2]); }); })
       .Case([&](CastOp a) {

@@ -71,8 +71,12 @@ absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const Tenso
 absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& desc,
                                           const TensorDesc* source) {
   value = resolve(value);
+  bool permuted = source != nullptr && !isDense(*source);
+  if (permuted && !value.getDefiningOp<ir::ConstantOp>()) {
+    return readThrough(value, desc, *source);
+  }
   auto& places = places_[value];
-  for (const Argument& place : places) {
+  for (const Argument& place : permuted ? llvm::ArrayRef<Argument>() : places) {
     bool sameDims = place.desc.dims == desc.dims;
     if (sameDims ? sameLayout(place.desc, desc) : isDense(place.desc) && isDense(desc)) {
       return Argument{place.buffer, desc};
@@ -80,22 +84,40 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
   }
   if (auto constant = value.getDefiningOp<ir::ConstantOp>()) {
     GR_ASSIGN_OR_RETURN(Argument made, readConstant(constant, desc, source));
-    places_[value].push_back(made);
+    if (!permuted) {
+      places_[value].push_back(made);
+    }
     return made;
   }
   if (places.empty() || places.front().desc.dims != desc.dims) {
-    return absl::InternalError("a kernel asks for other dims than its operand has");
+    return source != nullptr
+               ? readThrough(value, desc, *source)
+               : absl::InternalError("a kernel asks for other dims than its operand has");
   }
-  Step reorder;
-  reorder.operation = "reorder";
-  reorder.label = "reorder";
-  reorder.inputs = {places.front()};
+  GR_ASSIGN_OR_RETURN(Argument made, reorder(places.front(), desc));
+  define(value, made.buffer, desc);
+  return made;
+}
+
+absl::StatusOr<Argument> ValueTable::reorder(const Argument& from, const TensorDesc& desc) {
+  Step step;
+  step.operation = "reorder";
+  step.label = "reorder";
+  step.inputs = {from};
   GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
-  reorder.outputs = {{buffer, desc}};
-  reorder.kernel = "onednn.reorder";
-  executable_.steps.push_back(std::move(reorder));
-  define(value, buffer, desc);
+  step.outputs = {{buffer, desc}};
+  step.kernel = "onednn.reorder";
+  executable_.steps.push_back(std::move(step));
   return Argument{buffer, desc};
+}
+
+absl::StatusOr<Argument> ValueTable::readThrough(mlir::Value value, const TensorDesc& desc,
+                                                 const TensorDesc& source) {
+  GR_ASSIGN_OR_RETURN(Argument dense, readDense(value));
+  if (sameLayout(source, desc)) {
+    return Argument{dense.buffer, desc};
+  }
+  return reorder({dense.buffer, source}, desc);
 }
 
 }  // namespace graphrun::devices::cpu

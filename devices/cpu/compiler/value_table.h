@@ -37,9 +37,10 @@ class ValueTable {
   TensorDesc produced(mlir::Value value) const;
 
   /// `value` in the layout `desc`; a reorder step is added unless it lies somewhere like that
-  /// already. Constants are laid out at load. `source` is how a constant's bytes are read when
-  /// `desc` has other dims (see LayoutChoice::sources). `desc` may have other dims than the value,
-  /// of as many elements, only when both are dense or the value is constant.
+  /// already. Constants are laid out at load. `source` is how the value's dense bytes are read
+  /// when `desc` has other dims or another order of them (see LayoutChoice::sources). Without it
+  /// `desc` may have other dims than the value, of as many elements, only when both are dense or
+  /// the value is constant.
   absl::StatusOr<Argument> read(mlir::Value value, const TensorDesc& desc,
                                 const TensorDesc* source = nullptr);
   absl::StatusOr<Argument> readDense(mlir::Value value) { return read(value, denseDesc(value)); }
@@ -47,6 +48,12 @@ class ValueTable {
  private:
   absl::StatusOr<Argument> readConstant(ir::ConstantOp op, const TensorDesc& desc,
                                         const TensorDesc* source);
+  /// A copy of `from`, which has as many elements, in the layout `desc`.
+  absl::StatusOr<Argument> reorder(const Argument& from, const TensorDesc& desc);
+  /// `value`, whose dense bytes are read as `source` says, in the layout `desc`; for this reader
+  /// alone, as the dims do not mean what they mean to others.
+  absl::StatusOr<Argument> readThrough(mlir::Value value, const TensorDesc& desc,
+                                       const TensorDesc& source);
 
   Executable& executable_;
   const WeightIndex& weightIndex_;

@@ -66,6 +66,15 @@ TEST_CASE("unary functions on every floating-point type") {
       {"gr.erf", [](double x) { return std::erf(x); }, {}},
       {"gr.sin", [](double x) { return std::sin(x); }, {}},
       {"gr.cos", [](double x) { return std::cos(x); }, {}},
+      {"gr.tan", [](double x) { return std::tan(x); }, {}},
+      {"gr.asin", [](double x) { return std::asin(x); }, {}},
+      {"gr.acos", [](double x) { return std::acos(x); }, {}},
+      {"gr.atan", [](double x) { return std::atan(x); }, {}},
+      {"gr.sinh", [](double x) { return std::sinh(x); }, {}},
+      {"gr.cosh", [](double x) { return std::cosh(x); }, {}},
+      {"gr.asinh", [](double x) { return std::asinh(x); }, {}},
+      {"gr.acosh", [](double x) { return std::acosh(x); }, {}},
+      {"gr.atanh", [](double x) { return std::atanh(x); }, {}},
       {"gr.tanh", [](double x) { return std::tanh(x); }, {}},
       {"gr.sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, {}},
       {"gr.softplus", [](double x) { return std::log(1 + std::exp(x)); }, {}},
@@ -185,6 +194,62 @@ TEST_CASE("integers divide without traps") {
                                          tensor(ElementType::kI32, {2}, {-1, 2})));
   REQUIRE(smallest.ok());
   CHECK(values((*smallest)[0]) == std::vector<double>{-2147483648.0, -3});
+}
+
+TEST_CASE("remainders have the sign of the divisor, or of the dividend when truncated") {
+  std::vector<ElementType> types(std::begin(kFloats), std::end(kFloats));
+  types.insert(types.end(),
+               {ElementType::kI64, ElementType::kI32, ElementType::kI16, ElementType::kI8});
+  for (ElementType type : types) {
+    CAPTURE(runtime::elementTypeName(type));
+    auto x = tensor(type, {5}, {-7, 7, -7, 7, 6});
+    auto y = tensor(type, {5}, {3, -3, -3, 3, -1});
+    CHECK(values(run("gr.mod", list(x.clone(), y.clone()), {type, {5}})) ==
+          std::vector<double>{2, -2, -1, 1, 0});
+    CHECK(values(run("gr.mod", list(x.clone(), y.clone()), {type, {5}}, {{"truncate", true}})) ==
+          std::vector<double>{-1, 1, -1, 1, 0});
+  }
+  auto unsignedRest =
+      run("gr.mod",
+          list(tensor(ElementType::kU8, {2}, {250, 9}), tensor(ElementType::kU8, {2}, {7, 10})),
+          {ElementType::kU8, {2}});
+  CHECK(values(unsignedRest) == std::vector<double>{5, 9});
+  auto zero =
+      runOperation({"gr.mod", {}, {{ElementType::kI32, {1}}}, {}},
+                   list(tensor(ElementType::kI32, {1}, {1}), tensor(ElementType::kI32, {1}, {0})));
+  CHECK(!zero.ok());
+  auto edges = values(run("gr.mod", list(f32({3}, {1, INFINITY, 1}), f32({3}, {-INFINITY, 2, 0})),
+                          {ElementType::kF32, {3}}));
+  CHECK(edges[0] == -INFINITY);
+  CHECK(std::isnan(edges[1]));
+  CHECK(std::isnan(edges[2]));
+}
+
+TEST_CASE("bits of every integer type") {
+  for (ElementType type : kIntegers) {
+    CAPTURE(runtime::elementTypeName(type));
+    auto x = tensor(type, {3}, {12, 10, 5});
+    auto y = tensor(type, {3}, {10, 3, 2});
+    TensorSpec out{type, {3}};
+    CHECK(values(run("gr.and", list(x.clone(), y.clone()), out)) == std::vector<double>{8, 2, 0});
+    CHECK(values(run("gr.or", list(x.clone(), y.clone()), out)) == std::vector<double>{14, 11, 7});
+    CHECK(values(run("gr.xor", list(x.clone(), y.clone()), out)) == std::vector<double>{6, 9, 7});
+    auto twice = run("gr.not", list(run("gr.not", list(x.clone()), out)), out);
+    CHECK(values(twice) == values(x));
+    auto width = static_cast<double>(8 * runtime::elementSize(type));
+    auto by = tensor(type, {3}, {1, width, 2});
+    CHECK(values(run("gr.shift_left", list(x.clone(), by.clone()), out)) ==
+          std::vector<double>{24, 0, 20});
+    CHECK(values(run("gr.shift_right", list(x.clone(), by.clone()), out)) ==
+          std::vector<double>{6, 0, 1});
+  }
+  TensorSpec out{ElementType::kI8, {3}};
+  auto negative = tensor(ElementType::kI8, {3}, {-5, -5, -128});
+  auto by = tensor(ElementType::kI8, {3}, {1, -1, 100});
+  CHECK(values(run("gr.shift_right", list(negative.clone(), by.clone()), out)) ==
+        std::vector<double>{-3, -1, -1});
+  CHECK(values(run("gr.shift_left", list(negative.clone(), by.clone()), out)) ==
+        std::vector<double>{-10, 0, 0});
 }
 
 TEST_CASE("comparisons and logic give bool") {

@@ -85,4 +85,13 @@ TEST_CASE("nn operations of wrong shapes are refused") {
   CHECK(refused("gr.resize", {}, {{1, 2, 4}}, {1, 2, 8}));
 }
 
+TEST_CASE("a softmax of 16-bit floats rounds each step, as ONNX's body of it does") {
+  Tensors inputs;
+  inputs.push_back(tensor(ElementType::kF16, {1, 3}, {0, 1, -1}));
+  auto got = runOperation({"gr.softmax", {}, {{ElementType::kF16, {1, 3}}}, {}}, inputs);
+  REQUIRE(got.ok());
+  // exp gives 0.36792, 1 and 0.13538, of which the sum is 1.50293: a multiple of 2^-10.
+  CHECK(values((*got)[0]) == std::vector<double>{0.2447509765625, 0.66552734375, 0.090087890625});
+}
+
 }  // namespace graphrun::devices::cpu

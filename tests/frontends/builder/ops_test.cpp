@@ -36,6 +36,7 @@ struct Values {
   Tensor y = g.input("y", ElementType::kF32, {Dim("N"), 4, 8, 8});
   Tensor m = g.input("m", ElementType::kF32, {4, 6});
   Tensor b = g.input("b", ElementType::kBool, {Dim("N"), 4, 8, 8});
+  Tensor i = g.input("i", ElementType::kI32, {4, 6});
   Tensor ones = g.weight({4}, init::ones());
 };
 
@@ -58,28 +59,20 @@ struct Row {
 
 const std::string kSame = "Nx4x8x8xf32";
 const std::string kBools = "Nx4x8x8xbool";
+const std::string kIntegers = "4x6xi32";
 
 std::vector<Row> mathRows() {
   std::vector<Row> rows;
-  for (auto [op, function] :
-       std::map<std::string, Tensor (*)(const Tensor&, const At&)>{{"abs", abs},
-                                                                   {"neg", neg},
-                                                                   {"exp", exp},
-                                                                   {"log", log},
-                                                                   {"sqrt", sqrt},
-                                                                   {"reciprocal", reciprocal},
-                                                                   {"floor", floor},
-                                                                   {"ceil", ceil},
-                                                                   {"round", round},
-                                                                   {"sign", sign},
-                                                                   {"erf", erf},
-                                                                   {"sin", sin},
-                                                                   {"cos", cos},
-                                                                   {"tanh", tanh},
-                                                                   {"sigmoid", sigmoid},
-                                                                   {"softplus", softplus},
-                                                                   {"relu", relu},
-                                                                   {"hard_swish", hardSwish}}) {
+  for (auto [op, function] : std::map<std::string, Tensor (*)(const Tensor&, const At&)>{
+           {"abs", abs},           {"neg", neg},     {"exp", exp},
+           {"log", log},           {"sqrt", sqrt},   {"reciprocal", reciprocal},
+           {"floor", floor},       {"ceil", ceil},   {"round", round},
+           {"sign", sign},         {"erf", erf},     {"sin", sin},
+           {"cos", cos},           {"tan", tan},     {"asin", asin},
+           {"acos", acos},         {"atan", atan},   {"sinh", sinh},
+           {"cosh", cosh},         {"tanh", tanh},   {"asinh", asinh},
+           {"acosh", acosh},       {"atanh", atanh}, {"sigmoid", sigmoid},
+           {"softplus", softplus}, {"relu", relu},   {"hard_swish", hardSwish}}) {
     rows.push_back({op, kSame, unary(function)});
   }
   for (auto [op, function] :
@@ -115,6 +108,10 @@ std::vector<Row> mathRows() {
       {"and", kBools, logical(logicalAnd)},
       {"or", kBools, logical(logicalOr)},
       {"xor", kBools, logical(logicalXor)},
+      {"xor", kIntegers, [](Values& v) { return logicalXor(v.i, v.i); }},
+      {"shift_left", kIntegers, [](Values& v) { return shiftLeft(v.i, 2); }},
+      {"shift_right", kIntegers, [](Values& v) { return shiftRight(v.i, v.i); }},
+      {"mod", kSame, [](Values& v) { return mod(v.x, 3, {.truncate = true}); }},
       {"where", kSame, [](Values& v) { return where(v.b, v.x, 0); }},
       {"reduce", "Nx4x1x1xf32",
        [](Values& v) { return reduce(v.x, Reduction::kMax, {.axes = {-1, 2}}); }},

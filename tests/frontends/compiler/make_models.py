@@ -1,4 +1,5 @@
-"""Writes the ONNX models of stages_test.cpp: their shapes, or how long they run, depend on data."""
+"""Writes the ONNX models of stages_test.cpp, whose shapes or number of steps depend on data, and of
+filters_test.cpp, whose filters are inputs."""
 import argparse
 import os
 
@@ -51,12 +52,27 @@ def choose():
                              [const("zero", 0.0, np.float32)])
 
 
+def transposed():
+    """A transposed convolution whose filter is an input."""
+    return helper.make_graph(
+        [node("ConvTranspose", ["x", "w"], ["y"])], "transposed",
+        [tensor("x", FLOAT, [1, 2, 1, 1]), tensor("w", FLOAT, [2, 2, 1, 1])], [tensor("y", FLOAT, [1, 2, 1, 1])])
+
+
+def grouped():
+    """A convolution in groups whose filter is an input."""
+    return helper.make_graph(
+        [node("Conv", ["x", "w"], ["y"], group=2)], "grouped",
+        [tensor("x", FLOAT, [1, 32, 1, 1]), tensor("w", FLOAT, [32, 16, 1, 1])],
+        [tensor("y", FLOAT, [1, 32, 1, 1])])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
     out = parser.parse_args().out
     os.makedirs(out, exist_ok=True)
-    for make in (expand, double, choose):
+    for make in (expand, double, choose, transposed, grouped):
         model = helper.make_model(make(), opset_imports=[helper.make_opsetid("", 18)])
         model.ir_version = 8
         onnx.checker.check_model(model)

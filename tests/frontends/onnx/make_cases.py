@@ -86,6 +86,86 @@ def lowerings():
     yield good("clip_11_runtime", model(
         [node("Clip", ["x", "", "hi"], ["y"])], [tensor("x", [2]), tensor("hi", [])],
         [tensor("y", [2])], opset=13), "gr.min", "not gr.clip", "not gr.max")
+    yield good("cast_like", single("CastLike", extra=["t"], initializers=[const("t", 1)]),
+               "{to = i64}")
+    yield good("cast_1", single("Cast", opset=1, to="DOUBLE"), "{to = f64}")
+    yield good("abs_1", single("Abs", opset=1, consumed_inputs=[0]), "gr.abs")
+    yield good("mod", single("Mod", extra=["x"]), "gr.mod %arg0, %arg0 :")
+    yield good("fmod", single("Mod", extra=["x"], fmod=1), "truncate = true")
+    yield good("bit_shift", single("BitShift", extra=["x"], dtype=TensorProto.UINT8,
+                                   direction="RIGHT"), "gr.shift_right")
+    yield good("bitwise_not", single("BitwiseNot", dtype=INT64, opset=18), "gr.not")
+    yield good("is_nan", single("IsNaN"), "gr.equal %arg0, %arg0", "gr.not")
+    yield good("is_inf_negative", single("IsInf", detect_positive=0), "0xFF800000", "not gr.abs")
+    yield good("celu", single("Celu", alpha=2.0), "gr.div", "gr.elu", "gr.mul")
+    yield good("mish", single("Mish", opset=18), "gr.softplus", "gr.tanh", "gr.mul")
+    yield good("swish", single("Swish", opset=24), "gr.sigmoid %arg0", "gr.mul")
+    yield good("swiglu", single("SwiGLU", extra=["x"], opset=28, alpha=2.0), "gr.sigmoid", "gr.mul")
+    yield good("thresholded_relu", single("ThresholdedRelu"), "gr.less", "gr.where")
+    yield good("reduce_l2_int", single("ReduceL2", axes=[1], dtype=INT64), "{to = f64}", "{to = i64}")
+    yield good("global_lp_pool", single("GlobalLpPool", (1, 3, 4, 4), p=3), "gr.pow",
+               "axes = array<i64: 2, 3>")
+    yield good("lp_pool_ceil", single("LpPool", (1, 1, 5), opset=18, kernel_shape=[2], strides=[2],
+                                      ceil_mode=1, p=1), "pads = array<i64: 0, 1>",
+               "count_include_pad = true", "tensor<1x1x3xf32>")
+    yield good("layer_norm_statistics", model(
+        [node("LayerNormalization", ["x", "s"], ["y", "m", "i"])], [tensor("x", [2, 3], TensorProto.FLOAT16)],
+        [tensor("y", None, TensorProto.FLOAT16), tensor("m", [2, 1]), tensor("i", [2, 1])],
+        [const("s", [1, 2, 3], np.float16)]), "gr.reciprocal", "not gr.layer_norm")
+    yield good("rms_norm", single("RMSNormalization", extra=["s"], opset=23, initializers=[
+        const("s", [1, 2, 3], np.float32)]), 'kind = "mean"', "gr.sqrt", "gr.div")
+    yield good("group_norm_18", single("GroupNormalization", (1, 4, 2), ["s", "s"], opset=18,
+                                       num_groups=2, initializers=[const("s", [1, 2], np.float32)]),
+               "gr.instance_norm", "tensor<1x2x4xf32>", "not gr.mul")
+    yield good("group_norm_21", single("GroupNormalization", (1, 4, 2), ["s", "s"], opset=21,
+                                       num_groups=2,
+                                       initializers=[const("s", [1, 2, 3, 4], np.float32)]),
+               "gr.instance_norm", "gr.mul", "gr.add")
+    yield good("lp_norm", single("LpNormalization", p=1, axis=0), "gr.abs", "gr.where")
+    yield good("mean_variance_norm", single("MeanVarianceNormalization", (2, 3, 4, 4)),
+               "axes = array<i64: 0, 2, 3>")
+    yield good("batch_norm_training", model(
+        [node("BatchNormalization", ["x", *"abcd"], ["y", "m", "v"], training_mode=1)],
+        [tensor("x", [4, 2, 3])], [tensor("y", None), tensor("m", [2]), tensor("v", [2])],
+        [const(c, [1, 2], np.float32) for c in "abcd"]), "axes = array<i64: 0, 2>",
+        "not gr.batch_norm")
+    yield good("batch_norm_7_elements", single(
+        "BatchNormalization", (4, 2, 3), list("abcd"), opset=7, spatial=0,
+        initializers=[const(c, np.ones((2, 3)), np.float32) for c in "abcd"]), "not gr.batch_norm",
+        "gr.sqrt")
+    yield good("nll_loss", model(
+        [node("NegativeLogLikelihoodLoss", ["x", "t", "w"], ["y"], ignore_index=-1)],
+        [tensor("x", [2, 3, 4]), tensor("t", [2, 4], INT64)], [tensor("y", [])],
+        [const("w", [1, 2, 3], np.float32)]), "gr.gather", "gr.div")
+    yield good("cross_entropy", model(
+        [node("SoftmaxCrossEntropyLoss", ["x", "t"], ["y", "p"], reduction="none")],
+        [tensor("x", [2, 3]), tensor("t", [2], INT64)], [tensor("y", [2]), tensor("p", [2, 3])]),
+        "log = true", "return", "tensor<2xf32>, tensor<2x3xf32>")
+    yield good("attention_shared_heads", model(
+        [node("Attention", ["q", "k", "k"], ["y"], is_causal=1)],
+        [tensor("q", [2, 6, 4, 8]), tensor("k", [2, 3, 5, 8])], [tensor("y", [2, 6, 4, 8])],
+        opset=23), "tensor<2x3x2x4x8xf32>", "gr.less_equal", "gr.softmax", "not gr.expand")
+    yield good("attention_half", single("Attention", (1, 2, 4, 6), ["x", "x"], opset=23,
+                                        dtype=TensorProto.FLOAT16),
+               "(tensor<1x2x4x6xf16>) -> tensor<1x2x4x6xf32>",
+               "(tensor<1x2x4x6xf32>) -> tensor<1x2x4x6xf16>")
+    yield good("attention_packed", single("Attention", (2, 4, 6), ["x", "x"], opset=23,
+                                          q_num_heads=3, kv_num_heads=3), "tensor<2x3x4x2xf32>",
+               "-> tensor<2x4x6xf32>", "not gr.where")
+    yield good("rotary_embedding", model(
+        [node("RotaryEmbedding", ["x", "c", "c", "p"], ["y"], rotary_embedding_dim=4)],
+        [tensor("x", [2, 3, 5, 8]), tensor("c", [9, 2]), tensor("p", [2, 5], INT64)],
+        [tensor("y", [2, 3, 5, 8])], opset=23), "gr.gather", "gr.split", "gr.concat")
+    yield good("causal_conv", model(
+        [node("CausalConvWithState", ["x", "w"], ["y", "s"], activation="silu")],
+        [tensor("x", [1, 2, 5]), tensor("w", [2, 1, 3])], [tensor("y", [1, 2, 5]), tensor("s", [1, 2, 2])],
+        opset=27), "gr.pad", "groups = 2", "gr.sigmoid")
+    yield good("linear_attention", model(
+        [node("LinearAttention", ["q", "k", "k", "", "g"], ["y", "s"], q_num_heads=4, kv_num_heads=2,
+              update_rule="gated")],
+        [tensor("q", [1, 3, 16]), tensor("k", [1, 3, 8]), tensor("g", [1, 3, 2])],
+        [tensor("y", [1, 3, 16]), tensor("s", [1, 2, 4, 4])], opset=27),
+        "gr.linear_attention", "gr.exp", "tensor<1x2x3x1xf32>")
     yield good("gemm", model(
         [node("Gemm", ["a", "b", "c"], ["y"], transB=1, alpha=0.5, beta=2.0)],
         [tensor("a", [2, 3]), tensor("b", [4, 3]), tensor("c", [4])], [tensor("y", [2, 4])]),
@@ -216,7 +296,8 @@ def brokenGraphs():
               "version_converter")
     yield bad("opset_of_op", model([node("Upsample", ["x", "x"], ["y"])], [x], [y], opset=13),
               "is supported for opsets 1 to 6 and 7 to 8 and 9 to 9")
-    yield bad("opset_before_op", model([relu], [x], [y], opset=5), "is supported for opsets 6 to 28")
+    yield bad("opset_before_op", model([node("Sign", ["x"], ["y"])], [x], [y], opset=5),
+              "is supported for opsets 9 to 28")
     yield bad("opset_twice", model([relu], [x], [y], opsets=[
         helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx", 16)]), "is imported twice")
     yield bad("ir_too_new", model([relu], [x], [y], ir=999), "IR version 999 is newer than")
@@ -398,8 +479,45 @@ def brokenNodes():
     yield bad("pool_indices", model(
         [node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2])], [tensor("x", [1, 1, 4, 4])],
         [tensor("y", None), tensor("i", None, INT64)]), "output 1 (the indices")
-    yield bad("training_norm", single("BatchNormalization", (1, 2), list("abcd"), initializers=[
-        const(c, [1, 2], np.float32) for c in "abcd"], training_mode=1), "training_mode is set")
+    yield bad("norm_statistics", model(
+        [node("BatchNormalization", ["x", *"abcd"], ["y", "m"])], [tensor("x", [1, 2])],
+        [tensor("y", None), tensor("m", None)],
+        [const(c, [1, 2], np.float32) for c in "abcd"]), "a statistic of training")
+    yield bad("mod_fmod", single("Mod", extra=["x"], fmod=2), "fmod is 2, expected 0 or 1")
+    yield bad("shift_direction", single("BitShift", extra=["x"], dtype=TensorProto.UINT8,
+                                        direction="UP"), 'direction is "UP"')
+    yield bad("bitwise_bool", single("BitwiseNot", dtype=TensorProto.BOOL, opset=18),
+              "expected an integer type; use And, Or, Xor or Not")
+    yield bad("celu_zero", single("Celu", alpha=0.0), "alpha is 0")
+    yield bad("lp_norm_p", single("LpNormalization", p=3), "p is 3, expected 1 or 2")
+    yield bad("group_count", single("GroupNormalization", extra=["s", "s"], opset=21, num_groups=0,
+                                    initializers=[const("s", [1, 1, 1], np.float32)]),
+              "num_groups is 0")
+    yield bad("stash_type", single("LayerNormalization", extra=["s"], stash_type=7, initializers=[
+        const("s", [1, 1, 1], np.float32)]), '"stash_type" is INT64')
+    yield bad("loss_reduction", model(
+        [node("NegativeLogLikelihoodLoss", ["x", "t"], ["y"], reduction="max")],
+        [tensor("x", [2, 3]), tensor("t", [2], INT64)], [tensor("y", None)]), 'reduction is "max"')
+    yield bad("attention_ranks", model(
+        [node("Attention", ["x", "k", "k"], ["y"])], [tensor("x", [1, 2, 3]), tensor("k", [1, 1, 2, 3])],
+        [tensor("y", None)], opset=23), "Q, K and V are of ranks 3, 4 and 4")
+    yield bad("attention_heads", single("Attention", (1, 2, 4), ["x", "x"], opset=23),
+              "need the attributes q_num_heads")
+    yield bad("attention_past", model(
+        [node("Attention", ["x", "x", "x", "", "x"], ["y"])], [tensor("x", [1, 2, 3, 4])],
+        [tensor("y", None)], opset=23), "only one of past_key and past_value")
+    yield bad("attention_window", single("Attention", (1, 2, 3, 4), ["x", "x"], opset=25,
+                                         left_window_size=-2), "window sizes -2")
+    yield bad("rotary_rank", single("RotaryEmbedding", (2, 3, 4), ["x", "x"], opset=23),
+              "with num_heads 0")
+    yield bad("linear_attention_rule", model(
+        [node("LinearAttention", ["q", "q", "q"], ["y", "s"], q_num_heads=2, kv_num_heads=2)],
+        [tensor("q", [1, 3, 8])], [tensor("y", None), tensor("s", None)], opset=27),
+        "goes with decay (input 4) and with beta (input 5)")
+    yield bad("causal_conv_activation", model(
+        [node("CausalConvWithState", ["x", "w"], ["y", "s"], activation="relu")],
+        [tensor("x", [1, 2, 5]), tensor("w", [2, 1, 3])], [tensor("y", None), tensor("s", None)],
+        opset=27), 'activation is "relu"')
     yield bad("uneven_split", model([node("Split", ["x"], ["a", "b"])], [tensor("x", [5])],
                                     [tensor("a", None), tensor("b", None)], opset=13),
               "dim 0 of 5 does not divide into 2 equal parts")
