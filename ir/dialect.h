@@ -33,6 +33,11 @@ mlir::LogicalResult verifyTypes(mlir::Operation* op);
 /// it for any type.
 mlir::Type placeholderType(mlir::MLIRContext* context);
 
+/// The type of a list of tensors, which planning resolves; `optional`: of at most one.
+mlir::Type sequenceType(mlir::MLIRContext* context, bool optional = false);
+/// True for both kinds of list.
+bool isSequence(mlir::Type type);
+
 /// Function attribute: names of the symbols s0, s1 … (array of strings).
 inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
 /// Argument and result attribute of the graph's function: the name of the input or output.
@@ -51,6 +56,9 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 
 #define GET_ATTRDEF_CLASSES
 #include "ir/gr_attrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/gr_types.h.inc"
 
 #define GET_OP_CLASSES
 #include "ir/ops_math.h.inc"

@@ -19,6 +19,7 @@ def GR_Dialect : Dialect {
   }];
   let cppNamespace = "::graphrun::ir";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
 
@@ -45,6 +46,22 @@ def GR_DeviceAttr : GR_Attr<"Device", "device"> {
   let description = [{ A device's name in the cluster: `#gr.device<"node0/cuda:1">`. }];
   let parameters = (ins StringRefParameter<"name in the cluster">:$name);
   let assemblyFormat = "`<` $name `>`";
+}
+
+class GR_Type<string name, string typeMnemonic> : TypeDef<GR_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def GR_SequenceType : GR_Type<"Sequence", "sequence"> {
+  let summary = "the element type of a list of tensors (ONNX's sequence)";
+  let description = [{
+    Lists are known while planning and gone in a plan: their values are `tensor<*x!gr.sequence>`,
+    made by `gr.sequence`, and whatever takes one is resolved by planning.
+  }];
+}
+
+def GR_OptionalType : GR_Type<"Optional", "optional"> {
+  let summary = "the element type of a list of at most one tensor or list (ONNX's optional)";
 }
 
 // Base of every operation: pure, typed by GrOpInterface, printed alike.

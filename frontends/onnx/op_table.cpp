@@ -7,7 +7,8 @@ namespace graphrun::frontends {
 OpTable::OpTable() {
   for (llvm::ArrayRef<OpRow> family :
        {mathOps(), activationOps(), reduceOps(), windowOps(), normOps(), tensorOps(), shapeOps(),
-        resizeOps(), indexOps(), gridOps(), einsumOps(), randomOps(), controlOps()}) {
+        resizeOps(), indexOps(), gridOps(), einsumOps(), randomOps(), controlOps(),
+        sequenceOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }
