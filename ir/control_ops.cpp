@@ -6,6 +6,9 @@ namespace {
 
 /// What is certain of a value that has one of two types; null when they contradict each other.
 mlir::Type join(mlir::Type a, mlir::Type b) {
+  if (isSequence(a) && isSequence(b)) {
+    return a == b ? a : sequenceType(a.getContext());
+  }
   if (a == b || a == placeholderType(a.getContext())) {
     return a;
   }
@@ -72,6 +75,21 @@ mlir::LogicalResult DeferredOp::inferTypes(Types& types) {
   return mlir::success();
 }
 OpCost DeferredOp::cost() { return {}; }
+
+mlir::LogicalResult SequenceOp::inferTypes(Types& types) {
+  mlir::Type type = getSequence().getType();
+  if (!isSequence(type)) {
+    return emitOpError() << "result is " << type << ", expected " << sequenceType(getContext())
+                         << " or " << sequenceType(getContext(), /*optional=*/true);
+  }
+  if (type == sequenceType(getContext(), /*optional=*/true) && getElements().size() > 1) {
+    return emitOpError() << "has " << getElements().size()
+                         << " elements, expected at most 1 in an optional";
+  }
+  types.push_back(type);
+  return mlir::success();
+}
+OpCost SequenceOp::cost() { return {}; }
 
 mlir::LogicalResult IfOp::inferTypes(Types& types) {
   if (mlir::failed(requireOne(*this, getCondition(), "condition", 1))) {

@@ -96,10 +96,23 @@ mlir::Operation* GRDialect::materializeConstant(mlir::OpBuilder& builder, mlir::
 
 namespace {
 
+/// Only what planning resolves takes lists.
+mlir::LogicalResult verifySequences(mlir::Operation* op) {
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
+    if (isSequence(type) && !op->hasTrait<ResolvedByPlanning>()) {
+      return op->emitOpError() << "operand " << i << " is " << type << ", expected a tensor";
+    }
+  }
+  return mlir::success();
+}
+
 /// The declared type may know less or more than the inferred one, but may not contradict it.
 bool compatible(mlir::Type declared, mlir::Type inferred) {
   auto a = llvm::dyn_cast<mlir::TensorType>(declared);
   auto b = llvm::dyn_cast<mlir::TensorType>(inferred);
+  if (isSequence(declared) && isSequence(inferred)) {
+    return true;
+  }
   if (!a || !b || a.getElementType() != b.getElementType()) {
     return false;
   }
@@ -126,9 +139,19 @@ mlir::Type placeholderType(mlir::MLIRContext* context) {
   return mlir::UnrankedTensorType::get(mlir::IndexType::get(context));
 }
 
+mlir::Type sequenceType(mlir::MLIRContext* context, bool optional) {
+  mlir::Type element = SequenceType::get(context);
+  return mlir::UnrankedTensorType::get(optional ? OptionalType::get(context) : element);
+}
+
+bool isSequence(mlir::Type type) {
+  return llvm::isa<SequenceType, OptionalType>(mlir::getElementTypeOrSelf(type));
+}
+
 mlir::LogicalResult verifyTypes(mlir::Operation* op) {
   llvm::SmallVector<mlir::Type> inferred;
-  if (mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(inferred))) {
+  if (mlir::failed(verifySequences(op)) ||
+      mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(inferred))) {
     return mlir::failure();
   }
   if (inferred.size() != op->getNumResults()) {

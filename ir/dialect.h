@@ -40,6 +40,11 @@ unsigned elementBits(mlir::Type element);
 /// everything narrower, are stored one a byte, moved and converted.
 bool isComputed(mlir::Type element);
 
+/// The type of a list of tensors, which planning resolves; `optional`: of at most one.
+mlir::Type sequenceType(mlir::MLIRContext* context, bool optional = false);
+/// True for both kinds of list.
+bool isSequence(mlir::Type type);
+
 /// Function attribute: names of the symbols s0, s1 … (array of strings).
 inline constexpr llvm::StringLiteral kSymbolsAttr = "gr.symbols";
 /// Argument and result attribute of the graph's function: the name of the input or output.

@@ -59,6 +59,22 @@ class GR_ElementType<string name, string typeMnemonic, string what> :
 def GR_F8E8M0Type : GR_ElementType<"F8E8M0", "f8e8m0", "a power of two from 2^-127 to 2^127, or NaN">;
 def GR_F4E2M1Type : GR_ElementType<"F4E2M1", "f4e2m1", "a sign, 2 bits of exponent and 1 of mantissa">;
 
+class GR_Type<string name, string typeMnemonic> : TypeDef<GR_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def GR_SequenceType : GR_Type<"Sequence", "sequence"> {
+  let summary = "the element type of a list of tensors (ONNX's sequence)";
+  let description = [{
+    Lists are known while planning and gone in a plan: their values are `tensor<*x!gr.sequence>`,
+    made by `gr.sequence`, and whatever takes one is resolved by planning.
+  }];
+}
+
+def GR_OptionalType : GR_Type<"Optional", "optional"> {
+  let summary = "the element type of a list of at most one tensor or list (ONNX's optional)";
+}
+
 // Base of every operation: pure, typed by GrOpInterface, printed alike.
 class GR_Op<string mnemonic, list<Trait> traits = []> :
     Op<GR_Dialect, mnemonic, traits # [DeclareOpInterfaceMethods<GrOpInterface>]> {

@@ -32,6 +32,16 @@ def GR_DeferredOp : GR_PlannedOp<"deferred"> {
   }];
 }
 
+def GR_SequenceOp : GR_PlannedOp<"sequence"> {
+  let summary = "a list of tensors, or of lists";
+  let description = [{
+    Stands for its operands until nothing takes the list any more. Planning replaces what takes it;
+    the lists that a graph returns become one result for each tensor in them.
+  }];
+  let arguments = (ins Variadic<GR_Tensor>:$elements);
+  let results = (outs GR_Tensor:$sequence);
+}
+
 def GR_IfOp : GR_PlannedOp<"if", [SingleBlock, NoRegionArguments]> {
   let summary = "one of two graphs";
   let description = [{

@@ -34,7 +34,8 @@ class StageCutter {
   mlir::FailureOr<Stages> run() {
     findLate();
     Stages stages;
-    if (late_.empty()) {
+    if (llvm::none_of(late_, [&](mlir::Operation* op) { return isPending(op); })) {
+      flattenResults();
       return stages;
     }
     if (mlir::failed(findDeciders())) {
@@ -56,8 +57,16 @@ class StageCutter {
  private:
   bool isLate(mlir::Value value) const { return late_.contains(value.getDefiningOp()); }
 
+  /// True when `op` waits for data; false for lists of values that this stage makes.
+  bool isPending(mlir::Operation* op) const {
+    return op != nullptr && late_.contains(op) &&
+           (!llvm::isa<ir::SequenceOp>(op) ||
+            llvm::any_of(op->getOperands(),
+                         [&](mlir::Value value) { return isPending(value.getDefiningOp()); }));
+  }
+
   /// Operations that cannot run yet: their types are not known, or an operand is made by such a
-  /// one.
+  /// one. Lists are among them: no stage makes a list, the last one returns the tensors in it.
   void findLate() {
     for (mlir::Operation& op : block_.without_terminator()) {
       bool waits =
@@ -71,7 +80,9 @@ class StageCutter {
   /// The values whose elements the first late operations wait for.
   mlir::LogicalResult findDeciders() {
     for (mlir::Operation* op : late_) {
-      if (llvm::any_of(valuesReadBy(op), [&](mlir::Value value) { return isLate(value); })) {
+      bool isFirst = llvm::none_of(
+          valuesReadBy(op), [&](mlir::Value value) { return isPending(value.getDefiningOp()); });
+      if (!isFirst || llvm::isa<ir::SequenceOp>(op)) {
         continue;
       }
       size_t before = deciders_.size();
@@ -161,6 +172,43 @@ class StageCutter {
       }
     }
     setReturn(rest, builder.create<mlir::func::ReturnOp>(rest.getLoc(), results), names);
+  }
+
+  /// Returns the tensors in the lists that are returned: "y[0]", "y[1]" … for the list "y", and a
+  /// tensor without elements, "y[]", for an empty one.
+  void flattenResults() {
+    llvm::SmallVector<mlir::Value> results;
+    llvm::SmallVector<std::string> names;
+    for (auto [i, value] : llvm::enumerate(return_->getOperands())) {
+      flatten(value, outputName(func_, i), results, names);
+    }
+    return_->setOperands(results);
+    setReturn(func_, return_, names);
+    while (!late_.empty()) {
+      late_.pop_back_val()->erase();
+    }
+  }
+
+  void flatten(mlir::Value value, const std::string& name,
+               llvm::SmallVectorImpl<mlir::Value>& results,
+               llvm::SmallVectorImpl<std::string>& names) {
+    auto list = value.getDefiningOp<ir::SequenceOp>();
+    if (!list) {
+      results.push_back(value);
+      names.push_back(name);
+      return;
+    }
+    for (auto [i, element] : llvm::enumerate(list.getElements())) {
+      flatten(element, name + "[" + std::to_string(i) + "]", results, names);
+    }
+    if (list.getElements().empty()) {
+      mlir::OpBuilder builder(return_);
+      auto type = mlir::RankedTensorType::get({0}, builder.getF32Type());
+      results.push_back(builder.create<ir::ConstantOp>(
+          list.getLoc(), type,
+          mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>())));
+      names.push_back(name + "[]");
+    }
   }
 
   /// This stage keeps what is not late and returns what crosses, under names of its own.

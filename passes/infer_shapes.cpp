@@ -79,6 +79,9 @@ mlir::Type refineType(mlir::Type declared, mlir::Type inferred) {
   if (declared == unknown || inferred == unknown) {
     return declared == unknown ? inferred : declared;
   }
+  if (ir::isSequence(declared) && ir::isSequence(inferred)) {
+    return declared;
+  }
   auto a = llvm::cast<mlir::TensorType>(declared);
   auto b = llvm::cast<mlir::TensorType>(inferred);
   if (a.getElementType() != b.getElementType()) {

@@ -71,8 +71,9 @@ class Resolver {
   }
 
   mlir::LogicalResult visitDeferred(ir::DeferredOp op, bool& gone) {
-    bool ready = llvm::all_of(op.getOperandTypes(), [&](mlir::Type type) {
-      return llvm::cast<mlir::ShapedType>(type).hasStaticShape();
+    bool ready = llvm::all_of(op.getInputs(), [&](mlir::Value value) {
+      return llvm::cast<mlir::ShapedType>(value.getType()).hasStaticShape() ||
+             value.getDefiningOp<ir::SequenceOp>();
     });
     bool waits = llvm::any_of(op.decidingOperands(), [](mlir::Value value) {
       return value.getDefiningOp<ir::ConstantOp>() == nullptr;

@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/lists.h"
 #include "passes/passes.h"
 #include "passes/shapes.h"
 
@@ -39,7 +40,7 @@ class Specializer {
   }
 
   mlir::LogicalResult run() {
-    if (mlir::failed(matchNames())) {
+    if (mlir::failed(expandLists(func_, shapes_)) || mlir::failed(matchNames())) {
       return mlir::failure();
     }
     // All inputs are looked at before giving up: the report is complete.

@@ -152,6 +152,12 @@ absl::StatusOr<flatbuffers::Offset<format::TensorType>> exportType(
   if (type == ir::placeholderType(type.getContext())) {
     return format::CreateTensorType(builder, format::ElementType::Invalid, /*ranked=*/false);
   }
+  if (ir::isSequence(type)) {
+    bool optional = type == ir::sequenceType(type.getContext(), /*optional=*/true);
+    return format::CreateTensorType(
+        builder, format::ElementType::Invalid, /*ranked=*/false, 0, 0,
+        optional ? format::ValueKind::Optional : format::ValueKind::Sequence);
+  }
   auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
   ElementType element = elementTypeOf(tensor ? tensor.getElementType() : type);
   if (element == ElementType::kInvalid) {
@@ -182,6 +188,10 @@ absl::StatusOr<flatbuffers::Offset<format::TensorType>> exportType(
 
 absl::StatusOr<mlir::TensorType> importType(const format::TensorType& type, size_t symbols,
                                             mlir::MLIRContext* context) {
+  if (type.kind() != format::ValueKind::Tensor) {
+    return llvm::cast<mlir::TensorType>(
+        ir::sequenceType(context, type.kind() == format::ValueKind::Optional));
+  }
   if (type.element() == format::ElementType::Invalid && !type.ranked()) {
     return llvm::cast<mlir::TensorType>(ir::placeholderType(context));
   }

@@ -13,9 +13,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "frontends/cli/tensor_proto.h"
+#include "runtime/base/mapped_file.h"
 #include "runtime/base/npy.h"
 #include "runtime/base/reduced.h"
 #include "runtime/base/status.h"
+#include "runtime/session/model_source.h"
 
 namespace graphrun::cli {
 namespace {
@@ -81,8 +83,9 @@ void setElement(HostTensor& tensor, size_t index, double value) {
 }
 
 const ModelPort* findPort(absl::Span<const ModelPort> ports, const std::string& name) {
-  auto found = std::find_if(ports.begin(), ports.end(),
-                            [&](const ModelPort& port) { return port.name == name; });
+  auto found = std::find_if(ports.begin(), ports.end(), [&](const ModelPort& port) {
+    return port.name == name || isInList(port, name);
+  });
   return found == ports.end() ? nullptr : &*found;
 }
 
@@ -172,13 +175,22 @@ absl::StatusOr<HostTensor> inputTensor(const ModelPort& port, const std::string&
   return randomTensor({port.type, shape->second}, seed);
 }
 
-absl::StatusOr<NamedTensor> readNumbered(const std::filesystem::path& file, size_t number,
-                                         absl::Span<const ModelPort> ports) {
+/// Adds the tensor of file `number`, or the tensors in its list.
+absl::Status readNumbered(const std::filesystem::path& file, size_t number,
+                          absl::Span<const ModelPort> ports, std::vector<NamedTensor>& tensors) {
+  if (number < ports.size() && ports[number].isList) {
+    GR_ASSIGN_OR_RETURN(runtime::MappedFile bytes, runtime::MappedFile::open(file.string()));
+    GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> list,
+                        parseListProto(bytes.bytes(), file.string(), ports[number].name));
+    std::move(list.begin(), list.end(), std::back_inserter(tensors));
+    return absl::OkStatus();
+  }
   GR_ASSIGN_OR_RETURN(NamedTensor tensor, readTensorProto(file.string()));
   if (findPort(ports, tensor.name) == nullptr && number < ports.size()) {
     tensor.name = ports[number].name;
   }
-  return tensor;
+  tensors.push_back(std::move(tensor));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<NamedTensor>> readSeries(const std::string& folder, const char* kind,
@@ -190,8 +202,7 @@ absl::StatusOr<std::vector<NamedTensor>> readSeries(const std::string& folder, c
     if (!std::filesystem::exists(file, error)) {
       return tensors;
     }
-    GR_ASSIGN_OR_RETURN(NamedTensor tensor, readNumbered(file, i, ports));
-    tensors.push_back(std::move(tensor));
+    GR_RETURN_IF_ERROR(readNumbered(file, i, ports, tensors));
   }
 }
 
@@ -259,7 +270,13 @@ absl::StatusOr<std::vector<NamedSpec>> feedShapes(const FeedOptions& options,
   }
   std::vector<NamedSpec> shapes;
   for (const ModelPort& port : ports) {
-    if (auto found = given.find(port.name); found != given.end()) {
+    if (port.isList) {
+      for (const auto& [name, spec] : given) {
+        if (isInList(port, name)) {
+          shapes.push_back({name, spec});
+        }
+      }
+    } else if (auto found = given.find(port.name); found != given.end()) {
       shapes.push_back({port.name, found->second});
     } else if (auto known = dims.find(port.name); known != dims.end()) {
       shapes.push_back({port.name, {port.type, known->second}});
@@ -288,7 +305,19 @@ absl::StatusOr<std::vector<NamedTensor>> feeds(const FeedOptions& options,
   std::vector<NamedTensor> tensors;
   std::vector<std::string> missing;
   for (const ModelPort& port : ports) {
-    if (auto found = given.find(port.name); found != given.end()) {
+    if (port.isList) {
+      size_t before = tensors.size();
+      for (auto& [name, tensor] : given) {
+        if (isInList(port, name)) {
+          tensors.push_back({name, std::move(tensor)});
+        }
+      }
+      if (tensors.size() == before) {
+        missing.push_back(absl::StrCat("'", port.name, "' (", port.toString(), " ", port.name,
+                                       "[0], ", port.name, "[1] …; ", port.name,
+                                       "[] when it is empty)"));
+      }
+    } else if (auto found = given.find(port.name); found != given.end()) {
       tensors.push_back({port.name, std::move(found->second)});
     } else if (fillRest) {
       GR_ASSIGN_OR_RETURN(HostTensor tensor, inputTensor(port, "random", dims));

@@ -195,6 +195,92 @@ absl::StatusOr<runtime::NamedTensor> parseTensorProto(absl::Span<const uint8_t> 
   return runtime::NamedTensor{std::move(fields.name), std::move(tensor)};
 }
 
+namespace {
+
+// Field numbers that onnx.SequenceProto and onnx.OptionalProto share.
+enum ListField : uint32_t {
+  kListName = 1,
+  kElementKind = 2,
+  kTensors = 3,
+  kSparseTensors = 4,
+  kSequences = 5,
+  kMaps = 6,
+  kOptionals = 7
+};
+
+/// Lists in lists: ONNX has optional sequences, and sequences of those.
+constexpr int kMaxListDepth = 4;
+
+struct ListElement {
+  bool isList = false;
+  absl::Span<const uint8_t> bytes;
+};
+
+absl::Status readList(absl::Span<const uint8_t> bytes, const std::string& where, std::string& name,
+                      std::vector<ListElement>& elements) {
+  for (WireReader reader(bytes); !reader.done();) {
+    uint32_t field = 0;
+    uint32_t wire = 0;
+    ListElement element;
+    bool ok = reader.tag(field, wire);
+    bool isElement = field >= kTensors && field <= kOptionals;
+    if (ok && (field == kListName || isElement)) {
+      ok = wire == kBytes && reader.bytes(element.bytes);
+    } else {
+      ok = ok && reader.skip(wire);
+    }
+    if (!ok) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": not a SequenceProto or OptionalProto (a list of ONNX), or cut short"));
+    }
+    if (field == kSparseTensors || field == kMaps) {
+      return absl::UnimplementedError(
+          absl::StrCat(where, ": a list of sparse tensors or maps cannot be read"));
+    }
+    if (field == kListName && name.empty()) {
+      name.assign(element.bytes.begin(), element.bytes.end());
+    } else if (isElement) {
+      element.isList = field != kTensors;
+      elements.push_back(element);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status addList(absl::Span<const uint8_t> bytes, const std::string& where, std::string name,
+                     int depth, std::vector<runtime::NamedTensor>& tensors) {
+  std::vector<ListElement> elements;
+  GR_RETURN_IF_ERROR(readList(bytes, where, name, elements));
+  if (depth == kMaxListDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": lists in lists, deeper than ", kMaxListDepth));
+  }
+  if (elements.empty()) {
+    tensors.push_back({absl::StrCat(name, "[]"),
+                       runtime::HostTensor(runtime::TensorSpec{ElementType::kF32, {0}})});
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    std::string place = absl::StrCat(name, "[", i, "]");
+    if (elements[i].isList) {
+      GR_RETURN_IF_ERROR(addList(elements[i].bytes, where, place, depth + 1, tensors));
+    } else {
+      GR_ASSIGN_OR_RETURN(runtime::NamedTensor tensor, parseTensorProto(elements[i].bytes, where));
+      tensors.push_back({place, std::move(tensor.tensor)});
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<runtime::NamedTensor>> parseListProto(absl::Span<const uint8_t> bytes,
+                                                                 const std::string& where,
+                                                                 std::string name) {
+  std::vector<runtime::NamedTensor> tensors;
+  GR_RETURN_IF_ERROR(addList(bytes, where, std::move(name), 0, tensors));
+  return tensors;
+}
+
 absl::StatusOr<runtime::NamedTensor> readTensorProto(const std::string& path) {
   GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
   return parseTensorProto(file.bytes(), path);

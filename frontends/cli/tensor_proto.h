@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -18,6 +19,12 @@ namespace graphrun::cli {
 absl::StatusOr<runtime::NamedTensor> parseTensorProto(absl::Span<const uint8_t> bytes,
                                                       const std::string& where);
 absl::StatusOr<runtime::NamedTensor> readTensorProto(const std::string& path);
+
+/// The tensors of a serialized SequenceProto or OptionalProto, under the names that a session wants
+/// for those of the list `name` (ModelPort::isList); `name` "": that of the message.
+absl::StatusOr<std::vector<runtime::NamedTensor>> parseListProto(absl::Span<const uint8_t> bytes,
+                                                                 const std::string& where,
+                                                                 std::string name);
 
 }  // namespace graphrun::cli
 

@@ -69,6 +69,10 @@ absl::Status compare(const std::vector<NamedTensor>& outputs,
 /// DataLoss where not every bit is equal.
 absl::Status compareBits(const std::vector<NamedTensor>& outputs,
                          const std::vector<NamedTensor>& whole) {
+  if (outputs.size() != whole.size()) {
+    return absl::DataLossError(absl::StrCat("there are ", outputs.size(), " outputs, and ",
+                                            whole.size(), " when the model runs whole"));
+  }
   for (size_t i = 0; i < whole.size(); ++i) {
     const runtime::HostTensor& a = outputs[i].tensor;
     const runtime::HostTensor& b = whole[i].tensor;

@@ -110,7 +110,12 @@ absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
   std::vector<passes::InputShape> shapes;
   for (size_t i = 0; request.inputs() != nullptr && i < request.inputs()->size(); ++i) {
     const format::NamedShape* input = request.inputs()->Get(i);
-    passes::InputShape shape{input->name()->str(), {}, nullptr};
+    passes::InputShape shape{
+        input->name()->str(),
+        {},
+        nullptr,
+        passes::elementTypeOf(static_cast<runtime::ElementType>(input->element()),
+                              &context.mlir())};
     if (input->dims() != nullptr) {
       shape.dims.assign(input->dims()->begin(), input->dims()->end());
     }

@@ -36,8 +36,7 @@ class DeferredImport {
                           nullptr};
     std::string label = absl::StrCat("(", proto_.op_type(), ", opset ", op_.getOpset(), ")");
     Node node(context, proto_, *row, op_.getOpset(), label, op_.getLoc(), inputs);
-    Values outputs = row->handler(node);
-    node.attributes().reportUnread();
+    Values outputs = node.import();
     if (node.later()) {
       return wait(node);
     }
@@ -80,6 +79,9 @@ class DeferredImport {
     while (op_->getPrevNode() != before_) {
       op_->getPrevNode()->erase();
     }
+    if (deciding.empty() && listsAreOpen()) {
+      return passes::Resolution::kWaiting;
+    }
     if (deciding.empty()) {
       return fail(
           op_.emitError() << proto_.op_type()
@@ -87,6 +89,20 @@ class DeferredImport {
     }
     op_.setDeciding(deciding.getArrayRef());
     return passes::Resolution::kWaiting;
+  }
+
+  /// True when the type of a tensor in a list is not known yet.
+  bool listsAreOpen() {
+    llvm::SmallVector<mlir::Value> values(op_.getInputs());
+    while (!values.empty()) {
+      mlir::Value value = values.pop_back_val();
+      if (auto list = value.getDefiningOp<ir::SequenceOp>()) {
+        llvm::append_range(values, list.getElements());
+      } else if (!llvm::cast<mlir::ShapedType>(value.getType()).hasStaticShape()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   passes::Resolution replace(Values& outputs) {
@@ -113,6 +129,7 @@ class DeferredImport {
     auto b = llvm::cast<mlir::TensorType>(actual);
     bool open = declared == ir::placeholderType(declared.getContext()) ||
                 actual == ir::placeholderType(actual.getContext());
+    open |= ir::isSequence(declared) && ir::isSequence(actual);
     return open || (a.getElementType() == b.getElementType() &&
                     mlir::succeeded(mlir::verifyCompatibleShape(declared, actual)));
   }

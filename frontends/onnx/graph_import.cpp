@@ -315,8 +315,7 @@ void GraphImport::importNode(int index) {
     mlir::Block* block = builder_.getInsertionBlock();
     mlir::Operation* before = block->empty() ? nullptr : &block->back();
     Node imported(context, node, *row, version->second, where, loc, *inputs);
-    outputs = row->handler(imported);
-    imported.attributes().reportUnread();
+    outputs = imported.import();
     if (imported.later()) {
       while (!block->empty() && &block->back() != before) {
         block->back().erase();
@@ -417,6 +416,10 @@ void GraphImport::finish() {
     std::string problem = contradiction(output.type(), value.getType());
     if (!problem.empty()) {
       problems_.add(absl::StrCat(where, " ", problem));
+    }
+    mlir::Type declared = declaredType(context_, output.type());
+    if (value.getType() == ir::placeholderType(context_) && ir::isSequence(declared)) {
+      value.setType(declared);  // who runs the model wants to know
     }
     results.push_back(value);
     attributes.push_back(builder_.getDictionaryAttr(

@@ -39,6 +39,15 @@ std::string dimText(const TensorShapeProto::Dimension& dim) {
 /// Exporters write "?" for any dim that they do not know: such a text is no name.
 bool isName(llvm::StringRef text) { return llvm::any_of(text, llvm::isAlpha); }
 
+bool isList(const TypeProto& type) {
+  return type.value_case() == TypeProto::kSequenceType ||
+         type.value_case() == TypeProto::kOptionalType;
+}
+
+mlir::Type listType(mlir::MLIRContext* context, const TypeProto& type) {
+  return ir::sequenceType(context, type.value_case() == TypeProto::kOptionalType);
+}
+
 std::string shapeText(const TensorShapeProto& shape) {
   std::string text;
   for (const auto& dim : shape.dim()) {
@@ -60,10 +69,11 @@ ir::Dim Symbols::dim(llvm::StringRef name) {
 mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& input,
                      Symbols& symbols, std::string& problem) {
   const TypeProto& type = input.type();
+  if (isList(type)) {
+    return listType(context, type);
+  }
   if (type.value_case() != TypeProto::kTensorType) {
-    problem = absl::StrCat("type is ", kindName(type),
-                           ", expected tensor; only tensors are "
-                           "supported");
+    problem = absl::StrCat("type is ", kindName(type), ", expected tensor, sequence or optional");
     return nullptr;
   }
   mlir::Type element = elementType(context, type.tensor_type().elem_type());
@@ -97,6 +107,9 @@ mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& i
 }
 
 mlir::Type declaredType(mlir::MLIRContext* context, const TypeProto& declared) {
+  if (isList(declared)) {
+    return listType(context, declared);
+  }
   mlir::Type element = declared.value_case() == TypeProto::kTensorType
                            ? elementType(context, declared.tensor_type().elem_type())
                            : nullptr;
@@ -120,9 +133,13 @@ std::string contradiction(const TypeProto& declared, mlir::Type actual) {
       actual == ir::placeholderType(actual.getContext())) {
     return "";
   }
+  if (isList(declared) && ir::isSequence(actual)) {
+    return "";
+  }
   auto tensor = llvm::cast<mlir::TensorType>(actual);
-  if (declared.value_case() != TypeProto::kTensorType) {
-    return absl::StrCat("is declared as ", kindName(declared), ", but is a tensor");
+  if (declared.value_case() != TypeProto::kTensorType || ir::isSequence(actual)) {
+    return absl::StrCat("is declared as ", kindName(declared), ", but is a ",
+                        ir::isSequence(actual) ? "list" : "tensor");
   }
   int32_t dataType = declared.tensor_type().elem_type();
   if (dataType != 0 && elementType(actual.getContext(), dataType) != tensor.getElementType()) {

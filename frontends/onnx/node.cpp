@@ -56,6 +56,22 @@ Node::Node(Context context, ::onnx::NodeProto& proto, const OpRow& row, int64_t 
       inputs_(std::move(inputs)),
       attributes_(proto, [this](std::string what) { fail(std::move(what)); }) {}
 
+Values Node::import() {
+  for (auto [i, value] : llvm::enumerate(inputs_)) {
+    if (value && ir::isSequence(value.getType()) && !row_.takesLists) {
+      fail(absl::StrCat("input ", i, " ", quoted(proto_.input(static_cast<int>(i))),
+                        " is a sequence or optional, expected a tensor; take an element with "
+                        "SequenceAt or OptionalGetElement"));
+    }
+  }
+  if (failed_) {
+    return Values(outputCount());
+  }
+  Values outputs = row_.handler(*this);
+  attributes_.reportUnread();
+  return outputs;
+}
+
 bool Node::outputUsed(size_t i) const {
   return i < outputCount() && context_.isUsed(proto_.output(static_cast<int>(i)));
 }
@@ -71,6 +87,10 @@ std::nullptr_t Node::fail(std::string what) {
   failed_ = true;
   context_.problems.add(absl::StrCat(label_, ": ", what));
   return nullptr;
+}
+
+std::nullptr_t Node::failIfReached(std::string what) {
+  return context_.importBody ? putOff(nullptr) : fail(std::move(what));
 }
 
 std::nullptr_t Node::putOff(mlir::Value value) {

@@ -32,6 +32,8 @@ struct OpRow {
   Handler handler;
   /// The gr operation, for handlers that serve several.
   const char* target = "";
+  /// Whether inputs may be lists (sequences and optionals).
+  bool takesLists = false;
 };
 
 /// A failed call reports the problem, makes the node failed and gives a null value; every `emit`
@@ -44,13 +46,17 @@ class Node {
     /// Whether anything reads the output of that name.
     std::function<bool(llvm::StringRef)> isUsed;
     /// Imports a subgraph into an empty block, with `inputs` as its inputs, and gives its outputs;
-    /// null ones, reported, when it fails. Absent where a node can have no subgraph.
+    /// null ones, reported, when it fails. Absent for a deferred node: it has no subgraph.
     std::function<Values(::onnx::GraphProto&, mlir::Block&, mlir::ValueRange inputs)> importBody;
   };
 
   /// `inputs` has a null value for each optional input that is left out. Borrows everything.
   Node(Context context, ::onnx::NodeProto& proto, const OpRow& row, int64_t opset,
        llvm::StringRef label, mlir::Location loc, Values inputs);
+
+  /// Runs the row's handler and reports what it leaves of the node: attributes that it did not
+  /// read, inputs that it cannot take. Gives the outputs.
+  Values import();
 
   /// The name of output `i`.
   llvm::StringRef outputName(size_t i) const { return proto_.output(static_cast<int>(i)); }
@@ -77,6 +83,10 @@ class Node {
 
   /// Puts the node off until more is known: the elements of `value`, or types where it is null.
   std::nullptr_t putOff(mlir::Value value);
+
+  /// Reports a problem that counts only when the node is reached: a node in a graph inside another
+  /// may not be.
+  std::nullptr_t failIfReached(std::string what);
 
   /// Imports the subgraph of attribute `name` into `block`; see Context::importBody.
   Values importBody(llvm::StringRef name, mlir::Block& block, mlir::ValueRange inputs);

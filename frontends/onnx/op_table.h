@@ -21,6 +21,7 @@ llvm::ArrayRef<OpRow> tensorOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> resizeOps();
 llvm::ArrayRef<OpRow> controlOps();
+llvm::ArrayRef<OpRow> sequenceOps();
 llvm::ArrayRef<OpRow> indexOps();
 llvm::ArrayRef<OpRow> gridOps();
 llvm::ArrayRef<OpRow> einsumOps();

@@ -62,9 +62,10 @@ struct LoopParts {
 };
 
 /// `inputsOf` gives the subgraph's inputs from the block's arguments; `hasCondition`: the subgraph
-/// yields the condition first.
+/// yields the condition first. `finish`, if any, changes what the subgraph yields.
 Values makeLoop(Node& node, const LoopParts& parts, bool hasCondition,
-                llvm::function_ref<Values(mlir::Block&)> inputsOf) {
+                llvm::function_ref<Values(mlir::Block&)> inputsOf,
+                llvm::function_ref<void(mlir::Block&, Values&)> finish = nullptr) {
   mlir::OpBuilder& builder = node.builder();
   mlir::Value zero = ir::createScalar(builder, node.location(), builder.getI64Type(), 0);
   mlir::Value below = parts.limit ? node.emit("gr.less", {zero, parts.limit}) : nullptr;
@@ -96,6 +97,11 @@ Values makeLoop(Node& node, const LoopParts& parts, bool hasCondition,
   }
   if (node.failed()) {
     return Values(node.outputCount());
+  }
+  if (finish) {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&block);
+    finish(block, outputs);
   }
   if (!hasCondition) {
     outputs.insert(outputs.begin(), block.getArgument(1));
@@ -205,10 +211,64 @@ Values scan(Node& node) {
   return outputs;
 }
 
+/// A node of another operation that waits until lists are known.
+mlir::Value later(Node& node, const char* operation, llvm::ArrayRef<mlir::Value> inputs,
+                  mlir::Type type) {
+  ::onnx::NodeProto proto;
+  proto.set_op_type(operation);
+  proto.add_output("output");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    proto.add_input(absl::StrCat("input ", i));
+  }
+  mlir::OpBuilder& builder = node.builder();
+  auto op = builder.create<ir::DeferredOp>(
+      node.location(), type, inputs, builder.getStringAttr(proto.SerializeAsString()), node.opset(),
+      llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(inputs.size()))),
+      llvm::ArrayRef<int64_t>());
+  return op->getResult(0);
+}
+
+/// A loop over the first input, as the standard's function body has it.
+Values sequenceMap(Node& node) {
+  mlir::OpBuilder& builder = node.builder();
+  for (auto [i, value] : llvm::enumerate(node.inputs())) {
+    if (!value || value.getType() == ir::placeholderType(builder.getContext()) ||
+        (i == 0 && !ir::isSequence(value.getType()))) {
+      node.fail(absl::StrCat("input ", i, " must be ", i == 0 ? "a sequence" : "of known type",
+                             "; run onnx.shape_inference on the model"));
+      return Values(node.outputCount());
+    }
+  }
+  mlir::Type list = ir::sequenceType(builder.getContext());
+  mlir::Type scalar = mlir::RankedTensorType::get({}, builder.getI64Type());
+  LoopParts parts{always(node), later(node, "SequenceLength", {node.input(0)}, scalar), {}};
+  for (size_t i = 0; i < node.outputCount(); ++i) {
+    parts.carried.push_back(
+        builder.create<ir::SequenceOp>(node.location(), list, mlir::ValueRange()));
+  }
+  auto elements = [&](mlir::Block& block) {
+    Values values;
+    for (mlir::Value value : node.inputs()) {
+      values.push_back(ir::isSequence(value.getType())
+                           ? later(node, "SequenceAt", {value, block.getArgument(0)},
+                                   ir::placeholderType(builder.getContext()))
+                           : value);
+    }
+    return values;
+  };
+  auto collect = [&](mlir::Block& block, Values& outputs) {
+    for (auto [i, output] : llvm::enumerate(outputs)) {
+      output = later(node, "SequenceInsert", {block.getArgument(2 + i), output}, list);
+    }
+  };
+  return makeLoop(node, parts, /*hasCondition=*/false, elements, collect);
+}
+
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
     {"If", 1, kLast, 1, 1, kMany, branch},
-    {"Loop", 1, kLast, 0, kMany, kMany, loop},
+    {"Loop", 1, kLast, 0, kMany, kMany, loop, "", /*takesLists=*/true},
+    {"SequenceMap", 17, kLast, 1, kMany, kMany, sequenceMap, "", /*takesLists=*/true},
     {"Scan", 9, kLast, 1, kMany, kMany, scan},
 };
 

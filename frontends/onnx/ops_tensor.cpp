@@ -181,7 +181,7 @@ Values withSecond(Node& node) { return {node.emit(node.target(), {node.input(0),
 
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
-    {"Identity", 1, kLast, 1, 1, 1, identity},
+    {"Identity", 1, kLast, 1, 1, 1, identity, "", /*takesLists=*/true},
     {"Transpose", 1, kLast, 1, 1, 1, transpose},
     {"Concat", 1, kLast, 1, kMany, 1, concat},
     {"Split", 1, 1, 1, 2, kMany, split},

@@ -180,6 +180,11 @@ absl::Status verifyNoOverlap(const WeightTable& table) {
 
 absl::Status verifyTensorType(const TensorType& type) {
   bool isOpen = type.element() == ElementType::Invalid && !type.ranked();
+  if (type.kind() > ValueKind::MAX || (type.kind() != ValueKind::Tensor && !isOpen)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "type is of kind ", static_cast<int>(type.kind()), ", expected a tensor (0), or a sequence "
+        "or optional without element type and rank"));
+  }
   if (!isOpen && runtime::elementSize(elementOf(type)) == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("type has the element type ", static_cast<int>(type.element()),

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/status.h"
 #include "runtime/format/graph_verifier.h"
 #include "runtime/format/weight_table.h"
@@ -69,6 +70,7 @@ ModelPort toPort(const format::Graph& graph, const std::string& name, uint32_t v
   port.name = name;
   port.type = static_cast<ElementType>(type.element());
   port.ranked = type.ranked();
+  port.isList = type.kind() != format::ValueKind::Tensor;
   if (type.dims() != nullptr) {
     port.dims.assign(type.dims()->begin(), type.dims()->end());
   }
@@ -114,6 +116,9 @@ std::string shapeProblem(const ModelPort& port, const TensorSpec& spec,
 }  // namespace
 
 std::string ModelPort::toString() const {
+  if (isList) {
+    return "a list of tensors";
+  }
   std::string text;
   for (size_t i = 0; i < dims.size(); ++i) {
     absl::StrAppend(&text,
@@ -157,6 +162,10 @@ std::vector<ModelPort> outputPorts(const format::Graph& graph) {
   return toPorts(graph, graph.output_names(), operations->Get(operations->size() - 1)->operands());
 }
 
+bool isInList(const ModelPort& port, absl::string_view name) {
+  return port.isList && absl::ConsumePrefix(&name, port.name) && absl::StartsWith(name, "[");
+}
+
 absl::Status checkInputs(absl::Span<const ModelPort> ports, absl::Span<const NamedSpec> given) {
   std::vector<std::string> problems;
   std::map<std::string, int64_t> symbols;
@@ -169,6 +178,16 @@ absl::Status checkInputs(absl::Span<const ModelPort> ports, absl::Span<const Nam
   std::vector<std::string> names;
   for (const ModelPort& port : ports) {
     names.push_back(port.name);
+    if (port.isList) {
+      size_t before = byName.size();
+      std::erase_if(byName, [&](const auto& input) { return isInList(port, input.first); });
+      if (byName.size() == before) {
+        problems.push_back(absl::StrCat("input '", port.name, "' is missing; expected ",
+                                        port.toString(), " as ", port.name, "[0], ", port.name,
+                                        "[1] …, or ", port.name, "[] when it is empty"));
+      }
+      continue;
+    }
     auto found = byName.find(port.name);
     if (found == byName.end()) {
       problems.push_back(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/door/compiler_door.h"
 #include "runtime/format/model_file.h"
@@ -29,6 +30,9 @@ absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler,
 /// Inputs and outputs of a model's graph.
 std::vector<ModelPort> inputPorts(const format::Graph& graph);
 std::vector<ModelPort> outputPorts(const format::Graph& graph);
+
+/// True when `name` is the name of a tensor in the list `port`.
+bool isInList(const ModelPort& port, absl::string_view name);
 
 /// Checks that `given` are the inputs that `ports` ask for: names, types, dims, and equal dims for
 /// equal symbols. All problems are in one InvalidArgument message.

@@ -253,7 +253,7 @@ absl::StatusOr<std::vector<NamedSpec>> Session::Impl::inOrder(
   std::vector<NamedSpec> ordered;
   for (const ModelPort& port : inputs) {
     for (const NamedSpec& input : given) {
-      if (input.name == port.name) {
+      if (input.name == port.name || isInList(port, input.name)) {
         ordered.push_back(input);
       }
     }
@@ -385,6 +385,12 @@ void Session::Impl::drop(std::list<ActivePlan>::iterator plan) {
 absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInput> values,
                                      std::vector<NamedTensor>& results,
                                      std::vector<StageInput>& made) {
+  for (const auto& [output, endpoint] : plan.own->outputs()) {
+    if (std::any_of(outputs.begin(), outputs.end(),
+                    [&](const ModelPort& port) { return isInList(port, output); })) {
+      results.push_back({output, {}});
+    }
+  }
   std::map<std::string, HostTensor*> targets;
   for (const auto& [output, endpoint] : plan.own->outputs()) {
     auto known = std::find_if(results.begin(), results.end(),
@@ -471,10 +477,14 @@ absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<Name
       }
     }
   }
+  size_t count = 0;
   outputs.resize(impl_->outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    outputs[i].name = impl_->outputs[i].name;
+  for (const ModelPort& port : impl_->outputs) {
+    if (!port.isList) {
+      outputs[count++].name = port.name;
+    }
   }
+  outputs.resize(count);  // the tensors in lists follow
   GR_RETURN_IF_ERROR(impl_->runStages(std::move(values), outputs));
   std::lock_guard stats(impl_->statsMutex);
   ++impl_->stats.runs;

@@ -72,6 +72,9 @@ struct ModelPort {
   std::vector<int64_t> dims;         ///< -1: not known before run time
   std::vector<std::string> symbols;  ///< one a dim: its name or expression, "" if there is none
   bool ranked = true;                ///< false: any rank
+  /// A list of tensors (ONNX's sequence or optional). The tensors in the list "x" are given and
+  /// returned as "x[0]", "x[1]" …; of an empty one as "x[]", any tensor without elements.
+  bool isList = false;
 
   /// "1x3xHxWxf32".
   std::string toString() const;

@@ -240,6 +240,10 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
     gr.yield %go, %sum, %number : tensor<i1>, tensor<i64>, tensor<i64>
   } : (tensor<i1>, tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<?xi64>)
 
+  // CHECK: gr.sequence
+  %list = gr.sequence %start, %if : (tensor<i64>, tensor<i64>) -> tensor<*x!gr.sequence>
+  %none = gr.sequence : () -> tensor<*x!gr.optional>
+
   // Index and random.
   %line = gr.constant dense<[4, 1, 3]> : tensor<3xi64> : tensor<3xi64>
   %limit = gr.constant dense<7> : tensor<i64> : tensor<i64>

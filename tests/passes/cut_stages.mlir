@@ -47,3 +47,55 @@ func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = 
   %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A list that is returned becomes one output for each tensor in it; no stage makes the list itself.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32> {gr.name = "x"})
+// CHECK-SAME: -> (tensor<4xf32> {gr.name = "y[0]"}, tensor<4xf32> {gr.name = "y[1][0]"}, tensor<0xf32> {gr.name = "z[]"})
+// CHECK-NEXT: %[[E:.*]] = gr.exp
+// CHECK-NEXT: %[[NONE:.*]] = gr.constant
+// CHECK-NEXT: return %[[X]], %[[E]], %[[NONE]]
+// CHECK-NOT: @rest
+func.func @main(%x: tensor<4xf32> {gr.name = "x"})
+    -> (tensor<*x!gr.sequence> {gr.name = "y"}, tensor<*x!gr.optional> {gr.name = "z"}) {
+  %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %inner = gr.sequence %0 : (tensor<4xf32>) -> tensor<*x!gr.sequence>
+  %outer = gr.sequence %x, %inner : (tensor<4xf32>, tensor<*x!gr.sequence>) -> tensor<*x!gr.sequence>
+  %none = gr.sequence : () -> tensor<*x!gr.optional>
+  return %outer, %none : tensor<*x!gr.sequence>, tensor<*x!gr.optional>
+}
+
+// -----
+
+// What takes a list of values that this stage makes waits for elements only: the list moves on.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: gr.needed = ["place"]
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %p: tensor<i64> {gr.name = "place"})
+    -> (tensor<*xindex> {gr.name = "y"}) {
+  %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %list = gr.sequence %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<*x!gr.sequence>
+  %1 = gr.deferred %list, %p {node = "bytes", opset = 18 : i64, places = array<i64: 0, 1>, deciding = array<i64: 1>}
+    : (tensor<*x!gr.sequence>, tensor<i64>) -> tensor<*xindex>
+  return %1 : tensor<*xindex>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<4xf32> {gr.name = "crossing value 0"}, tensor<i64> {gr.name = "crossing value 1"})
+// CHECK-NOT: gr.sequence
+// CHECK: return
+// CHECK-LABEL: func.func @rest
+// CHECK-NEXT: gr.sequence %arg{{.*}}, %arg{{.*}} :
+// CHECK-NEXT: gr.deferred
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %p: tensor<i64> {gr.name = "place"})
+    -> (tensor<*xindex> {gr.name = "y"}) {
+  %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %place = gr.neg %p : (tensor<i64>) -> tensor<i64>
+  %list = gr.sequence %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<*x!gr.sequence>
+  %1 = gr.deferred %list, %place {node = "bytes", opset = 18 : i64, places = array<i64: 0, 1>, deciding = array<i64: 1>}
+    : (tensor<*x!gr.sequence>, tensor<i64>) -> tensor<*xindex>
+  return %1 : tensor<*xindex>
+}

@@ -240,6 +240,39 @@ def deferredNodes():
         "tensor<*xindex>", "not gr.exp")
 
 
+def lists():
+    """Sequences and optionals whose elements are known vanish; others wait."""
+    x, y, place = tensor("x", [2]), tensor("y", None), tensor("i", [], INT64)
+    made = node("SequenceConstruct", ["x", "e"], ["s"])
+    exp = node("Exp", ["x"], ["e"])
+    one = const("one", 1)
+    yield good("sequence_at", model([exp, made, node("SequenceAt", ["s", "one"], ["y"])],
+                                    [x], [y], [one]), "gr.exp", "not gr.deferred")
+    yield good("sequence_at_runtime", model([exp, made, node("SequenceAt", ["s", "i"], ["y"])],
+                                            [x, place], [y]), "gr.sequence", "gr.deferred")
+    yield good("sequence_length", model([exp, made, node("SequenceLength", ["s"], ["y"])],
+                                        [x], [tensor("y", [], INT64)]), "dense<2>", "not gr.deferred")
+    yield good("sequence_insert_erase", model(
+        [made, node("SequenceInsert", ["s", "x"], ["t"]), node("SequenceErase", ["t", "one"], ["u"]),
+         node("ConcatFromSequence", ["u"], ["y"], axis=0, new_axis=1), exp], [x], [y], [one]),
+        "gr.concat", "tensor<2x2xf32>")
+    yield good("split_to_sequence", model(
+        [node("SplitToSequence", ["x"], ["s"], keepdims=0), node("SequenceAt", ["s", "one"], ["y"])],
+        [x], [tensor("y", [])], [one]), "sizes = array<i64: 1, 1>", "gr.squeeze")
+    yield good("sequence_input", model(
+        [node("SequenceLength", ["x"], ["y"])], [helper.make_tensor_sequence_value_info("x", FLOAT, [2])],
+        [tensor("y", [], INT64)]), "tensor<*x!gr.sequence>", "gr.deferred")
+    yield good("optional", model(
+        [node("Optional", ["x"], ["o"]), node("OptionalHasElement", ["o"], ["h"]),
+         node("OptionalGetElement", ["o"], ["y"])], [x], [y, tensor("h", [], TensorProto.BOOL)], opset=18),
+        "dense<true>", "return %arg0")
+    yield good("sequence_map", model(
+        [node("SequenceMap", ["x"], ["y"], body=helper.make_graph(
+            [node("Neg", ["v"], ["w"])], "body", [tensor("v", [2])], [tensor("w", [2])]))],
+        [helper.make_tensor_sequence_value_info("x", FLOAT, [2])],
+        [helper.make_tensor_sequence_value_info("y", FLOAT, [2])]), "gr.loop", "gr.neg")
+
+
 def controlFlow():
     def graph(nodes, inputs, outputs):
         return helper.make_graph(nodes, "body", inputs, outputs)
@@ -549,7 +582,20 @@ def brokenTypes():
                   f'input "x": element type {name} is not supported')
     yield bad("type_77", model([relu], [tensor("x", [2], 77)], [y]), "data type 77")
     sequence = helper.make_tensor_sequence_value_info("x", FLOAT, [2])
-    yield bad("sequence", model([relu], [sequence], [y]), "type is sequence, expected tensor")
+    yield bad("sequence", model([relu], [sequence], [y]), 'input 0 "x" is a sequence or optional',
+              "SequenceAt")
+    yield bad("sequence_as_tensor", model(
+        [node("SequenceConstruct", ["x", "x"], ["y"])], [tensor("x", [2])], [tensor("y", [2])]),
+        'output "y" is declared as tensor, but is a list')
+    yield bad("tensor_as_sequence", model(
+        [node("SequenceAt", ["x", "i"], ["y"])], [tensor("x", [2]), tensor("i", [], INT64)],
+        [tensor("y", [2])]), "input 0 is a tensor, expected a sequence")
+    yield bad("empty_parts", model(
+        [node("SplitToSequence", ["x", "n"], ["s"]), node("SequenceLength", ["s"], ["y"])],
+        [tensor("x", [4])], [tensor("y", [], INT64)], [const("n", 0)]), "parts of 0, expected at least 1")
+    yield bad("uneven_parts", model(
+        [node("SplitToSequence", ["x", "n"], ["s"]), node("SequenceLength", ["s"], ["y"])],
+        [tensor("x", [4])], [tensor("y", [], INT64)], [const("n", [1, 2])]), "add up to 4")
     optional = helper.make_value_info("x", helper.make_optional_type_proto(
         helper.make_tensor_type_proto(FLOAT, [2])))
     yield bad("optional", model([relu], [optional], [y]), "type is optional, expected tensor")
@@ -721,7 +767,7 @@ def main():
     out = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for group in (lowerings, quantized, indexLowerings, deferredNodes, controlFlow, brokenGraphs,
+    for group in (lowerings, quantized, indexLowerings, deferredNodes, lists, controlFlow, brokenGraphs,
                   brokenNodes, brokenIndices, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
