@@ -57,14 +57,19 @@ const NamedTensor* findOutput(const std::vector<NamedTensor>& outputs, const std
   return found == outputs.end() ? nullptr : &*found;
 }
 
-/// The output that "y=@file" means, and the file.
-absl::StatusOr<std::pair<std::string, std::string>> parseOutput(const std::string& text,
-                                                                const Session& session,
-                                                                const std::string& option) {
+/// An output of the model, and a file for it.
+struct OutputFile {
+  runtime::ModelPort port;
+  std::string path;
+};
+
+/// What "y=@file" means.
+absl::StatusOr<OutputFile> parseOutput(const std::string& text, const Session& session,
+                                       const std::string& option) {
   GR_ASSIGN_OR_RETURN(auto pair, splitPair(text, '=', option));
   for (const runtime::ModelPort& port : session.outputs()) {
     if (port.name == pair.first && pair.second.size() > 1 && pair.second[0] == '@') {
-      return std::pair(pair.first, pair.second.substr(1));
+      return OutputFile{port, pair.second.substr(1)};
     }
   }
   std::string names;
@@ -87,12 +92,12 @@ absl::StatusOr<std::vector<NamedTensor>> expectedOutputs(const RunOptions& optio
     expected = std::move(data.outputs);
   }
   for (const std::string& text : options.expects) {
-    GR_ASSIGN_OR_RETURN(auto pair, parseOutput(text, session, "--expect"));
-    absl::StatusOr<runtime::HostTensor> tensor = runtime::readNpy(pair.second);
+    GR_ASSIGN_OR_RETURN(OutputFile file, parseOutput(text, session, "--expect"));
+    absl::StatusOr<runtime::HostTensor> tensor = runtime::readNpy(file.path, file.port.type);
     if (!tensor.ok()) {
       return fileError(tensor.status());
     }
-    expected.push_back({pair.first, *std::move(tensor)});
+    expected.push_back({file.port.name, *std::move(tensor)});
   }
   return expected;
 }
@@ -126,9 +131,9 @@ int compare(const std::vector<NamedTensor>& outputs, const std::vector<NamedTens
 absl::Status writeFiles(const RunOptions& options, Session& session,
                         const std::vector<NamedTensor>& outputs, const Json& report) {
   for (const std::string& text : options.outputs) {
-    GR_ASSIGN_OR_RETURN(auto pair, parseOutput(text, session, "--output"));
+    GR_ASSIGN_OR_RETURN(OutputFile file, parseOutput(text, session, "--output"));
     GR_RETURN_IF_ERROR(
-        fileError(runtime::writeNpy(pair.second, findOutput(outputs, pair.first)->tensor)));
+        fileError(runtime::writeNpy(file.path, findOutput(outputs, file.port.name)->tensor)));
   }
   if (!options.trace.empty()) {
     GR_RETURN_IF_ERROR(fileError(session.writeTrace(options.trace)));
