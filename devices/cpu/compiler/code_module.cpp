@@ -80,6 +80,9 @@ GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout
   std::string key;
   llvm::raw_string_ostream stream(key);
   printForKey(op, 4, stream);
+  // Constants inside a group are part of its code; what is printed of large ones tells nothing.
+  op->walk(
+      [&](ir::ConstantOp constant) { stream << " " << constant.getValue().getAsOpaquePointer(); });
   for (mlir::Value operand : op->getOperands()) {
     // Which operands are one value counts, and of a splat, which is part of the code, its value.
     stream << " #" << std::distance(op->operand_begin(), llvm::find(op->getOperands(), operand));
