@@ -153,7 +153,9 @@ bool Lowering::diesAt(mlir::Value value, mlir::Operation* user) {
                       [&](mlir::Operation* other) {
                         bool shares =
                             llvm::isa<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(other);
-                        return other == last || (!shares && other->isBeforeInBlock(last));
+                        // Whoever receives a sent tensor may read it until the step has ended.
+                        bool lasts = shares || llvm::isa<ir::SendOp>(other);
+                        return other == last || (!lasts && other->isBeforeInBlock(last));
                       }) &&
          llvm::count(last->getOperands(), value) == 1;
 }
