@@ -80,6 +80,10 @@ void GRDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "ir/ops_vision.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "ir/ops_control.cpp.inc"
       >();
   addOperations<

@@ -80,6 +80,8 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #define GET_OP_CLASSES
 #include "ir/ops_random.h.inc"
 #define GET_OP_CLASSES
+#include "ir/ops_vision.h.inc"
+#define GET_OP_CLASSES
 #include "ir/ops_control.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_comm.h.inc"

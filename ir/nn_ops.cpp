@@ -4,7 +4,6 @@
 
 #include "ir/infer.h"
 #include "llvm/ADT/StringExtras.h"
-#include "mlir/IR/Matchers.h"
 
 namespace graphrun::ir {
 namespace {
@@ -72,7 +71,7 @@ mlir::LogicalResult checkPositive(mlir::Operation* op, const Dim& dim, size_t i)
   return mlir::success();
 }
 
-/// Checks rank and bias of a convolution; gives the dims of input and filter when both are ranked.
+/// Checks rank and types of a convolution; gives the dims of input and filter when both are ranked.
 template <typename Op>
 mlir::LogicalResult checkConvOperands(Op op, std::optional<Dims>& in, std::optional<Dims>& filter) {
   in = dimsOf(op.getInput());
@@ -212,13 +211,83 @@ OpCost ConvTransposeOp::cost() { return convCost(*this, getInput()); }
 
 namespace {
 
-template <typename Op>
-mlir::LogicalResult inferPool(Op op, Types& types) {
-  bool ordered = std::is_same_v<Op, MaxPoolOp>;  // enough for a maximum
-  if (mlir::failed(ordered ? requireComputed(op, op.getInput(), "input")
-                           : requireFloat(op, op.getInput(), "input"))) {
+/// Fails unless `value` has `dims`, as far as both are known.
+mlir::LogicalResult requireDims(mlir::Operation* op, mlir::Value value, llvm::StringRef what,
+                                const Dims& dims) {
+  std::optional<Dims> has = value ? dimsOf(value) : std::nullopt;
+  bool fits = !has || has->size() == dims.size();
+  for (size_t i = 0; fits && has && i < dims.size(); ++i) {
+    fits = !provablyDifferent((*has)[i], dims[i]);
+  }
+  if (fits) {
+    return mlir::success();
+  }
+  return op->emitOpError() << what << " has shape " << toString(*has) << ", expected "
+                           << toString(dims);
+}
+
+}  // namespace
+
+mlir::LogicalResult DeformConvOp::inferTypes(Types& types) {
+  std::optional<Dims> in, filter;
+  if (mlir::failed(checkConvOperands(*this, in, filter))) {
     return mlir::failure();
   }
+  for (mlir::Value other : getOperands().drop_front(2)) {
+    if (mlir::failed(requireSameElement(*this, getInput(), other))) {
+      return mlir::failure();
+    }
+  }
+  if (!in || !filter) {
+    return push(types, std::nullopt, elementOf(getInput()));
+  }
+  auto spatial = static_cast<int64_t>(in->size()) - 2;
+  Window window = windowOf(*this);
+  if (mlir::failed(checkWindow(*this, window, spatial)) ||
+      mlir::failed(checkBias(*this, (*filter)[0]))) {
+    return mlir::failure();
+  }
+  Dim divided = (*in)[1];
+  if (provablyDifferent(divided, (*filter)[1] * Dim(getGroups())) || getOffsetGroups() < 1 ||
+      (divided.isStatic() && divided.value() % getOffsetGroups() != 0)) {
+    return emitOpError() << "input has " << toString({divided}) << " channels for the filter "
+                         << toString(*filter) << ", " << getGroups() << " groups and "
+                         << getOffsetGroups() << " offset groups";
+  }
+  Dims dims = {(*in)[0], (*filter)[0]};
+  Dim elements = product(llvm::ArrayRef<Dim>(*filter).drop_front(2)) * Dim(getOffsetGroups());
+  Dims offsets = {(*in)[0], elements * Dim(spatial)};
+  Dims mask = {(*in)[0], elements};
+  for (int64_t i = 0; i < spatial; ++i) {
+    const Dim& kernel = (*filter)[2 + i];
+    dims.push_back(kernel.isStatic() ? windowCount(window, i, (*in)[2 + i], kernel.value(), false)
+                                     : Dim());
+    offsets.push_back(dims.back());
+    mask.push_back(dims.back());
+    if (mlir::failed(checkPositive(*this, dims.back(), i))) {
+      return mlir::failure();
+    }
+  }
+  if (mlir::failed(requireDims(*this, getOffsets(), "offsets", offsets)) ||
+      mlir::failed(requireDims(*this, getMask(), "mask", mask))) {
+    return mlir::failure();
+  }
+  return push(types, dims, elementOf(getInput()));
+}
+OpCost DeformConvOp::cost() { return convCost(*this, getOutput()); }
+
+namespace {
+
+mlir::LogicalResult requireNumber(mlir::Operation* op, mlir::Value value, llvm::StringRef what) {
+  if (elementOf(value).isIntOrFloat() && !elementOf(value).isInteger(1)) {
+    return requireComputed(op, value, what);
+  }
+  return op->emitOpError() << what << " has element type " << elementOf(value)
+                           << ", expected a number";
+}
+
+template <typename Op>
+mlir::LogicalResult inferPool(Op op, Types& types) {
   std::optional<Dims> in = dimsOf(op.getInput());
   if (!in) {
     return push(types, std::nullopt, elementOf(op.getInput()));
@@ -273,10 +342,32 @@ mlir::LogicalResult checkChannelVectors(mlir::Operation* op, mlir::Value input,
 
 }  // namespace
 
-mlir::LogicalResult MaxPoolOp::inferTypes(Types& types) { return inferPool(*this, types); }
+mlir::LogicalResult MaxPoolOp::inferTypes(Types& types) {
+  return mlir::failed(requireNumber(*this, getInput(), "input")) ? mlir::failure()
+                                                                 : inferPool(*this, types);
+}
 OpCost MaxPoolOp::cost() { return poolCost(*this); }
-mlir::LogicalResult AvgPoolOp::inferTypes(Types& types) { return inferPool(*this, types); }
+mlir::LogicalResult MaxPoolWithIndicesOp::inferTypes(Types& types) {
+  if (mlir::failed(requireNumber(*this, getInput(), "input")) ||
+      mlir::failed(inferPool(*this, types))) {
+    return mlir::failure();
+  }
+  return push(types, dimsOf(types.back()), mlir::IntegerType::get(getContext(), 64));
+}
+OpCost MaxPoolWithIndicesOp::cost() { return poolCost(*this); }
+mlir::LogicalResult AvgPoolOp::inferTypes(Types& types) {
+  return mlir::failed(requireFloat(*this, getInput(), "input")) ? mlir::failure()
+                                                                : inferPool(*this, types);
+}
 OpCost AvgPoolOp::cost() { return poolCost(*this); }
+mlir::LogicalResult LpPoolOp::inferTypes(Types& types) {
+  if (!(getP().convertToDouble() > 0)) {
+    return emitOpError() << "p is " << getP().convertToDouble() << ", expected a number above 0";
+  }
+  return mlir::failed(requireFloat(*this, getInput(), "input")) ? mlir::failure()
+                                                                : inferPool(*this, types);
+}
+OpCost LpPoolOp::cost() { return poolCost(*this); }
 
 mlir::LogicalResult BatchNormOp::inferTypes(Types& types) {
   if (mlir::failed(requireFloat(*this, getInput(), "input")) ||
@@ -350,71 +441,5 @@ mlir::LogicalResult SoftmaxOp::inferTypes(Types& types) {
   return push(types, in, elementOf(getInput()));
 }
 OpCost SoftmaxOp::cost() { return elementwiseCost(*this, 20); }
-
-mlir::LogicalResult ResizeOp::verify() {
-  if (static_cast<bool>(getScales()) == static_cast<bool>(getSizes())) {
-    return emitOpError() << "needs exactly one of scales and sizes";
-  }
-  auto oneOf = [&](llvm::StringRef name, llvm::StringRef value,
-                   llvm::ArrayRef<llvm::StringRef> known) -> mlir::LogicalResult {
-    if (llvm::is_contained(known, value)) {
-      return mlir::success();
-    }
-    return emitOpError() << name << " is \"" << value << "\", expected one of "
-                         << llvm::join(known, ", ");
-  };
-  if (mlir::failed(oneOf("mode", getMode(), {"nearest", "linear", "cubic"})) ||
-      mlir::failed(oneOf("coordinates", getCoordinates(),
-                         {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric",
-                          "align_corners", "asymmetric"})) ||
-      mlir::failed(oneOf("rounding", getRounding(),
-                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}))) {
-    return mlir::failure();
-  }
-  return mlir::success();
-}
-
-mlir::LogicalResult ResizeOp::inferTypes(Types& types) {
-  std::optional<Dims> in = dimsOf(getInput());
-  if (!in) {
-    return push(types, std::nullopt, elementOf(getInput()));
-  }
-  Dims dims(in->size());
-  if (getSizes()) {
-    std::optional<Dims> sizes = elementsOf(getSizes());
-    if (sizes && sizes->size() != in->size()) {
-      return emitOpError() << "sizes has " << sizes->size() << " elements, expected " << in->size();
-    }
-    for (const Dim& dim : sizes.value_or(Dims())) {
-      if (dim.isStatic() && dim.value() < 0) {
-        return emitOpError() << "sizes has the negative element " << dim.value();
-      }
-    }
-    return push(types, sizes ? *sizes : dims, elementOf(getInput()));
-  }
-  mlir::DenseFPElementsAttr scales;
-  if (getScales() && mlir::matchPattern(getScales(), mlir::m_Constant(&scales))) {
-    if (scales.getNumElements() != static_cast<int64_t>(in->size())) {
-      return emitOpError() << "scales has " << scales.getNumElements() << " elements, expected "
-                           << in->size();
-    }
-    for (auto [dim, from, scale] : llvm::zip(dims, *in, scales.getValues<llvm::APFloat>())) {
-      double factor = scale.convertToDouble();
-      if (!(factor > 0)) {
-        return emitOpError() << "scales has the element " << factor << ", expected one above 0";
-      }
-      if (from.isStatic()) {
-        dim = Dim(static_cast<int64_t>(std::floor(static_cast<double>(from.value()) * factor)));
-      } else if (factor == std::floor(factor) && factor >= 1) {
-        dim = from * Dim(static_cast<int64_t>(factor));
-      }
-    }
-  }
-  return push(types, dims, elementOf(getInput()));
-}
-
-OpCost ResizeOp::cost() {
-  return elementwiseCost(*this, getMode() == "nearest" ? 1 : getMode() == "linear" ? 8 : 40);
-}
 
 }  // namespace graphrun::ir

@@ -35,6 +35,27 @@ def GR_ConvTransposeOp : GR_PureOp<"conv_transpose"> {
   let results = (outs GR_Tensor:$output);
 }
 
+def GR_DeformConvOp : GR_PureOp<"deform_conv", [AttrSizedOperandSegments]> {
+  let summary = "convolution whose window is bent by offsets";
+  let description = [{
+    As gr.conv, but filter element k at a result position reads the input at its place plus
+    `offsets`, linearly interpolated and zero outside, times `mask` when given (Zhu et al.,
+    "Deformable ConvNets v2", 2019). `offsets` is N x offset_groups * K1 … Kr * r x result dims, `mask`
+    N x offset_groups * K1 … Kr x result dims; each of the `offset_groups` serves as many of the input's
+    channels.
+  }];
+  let arguments = !con((ins GR_Tensor:$input, GR_Tensor:$filter, GR_Tensor:$offsets,
+                            Optional<GR_Tensor>:$bias, Optional<GR_Tensor>:$mask),
+                       GR_WindowAttrs,
+                       (ins DefaultValuedAttr<GR_IntAttr, "1">:$groups,
+                            DefaultValuedAttr<GR_IntAttr, "1">:$offset_groups));
+  let results = (outs GR_Tensor:$output);
+  let assemblyFormat = [{
+    $input `,` $filter `,` $offsets (`bias` $bias^)? (`mask` $mask^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
 class GR_PoolOp<string mnemonic, string what> : GR_PureOp<mnemonic> {
   let summary = what # " of each window";
   let description = "Slides a window of `kernel` over the spatial dims and takes its " # what # ".";
@@ -48,6 +69,23 @@ def GR_AvgPoolOp : GR_PoolOp<"avg_pool", "mean"> {
   let arguments = !con((ins GR_Tensor:$input, DenseI64ArrayAttr:$kernel), GR_WindowAttrs,
                        (ins DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,
                             DefaultValuedAttr<BoolAttr, "false">:$count_include_pad));
+}
+
+def GR_LpPoolOp : GR_PoolOp<"lp_pool", "p-norm"> {
+  let arguments = !con((ins GR_Tensor:$input, DenseI64ArrayAttr:$kernel), GR_WindowAttrs,
+                       (ins DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,
+                            DefaultValuedAttr<F64Attr, "2.0">:$p));
+}
+def GR_MaxPoolWithIndicesOp : GR_PoolOp<"max_pool_with_indices", "largest element"> {
+  let summary = "largest element of each window, and where it is";
+  let description = [{
+    As gr.max_pool; `indices` (i64) holds the place of the first largest element in the whole input,
+    row-major, or with the spatial dims in reverse order when `column_major`.
+  }];
+  let arguments = !con((ins GR_Tensor:$input, DenseI64ArrayAttr:$kernel), GR_WindowAttrs,
+                       (ins DefaultValuedAttr<BoolAttr, "false">:$ceil_mode,
+                            DefaultValuedAttr<BoolAttr, "false">:$column_major));
+  let results = (outs GR_Tensor:$output, GR_Tensor:$indices);
 }
 
 def GR_BatchNormOp : GR_PureOp<"batch_norm"> {
@@ -107,21 +145,32 @@ def GR_SoftmaxOp : GR_PureOp<"softmax"> {
 def GR_ResizeOp : GR_PureOp<"resize", [AttrSizedOperandSegments]> {
   let summary = "resample to another size";
   let description = [{
-    Output dims are `sizes` (1-D int64, one a dim) or floor(dim * `scales`); exactly one of the two is
-    given, and a size implies the scale size / dim. `mode` is `nearest`, `linear` or `cubic`;
-    `coordinates` is ONNX's coordinate_transformation_mode (`half_pixel`, `pytorch_half_pixel`,
-    `half_pixel_symmetric`, `align_corners`, `asymmetric`); `rounding` is its nearest_mode
-    (`round_prefer_floor`, `round_prefer_ceil`, `floor`, `ceil`).
+    Output dims are `sizes` (1-D int64, one a dim) or floor(dim * `scales`), rounded to f32 first;
+    exactly one of the two is given, and a size implies the scale size / dim. With `policy`
+    `not_larger` or `not_smaller` (not `stretch`) the smallest or largest of these scales over `axes`
+    holds for all of them, and their dims are floor(dim * scale + 0.5). `mode` is `nearest`, `linear`
+    or `cubic`; `coordinates` is ONNX's coordinate_transformation_mode (`half_pixel`,
+    `pytorch_half_pixel`, `half_pixel_symmetric`, `align_corners`, `asymmetric`,
+    `tf_crop_and_resize`), in which the length after resizing is dim * scale, not rounded; `rounding`
+    is its nearest_mode (`round_prefer_floor`, `round_prefer_ceil`, `floor`, `ceil`). `antialias`
+    widens the linear or cubic filter of a scale below 1 accordingly. `roi` (1-D: the starts, then
+    the ends, one a dim, in parts of the dim) is what `tf_crop_and_resize` takes from the input;
+    places outside the input give `extrapolation`.
   }];
   let shapedBy = "getScales(), getSizes()";
   let arguments = (ins GR_Tensor:$input, Optional<GR_Tensor>:$scales, Optional<GR_Tensor>:$sizes,
-                       StrAttr:$mode, StrAttr:$coordinates, StrAttr:$rounding,
-                       DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,
-                       DefaultValuedAttr<BoolAttr, "false">:$exclude_outside);
+                       Optional<GR_Tensor>:$roi, StrAttr:$mode, StrAttr:$coordinates,
+                       StrAttr:$rounding, DefaultValuedAttr<F64Attr, "-0.75">:$cubic_coeff,
+                       DefaultValuedAttr<BoolAttr, "false">:$exclude_outside,
+                       DefaultValuedAttr<BoolAttr, "false">:$antialias,
+                       DefaultValuedAttr<F64Attr, "0.0">:$extrapolation,
+                       DefaultValuedStrAttr<StrAttr, "stretch">:$policy,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
   let results = (outs GR_Tensor:$output);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $input (`scales` $scales^)? (`sizes` $sizes^)? attr-dict `:` functional-type(operands, results)
+    $input (`scales` $scales^)? (`sizes` $sizes^)? (`roi` $roi^)? attr-dict `:`
+    functional-type(operands, results)
   }];
 }
 #endif  // GRAPHRUN_IR_OPS_NN_TD

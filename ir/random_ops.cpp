@@ -10,6 +10,14 @@ mlir::LogicalResult RandomOp::inferTypes(Types& types) {
   if (!llvm::isa<mlir::FloatType>(getTo())) {
     return emitOpError() << "cannot make " << getTo() << ", expected a floating-point type";
   }
+  if (getGenerator() != "philox" && getGenerator() != "mt19937") {
+    return emitOpError() << "has generator \"" << getGenerator()
+                         << "\", expected philox or mt19937";
+  }
+  if (getGenerator() == "mt19937" && (getKind() != "uniform" || !getTo().isF64())) {
+    return emitOpError() << "makes " << getKind() << " " << getTo()
+                         << " with mt19937, expected uniform f64";
+  }
   if (mlir::failed(requireIntVector(*this, getShape(), "shape"))) {
     return mlir::failure();
   }

@@ -256,6 +256,9 @@ class GraphImporter {
       sum += size;
       sizes.push_back(static_cast<int32_t>(size));
     }
+    if (registered.getStringRef() == "gr.resize" && sizes.size() == 3) {
+      sizes.push_back(0);  // files of version 1 may be older than the operand roi
+    }
     if (sum != state.operands.size()) {
       return invalid("operand segments add up to ", sum, ", expected ", state.operands.size());
     }

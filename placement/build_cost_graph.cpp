@@ -24,11 +24,13 @@ OpClass classOf(mlir::Operation* op) {
     return OpClass::kElementwise;
   }
   return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
-      .Case<ir::ConvOp, ir::ConvTransposeOp>([](auto) { return OpClass::kConvolution; })
+      .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp>(
+          [](auto) { return OpClass::kConvolution; })
       .Case([](ir::MatMulOp) { return OpClass::kMatmul; })
       .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp>(
           [](auto) { return OpClass::kNormalization; })
-      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp>([](auto) { return OpClass::kReduction; })
+      .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp>(
+          [](auto) { return OpClass::kReduction; })
       .Case<ir::TransposeOp, ir::ConcatOp, ir::SplitOp, ir::SliceOp, ir::PadOp, ir::GatherOp,
             ir::ExpandOp, ir::TileOp, ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
           [](auto) { return OpClass::kDataMovement; })

@@ -111,8 +111,9 @@ bool nearestAgrees(const std::string& coordinates, const std::string& rounding, 
   if (coordinates == "asymmetric") {
     return rounding == "floor";
   }
-  return coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
-         (coordinates == "pytorch_half_pixel" && out > 1);
+  bool centred = coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
+                 (coordinates == "pytorch_half_pixel" && out > 1);
+  return centred && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
 }
 
 bool linearAgrees(const std::string& coordinates, int64_t out, bool exactScale) {
@@ -131,6 +132,11 @@ absl::Status checkResize(const Step& step) {
   GR_ASSIGN_OR_RETURN(std::string rounding, attribute<std::string>(step, "rounding"));
   GR_ASSIGN_OR_RETURN(std::vector<double> scales,
                       attributeOr(step, "scales", std::vector<double>()));
+  GR_ASSIGN_OR_RETURN(bool antialias, attributeOr(step, "antialias", false));
+  GR_ASSIGN_OR_RETURN(std::string policy, attributeOr(step, "policy", std::string("stretch")));
+  if (antialias || policy != "stretch") {
+    return declined(step, "oneDNN has no antialiasing and no policy for sizes");
+  }
   bool sized = step.inputs.size() == 2 && !runtime::isFloat(step.inputs[1].desc.type);
   if (in.size() != out.size() || in[0] != out[0] || in[1] != out[1] ||
       (!sized && scales.size() != in.size())) {

@@ -10,7 +10,7 @@ namespace {
 const ReferenceEntry* findEntry(absl::string_view operation) {
   for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
                       referenceAttention(), referenceTensor(), referenceIndex(), referenceOrder(),
-                      referenceBoxes(), referenceRandom()}) {
+                      referenceBoxes(), referenceRandom(), referenceVision()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -147,6 +147,9 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
     case TypeRule::kMoveIndices:
       return inputs[0] == type && !runtime::isReduced(type) &&
              allAre(outputs.subspan(1), ElementType::kI64) && integersFrom(inputs, 1);
+    case TypeRule::kRegions:
+      return moves && runtime::isFloat(type) && inputs.size() > 1 && inputs[1] == type &&
+             integersFrom(inputs, 2);
     case TypeRule::kGenerate:
       return runtime::isFloat(type) && integersFrom(inputs, 0);
   }

@@ -33,6 +33,7 @@ enum class TypeRule {
   kResize,          ///< as kMove, but the second operand may be floating point
   kIndices,         ///< any operands; the results are i64
   kMoveIndices,     ///< as kMove for the first result, the others are i64
+  kRegions,         ///< the first two operands of one floating-point type, a third one an integer
   kGenerate         ///< integers; the result is floating point
 };
 
@@ -60,6 +61,7 @@ absl::Span<const ReferenceEntry> referenceMath();
 absl::Span<const ReferenceEntry> referenceNn();
 absl::Span<const ReferenceEntry> referenceAttention();
 absl::Span<const ReferenceEntry> referenceTensor();
+absl::Span<const ReferenceEntry> referenceVision();
 absl::Span<const ReferenceEntry> referenceIndex();
 absl::Span<const ReferenceEntry> referenceOrder();
 absl::Span<const ReferenceEntry> referenceBoxes();

@@ -7,7 +7,8 @@
 
 namespace graphrun::devices::cpu {
 
-KernelOr createResize(const Step& step);  // reference_resize.cpp
+KernelOr createResize(const Step& step);      // reference_resize.cpp
+KernelOr createDeformConv(const Step& step);  // reference_deform.cpp
 
 namespace {
 
@@ -199,25 +200,34 @@ int64_t countPadded(const Spatial& s, const Position& o) {
   return count;
 }
 
+/// Where the largest element of the window at result position `o` is in the plane, the first of
+/// equal ones and NaN before all; -1 when all of it is padding.
 template <typename T>
-Compute<T> poolMax(const Spatial& s, const T* in, const Position& o, bool) {
-  using Limits = std::numeric_limits<Compute<T>>;
-  Compute<T> best = Limits::lowest();
-  if constexpr (Limits::has_infinity) {
-    best = -Limits::infinity();
-  }
+int64_t placeOfMax(const Spatial& s, const T* in, const Position& o) {
+  int64_t best = -1;
   for (int64_t k = 0; k < s.kernelCount; ++k) {
     int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
-    if (from >= 0) {
-      Compute<T> x = load(in[from]);
-      best = best != best || best > x ? best : x;
+    if (from < 0) {
+      continue;
+    }
+    Compute<T> x = load(in[from]);
+    Compute<T> most = best < 0 ? x : load(in[best]);
+    if (best < 0 || (most == most && !(most >= x))) {
+      best = from;
     }
   }
   return best;
 }
 
 template <typename T>
-Compute<T> poolMean(const Spatial& s, const T* in, const Position& o, bool countPadding) {
+Compute<T> poolMax(const Spatial& s, const T* in, const Position& o, double) {
+  using Limits = std::numeric_limits<Compute<T>>;
+  int64_t best = placeOfMax(s, in, o);
+  return best >= 0 ? load(in[best]) : Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+}
+
+template <typename T>
+Compute<T> poolMean(const Spatial& s, const T* in, const Position& o, double countPadding) {
   Sum<T> sum = 0;
   int64_t count = 0;
   for (int64_t k = 0; k < s.kernelCount; ++k) {
@@ -227,45 +237,109 @@ Compute<T> poolMean(const Spatial& s, const T* in, const Position& o, bool count
       ++count;
     }
   }
-  count = countPadding ? countPadded(s, o) : count;
+  count = countPadding != 0 ? countPadded(s, o) : count;
   return static_cast<Compute<T>>(count == 0 ? 0 : sum / static_cast<Sum<T>>(count));
 }
 
-/// The types of a pool: any for the largest element, floating point for a mean.
-template <bool kMax, typename F>
-auto dispatchPool(ElementType type, const F& f) {
-  if constexpr (kMax) {
-    return dispatchElement(type, f);
-  } else {
-    return dispatchFloat(type, f);
+template <typename T>
+Compute<T> poolNorm(const Spatial& s, const T* in, const Position& o, double p) {
+  double sum = 0;
+  for (int64_t k = 0; k < s.kernelCount; ++k) {
+    int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
+    if (from >= 0) {
+      sum += std::pow(std::fabs(static_cast<double>(load(in[from]))), p);
+    }
   }
+  return static_cast<Compute<T>>(std::pow(sum, 1 / p));
 }
 
-template <bool kMax>
-KernelOr createPool(const Step& step) {
+/// The window of a pool, shapes and attributes checked.
+absl::StatusOr<Spatial> poolSpatial(const Step& step) {
   GR_RETURN_IF_ERROR(checkSpatialRank(step));
   const Dims& in = step.inputs[0].desc.dims;
   const Dims& out = step.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(Dims kernel, attribute<Dims>(step, "kernel"));
   GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(step, "ceil_mode", false));
-  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
   if (in[0] != out[0] || in[1] != out[1]) {
     return invalidStep(step, "batch and channels of input and result differ");
   }
   GR_ASSIGN_OR_RETURN(Window window, windowOf(step, absl::MakeConstSpan(in).subspan(2), kernel,
                                               absl::MakeConstSpan(out).subspan(2), ceilMode));
-  Spatial s = spatialOf(step, std::move(window));
+  return spatialOf(step, std::move(window));
+}
+
+/// `pool(s, plane, position, parameter)` gives one element of the result.
+template <typename T, typename Pool>
+KernelOr makePool(const Step& step, Spatial s, double parameter, Pool pool) {
   uint32_t from = step.inputs[0].buffer;
   uint32_t to = step.outputs[0].buffer;
-  int64_t planes = in[0] * in[1];
-  return dispatchPool<kMax>(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    auto* pool = kMax ? poolMax<T> : poolMean<T>;
+  int64_t planes = step.inputs[0].desc.dims[0] * step.inputs[0].desc.dims[1];
+  return makeKernel([=, s = std::move(s)](void* const* buffers) {
+    parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
+      const T* x = static_cast<const T*>(buffers[from]) + plane * s.inCount;
+      T* y = static_cast<T*>(buffers[to]) + plane * s.outCount;
+      for (int64_t i = 0; i < s.outCount; ++i) {
+        y[i] = store<T>(pool(s, x, unflatten(i, s.out, s.rank), parameter));
+      }
+    });
+    return 0;
+  });
+}
+
+KernelOr createMaxPool(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(step, std::move(s), 0, poolMax<T>);
+  });
+}
+
+KernelOr createAvgPool(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(step, std::move(s), countPadding ? 1 : 0, poolMean<T>);
+  });
+}
+
+KernelOr createLpPool(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  GR_ASSIGN_OR_RETURN(double p, attributeOr(step, "p", 2.0));
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(step, std::move(s), p, poolNorm<T>);
+  });
+}
+
+/// Index of place `flat` in a plane when the spatial dims are counted in reverse order.
+int64_t columnMajor(const Spatial& s, int64_t flat) {
+  Position at = unflatten(flat, s.in, s.rank);
+  int64_t index = 0;
+  for (size_t d = s.rank; d > 0; --d) {
+    index = index * s.in[d - 1] + at[d - 1];
+  }
+  return index;
+}
+
+KernelOr createMaxPoolWithIndices(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  GR_ASSIGN_OR_RETURN(bool reversed, attributeOr(step, "column_major", false));
+  if (step.outputs[1].desc.dims != step.outputs[0].desc.dims) {
+    return invalidStep(step, "the results have different shapes");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  uint32_t places = step.outputs[1].buffer;
+  int64_t planes = step.inputs[0].desc.dims[0] * step.inputs[0].desc.dims[1];
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
-        const T* x = static_cast<const T*>(buffers[from]) + plane * s.inCount;
-        T* y = static_cast<T*>(buffers[to]) + plane * s.outCount;
+        const T* x = static_cast<const T*>(buffers[in]) + plane * s.inCount;
+        T* y = static_cast<T*>(buffers[out]) + plane * s.outCount;
+        int64_t* index = static_cast<int64_t*>(buffers[places]) + plane * s.outCount;
         for (int64_t i = 0; i < s.outCount; ++i) {
-          y[i] = store<T>(pool(s, x, unflatten(i, s.out, s.rank), countPadding));
+          Position o = unflatten(i, s.out, s.rank);
+          int64_t at = placeOfMax(s, x, o);
+          y[i] = store<T>(poolMax(s, x, o, 0));
+          index[i] = plane * s.inCount + (reversed && at >= 0 ? columnMajor(s, at) : at);
         }
       });
       return 0;
@@ -499,14 +573,17 @@ KernelOr createSoftmax(const Step& step) {
 constexpr ReferenceEntry kEntries[] = {
     {"gr.conv", TypeRule::kProduct, createConvolution<false>, 2, 3},
     {"gr.conv_transpose", TypeRule::kFloat, createConvolution<true>, 2, 3},
-    {"gr.max_pool", TypeRule::kNumeric, createPool<true>},
-    {"gr.avg_pool", TypeRule::kFloat, createPool<false>},
+    {"gr.deform_conv", TypeRule::kFloat, createDeformConv, 3, 5},
+    {"gr.max_pool", TypeRule::kNumeric, createMaxPool},
+    {"gr.max_pool_with_indices", TypeRule::kMoveIndices, createMaxPoolWithIndices, 1, 1, 2},
+    {"gr.avg_pool", TypeRule::kFloat, createAvgPool},
+    {"gr.lp_pool", TypeRule::kFloat, createLpPool},
     {"gr.batch_norm", TypeRule::kFloat, createBatchNorm, 5},
     {"gr.instance_norm", TypeRule::kFloat, createInstanceNorm, 3},
     {"gr.layer_norm", TypeRule::kFloat, createLayerNorm, 2, 3},
     {"gr.lrn", TypeRule::kFloat, createLrn},
     {"gr.softmax", TypeRule::kFloat, createSoftmax},
-    {"gr.resize", TypeRule::kResize, createResize, 1, 2},
+    {"gr.resize", TypeRule::kResize, createResize, 1, 3},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Random numbers by Philox4x32-10: element i is a function of seed and i.
 #include <array>
 #include <numbers>
+#include <random>
 
 #include "devices/cpu/reference_support.h"
 
@@ -64,6 +65,26 @@ struct Distribution {
   }
 };
 
+/// The numbers of NumPy's RandomState(seed), a + (b - a) u each, in order.
+KernelOr createNumpyUniform(const Step& step, const Distribution& distribution) {
+  uint32_t out = step.outputs[0].buffer;
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  if (distribution.normal || step.outputs[0].desc.type != ElementType::kF64) {
+    return invalidStep(step, "mt19937 makes uniform f64 only");
+  }
+  return makeKernel([=](void* const* buffers) {
+    std::mt19937 random(static_cast<uint32_t>(distribution.seed));
+    for (int64_t i = 0; i < count; ++i) {
+      auto high = static_cast<double>(random() >> 5);
+      auto low = static_cast<double>(random() >> 6);
+      double u = (high * 0x1p26 + low) * 0x1p-53;
+      static_cast<double*>(buffers[out])[i] =
+          distribution.a + (distribution.b - distribution.a) * u;
+    }
+    return 0;
+  });
+}
+
 KernelOr createRandom(const Step& step) {
   GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
   GR_ASSIGN_OR_RETURN(double a, attribute<double>(step, "a"));
@@ -72,7 +93,14 @@ KernelOr createRandom(const Step& step) {
   if (kind != "uniform" && kind != "normal") {
     return invalidStep(step, absl::StrCat("kind is \"", kind, "\", expected uniform or normal"));
   }
+  GR_ASSIGN_OR_RETURN(std::string generator, attributeOr(step, "generator", std::string("philox")));
   Distribution distribution{kind == "normal", a, b, static_cast<uint64_t>(seed)};
+  if (generator == "mt19937") {
+    return createNumpyUniform(step, distribution);
+  }
+  if (generator != "philox") {
+    return invalidStep(step, absl::StrCat("generator is \"", generator, "\", which is unknown"));
+  }
   uint32_t out = step.outputs[0].buffer;
   int64_t count = countOf(step.outputs[0].desc.dims);
   return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {

@@ -206,6 +206,21 @@ struct ConvTranspose {
 Tensor convTranspose(const Tensor& input, const Tensor& filter, const ConvTranspose& options = {},
                      const At& at = {});
 
+struct DeformConv {
+  Tensor bias{};  ///< as in Conv, down to `groups`
+  std::vector<int64_t> strides{};
+  std::vector<int64_t> dilations{};
+  std::vector<int64_t> pads{};
+  Padding padding = Padding::kExplicit;
+  int64_t groups = 1;
+  Tensor mask{};             ///< N x offsetGroups * K1 … x result dims; default: 1 each
+  int64_t offsetGroups = 1;  ///< each serves as many of the input's channels
+};
+/// Convolution that reads the input at places bent by `offsets` (N x offsetGroups * K1 … * spatial
+/// dims x result dims), interpolated and times the mask.
+Tensor deformConv(const Tensor& input, const Tensor& filter, const Tensor& offsets,
+                  const DeformConv& options = {}, const At& at = {});
+
 struct Pool {
   std::vector<int64_t> strides{};    ///< one a spatial dim; default: 1 each
   std::vector<int64_t> dilations{};  ///< one a spatial dim; default: 1 each
@@ -217,6 +232,14 @@ struct Pool {
 /// Largest element of each window of `kernel` (one size a spatial dim).
 Tensor maxPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options = {},
                const At& at = {});
+/// The same, and where in the whole input the elements are (i64): row-major, or with the spatial
+/// dims in reverse order.
+std::vector<Tensor> maxPoolWithIndices(const Tensor& x, const std::vector<int64_t>& kernel,
+                                       const Pool& options = {}, bool columnMajor = false,
+                                       const At& at = {});
+/// p-norm of each window of `kernel`.
+Tensor lpPool(const Tensor& x, const std::vector<int64_t>& kernel, double p = 2,
+              const Pool& options = {}, const At& at = {});
 /// Mean of each window of `kernel`.
 Tensor avgPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options = {},
                const At& at = {});

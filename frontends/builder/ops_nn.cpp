@@ -84,14 +84,47 @@ Tensor convTranspose(const Tensor& input, const Tensor& filter, const ConvTransp
       .create();
 }
 
-Tensor maxPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options,
-               const At& at) {
-  OpCall call("max_pool", at, {x});
+Tensor deformConv(const Tensor& input, const Tensor& filter, const Tensor& offsets,
+                  const DeformConv& options, const At& at) {
+  OpCall call(
+      "deform_conv", at,
+      {input, filter, offsets, Argument::optional(options.bias), Argument::optional(options.mask)});
+  call.segments();
+  addWindow(call, options, spatialDims(input, filter));
+  return call.integer("groups", options.groups)
+      .integer("offset_groups", options.offsetGroups)
+      .create();
+}
+
+namespace {
+
+/// Adds what the pools other than a mean share.
+OpCall& addPool(OpCall& call, const std::vector<int64_t>& kernel, const Pool& options) {
   if (options.countIncludePad) {
     call.problem("countIncludePad is set, which only avgPool knows");
   }
   addWindow(call, options, kernel.size());
-  return call.ints("kernel", kernel).flag("ceil_mode", options.ceilMode).create();
+  return call.ints("kernel", kernel).flag("ceil_mode", options.ceilMode);
+}
+
+}  // namespace
+
+Tensor maxPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options,
+               const At& at) {
+  OpCall call("max_pool", at, {x});
+  return addPool(call, kernel, options).create();
+}
+
+std::vector<Tensor> maxPoolWithIndices(const Tensor& x, const std::vector<int64_t>& kernel,
+                                       const Pool& options, bool columnMajor, const At& at) {
+  OpCall call("max_pool_with_indices", at, {x});
+  return addPool(call, kernel, options).flag("column_major", columnMajor).create(2);
+}
+
+Tensor lpPool(const Tensor& x, const std::vector<int64_t>& kernel, double p, const Pool& options,
+              const At& at) {
+  OpCall call("lp_pool", at, {x});
+  return addPool(call, kernel, options).number("p", p).create();
 }
 
 Tensor avgPool(const Tensor& x, const std::vector<int64_t>& kernel, const Pool& options,
@@ -143,7 +176,7 @@ Tensor logSoftmax(const Tensor& x, int64_t axis, const At& at) {
 Tensor resize(const Tensor& x, const Resize& options, const At& at) {
   return OpCall("resize", at,
                 {x, Argument::optional("scales", options.scales),
-                 Argument::optional("sizes", options.sizes)})
+                 Argument::optional("sizes", options.sizes), Argument::optional(Tensor())})
       .segments()
       .text("mode", nameOf(options.mode))
       .text("coordinates", nameOf(options.coordinates))

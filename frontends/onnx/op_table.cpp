@@ -6,10 +6,10 @@ namespace graphrun::frontends {
 
 OpTable::OpTable() {
   for (llvm::ArrayRef<OpRow> family :
-       {mathOps(),   bitOps(),       activationOps(), reduceOps(),    windowOps(),
-        normOps(),   statisticOps(), lossOps(),       attentionOps(), recurrenceOps(),
-        tensorOps(), shapeOps(),     resizeOps(),     indexOps(),     gridOps(),
-        einsumOps(), randomOps(),    controlOps(),    sequenceOps(),  quantOps()}) {
+       {mathOps(),      bitOps(),      activationOps(), reduceOps(),     windowOps(), normOps(),
+        statisticOps(), lossOps(),     attentionOps(),  recurrenceOps(), tensorOps(), shapeOps(),
+        resizeOps(),    indexOps(),    gridOps(),       einsumOps(),     randomOps(), visionOps(),
+        controlOps(),   sequenceOps(), quantOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }

@@ -20,6 +20,7 @@ llvm::ArrayRef<OpRow> recurrenceOps();
 llvm::ArrayRef<OpRow> tensorOps();
 llvm::ArrayRef<OpRow> shapeOps();
 llvm::ArrayRef<OpRow> resizeOps();
+llvm::ArrayRef<OpRow> visionOps();
 llvm::ArrayRef<OpRow> controlOps();
 llvm::ArrayRef<OpRow> sequenceOps();
 llvm::ArrayRef<OpRow> indexOps();

@@ -148,11 +148,16 @@ Values dropout(Node& node) {
     return keepAll(node);
   }
   mlir::Value x = node.input(0);
-  mlir::Type f32 = node.builder().getF32Type();
+  mlir::Type f64 = node.builder().getF64Type();
   mlir::Value ratio =
-      node.input(1) ? scalarOf(node, castTo(node, node.input(1), f32))
-                    : ir::createScalar(node.builder(), node.builder().getUnknownLoc(), f32, 0.5);
-  mlir::Value u = random(node, node.emit("gr.shape", {x}), "uniform", 0, 1, seed, f32);
+      node.input(1) ? scalarOf(node, castTo(node, node.input(1), f64))
+                    : ir::createScalar(node.builder(), node.builder().getUnknownLoc(), f64, 0.5);
+  // A seed means the numbers that ONNX's reference draws from it: those of NumPy's RandomState.
+  mlir::Value u =
+      node.emit("gr.random", {node.emit("gr.shape", {x})},
+                {node.text("kind", "uniform"), node.real("a", 0), node.real("b", 1),
+                 node.integer("seed", seed), node.named("to", mlir::TypeAttr::get(f64)),
+                 node.text("generator", node.attributes().has("seed") ? "mt19937" : "philox")});
   mlir::Value one = node.scalarLike(ratio, 1);
   mlir::Value keep = node.emit("gr.less_equal", {ratio, u});
   mlir::Value scale = node.emit("gr.div", {one, node.emit("gr.sub", {one, ratio})});

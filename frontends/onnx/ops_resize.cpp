@@ -14,18 +14,31 @@ struct Sampling {
   std::string mode, coordinates, rounding;
   double cubicCoeff = -0.75;
   bool excludeOutside = false;
+  bool antialias = false;
+  double extrapolation = 0;
+  std::string policy = "stretch";
+  Ints axes;        ///< that share a scale
+  mlir::Value roi;  ///< null without one
 };
 
 mlir::Value resizeBy(Node& node, mlir::Value scales, mlir::Value sizes, const Sampling& sampling) {
   Values operands = {node.input(0), scales ? scales : sizes};
+  if (sampling.roi) {
+    operands.push_back(sampling.roi);
+  }
   llvm::SmallVector<mlir::NamedAttribute> attributes = {
       node.text("mode", sampling.mode),
       node.text("coordinates", sampling.coordinates),
       node.text("rounding", sampling.rounding),
       node.real("cubic_coeff", sampling.cubicCoeff),
       node.boolean("exclude_outside", sampling.excludeOutside),
+      node.boolean("antialias", sampling.antialias),
+      node.real("extrapolation", sampling.extrapolation),
+      node.text("policy", sampling.policy),
+      node.integers("axes", sampling.axes),
       node.named("operandSegmentSizes",
-                 node.builder().getDenseI32ArrayAttr({1, scales ? 1 : 0, scales ? 0 : 1}))};
+                 node.builder().getDenseI32ArrayAttr(
+                     {1, scales ? 1 : 0, scales ? 0 : 1, sampling.roi ? 1 : 0}))};
   return node.emit("gr.resize", operands, attributes);
 }
 
@@ -66,24 +79,18 @@ Values resizeByScales(Node& node) {
   return {resizeBy(node, node.input(1), nullptr, oldSampling(node))};
 }
 
-/// Reports what gr.resize cannot do; gives what it is to do.
+/// How the attributes say to resample.
 Sampling samplingOf(Node& node) {
   Attributes& attributes = node.attributes();
-  attributes.ignore({"extrapolation_value"});  // only for tf_crop_and_resize, which is refused
   Sampling sampling;
+  sampling.extrapolation = attributes.real("extrapolation_value", 0);
   sampling.mode = attributes.text("mode", "nearest");
   sampling.coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
   sampling.rounding = attributes.text("nearest_mode", "round_prefer_floor");
   sampling.cubicCoeff = attributes.real("cubic_coeff_a", -0.75);
   sampling.excludeOutside = attributes.integer("exclude_outside", 0) != 0;
-  if (attributes.integer("antialias", 0) != 0) {
-    node.fail("antialias is set, which is not supported");
-  }
-  std::string policy = attributes.text("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch") {
-    node.fail(
-        absl::StrCat("keep_aspect_ratio_policy is ", quoted(policy), ", expected \"stretch\""));
-  }
+  sampling.antialias = attributes.integer("antialias", 0) != 0;
+  sampling.policy = attributes.text("keep_aspect_ratio_policy", "stretch");
   return sampling;
 }
 
@@ -106,6 +113,41 @@ std::optional<Ints> axesOf(Node& node, int64_t rank) {
   return places;
 }
 
+/// The region of a crop for all dims; those without a part of `roi` are taken whole.
+mlir::Value cropOf(Node& node, mlir::Value roi, const Ints& axes, int64_t rank) {
+  if (isAbsent(roi)) {
+    return node.fail("coordinate_transformation_mode is tf_crop_and_resize, but roi is left out");
+  }
+  if (axes.empty()) {
+    return roi;
+  }
+  auto named = static_cast<int64_t>(axes.size());
+  Values halves;
+  for (int64_t half : {0, 1}) {
+    mlir::Value values = node.emit(
+        "gr.slice", {roi, node.constant({half * named}), node.constant({(half + 1) * named}),
+                     node.constant({0}), node.constant({1})});
+    halves.push_back(node.spread(values, axes, rank, [&](int64_t) {
+      return node.emit("gr.unsqueeze", {node.scalarLike(roi, static_cast<double>(half))},
+                       {node.integers("axes", {0})});
+    }));
+  }
+  return node.emit("gr.concat", halves, {node.integer("axis", 0)});
+}
+
+/// Completes `sampling` by what depends on rank and inputs.
+void readInputs(Node& node, bool scaled, const Ints& axes, int64_t rank, Sampling& sampling) {
+  if (sampling.coordinates == "tf_crop_and_resize") {
+    sampling.roi = cropOf(node, node.input(1), axes, rank);
+  }
+  if (scaled || sampling.policy == "stretch") {
+    sampling.policy = "stretch";  // scales are taken as they are
+    return;
+  }
+  sampling.axes = axes.empty() ? Ints(llvm::to_vector(llvm::seq<int64_t>(0, rank))) : axes;
+  llvm::sort(sampling.axes);
+}
+
 Values resize(Node& node) {
   Sampling sampling = samplingOf(node);
   mlir::Value scales = isAbsent(node.input(2)) ? nullptr : node.input(2);
@@ -120,6 +162,7 @@ Values resize(Node& node) {
                                    scales ? "both scales and sizes" : "neither scales nor sizes",
                                    ", expected one of them"))};
   }
+  readInputs(node, static_cast<bool>(scales), *axes, *rank, sampling);
   if (!axes->empty() && scales) {
     scales = node.spread(scales, *axes, *rank, [&](int64_t) {
       return node.emit("gr.unsqueeze", {node.scalarLike(scales, 1)}, {node.integers("axes", {0})});

@@ -157,10 +157,51 @@ std::optional<llvm::SmallVector<mlir::NamedAttribute>> poolAttributes(Node& node
 }
 
 Values maxPool(Node& node) {
-  node.attributes().ignore({"storage_order"});  // the order of the indices
-  node.refuseOutput(1, "the indices of the largest elements");
+  bool columnMajor = node.attributes().integer("storage_order", 0) != 0;  // of the indices
   auto attributes = poolAttributes(node);
-  return {attributes ? node.emit("gr.max_pool", {node.input(0)}, *attributes) : mlir::Value()};
+  if (!attributes) {
+    return Values(2);
+  }
+  if (!node.outputUsed(1)) {
+    return {node.emit("gr.max_pool", {node.input(0)}, *attributes)};
+  }
+  attributes->push_back(node.boolean("column_major", columnMajor));
+  return node.emitMany("gr.max_pool_with_indices", {node.input(0)}, *attributes, 2);
+}
+
+Values lpPool(Node& node) {
+  double p = node.opset() < 2 ? node.attributes().real("p", 2)
+                              : static_cast<double>(node.attributes().integer("p", 2));
+  auto attributes = poolAttributes(node);
+  if (!attributes) {
+    return {nullptr};
+  }
+  attributes->push_back(node.real("p", p));
+  return {node.emit("gr.lp_pool", {node.input(0)}, *attributes)};
+}
+
+/// Input, filter, offsets, then the optional bias and mask.
+Values deformConv(Node& node) {
+  int64_t groups = node.attributes().integer("group", 1);
+  int64_t offsetGroups = node.attributes().integer("offset_group", 1);
+  std::optional<Window> window = windowOf(node);
+  if (!window) {
+    return {nullptr};
+  }
+  checkKernel(node, *window);
+  auto attributes = windowAttributes(node, *window);
+  attributes.push_back(node.integer("groups", groups));
+  attributes.push_back(node.integer("offset_groups", offsetGroups));
+  Values operands = {node.input(0), node.input(1), node.input(2)};
+  for (size_t i : {3, 4}) {
+    if (node.input(i)) {
+      operands.push_back(node.input(i));
+    }
+  }
+  attributes.push_back(node.named("operandSegmentSizes",
+                                  node.builder().getDenseI32ArrayAttr(
+                                      {1, 1, 1, node.input(3) ? 1 : 0, node.input(4) ? 1 : 0})));
+  return {node.emit("gr.deform_conv", operands, attributes)};
 }
 
 Values averagePool(Node& node) {
@@ -217,6 +258,8 @@ constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
     {"Conv", 1, kLast, 2, 3, 1, conv},
     {"ConvTranspose", 1, kLast, 2, 3, 1, convTranspose},
+    {"DeformConv", 19, kLast, 3, 5, 1, deformConv},
+    {"LpPool", 1, kLast, 1, 1, 1, lpPool},
     {"MaxPool", 1, kLast, 1, 1, 2, maxPool},
     {"LpPool", 1, kLast, 1, 1, 1, lpPool},
     {"AveragePool", 1, kLast, 1, 1, 1, averagePool},

@@ -278,6 +278,41 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   // CHECK-NEXT: gr.random
   %random = gr.random %line {a = 0.0, b = 1.0, kind = "normal", seed = 7 : i64, to = f16} : (tensor<3xi64>) -> tensor<4x1x3xf16>
 
+  // Vision.
+  %grid = gr.constant dense<0.5> : tensor<2x3x5x2xf32> : tensor<2x3x5x2xf32>
+  // CHECK: gr.grid_sample %{{.*}} {mode = "cubic", padding = "border"}
+  %grid_sample = gr.grid_sample %x, %grid {mode = "cubic", padding = "border"} : (tensor<2x4x6x6xf32>, tensor<2x3x5x2xf32>) -> tensor<2x4x3x5xf32>
+  %rois = gr.constant dense<1.0> : tensor<2x4xf32> : tensor<2x4xf32>
+  // CHECK: gr.roi_align %{{.*}} {height = 2 : i64, kind = "mean", width = 3 : i64}
+  %roi_align = gr.roi_align %x, %rois, %i {kind = "mean", height = 2 : i64, width = 3 : i64} : (tensor<2x4x6x6xf32>, tensor<2x4xf32>, tensor<2xi64>) -> tensor<2x4x2x3xf32>
+  %rois5 = gr.constant dense<1.0> : tensor<7x5xf32> : tensor<7x5xf32>
+  // CHECK: gr.roi_max_pool
+  %roi_max_pool = gr.roi_max_pool %x, %rois5 {height = 2 : i64, width = 2 : i64} : (tensor<2x4x6x6xf32>, tensor<7x5xf32>) -> tensor<7x4x2x2xf32>
+  %image = gr.constant dense<[4, 5]> : tensor<2xi64> : tensor<2xi64>
+  %block = gr.constant dense<[2, 1]> : tensor<2xi64> : tensor<2xi64>
+  %columns = gr.constant dense<1.0> : tensor<1x6x15xf32> : tensor<1x6x15xf32>
+  // CHECK: gr.col2im
+  %col2im = gr.col2im %columns, %image, %block {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x6x15xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<1x3x4x5xf32>
+  // CHECK-NEXT: gr.max_pool_with_indices
+  %max_pool_with_indices:2 = gr.max_pool_with_indices %x {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<2x4x6x6xf32>) -> (tensor<2x4x3x3xf32>, tensor<2x4x3x3xi64>)
+  // CHECK-NEXT: gr.lp_pool %{{.*}} {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, p = 3.000000e+00 : f64
+  %lp_pool = gr.lp_pool %x {p = 3.0 : f64, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<2x4x6x6xf32>) -> tensor<2x4x3x3xf32>
+  %offsets = gr.constant dense<0.5> : tensor<2x18x6x6xf32> : tensor<2x18x6x6xf32>
+  %mask9 = gr.constant dense<0.5> : tensor<2x9x6x6xf32> : tensor<2x9x6x6xf32>
+  // CHECK: gr.deform_conv %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} mask %{{.*}} {
+  %deform_conv = gr.deform_conv %x, %filter, %offsets bias %vector mask %mask9 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>}
+    : (tensor<2x4x6x6xf32>, tensor<4x4x3x3xf32>, tensor<2x18x6x6xf32>, tensor<4xf32>, tensor<2x9x6x6xf32>) -> tensor<2x4x6x6xf32>
+  %region = gr.constant dense<0.0> : tensor<8xf32> : tensor<8xf32>
+  // CHECK: gr.resize %{{.*}} sizes %{{.*}} roi %{{.*}} {coordinates = "tf_crop_and_resize", extrapolation = 5.000000e-01 : f64, mode
+  %crop = gr.resize %x sizes %sizes roi %region {mode = "linear", coordinates = "tf_crop_and_resize", rounding = "floor", extrapolation = 0.5 : f64}
+    : (tensor<2x4x6x6xf32>, tensor<4xi64>, tensor<8xf32>) -> tensor<2x4x12x12xf32>
+  // CHECK-NEXT: gr.resize %{{.*}} sizes %{{.*}} {antialias = true, axes = array<i64: 0, 1, 2, 3>, coordinates = "half_pixel", mode = "linear", policy = "not_larger"
+  %kept = gr.resize %x sizes %sizes {mode = "linear", coordinates = "half_pixel", rounding = "floor", antialias = true, policy = "not_larger", axes = array<i64: 0, 1, 2, 3>}
+    : (tensor<2x4x6x6xf32>, tensor<4xi64>) -> tensor<2x4x6x6xf32>
+
   // Groups and edges.
   // CHECK: gr.group(%{{.*}}, %{{.*}}) attributes {gr.device = #gr.device<"node0/cpu:0">, gr.rank = 3 : i64, kind = "map"} {
   // CHECK-NEXT: ^bb0

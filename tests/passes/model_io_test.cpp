@@ -393,6 +393,14 @@ TEST_CASE_METHOD(Spoiled, "segments are checked") {
     resize.operand_segments.clear();
     CHECK(error() != "ok");
   }
+  SECTION("of a file from before an operand and attributes were added") {
+    resize.operand_segments = {1, 0, 1};
+    std::erase_if(resize.attributes, [](const auto& attribute) {
+      return attribute->name == "antialias" || attribute->name == "axes" ||
+             attribute->name == "extrapolation" || attribute->name == "policy";
+    });
+    CHECK(error() == "ok");
+  }
   SECTION("not the operands' number") {
     resize.operand_segments = {1, 1, 1};
     CHECK_THAT(error(),

@@ -395,6 +395,17 @@ TEST_CASE("oneDNN declines a resize that it defines otherwise") {
   REQUIRE(best.ok());
   CHECK(best->kernel->name == "reference");
   CHECK(candidates(step).size() == 2);
+  // Every element twice, but the halfway rule of the library is not "up".
+  step.attributes["scales"] = std::vector<double>{1, 1, 2, 2};
+  step.outputs[0].desc.dims = {1, 1, 8, 8};
+  for (const char* rounding : {"ceil", "floor", "round_prefer_floor"}) {
+    step.attributes["rounding"] = std::string(rounding);
+    bool prefers = rounding == std::string("round_prefer_floor");
+    CHECK(bestCandidate(step)->kernel->name == (prefers ? "onednn.resampling" : "reference"));
+  }
+  step.attributes["mode"] = std::string("linear");
+  step.attributes["antialias"] = true;
+  CHECK(bestCandidate(step)->kernel->name == "reference");
 }
 
 TEST_CASE("a maximum, which oneDNN starts at the lowest finite number, is the reference's") {

@@ -134,6 +134,17 @@ std::vector<Row> nnRows() {
          return convTranspose(v.x, v.g.weight({4, 2, 2, 2}, init::heNormal()),
                               {.bias = v.g.weight({2}, init::ones()), .strides = {2, 2}});
        }},
+      {"deform_conv", "Nx2x7x7xf32",
+       [](Values& v) {
+         return deformConv(v.x, v.g.weight({2, 4, 2, 2}, init::heNormal()),
+                           v.g.input("offsets", ElementType::kF32, {Dim("N"), 16, 7, 7}),
+                           {.mask = v.g.input("mask", ElementType::kF32, {Dim("N"), 8, 7, 7}),
+                            .offsetGroups = 2});
+       }},
+      {"max_pool_with_indices", "Nx4x4x4xi64",
+       [](Values& v) { return maxPoolWithIndices(v.x, {2, 2}, {.strides = {2, 2}})[1]; }},
+      {"lp_pool", "Nx4x4x4xf32",
+       [](Values& v) { return lpPool(v.x, {2, 2}, 3, {.strides = {2, 2}}); }},
       {"max_pool", "Nx4x4x4xf32",
        [](Values& v) { return maxPool(v.x, {2, 2}, {.strides = {2, 2}}); }},
       {"avg_pool", "Nx4x8x8xf32",

@@ -509,9 +509,6 @@ def brokenNodes():
               '"pads" holds -1')
     yield bad("window_too_large", single("MaxPool", (1, 1, 4, 4), kernel_shape=[9, 9]),
               "the window does not fit")
-    yield bad("pool_indices", model(
-        [node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2])], [tensor("x", [1, 1, 4, 4])],
-        [tensor("y", None), tensor("i", None, INT64)]), "output 1 (the indices")
     yield bad("norm_statistics", model(
         [node("BatchNormalization", ["x", *"abcd"], ["y", "m"])], [tensor("x", [1, 2])],
         [tensor("y", None), tensor("m", None)],
@@ -564,7 +561,7 @@ def brokenNodes():
         const("s", [1, 1, 2, 2], np.float32), const("z", [1, 1, 4, 4])]), "both scales and sizes")
     yield bad("resize_crop", single("Resize", (1, 1, 2, 2), ["", "s"], initializers=[
         const("s", [1, 1, 2, 2], np.float32)], coordinate_transformation_mode="tf_crop_and_resize"),
-        'coordinates is "tf_crop_and_resize", expected one of half_pixel')
+        "roi is left out")
     yield bad("add_6_axis_range", model(
         [node("Add", ["x", "b"], ["y"], broadcast=1, axis=1)], [tensor("x", [2, 3]), tensor("b", [2, 3])],
         [tensor("y", [2, 3])], opset=6), "axis 1 leaves no room")
@@ -741,6 +738,113 @@ def indexLowerings():
         yield good(f"einsum_{name}", one("Einsum", shapes, equation=equation), *texts)
 
 
+def visionLowerings():
+    """Operations on images, and what else of them depends on the opset."""
+    def one(op, shapes, outputs=1, opset=22, initializers=(), dtypes=(), **attributes):
+        names = [f"x{i}" for i in range(len(shapes))]
+        inputs = [tensor(name, shape, dict(enumerate(dtypes)).get(i, FLOAT))
+                  for i, (name, shape) in enumerate(zip(names, shapes))]
+        made = [node(op, names + [c.name for c in initializers], [f"y{i}" for i in range(outputs)],
+                     **attributes)]
+        return model(made, inputs, [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)],
+                     initializers, opset)
+
+    grid = [[1, 2, 4, 4], [1, 3, "w", 2]]
+    yield good("grid_sample_16", one("GridSample", grid, opset=16, mode="bicubic"), 'mode = "cubic"',
+               'padding = "zeros"', "(1, 2, 3, s0)")
+    yield good("grid_sample_20", one("GridSample", grid, opset=20, align_corners=1,
+                                     padding_mode="reflection"), 'mode = "linear"',
+               "align_corners = true")
+    yield good("affine_grid", one("AffineGrid", [["n", 2, 3]], opset=20,
+                                  initializers=[const("s", [4, 3, 5, 6])]),
+               "transpose_rhs = true", "(s0, 5, 6, 2)", "not gr.max")
+    yield good("affine_grid_corners", one("AffineGrid", [[4, 3, 4], [5]], opset=20, align_corners=1,
+                                          dtypes=[TensorProto.DOUBLE, INT64]), "gr.max",
+               "tensor<4x?x?x?x3xf64>")
+    regions = [[2, 3, 9, 9], ["r", 4], ["r"]]
+    yield good("roi_align_10", one("RoiAlign", regions, opset=10, dtypes=[FLOAT, FLOAT, INT64]),
+               "half_pixel = false", 'kind = "mean"')
+    yield good("roi_align_16", one("RoiAlign", regions, opset=16, dtypes=[FLOAT, FLOAT, INT64], mode="max",
+                                   output_height=2), 'kind = "max"', "not half_pixel = false",
+               "(s0, 3, 2, 1)")
+    yield good("max_roi_pool", one("MaxRoiPool", [[2, 3, 9, 9], [4, 5]], opset=1, pooled_shape=[2, 3],
+                                   spatial_scale=0.5), "gr.roi_max_pool", "tensor<4x3x2x3xf32>")
+    yield good("col2im", one("Col2Im", [[1, 10, 5]], opset=18, initializers=[
+        const("i", [5, 5]), const("b", [1, 5])]), "tensor<1x2x5x5xf32>", "strides = array<i64: 1, 1>")
+    yield good("col2im_data", one("Col2Im", [[1, 10, 5], [2], [2]], opset=18,
+                                  dtypes=[FLOAT, INT64, INT64]), "tensor<1x?x?x?xf32>")
+    unpool = [[1, 1, 2, 2], [1, 1, 2, 2]]
+    yield good("max_unpool", one("MaxUnpool", unpool, opset=9, dtypes=[FLOAT, INT64], kernel_shape=[2, 2],
+                                 strides=[2, 2]), "gr.scatter_elements", "tensor<1x1x4x4xf32>", "not gr.pad")
+    yield good("max_unpool_shape", one("MaxUnpool", unpool, dtypes=[FLOAT, INT64], kernel_shape=[2, 2],
+                                       strides=[2, 2], initializers=[const("s", [1, 1, 5, 5])]),
+               "gr.pad", "tensor<1x1x5x5xf32>")
+    yield good("deform_conv", model(
+        [node("DeformConv", ["x", "w", "o", "", "m"], ["y"], offset_group=2, kernel_shape=[2, 2])],
+        [tensor("x", [1, 4, 4, 4]), tensor("w", [3, 4, 2, 2]), tensor("o", [1, 16, 3, 3]),
+         tensor("m", [1, 8, 3, 3])], [tensor("y", [1, 3, 3, 3])], opset=19), "mask %arg3",
+        "offset_groups = 2", "not bias")
+    window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    yield good("max_pool_indices", one("MaxPool", [[1, 1, 4, 4]], outputs=2, storage_order=1, **window),
+               "gr.max_pool_with_indices", "column_major = true", "tensor<1x1x2x2xi64>")
+    yield good("max_pool_integers", one("MaxPool", [[1, 1, 4, 4]], dtypes=[TensorProto.UINT8], **window),
+               "gr.max_pool ", "ui8")
+    yield good("lp_pool_1", one("LpPool", [[1, 1, 4, 4]], opset=1, p=3.0, **window), "gr.lp_pool",
+               "p = 3.0")
+    yield good("lp_pool_18", one("LpPool", [[1, 1, 5, 5]], opset=18, p=1, ceil_mode=1, **window), "p = 1.0",
+               "tensor<1x1x3x3xf32>")
+    parameters = [const(c, [1, 2], np.float32) for c in "abcd"]
+    yield good("norm_training", one("BatchNormalization", [[3, 2, 4]], outputs=3, training_mode=1,
+                                    initializers=parameters), "axes = array<i64: 0, 2>", "gr.batch_norm",
+               "return %", "tensor<3x2x4xf32>, tensor<2xf32>, tensor<2xf32>")
+    yield good("norm_training_9", one("BatchNormalization", [[3, 2, 4]], outputs=5, opset=9,
+                                      initializers=parameters), "gr.reduce", "gr.batch_norm")
+    yield good("norm_each_element", one("BatchNormalization", [["n", 2]], opset=7, spatial=0,
+                                        initializers=parameters), "gr.sqrt", "not gr.batch_norm")
+    yield good("dropout_seed", one("Dropout", [[2, 5]], opset=13, seed=3, initializers=[
+        const("r", 0.25, np.float32), const("t", True, np.bool_)]), 'generator = "mt19937"', "f64")
+    scales = const("s", [1, 1, 0.6, 0.6], np.float32)
+    # In f32 10 * 0.7 is 7; the scale itself lies below 0.7.
+    yield good("resize_f32", single("Resize", (1, 1, 10, 4), ["", "s"], initializers=[
+        const("s", [1, 1, 0.7, 1], np.float32)]), "tensor<1x1x7x4xf32>")
+    yield good("resize_antialias", single("Resize", (1, 1, 5, 5), ["", "s"], opset=18, mode="cubic",
+                                          antialias=1, initializers=[scales]), "antialias = true")
+    yield good("resize_ratio", single("Resize", (1, 1, 4, 6), ["", "", "z"], opset=18, axes=[3, 2],
+                                      keep_aspect_ratio_policy="not_smaller",
+                                      initializers=[const("z", [9, 8])]), 'policy = "not_smaller"',
+               "axes = array<i64: 2, 3>", "tensor<1x1x8x12xf32>")
+    yield good("resize_crop_axes", single("Resize", (1, 1, 4, 6), ["r", "", "z"], opset=18, axes=[3, 2],
+                                          coordinate_transformation_mode="tf_crop_and_resize",
+                                          extrapolation_value=2.0,
+                                          initializers=[const("r", [0.1, 0.2, 0.8, 0.9], np.float32),
+                                                        const("z", [9, 8])]), "roi %", "extrapolation = 2.0",
+               "tensor<1x1x8x9xf32>")
+
+
+def brokenVision():
+    """Each row: a problem of the same operations and how it is reported."""
+    yield bad("grid_mode", single("GridSample", (1, 1, 2, 2), ["x"], opset=16, mode="linear"),
+              'mode is "linear", expected one of bilinear, nearest, bicubic')
+    yield bad("affine_grid_size", single("AffineGrid", (1, 2, 3), ["s"], opset=20,
+                                         initializers=[const("s", [1, 1, 2])]), "size has 3 elements")
+    yield bad("roi_mode", model(
+        [node("RoiAlign", ["x", "r", "b"], ["y"], mode="sum")],
+        [tensor("x", [1, 1, 2, 2]), tensor("r", [1, 4]), tensor("b", [1], INT64)], [tensor("y", None)]),
+        'mode is "sum", expected one of avg, max')
+    yield bad("roi_pooled_shape", single("MaxRoiPool", (1, 1, 2, 2), ["r"], pooled_shape=[2],
+                                         initializers=[const("r", [[0, 0, 0, 1, 1]], np.float32)]),
+              '"pooled_shape" has 1 values, expected 2')
+    yield bad("col2im_matrix", model(
+        [node("Col2Im", ["x", "i", "b"], ["y"])],
+        [tensor("x", [1, 4, 1]), tensor("i", [1, 2], INT64), tensor("b", [2], INT64)],
+        [tensor("y", None)], opset=18), "a shape is of rank 2, expected a vector")
+    yield bad("unpool_rank", single("MaxUnpool", (1, 1, 2), ["i"], kernel_shape=[2, 2],
+                                    initializers=[const("i", [[[0, 1]]])]), "has an input of rank 3 and 2")
+    yield bad("offsets_missing", single("DeformConv", (1, 1, 2, 2), ["w", "o"], opset=19, initializers=[
+        const("w", [[[[1]]]], np.float32), const("o", np.zeros((1, 1, 2, 2)), np.float32)]),
+              "offsets has shape 1x1x2x2, expected 1x2x2x2")
+
+
 def brokenIndices():
     """Each row: a problem of the same operations and how it is reported."""
     yield bad("range_zero", model([node("Range", ["a", "b", "c"], ["y"])], [], [tensor("y", None, INT64)],
@@ -767,8 +871,8 @@ def main():
     out = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for group in (lowerings, quantized, indexLowerings, deferredNodes, lists, controlFlow, brokenGraphs,
-                  brokenNodes, brokenIndices, brokenTypes, brokenWeights):
+    for group in (lowerings, quantized, indexLowerings, visionLowerings, deferredNodes, lists, controlFlow, brokenGraphs,
+                  brokenNodes, brokenIndices, brokenVision, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)

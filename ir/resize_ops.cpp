@@ -1,0 +1,154 @@
+// Type and cost of gr.resize.
+#include <cmath>
+
+#include "ir/infer.h"
+#include "llvm/ADT/StringExtras.h"
+#include "mlir/IR/Matchers.h"
+
+namespace graphrun::ir {
+namespace {
+
+constexpr llvm::StringLiteral kCrop = "tf_crop_and_resize";
+
+mlir::LogicalResult oneOf(mlir::Operation* op, llvm::StringRef name, llvm::StringRef value,
+                          llvm::ArrayRef<llvm::StringRef> known) {
+  if (llvm::is_contained(known, value)) {
+    return mlir::success();
+  }
+  return op->emitOpError() << name << " is \"" << value << "\", expected one of "
+                           << llvm::join(known, ", ");
+}
+
+/// The result dim of a dim and its scale. A scale is of type f32, and so is the product: other
+/// readers of the same file compute it so.
+Dim scaled(const Dim& from, double scale) {
+  if (from.isStatic()) {
+    return Dim(static_cast<int64_t>(
+        std::floor(static_cast<float>(from.value()) * static_cast<float>(scale))));
+  }
+  bool whole = scale == std::floor(scale) && scale >= 1;
+  return whole ? from * Dim(static_cast<int64_t>(scale)) : Dim();
+}
+
+/// Fails unless `value`, where known, is a vector of `count` elements.
+mlir::LogicalResult requireLength(mlir::Operation* op, mlir::Value value, llvm::StringRef what,
+                                  size_t count) {
+  std::optional<Dims> dims = dimsOf(value);
+  if (!dims ||
+      (dims->size() == 1 && !provablyDifferent((*dims)[0], Dim(static_cast<int64_t>(count))))) {
+    return mlir::success();
+  }
+  if (dims->size() != 1) {
+    return op->emitOpError() << what << " is of rank " << dims->size() << ", expected 1";
+  }
+  return op->emitOpError() << what << " has " << (*dims)[0].value() << " elements, expected "
+                           << count;
+}
+
+/// One scale for all of the axes.
+mlir::LogicalResult applyPolicy(ResizeOp op, const Dims& in, Dims& dims) {
+  llvm::ArrayRef<int64_t> axes = op.getAxes();
+  if (mlir::failed(requireAxes(op, axes, static_cast<int64_t>(in.size())))) {
+    return mlir::failure();
+  }
+  bool smallest = op.getPolicy() == "not_larger";
+  double scale = smallest ? INFINITY : 0;
+  for (int64_t axis : axes) {
+    if (!in[axis].isStatic() || !dims[axis].isStatic()) {
+      scale = NAN;
+      break;
+    }
+    double mine = static_cast<double>(dims[axis].value()) / static_cast<double>(in[axis].value());
+    scale = smallest ? std::min(scale, mine) : std::max(scale, mine);
+  }
+  for (int64_t axis : axes) {
+    dims[axis] = std::isfinite(scale) ? Dim(static_cast<int64_t>(std::floor(
+                                            scale * static_cast<double>(in[axis].value()) + 0.5)))
+                                      : Dim();
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult sizedDims(ResizeOp op, const Dims& in, Dims& dims) {
+  std::optional<Dims> sizes = elementsOf(op.getSizes());
+  if (mlir::failed(requireLength(op, op.getSizes(), "sizes", in.size()))) {
+    return mlir::failure();
+  }
+  for (const Dim& dim : sizes.value_or(Dims())) {
+    if (dim.isStatic() && dim.value() < 0) {
+      return op.emitOpError() << "sizes has the negative element " << dim.value();
+    }
+  }
+  dims = sizes.value_or(dims);
+  return op.getPolicy() == "stretch" ? mlir::success() : applyPolicy(op, in, dims);
+}
+
+mlir::LogicalResult scaledDims(ResizeOp op, const Dims& in, Dims& dims) {
+  mlir::DenseFPElementsAttr scales;
+  if (mlir::failed(requireLength(op, op.getScales(), "scales", in.size()))) {
+    return mlir::failure();
+  }
+  if (!mlir::matchPattern(op.getScales(), mlir::m_Constant(&scales))) {
+    return mlir::success();
+  }
+  for (auto [dim, from, scale] : llvm::zip(dims, in, scales.getValues<llvm::APFloat>())) {
+    double factor = scale.convertToDouble();
+    if (!(factor > 0)) {
+      return op.emitOpError() << "scales has the element " << factor << ", expected one above 0";
+    }
+    dim = scaled(from, factor);
+  }
+  return mlir::success();
+}
+
+}  // namespace
+
+mlir::LogicalResult ResizeOp::verify() {
+  if (static_cast<bool>(getScales()) == static_cast<bool>(getSizes())) {
+    return emitOpError() << "needs exactly one of scales and sizes";
+  }
+  if (mlir::failed(oneOf(*this, "mode", getMode(), {"nearest", "linear", "cubic"})) ||
+      mlir::failed(oneOf(*this, "coordinates", getCoordinates(),
+                         {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric",
+                          "align_corners", "asymmetric", kCrop})) ||
+      mlir::failed(oneOf(*this, "rounding", getRounding(),
+                         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) ||
+      mlir::failed(oneOf(*this, "policy", getPolicy(), {"stretch", "not_larger", "not_smaller"}))) {
+    return mlir::failure();
+  }
+  if (static_cast<bool>(getRoi()) != (getCoordinates() == kCrop)) {
+    return emitOpError() << "has coordinates \"" << getCoordinates() << "\" and "
+                         << (getRoi() ? "a" : "no") << " roi; " << kCrop << " alone takes one";
+  }
+  if (getPolicy() != "stretch" && getScales()) {
+    return emitOpError() << "has policy \"" << getPolicy() << "\" and scales, expected sizes";
+  }
+  if (getAntialias() && getMode() == "nearest") {
+    return emitOpError() << "antialias is set for mode \"nearest\", expected linear or cubic";
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult ResizeOp::inferTypes(Types& types) {
+  std::optional<Dims> in = dimsOf(getInput());
+  if (!in) {
+    return push(types, std::nullopt, elementOf(getInput()));
+  }
+  if (getRoi() && mlir::failed(requireLength(*this, getRoi(), "roi", 2 * in->size()))) {
+    return mlir::failure();
+  }
+  Dims dims(in->size());
+  mlir::LogicalResult known = mlir::success();
+  if (getSizes()) {
+    known = sizedDims(*this, *in, dims);
+  } else if (getScales()) {
+    known = scaledDims(*this, *in, dims);
+  }
+  return mlir::failed(known) ? mlir::failure() : push(types, dims, elementOf(getInput()));
+}
+
+OpCost ResizeOp::cost() {
+  return elementwiseCost(*this, getMode() == "nearest" ? 1 : getMode() == "linear" ? 8 : 40);
+}
+
+}  // namespace graphrun::ir
