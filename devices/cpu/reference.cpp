@@ -10,7 +10,7 @@ namespace {
 const ReferenceEntry* findEntry(absl::string_view operation) {
   for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
                       referenceAttention(), referenceTensor(), referenceIndex(), referenceOrder(),
-                      referenceBoxes(), referenceRandom()}) {
+                      referenceBoxes(), referenceRandom(), referenceLookup(), referenceTrees()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;

@@ -48,6 +48,10 @@ std::map<std::string, std::string> gradients() {
             >());
   all.merge(gradientReasons<
 #define GET_OP_LIST
+#include "ir/ops_ml.cpp.inc"
+            >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
 #include "ir/ops_control.cpp.inc"
             >());
   all.merge(gradientReasons<
@@ -61,7 +65,7 @@ std::map<std::string, std::string> gradients() {
 std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
   for (const char* family :
-       {"math", "nn", "attention", "tensor", "index", "random", "control", "comm"}) {
+       {"math", "nn", "attention", "tensor", "index", "random", "ml", "control", "comm"}) {
     std::ifstream file(std::string(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json");
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {

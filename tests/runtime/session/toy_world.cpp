@@ -438,7 +438,7 @@ void writeToyModel(const std::string& path, const std::vector<std::string>& ops)
   }
   toy.output({"y"}, {value});
   absl::Status status =
-      format::writeModelFile(path, "toy", weights, [&](flatbuffers::FlatBufferBuilder& builder) {
+      format::writeModelFile(path, "toy", weights, {}, [&](flatbuffers::FlatBufferBuilder& builder) {
         return format::Graph::Pack(builder, toy.graph.get());
       });
   if (!status.ok()) {
