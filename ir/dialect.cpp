@@ -136,9 +136,7 @@ mlir::LogicalResult verifyStrings(mlir::Operation* op) {
 
 }  // namespace
 
-bool isStrings(mlir::Type type) {
-  return llvm::isa<StringType>(mlir::getElementTypeOrSelf(type));
-}
+bool isStrings(mlir::Type type) { return llvm::isa<StringType>(mlir::getElementTypeOrSelf(type)); }
 
 unsigned elementBits(mlir::Type element) {
   if (element.isInteger(1) || llvm::isa<F8E8M0Type>(element)) {

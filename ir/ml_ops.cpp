@@ -145,7 +145,8 @@ mlir::LogicalResult SquaredDistanceOp::inferTypes(Types& types) {
 }
 OpCost SquaredDistanceOp::cost() {
   Dim features = dimAt(getLhs(), 1);
-  return plainCost(*this, 3 * elementsIn(getOutput()) * (features.isStatic() ? features.value() : 0));
+  return plainCost(*this,
+                   3 * elementsIn(getOutput()) * (features.isStatic() ? features.value() : 0));
 }
 
 mlir::LogicalResult CoupleProbabilitiesOp::inferTypes(Types& types) {

@@ -369,8 +369,7 @@ class GraphImporter {
   /// The elements are indices into the table of strings.
   absl::StatusOr<mlir::Attribute> makeStrings(mlir::RankedTensorType type,
                                               const WeightSourceView::Weight& weight) const {
-    llvm::SmallVector<llvm::StringRef> texts(
-        type.getNumElements());
+    llvm::SmallVector<llvm::StringRef> texts(type.getNumElements());
     for (size_t i = 0; i < texts.size(); ++i) {
       uint64_t number = 0;
       std::memcpy(&number, weight.data.data() + (weight.splat ? 0 : i * sizeof(number)),

@@ -1,8 +1,8 @@
 // gr-intern-strings: strings become numbers, so that devices can move and compare them.
+#include "passes/intern_strings.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/StringMap.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "passes/intern_strings.h"
 #include "passes/passes.h"
 
 namespace graphrun::passes {
@@ -60,8 +60,8 @@ class Interner {
       }
       numbers.push_back(static_cast<int64_t>(entry->second));
     }
-    return mlir::DenseElementsAttr::get(
-        llvm::cast<mlir::ShapedType>(numberType(text.getType())), llvm::ArrayRef(numbers));
+    return mlir::DenseElementsAttr::get(llvm::cast<mlir::ShapedType>(numberType(text.getType())),
+                                        llvm::ArrayRef(numbers));
   }
 
   static mlir::Type numberType(mlir::Type type) {

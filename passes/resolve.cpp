@@ -75,9 +75,8 @@ class Resolver {
       return llvm::cast<mlir::ShapedType>(value.getType()).hasStaticShape() ||
              value.getDefiningOp<ir::SequenceOp>();
     });
-    bool waits = llvm::any_of(op.decidingOperands(), [](mlir::Value value) {
-      return !ir::knownElements(value);
-    });
+    bool waits = llvm::any_of(op.decidingOperands(),
+                              [](mlir::Value value) { return !ir::knownElements(value); });
     if (!resolveDeferred_ || !ready || waits) {
       return mlir::success();
     }

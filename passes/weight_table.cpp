@@ -37,9 +37,10 @@ absl::StatusOr<uint32_t> WeightTable::add(mlir::ElementsAttr value, llvm::String
   entry.spec.type = elementTypeOf(value.getElementType());
   llvm::ArrayRef<int64_t> shape = value.getShapedType().getShape();
   entry.spec.dims.assign(shape.begin(), shape.end());
-  std::optional<ElementBytes> raw = llvm::isa<mlir::DenseStringElementsAttr>(value)
-                                        ? numbersOf(llvm::cast<mlir::DenseStringElementsAttr>(value))
-                                        : bytesOf(value);
+  std::optional<ElementBytes> raw =
+      llvm::isa<mlir::DenseStringElementsAttr>(value)
+          ? numbersOf(llvm::cast<mlir::DenseStringElementsAttr>(value))
+          : bytesOf(value);
   if (entry.spec.type == runtime::ElementType::kInvalid || !raw) {
     return absl::InvalidArgumentError(absl::StrCat(
         "constant '", label.str(), "' has ",

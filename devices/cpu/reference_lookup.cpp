@@ -93,8 +93,8 @@ KernelOr makeLookup(const Step& step, bool required) {
   int64_t count = countOf(step.inputs[0].desc.dims);
   int64_t keyCount = countOf(step.inputs[1].desc.dims);
   return makeKernel(
-      [=, table = FixedTable(keyCount), built = BuiltFrom<T>(keyCount)](
-          void* const* buffers) mutable {
+      [=, table = FixedTable(keyCount),
+       built = BuiltFrom<T>(keyCount)](void* const* buffers) mutable {
         const T* key = static_cast<const T*>(buffers[keys]);
         if (built.changes(key)) {
           table.clear();
@@ -121,8 +121,9 @@ KernelOr createLookup(const Step& step) {
   if (step.inputs[0].desc.type != step.inputs[1].desc.type ||
       step.inputs[1].desc.dims.size() != 1 ||
       step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
-    return invalidStep(step, "keys are no vector of the input's type, or the result is no place "
-                             "for each element");
+    return invalidStep(step,
+                       "keys are no vector of the input's type, or the result is no place "
+                       "for each element");
   }
   return dispatchElement(step.inputs[0].desc.type,
                          [&]<typename T>() -> KernelOr { return makeLookup<T>(step, required); });
@@ -189,8 +190,8 @@ class NgramTree {
   int64_t shortest_, longest_;
 };
 
-/// Counts the n-grams of one row of `columns` elements, at least `shortest` long, whose elements are
-/// `distance` apart.
+/// Counts the n-grams of one row of `columns` elements, at least `shortest` long, whose elements
+/// are `distance` apart.
 void countRow(const NgramTree& tree, const int64_t* row, int64_t columns, int64_t shortest,
               int64_t longest, int64_t distance, float* counts) {
   for (int64_t start = 0; start < columns; ++start) {
@@ -213,13 +214,15 @@ absl::Status checkPool(const Step& step, const std::vector<int64_t>& starts,
   int64_t before = 0;
   for (int64_t start : starts) {
     if (start < before || start > poolSize) {
-      return invalidStep(step, "the n-grams of a length start outside of the pool, or do not ascend");
+      return invalidStep(step,
+                         "the n-grams of a length start outside of the pool, or do not ascend");
     }
     before = start;
   }
   bool inside = std::all_of(places.begin(), places.end(),
                             [&](int64_t place) { return place >= 0 && place < size; });
-  return inside ? absl::OkStatus() : invalidStep(step, "an n-gram is counted outside of the result");
+  return inside ? absl::OkStatus()
+                : invalidStep(step, "an n-gram is counted outside of the result");
 }
 
 KernelOr createNgramCount(const Step& step) {
@@ -232,9 +235,9 @@ KernelOr createNgramCount(const Step& step) {
   const Dims& result = step.outputs[0].desc.dims;
   bool fits = step.inputs[0].desc.type == ElementType::kI64 &&
               step.inputs[1].desc.type == ElementType::kI64 &&
-              step.outputs[0].desc.type == ElementType::kF32 && !dims.empty() &&
-              dims.size() <= 2 && result.size() == dims.size() &&
-              (dims.size() == 1 || result[0] == dims[0]) && step.inputs[1].desc.dims.size() == 1;
+              step.outputs[0].desc.type == ElementType::kF32 && !dims.empty() && dims.size() <= 2 &&
+              result.size() == dims.size() && (dims.size() == 1 || result[0] == dims[0]) &&
+              step.inputs[1].desc.dims.size() == 1;
   if (!fits || shortest < 1 || longest < shortest || skips < 0) {
     return invalidStep(step, "has operands or lengths that do not fit each other");
   }

@@ -150,8 +150,8 @@ KernelOr makeTrees(const Step& step, Aggregate how) {
         std::atomic<int> error{0};
         parallelFor(rows, trees * 32, [&](int64_t row) {
           int64_t at = row * forest.outputs;
-          int code = runRow(forest, roots, trees, how, x + row * forest.features,
-                            scratchRows + at, y + at);
+          int code = runRow(forest, roots, trees, how, x + row * forest.features, scratchRows + at,
+                            y + at);
           if (code != 0) {
             error.store(code, std::memory_order_relaxed);
           }
@@ -221,7 +221,9 @@ KernelOr createSquaredDistance(const Step& step) {
 /// Scratch of one row: the matrix Q of the paper, and Q times p.
 struct Coupling {
   explicit Coupling(int64_t classes)
-      : k(classes), q(static_cast<size_t>(k * k)), qp(static_cast<size_t>(k)),
+      : k(classes),
+        q(static_cast<size_t>(k * k)),
+        qp(static_cast<size_t>(k)),
         p(static_cast<size_t>(k)) {}
 
   /// Q from the probabilities `r` of pairs.

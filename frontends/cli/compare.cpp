@@ -82,12 +82,12 @@ std::string differentStrings(const HostTensor& actual, const HostTensor& expecte
       first = i;
     }
   }
-  return wrong == 0 ? ""
-                    : absl::StrCat(wrong, " of ", count, " strings differ, the first at ",
-                                   position(actual.spec(), first), ": got \"",
-                                   absl::Utf8SafeCEscape(actual.strings()[first]),
-                                   "\", expected \"",
-                                   absl::Utf8SafeCEscape(expected.strings()[first]), "\"");
+  return wrong == 0
+             ? ""
+             : absl::StrCat(wrong, " of ", count, " strings differ, the first at ",
+                            position(actual.spec(), first), ": got \"",
+                            absl::Utf8SafeCEscape(actual.strings()[first]), "\", expected \"",
+                            absl::Utf8SafeCEscape(expected.strings()[first]), "\"");
 }
 
 }  // namespace

@@ -141,8 +141,7 @@ absl::StatusOr<HostTensor> filledTensor(const std::string& text, const std::stri
   std::optional<ElementType> type = runtime::parseElementType(typeName);
   double value = 0;
   bool isText = type == ElementType::kString;
-  if (!type.has_value() || sides.size() != 2 ||
-      (!isText && !absl::SimpleAtod(sides[1], &value))) {
+  if (!type.has_value() || sides.size() != 2 || (!isText && !absl::SimpleAtod(sides[1], &value))) {
     return usageError(absl::StrCat(option,
                                    ": expected @FILE.npy, SHAPExTYPE=NUMBER as in 2x64xf32=1, "
                                    "SHAPExstring=TEXT, or random"));

@@ -156,8 +156,7 @@ absl::StatusOr<runtime::HostTensor> fill(const Fields& fields, const runtime::Te
   if (spec.type == ElementType::kString) {
     auto count = static_cast<size_t>(spec.elementCount());
     return count == fields.strings.size()
-               ? absl::StatusOr<runtime::HostTensor>(
-                     runtime::HostTensor(spec.dims, fields.strings))
+               ? absl::StatusOr<runtime::HostTensor>(runtime::HostTensor(spec.dims, fields.strings))
                : absl::InvalidArgumentError(absl::StrCat(where, ": ", spec.toString(), " needs ",
                                                          count, " strings, got ",
                                                          fields.strings.size()));

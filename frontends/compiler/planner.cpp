@@ -97,8 +97,8 @@ absl::StatusOr<mlir::ElementsAttr> elementsOf(Context& context, const format::Na
     dims = {input.dims()->data(), input.dims()->size()};
   }
   auto fail = [&](size_t count, const char* what) {
-    return absl::InvalidArgumentError(absl::StrCat("input '", input.name()->str(), "': ", count,
-                                                   what, " are not its elements"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name()->str(), "': ", count, what, " are not its elements"));
   };
   if (element && ir::isStrings(element)) {
     llvm::SmallVector<llvm::StringRef> strings;

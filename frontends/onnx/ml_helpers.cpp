@@ -17,8 +17,8 @@ mlir::Value realConstant(Node& node, llvm::ArrayRef<double> values, mlir::Type e
   auto count = static_cast<int64_t>(values.size());
   auto type = mlir::RankedTensorType::get(dims.empty() ? llvm::ArrayRef(count) : dims, element);
   if (type.getNumElements() != count) {
-    return node.fail(absl::StrCat("an attribute has ", count, " elements, expected ",
-                                  type.getNumElements()));
+    return node.fail(
+        absl::StrCat("an attribute has ", count, " elements, expected ", type.getNumElements()));
   }
   return node.emit("gr.constant", {}, {node.named("value", ir::makeFloats(type, values))});
 }
@@ -129,8 +129,7 @@ mlir::Value softmaxZero(Node& node, mlir::Value x) {
   mlir::Value isZero =
       node.emit("gr.less_equal", {node.emit("gr.abs", {x}), scalar(node, x, 1e-7)});
   mlir::Value shrunk = mul(node, x, node.emit("gr.exp", {node.emit("gr.neg", {most})}));
-  mlir::Value parts =
-      select(node, isZero, shrunk, node.emit("gr.exp", {sub(node, x, most)}));
+  mlir::Value parts = select(node, isZero, shrunk, node.emit("gr.exp", {sub(node, x, most)}));
   mlir::Value sum = reduceRows(node, parts, "sum");
   mlir::Value none = node.emit("gr.equal", {sum, scalar(node, x, 0)});
   return select(node, none, scalar(node, x, 0.5), div(node, parts, sum));
@@ -144,10 +143,10 @@ mlir::Value probit(Node& node, mlir::Value x) {
   mlir::Value y = sub(node, add(node, x, x), one);
   mlir::Value rest = mul(node, sub(node, one, y), add(node, one, y));
   mlir::Value log = node.emit("gr.log", {rest});
-  mlir::Value v = add(node, scalar(node, x, 2 / (std::numbers::pi * kA)),
-                      mul(node, scalar(node, x, 0.5), log));
-  mlir::Value root = node.emit(
-      "gr.sqrt", {sub(node, mul(node, v, v), mul(node, scalar(node, x, 1 / kA), log))});
+  mlir::Value v =
+      add(node, scalar(node, x, 2 / (std::numbers::pi * kA)), mul(node, scalar(node, x, 0.5), log));
+  mlir::Value root =
+      node.emit("gr.sqrt", {sub(node, mul(node, v, v), mul(node, scalar(node, x, 1 / kA), log))});
   mlir::Value inverse = node.emit("gr.sqrt", {sub(node, root, v)});
   mlir::Value isEdge = node.emit("gr.equal", {rest, scalar(node, x, 0)});
   mlir::Value size = select(node, isEdge, scalar(node, x, 0),

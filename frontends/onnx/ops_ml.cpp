@@ -92,15 +92,14 @@ mlir::Value encoderList(Node& node, llvm::StringRef what) {
   }
   ::onnx::TensorProto* proto = attributes.tensor(tensor);
   std::string problem;
-  mlir::ElementsAttr elements =
-      proto == nullptr
-          ? nullptr
-          : importTensor(node.builder().getContext(), *proto, node.outputName(0), problem);
+  mlir::ElementsAttr elements = proto == nullptr ? nullptr
+                                                 : importTensor(node.builder().getContext(), *proto,
+                                                                node.outputName(0), problem);
   if (!elements) {
-    return node.fail(proto == nullptr ? absl::StrCat("has no ", what.str(), ", expected one of ",
-                                                     texts, ", ", integers, ", ", reals, ", ",
-                                                     tensor)
-                                      : absl::StrCat("attribute ", quoted(tensor), " ", problem));
+    return node.fail(proto == nullptr
+                         ? absl::StrCat("has no ", what.str(), ", expected one of ", texts, ", ",
+                                        integers, ", ", reals, ", ", tensor)
+                         : absl::StrCat("attribute ", quoted(tensor), " ", problem));
   }
   mlir::Value list = node.emit("gr.constant", {}, {node.named("value", elements)});
   return node.emit("gr.reshape", {list, node.constant({-1})});
@@ -218,8 +217,8 @@ Values imputer(Node& node) {
   mlir::Type element = node.elementOf(x);
   bool isReal = llvm::isa<mlir::FloatType>(element);
   if (isReal ? reals.empty() : integers.empty()) {
-    return {node.fail(absl::StrCat("has no ", isReal ? "imputed_value_floats"
-                                                     : "imputed_value_int64s"))};
+    return {node.fail(
+        absl::StrCat("has no ", isReal ? "imputed_value_floats" : "imputed_value_int64s"))};
   }
   mlir::Value values =
       isReal ? realConstant(node, reals, element) : castTo(node, node.constant(integers), element);
@@ -236,9 +235,9 @@ Values imputer(Node& node) {
 
 /// `matrix` with exactly `columns` columns: cut off, or zeros behind.
 mlir::Value withColumns(Node& node, mlir::Value matrix, int64_t columns) {
-  mlir::Value zeros = node.emit(
-      "gr.pad", {matrix, node.constant({0, 0, 0, columns}), node.scalarLike(matrix, 0)},
-      {node.text("mode", "constant")});
+  mlir::Value zeros =
+      node.emit("gr.pad", {matrix, node.constant({0, 0, 0, columns}), node.scalarLike(matrix, 0)},
+                {node.text("mode", "constant")});
   return firstOf(node, zeros, node.constant({columns}), 1);
 }
 
@@ -269,8 +268,7 @@ mlir::Value linear(Node& node, mlir::Value x, llvm::ArrayRef<double> coefficient
   }
   mlir::Type element = node.elementOf(x);
   mlir::Value weights = realConstant(node, coefficients, element, {rows, count / rows});
-  mlir::Value result =
-      node.emit("gr.matmul", {x, weights}, {node.boolean("transpose_rhs", true)});
+  mlir::Value result = node.emit("gr.matmul", {x, weights}, {node.boolean("transpose_rhs", true)});
   return intercepts.empty() ? result : add(node, result, realConstant(node, intercepts, element));
 }
 
@@ -289,8 +287,9 @@ Values linearRegressor(Node& node) {
 Values twoClasses(Node& node, mlir::Value score, mlir::Value labels, llvm::StringRef transform) {
   mlir::Value positive = node.emit("gr.squeeze", {score}, {node.integers("axes", {1})});
   mlir::Value above = greater(node, positive, node.scalarLike(score, 0));
-  mlir::Value label = node.emit("gr.gather", {labels, castTo(node, above, node.builder().getI64Type())},
-                                {node.integer("axis", 0)});
+  mlir::Value label =
+      node.emit("gr.gather", {labels, castTo(node, above, node.builder().getI64Type())},
+                {node.integer("axis", 0)});
   // As ONNX Runtime has it: there is nothing to normalise in one score.
   mlir::Value yes = transform == "LOGISTIC" || transform == "PROBIT"
                         ? postTransform(node, score, transform)
@@ -325,8 +324,8 @@ Values linearClassifier(Node& node) {
                                    " classes, expected as many, or 1 and 2")),
             nullptr};
   }
-  mlir::Value label = node.emit("gr.gather", {labels, argMax(node, scores)},
-                                {node.integer("axis", 0)});
+  mlir::Value label =
+      node.emit("gr.gather", {labels, argMax(node, scores)}, {node.integer("axis", 0)});
   return {label, castTo(node, postTransform(node, scores, transform), node.builder().getF32Type())};
 }
 
@@ -352,11 +351,11 @@ Values ngrams(Node& node) {
   mlir::Value input = holdsStrings(node.input(0))
                           ? node.input(0)
                           : castTo(node, node.input(0), node.builder().getI64Type());
-  mlir::Value counts = node.emit(
-      "gr.ngram_count", {input, pool},
-      {node.integers("starts", starts), node.integers("places", places),
-       node.integer("shortest", shortest), node.integer("longest", longest),
-       node.integer("skips", skips), node.integer("size", size)});
+  mlir::Value counts =
+      node.emit("gr.ngram_count", {input, pool},
+                {node.integers("starts", starts), node.integers("places", places),
+                 node.integer("shortest", shortest), node.integer("longest", longest),
+                 node.integer("skips", skips), node.integer("size", size)});
   if (mode == "IDF") {
     counts = node.emit("gr.min", {counts, node.scalarLike(counts, 1)});
   }

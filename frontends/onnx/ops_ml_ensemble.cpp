@@ -41,14 +41,14 @@ mlir::Value emitTrees(Node& node, mlir::Value input, Trees& trees, llvm::StringR
   }
   mlir::Type element = node.elementOf(input);
   auto rows = static_cast<int64_t>(trees.splits.size());
-  mlir::Value nodes = node.emit("gr.reshape", {node.constant(trees.nodes),
-                                               node.constant({rows, kColumns})});
-  return node.emit("gr.tree_ensemble",
-                   {input, realConstant(node, trees.splits, element), nodes,
-                    realConstant(node, trees.members, element),
-                    realConstant(node, trees.weights, element), node.constant(trees.targets),
-                    node.constant(trees.roots)},
-                   {node.text("aggregate", aggregate), node.integer("outputs", outputs)});
+  mlir::Value nodes =
+      node.emit("gr.reshape", {node.constant(trees.nodes), node.constant({rows, kColumns})});
+  return node.emit(
+      "gr.tree_ensemble",
+      {input, realConstant(node, trees.splits, element), nodes,
+       realConstant(node, trees.members, element), realConstant(node, trees.weights, element),
+       node.constant(trees.targets), node.constant(trees.roots)},
+      {node.text("aggregate", aggregate), node.integer("outputs", outputs)});
 }
 
 int64_t modeOf(llvm::StringRef name) {
@@ -108,10 +108,10 @@ class ListedTrees {
     for (size_t i = 0; i < count; ++i) {
       int64_t mode = modeOf(modes[i]);
       if (mode < 0 || !indices_.try_emplace({treeIds_[i], nodeIds_[i]}, i).second) {
-        node_.fail(absl::StrCat("node ", nodeIds_[i], " of tree ", treeIds_[i],
-                                mode < 0 ? absl::StrCat(" has the mode ", quoted(modes[i]))
-                                         : " is there twice",
-                                ", expected BRANCH_LEQ, _LT, _GTE, _GT, _EQ, _NEQ or LEAF, once"));
+        node_.fail(absl::StrCat(
+            "node ", nodeIds_[i], " of tree ", treeIds_[i],
+            mode < 0 ? absl::StrCat(" has the mode ", quoted(modes[i])) : " is there twice",
+            ", expected BRANCH_LEQ, _LT, _GTE, _GT, _EQ, _NEQ or LEAF, once"));
         return;
       }
       trees_.addNode(mode, mode == kLeaf ? 0 : features[i], values[i], missing[i] != 0);
@@ -127,8 +127,8 @@ class ListedTrees {
         int64_t id = side == 0 ? yes_[i] : no_[i];
         auto child = indices_.find({treeIds_[i], id});
         if (child == indices_.end()) {
-          node_.fail(absl::StrCat("node ", nodeIds_[i], " of tree ", treeIds_[i],
-                                  " leads to node ", id, ", which is not there"));
+          node_.fail(absl::StrCat("node ", nodeIds_[i], " of tree ", treeIds_[i], " leads to node ",
+                                  id, ", which is not there"));
           return;
         }
         row[2 + side] = static_cast<int64_t>(child->second);
@@ -157,8 +157,8 @@ class ListedTrees {
     Ints ids = node_.attributes().integers(name("ids"));
     Reals weights = tensorOrReals(node_, name("weights"));
     std::map<size_t, llvm::SmallVector<size_t, 2>> byNode;
-    bool equal = trees.size() == nodes.size() && nodes.size() == ids.size() &&
-                 ids.size() == weights.size();
+    bool equal =
+        trees.size() == nodes.size() && nodes.size() == ids.size() && ids.size() == weights.size();
     for (size_t i = 0; equal && i < ids.size(); ++i) {
       auto found = indices_.find({trees[i], nodes[i]});
       if (found == indices_.end()) {
@@ -260,8 +260,7 @@ Values treeClassifier(Node& node) {
     return {nullptr, nullptr};
   }
   int64_t classes = llvm::cast<mlir::ShapedType>(labels.getType()).getNumElements();
-  bool scoresOne = !trees.targets.empty() && classes == 2 &&
-                   llvm::all_equal(trees.targets);
+  bool scoresOne = !trees.targets.empty() && classes == 2 && llvm::all_equal(trees.targets);
   if (scoresOne) {
     bool positive = llvm::all_of(trees.weights, [](double weight) { return weight >= 0; });
     int64_t column = trees.targets[0];

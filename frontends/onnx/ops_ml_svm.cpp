@@ -41,8 +41,7 @@ mlir::Value kernelOf(Node& node, const Machine& machine, mlir::Value x, mlir::Va
     mlir::Value distance = node.emit("gr.squared_distance", {x, vectors});
     return node.emit("gr.exp", {mul(node, distance, node.scalarLike(x, -machine.gamma))});
   }
-  mlir::Value product =
-      node.emit("gr.matmul", {x, vectors}, {node.boolean("transpose_rhs", true)});
+  mlir::Value product = node.emit("gr.matmul", {x, vectors}, {node.boolean("transpose_rhs", true)});
   if (machine.kernel == "LINEAR") {
     return product;
   }
@@ -63,8 +62,8 @@ mlir::Value matrixOf(Node& node, mlir::Value x, llvm::ArrayRef<double> values, i
                      llvm::StringRef what) {
   auto count = static_cast<int64_t>(values.size());
   if (rows < 1 || count == 0 || count % rows != 0) {
-    return node.fail(absl::StrCat("has ", count, " ", what.str(), ", expected a multiple of ",
-                                  rows));
+    return node.fail(
+        absl::StrCat("has ", count, " ", what.str(), ", expected a multiple of ", rows));
   }
   return x ? realConstant(node, values, node.elementOf(x), {rows, count / rows}) : mlir::Value();
 }
@@ -84,8 +83,8 @@ Values svmRegressor(Node& node) {
   mlir::Value coefficients = matrixOf(node, x, machine.coefficients, 1, "coefficients");
   mlir::Value kernel = x;
   if (supports > 0) {
-    kernel = kernelOf(node, machine, x,
-                      matrixOf(node, x, machine.vectors, supports, "support_vectors"));
+    kernel =
+        kernelOf(node, machine, x, matrixOf(node, x, machine.vectors, supports, "support_vectors"));
   }
   mlir::Value result = add(
       node, node.emit("gr.matmul", {kernel, coefficients}, {node.boolean("transpose_rhs", true)}),
@@ -130,8 +129,8 @@ class PairMachines {
         addWeights(weights, pair, j, i);
       }
     }
-    mlir::Value kernel = kernelOf(node_, machine_, x, matrixOf(node_, x, machine_.vectors, total_,
-                                                               "support_vectors"));
+    mlir::Value kernel = kernelOf(node_, machine_, x,
+                                  matrixOf(node_, x, machine_.vectors, total_, "support_vectors"));
     Reals rho(machine_.rho.begin(), machine_.rho.begin() + pairs());
     return kernel ? add(node_,
                         node_.emit("gr.matmul", {kernel, matrixOf(node_, x, weights, total_, "")}),
@@ -156,8 +155,7 @@ class PairMachines {
     mlir::Value yes = castTo(node_, greater(node_, decisions, node_.scalarLike(decisions, 0)),
                              node_.elementOf(decisions));
     mlir::Value no = sub(node_, node_.scalarLike(decisions, 1), yes);
-    return add(node_,
-               node_.emit("gr.matmul", {yes, matrixOf(node_, yes, first, pairs(), "")}),
+    return add(node_, node_.emit("gr.matmul", {yes, matrixOf(node_, yes, first, pairs(), "")}),
                node_.emit("gr.matmul", {no, matrixOf(node_, yes, second, pairs(), "")}));
   }
 
@@ -173,25 +171,21 @@ class PairMachines {
     mlir::Type element = node_.elementOf(decisions);
     mlir::Value exponent = add(node_, mul(node_, decisions, realConstant(node_, a, element)),
                                realConstant(node_, b, element));
-    mlir::Value first = node_.emit(
-        "gr.clip", {node_.emit("gr.sigmoid", {node_.emit("gr.neg", {exponent})})},
-        {node_.real("low", 1e-7), node_.real("high", 1 - 1e-7)});
+    mlir::Value first =
+        node_.emit("gr.clip", {node_.emit("gr.sigmoid", {node_.emit("gr.neg", {exponent})})},
+                   {node_.real("low", 1e-7), node_.real("high", 1 - 1e-7)});
     // Element (i, j) of the matrix of pairs: of pair (i, j), of its opposite, or nothing.
     Ints places;
-    auto place = [&](int64_t i, int64_t j) {
-      return i * classes_ - i * (i + 1) / 2 + j - i - 1;
-    };
+    auto place = [&](int64_t i, int64_t j) { return i * classes_ - i * (i + 1) / 2 + j - i - 1; };
     for (int64_t i = 0; i < classes_; ++i) {
       for (int64_t j = 0; j < classes_; ++j) {
         places.push_back(i == j ? 0 : i < j ? place(i, j) : pairs() + place(j, i));
       }
     }
-    mlir::Value both = beside(
-        node_, {first, sub(node_, node_.scalarLike(decisions, 1), first)});
-    mlir::Value flat = node_.emit("gr.gather", {both, node_.constant(places)},
-                                  {node_.integer("axis", 1)});
-    mlir::Value matrix =
-        node_.emit("gr.reshape", {flat, node_.constant({-1, classes_, classes_})});
+    mlir::Value both = beside(node_, {first, sub(node_, node_.scalarLike(decisions, 1), first)});
+    mlir::Value flat =
+        node_.emit("gr.gather", {both, node_.constant(places)}, {node_.integer("axis", 1)});
+    mlir::Value matrix = node_.emit("gr.reshape", {flat, node_.constant({-1, classes_, classes_})});
     return node_.emit("gr.couple_probabilities", {matrix});
   }
 

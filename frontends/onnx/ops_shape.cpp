@@ -73,7 +73,8 @@ mlir::ElementsAttr constantValue(Node& node) {
   if (attributes.has("sparse_value")) {
     attributes.ignore({"sparse_value"});
     return node.fail(
-               "holds a value as \"sparse_value\", which is not supported, expected a dense tensor"),
+               "holds a value as \"sparse_value\", which is not supported, expected a dense "
+               "tensor"),
            nullptr;
   }
   return node.fail(

@@ -26,7 +26,8 @@ Dims dimsOf(mlir::Value value) {
   return llvm::to_vector(llvm::cast<mlir::RankedTensorType>(value.getType()).getShape());
 }
 
-mlir::Value emitStrings(Node& node, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<std::string> made) {
+mlir::Value emitStrings(Node& node, llvm::ArrayRef<int64_t> dims,
+                        llvm::ArrayRef<std::string> made) {
   auto type = mlir::RankedTensorType::get(dims, ir::StringType::get(node.builder().getContext()));
   Strings strings(made.begin(), made.end());
   return node.evaluated(ir::makeStrings(type, strings));
@@ -74,7 +75,7 @@ Values regexFullMatch(Node& node) {
   llvm::SmallVector<int64_t> matches;
   for (llvm::StringRef string : *strings) {
     matches.push_back(RE2::FullMatch(re2::StringPiece(string.data(), string.size()), regex) ? 1
-                                                                                           : 0);
+                                                                                            : 0);
   }
   return {emitInts(node, dimsOf(node.input(0)), node.builder().getI1Type(), matches)};
 }
@@ -154,8 +155,8 @@ Values stringNormalizer(Node& node) {
   how.locale = node.attributes().text("locale", "en_US");
   Strings stopwords = node.attributes().texts("stopwords");
   if (action != "NONE" && action != "LOWER" && action != "UPPER") {
-    return {node.fail(absl::StrCat("case_change_action is ", quoted(action),
-                                   ", expected LOWER, UPPER or NONE"))};
+    return {node.fail(
+        absl::StrCat("case_change_action is ", quoted(action), ", expected LOWER, UPPER or NONE"))};
   }
   if (action != "NONE") {
     how.change = action == "LOWER" ? LetterCase::kLower : LetterCase::kUpper;
@@ -206,7 +207,7 @@ std::vector<std::string> textsOf(mlir::DenseElementsAttr numbers) {
     return texts;
   }
   for (int64_t number : ir::intsOf(numbers)) {
-    texts.push_back(element.isInteger(1)           ? number != 0 ? "True" : "False"
+    texts.push_back(element.isInteger(1)          ? number != 0 ? "True" : "False"
                     : element.isUnsignedInteger() ? absl::StrCat(static_cast<uint64_t>(number))
                                                   : absl::StrCat(number));
   }

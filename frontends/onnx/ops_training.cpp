@@ -57,8 +57,7 @@ Values adagrad(Node& node) {
     mlir::Value slowed = div(node, rate, add(node, one, times(node, step, decay)));
     mlir::Value gradient = regularized(node, x[0], x[1]);
     mlir::Value squares = add(node, x[2], mul(node, gradient, gradient));
-    mlir::Value size =
-        add(node, node.emit("gr.sqrt", {squares}), node.scalarLike(x[0], epsilon));
+    mlir::Value size = add(node, node.emit("gr.sqrt", {squares}), node.scalarLike(x[0], epsilon));
     return {sub(node, x[0], div(node, mul(node, slowed, gradient), size)), squares};
   });
 }
@@ -83,8 +82,7 @@ Values adam(Node& node) {
     mlir::Value gradient = regularized(node, x[0], x[1]);
     mlir::Value mean = blend(node, x[2], gradient, alpha);
     mlir::Value squares = blend(node, x[3], mul(node, gradient, gradient), beta);
-    mlir::Value size =
-        add(node, node.emit("gr.sqrt", {squares}), node.scalarLike(x[0], epsilon));
+    mlir::Value size = add(node, node.emit("gr.sqrt", {squares}), node.scalarLike(x[0], epsilon));
     // Step 0 is not corrected; its 0 / 0 is not looked at.
     mlir::Value corrected =
         div(node, mul(node, rate, node.emit("gr.sqrt", {bias(node, step, beta)})),
@@ -109,11 +107,9 @@ Values momentum(Node& node) {
   return forEachValue(node, 1, [&](mlir::Value rate, mlir::Value step, Values x) -> Values {
     mlir::Value gradient = regularized(node, x[0], x[1]);
     mlir::Value later = greater(node, step, node.scalarLike(step, 0));
-    mlir::Value share =
-        select(node, later, node.scalarLike(x[0], beta), node.scalarLike(x[0], 1));
+    mlir::Value share = select(node, later, node.scalarLike(x[0], beta), node.scalarLike(x[0], 1));
     mlir::Value speed = add(node, times(node, x[2], alpha), mul(node, share, gradient));
-    mlir::Value way =
-        mode == "nesterov" ? add(node, gradient, times(node, speed, alpha)) : speed;
+    mlir::Value way = mode == "nesterov" ? add(node, gradient, times(node, speed, alpha)) : speed;
     return {sub(node, x[0], mul(node, rate, way)), speed};
   });
 }

@@ -1,7 +1,7 @@
 #include "frontends/onnx/text.h"
 
-#include <unicode/uchar.h>
 #include <unicode/ucasemap.h>
+#include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
 #include <charconv>
@@ -58,11 +58,10 @@ absl::StatusOr<std::string> withCase(llvm::StringRef text, LetterCase letters,
   // The length may change: U+0130 is one character in upper case and two in lower.
   std::string result(3 * text.size() + 1, '\0');
   auto convert = letters == LetterCase::kLower ? ucasemap_utf8ToLower : ucasemap_utf8ToUpper;
-  int32_t length =
-      U_FAILURE(error) != 0
-          ? 0
-          : convert(map.get(), result.data(), static_cast<int32_t>(result.size()), text.data(),
-                    static_cast<int32_t>(text.size()), &error);
+  int32_t length = U_FAILURE(error) != 0
+                       ? 0
+                       : convert(map.get(), result.data(), static_cast<int32_t>(result.size()),
+                                 text.data(), static_cast<int32_t>(text.size()), &error);
   if (U_FAILURE(error) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("the case of a string cannot be changed: ", u_errorName(error)));

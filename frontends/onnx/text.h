@@ -22,8 +22,8 @@ absl::StatusOr<std::string> withCase(llvm::StringRef text, LetterCase letters,
 std::vector<llvm::StringRef> splitText(llvm::StringRef text, llvm::StringRef delimiter,
                                        int64_t most);
 
-/// A number as Python and NumPy write it: the shortest text that reads as the same `T` again, "1.0",
-/// "1e-05", "inf", "nan".
+/// A number as Python and NumPy write it: the shortest text that reads as the same `T` again,
+/// "1.0", "1e-05", "inf", "nan".
 template <typename T>
 std::string numberText(T value);
 

@@ -22,14 +22,14 @@ static_assert(std::endian::native == std::endian::little, "data is written as it
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeader = size_t{1} << 16;
-constexpr size_t kMaxNpyRank = 32;  // NumPy 1's own limit
+constexpr size_t kMaxNpyRank = 32;                  // NumPy 1's own limit
 constexpr size_t kMaxCharacters = size_t{1} << 24;  // of a string
 
 struct Header {
   TensorSpec spec;
   size_t characters = 0;  // of each string
   bool wide = false;      // they are UTF-32, not bytes
-  bool swapped = false;  // big-endian data
+  bool swapped = false;   // big-endian data
   bool fortran = false;
   size_t bytes = 0;  // before the data
 };
@@ -124,7 +124,8 @@ class HeaderParser {
     }
     for (uint8_t i = 1; i < kElementTypeCount; ++i) {
       auto type = static_cast<ElementType>(i);
-      if (!name.empty() && elementTypeInfo(type).numpy == name && (!isReduced(type) || type == expected_)) {
+      if (!name.empty() && elementTypeInfo(type).numpy == name &&
+          (!isReduced(type) || type == expected_)) {
         return type;
       }
     }
@@ -379,9 +380,8 @@ absl::StatusOr<HostTensor> readNpy(const std::string& path, ElementType expected
 namespace {
 
 std::vector<uint8_t> headerOf(absl::string_view type, absl::Span<const int64_t> dims) {
-  std::string dict =
-      absl::StrCat("{'descr': '", type, "', 'fortran_order': False, 'shape': (",
-                   absl::StrJoin(dims, ", "), dims.size() == 1 ? "," : "", "), }");
+  std::string dict = absl::StrCat("{'descr': '", type, "', 'fortran_order': False, 'shape': (",
+                                  absl::StrJoin(dims, ", "), dims.size() == 1 ? "," : "", "), }");
   size_t total = alignTensor(kMagic.size() + 4 + dict.size() + 1);
   dict.resize(total - kMagic.size() - 4 - 1, ' ');
   dict.push_back('\n');

@@ -74,8 +74,8 @@ void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& prod
   auto producerName = builder.CreateString(producer);
   auto graphOffset = graph(builder);
   auto texts = strings.empty() ? 0 : builder.CreateVectorOfStrings(strings);
-  FinishModelBuffer(
-      builder, CreateModel(builder, kModelVersion, producerName, graphOffset, table, texts));
+  FinishModelBuffer(builder,
+                    CreateModel(builder, kModelVersion, producerName, graphOffset, table, texts));
 }
 
 FileHeader makeHeader(absl::Span<const uint8_t> buffer, uint64_t weightBytes) {

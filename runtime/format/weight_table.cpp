@@ -183,9 +183,10 @@ absl::Status verifyNoOverlap(const WeightTable& table) {
 absl::Status verifyTensorType(const TensorType& type) {
   bool isOpen = type.element() == ElementType::Invalid && !type.ranked();
   if (type.kind() > ValueKind::MAX || (type.kind() != ValueKind::Tensor && !isOpen)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "type is of kind ", static_cast<int>(type.kind()), ", expected a tensor (0), or a sequence "
-        "or optional without element type and rank"));
+    return absl::InvalidArgumentError(absl::StrCat("type is of kind ",
+                                                   static_cast<int>(type.kind()),
+                                                   ", expected a tensor (0), or a sequence "
+                                                   "or optional without element type and rank"));
   }
   if (!isOpen && runtime::elementSize(elementOf(type)) == 0) {
     return absl::InvalidArgumentError(
@@ -251,9 +252,8 @@ absl::Status verifyStrings(const StringTable* strings) {
   absl::flat_hash_set<absl::string_view> seen;
   for (uint32_t i = 0; i < sizeOf(strings); ++i) {
     if (!seen.insert(textOf(strings->Get(i))).second) {
-      return absl::InvalidArgumentError(absl::StrCat("string ", i, " is ",
-                                                     quoted(textOf(strings->Get(i))),
-                                                     " again, expected each once"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "string ", i, " is ", quoted(textOf(strings->Get(i))), " again, expected each once"));
     }
   }
   return absl::OkStatus();

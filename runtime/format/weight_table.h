@@ -25,8 +25,9 @@ inline constexpr uint64_t kWeightAlignment = runtime::kTensorAlignment;
 using WeightTable = flatbuffers::Vector<flatbuffers::Offset<WeightEntry>>;
 using StringTable = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
 
-/// Element type in range (or none in a type without rank: not known before planning), rank at most kMaxRank, dims >= -1, size below 2^62, symbolic dims one a
-/// dim and only where the dim is not static. Does not say where: annotate it.
+/// Element type in range (or none in a type without rank: not known before planning), rank at most
+/// kMaxRank, dims >= -1, size below 2^62, symbolic dims one a dim and only where the dim is not
+/// static. Does not say where: annotate it.
 absl::Status verifyTensorType(const TensorType& type);
 
 /// True if all dims are known.

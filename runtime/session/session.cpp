@@ -111,10 +111,10 @@ absl::Status addElements(const std::vector<std::string>& needed,
       bytes += string.size();
     }
     if (bytes > kMaxDecidingBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "planning depends on the elements of '", name, "', which has ", bytes,
-          " bytes, expected at most ", kMaxDecidingBytes,
-          " for a value that decides shapes or from which text is computed"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("planning depends on the elements of '", name, "', which has ", bytes,
+                       " bytes, expected at most ", kMaxDecidingBytes,
+                       " for a value that decides shapes or from which text is computed"));
     }
     inputs[index].elements = at->tensor;
   }

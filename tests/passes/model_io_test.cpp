@@ -538,8 +538,9 @@ func.func @main() -> (tensor<3x!gr.string> {gr.name = "y"}) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(builder.CreateVectorOfStrings(table));
   WeightSourceView view = exported.view();
-  view.strings = flatbuffers::GetRoot<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>>(
-      builder.GetBufferPointer());
+  view.strings =
+      flatbuffers::GetRoot<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>>(
+          builder.GetBufferPointer());
   mlir::MLIRContext fresh;
   auto result = importGraph(exported.graph(), view, fresh);
   if (!result.ok()) {
@@ -554,7 +555,8 @@ TEST_CASE("strings come back through their table, and a damaged one is refused")
   CHECK(readStringsWith({"b", ""}, printed) == "ok");
   CHECK_THAT(printed, Contains("dense<[\"b\", \"\", \"b\"]> : tensor<3x!gr.string>"));
   CHECK_THAT(readStringsWith({"b"}, printed), Contains("element 1 is string 1 of a table of 1"));
-  CHECK_THAT(readStringsWith({"b\xff", ""}, printed), Contains("string 0 of the table is not valid"));
+  CHECK_THAT(readStringsWith({"b\xff", ""}, printed),
+             Contains("string 0 of the table is not valid"));
 }
 
 TEST_CASE_METHOD(Spoiled, "random changes of numbers in a graph never crash the reader") {

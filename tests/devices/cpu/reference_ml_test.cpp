@@ -42,11 +42,11 @@ Tensors tree(const Values& nodes, const Values& x) {
 }  // namespace
 
 TEST_CASE("look-up in every type: the last of equal keys, NaN and zero, and what is not there") {
-  for (ElementType type : {ElementType::kF64, ElementType::kF32, ElementType::kF16,
-                           ElementType::kBF16}) {
+  for (ElementType type :
+       {ElementType::kF64, ElementType::kF32, ElementType::kF16, ElementType::kBF16}) {
     CHECK(run("gr.lookup", {}, {ElementType::kI64, {2, 2}},
-              list(tensor(type, {2, 2}, {2, kNan, -0.0, 7}),
-                   tensor(type, {4}, {2, 0, kNan, 2}))) == Values{3, 2, 1, 4});
+              list(tensor(type, {2, 2}, {2, kNan, -0.0, 7}), tensor(type, {4}, {2, 0, kNan, 2}))) ==
+          Values{3, 2, 1, 4});
   }
   for (ElementType type : {ElementType::kI64, ElementType::kI32, ElementType::kI16,
                            ElementType::kU8, ElementType::kBool}) {
@@ -58,15 +58,18 @@ TEST_CASE("look-up in every type: the last of equal keys, NaN and zero, and what
                         list(i64({1}, {5}), i64({2}, {1, 2})));
   CHECK(std::string(missing.status().message()).find("none of the categories") !=
         std::string::npos);
-  CHECK_FALSE(tryRun("gr.lookup", {}, {ElementType::kI64, {1}}, list(i64({1}, {5}), f32({1}, {5})))
-                  .ok());
+  CHECK_FALSE(
+      tryRun("gr.lookup", {}, {ElementType::kI64, {1}}, list(i64({1}, {5}), f32({1}, {5}))).ok());
 }
 
 TEST_CASE("n-grams of two lengths, with skips") {
   auto count = [](int64_t shortest, int64_t longest, int64_t skips) {
     return run("gr.ngram_count",
-               {{"starts", Ints{0, 2}}, {"places", Ints{0, 1, 2, 3}}, {"shortest", shortest},
-                {"longest", longest}, {"skips", skips}},
+               {{"starts", Ints{0, 2}},
+                {"places", Ints{0, 1, 2, 3}},
+                {"shortest", shortest},
+                {"longest", longest},
+                {"skips", skips}},
                {ElementType::kF32, {1, 4}},
                list(i64({1, 5}, {1, 2, 1, 3, 2}), i64({6}, {1, 2, 1, 2, 2, 3})));
   };
@@ -74,8 +77,11 @@ TEST_CASE("n-grams of two lengths, with skips") {
   CHECK(count(2, 2, 0) == Values{0, 0, 1, 0});
   CHECK(count(1, 2, 1) == Values{2, 2, 1, 1});  // 2, _, 3
   CHECK_FALSE(tryRun("gr.ngram_count",
-                     {{"starts", Ints{0, 9}}, {"places", Ints{0}}, {"shortest", int64_t{1}},
-                      {"longest", int64_t{1}}, {"skips", int64_t{0}}},
+                     {{"starts", Ints{0, 9}},
+                      {"places", Ints{0}},
+                      {"shortest", int64_t{1}},
+                      {"longest", int64_t{1}},
+                      {"skips", int64_t{0}}},
                      {ElementType::kF32, {1}}, list(i64({1}, {1}), i64({1}, {1})))
                   .ok());
 }
@@ -110,15 +116,20 @@ TEST_CASE("a tree compares in every way, and its leaves are joined") {
 TEST_CASE("trees that refer to what is not there end with an error, cycles too") {
   TensorSpec output{ElementType::kF32, {1, 2}};
   auto error = [&](const Values& nodes) {
-    auto got = tryRun("gr.tree_ensemble", {{"aggregate", std::string("sum")}}, output,
-                      tree(nodes, {0}));
+    auto got =
+        tryRun("gr.tree_ensemble", {{"aggregate", std::string("sum")}}, output, tree(nodes, {0}));
     return std::string(got.status().message());
   };
   const char* kRefers = "refers to a feature, node, member, weight or output that there is not";
-  for (const Values& nodes :
-       {Values{0, 1, 0, 0, 0, 0, 0}, {0, -1, 0, 0, 0, 0, 0}, {0, 0, 9, 9, 0, 0, 0},
-        {0, 0, -1, -1, 0, 0, 0}, {6, 0, 0, 0, 0, 1, 9}, {6, 0, 0, 0, 0, -1, 0},
-        {7, 0, 0, 4, 0, 0, 0}, {7, 0, 2, 1, 0, 0, 0}, {8, 0, 0, 0, 0, 0, 0}}) {
+  for (const Values& nodes : {Values{0, 1, 0, 0, 0, 0, 0},
+                              {0, -1, 0, 0, 0, 0, 0},
+                              {0, 0, 9, 9, 0, 0, 0},
+                              {0, 0, -1, -1, 0, 0, 0},
+                              {6, 0, 0, 0, 0, 1, 9},
+                              {6, 0, 0, 0, 0, -1, 0},
+                              {7, 0, 0, 4, 0, 0, 0},
+                              {7, 0, 2, 1, 0, 0, 0},
+                              {8, 0, 0, 0, 0, 0, 0}}) {
     CHECK(error(nodes).find(kRefers) != std::string::npos);
   }
   CHECK(error({0, 0, 0, 0, 0, 0, 0}).find("a tree has a cycle") != std::string::npos);
@@ -126,8 +137,8 @@ TEST_CASE("trees that refer to what is not there end with an error, cycles too")
 }
 
 TEST_CASE("squared distances, and probabilities of classes from those of pairs") {
-  for (ElementType type : {ElementType::kF64, ElementType::kF32, ElementType::kF16,
-                           ElementType::kBF16}) {
+  for (ElementType type :
+       {ElementType::kF64, ElementType::kF32, ElementType::kF16, ElementType::kBF16}) {
     CHECK(run("gr.squared_distance", {}, {type, {2, 2}},
               list(tensor(type, {2, 2}, {0, 0, 1, 2}), tensor(type, {2, 2}, {0, 0, 3, 4}))) ==
           Values{0, 25, 5, 8});

@@ -72,7 +72,8 @@ TEST_CASE("equal data is written once and different data is not confused") {
     weights.push_back({"w" + std::to_string(i), spec, false, i % 2 == 0 ? ones : twos});
   }
   std::string path = folder.file("m.fb");
-  REQUIRE(writeModelFile(path, "", weights, {}, [&](auto& b) { return Graph::Pack(b, &graph); }).ok());
+  REQUIRE(
+      writeModelFile(path, "", weights, {}, [&](auto& b) { return Graph::Pack(b, &graph); }).ok());
   CHECK(std::filesystem::file_size(path) < 220000);
   auto file = ModelFile::open(path);
   REQUIRE(file.ok());
