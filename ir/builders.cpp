@@ -42,10 +42,34 @@ mlir::Value createInts(mlir::OpBuilder& builder, mlir::Location loc,
 mlir::Value createScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type element,
                          double value) {
   auto type = mlir::RankedTensorType::get({}, element);
+  if (isStrings(element)) {  // the only text that stands for a number: nothing
+    return builder.create<ConstantOp>(loc, type, makeStrings(type, {""}));
+  }
   mlir::DenseElementsAttr attr = llvm::isa<mlir::FloatType>(element)
                                      ? makeFloats(type, {value})
                                      : makeInts(type, {static_cast<int64_t>(value)});
   return builder.create<ConstantOp>(loc, type, attr);
+}
+
+mlir::ElementsAttr knownElements(mlir::Value value) {
+  if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    return constant.getValue();
+  }
+  auto evaluated = value.getDefiningOp<EvaluatedOp>();
+  return evaluated ? evaluated.getValue() : nullptr;
+}
+
+std::optional<llvm::SmallVector<llvm::StringRef>> stringsOf(mlir::Value value) {
+  auto dense = llvm::dyn_cast_or_null<mlir::DenseStringElementsAttr>(knownElements(value));
+  if (!dense) {
+    return std::nullopt;
+  }
+  return llvm::to_vector(dense.getValues<llvm::StringRef>());
+}
+
+mlir::DenseElementsAttr makeStrings(mlir::RankedTensorType type,
+                                    llvm::ArrayRef<llvm::StringRef> strings) {
+  return mlir::DenseStringElementsAttr::get(type, strings);
 }
 
 }  // namespace graphrun::ir

@@ -25,6 +25,17 @@ mlir::Value createInts(mlir::OpBuilder& builder, mlir::Location loc,
 mlir::Value createScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type element,
                          double value);
 
+/// The strings of a constant, or of a value that was evaluated while planning; nothing where they
+/// are not known.
+std::optional<llvm::SmallVector<llvm::StringRef>> stringsOf(mlir::Value value);
+
+/// A constant attribute of strings. `type` is static; one string for each element.
+mlir::DenseElementsAttr makeStrings(mlir::RankedTensorType type,
+                                    llvm::ArrayRef<llvm::StringRef> strings);
+
+/// The elements of a constant, or of a value that was evaluated while planning; null otherwise.
+mlir::ElementsAttr knownElements(mlir::Value value);
+
 }  // namespace graphrun::ir
 
 #endif  // GRAPHRUN_IR_BUILDERS_H_

@@ -91,6 +91,12 @@ mlir::LogicalResult SequenceOp::inferTypes(Types& types) {
 }
 OpCost SequenceOp::cost() { return {}; }
 
+mlir::LogicalResult EvaluatedOp::inferTypes(Types& types) {
+  types.push_back(getValue().getShapedType());
+  return mlir::success();
+}
+OpCost EvaluatedOp::cost() { return {}; }
+
 mlir::LogicalResult IfOp::inferTypes(Types& types) {
   if (mlir::failed(requireOne(*this, getCondition(), "condition", 1))) {
     return mlir::failure();

@@ -11,7 +11,7 @@ int64_t byteSize(mlir::Type type) {
   if (!tensor || !tensor.hasStaticShape()) {
     return 0;
   }
-  int64_t bits = elementBits(tensor.getElementType());
+  int64_t bits = isStrings(type) ? 64 : elementBits(tensor.getElementType());
   return tensor.getNumElements() * std::max<int64_t>(bits / 8, 1);
 }
 

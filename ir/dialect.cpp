@@ -84,6 +84,10 @@ void GRDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "ir/ops_ml.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "ir/ops_control.cpp.inc"
       >();
   addOperations<
@@ -123,7 +127,20 @@ bool compatible(mlir::Type declared, mlir::Type inferred) {
   return mlir::succeeded(mlir::verifyCompatibleShape(declared, inferred));
 }
 
+/// Most operations compute, and there is no number to compute with.
+mlir::LogicalResult verifyStrings(mlir::Operation* op) {
+  for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
+    if (isStrings(type) && !op->hasTrait<TakesStrings>()) {
+      return op->emitOpError() << "operand " << i << " is " << type
+                               << ", but the operation computes, expected numbers";
+    }
+  }
+  return mlir::success();
+}
+
 }  // namespace
+
+bool isStrings(mlir::Type type) { return llvm::isa<StringType>(mlir::getElementTypeOrSelf(type)); }
 
 unsigned elementBits(mlir::Type element) {
   if (element.isInteger(1) || llvm::isa<F8E8M0Type>(element)) {
@@ -154,7 +171,7 @@ bool isSequence(mlir::Type type) {
 
 mlir::LogicalResult verifyTypes(mlir::Operation* op) {
   llvm::SmallVector<mlir::Type> inferred;
-  if (mlir::failed(verifySequences(op)) ||
+  if (mlir::failed(verifyStrings(op)) || mlir::failed(verifySequences(op)) ||
       mlir::failed(llvm::cast<GrOpInterface>(op).inferTypes(inferred))) {
     return mlir::failure();
   }

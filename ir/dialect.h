@@ -25,6 +25,10 @@ class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwis
 template <typename ConcreteType>
 class ResolvedByPlanning : public mlir::OpTrait::TraitBase<ConcreteType, ResolvedByPlanning> {};
 
+/// Trait of operations that take tensors of strings.
+template <typename ConcreteType>
+class TakesStrings : public mlir::OpTrait::TraitBase<ConcreteType, TakesStrings> {};
+
 /// Verifies operation types: inferTypes succeeds and agrees with the declared result types.
 mlir::LogicalResult verifyTypes(mlir::Operation* op);
 
@@ -33,12 +37,16 @@ mlir::LogicalResult verifyTypes(mlir::Operation* op);
 /// it for any type.
 mlir::Type placeholderType(mlir::MLIRContext* context);
 
-/// Bits of an element where elements are packed (bool: 8); 0 for what is no element type.
+/// Bits of an element where elements are packed (bool: 8); 0 for what is no element type, and for
+/// strings.
 unsigned elementBits(mlir::Type element);
 
 /// True for the types that operations compute in; elements of the others, the 8-bit floats and
 /// everything narrower, are stored one a byte, moved and converted.
 bool isComputed(mlir::Type element);
+
+/// True for `!gr.string` and tensors of it.
+bool isStrings(mlir::Type type);
 
 /// The type of a list of tensors, which planning resolves; `optional`: of at most one.
 mlir::Type sequenceType(mlir::MLIRContext* context, bool optional = false);
@@ -81,6 +89,8 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #include "ir/ops_random.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_vision.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_ml.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_control.h.inc"
 #define GET_OP_CLASSES

@@ -13,7 +13,7 @@ mlir::RankedTensorType foldableType(mlir::Type type) {
 }
 
 mlir::DenseElementsAttr denseOf(mlir::Attribute value) {
-  return llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(value);
+  return llvm::dyn_cast_or_null<mlir::DenseIntOrFPElementsAttr>(value);
 }
 
 llvm::SmallVector<double> floatsOf(mlir::DenseElementsAttr attr) {

@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxFoldedElements = int64_t{1} << 16;
 /// Static result type of `type` that is small enough to fold; null otherwise.
 mlir::RankedTensorType foldableType(mlir::Type type);
 
-/// `value` as dense elements with the type `type`; null when it is none (a resource).
+/// `value` as dense numbers; null when it is none (a resource, or strings).
 mlir::DenseElementsAttr denseOf(mlir::Attribute value);
 
 /// Elements of a dense attribute as doubles (floating-point types) or integers.

@@ -75,6 +75,20 @@ def GR_OptionalType : GR_Type<"Optional", "optional"> {
   let summary = "the element type of a list of at most one tensor or list (ONNX's optional)";
 }
 
+def GR_StringType : TypeDef<GR_Dialect, "String"> {
+  let mnemonic = "string";
+  let summary = "the element type of tensors of strings";
+  let description = [{
+    UTF-8 text. Constants are dense strings. Devices know strings by their numbers in a table (i64):
+    planning makes all tensors of strings such, so operations can move and compare them.
+  }];
+}
+
+// Operations that only move or compare elements take strings too; all others refuse them.
+def GR_TakesStrings : NativeOpTrait<"TakesStrings"> {
+  let cppNamespace = "::graphrun::ir";
+}
+
 // Base of every operation: pure, typed by GrOpInterface, printed alike.
 class GR_Op<string mnemonic, list<Trait> traits = []> :
     Op<GR_Dialect, mnemonic, traits # [DeclareOpInterfaceMethods<GrOpInterface>]> {

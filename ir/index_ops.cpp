@@ -39,6 +39,9 @@ mlir::LogicalResult requireOne(mlir::Operation* op, mlir::Value value, llvm::Str
 
 mlir::LogicalResult requireReduction(mlir::Operation* op, llvm::StringRef reduction) {
   constexpr llvm::StringLiteral kNames[] = {"none", "add", "mul", "min", "max"};
+  if (isStrings(op->getOperand(0).getType()) && reduction != "none") {
+    return op->emitOpError() << "reduction is \"" << reduction << "\", expected none for strings";
+  }
   if (llvm::is_contained(kNames, reduction)) {
     return mlir::success();
   }

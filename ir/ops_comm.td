@@ -21,7 +21,8 @@ def GR_GroupOp : GR_PureOp<"group", [IsolatedFromAbove, SingleBlock]> {
   }];
 }
 
-def GR_YieldOp : GR_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["GroupOp", "IfOp", "LoopOp"]>]> {
+def GR_YieldOp : GR_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["GroupOp", "IfOp", "LoopOp"]>,
+                                    GR_TakesStrings]> {
   let summary = "the results of a region";
   let description = [{ Ends the regions of `gr.group`, `gr.if` and `gr.loop`. }];
   let noGradient = "follows the operation that it ends";

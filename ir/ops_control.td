@@ -11,7 +11,7 @@ def GR_ResolvedByPlanning : NativeOpTrait<"ResolvedByPlanning"> {
 }
 
 class GR_PlannedOp<string mnemonic, list<Trait> traits = []> :
-    GR_PureOp<mnemonic, [GR_ResolvedByPlanning] # traits> {
+    GR_PureOp<mnemonic, [GR_ResolvedByPlanning, GR_TakesStrings] # traits> {
   let noGradient = "is replaced before differentiation";
 }
 
@@ -40,6 +40,19 @@ def GR_SequenceOp : GR_PlannedOp<"sequence"> {
   }];
   let arguments = (ins Variadic<GR_Tensor>:$elements);
   let results = (outs GR_Tensor:$sequence);
+}
+
+def GR_EvaluatedOp : GR_PureOp<"evaluated"> {
+  let summary = "elements that the planner has computed from elements of inputs";
+  let description = [{
+    What no device computes, such as text, is computed while planning. Unlike a constant the value is
+    never folded into what uses it: the uses become a graph of their own that takes it as an input,
+    and whose plan serves for all elements. In a plan it is a constant.
+  }];
+  let noGradient = "has no operand";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs GR_Tensor:$output);
+  let assemblyFormat = "attr-dict $value `:` type($output)";
 }
 
 def GR_IfOp : GR_PlannedOp<"if", [SingleBlock, NoRegionArguments]> {

@@ -17,7 +17,7 @@ def GR_RangeOp : GR_PureOp<"range"> {
   let hasFolder = 1;
 }
 
-def GR_GatherElementsOp : GR_PureOp<"gather_elements"> {
+def GR_GatherElementsOp : GR_PureOp<"gather_elements", [GR_TakesStrings]> {
   let summary = "pick one element for each index, along an axis";
   let description = [{
     The result has the shape of `indices`; its element at p is the input's at p with the place on
@@ -28,7 +28,7 @@ def GR_GatherElementsOp : GR_PureOp<"gather_elements"> {
   let hasFolder = 1;
 }
 
-def GR_GatherNdOp : GR_PureOp<"gather_nd"> {
+def GR_GatherNdOp : GR_PureOp<"gather_nd", [GR_TakesStrings]> {
   let summary = "pick slices by index vectors";
   let description = [{
     The last dim of `indices` holds positions in as many dims of the input, behind `batch_dims`
@@ -42,7 +42,7 @@ def GR_GatherNdOp : GR_PureOp<"gather_nd"> {
 }
 
 // A copy of the input with some places written.
-class GR_ScatterOp<string mnemonic> : GR_PureOp<mnemonic> {
+class GR_ScatterOp<string mnemonic> : GR_PureOp<mnemonic, [GR_TakesStrings]> {
   let results = (outs GR_Tensor:$output);
 }
 
@@ -82,7 +82,7 @@ def GR_NonZeroOp : GR_PureOp<"non_zero"> {
   let hasFolder = 1;
 }
 
-def GR_UniqueOp : GR_PureOp<"unique"> {
+def GR_UniqueOp : GR_PureOp<"unique", [GR_TakesStrings]> {
   let summary = "the distinct slices along an axis";
   let description = [{
     `values` holds each distinct slice once, ascending (lexicographic) when `sorted`, else in order

@@ -125,7 +125,7 @@ def GR_PReluOp : GR_BinaryOp<"prelu", "x where x >= 0, else slope * x">;
 // The result is a bool tensor.
 class GR_CompareOp<string mnemonic, string what, list<Trait> traits = []> :
     GR_BinaryOp<mnemonic, what, traits> { let noGradient = "logical"; }
-def GR_EqualOp : GR_CompareOp<"equal", "x == y", [Commutative]>;
+def GR_EqualOp : GR_CompareOp<"equal", "x == y", [Commutative, GR_TakesStrings]>;
 def GR_LessOp : GR_CompareOp<"less", "x < y">;
 def GR_LessEqualOp : GR_CompareOp<"less_equal", "x <= y">;
 
@@ -140,7 +140,7 @@ def GR_ShiftLeftOp : GR_BitsOp<"shift_left",
 def GR_ShiftRightOp : GR_BitsOp<"shift_right",
     "floor(x / 2 to the power of y); y < 0 or not below the width leaves only the sign">;
 
-def GR_WhereOp : GR_PureOp<"where", [GR_Elementwise]> {
+def GR_WhereOp : GR_PureOp<"where", [GR_Elementwise, GR_TakesStrings]> {
   let summary = "x where the condition holds, else y";
   let description = "Element-wise selection. All three operands broadcast as in NumPy.";
   let arguments = (ins GR_Tensor:$condition, GR_Tensor:$lhs, GR_Tensor:$rhs);

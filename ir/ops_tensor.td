@@ -5,7 +5,8 @@
 include "ir/gr_dialect.td"
 
 // Only moves data; its gradient moves it back.
-class GR_MovementOp<string mnemonic, list<Trait> traits = []> : GR_PureOp<mnemonic, traits> {
+class GR_MovementOp<string mnemonic, list<Trait> traits = []> :
+    GR_PureOp<mnemonic, [GR_TakesStrings] # traits> {
   let results = (outs GR_Tensor:$output);
   let hasFolder = 1;
 }
@@ -22,7 +23,7 @@ def GR_ConstantOp : GR_PureOp<"constant", [ConstantLike]> {
   let assemblyFormat = "attr-dict $value `:` type($output)";
 }
 
-def GR_ShapeOp : GR_PureOp<"shape"> {
+def GR_ShapeOp : GR_PureOp<"shape", [GR_TakesStrings]> {
   let summary = "the dims [start, end) of a tensor, as a 1-D int64 tensor";
   let description = [{ `start` and `end` are clamped to [0, rank]; negative ones count from the end. }];
   let noGradient = "integer result";
@@ -67,7 +68,7 @@ def GR_ConcatOp : GR_MovementOp<"concat"> {
   let arguments = (ins Variadic<GR_Tensor>:$inputs, GR_IntAttr:$axis);
 }
 
-def GR_SplitOp : GR_PureOp<"split"> {
+def GR_SplitOp : GR_PureOp<"split", [GR_TakesStrings]> {
   let summary = "cut a tensor along an axis";
   let description = [{
     `sizes` holds the size of each part; empty: equal parts, the last one smaller where the dim does

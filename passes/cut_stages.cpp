@@ -36,6 +36,7 @@ class StageCutter {
     Stages stages;
     if (llvm::none_of(late_, [&](mlir::Operation* op) { return isPending(op); })) {
       flattenResults();
+      settleEvaluated();
       return stages;
     }
     if (mlir::failed(findDeciders())) {
@@ -50,6 +51,7 @@ class StageCutter {
       findCrossing();
       makeRest(stages);
       trim(stages);
+      settleEvaluated();
     }
     return stages;
   }
@@ -66,11 +68,13 @@ class StageCutter {
   }
 
   /// Operations that cannot run yet: their types are not known, or an operand is made by such a
-  /// one. Lists are among them: no stage makes a list, the last one returns the tensors in it.
+  /// one. Lists are among them: no stage makes a list, the last one returns the tensors in it. What
+  /// uses evaluated elements could run, but waits for a plan that serves for any.
   void findLate() {
     for (mlir::Operation& op : block_.without_terminator()) {
-      bool waits =
-          llvm::any_of(valuesReadBy(&op), [&](mlir::Value value) { return isLate(value); });
+      bool waits = llvm::any_of(valuesReadBy(&op), [&](mlir::Value value) {
+        return isLate(value) || value.getDefiningOp<ir::EvaluatedOp>();
+      });
       if (waits || !isStatic(&op)) {
         late_.insert(&op);
       }
@@ -82,7 +86,7 @@ class StageCutter {
     for (mlir::Operation* op : late_) {
       bool isFirst = llvm::none_of(
           valuesReadBy(op), [&](mlir::Value value) { return isPending(value.getDefiningOp()); });
-      if (!isFirst || llvm::isa<ir::SequenceOp>(op)) {
+      if (!isFirst || isStatic(op) || llvm::isa<ir::SequenceOp>(op)) {
         continue;
       }
       size_t before = deciders_.size();
@@ -240,6 +244,16 @@ class StageCutter {
       late_.pop_back_val()->erase();
     }
     setReturn(func_, return_, names);
+  }
+
+  /// Evaluated elements are constants of the plan.
+  void settleEvaluated() {
+    for (auto op : llvm::make_early_inc_range(block_.getOps<ir::EvaluatedOp>())) {
+      mlir::OpBuilder builder(op);
+      auto constant = builder.create<ir::ConstantOp>(op.getLoc(), op.getType(), op.getValue());
+      op.replaceAllUsesWith(constant.getResult());
+      op->erase();
+    }
   }
 
   /// A name for crossing value `i` that no input or output has.

@@ -1,6 +1,8 @@
 // FlatBuffer graph -> gr dialect. The file is not trusted.
 #include "absl/strings/str_cat.h"
+#include "ir/builders.h"
 #include "ir/dialect.h"
+#include "llvm/Support/JSON.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -357,9 +359,35 @@ class GraphImporter {
                      expected, " for ", weight.spec.toString());
     }
     auto type = mlir::RankedTensorType::get(weight.spec.dims, element);
-    mlir::Attribute constant = makeConstant(type, weight);
+    mlir::Attribute constant;
+    if (ir::isStrings(element)) {
+      GR_ASSIGN_OR_RETURN(constant, makeStrings(type, weight));
+    } else {
+      constant = makeConstant(type, weight);
+    }
     constants_[index] = constant;
     return constant;
+  }
+
+  /// The elements are indices into the table of strings.
+  absl::StatusOr<mlir::Attribute> makeStrings(mlir::RankedTensorType type,
+                                              const WeightSourceView::Weight& weight) const {
+    llvm::SmallVector<llvm::StringRef> texts(type.getNumElements());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      uint64_t number = 0;
+      std::memcpy(&number, weight.data.data() + (weight.splat ? 0 : i * sizeof(number)),
+                  sizeof(number));
+      if (number >= countOf(weights_.strings)) {
+        return invalid("weight '", weight.name, "': element ", i, " is string ", number,
+                       " of a table of ", countOf(weights_.strings));
+      }
+      const flatbuffers::String& text = *weights_.strings->Get(static_cast<uint32_t>(number));
+      texts[i] = llvm::StringRef(text.c_str(), text.size());
+      if (!llvm::json::isUTF8(texts[i])) {
+        return invalid("string ", number, " of the table is not valid UTF-8");
+      }
+    }
+    return mlir::Attribute(ir::makeStrings(type, texts));
   }
 
   mlir::Attribute makeConstant(mlir::RankedTensorType type,

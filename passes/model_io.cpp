@@ -35,7 +35,7 @@ absl::Status saveModel(mlir::ModuleOp module, const std::string& path) {
   for (const WeightTable::Entry& entry : weights.entries()) {
     sources.push_back({entry.name, entry.spec, entry.splat, entry.data});
   }
-  return format::writeModelFile(path, kProducer, sources,
+  return format::writeModelFile(path, kProducer, sources, weights.strings(),
                                 [&](flatbuffers::FlatBufferBuilder& builder) {
                                   return *exportGraph(*func, builder, weights);
                                 });
@@ -45,7 +45,8 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> loadModel(const std::string& p
                                                             mlir::MLIRContext& context) {
   GR_ASSIGN_OR_RETURN(std::shared_ptr<const format::ModelFile> file, format::ModelFile::open(path));
   WeightSourceView weights{file->weightCount(),
-                           [&](uint32_t index) { return weightOf(*file, index); }, file};
+                           [&](uint32_t index) { return weightOf(*file, index); },
+                           file->model().strings(), file};
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
       importGraph(file->graph(), weights, context);
   if (!module.ok()) {

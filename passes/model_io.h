@@ -36,13 +36,18 @@ class WeightTable {
   absl::StatusOr<uint32_t> add(mlir::ElementsAttr value, llvm::StringRef label);
 
   const std::vector<Entry>& entries() const { return entries_; }
+  /// What the elements of weights of strings are indices into; each once.
+  const std::vector<std::string>& strings() const { return strings_; }
 
  private:
   std::string uniqueName(llvm::StringRef label);
+  ElementBytes numbersOf(mlir::DenseStringElementsAttr value);
 
   std::vector<Entry> entries_;
   llvm::DenseMap<mlir::Attribute, uint32_t> indices_;
   llvm::StringMap<unsigned> names_;
+  std::vector<std::string> strings_;
+  llvm::StringMap<uint64_t> stringNumbers_;
 };
 
 /// Writes a function, its operations in order, as a graph; its constants go to `weights`. Errors
@@ -61,6 +66,8 @@ struct WeightSourceView {
   size_t count = 0;
   /// Weight `index`, which is below `count`.
   std::function<absl::StatusOr<Weight>(uint32_t index)> get;
+  /// What weights of strings refer to; null: there are none.
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* strings = nullptr;
   /// Keeps the spans valid; released with the MLIR context.
   std::shared_ptr<const void> owner;
 };

@@ -102,6 +102,23 @@ def FormGroups : Pass<"gr-form-groups", "::mlir::func::FuncOp"> {
   }];
 }
 
+def InternStrings : Pass<"gr-intern-strings", "::mlir::func::FuncOp"> {
+  let summary = "Strings become numbers in a table";
+  let description = [{
+    Devices move and compare strings by their numbers. The table and the names of the inputs and
+    outputs that are of strings become attributes of the function.
+
+        func.func @main(%x: tensor<2x!gr.string> {gr.name = "x"}) -> … {
+          %0 = gr.constant dense<["a", "b"]> : tensor<2x!gr.string>
+          %1 = gr.equal %x, %0 : …
+    becomes
+        func.func @main(%x: tensor<2xi64> {gr.name = "x"}) -> …
+            attributes {gr.strings = ["a", "b"], gr.string_values = ["x"]} {
+          %0 = gr.constant dense<[0, 1]> : tensor<2xi64>
+          %1 = gr.equal %x, %0 : …
+  }];
+}
+
 def PartitionGraph : Pass<"gr-partition-graph", "::mlir::ModuleOp"> {
   let summary = "Cut the graph into one function a device, joined by send and recv";
   let description = [{

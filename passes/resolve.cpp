@@ -15,8 +15,8 @@ constexpr int64_t kMaxFoldedElements = 64;
 /// The one element of a constant of bools or integers; nothing when it is no constant.
 std::optional<int64_t> constantElement(mlir::Value value) {
   auto constant = value.getDefiningOp<ir::ConstantOp>();
-  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue())
-                        : mlir::DenseElementsAttr();
+  auto dense = constant ? llvm::dyn_cast<mlir::DenseIntOrFPElementsAttr>(constant.getValue())
+                        : mlir::DenseIntOrFPElementsAttr();
   if (!dense || dense.getNumElements() != 1 || !dense.getElementType().isInteger()) {
     return std::nullopt;
   }
@@ -75,9 +75,8 @@ class Resolver {
       return llvm::cast<mlir::ShapedType>(value.getType()).hasStaticShape() ||
              value.getDefiningOp<ir::SequenceOp>();
     });
-    bool waits = llvm::any_of(op.decidingOperands(), [](mlir::Value value) {
-      return value.getDefiningOp<ir::ConstantOp>() == nullptr;
-    });
+    bool waits = llvm::any_of(op.decidingOperands(),
+                              [](mlir::Value value) { return !ir::knownElements(value); });
     if (!resolveDeferred_ || !ready || waits) {
       return mlir::success();
     }

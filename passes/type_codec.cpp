@@ -143,6 +143,8 @@ mlir::Type elementTypeOf(ElementType type, mlir::MLIRContext* context) {
       return mlir::IntegerType::get(context, info.bits);
     case runtime::NumberKind::kUnsigned:
       return mlir::IntegerType::get(context, info.bits, mlir::IntegerType::Unsigned);
+    case runtime::NumberKind::kText:
+      return ir::StringType::get(context);
   }
   return nullptr;
 }

@@ -14,6 +14,21 @@ std::string WeightTable::uniqueName(llvm::StringRef label) {
   return name;
 }
 
+ElementBytes WeightTable::numbersOf(mlir::DenseStringElementsAttr value) {
+  ElementBytes result;
+  result.owned = std::make_shared<std::vector<char>>();
+  for (llvm::StringRef text : value.getValues<llvm::StringRef>()) {
+    auto [entry, isNew] = stringNumbers_.try_emplace(text, strings_.size());
+    if (isNew) {
+      strings_.push_back(text.str());
+    }
+    const auto* number = reinterpret_cast<const char*>(&entry->second);
+    result.owned->insert(result.owned->end(), number, number + sizeof(entry->second));
+  }
+  result.bytes = *result.owned;
+  return result;
+}
+
 absl::StatusOr<uint32_t> WeightTable::add(mlir::ElementsAttr value, llvm::StringRef label) {
   if (auto found = indices_.find(value); found != indices_.end()) {
     return found->second;
@@ -22,7 +37,10 @@ absl::StatusOr<uint32_t> WeightTable::add(mlir::ElementsAttr value, llvm::String
   entry.spec.type = elementTypeOf(value.getElementType());
   llvm::ArrayRef<int64_t> shape = value.getShapedType().getShape();
   entry.spec.dims.assign(shape.begin(), shape.end());
-  std::optional<ElementBytes> raw = bytesOf(value);
+  std::optional<ElementBytes> raw =
+      llvm::isa<mlir::DenseStringElementsAttr>(value)
+          ? numbersOf(llvm::cast<mlir::DenseStringElementsAttr>(value))
+          : bytesOf(value);
   if (entry.spec.type == runtime::ElementType::kInvalid || !raw) {
     return absl::InvalidArgumentError(absl::StrCat(
         "constant '", label.str(), "' has ",

@@ -95,7 +95,7 @@ bool isReadable(mlir::Type element) {
 }  // namespace
 
 std::optional<ElementBytes> bytesOf(mlir::ElementsAttr value) {
-  if (auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(value)) {
+  if (auto dense = llvm::dyn_cast<mlir::DenseIntOrFPElementsAttr>(value)) {
     if (dense.empty()) {
       return ElementBytes{{}, false, nullptr};  // a splat without elements has data all the same
     }
@@ -179,7 +179,7 @@ mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double
 }
 
 bool isAbout(mlir::Value value, double number) {
-  auto constant = llvm::dyn_cast_or_null<mlir::DenseElementsAttr>(constantOf(value));
+  auto constant = llvm::dyn_cast_or_null<mlir::DenseIntOrFPElementsAttr>(constantOf(value));
   if (!constant || (!constant.isSplat() && constant.getNumElements() > kMaxInlineElements)) {
     return false;
   }

@@ -10,7 +10,8 @@ namespace {
 const ReferenceEntry* findEntry(absl::string_view operation) {
   for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
                       referenceAttention(), referenceTensor(), referenceIndex(), referenceOrder(),
-                      referenceBoxes(), referenceRandom(), referenceVision()}) {
+                      referenceBoxes(), referenceRandom(), referenceLookup(), referenceTrees(),
+                      referenceVision()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;

@@ -66,6 +66,8 @@ absl::Span<const ReferenceEntry> referenceIndex();
 absl::Span<const ReferenceEntry> referenceOrder();
 absl::Span<const ReferenceEntry> referenceBoxes();
 absl::Span<const ReferenceEntry> referenceRandom();
+absl::Span<const ReferenceEntry> referenceLookup();
+absl::Span<const ReferenceEntry> referenceTrees();
 
 }  // namespace graphrun::devices::cpu
 

@@ -3,7 +3,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ir/builders.h"
+#include "ir/dialect.h"
 #include "ir/folding.h"
+#include "llvm/Support/JSON.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "passes/type_codec.h"
@@ -51,6 +54,10 @@ bool isSmall(const runtime::TensorSpec& spec) {
 
 mlir::ElementsAttr splatOf(Scalar value, mlir::RankedTensorType type, std::string& problem) {
   mlir::Type element = type.getElementType();
+  if (ir::isStrings(element)) {
+    problem = "a number is no string; give the constant as a HostTensor of strings";
+    return nullptr;
+  }
   if (!element.isIntOrFloat()) {
     return storedSplat(value, type, problem);
   }
@@ -133,6 +140,15 @@ Tensor ConstantMaker::take(HostTensor&& value) {
   runtime::TensorSpec spec = value.spec();
   if (!check(spec)) {
     return graph_.failed();
+  }
+  if (spec.type == ElementType::kString) {
+    llvm::SmallVector<llvm::StringRef> strings(value.strings().begin(), value.strings().end());
+    for (llvm::StringRef string : strings) {
+      if (!llvm::json::isUTF8(string)) {
+        return problem("holds a string that is not valid UTF-8");
+      }
+    }
+    return finish(ir::makeStrings(typeOf(spec), strings));
   }
   if (spec.type == ElementType::kBool || isSmall(spec)) {
     return copy(spec, value.data(), value.byteSize());

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/reduced.h"
@@ -71,7 +72,31 @@ double wrongness(const HostTensor& actual, const HostTensor& expected, size_t in
   return std::memcmp(a, b, size) == 0 ? 0 : std::max(std::fabs(got - wanted), 0.5);
 }
 
+std::string differentStrings(const HostTensor& actual, const HostTensor& expected) {
+  size_t count = actual.strings().size();
+  size_t wrong = 0;
+  size_t first = 0;
+  for (size_t i = count; i-- > 0;) {
+    if (actual.strings()[i] != expected.strings()[i]) {
+      ++wrong;
+      first = i;
+    }
+  }
+  return wrong == 0
+             ? ""
+             : absl::StrCat(wrong, " of ", count, " strings differ, the first at ",
+                            position(actual.spec(), first), ": got \"",
+                            absl::Utf8SafeCEscape(actual.strings()[first]), "\", expected \"",
+                            absl::Utf8SafeCEscape(expected.strings()[first]), "\"");
+}
+
 }  // namespace
+
+std::string elementText(const HostTensor& tensor, size_t index) {
+  return tensor.spec().type == ElementType::kString
+             ? absl::StrCat("\"", absl::Utf8SafeCEscape(tensor.strings()[index]), "\"")
+             : absl::StrCat(elementAt(tensor, index));
+}
 
 double elementAt(const HostTensor& tensor, size_t index) {
   switch (tensor.spec().type) {
@@ -100,6 +125,7 @@ double elementAt(const HostTensor& tensor, size_t index) {
     case ElementType::kU8:
     case ElementType::kBool:
       return load<uint8_t>(tensor, index);
+    case ElementType::kString:
     case ElementType::kInvalid:
       break;
     default:
@@ -113,6 +139,9 @@ std::string difference(const HostTensor& actual, const HostTensor& expected,
   if (actual.spec() != expected.spec()) {
     return absl::StrCat("got ", actual.spec().toString(), ", expected ",
                         expected.spec().toString());
+  }
+  if (actual.spec().type == ElementType::kString) {
+    return differentStrings(actual, expected);
   }
   Tolerance allowed = tolerance;
   if (actual.spec().type == ElementType::kBF16) {

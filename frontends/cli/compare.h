@@ -20,7 +20,10 @@ struct Tolerance {
 std::string difference(const runtime::HostTensor& actual, const runtime::HostTensor& expected,
                        const Tolerance& tolerance);
 
-/// Element `index` of a tensor as a double.
+/// Element `index` of a tensor for people to read: a number, or a quoted string.
+std::string elementText(const runtime::HostTensor& tensor, size_t index);
+
+/// Element `index` of a tensor of numbers as a double.
 double elementAt(const runtime::HostTensor& tensor, size_t index);
 
 }  // namespace graphrun::cli

@@ -75,6 +75,9 @@ void setElement(HostTensor& tensor, size_t index, double value) {
     case ElementType::kBool:
       tensor.as<uint8_t>()[index] = value != 0 ? 1 : 0;
       return;
+    case ElementType::kString:
+      tensor.strings()[index] = absl::StrCat(value);
+      return;
     case ElementType::kInvalid:
       return;
     default:
@@ -137,16 +140,21 @@ absl::StatusOr<HostTensor> filledTensor(const std::string& text, const std::stri
   std::string typeName = x == std::string::npos ? sides[0] : sides[0].substr(x + 1);
   std::optional<ElementType> type = runtime::parseElementType(typeName);
   double value = 0;
-  if (!type.has_value() || sides.size() != 2 || !absl::SimpleAtod(sides[1], &value)) {
+  bool isText = type == ElementType::kString;
+  if (!type.has_value() || sides.size() != 2 || (!isText && !absl::SimpleAtod(sides[1], &value))) {
     return usageError(absl::StrCat(option,
-                                   ": expected @FILE.npy, SHAPExTYPE=NUMBER as in "
-                                   "2x64xf32=1, or random"));
+                                   ": expected @FILE.npy, SHAPExTYPE=NUMBER as in 2x64xf32=1, "
+                                   "SHAPExstring=TEXT, or random"));
   }
   TensorSpec spec{*type, {}};
   if (x != std::string::npos) {
     GR_ASSIGN_OR_RETURN(spec.dims, parseDims(sides[0].substr(0, x)));
   }
   GR_RETURN_IF_ERROR(checkedByteSize(spec.type, spec.dims).status());
+  if (isText) {
+    auto count = static_cast<size_t>(spec.elementCount());
+    return HostTensor(spec.dims, std::vector<std::string>(count, sides[1]));
+  }
   HostTensor tensor(spec);
   for (size_t i = 0; i < static_cast<size_t>(spec.elementCount()); ++i) {
     setElement(tensor, i, value);

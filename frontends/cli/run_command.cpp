@@ -106,7 +106,7 @@ void print(const NamedTensor& output) {
   std::printf("%s: %s [", output.name.c_str(), output.tensor.spec().toString().c_str());
   auto count = static_cast<size_t>(output.tensor.spec().elementCount());
   for (size_t i = 0; i < std::min(count, kShownElements); ++i) {
-    std::printf("%s%g", i == 0 ? "" : ", ", elementAt(output.tensor, i));
+    std::printf("%s%s", i == 0 ? "" : ", ", elementText(output.tensor, i).c_str());
   }
   std::printf("%s]\n", count > kShownElements ? ", …" : "");
 }

@@ -44,6 +44,7 @@ struct Fields {
   std::string name;
   std::vector<uint64_t> numbers;  // of int32_data, int64_data, uint64_data
   std::vector<uint8_t> floats;    // of float_data, double_data
+  std::vector<std::string> strings;
   absl::Span<const uint8_t> raw;
   bool hasRaw = false;
   const char* unsupported = nullptr;
@@ -111,8 +112,11 @@ bool readField(uint32_t field, uint32_t wire, WireReader& reader, Fields& fields
     case kUint64Data:
       return readVarints(wire, reader, fields.numbers);
     case kStringData:
-      fields.unsupported = "strings";
-      return reader.skip(wire);
+      if (wire != kBytes || !reader.bytes(bytes)) {
+        return false;
+      }
+      fields.strings.emplace_back(bytes.begin(), bytes.end());
+      return true;
     case kSegment:
     case kExternalData:
       fields.unsupported = "data outside of the file";
@@ -149,6 +153,14 @@ absl::StatusOr<runtime::HostTensor> fillPacked(const Fields& fields,
 
 absl::StatusOr<runtime::HostTensor> fill(const Fields& fields, const runtime::TensorSpec& spec,
                                          const std::string& where) {
+  if (spec.type == ElementType::kString) {
+    auto count = static_cast<size_t>(spec.elementCount());
+    return count == fields.strings.size()
+               ? absl::StatusOr<runtime::HostTensor>(runtime::HostTensor(spec.dims, fields.strings))
+               : absl::InvalidArgumentError(absl::StrCat(where, ": ", spec.toString(), " needs ",
+                                                         count, " strings, got ",
+                                                         fields.strings.size()));
+  }
   size_t size = elementSize(spec.type);
   if (runtime::elementTypeInfo(spec.type).bits < 8) {
     return fillPacked(fields, spec, where);

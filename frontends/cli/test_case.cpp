@@ -77,7 +77,8 @@ absl::Status compareBits(const std::vector<NamedTensor>& outputs,
     const runtime::HostTensor& a = outputs[i].tensor;
     const runtime::HostTensor& b = whole[i].tensor;
     bool equal = a.spec() == b.spec() &&
-                 (a.byteSize() == 0 || std::memcmp(a.data(), b.data(), a.byteSize()) == 0);
+                 (a.byteSize() == 0 || std::memcmp(a.data(), b.data(), a.byteSize()) == 0) &&
+                 a.strings() == b.strings();
     if (!equal) {
       return absl::DataLossError(absl::StrCat("output '", whole[i].name,
                                               "' has other bits than when the model runs whole"));

@@ -31,6 +31,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> Context::load(const format::Mo
     return passes::WeightSourceView::Weight{entry->name()->str(), model.weightSpec(index),
                                             entry->splat(), data};
   };
+  weights.strings = model.model().strings();
   return passes::importGraph(model.graph(), weights, context_);
 }
 

@@ -36,6 +36,8 @@ class PlanWriter {
     auto edgeTable = builder_.CreateVector(edges);
     auto name = builder_.CreateString(
         parts_.model.graph().name() != nullptr ? parts_.model.graph().name()->str() : "");
+    auto strings = writeStrings(parts_.strings.strings, builder_);
+    auto stringValues = writeStrings(parts_.strings.values, builder_);
     format::PlanBuilder plan(builder_);
     plan.add_version(format::kPlanVersion);
     plan.add_hash(parts_.hash);
@@ -47,6 +49,8 @@ class PlanWriter {
     plan.add_weights(weightTable);
     plan.add_constants(constants);
     plan.add_predicted_step_ns(static_cast<uint64_t>(parts_.result.simulation.stepNs));
+    plan.add_strings(strings);
+    plan.add_string_values(stringValues);
     format::FinishPlanBuffer(builder_, plan.Finish());
     std::vector<uint8_t> bytes(builder_.GetBufferPointer(),
                                builder_.GetBufferPointer() + builder_.GetSize());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "passes/intern_strings.h"
 #include "passes/partition.h"
 #include "placement/cluster.h"
 #include "placement/strategy.h"
@@ -24,6 +25,7 @@ struct PlanParts {
   const placement::Cluster& cluster;
   const passes::Partitioning& partitioning;
   const placement::PlacementResult& result;
+  const passes::InternedStrings& strings;
 };
 
 /// The FlatBuffer of the Plan. Worker 0 is the client; a cluster's worker inside the client is the

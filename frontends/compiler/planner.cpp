@@ -10,7 +10,10 @@
 #include "frontends/compiler/plan_writer.h"
 #include "frontends/compiler/remainder.h"
 #include "frontends/onnx/deferred.h"
+#include "ir/builders.h"
 #include "ir/dialect.h"
+#include "llvm/Support/JSON.h"
+#include "passes/intern_strings.h"
 #include "passes/model_io.h"
 #include "passes/partition.h"
 #include "passes/passes.h"
@@ -25,6 +28,7 @@
 #include "placement/validate.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
+#include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
 namespace {
@@ -92,17 +96,34 @@ absl::StatusOr<mlir::ElementsAttr> elementsOf(Context& context, const format::Na
   if (input.dims() != nullptr) {
     dims = {input.dims()->data(), input.dims()->size()};
   }
+  auto fail = [&](size_t count, const char* what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name()->str(), "': ", count, what, " are not its elements"));
+  };
+  if (element && ir::isStrings(element)) {
+    llvm::SmallVector<llvm::StringRef> strings;
+    for (size_t i = 0; i < format::sizeOf(input.strings()); ++i) {
+      const flatbuffers::String* string = input.strings()->Get(i);
+      strings.emplace_back(string->c_str(), string->size());
+      if (!llvm::json::isUTF8(strings.back())) {
+        return absl::InvalidArgumentError(absl::StrCat("input '", input.name()->str(),
+                                                       "': element ", i,
+                                                       " is not valid UTF-8, as strings must be"));
+      }
+    }
+    auto type = mlir::RankedTensorType::get(dims, element);
+    if (type.getNumElements() != static_cast<int64_t>(strings.size())) {
+      return fail(strings.size(), " strings");
+    }
+    return mlir::ElementsAttr(ir::makeStrings(type, strings));
+  }
   llvm::ArrayRef<char> bytes;
   if (input.elements() != nullptr) {
     bytes = {reinterpret_cast<const char*>(input.elements()->data()), input.elements()->size()};
   }
   mlir::ElementsAttr elements =
       element ? passes::elementsFrom(mlir::RankedTensorType::get(dims, element), bytes) : nullptr;
-  if (!elements) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", input.name()->str(), "': ", bytes.size(), " bytes are not its elements"));
-  }
-  return elements;
+  return elements ? absl::StatusOr<mlir::ElementsAttr>(elements) : fail(bytes.size(), " bytes");
 }
 
 absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
@@ -158,10 +179,11 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
 }
 
 /// Makes the shapes of `module` static, cutting it where that needs elements, then simplifies and
-/// groups what is to run now. Fills what `planned` says of the rest.
+/// groups what is to run now, its strings numbered. Fills what `planned` says of the rest.
 absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::ModelFile& model,
                                            mlir::ModuleOp module,
-                                           const format::PlanRequest& request, Planned& planned) {
+                                           const format::PlanRequest& request, Planned& planned,
+                                           passes::InternedStrings& strings) {
   GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
   auto failure = [&] {
     return context.takeError(absl::StatusCode::kInvalidArgument,
@@ -184,6 +206,7 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
     GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
     planned.remainderInputs = stages->restInputs;
   }
+  strings = passes::internStrings(*function);
   if (mlir::failed(passes::simplifyAndGroup(module, request.fusion()))) {
     return failure();
   }
@@ -235,8 +258,9 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   Context context;
   Planned planned;
   GR_ASSIGN_OR_RETURN(auto module, graphOf(context, model, request, storage));
+  passes::InternedStrings strings;
   GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function,
-                      prepare(context, model, *module, request, planned));
+                      prepare(context, model, *module, request, planned, strings));
   if (!planned.neededInputs.empty()) {
     return planned;
   }
@@ -258,7 +282,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (mlir::failed(parts)) {
     return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
-  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result}));
+  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, strings}));
   planned.explanationJson =
       placement::explanationJson(
           placement::explain(problem, result, placement::runCandidates(problem)))

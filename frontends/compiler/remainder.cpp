@@ -24,6 +24,7 @@ absl::StatusOr<const format::Remainder*> verified(absl::Span<const uint8_t> byte
   auto* remainder = flatbuffers::GetRoot<format::Remainder>(bytes.data());
   GR_RETURN_IF_ERROR(format::verifyWeightTable(remainder->weights(), modelBytes,
                                                format::sizeOf(remainder->constants())));
+  GR_RETURN_IF_ERROR(format::verifyStrings(remainder->strings()));
   size_t work = bytes.size();
   GR_RETURN_IF_ERROR(
       format::verifyGraph(*remainder->graph(), format::sizeOf(remainder->weights()), work));
@@ -44,6 +45,7 @@ passes::WeightSourceView weightsOf(const format::ModelFile& model,
                                    const format::Remainder& remainder) {
   passes::WeightSourceView weights;
   weights.count = format::sizeOf(remainder.weights());
+  weights.strings = remainder.strings();
   weights.get = [&model, &remainder, places = placesOf(model)](
                     uint32_t index) -> absl::StatusOr<passes::WeightSourceView::Weight> {
     const format::WeightEntry* entry = remainder.weights()->Get(index);
@@ -74,7 +76,8 @@ absl::StatusOr<std::vector<uint8_t>> writeRemainder(const format::ModelFile& mod
   WeightSection section = writeWeights(model, table, builder);
   auto weights = builder.CreateVector(section.entries);
   auto constants = writeConstants(section.constants, builder);
-  builder.Finish(format::CreateRemainder(builder, body, weights, constants));
+  auto strings = writeStrings(table.strings(), builder);
+  builder.Finish(format::CreateRemainder(builder, body, weights, constants, strings));
   return std::vector<uint8_t>(builder.GetBufferPointer(),
                               builder.GetBufferPointer() + builder.GetSize());
 }

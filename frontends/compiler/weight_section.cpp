@@ -60,4 +60,9 @@ flatbuffers::Offset<flatbuffers::Vector<uint8_t>> writeConstants(
   return builder.CreateVector(constants);
 }
 
+flatbuffers::Offset<format::StringTable> writeStrings(const std::vector<std::string>& strings,
+                                                      flatbuffers::FlatBufferBuilder& builder) {
+  return strings.empty() ? 0 : builder.CreateVectorOfStrings(strings);
+}
+
 }  // namespace graphrun::compiler

@@ -7,6 +7,7 @@
 
 #include "passes/model_io.h"
 #include "runtime/format/model_file.h"
+#include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
 
@@ -29,6 +30,10 @@ flatbuffers::Offset<format::TensorType> writeType(const runtime::TensorSpec& spe
 /// Writes `constants` with the alignment that their readers need; nothing when there are none.
 flatbuffers::Offset<flatbuffers::Vector<uint8_t>> writeConstants(
     const std::vector<uint8_t>& constants, flatbuffers::FlatBufferBuilder& builder);
+
+/// Writes a list of strings; nothing when there are none.
+flatbuffers::Offset<format::StringTable> writeStrings(const std::vector<std::string>& strings,
+                                                      flatbuffers::FlatBufferBuilder& builder);
 
 }  // namespace graphrun::compiler
 

@@ -76,6 +76,13 @@ llvm::SmallVector<double> Attributes::reals(llvm::StringRef name) {
              : llvm::SmallVector<double>();
 }
 
+llvm::SmallVector<llvm::StringRef> Attributes::texts(llvm::StringRef name) {
+  AttributeProto* attribute = find(name, AttributeProto::STRINGS);
+  return attribute ? llvm::SmallVector<llvm::StringRef>(attribute->strings().begin(),
+                                                        attribute->strings().end())
+                   : llvm::SmallVector<llvm::StringRef>();
+}
+
 ::onnx::GraphProto* Attributes::graph(llvm::StringRef name) {
   AttributeProto* attribute = find(name, AttributeProto::GRAPH);
   return attribute ? attribute->mutable_g() : nullptr;

@@ -224,7 +224,8 @@ std::optional<Values> GraphImport::inputsOf(const ::onnx::NodeProto& node,
 const OpRow* GraphImport::rowOf(const ::onnx::NodeProto& node, const std::string& label,
                                 int64_t opset) {
   llvm::StringRef domain = domainOf(node.domain());
-  if (!domain.empty()) {
+  std::string name = OpTable::nameOf(node);
+  if (!domain.empty() && !table_.hasDomain(domain)) {
     bool local = llvm::any_of(model_.functions(), [&](const ::onnx::FunctionProto& function) {
       return function.name() == node.op_type() && function.domain() == node.domain();
     });
@@ -232,12 +233,12 @@ const OpRow* GraphImport::rowOf(const ::onnx::NodeProto& node, const std::string
         label, local ? ": is a function of the model, which is not supported yet; inline it with "
                        "onnx.inliner.inline_local_functions"
                      : absl::StrCat(": operations of domain ", quoted(domain),
-                                    " are not supported, expected ai.onnx")));
+                                    " are not supported, expected ai.onnx or ai.onnx.ml")));
     return nullptr;
   }
-  const OpRow* row = table_.find(node.op_type(), opset);
+  const OpRow* row = table_.find(name, opset);
   if (row == nullptr) {
-    std::string opsets = table_.opsets(node.op_type());
+    std::string opsets = table_.opsets(name);
     problems_.add(absl::StrCat(
         label, opsets.empty()
                    ? absl::StrCat(": operation ", quoted(node.op_type()), " is not supported")

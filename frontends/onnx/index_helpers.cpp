@@ -1,12 +1,17 @@
 #include "frontends/onnx/index_helpers.h"
 
+#include "frontends/onnx/ops_string.h"
 #include "ir/builders.h"
+#include "ir/dialect.h"
 
 namespace graphrun::frontends {
 
 mlir::Value castTo(Node& node, mlir::Value value, mlir::Type element) {
   if (!value || node.elementOf(value) == element) {
     return value;
+  }
+  if (ir::isStrings(value.getType()) || ir::isStrings(element)) {
+    return castStrings(node, value, element);
   }
   return node.emit("gr.cast", {value}, {node.named("to", mlir::TypeAttr::get(element))});
 }

@@ -261,6 +261,29 @@ std::optional<llvm::SmallVector<int64_t>> Node::axesOf(llvm::ArrayRef<int64_t> a
   return places;
 }
 
+std::optional<llvm::SmallVector<llvm::StringRef>> Node::knownStrings(mlir::Value value) {
+  if (!value) {
+    return std::nullopt;
+  }
+  if (!ir::isStrings(value.getType())) {
+    fail(absl::StrCat("an input is ", print(value.getType()), ", expected strings", operandText()));
+    return std::nullopt;
+  }
+  auto strings = ir::stringsOf(value);
+  if (!strings) {
+    putOff(value);
+  }
+  return strings;
+}
+
+mlir::Value Node::evaluated(mlir::ElementsAttr elements) {
+  mlir::Type type = elements.getShapedType();
+  if (context_.importBody) {
+    return builder().create<ir::ConstantOp>(loc_, type, elements);
+  }
+  return builder().create<ir::EvaluatedOp>(loc_, type, elements);
+}
+
 std::optional<llvm::SmallVector<int64_t>> Node::known(mlir::Value value, llvm::StringRef what) {
   if (!value) {
     return std::nullopt;

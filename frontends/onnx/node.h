@@ -123,6 +123,10 @@ class Node {
   std::optional<int64_t> axisOf(int64_t axis, int64_t rank);
   /// The axes in [0, rank), ascending; reports one out of range or named twice.
   std::optional<llvm::SmallVector<int64_t>> axesOf(llvm::ArrayRef<int64_t> axes, int64_t rank);
+  /// The strings of `value`; puts the node off when they are not known, and reports other types.
+  std::optional<llvm::SmallVector<llvm::StringRef>> knownStrings(mlir::Value value);
+  /// A value that this node has computed itself: a constant on import, gr.evaluated in a plan.
+  mlir::Value evaluated(mlir::ElementsAttr elements);
   /// The elements of input `what`; puts the node off when they are not known.
   std::optional<llvm::SmallVector<int64_t>> known(mlir::Value value, llvm::StringRef what);
 

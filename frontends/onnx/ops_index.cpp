@@ -4,8 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/index_helpers.h"
 #include "frontends/onnx/op_table.h"
+#include "frontends/onnx/ops_string.h"
 #include "frontends/onnx/tensors.h"
 #include "ir/builders.h"
+#include "ir/dialect.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -93,7 +95,11 @@ Values tensorScatter(Node& node) {
 }
 
 Values nonZero(Node& node) {
-  Values results = node.emitMany("gr.non_zero", {node.input(0)}, {}, 2);
+  mlir::Value input = node.input(0);
+  if (ir::isStrings(input.getType())) {  // a string is zero when it is empty
+    input = node.emit("gr.not", {node.emit("gr.equal", {input, node.scalarLike(input, 0)})});
+  }
+  Values results = node.emitMany("gr.non_zero", {input}, {}, 2);
   return {firstOf(node, results[0], results[1], 1)};
 }
 
@@ -113,6 +119,9 @@ std::optional<int64_t> axisOrFlat(Node& node, mlir::Value& value) {
 Values unique(Node& node) {
   mlir::Value input = node.input(0);
   bool sorted = node.attributes().integer("sorted", 1) != 0;
+  if (sorted && ir::isStrings(input.getType())) {
+    return uniqueStrings(node);
+  }
   std::optional<int64_t> axis = axisOrFlat(node, input);
   if (!axis) {
     return {nullptr};

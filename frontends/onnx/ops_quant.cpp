@@ -361,6 +361,9 @@ mlir::Value converted(Node& node, mlir::Value value, mlir::Type element) {
   if (!value || node.elementOf(value) == element) {
     return value;
   }
+  if (ir::isStrings(element) || ir::isStrings(value.getType())) {
+    return castTo(node, value, element);
+  }
   llvm::SmallVector<mlir::NamedAttribute> attributes = {
       node.named("to", mlir::TypeAttr::get(element))};
   // The types that are computed in have no such choice.

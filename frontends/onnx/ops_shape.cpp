@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/tensors.h"
+#include "ir/builders.h"
 #include "ir/dialect.h"
 
 namespace graphrun::frontends {
@@ -36,6 +37,12 @@ mlir::ElementsAttr integers(Node& node, llvm::ArrayRef<int64_t> values,
   return mlir::DenseElementsAttr::get(type, values);
 }
 
+mlir::ElementsAttr strings(Node& node, llvm::ArrayRef<llvm::StringRef> values,
+                           llvm::ArrayRef<int64_t> dims) {
+  return ir::makeStrings(
+      mlir::RankedTensorType::get(dims, ir::StringType::get(node.builder().getContext())), values);
+}
+
 /// The one value that a Constant holds, in one of several attributes; null when it holds none.
 mlir::ElementsAttr constantValue(Node& node) {
   Attributes& attributes = node.attributes();
@@ -56,17 +63,23 @@ mlir::ElementsAttr constantValue(Node& node) {
     Ints values = attributes.integers("value_ints");
     return integers(node, values, {static_cast<int64_t>(values.size())});
   }
-  for (llvm::StringRef name : {"value_string", "value_strings", "sparse_value"}) {
-    if (attributes.has(name)) {
-      attributes.ignore({name});
-      return node.fail(absl::StrCat("holds a value as ", quoted(name),
-                                    ", which is not supported, expected a dense tensor")),
-             nullptr;
-    }
+  if (attributes.has("value_string")) {
+    return strings(node, {attributes.text("value_string", "")}, {});
+  }
+  if (attributes.has("value_strings")) {
+    llvm::SmallVector<llvm::StringRef> values = attributes.texts("value_strings");
+    return strings(node, values, {static_cast<int64_t>(values.size())});
+  }
+  if (attributes.has("sparse_value")) {
+    attributes.ignore({"sparse_value"});
+    return node.fail(
+               "holds a value as \"sparse_value\", which is not supported, expected a dense "
+               "tensor"),
+           nullptr;
   }
   return node.fail(
              "has no value, expected one of the attributes value, value_float, value_floats, "
-             "value_int, value_ints"),
+             "value_int, value_ints, value_string, value_strings"),
          nullptr;
 }
 

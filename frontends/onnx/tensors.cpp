@@ -7,6 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/builders.h"
+#include "ir/dialect.h"
+#include "llvm/Support/JSON.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -119,6 +122,26 @@ mlir::AsmResourceBlob normaliseBools(mlir::AsmResourceBlob blob) {
   return own(std::move(bytes));
 }
 
+mlir::ElementsAttr importStrings(mlir::RankedTensorType type, const TensorProto& tensor,
+                                 std::string& problem) {
+  if (tensor.string_data_size() != typedFieldSize(tensor) || tensor.has_raw_data() ||
+      tensor.string_data_size() != type.getNumElements()) {
+    problem = absl::StrCat("holds ", tensor.string_data_size(), " strings",
+                           tensor.has_raw_data() ? " and raw_data" : "", ", but its dims need ",
+                           type.getNumElements(), " in string_data and nothing else");
+    return nullptr;
+  }
+  llvm::SmallVector<llvm::StringRef> strings;
+  for (const std::string& string : tensor.string_data()) {
+    if (!llvm::json::isUTF8(string)) {
+      problem = absl::StrCat("element ", strings.size(), " is not valid UTF-8, as strings must be");
+      return nullptr;
+    }
+    strings.push_back(string);
+  }
+  return ir::makeStrings(type, strings);
+}
+
 mlir::DenseElementsAttr makeDense(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes) {
   if (type.getElementType().isInteger(1)) {
     return mlir::DenseElementsAttr::get(
@@ -142,8 +165,8 @@ std::string dataTypeName(int32_t dataType) {
 
 std::string unsupportedType(int32_t dataType) {
   return absl::StrCat("element type ", dataTypeName(dataType),
-                      " is not supported, expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, an "
-                      "integer type of 2 to 64 bits, FLOAT8… or FLOAT4E2M1");
+                      " is not supported, expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, STRING, "
+                      "an integer type of 2 to 64 bits, FLOAT8… or FLOAT4E2M1");
 }
 
 int64_t elementCount(llvm::ArrayRef<int64_t> dims) {
@@ -180,6 +203,9 @@ mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
   std::optional<mlir::RankedTensorType> type = tensorTypeOf(context, tensor, problem);
   if (!type) {
     return nullptr;
+  }
+  if (ir::isStrings(*type)) {
+    return importStrings(*type, tensor, problem);
   }
   bool raw = tensor.has_raw_data();
   if (raw && typedFieldSize(tensor) > 0) {

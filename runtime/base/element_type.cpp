@@ -20,6 +20,7 @@ constexpr std::array<ElementTypeInfo, kElementTypeCount> kTypes = {{
     {"f8e8m0", Kind::kFloat, 1, 8, 24, "V1"},   {"f4e2m1", Kind::kFloat, 1, 4, 23, "V1"},
     {"i4", Kind::kSigned, 1, 4, 22, "V1"},      {"u4", Kind::kUnsigned, 1, 4, 21, "V1"},
     {"i2", Kind::kSigned, 1, 2, 26, "V1"},      {"u2", Kind::kUnsigned, 1, 2, 25, "V1"},
+    {"string", Kind::kText, 8, 64, 8, ""},
 }};
 
 }  // namespace

@@ -37,11 +37,12 @@ enum class ElementType : uint8_t {
   kU4 = 21,
   kI2 = 22,
   kU2 = 23,
+  kString = 24,  // UTF-8; on devices 8 bytes, the string's number in a table (session/strings.h)
 };
 
-inline constexpr uint8_t kElementTypeCount = 24;
+inline constexpr uint8_t kElementTypeCount = 25;
 
-enum class NumberKind : uint8_t { kNone, kFloat, kSigned, kUnsigned, kBool };
+enum class NumberKind : uint8_t { kNone, kFloat, kSigned, kUnsigned, kBool, kText };
 
 /// Facts of one element type.
 struct ElementTypeInfo {
@@ -51,6 +52,7 @@ struct ElementTypeInfo {
   uint8_t bits;             ///< of an element where elements are packed, as in ONNX's raw data
   uint8_t onnx;             ///< number of TensorProto.DataType
   absl::string_view numpy;  ///< dtype of .npy files without byte order; a void where NumPy has none
+                            ///< of its own, and nothing for strings, whose dtype says a length
 };
 
 /// The one table of element types; the entry of kInvalid (size 0) for values outside the enum.
@@ -74,7 +76,7 @@ bool isFloat(ElementType type);
 /// True for the types that are only stored, moved and converted: the 8-, 4- and 2-bit ones from
 /// kF8E4M3FN on (reduced.h has their values).
 constexpr bool isReduced(ElementType type) {
-  return type >= ElementType::kF8E4M3FN && static_cast<uint8_t>(type) < kElementTypeCount;
+  return type >= ElementType::kF8E4M3FN && type <= ElementType::kU2;
 }
 
 }  // namespace graphrun::runtime

@@ -22,11 +22,14 @@ static_assert(std::endian::native == std::endian::little, "data is written as it
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeader = size_t{1} << 16;
-constexpr size_t kMaxNpyRank = 32;  // NumPy 1's own limit
+constexpr size_t kMaxNpyRank = 32;                  // NumPy 1's own limit
+constexpr size_t kMaxCharacters = size_t{1} << 24;  // of a string
 
 struct Header {
   TensorSpec spec;
-  bool swapped = false;  // big-endian data
+  size_t characters = 0;  // of each string
+  bool wide = false;      // they are UTF-32, not bytes
+  bool swapped = false;   // big-endian data
   bool fortran = false;
   size_t bytes = 0;  // before the data
 };
@@ -86,6 +89,16 @@ class HeaderParser {
     std::string text;
     GR_RETURN_IF_ERROR(parseString(text));
     char order = text.empty() ? ' ' : text[0];
+    if (text.size() > 2 && (text[1] == 'U' || text[1] == 'S')) {
+      header.spec.type = ElementType::kString;
+      header.wide = text[1] == 'U';
+      header.swapped = order == '>' && header.wide;
+      return absl::SimpleAtoi(text.substr(2), &header.characters) &&
+                     header.characters <= kMaxCharacters
+                 ? absl::OkStatus()
+                 : invalid("dtype is ", quote(text), ", expected at most ", kMaxCharacters,
+                           " characters");
+    }
     absl::string_view name = absl::string_view(text).substr(text.empty() ? 0 : 1);
     std::optional<ElementType> type = typeOfNumpy(name);
     if (type && absl::string_view("<>|=").find(order) != absl::string_view::npos) {
@@ -99,8 +112,8 @@ class HeaderParser {
                      "where a tensor of one of them is expected");
     }
     return invalid("dtype is ", quote(text),
-                   ", expected a number or bool that GraphRun has (f2 f4 f8 i1 … u8 b1, V2 for "
-                   "bf16): convert it with numpy's astype");
+                   ", expected a number, bool or text that GraphRun has (f2 f4 f8 i1 … u8 b1 U S, "
+                   "V2 for bf16): convert it with numpy's astype");
   }
 
   /// NumPy has one name, a void of one byte, for all reduced types: what is expected decides. The
@@ -111,7 +124,8 @@ class HeaderParser {
     }
     for (uint8_t i = 1; i < kElementTypeCount; ++i) {
       auto type = static_cast<ElementType>(i);
-      if (elementTypeInfo(type).numpy == name && (!isReduced(type) || type == expected_)) {
+      if (!name.empty() && elementTypeInfo(type).numpy == name &&
+          (!isReduced(type) || type == expected_)) {
         return type;
       }
     }
@@ -213,6 +227,11 @@ absl::StatusOr<Header> parseHeader(absl::Span<const uint8_t> bytes, ElementType 
   absl::string_view text(reinterpret_cast<const char*>(bytes.data()) + start, length);
   GR_RETURN_IF_ERROR(HeaderParser(text, type).parse(header));
   GR_ASSIGN_OR_RETURN(size_t expected, checkedByteSize(header.spec.type, header.spec.dims));
+  if (header.spec.type == ElementType::kString) {
+    size_t each = header.characters * (header.wide ? sizeof(char32_t) : 1);
+    size_t count = expected / elementSize(ElementType::kString);
+    expected = each != 0 && count > bytes.size() / each ? SIZE_MAX : count * each;
+  }
   if (bytes.size() - header.bytes != expected) {
     return invalid("file has ", bytes.size() - header.bytes, " bytes of data, expected ", expected,
                    " for ", header.spec.toString());
@@ -246,6 +265,59 @@ void transposeInto(const uint8_t* source, HostTensor& target) {
   }
 }
 
+/// Appends a character as UTF-8; false for what is none.
+bool appendUtf8(char32_t character, std::string& text) {
+  if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000)) {
+    return false;
+  }
+  auto tail = [&](int shift) {
+    text.push_back(static_cast<char>(0x80 | (character >> shift & 0x3f)));
+  };
+  if (character < 0x80) {
+    text.push_back(static_cast<char>(character));
+  } else if (character < 0x800) {
+    text.push_back(static_cast<char>(0xc0 | character >> 6));
+    tail(0);
+  } else if (character < 0x10000) {
+    text.push_back(static_cast<char>(0xe0 | character >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    text.push_back(static_cast<char>(0xf0 | character >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+  return true;
+}
+
+// NumPy's texts have a fixed length; shorter ones end in zeros.
+absl::StatusOr<HostTensor> parseTexts(const Header& header, const uint8_t* data) {
+  if (header.fortran && header.spec.dims.size() > 1) {
+    return invalid("texts in Fortran order are not supported: save numpy.ascontiguousarray(…)");
+  }
+  HostTensor tensor(header.spec);
+  size_t width = header.wide ? sizeof(char32_t) : 1;
+  for (std::string& text : tensor.strings()) {
+    size_t length = 0;
+    for (size_t c = 0; c < header.characters; ++c, data += width) {
+      uint32_t character = data[0];
+      if (header.wide) {
+        std::memcpy(&character, data, sizeof(character));
+        character = header.swapped ? __builtin_bswap32(character) : character;
+        if (!appendUtf8(character, text)) {
+          return invalid("a text holds the number ", character, ", which is no character");
+        }
+      } else {
+        text.push_back(static_cast<char>(character));
+      }
+      length = character != 0 ? text.size() : length;
+    }
+    text.resize(length);
+  }
+  return tensor;
+}
+
 void swapBytes(HostTensor& tensor) {
   size_t size = elementSize(tensor.spec().type);
   auto* data = static_cast<uint8_t*>(tensor.data());
@@ -277,8 +349,13 @@ absl::StatusOr<HostTensor> parseNpy(absl::Span<const uint8_t> bytes, absl::strin
   if (!header.ok()) {
     return annotate(header.status(), absl::StrCat("array '", name, "'"));
   }
-  HostTensor tensor(header->spec);
   const uint8_t* data = bytes.data() + header->bytes;
+  if (header->spec.type == ElementType::kString) {
+    absl::StatusOr<HostTensor> texts = parseTexts(*header, data);
+    return texts.ok() ? std::move(texts)
+                      : annotate(texts.status(), absl::StrCat("array '", name, "'"));
+  }
+  HostTensor tensor(header->spec);
   if (header->fortran && header->spec.dims.size() > 1) {
     transposeInto(data, tensor);
   } else if (tensor.byteSize() > 0) {
@@ -300,12 +377,11 @@ absl::StatusOr<HostTensor> readNpy(const std::string& path, ElementType expected
   return parseNpy(file.bytes(), path, expected);
 }
 
-std::vector<uint8_t> npyHeader(const TensorSpec& spec) {
-  absl::string_view order = elementSize(spec.type) > 1 ? "<" : "|";
-  std::string dict =
-      absl::StrCat("{'descr': '", order, elementTypeInfo(spec.type).numpy,
-                   "', 'fortran_order': False, 'shape': (", absl::StrJoin(spec.dims, ", "),
-                   spec.dims.size() == 1 ? "," : "", "), }");
+namespace {
+
+std::vector<uint8_t> headerOf(absl::string_view type, absl::Span<const int64_t> dims) {
+  std::string dict = absl::StrCat("{'descr': '", type, "', 'fortran_order': False, 'shape': (",
+                                  absl::StrJoin(dims, ", "), dims.size() == 1 ? "," : "", "), }");
   size_t total = alignTensor(kMagic.size() + 4 + dict.size() + 1);
   dict.resize(total - kMagic.size() - 4 - 1, ' ');
   dict.push_back('\n');
@@ -318,6 +394,23 @@ std::vector<uint8_t> npyHeader(const TensorSpec& spec) {
   return {text.begin(), text.end()};
 }
 
+/// NumPy's bytes of fixed length ('S'): UTF-8, with zeros behind shorter strings.
+std::vector<uint8_t> bytesOfTexts(const HostTensor& tensor, size_t characters) {
+  std::vector<uint8_t> bytes;
+  for (const std::string& text : tensor.strings()) {
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    bytes.resize(bytes.size() + characters - text.size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<uint8_t> npyHeader(const TensorSpec& spec) {
+  absl::string_view order = elementSize(spec.type) > 1 ? "<" : "|";
+  return headerOf(absl::StrCat(order, elementTypeInfo(spec.type).numpy), spec.dims);
+}
+
 absl::Status writeNpy(const std::string& path, const HostTensor& tensor) {
   if (elementSize(tensor.spec().type) == 0 || tensor.spec().dims.size() > kMaxNpyRank) {
     return invalid("cannot write '", path, "': a tensor of type ",
@@ -325,6 +418,15 @@ absl::Status writeNpy(const std::string& path, const HostTensor& tensor) {
                    " has no .npy form");
   }
   GR_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
+  if (tensor.spec().type == ElementType::kString) {
+    size_t longest = 1;
+    for (const std::string& text : tensor.strings()) {
+      longest = std::max(longest, text.size());
+    }
+    GR_RETURN_IF_ERROR(file.write(headerOf(absl::StrCat("|S", longest), tensor.spec().dims)));
+    GR_RETURN_IF_ERROR(file.write(bytesOfTexts(tensor, longest)));
+    return file.commit();
+  }
   GR_RETURN_IF_ERROR(file.write(npyHeader(tensor.spec())));
   GR_RETURN_IF_ERROR(file.write({static_cast<const uint8_t*>(tensor.data()), tensor.byteSize()}));
   return file.commit();

@@ -1,5 +1,6 @@
 #include "runtime/base/tensor.h"
 
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -48,7 +49,12 @@ absl::StatusOr<size_t> checkedByteSize(ElementType type, absl::Span<const int64_
 
 void HostTensor::Free::operator()(void* p) const { std::free(p); }
 
-HostTensor::HostTensor(TensorSpec spec) : spec_(std::move(spec)), bytes_(spec_.byteSize()) {
+HostTensor::HostTensor(TensorSpec spec) : spec_(std::move(spec)) {
+  if (spec_.type == ElementType::kString) {
+    strings_.resize(static_cast<size_t>(spec_.elementCount()));
+  } else {
+    bytes_ = spec_.byteSize();
+  }
   // A tensor without elements still has an address, so that kernels need no null check.
   data_.reset(std::aligned_alloc(kTensorAlignment, alignTensor(bytes_ > 0 ? bytes_ : 1)));
   if (data_ == nullptr) {
@@ -56,9 +62,18 @@ HostTensor::HostTensor(TensorSpec spec) : spec_(std::move(spec)), bytes_(spec_.b
   }
 }
 
+HostTensor::HostTensor(std::vector<int64_t> dims, std::vector<std::string> strings)
+    : HostTensor(TensorSpec{ElementType::kString, std::move(dims)}) {
+  assert(strings.size() == strings_.size());
+  strings_ = std::move(strings);
+}
+
 HostTensor HostTensor::clone() const {
   HostTensor copy(spec_);
-  std::memcpy(copy.data(), data(), bytes_);
+  if (bytes_ > 0) {
+    std::memcpy(copy.data(), data(), bytes_);
+  }
+  copy.strings_ = strings_;
   return copy;
 }
 

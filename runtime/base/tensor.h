@@ -31,7 +31,7 @@ struct TensorSpec {
 
   /// Number of elements; 1 for a scalar. All dims must be >= 0.
   int64_t elementCount() const;
-  /// Bytes of the dense data.
+  /// Bytes of the dense data, on devices.
   size_t byteSize() const { return static_cast<size_t>(elementCount()) * elementSize(type); }
   /// "2x3xf32", "f32" for a scalar.
   std::string toString() const;
@@ -46,11 +46,18 @@ absl::StatusOr<size_t> checkedByteSize(ElementType type, absl::Span<const int64_
 class HostTensor {
  public:
   HostTensor() = default;
-  /// Allocates uninitialised memory for `spec`, aligned to kTensorAlignment.
+  /// Allocates uninitialised memory for `spec`, aligned to kTensorAlignment. A tensor of strings
+  /// has empty ones instead, in `strings`, and no bytes.
   explicit HostTensor(TensorSpec spec);
+  /// A tensor of strings; as many as `dims` say.
+  HostTensor(std::vector<int64_t> dims, std::vector<std::string> strings);
 
   const TensorSpec& spec() const { return spec_; }
+  /// Bytes behind `data`; 0 for a tensor of strings.
   size_t byteSize() const { return bytes_; }
+  /// The elements of a tensor of strings, row-major; empty for other types.
+  absl::Span<std::string> strings() { return absl::MakeSpan(strings_); }
+  absl::Span<const std::string> strings() const { return strings_; }
   void* data() { return data_.get(); }
   const void* data() const { return data_.get(); }
 
@@ -73,6 +80,7 @@ class HostTensor {
   TensorSpec spec_;
   size_t bytes_ = 0;
   std::unique_ptr<void, Free> data_;
+  std::vector<std::string> strings_;
 };
 
 /// A tensor's name and value: an input or output of a model.

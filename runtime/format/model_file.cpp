@@ -113,6 +113,7 @@ absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
   const Model& model = *GetModel(buffer.data());
   GR_RETURN_IF_ERROR(verifyVersion("graph", model.version()));
   GR_RETURN_IF_ERROR(verifyWeightTable(model.weights(), sectionBytes, /*planBytes=*/0));
+  GR_RETURN_IF_ERROR(verifyStrings(model.strings()));
   size_t work = buffer.size();
   GR_RETURN_IF_ERROR(verifyGraph(*model.graph(), sizeOf(model.weights()), work));
   return &model;

@@ -64,8 +64,8 @@ flatbuffers::Offset<WeightEntry> buildEntry(flatbuffers::FlatBufferBuilder& buil
 }
 
 void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& producer,
-                const std::vector<WeightSource>& weights, const WeightLayout& layout,
-                BuildGraph graph) {
+                const std::vector<WeightSource>& weights, const std::vector<std::string>& strings,
+                const WeightLayout& layout, BuildGraph graph) {
   std::vector<flatbuffers::Offset<WeightEntry>> entries;
   for (size_t i = 0; i < weights.size(); ++i) {
     entries.push_back(buildEntry(builder, weights[i], layout.extents[i]));
@@ -73,7 +73,9 @@ void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& prod
   auto table = builder.CreateVector(entries);
   auto producerName = builder.CreateString(producer);
   auto graphOffset = graph(builder);
-  FinishModelBuffer(builder, CreateModel(builder, kModelVersion, producerName, graphOffset, table));
+  auto texts = strings.empty() ? 0 : builder.CreateVectorOfStrings(strings);
+  FinishModelBuffer(builder,
+                    CreateModel(builder, kModelVersion, producerName, graphOffset, table, texts));
 }
 
 FileHeader makeHeader(absl::Span<const uint8_t> buffer, uint64_t weightBytes) {
@@ -110,11 +112,12 @@ absl::Status writeAll(runtime::AtomicFile& file, const FileHeader& header,
 }  // namespace
 
 absl::Status writeModelFile(const std::string& path, const std::string& producer,
-                            const std::vector<WeightSource>& weights, BuildGraph graph) {
+                            const std::vector<WeightSource>& weights,
+                            const std::vector<std::string>& strings, BuildGraph graph) {
   std::string context = absl::StrCat("model '", path, "' cannot be written");
   WeightLayout layout = layOut(weights);
   flatbuffers::FlatBufferBuilder builder(size_t{1} << 16);
-  buildModel(builder, producer, weights, layout, graph);
+  buildModel(builder, producer, weights, strings, layout, graph);
   absl::Span<const uint8_t> buffer(builder.GetBufferPointer(), builder.GetSize());
   GR_RETURN_IF_ERROR(runtime::annotate(verifyModelBuffer(buffer, layout.bytes).status(), context));
   FileHeader header = makeHeader(buffer, layout.bytes);

@@ -33,8 +33,10 @@ using BuildGraph =
 /// Weights are read twice and never held. Errors: InvalidArgument for a graph or weight that no
 /// reader would accept; NotFound, PermissionDenied, ResourceExhausted (disk full) from the system;
 /// no partial file stays behind. Thread-safe for different paths.
+/// `strings`: what weights of strings are indices into, each once.
 absl::Status writeModelFile(const std::string& path, const std::string& producer,
-                            const std::vector<WeightSource>& weights, BuildGraph graph);
+                            const std::vector<WeightSource>& weights,
+                            const std::vector<std::string>& strings, BuildGraph graph);
 
 }  // namespace graphrun::format
 

@@ -78,6 +78,7 @@ class PlanVerifier {
     // excluded there.
     GR_RETURN_IF_ERROR(verifyWeightTable(plan_.weights(), std::numeric_limits<uint64_t>::max(),
                                          sizeOf(plan_.constants())));
+    GR_RETURN_IF_ERROR(verifyStrings(plan_.strings()));
     hasPartition_.assign(sizeOf(plan_.devices()), false);
     sent_.assign(sizeOf(plan_.edges()), false);
     received_.assign(sizeOf(plan_.edges()), false);

@@ -63,6 +63,8 @@ static_assert(static_cast<uint8_t>(ElementType::I2) ==
               static_cast<uint8_t>(runtime::ElementType::kI2));
 static_assert(static_cast<uint8_t>(ElementType::U2) ==
               static_cast<uint8_t>(runtime::ElementType::kU2));
+static_assert(static_cast<uint8_t>(ElementType::String) ==
+              static_cast<uint8_t>(runtime::ElementType::kString));
 
 runtime::ElementType elementOf(const TensorType& type) {
   return static_cast<runtime::ElementType>(type.element());
@@ -181,9 +183,10 @@ absl::Status verifyNoOverlap(const WeightTable& table) {
 absl::Status verifyTensorType(const TensorType& type) {
   bool isOpen = type.element() == ElementType::Invalid && !type.ranked();
   if (type.kind() > ValueKind::MAX || (type.kind() != ValueKind::Tensor && !isOpen)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "type is of kind ", static_cast<int>(type.kind()), ", expected a tensor (0), or a sequence "
-        "or optional without element type and rank"));
+    return absl::InvalidArgumentError(absl::StrCat("type is of kind ",
+                                                   static_cast<int>(type.kind()),
+                                                   ", expected a tensor (0), or a sequence "
+                                                   "or optional without element type and rank"));
   }
   if (!isOpen && runtime::elementSize(elementOf(type)) == 0) {
     return absl::InvalidArgumentError(
@@ -239,6 +242,21 @@ absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes,
     }
   }
   return count == 0 ? absl::OkStatus() : verifyNoOverlap(*table);
+}
+
+absl::Status verifyStrings(const StringTable* strings) {
+  if (sizeOf(strings) > kMaxStrings) {
+    return absl::InvalidArgumentError(absl::StrCat("table of strings has ", sizeOf(strings),
+                                                   " entries, expected at most ", kMaxStrings));
+  }
+  absl::flat_hash_set<absl::string_view> seen;
+  for (uint32_t i = 0; i < sizeOf(strings); ++i) {
+    if (!seen.insert(textOf(strings->Get(i))).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "string ", i, " is ", quoted(textOf(strings->Get(i))), " again, expected each once"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::string_view textOf(const flatbuffers::String* text) {

@@ -17,6 +17,7 @@ namespace graphrun::format {
 inline constexpr size_t kMaxRank = 16;
 inline constexpr size_t kMaxNameBytes = 4096;
 inline constexpr size_t kMaxWeights = size_t{1} << 20;
+inline constexpr size_t kMaxStrings = size_t{1} << 26;
 
 /// Alignment of every weight from the start of the weight section.
 inline constexpr uint64_t kWeightAlignment = runtime::kTensorAlignment;
@@ -24,8 +25,9 @@ inline constexpr uint64_t kWeightAlignment = runtime::kTensorAlignment;
 using WeightTable = flatbuffers::Vector<flatbuffers::Offset<WeightEntry>>;
 using StringTable = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
 
-/// Element type in range (or none in a type without rank: not known before planning), rank at most kMaxRank, dims >= -1, size below 2^62, symbolic dims one a
-/// dim and only where the dim is not static. Does not say where: annotate it.
+/// Element type in range (or none in a type without rank: not known before planning), rank at most
+/// kMaxRank, dims >= -1, size below 2^62, symbolic dims one a dim and only where the dim is not
+/// static. Does not say where: annotate it.
 absl::Status verifyTensorType(const TensorType& type);
 
 /// True if all dims are known.
@@ -39,6 +41,10 @@ runtime::TensorSpec toSpec(const TensorType& type);
 /// Plan.constants where in_plan is set), and that no two weights overlap;
 /// weights of equal content may share their bytes as a whole. `table` may be null: no weights.
 absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes, uint64_t planBytes);
+
+/// Checks that a table of strings holds each string once: equal strings have equal numbers. May be
+/// null: no strings.
+absl::Status verifyStrings(const StringTable* strings);
 
 /// The text of an optional string; empty when absent. Valid while the buffer is.
 absl::string_view textOf(const flatbuffers::String* text);

@@ -13,6 +13,7 @@
 #include "runtime/base/tensor.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session.h"
+#include "runtime/session/strings.h"
 #include "runtime/worker/loaded_plan.h"
 
 namespace graphrun::runtime {
@@ -29,6 +30,7 @@ struct ActivePlan {
   std::string signature;
   FoundPlan found;
   std::shared_ptr<LoadedPlan> own;
+  PlanStrings strings;
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
   std::map<std::string, HostTensor> aligned;  // copies of inputs that were not

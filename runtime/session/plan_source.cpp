@@ -128,9 +128,11 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
     shape->element = static_cast<format::ElementType>(input.spec.type);
     shape->dims = input.spec.dims;
     if (input.elements != nullptr) {
-      auto* elements = static_cast<const uint8_t*>(input.elements);
+      const HostTensor& tensor = *input.elements;
+      auto* bytes = static_cast<const uint8_t*>(tensor.data());
       shape->has_elements = true;
-      shape->elements.assign(elements, elements + input.spec.byteSize());
+      shape->elements.assign(bytes, bytes + tensor.byteSize());
+      shape->strings.assign(tensor.strings().begin(), tensor.strings().end());
     }
     request.inputs.push_back(std::move(shape));
   }

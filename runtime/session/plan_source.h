@@ -41,8 +41,8 @@ struct FoundPlan {
 struct PlannedInput {
   std::string name;
   TensorSpec spec;
-  /// Its elements, where the planner needs them; null otherwise.
-  const void* elements = nullptr;
+  /// Itself, where the planner needs its elements; null otherwise.
+  const HostTensor* elements = nullptr;
 };
 
 /// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone.

@@ -18,6 +18,7 @@
 #include "runtime/session/model_source.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session_stage.h"
+#include "runtime/session/strings.h"
 #include "runtime/session/worker_program.h"
 #include "runtime/worker/network_interface.h"
 
@@ -57,7 +58,11 @@ std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> i
     absl::StrAppend(&signature, input.spec.toString(), ";");
     if (input.elements != nullptr) {
       signature += '=';  // tells "no elements" from "not given"
-      signature.append(static_cast<const char*>(input.elements), input.spec.byteSize());
+      signature.append(static_cast<const char*>(input.elements->data()),
+                       input.elements->byteSize());
+      for (const std::string& string : input.elements->strings()) {
+        absl::StrAppend(&signature, string.size(), "'", string);
+      }
     }
   }
   return signature;
@@ -101,16 +106,31 @@ absl::Status addElements(const std::vector<std::string>& needed,
       return absl::InternalError(absl::StrCat("the planner asks for the elements of '", name,
                                               "', which is no input or was given"));
     }
-    if (at->tensor->byteSize() > kMaxDecidingBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "shapes depend on the elements of '", name, "', which has ", at->tensor->byteSize(),
-          " bytes, expected at most ", kMaxDecidingBytes, " for a value that decides shapes"));
+    size_t bytes = at->tensor->byteSize();
+    for (const std::string& string : at->tensor->strings()) {
+      bytes += string.size();
     }
-    static constexpr char kNothing = 0;
-    const void* data = at->tensor->data();
-    inputs[index].elements = data != nullptr ? data : &kNothing;
+    if (bytes > kMaxDecidingBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("planning depends on the elements of '", name, "', which has ", bytes,
+                       " bytes, expected at most ", kMaxDecidingBytes,
+                       " for a value that decides shapes or from which text is computed"));
+    }
+    inputs[index].elements = at->tensor;
   }
   return absl::OkStatus();
+}
+
+/// `values` with numbers in place of strings.
+std::vector<StageInput> numbered(absl::Span<const StageInput> values, RunStrings& strings) {
+  std::vector<StageInput> inputs(values.begin(), values.end());
+  for (StageInput& input : inputs) {
+    if (input.tensor->spec().type == ElementType::kString) {
+      input.owner = std::make_shared<HostTensor>(strings.numbersOf(*input.tensor));
+      input.tensor = input.owner.get();
+    }
+  }
+  return inputs;
 }
 
 /// The inputs of what is left to do: values that the plan made, or its own inputs.
@@ -353,6 +373,7 @@ absl::Status Session::Impl::load(ActivePlan& plan) {
     return atStage(reports.status(), room ? SessionStage::kPlacement : SessionStage::kRun);
   }
   GR_ASSIGN_OR_RETURN(plan.own, core->prepared(file.hash()));
+  plan.strings = PlanStrings(file.plan());
   noteDevices(plan, *reports);
   std::lock_guard lock(statsMutex);
   stats.lastLoadNanos = since(begin);
@@ -403,13 +424,21 @@ absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInp
     targets[output] = tensor.get();
     made.push_back({output, tensor.get(), tensor});
   }
-  GR_RETURN_IF_ERROR(plan.bindInputs(values));
+  RunStrings strings(plan.strings);
+  std::map<std::string, HostTensor> numbers;  // what the plan makes of outputs of strings
+  std::vector<StageInput> inputs = numbered(values, strings);  // read until the run has ended
+  GR_RETURN_IF_ERROR(plan.bindInputs(inputs));
   for (const auto& [output, tensor] : targets) {
-    plan.bindOutput(output, *tensor);
+    plan.bindOutput(output, plan.strings.has(output) ? numbers[output] : *tensor);
   }
   GR_RETURN_IF_ERROR(execute(plan));
   for (const auto& [output, tensor] : targets) {
-    plan.fetchOutput(output, *tensor);
+    if (plan.strings.has(output)) {
+      plan.fetchOutput(output, numbers[output]);
+      GR_RETURN_IF_ERROR(strings.stringsOf(output, numbers[output], *tensor));
+    } else {
+      plan.fetchOutput(output, *tensor);
+    }
   }
   return absl::OkStatus();
 }

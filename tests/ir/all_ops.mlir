@@ -313,6 +313,27 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %kept = gr.resize %x sizes %sizes {mode = "linear", coordinates = "half_pixel", rounding = "floor", antialias = true, policy = "not_larger", axes = array<i64: 0, 1, 2, 3>}
     : (tensor<2x4x6x6xf32>, tensor<4xi64>) -> tensor<2x4x6x6xf32>
 
+  // Strings, and classical machine learning.
+  // CHECK: gr.constant dense<["a", "b"]> : tensor<2x!gr.string>
+  %words = gr.constant dense<["a", "b"]> : tensor<2x!gr.string> : tensor<2x!gr.string>
+  // CHECK-NEXT: gr.evaluated dense<"c"> : tensor<4x!gr.string>
+  %text = gr.evaluated dense<"c"> : tensor<4x!gr.string> : tensor<4x!gr.string>
+  // CHECK-NEXT: gr.lookup
+  %lookup = gr.lookup %text, %words {required = true} : (tensor<4x!gr.string>, tensor<2x!gr.string>) -> tensor<4xi64>
+  // CHECK-NEXT: gr.ngram_count
+  %ngrams = gr.ngram_count %text, %words {longest = 1 : i64, places = array<i64: 0, 1>, shortest = 1 : i64, size = 2 : i64, skips = 0 : i64, starts = array<i64: 0>} : (tensor<4x!gr.string>, tensor<2x!gr.string>) -> tensor<2xf32>
+  %splits = gr.constant dense<0.5> : tensor<2xf32> : tensor<2xf32>
+  %nodes = gr.constant dense<0> : tensor<2x7xi64> : tensor<2x7xi64>
+  %members = gr.constant dense<> : tensor<0xf32> : tensor<0xf32>
+  %places = gr.constant dense<0> : tensor<2xi64> : tensor<2xi64>
+  // CHECK: gr.tree_ensemble
+  %trees = gr.tree_ensemble %concat, %splits, %nodes, %members, %splits, %places, %one {aggregate = "sum", outputs = 3 : i64} : (tensor<144x4xf32>, tensor<2xf32>, tensor<2x7xi64>, tensor<0xf32>, tensor<2xf32>, tensor<2xi64>, tensor<1xi64>) -> tensor<144x3xf32>
+  // CHECK-NEXT: gr.squared_distance
+  %distance = gr.squared_distance %concat, %concat : (tensor<144x4xf32>, tensor<144x4xf32>) -> tensor<144x144xf32>
+  %pairs = gr.constant dense<0.5> : tensor<5x3x3xf32> : tensor<5x3x3xf32>
+  // CHECK: gr.couple_probabilities
+  %couple = gr.couple_probabilities %pairs : (tensor<5x3x3xf32>) -> tensor<5x3xf32>
+
   // Groups and edges.
   // CHECK: gr.group(%{{.*}}, %{{.*}}) attributes {gr.device = #gr.device<"node0/cpu:0">, gr.rank = 3 : i64, kind = "map"} {
   // CHECK-NEXT: ^bb0

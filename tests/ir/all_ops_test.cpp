@@ -52,6 +52,10 @@ std::map<std::string, std::string> gradients() {
             >());
   all.merge(gradientReasons<
 #define GET_OP_LIST
+#include "ir/ops_ml.cpp.inc"
+            >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
 #include "ir/ops_control.cpp.inc"
             >());
   all.merge(gradientReasons<
@@ -64,8 +68,8 @@ std::map<std::string, std::string> gradients() {
 /// The ODS records of all operations, by name.
 std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
-  for (const char* family :
-       {"math", "nn", "attention", "tensor", "index", "random", "vision", "control", "comm"}) {
+  for (const char* family : {"math", "nn", "attention", "tensor", "index", "random", "vision", "ml",
+                             "control", "comm"}) {
     std::ifstream file(std::string(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json");
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {

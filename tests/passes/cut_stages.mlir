@@ -99,3 +99,23 @@ func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %p: tensor<i64> {gr.name = "p
     : (tensor<*x!gr.sequence>, tensor<i64>) -> tensor<*xindex>
   return %1 : tensor<*xindex>
 }
+
+// -----
+
+// What was evaluated is a constant here, and an input of all that uses it: one plan serves for any.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<2x!gr.string> {gr.name = "t"})
+// CHECK-NEXT: %[[T:.*]] = gr.constant dense<["p", "q"]>
+// CHECK-NEXT: return %[[T]]
+// CHECK-LABEL: func.func @rest
+// CHECK-SAME: (%arg0: tensor<2x!gr.string> {gr.name = "value 0"})
+// CHECK-SAME: -> (tensor<2xi1> {gr.name = "y"})
+// CHECK-SAME: gr.from = ["t"]
+// CHECK: gr.equal %arg0
+func.func @main(%x: tensor<2x!gr.string> {gr.name = "x"})
+    -> (tensor<2xi1> {gr.name = "y"}, tensor<2x!gr.string> {gr.name = "t"}) {
+  %0 = gr.constant dense<"p"> : tensor<2x!gr.string> : tensor<2x!gr.string>
+  %1 = gr.evaluated dense<["p", "q"]> : tensor<2x!gr.string> : tensor<2x!gr.string>
+  %2 = gr.equal %1, %0 : (tensor<2x!gr.string>, tensor<2x!gr.string>) -> tensor<2xi1>
+  return %2, %1 : tensor<2xi1>, tensor<2x!gr.string>
+}

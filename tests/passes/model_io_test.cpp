@@ -531,6 +531,42 @@ TEST_CASE_METHOD(Spoiled, "weights are checked") {
   CHECK_THAT(std::string(result.status().message()), Contains("bytes, expected 4"));
 }
 
+/// Writes a constant of strings, and reads it with another table of strings.
+std::string readStringsWith(const std::vector<std::string>& table, std::string& printed) {
+  mlir::MLIRContext context;
+  auto module = parse(R"(
+func.func @main() -> (tensor<3x!gr.string> {gr.name = "y"}) {
+  %0 = gr.constant dense<["b", "", "b"]> : tensor<3x!gr.string> : tensor<3x!gr.string>
+  return %0 : tensor<3x!gr.string>
+})",
+                      context);
+  Exported exported(*module);
+  REQUIRE(exported.status.ok());
+  CHECK(exported.weights.strings() == std::vector<std::string>{"b", ""});
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(builder.CreateVectorOfStrings(table));
+  WeightSourceView view = exported.view();
+  view.strings =
+      flatbuffers::GetRoot<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>>(
+          builder.GetBufferPointer());
+  mlir::MLIRContext fresh;
+  auto result = importGraph(exported.graph(), view, fresh);
+  if (!result.ok()) {
+    return std::string(result.status().message());
+  }
+  llvm::raw_string_ostream(printed) << **result;
+  return "ok";
+}
+
+TEST_CASE("strings come back through their table, and a damaged one is refused") {
+  std::string printed;
+  CHECK(readStringsWith({"b", ""}, printed) == "ok");
+  CHECK_THAT(printed, Contains("dense<[\"b\", \"\", \"b\"]> : tensor<3x!gr.string>"));
+  CHECK_THAT(readStringsWith({"b"}, printed), Contains("element 1 is string 1 of a table of 1"));
+  CHECK_THAT(readStringsWith({"b\xff", ""}, printed),
+             Contains("string 0 of the table is not valid"));
+}
+
 TEST_CASE_METHOD(Spoiled, "random changes of numbers in a graph never crash the reader") {
   // The FlatBuffers verifier stands before importGraph: only changes that pass it count.
   flatbuffers::FlatBufferBuilder builder;

@@ -67,13 +67,35 @@ def grouped():
         [tensor("y", FLOAT, [1, 32, 1, 1])])
 
 
+def words():
+    """Numbers of known words, and all words behind the known ones: moved, never looked into."""
+    return helper.make_graph(
+        [node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", keys_strings=["a", "b"],
+              values_int64s=[1, 2], default_int64=0),
+         node("Constant", [], ["known"], value_strings=["a", "b"]),
+         node("Concat", ["known", "x"], ["all"], axis=0)], "words",
+        [tensor("x", TensorProto.STRING, ["N"])],
+        [tensor("y", INT64, ["N"]), tensor("all", TensorProto.STRING, [None])])
+
+
+def lower():
+    """Lower-cased words without "the", their numbers, and something to compute with these."""
+    return helper.make_graph(
+        [node("StringNormalizer", ["x"], ["low"], case_change_action="LOWER", stopwords=["the"]),
+         node("LabelEncoder", ["low"], ["n"], domain="ai.onnx.ml", keys_strings=["a", "b"],
+              values_floats=[1.0, 2.0], default_float=0.0),
+         node("Exp", ["n"], ["y"])], "lower", [tensor("x", TensorProto.STRING, ["N"])],
+        [tensor("y", FLOAT, [None]), tensor("low", TensorProto.STRING, [None])])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
     out = parser.parse_args().out
     os.makedirs(out, exist_ok=True)
-    for make in (expand, double, choose, transposed, grouped):
-        model = helper.make_model(make(), opset_imports=[helper.make_opsetid("", 18)])
+    for make in (expand, double, choose, transposed, grouped, words, lower):
+        model = helper.make_model(make(), opset_imports=[helper.make_opsetid("", 18),
+                                                          helper.make_opsetid("ai.onnx.ml", 2)])
         model.ir_version = 8
         onnx.checker.check_model(model)
         onnx.save(model, os.path.join(out, make.__name__ + ".onnx"))

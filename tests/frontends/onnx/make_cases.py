@@ -551,9 +551,6 @@ def brokenNodes():
     yield bad("uneven_split", model([node("Split", ["x"], ["a", "b"])], [tensor("x", [5])],
                                     [tensor("a", None), tensor("b", None)], opset=13),
               "dim 0 of 5 does not divide into 2 equal parts")
-    yield bad("cast_to_string", single("Cast", to=TensorProto.STRING), "element type STRING")
-    yield bad("string_constant", model([node("Constant", [], ["y"], value_string="a")], [],
-                                       [tensor("y", None)]), '"value_string", which is not supported')
     yield bad("empty_constant", model([node("Constant", [], ["y"])], [], [tensor("y", None)]),
               "has no value")
     yield bad("gelu_form", single("Gelu", opset=20, approximate="fast"), 'approximate is "fast"')
@@ -574,7 +571,7 @@ def brokenNodes():
 def brokenTypes():
     relu = node("Relu", ["x"], ["y"])
     y = tensor("y", None)
-    for name, dtype in (("STRING", TensorProto.STRING), ("COMPLEX64", TensorProto.COMPLEX64)):
+    for name, dtype in (("COMPLEX64", TensorProto.COMPLEX64),):
         yield bad(f"type_{name.lower()}", model([relu], [tensor("x", [2], dtype)], [y]),
                   f'input "x": element type {name} is not supported')
     yield bad("type_77", model([relu], [tensor("x", [2], 77)], [y]), "data type 77")
@@ -631,8 +628,6 @@ def brokenWeights():
               "has both raw_data and a typed data field")
     yield bad("weight_negative_dim", withWeight(weight(dims=[-2])), "has dims -2")
     yield bad("weight_huge_dims", withWeight(weight(dims=[2**62, 8])), "has dims 4611686018427387904x8")
-    yield bad("weight_string", withWeight(TensorProto(name="w", dims=[1], data_type=TensorProto.STRING,
-                                                      string_data=[b"a"])), "element type STRING")
     yield bad("external", withWeight(weight(data_location=TensorProto.EXTERNAL)),
               "keeps its data in another file")
     made = weight(raw_data=b"12345678")
@@ -648,6 +643,175 @@ def brokenWeights():
         typed = helper.make_tensor("w", kind, [2], array)
         yield good(f"typed_{name}", model([node("Identity", ["w"], ["y"])], [],
                                           [tensor("y", [2], kind)], [typed]), "gr.constant dense<[")
+
+
+STRING = TensorProto.STRING
+
+
+def strings():
+    """Operations on strings: moved as they are, or computed here."""
+    def constant(name, *values, dims=None):
+        return helper.make_tensor(name, STRING, dims or [len(values)], [v.encode() for v in values])
+
+    def texts(op, initializers, outputs=1, opset=20, **attributes):
+        """One node on constants."""
+        return model([node(op, [c.name for c in initializers], [f"y{i}" for i in range(outputs)],
+                           **attributes)], [],
+                     [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)], initializers, opset)
+
+    yield good("string_input", single("Identity", dtype=STRING), "%arg0: tensor<2x3x!gr.string>")
+    yield good("string_equal", single("Equal", ("n",), ["w"], dtype=STRING, opset=19,
+                                      initializers=[constant("w", "a", "b", "a")]),
+               'dense<["a", "b", "a"]> : tensor<3x!gr.string>', "gr.equal")
+    yield good("string_pad", single("Pad", (3,), ["p"], dtype=STRING, initializers=[const("p", [1, 0])]),
+               'dense<""> : tensor<!gr.string>', "gr.pad")
+    yield good("string_non_zero", single("NonZero", (3,), dtype=STRING), "gr.equal", "gr.not",
+               "gr.non_zero")
+    yield good("string_constant", model([node("Constant", [], ["y"], value_strings=["a", "b"])], [],
+                                        [onnx.ValueInfoProto(name="y")]), 'dense<["a", "b"]>')
+    yield good("string_scalar", model([node("Constant", [], ["y"], value_string="a")], [],
+                                      [onnx.ValueInfoProto(name="y")]), "tensor<!gr.string>")
+    yield good("concat_constant", texts("StringConcat", [constant("a", "x", "y", dims=[2, 1]),
+                                                         constant("b", "1", "2")]),
+               'dense<[["x1", "x2"], ["y1", "y2"]]>')
+    yield good("concat_data", single("StringConcat", (2,), ["x"], dtype=STRING, opset=20), "gr.deferred")
+    yield good("regex", texts("RegexFullMatch", [constant("a", "ab", "abc", "b")], pattern="a?b"),
+               "dense<[true, false, true]> : tensor<3xi1>")
+    yield good("split_space", texts("StringSplit", [constant("a", " a  b ", "", "c")], outputs=2),
+               'dense<[["a", "b"], ["", ""], ["c", ""]]>', "dense<[2, 0, 1]>")
+    yield good("split_delimiter", texts("StringSplit", [constant("a", "a,,b", "")], outputs=2,
+                                        delimiter=",", maxsplit=1),
+               'dense<[["a", ",b"], ["", ""]]>', "dense<[2, 1]>")
+    yield good("normalize", texts("StringNormalizer", [constant("a", "Ab", "THE", "\u00c4\u00df")],
+                                  opset=18, case_change_action="UPPER", stopwords=["the"]),
+               '"AB"', "tensor<2x!gr.string>")
+    yield good("normalize_nothing", texts("StringNormalizer", [constant("a", "x", dims=[1, 1])], opset=18,
+                                          stopwords=["x"], is_case_sensitive=1), 'dense<""> : tensor<1x1x')
+    yield good("cast_to_string", texts("Cast", [const("a", [1, 0.25, 1e-7, np.nan], np.float32)], opset=18,
+                                       to=STRING), 'dense<["1.0", "0.25", "1e-07", "nan"]>')
+    yield good("cast_from_string", texts("Cast", [constant("a", "1e2", "-INF", "3")], opset=18, to=FLOAT),
+               "dense<[1.000000e+02, 0xFF800000, 3.000000e+00]> : tensor<3xf32>")
+    yield good("cast_from_string_int", texts("Cast", [constant("a", "9223372036854775807", "-2.5")],
+                                             opset=18, to=INT64), "dense<[9223372036854775807, -2]>")
+    yield good("unique_strings", texts("Unique", [constant("a", "b", "a", "b")], outputs=4, opset=18),
+               'dense<["a", "b"]>', "dense<[1, 0]>", "dense<[1, 0, 1]>", "dense<[1, 2]>")
+    yield bad("string_add", single("Add", extra=["x"], dtype=STRING), "the operation computes, expected")
+    yield bad("string_scatter_add", model(
+        [node("ScatterElements", ["x", "i", "x"], ["y"], reduction="add")],
+        [tensor("x", [2], STRING), tensor("i", [2], INT64)], [onnx.ValueInfoProto(name="y")], opset=18),
+        'reduction is "add", expected none for strings')
+    yield bad("bad_utf8", model([node("Identity", ["w"], ["y"])], [], [onnx.ValueInfoProto(name="y")], [
+        TensorProto(name="w", dims=[2], data_type=STRING, string_data=[b"a", b"\xff"])]),
+        'initializer "w": element 1 is not valid UTF-8')
+    yield bad("missing_strings", model([node("Identity", ["w"], ["y"])], [], [onnx.ValueInfoProto(name="y")],
+                                       [TensorProto(name="w", dims=[2], data_type=STRING,
+                                                    string_data=[b"a"])]),
+              "holds 1 strings, but its dims need 2")
+    yield bad("bad_regex", texts("RegexFullMatch", [constant("a", "b")], pattern="(a"),
+              "its pattern is no RE2 expression: missing )")
+    yield bad("bad_case", texts("StringNormalizer", [constant("a", "b")], opset=18,
+                                case_change_action="TITLE"), 'case_change_action is "TITLE"')
+    yield bad("normalize_matrix", texts("StringNormalizer", [constant("a", *"abcd", dims=[2, 2])], opset=18),
+              "takes strings of shape C or 1xC")
+    yield bad("no_number", texts("Cast", [constant("a", "1", "Hello")], opset=18, to=FLOAT),
+              'element 1 is "Hello", which is no number')
+    yield bad("concat_shapes", texts("StringConcat", [constant("a", "x", "y"), constant("b", "1", "2", "3")]),
+              "do not broadcast")
+    yield bad("concat_numbers", single("StringConcat", (2,), ["x"], opset=20), "expected strings")
+
+
+def machineLearning():
+    """ai.onnx.ml, and TfIdfVectorizer."""
+    def ml(op, shape=(4, 3), outputs=1, version=3, dtype=FLOAT, extra=(), domain="ai.onnx.ml", **attributes):
+        names = [f"x{i}" for i in range(1 + len(extra))]
+        return model([node(op, names, [f"y{i}" for i in range(outputs)], domain=domain, **attributes)],
+                     [tensor(names[0], shape, dtype)] +
+                     [tensor(n, *e) for n, e in zip(names[1:], extra)],
+                     [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)],
+                     opsets=[helper.make_opsetid("", 18), helper.make_opsetid(domain, version)])
+
+    nodes = dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0],
+                 nodes_values=[0.5, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                 nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0])
+    leaves = dict(target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0],
+                  target_weights=[1.0, 2.0])
+    yield good("array_feature_extractor", ml("ArrayFeatureExtractor", (3,), extra=[((2,), INT64)]),
+               "gr.unsqueeze", "axis = 1", "-> tensor<1x2xf32>")
+    yield good("binarizer", ml("Binarizer", dtype=INT64, threshold=0.5), "gr.less", "tensor<4x3xi64>")
+    yield good("category_mapper", ml("CategoryMapper", (4,), dtype=STRING, cats_strings=["a"],
+                                     cats_int64s=[3]), "gr.lookup", "gr.gather",
+               "-> tensor<4xi64>")
+    yield good("label_encoder_1", ml("LabelEncoder", (4,), version=1, dtype=INT64, classes_strings=["a", "b"]),
+               "gr.lookup", "tensor<4x!gr.string>")
+    yield good("label_encoder_tensor", ml("LabelEncoder", (4,), version=4, dtype=STRING, keys_strings=["a"],
+                                          values_tensor=const("v", [7], np.int16)), "tensor<4xi16>")
+    yield good("one_hot_required", ml("OneHotEncoder", (4,), dtype=STRING, cats_strings=["a", "b"], zeros=0),
+               "required = true", "-> tensor<4x2xf32>")
+    yield good("scaler", ml("Scaler", dtype=INT64, offset=[1.0], scale=[2.0]), "gr.cast", "gr.sub", "gr.mul")
+    yield good("normalizer", ml("Normalizer", norm="L2"), "gr.sqrt", "gr.where", "gr.div")
+    yield good("imputer", ml("Imputer", imputed_value_floats=[1.0], replaced_value_float=float("nan")),
+               "gr.not", "gr.where")
+    yield good("feature_vectorizer", ml("FeatureVectorizer", inputdimensions=[5]), "gr.pad",
+               "-> tensor<4x5xf32>")
+    yield good("linear_regressor", ml("LinearRegressor", coefficients=[1.0] * 6, targets=2), "gr.matmul",
+               "-> tensor<4x2xf32>")
+    yield good("linear_classifier", ml("LinearClassifier", outputs=2, coefficients=[1.0] * 3, intercepts=[0.0],
+                                       classlabels_strings=["a", "b"], post_transform="LOGISTIC"),
+               "gr.sigmoid", "tensor<4x!gr.string>", "tensor<4x2xf32>")
+    yield good("svm_regressor", ml("SVMRegressor", kernel_type="RBF", kernel_params=[0.5, 0.0, 0.0],
+                                   coefficients=[1.0, 2.0], support_vectors=[1.0] * 6, n_supports=2, rho=[0.1]),
+               "gr.squared_distance", "gr.exp", "gr.matmul")
+    yield good("svm_classifier", ml("SVMClassifier", outputs=2, coefficients=[1.0] * 6,
+                                    support_vectors=[1.0] * 9, rho=[0.0] * 3, vectors_per_class=[1, 1, 1],
+                                    classlabels_ints=[1, 2, 3], prob_a=[-1.0] * 3, prob_b=[0.0] * 3),
+               "gr.couple_probabilities", "gr.arg_reduce", "tensor<4xi64>")
+    yield good("tree_regressor", ml("TreeEnsembleRegressor", version=1, n_targets=1, **nodes, **leaves),
+               "gr.tree_ensemble", 'aggregate = "sum"', "-> tensor<4x1xf32>")
+    yield good("tfidf", model(
+        [node("TfIdfVectorizer", ["x"], ["y"], mode="IDF", ngram_counts=[0], ngram_indexes=[1],
+              pool_strings=["a"], min_gram_length=1, max_gram_length=1, max_skip_count=0)],
+        [tensor("x", [4, 6], STRING)], [tensor("y", None)]), "gr.ngram_count", "gr.min",
+        "-> tensor<4x2xf32>")
+    for op in ("ZipMap", "CastMap", "DictVectorizer"):
+        yield bad(f"map_{op.lower()}", ml(op), "takes or gives maps, which are not supported")
+    yield bad("ml_version", ml("TreeEnsemble", version=3), "is supported for opsets 5 to 5")
+    yield bad("ml_unknown", ml("Nothing"), 'operation "Nothing" is not supported')
+    yield bad("label_lengths", ml("LabelEncoder", (4,), version=2, dtype=STRING, keys_strings=["a"],
+                                  values_int64s=[1, 2]), "has 1 keys and 2 values")
+    yield bad("label_nothing", ml("LabelEncoder", (4,), version=2, dtype=STRING),
+              "has no keys, expected one of keys_strings")
+    yield bad("post_transform", ml("LinearRegressor", coefficients=[1.0] * 3, post_transform="CUBE"),
+              'post_transform is "CUBE"')
+    yield bad("tree_child", ml("TreeEnsembleRegressor", version=1, **{**nodes, "nodes_truenodeids": [9, 0, 0]},
+                               **leaves), "leads to node 9, which is not there")
+    yield bad("tree_cycle", ml("TreeEnsembleRegressor", version=1,
+                               **{**nodes, "nodes_truenodeids": [0, 0, 0]}, **leaves), "roots, expected 1")
+    yield bad("tree_mode", ml("TreeEnsembleRegressor", version=1,
+                              **{**nodes, "nodes_modes": ["BRANCH", "LEAF", "LEAF"]}, **leaves),
+              'has the mode "BRANCH"')
+    yield bad("tree_lengths", ml("TreeEnsembleRegressor", version=1, **{**nodes, "nodes_values": [1.0]},
+                                 **leaves), "has 1 elements, nodes_treeids has 3")
+    yield bad("svm_counts", ml("SVMClassifier", outputs=2, coefficients=[1.0], support_vectors=[1.0] * 3,
+                               rho=[0.0], vectors_per_class=[1], classlabels_ints=[1, 2]),
+              "1 vectors_per_class, 1 coefficients and 1 rho for 2 classes, expected 2, 1 and 1")
+    yield bad("both_labels", ml("LinearClassifier", outputs=2, coefficients=[1.0] * 3,
+                                classlabels_ints=[1, 2], classlabels_strings=["a", "b"]), "got both")
+
+    def training(op, inputs, outputs, **attributes):
+        return model([node(op, ["r", "t", *inputs], outputs, domain="ai.onnx.preview.training", **attributes)],
+                     [tensor("r", []), tensor("t", [], INT64)] + [tensor(n, [2]) for n in inputs],
+                     [tensor(n, [2]) for n in outputs],
+                     opsets=[helper.make_opsetid("", 18),
+                             helper.make_opsetid("ai.onnx.preview.training", 1)])
+
+    yield good("adam", training("Adam", ["x", "g", "v", "h"], ["y", "w", "i"]), "gr.pow", "gr.where", "gr.sqrt")
+    yield good("adagrad", training("Adagrad", ["x", "g", "h"], ["y", "i"]), "gr.sqrt", "gr.div")
+    yield good("nesterov", training("Momentum", ["x", "g", "v"], ["y", "w"], alpha=0.9, beta=0.1,
+                                    mode="nesterov", norm_coefficient=0.0), "gr.where")
+    yield bad("momentum_mode", training("Momentum", ["x", "g", "v"], ["y", "w"], alpha=0.9, beta=0.1,
+                                        mode="heavy", norm_coefficient=0.0), 'mode is "heavy"')
+    yield bad("optimizer_counts", training("Adagrad", ["x", "g", "h"], ["y"]),
+              "has 3 inputs behind the step and 1 outputs, expected 3 and 2 for each value")
 
 
 def indexLowerings():
@@ -871,8 +1035,9 @@ def main():
     out = parser.parse_args().out
     shutil.rmtree(out, ignore_errors=True)
     count = 0
-    for group in (lowerings, quantized, indexLowerings, visionLowerings, deferredNodes, lists, controlFlow, brokenGraphs,
-                  brokenNodes, brokenIndices, brokenVision, brokenTypes, brokenWeights):
+    for group in (lowerings, quantized, indexLowerings, visionLowerings, strings, machineLearning,
+                  deferredNodes, lists, controlFlow, brokenGraphs, brokenNodes, brokenIndices,
+                  brokenVision, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)

@@ -145,6 +145,12 @@ TEST_CASE("each rule of the weight table has its message") {
   CHECK_THAT(after([](WeightEntryT& w) { w.checksum ^= 1; }), Contains("overlaps"));
 }
 
+TEST_CASE("a string twice in the table is refused") {
+  CHECK_THAT(errorAfter([](ModelT& m) { m.strings = {"a", "b", "a"}; }),
+             Contains("string 2 is 'a' again, expected each once"));
+  CHECK_THAT(errorAfter([](ModelT& m) { m.strings = {"a", ""}; }), Contains("ok"));
+}
+
 TEST_CASE("each rule of tensor types has its message") {
   auto after = [](const std::function<void(TensorTypeT&)>& change) {
     return errorAfter([&](ModelT& model) { change(*model.graph->types[0]); });

@@ -18,7 +18,7 @@ using Catch::Matchers::Contains;
 
 absl::Status writeSample(const std::string& path) {
   GraphT graph = sampleGraph();
-  return writeModelFile(path, "samples", sampleWeights(),
+  return writeModelFile(path, "samples", sampleWeights(), {},
                         [&](auto& builder) { return Graph::Pack(builder, &graph); });
 }
 
@@ -52,10 +52,10 @@ TEST_CASE("a model without weights, and one with an empty weight") {
   GraphT graph = sampleGraph();
   graph.body->operations[0]->attributes.clear();
   auto build = [&](auto& builder) { return Graph::Pack(builder, &graph); };
-  REQUIRE(writeModelFile(folder.file("a.fb"), "", {}, build).ok());
+  REQUIRE(writeModelFile(folder.file("a.fb"), "", {}, {}, build).ok());
   CHECK(ModelFile::open(folder.file("a.fb")).ok());
   WeightSource empty{"none", {runtime::ElementType::kF32, {0, 4}}, false, {}};
-  REQUIRE(writeModelFile(folder.file("b.fb"), "", {empty}, build).ok());
+  REQUIRE(writeModelFile(folder.file("b.fb"), "", {empty}, {}, build).ok());
   auto file = ModelFile::open(folder.file("b.fb"));
   REQUIRE(file.ok());
   CHECK((*file)->weight(0)->empty());
@@ -72,7 +72,8 @@ TEST_CASE("equal data is written once and different data is not confused") {
     weights.push_back({"w" + std::to_string(i), spec, false, i % 2 == 0 ? ones : twos});
   }
   std::string path = folder.file("m.fb");
-  REQUIRE(writeModelFile(path, "", weights, [&](auto& b) { return Graph::Pack(b, &graph); }).ok());
+  REQUIRE(
+      writeModelFile(path, "", weights, {}, [&](auto& b) { return Graph::Pack(b, &graph); }).ok());
   CHECK(std::filesystem::file_size(path) < 220000);
   auto file = ModelFile::open(path);
   REQUIRE(file.ok());
@@ -86,11 +87,11 @@ TEST_CASE("what no reader would accept is not written") {
   GraphT graph = sampleGraph();
   graph.body->operations[0]->operands = {9};
   auto build = [&](auto& builder) { return Graph::Pack(builder, &graph); };
-  absl::Status status = writeModelFile(folder.file("m.fb"), "", sampleWeights(), build);
+  absl::Status status = writeModelFile(folder.file("m.fb"), "", sampleWeights(), {}, build);
   CHECK_THAT(std::string(status.message()), Contains("m.fb") && Contains("operand 0 is value 9"));
   std::vector<WeightSource> weights = sampleWeights();
   weights[0].spec.dims = {7};
-  status = writeModelFile(folder.file("m.fb"), "", weights, build);
+  status = writeModelFile(folder.file("m.fb"), "", weights, {}, build);
   CHECK_THAT(std::string(status.message()), Contains("24 bytes, expected 28 for 7xf32"));
   CHECK(folder.list().empty());
 }

@@ -131,6 +131,11 @@ TEST_CASE("the head, workers and devices of a plan are checked") {
              Contains("4097 cores, expected at most 4096"));
 }
 
+TEST_CASE("the strings of a plan are each there once") {
+  CHECK_THAT(errorAfter([](PlanT& p) { p.strings = {"a", "b", "b"}; }),
+             Contains("plan: string 2 is 'b' again"));
+}
+
 TEST_CASE("edges are checked") {
   auto after = [](const std::function<void(EdgeT&)>& change) {
     return errorAfter([&](PlanT& plan) { change(*plan.edges[1]); });

@@ -437,8 +437,8 @@ void writeToyModel(const std::string& path, const std::vector<std::string>& ops)
     toy.op(ops[i], absl::StrCat("node", i), operands, {value});
   }
   toy.output({"y"}, {value});
-  absl::Status status =
-      format::writeModelFile(path, "toy", weights, [&](flatbuffers::FlatBufferBuilder& builder) {
+  absl::Status status = format::writeModelFile(
+      path, "toy", weights, {}, [&](flatbuffers::FlatBufferBuilder& builder) {
         return format::Graph::Pack(builder, toy.graph.get());
       });
   if (!status.ok()) {
