@@ -31,6 +31,7 @@ enum class TypeRule {
   kShape,           ///< the result is i64
   kFill,            ///< integers, and an element of the result's type
   kResize,          ///< as kMove, but the second operand may be floating point
+  kRecurrent,       ///< all floating-point ones of one type; others are integers
   kIndices,         ///< any operands; the results are i64
   kMoveIndices,     ///< as kMove for the first result, the others are i64
   kGenerate         ///< integers; the result is floating point
@@ -64,6 +65,8 @@ absl::Span<const ReferenceEntry> referenceIndex();
 absl::Span<const ReferenceEntry> referenceOrder();
 absl::Span<const ReferenceEntry> referenceBoxes();
 absl::Span<const ReferenceEntry> referenceRandom();
+absl::Span<const ReferenceEntry> referenceRecurrent();
+absl::Span<const ReferenceEntry> referenceSignal();
 
 }  // namespace graphrun::devices::cpu
 
