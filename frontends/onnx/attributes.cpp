@@ -76,6 +76,15 @@ llvm::SmallVector<double> Attributes::reals(llvm::StringRef name) {
              : llvm::SmallVector<double>();
 }
 
+llvm::SmallVector<llvm::StringRef> Attributes::texts(llvm::StringRef name) {
+  AttributeProto* attribute = find(name, AttributeProto::STRINGS);
+  llvm::SmallVector<llvm::StringRef> values;
+  for (int i = 0; attribute != nullptr && i < attribute->strings_size(); ++i) {
+    values.push_back(attribute->strings(i));
+  }
+  return values;
+}
+
 ::onnx::GraphProto* Attributes::graph(llvm::StringRef name) {
   AttributeProto* attribute = find(name, AttributeProto::GRAPH);
   return attribute ? attribute->mutable_g() : nullptr;

@@ -30,6 +30,7 @@ class Attributes {
   /// Empty when absent.
   llvm::SmallVector<int64_t> integers(llvm::StringRef name);
   llvm::SmallVector<double> reals(llvm::StringRef name);
+  llvm::SmallVector<llvm::StringRef> texts(llvm::StringRef name);
   /// Null when absent.
   ::onnx::TensorProto* tensor(llvm::StringRef name);
 

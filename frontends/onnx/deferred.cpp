@@ -16,7 +16,7 @@ class DeferredImport {
   passes::Resolution run() {
     static const OpTable table;
     bool parsed = proto_.ParseFromString(op_.getNode().str());
-    const OpRow* row = parsed ? table.find(proto_.op_type(), op_.getOpset()) : nullptr;
+    const OpRow* row = parsed ? table.find(OpTable::nameOf(proto_), op_.getOpset()) : nullptr;
     if (row == nullptr) {
       return fail(op_.emitOpError() << "holds no node that this program can import");
     }

@@ -6,14 +6,25 @@ namespace graphrun::frontends {
 
 OpTable::OpTable() {
   for (llvm::ArrayRef<OpRow> family :
-       {mathOps(),   bitOps(),       activationOps(), reduceOps(),    windowOps(),
-        normOps(),   statisticOps(), lossOps(),       attentionOps(), recurrenceOps(),
-        tensorOps(), shapeOps(),     resizeOps(),     indexOps(),     gridOps(),
-        einsumOps(), randomOps(),    controlOps(),    sequenceOps(),  quantOps()}) {
+       {mathOps(),      bitOps(),   activationOps(), reduceOps(),     windowOps(), normOps(),
+        statisticOps(), lossOps(),  attentionOps(),  recurrenceOps(), tensorOps(), shapeOps(),
+        resizeOps(),    indexOps(), gridOps(),       einsumOps(),     randomOps(), controlOps(),
+        sequenceOps(),  quantOps(), recurrentOps(),  signalOps(),     flexOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }
   }
+}
+
+std::string OpTable::nameOf(const ::onnx::NodeProto& node) {
+  bool isDefault = node.domain().empty() || node.domain() == "ai.onnx";
+  return isDefault ? node.op_type() : absl::StrCat(node.domain(), ".", node.op_type());
+}
+
+bool OpTable::hasDomain(llvm::StringRef domain) const {
+  return llvm::any_of(rows_, [&](const auto& entry) {
+    return entry.getKey().rsplit('.').first == domain && entry.getKey().contains('.');
+  });
 }
 
 const OpRow* OpTable::find(llvm::StringRef name, int64_t opset) const {

@@ -27,15 +27,23 @@ llvm::ArrayRef<OpRow> gridOps();
 llvm::ArrayRef<OpRow> einsumOps();
 llvm::ArrayRef<OpRow> randomOps();
 llvm::ArrayRef<OpRow> quantOps();
+llvm::ArrayRef<OpRow> recurrentOps();
+llvm::ArrayRef<OpRow> signalOps();
+llvm::ArrayRef<OpRow> flexOps();
 
-/// All rows of the default domain, by operation.
+/// All rows by operation. Rows of the default domain have the operation's name, those of others the
+/// domain and a dot before it.
 class OpTable {
  public:
   OpTable();
+  /// The name under which the operation of `node` is in the table.
+  static std::string nameOf(const ::onnx::NodeProto& node);
   /// The row of `name` that covers `opset`; null when there is none.
   const OpRow* find(llvm::StringRef name, int64_t opset) const;
   /// "opsets 6 to 12 and 13 to 28", or "" for an operation that is not in the table.
   std::string opsets(llvm::StringRef name) const;
+  /// True when an operation of `domain` is in the table.
+  bool hasDomain(llvm::StringRef domain) const;
 
  private:
   llvm::StringMap<llvm::SmallVector<const OpRow*, 2>> rows_;
