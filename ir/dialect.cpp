@@ -94,6 +94,14 @@ void GRDialect::initialize() {
 #define GET_OP_LIST
 #include "ir/ops_comm.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_recurrent.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/ops_signal.cpp.inc"
+      >();
 }
 
 mlir::Operation* GRDialect::materializeConstant(mlir::OpBuilder& builder, mlir::Attribute value,

@@ -95,5 +95,9 @@ inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 #include "ir/ops_control.h.inc"
 #define GET_OP_CLASSES
 #include "ir/ops_comm.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_recurrent.h.inc"
+#define GET_OP_CLASSES
+#include "ir/ops_signal.h.inc"
 
 #endif  // GRAPHRUN_IR_DIALECT_H_

@@ -22,6 +22,7 @@ constexpr absl::string_view kSoftmax[] = {"gr.softmax"};
 constexpr absl::string_view kLrn[] = {"gr.lrn"};
 constexpr absl::string_view kLayerNorm[] = {"gr.layer_norm"};
 constexpr absl::string_view kResize[] = {"gr.resize"};
+constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
 constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
@@ -47,6 +48,7 @@ constexpr Row kRows[] = {
     {primitive<planLrn>("onednn.lrn"), kLrn},
     {primitive<planLayerNorm>("onednn.layer_norm"), kLayerNorm},
     {primitive<planResampling>("onednn.resampling"), kResize},
+    {primitive<planRecurrent>("onednn.recurrent"), kRecurrent},
     {primitive<planConcat>("onednn.concat"), kConcat},
     {primitive<planReorder>("onednn.reorder"), kReorder},
     {primitive<planBinary>("onednn.binary"), kBinary},

@@ -24,6 +24,8 @@ absl::StatusOr<PrimitivePlan> planLayerNorm(const Step& step, const dnnl::engine
 absl::StatusOr<PrimitivePlan> planEltwise(const Step& step, const dnnl::engine& engine);
 absl::StatusOr<PrimitivePlan> planBinary(const Step& step, const dnnl::engine& engine);
 absl::StatusOr<PrimitivePlan> planReduction(const Step& step, const dnnl::engine& engine);
+// onednn_recurrent.cpp
+absl::StatusOr<PrimitivePlan> planRecurrent(const Step& step, const dnnl::engine& engine);
 // onednn_movement.cpp
 absl::StatusOr<PrimitivePlan> planReorder(const Step& step, const dnnl::engine& engine);
 absl::StatusOr<PrimitivePlan> planConcat(const Step& step, const dnnl::engine& engine);

@@ -11,7 +11,7 @@ const ReferenceEntry* findEntry(absl::string_view operation) {
   for (auto family : {referenceConvert(), referenceElementwise(), referenceMath(), referenceNn(),
                       referenceAttention(), referenceTensor(), referenceIndex(), referenceOrder(),
                       referenceBoxes(), referenceRandom(), referenceLookup(), referenceTrees(),
-                      referenceVision()}) {
+                      referenceVision(), referenceRecurrent(), referenceSignal()}) {
     for (const ReferenceEntry& entry : family) {
       if (entry.operation == operation) {
         return &entry;
@@ -140,6 +140,10 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
       return type == ElementType::kI64;
     case TypeRule::kFill:
       return inputs.size() == 2 && isInteger(inputs[0]) && inputs[1] == type;
+    case TypeRule::kRecurrent:
+      return runtime::isFloat(type) && inputs[0] == type && allAre(outputs, type) &&
+             std::all_of(inputs.begin(), inputs.end(),
+                         [&](ElementType t) { return t == type || isInteger(t); });
     case TypeRule::kResize:
       return moves && !runtime::isReduced(type) &&
              (inputs.size() == 1 || isInteger(inputs[1]) || runtime::isFloat(inputs[1]));

@@ -31,6 +31,7 @@ enum class TypeRule {
   kShape,           ///< the result is i64
   kFill,            ///< integers, and an element of the result's type
   kResize,          ///< as kMove, but the second operand may be floating point
+  kRecurrent,       ///< all floating-point ones of one type; others are integers
   kIndices,         ///< any operands; the results are i64
   kMoveIndices,     ///< as kMove for the first result, the others are i64
   kRegions,         ///< the first two operands of one floating-point type, a third one an integer
@@ -68,6 +69,8 @@ absl::Span<const ReferenceEntry> referenceBoxes();
 absl::Span<const ReferenceEntry> referenceRandom();
 absl::Span<const ReferenceEntry> referenceLookup();
 absl::Span<const ReferenceEntry> referenceTrees();
+absl::Span<const ReferenceEntry> referenceRecurrent();
+absl::Span<const ReferenceEntry> referenceSignal();
 
 }  // namespace graphrun::devices::cpu
 

@@ -10,6 +10,10 @@
 namespace graphrun::frontends {
 namespace {
 
+/// Bounds on what calls of functions may expand to, for files that are made to exhaust memory.
+constexpr size_t kMaxCallDepth = 64;
+constexpr size_t kMaxCalledNodes = size_t{1} << 18;
+
 llvm::StringRef domainOf(llvm::StringRef domain) { return domain == "ai.onnx" ? "" : domain; }
 
 std::string domainText(llvm::StringRef domain) { return domain.empty() ? "ai.onnx" : domain.str(); }
@@ -20,7 +24,8 @@ mlir::Location named(mlir::MLIRContext* context, llvm::StringRef name) {
 
 }  // namespace
 
-GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer) : graph(graph), outer(outer) {
+GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer)
+    : graph(graph), outer(outer), prefix(outer != nullptr ? outer->prefix : "") {
   for (const ::onnx::NodeProto& node : graph.node()) {
     forEachRead(node, [&](const std::string& name) { used.insert(name); });
   }
@@ -33,10 +38,13 @@ GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer) : graph(graph
   }
 }
 
-GraphImport::GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, Problems& problems)
+GraphImport::GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, ExternalData& files,
+                         Problems& problems)
     : context_(context),
       model_(model),
+      files_(files),
       problems_(problems),
+      functions_(model, problems),
       builder_(context),
       main_(*model.mutable_graph(), nullptr) {}
 
@@ -57,14 +65,20 @@ void GraphImport::readVersions() {
                                static_cast<int>(::onnx::Version_MAX),
                                ", the newest known; export for an older one"));
   }
-  for (const ::onnx::OperatorSetIdProto& opset : model_.opset_import()) {
+  readOpsets(model_.opset_import(), "");
+}
+
+void GraphImport::readOpsets(
+    const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>& opsets,
+    const std::string& where) {
+  for (const ::onnx::OperatorSetIdProto& opset : opsets) {
     llvm::StringRef domain = domainOf(opset.domain());
     if (!versions_.try_emplace(domain, opset.version()).second) {
-      problems_.add(
-          absl::StrCat("the opset of domain ", quoted(domainText(domain)), " is imported twice"));
+      problems_.add(absl::StrCat(where, "the opset of domain ", quoted(domainText(domain)),
+                                 " is imported twice"));
     }
     if (domain.empty() && (opset.version() < kFirstOpset || opset.version() > kLastOpset)) {
-      problems_.add(absl::StrCat("opset ", opset.version(),
+      problems_.add(absl::StrCat(where, "opset ", opset.version(),
                                  " of ai.onnx is not supported, expected ", kFirstOpset, " to ",
                                  kLastOpset, "; convert the model with onnx.version_converter"));
     }
@@ -125,7 +139,8 @@ void GraphImport::makeFunction() {
 
 std::string GraphImport::nodeName(int index) const {
   const ::onnx::NodeProto& node = scope_->graph.node(index);
-  return node.name().empty() ? absl::StrCat(node.op_type(), "_", index) : node.name();
+  return absl::StrCat(scope_->prefix,
+                      node.name().empty() ? absl::StrCat(node.op_type(), "_", index) : node.name());
 }
 
 std::string GraphImport::label(int index) const {
@@ -174,7 +189,7 @@ void GraphImport::poisonOutputs(const ::onnx::NodeProto& node, const std::string
 mlir::Value GraphImport::valueOf(llvm::StringRef name, Entry& entry) {
   if (::onnx::TensorProto* tensor = std::exchange(entry.initializer, nullptr)) {
     std::string problem;
-    mlir::ElementsAttr value = importTensor(context_, *tensor, name, problem);
+    mlir::ElementsAttr value = importTensor(context_, *tensor, name, problem, &files_);
     if (!value) {
       problems_.add(absl::StrCat("initializer ", quoted(name), ": ", problem));
       return nullptr;
@@ -226,14 +241,9 @@ const OpRow* GraphImport::rowOf(const ::onnx::NodeProto& node, const std::string
   llvm::StringRef domain = domainOf(node.domain());
   std::string name = OpTable::nameOf(node);
   if (!domain.empty() && !table_.hasDomain(domain)) {
-    bool local = llvm::any_of(model_.functions(), [&](const ::onnx::FunctionProto& function) {
-      return function.name() == node.op_type() && function.domain() == node.domain();
-    });
     problems_.add(absl::StrCat(
-        label, local ? ": is a function of the model, which is not supported yet; inline it with "
-                       "onnx.inliner.inline_local_functions"
-                     : absl::StrCat(": operations of domain ", quoted(domain),
-                                    " are not supported, expected ai.onnx or ai.onnx.ml")));
+        label, ": operations of domain ", quoted(domain),
+        " are not supported, expected ai.onnx, ai.onnx.ml or a function of the model"));
     return nullptr;
   }
   const OpRow* row = table_.find(name, opset);
@@ -284,9 +294,25 @@ void GraphImport::checkDeclared(llvm::StringRef name, mlir::Value value, const s
   }
 }
 
+bool GraphImport::inlineAttributes(::onnx::NodeProto& node, const std::string& where) {
+  bool ok = true;
+  for (::onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    std::string problem;
+    if (attribute.t().data_location() == ::onnx::TensorProto::EXTERNAL &&
+        !files_.inlineInto(*attribute.mutable_t(), problem)) {
+      problems_.add(absl::StrCat(where, ": attribute ", quoted(attribute.name()), " ", problem));
+      ok = false;
+    }
+  }
+  return ok;
+}
+
 void GraphImport::importNode(int index) {
   ::onnx::NodeProto& node = *scope_->graph.mutable_node(index);
   std::string where = label(index);
+  if (const ::onnx::FunctionProto* function = functions_.calledBy(node)) {
+    return importCall(node, *function, nodeName(index), where);
+  }
   auto version = versions_.find(domainOf(node.domain()));
   if (version == versions_.end()) {
     problems_.add(absl::StrCat(where, ": the model imports no opset of domain ",
@@ -300,6 +326,9 @@ void GraphImport::importNode(int index) {
     return poisonOutputs(node, where);
   }
   mlir::Location loc = named(context_, nodeName(index));
+  if (!inlineAttributes(node, where)) {
+    return poisonOutputs(node, where);
+  }
   bool hasBody = llvm::any_of(node.attribute(), [](const auto& a) { return a.has_g(); });
   bool untyped = llvm::any_of(*inputs, [&](mlir::Value value) {
     return value && value.getType() == ir::placeholderType(context_);
@@ -326,6 +355,11 @@ void GraphImport::importNode(int index) {
       return poisonOutputs(node, where);
     }
   }
+  defineOutputs(node, std::move(outputs), where);
+}
+
+void GraphImport::defineOutputs(const ::onnx::NodeProto& node, Values outputs,
+                                const std::string& where) {
   outputs.resize(node.output_size());
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) {
@@ -336,6 +370,75 @@ void GraphImport::importNode(int index) {
       checkDeclared(node.output(i), outputs[i], where);
     }
   }
+}
+
+bool GraphImport::mayCall(const ::onnx::FunctionProto& function, const std::string& where) {
+  if (llvm::is_contained(calls_, &function)) {
+    std::string chain;
+    for (const ::onnx::FunctionProto* call : calls_) {
+      absl::StrAppend(&chain, quoted(call->name()), " -> ");
+    }
+    problems_.add(absl::StrCat(where, ": a function of the model calls itself: ", chain,
+                               quoted(function.name())));
+    return false;
+  }
+  calledNodes_ += static_cast<size_t>(function.node_size());
+  if (calls_.size() >= kMaxCallDepth || calledNodes_ > kMaxCalledNodes) {
+    problems_.add(absl::StrCat(where, ": calls of the model's functions are nested ", calls_.size(),
+                               " deep and come to ", calledNodes_, " nodes, expected at most ",
+                               kMaxCallDepth, " and ", kMaxCalledNodes));
+    return false;
+  }
+  return true;
+}
+
+void GraphImport::importCall(::onnx::NodeProto& node, const ::onnx::FunctionProto& function,
+                             const std::string& name, const std::string& where) {
+  std::optional<Values> inputs = inputsOf(node, where);
+  if (!inputs || !mayCall(function, where)) {
+    return poisonOutputs(node, where);
+  }
+  std::vector<std::string> problems;
+  ::onnx::GraphProto body = bodyFor(function, node, problems);
+  for (const std::string& problem : problems) {
+    problems_.add(absl::StrCat(where, ": ", problem));
+  }
+  if (!problems.empty()) {
+    return poisonOutputs(node, where);
+  }
+  defineOutputs(node,
+                importFunction(function, body, *inputs, static_cast<size_t>(node.output_size()),
+                               absl::StrCat(name, "/"), where),
+                where);
+}
+
+Values GraphImport::importFunction(const ::onnx::FunctionProto& function, ::onnx::GraphProto& body,
+                                   const Values& inputs, size_t count, const std::string& prefix,
+                                   const std::string& where) {
+  Scope scope(body, nullptr);
+  scope.prefix = prefix;
+  llvm::SaveAndRestore inside(scope_, &scope);
+  llvm::SaveAndRestore versions(versions_, {});
+  readOpsets(function.opset_import(), absl::StrCat(where, ": "));
+  calls_.push_back(&function);
+  for (auto [i, value] : llvm::enumerate(inputs)) {
+    if (value) {
+      define(function.input(static_cast<int>(i)), {value, nullptr}, where);
+    }
+  }
+  importNodes();
+  calls_.pop_back();
+  Values outputs;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& name = function.output(static_cast<int>(i));
+    Entry* entry = find(name);
+    if (entry == nullptr) {
+      problems_.add(
+          absl::StrCat(where, ": no node of the function defines its output ", quoted(name)));
+    }
+    outputs.push_back(entry == nullptr ? nullptr : entry->value);
+  }
+  return outputs;
 }
 
 Values GraphImport::defer(const ::onnx::NodeProto& node, int64_t opset, const Values& inputs,

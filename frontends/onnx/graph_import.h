@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_
 #define GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_
 
+#include "frontends/onnx/external_data.h"
+#include "frontends/onnx/functions.h"
 #include "frontends/onnx/graph_types.h"
 #include "frontends/onnx/op_table.h"
 #include "llvm/ADT/StringMap.h"
@@ -14,7 +16,9 @@ namespace graphrun::frontends {
 /// value which could not be made are skipped without a word, so that each cause is reported once.
 class GraphImport {
  public:
-  GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, Problems& problems);
+  /// `files` has the weights that lie beside the model.
+  GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, ExternalData& files,
+              Problems& problems);
 
   /// The module, or one that is not to be used when there are problems.
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -27,22 +31,40 @@ class GraphImport {
     ::onnx::TensorProto* initializer = nullptr;
   };
 
-  /// A graph and its names. A subgraph sees the names of the graphs around it.
+  /// A graph and its names. A subgraph sees the names of the graphs around it. `prefix` goes before
+  /// the names of its nodes: the calls of functions that it is in.
   struct Scope {
     Scope(::onnx::GraphProto& graph, Scope* outer);
     ::onnx::GraphProto& graph;
     Scope* outer;
+    std::string prefix;
     llvm::StringMap<Entry> values;
     llvm::StringSet<> used;
     llvm::StringMap<const ::onnx::TypeProto*> declared;
   };
 
   void readVersions();
+  /// Fills `versions_`; `where` begins the problems.
+  void readOpsets(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto>& opsets,
+                  const std::string& where);
   void readInitializers();
   void makeFunction();
   void importNodes();
   void importNode(int index);
+  /// Reads what the node's attributes keep in other files. False, reported, when it cannot.
+  bool inlineAttributes(::onnx::NodeProto& node, const std::string& where);
   void finish();
+  /// Imports the body of a function of the model in place of `node`, which calls it.
+  void importCall(::onnx::NodeProto& node, const ::onnx::FunctionProto& function,
+                  const std::string& name, const std::string& where);
+  /// False, reported, when `function` calls itself or the calls have become too many.
+  bool mayCall(const ::onnx::FunctionProto& function, const std::string& where);
+  /// The outputs of the function's body, at most `count`; null ones where it failed.
+  Values importFunction(const ::onnx::FunctionProto& function, ::onnx::GraphProto& body,
+                        const Values& inputs, size_t count, const std::string& prefix,
+                        const std::string& where);
+  /// Gives the node's outputs their values.
+  void defineOutputs(const ::onnx::NodeProto& node, Values outputs, const std::string& where);
   /// See Node::Context.
   Values importBody(::onnx::GraphProto& graph, mlir::Block& block, mlir::ValueRange inputs);
   /// Leaves the node to the planner: `values` are its inputs.
@@ -66,8 +88,12 @@ class GraphImport {
 
   mlir::MLIRContext* context_;
   ::onnx::ModelProto& model_;
+  ExternalData& files_;
   Problems& problems_;
   OpTable table_;
+  Functions functions_;
+  std::vector<const ::onnx::FunctionProto*> calls_;  // that are being imported, outermost first
+  size_t calledNodes_ = 0;
   mlir::OpBuilder builder_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;

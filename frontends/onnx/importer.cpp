@@ -4,6 +4,7 @@
 #include "frontends/onnx/graph_import.h"
 #include "frontends/onnx/model_file.h"
 #include "ir/dialect.h"
+#include "llvm/Support/Path.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/base/status.h"
@@ -29,26 +30,32 @@ absl::Status verifyModule(mlir::ModuleOp module, absl::string_view name) {
 }
 
 absl::StatusOr<Module> importModel(mlir::MLIRContext& context, ::onnx::ModelProto& model,
-                                   absl::string_view name) {
+                                   absl::string_view name, const std::string& folder) {
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   Problems problems;
-  Module module = GraphImport(&context, model, problems).run();
+  ExternalData files(folder);
+  Module module = GraphImport(&context, model, files, problems).run();
   GR_RETURN_IF_ERROR(problems.status(llvm::StringRef(name.data(), name.size())));
   GR_RETURN_IF_ERROR(verifyModule(*module, name));
   return module;
+}
+
+std::string folderOf(const std::string& path) {
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  return folder.empty() ? "." : folder.str();
 }
 
 }  // namespace
 
 absl::StatusOr<Module> importOnnx(mlir::MLIRContext& context, const std::string& path) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<::onnx::ModelProto> model, readModel(path));
-  return importModel(context, *model, path);
+  return importModel(context, *model, path, folderOf(path));
 }
 
 absl::StatusOr<Module> importOnnxBytes(mlir::MLIRContext& context, absl::string_view bytes,
                                        absl::string_view name) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<::onnx::ModelProto> model, parseModel(bytes, name));
-  return importModel(context, *model, name);
+  return importModel(context, *model, name, "");
 }
 
 }  // namespace graphrun::frontends

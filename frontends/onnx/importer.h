@@ -19,7 +19,10 @@ namespace graphrun::frontends {
 /// (`gr.symbols`): one for each distinct dim_param and one for each unnamed dynamic dim, called
 /// "<input>.<dim>". Operations carry the ONNX node's name, or "<op_type>_<index>", as their
 /// location. Initializers, also those that are listed as inputs, are constants; large ones are
-/// resources that own the parsed bytes and live as long as `context`.
+/// resources that own the parsed bytes, or map the files in the model's folder where these lie, and
+/// live as long as `context`. Calls of the model's functions become the nodes of their bodies,
+/// named
+/// "<call>/<node>".
 ///
 /// Loads the dialects it needs into `context`, which no other thread may use meanwhile. Fails with
 /// NotFound or Internal when the file cannot be read, InvalidArgument when it is no ONNX model or

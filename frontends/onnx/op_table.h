@@ -33,6 +33,9 @@ llvm::ArrayRef<OpRow> mlOps();
 llvm::ArrayRef<OpRow> mlEnsembleOps();
 llvm::ArrayRef<OpRow> mlSvmOps();
 llvm::ArrayRef<OpRow> trainingOps();
+llvm::ArrayRef<OpRow> recurrentOps();
+llvm::ArrayRef<OpRow> signalOps();
+llvm::ArrayRef<OpRow> flexOps();
 
 /// All rows by operation. Rows of the default domain have the operation's name, those of others the
 /// domain and a dot before it.

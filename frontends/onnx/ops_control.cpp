@@ -164,6 +164,83 @@ mlir::Value arrange(Node& node, mlir::Value value, int64_t axis, bool backwards)
   return node.emit("gr.transpose", {value}, {node.integers("permutation", order)});
 }
 
+/// Runs the body over slices of `scanned` along `axes`, from the end where `backwards` is not 0;
+/// gives the states at the end and what was collected.
+Values scanAlong(Node& node, const Values& states, const Values& scanned,
+                 llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<int64_t> backwards) {
+  mlir::Value length = node.emit(
+      "gr.shape", {scanned[0]}, {node.integer("start", axes[0]), node.integer("end", axes[0] + 1)});
+  length = node.emit("gr.squeeze", {length}, {node.integers("axes", {0})});
+  LoopParts parts{always(node), length, states};
+  return makeLoop(node, parts, /*hasCondition=*/false, [&](mlir::Block& block) {
+    Values values(block.args_begin() + 2, block.args_end());
+    for (auto [i, value] : llvm::enumerate(scanned)) {
+      mlir::Value place = block.getArgument(0);
+      if (backwards[i] != 0) {
+        place = node.emit("gr.sub", {length, place});
+        place = node.emit("gr.sub", {place, node.scalarLike(place, 1)});
+      }
+      values.push_back(node.emit("gr.gather", {value, place}, {node.integer("axis", axes[i])}));
+    }
+    return values;
+  });
+}
+
+/// The first Scan: a scan for each entry of a batch. A loop over the batch collects their results.
+Values scanBatch(Node& node) {
+  node.attributes().require("num_scan_inputs");
+  int64_t scans = node.attributes().integer("num_scan_inputs", 1);
+  int64_t states = static_cast<int64_t>(node.inputs().size()) - 1 - scans;
+  if (scans < 1 || states < 0 || static_cast<int64_t>(node.outputCount()) < states) {
+    node.fail(absl::StrCat("scans ", scans, " of ", states + scans, " inputs into ",
+                           node.outputCount(), " outputs"));
+    return Values(node.outputCount());
+  }
+  auto backwards = perValue(node, "directions", scans);
+  if (node.input(0)) {
+    node.fail("has sequence_lens (input 0), which is not supported; export for opset 9 or later");
+    return Values(node.outputCount());
+  }
+  mlir::OpBuilder& builder = node.builder();
+  mlir::Value zero = ir::createScalar(builder, node.location(), builder.getI64Type(), 0);
+  mlir::Value batch =
+      node.emit("gr.shape", {node.input(1)}, {node.integer("start", 0), node.integer("end", 1)});
+  batch = node.emit("gr.squeeze", {batch}, {node.integers("axes", {0})});
+  mlir::Value below = node.emit("gr.less", {zero, batch});
+  mlir::Value condition = always(node);
+  if (node.failed()) {
+    return Values(node.outputCount());
+  }
+  auto op = builder.create<ir::LoopOp>(node.location(), unknownTypes(node, node.outputCount()),
+                                       condition, zero, below, batch, mlir::ValueRange(),
+                                       mlir::ValueRange(), mlir::ValueRange());
+  mlir::Block& block = op.getBody().emplaceBlock();
+  block.addArgument(zero.getType(), node.location());
+  block.addArgument(carriedType(condition), node.location());
+  Values outputs = {block.getArgument(1)};
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&block);
+    Values entries;
+    for (mlir::Value value : llvm::drop_begin(node.inputs())) {
+      entries.push_back(
+          node.emit("gr.gather", {value, block.getArgument(0)}, {node.integer("axis", 0)}));
+    }
+    if (node.failed() || llvm::is_contained(entries, mlir::Value())) {
+      return Values(node.outputCount());
+    }
+    llvm::append_range(
+        outputs, scanAlong(node, Values(entries.begin(), entries.begin() + states),
+                           Values(entries.begin() + states, entries.end()),
+                           llvm::SmallVector<int64_t>(static_cast<size_t>(scans), 0), backwards));
+  }
+  if (node.failed()) {
+    return Values(node.outputCount());
+  }
+  yield(node, block, outputs);
+  return typed(node, op);
+}
+
 Values scan(Node& node) {
   node.attributes().require("num_scan_inputs");
   int64_t scans = node.attributes().integer("num_scan_inputs", 1);
@@ -184,26 +261,9 @@ Values scan(Node& node) {
     std::optional<int64_t> rank = axis < 0 ? node.rankOf(value) : std::optional<int64_t>(0);
     axis += axis < 0 ? rank.value_or(0) : 0;
   }
-  mlir::Value length =
-      node.emit("gr.shape", {scanned[0]},
-                {node.integer("start", inputAxes[0]), node.integer("end", inputAxes[0] + 1)});
-  length = node.emit("gr.squeeze", {length}, {node.integers("axes", {0})});
-  LoopParts parts{
-      always(node), length,
-      Values(node.inputs().begin(), node.inputs().begin() + static_cast<int64_t>(states))};
-  Values outputs = makeLoop(node, parts, /*hasCondition=*/false, [&](mlir::Block& block) {
-    Values values(block.args_begin() + 2, block.args_end());
-    for (auto [i, value] : llvm::enumerate(scanned)) {
-      mlir::Value place = block.getArgument(0);
-      if (inputBackwards[i] != 0) {
-        place = node.emit("gr.sub", {length, place});
-        place = node.emit("gr.sub", {place, node.scalarLike(place, 1)});
-      }
-      values.push_back(
-          node.emit("gr.gather", {value, place}, {node.integer("axis", inputAxes[i])}));
-    }
-    return values;
-  });
+  Values outputs = scanAlong(
+      node, Values(node.inputs().begin(), node.inputs().begin() + static_cast<int64_t>(states)),
+      scanned, inputAxes, inputBackwards);
   for (size_t i = 0; i < collected; ++i) {
     outputs[states + i] =
         arrange(node, outputs[states + i], outputAxes[i], outputBackwards[i] != 0);
@@ -269,6 +329,7 @@ const OpRow kRows[] = {
     {"If", 1, kLast, 1, 1, kMany, branch},
     {"Loop", 1, kLast, 0, kMany, kMany, loop, "", /*takesLists=*/true},
     {"SequenceMap", 17, kLast, 1, kMany, kMany, sequenceMap, "", /*takesLists=*/true},
+    {"Scan", 8, 8, 0, kMany, kMany, scanBatch},
     {"Scan", 9, kLast, 1, kMany, kMany, scan},
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontends/onnx/external_data.h"
 #include "ir/builders.h"
 #include "ir/dialect.h"
 #include "llvm/Support/JSON.h"
@@ -189,12 +190,17 @@ int64_t elementCount(llvm::ArrayRef<int64_t> dims) {
 }
 
 mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
-                                llvm::StringRef name, std::string& problem) {
+                                llvm::StringRef name, std::string& problem, ExternalData* files) {
+  std::optional<mlir::AsmResourceBlob> outside;
   if (tensor.data_location() == TensorProto::EXTERNAL) {
-    problem =
-        "keeps its data in another file, which is not supported yet; save the model with its "
-        "weights inside (onnx.save without save_as_external_data)";
-    return nullptr;
+    if (files == nullptr) {
+      problem = "keeps its data in another file, expected it inside the model here";
+      return nullptr;
+    }
+    outside = files->read(tensor, problem);
+    if (!outside) {
+      return nullptr;
+    }
   }
   if (tensor.has_segment()) {
     problem = "is stored in segments, which is not supported; save the model again";
@@ -215,8 +221,9 @@ mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
   runtime::ElementType element = runtime::elementTypeOfOnnx(tensor.data_type());
   size_t width = runtime::elementSize(element);
   int64_t count = elementCount(type->getShape());
-  mlir::AsmResourceBlob blob =
-      raw ? own(std::move(*tensor.mutable_raw_data())) : takeTyped(tensor, width);
+  mlir::AsmResourceBlob blob = outside ? *std::move(outside)
+                               : raw   ? own(std::move(*tensor.mutable_raw_data()))
+                                       : takeTyped(tensor, width);
   if (runtime::elementTypeInfo(element).bits < 8) {
     blob = unpack(element, std::move(blob), count, problem);
     if (!problem.empty()) {

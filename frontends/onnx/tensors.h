@@ -10,6 +10,8 @@
 
 namespace graphrun::frontends {
 
+class ExternalData;
+
 /// A tensor of a file may have so many dims, and elements.
 inline constexpr int kMaxRank = 64;
 inline constexpr int64_t kMaxElements = int64_t{1} << 48;
@@ -29,9 +31,11 @@ int64_t elementCount(llvm::ArrayRef<int64_t> dims);
 
 /// The tensor as an attribute. Takes its data: small tensors and splats are copied into the
 /// context, larger ones become a resource called `name` that owns them. Null, with the reason in
-/// `problem`, when type, dims and data do not agree.
+/// `problem`, when type, dims and data do not agree. `files` are asked for data that lies outside
+/// the message.
 mlir::ElementsAttr importTensor(mlir::MLIRContext* context, ::onnx::TensorProto& tensor,
-                                llvm::StringRef name, std::string& problem);
+                                llvm::StringRef name, std::string& problem,
+                                ExternalData* files = nullptr);
 
 }  // namespace graphrun::frontends
 

@@ -62,6 +62,14 @@ std::map<std::string, std::string> gradients() {
 #define GET_OP_LIST
 #include "ir/ops_comm.cpp.inc"
             >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
+#include "ir/ops_recurrent.cpp.inc"
+            >());
+  all.merge(gradientReasons<
+#define GET_OP_LIST
+#include "ir/ops_signal.cpp.inc"
+            >());
   return all;
 }
 
@@ -69,7 +77,7 @@ std::map<std::string, std::string> gradients() {
 std::map<std::string, nlohmann::json> records() {
   std::map<std::string, nlohmann::json> ops;
   for (const char* family : {"math", "nn", "attention", "tensor", "index", "random", "vision", "ml",
-                             "control", "comm"}) {
+                             "recurrent", "signal", "control", "comm"}) {
     std::ifstream file(std::string(GRAPHRUN_OPS_JSON) + "/ops_" + family + ".json");
     auto all = nlohmann::json::parse(file);
     for (const auto& name : all["!instanceof"]["GR_Op"]) {

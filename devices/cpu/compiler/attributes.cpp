@@ -20,6 +20,16 @@ std::optional<AttributeValue> convert(mlir::Attribute attribute) {
       .Case([](mlir::DenseI64ArrayAttr value) {
         return AttributeValue(std::vector<int64_t>(value.asArrayRef()));
       })
+      .Case([](mlir::DenseF64ArrayAttr value) {
+        return AttributeValue(std::vector<double>(value.asArrayRef()));
+      })
+      .Case([](mlir::ArrayAttr value) -> Result {
+        std::vector<std::string> texts;
+        for (auto text : value.getAsRange<mlir::StringAttr>()) {
+          texts.push_back(text.str());
+        }
+        return AttributeValue(texts);
+      })
       .Case([](mlir::TypeAttr value) {
         return AttributeValue(runtime::TensorSpec{passes::elementTypeOf(value.getValue()), {}});
       })

@@ -6,6 +6,7 @@ that the printed module, or the error, must hold. A line that starts with "not "
 """
 
 import argparse
+import hashlib
 import os
 import shutil
 
@@ -14,6 +15,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+# What lies beside each model whose weights are outside.
+FILES = {"w.bin": np.array([1, 2], np.float32).tobytes(),
+         "deep/v.bin": np.array([9, 3, 4, 5, 6], np.float32).tobytes(),
+         "large.bin": np.arange(8208, dtype=np.float32).tobytes()}
 
 
 def tensor(name, shape, dtype=FLOAT):
@@ -309,6 +314,12 @@ def controlFlow():
                              [tensor("s0", [3]), tensor("x", [4, 3])],
                              [tensor("y", [3]), tensor("all", None)]),
                "gr.loop", "gr.gather %arg1, %arg2 {axis = 0 : i64}")
+    batch = [tensor("s0", [2, 3]), tensor("x", [2, 4, 3])]
+    for name, lengths, check in (("scan_batch", "", good), ("scan_lengths", "n", bad)):
+        yield check(name, model([node("Scan", [lengths, "s0", "x"], ["y", "all"], body=step, num_scan_inputs=1)],
+                                [*batch, *([tensor("n", [2], INT64)] if lengths else [])],
+                                [tensor("y", [2, 3]), tensor("all", None)], opset=8),
+                    "sequence_lens (input 0), which is not supported" if lengths else "gr.loop")
 
 
 def brokenGraphs():
@@ -357,13 +368,6 @@ def brokenGraphs():
          node("Add", ["b", "ghost"], ["c"], name="three"), node("Conv", ["x"], ["y"], name="four")],
         [x], [y, tensor("b", [2])]), "3 problems", '"one"', '"ghost"', "misses the required input 1",
         'not "skipped"')
-    yield bad("function", helper.make_model(helper.make_graph(
-        [node("F", ["x"], ["y"], domain="local")], "g", [x], [y]), ir_version=8, opset_imports=[
-            helper.make_opsetid("", 17), helper.make_opsetid("local", 1)], functions=[
-                helper.make_function("local", "F", ["a"], ["b"],
-                                     [helper.make_node("Relu", ["a"], ["b"])],
-                                     [helper.make_opsetid("", 17)])]),
-        "is a function of the model", "inline_local_functions")
     yield bad("control_bytes", single("Evil\x1b[31m\n"), "Evil\\033[31m\\n")
 
 
@@ -606,6 +610,54 @@ def brokenTypes():
         value_info=[tensor("t", [7])]), 'value "t" is declared as 7, but its shape is 2')
 
 
+def external(made, location, **entries):
+    """The tensor with its data in another file."""
+    made.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        made.external_data.add(key=key, value=str(value))
+    return made
+
+
+def externalWeights(withWeight, weight):
+    """Weights in files: FILES says what is beside the model."""
+    def outside(location, **entries):
+        return withWeight(external(weight(), location, **entries))
+
+    digest = hashlib.sha1(FILES["w.bin"]).hexdigest()
+    yield good("external", outside("w.bin"), "dense<[1.000000e+00, 2.0")
+    yield good("external_part", outside("deep/v.bin", offset=4, length=8, checksum=
+                                        hashlib.sha1(FILES["deep/v.bin"]).hexdigest().upper()),
+               "dense<[3.000000e+00, 4.0")
+    yield good("external_unaligned", outside("./deep/v.bin", offset=12, length=8), "dense<[5.0")
+    large = TensorProto(name="w", dims=[8192], data_type=FLOAT)
+    yield good("external_large", model([node("Add", ["x", "w"], ["y"])], [tensor("x", [8192])],
+                                       [tensor("y", None)], [external(large, "large.bin", offset=64)]),
+               "dense_resource<w>")
+    yield good("external_huge", outside("huge.bin", offset=3 << 30), "dense<[1.000000e+00, 2.0")
+    inside = external(weight(), "w.bin", length=8)
+    yield good("external_attribute", model([node("Constant", [], ["y"], value=inside)], [],
+                                           [tensor("y", [2])]), "dense<[1.000000e+00, 2.0")
+    yield bad("external_attribute_lost", model(
+        [node("Constant", [], ["y"], value=external(weight(), "lost.bin"))], [], [tensor("y", [2])]),
+        'attribute "value" keeps its data in the file "lost.bin"')
+    yield bad("external_nowhere", withWeight(weight(data_location=TensorProto.EXTERNAL)),
+              'keeps its data in the file "": expected a name inside the model\'s folder')
+    yield bad("external_lost", outside("lost.bin"), 'the file "lost.bin": No such file', "beside the model")
+    for name, location in (("absolute", "/etc/passwd"), ("up", "../x.bin"), ("deep_up", "deep/../w.bin"),
+                           ("backslash", "deep\\v.bin")):
+        yield bad(f"external_{name}", outside(location), "expected a name inside the model's folder")
+    yield bad("external_link", outside("link.bin"), "symbolic link")
+    yield bad("external_link_folder", outside("link/v.bin"), "symbolic link")
+    yield bad("external_folder", outside("deep"), "it is no regular file")
+    yield bad("external_pipe", outside("pipe"), "it is no regular file")
+    yield bad("external_short", outside("w.bin", offset=4, length=8),
+              'keeps 8 bytes at offset 4 of the file "w.bin", which has only 8')
+    yield bad("external_behind", outside("w.bin", offset=100), "which has only 8")
+    yield bad("external_size", outside("deep/v.bin", length=4), "holds 4 bytes of data", "need 8")
+    yield bad("external_number", outside("w.bin", offset="ten"), 'gives offset "ten"')
+    yield bad("external_checksum", outside("w.bin", checksum="0" * 40), "expects the SHA-1", digest)
+
+
 def brokenWeights():
     def withWeight(weight):
         return model([node("Add", ["x", "w"], ["y"])], [tensor("x", [2])], [tensor("y", None)], [weight])
@@ -628,8 +680,7 @@ def brokenWeights():
               "has both raw_data and a typed data field")
     yield bad("weight_negative_dim", withWeight(weight(dims=[-2])), "has dims -2")
     yield bad("weight_huge_dims", withWeight(weight(dims=[2**62, 8])), "has dims 4611686018427387904x8")
-    yield bad("external", withWeight(weight(data_location=TensorProto.EXTERNAL)),
-              "keeps its data in another file")
+    yield from externalWeights(withWeight, weight)
     made = weight(raw_data=b"12345678")
     made.segment.begin = 0
     yield bad("segment", withWeight(made), "is stored in segments")
@@ -1029,6 +1080,187 @@ def brokenIndices():
     yield bad("einsum_signs", single("Einsum", equation="i1->i"), "expected letters and at most one ellipsis")
 
 
+def writeFiles(folder):
+    os.makedirs(os.path.join(folder, "deep"))
+    for name, data in FILES.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(data)
+    os.symlink("w.bin", os.path.join(folder, "link.bin"))
+    os.symlink("deep", os.path.join(folder, "link"))
+    os.mkfifo(os.path.join(folder, "pipe"))
+    with open(os.path.join(folder, "huge.bin"), "wb") as file:  # a hole takes no space
+        file.seek(3 << 30)
+        file.write(FILES["w.bin"])
+
+
+def functionCalls():
+    """Functions of the model, and what is wrong with them."""
+    ours, main = helper.make_opsetid("f", 1), helper.make_opsetid("", 17)
+
+    def calling(nodes, functions, inputs=None, outputs=None, **more):
+        made = helper.make_graph(nodes, "g", inputs or [tensor("x", [2])], outputs or [tensor("y", [2])],
+                                 **more)
+        return helper.make_model(made, opset_imports=[main, ours], ir_version=10, functions=functions)
+
+    def function(name, nodes, inputs=("a",), outputs=("b",), opsets=None, **more):
+        return helper.make_function("f", name, list(inputs), list(outputs), nodes, opsets or [main, ours],
+                                    **more)
+
+    def reference(op, inputs, outputs, attribute, named, kind):
+        made = node(op, inputs, outputs)
+        made.attribute.add(name=attribute, ref_attr_name=named, type=kind)
+        return made
+
+    call = node("F", ["x"], ["y"], domain="f", name="call")
+    relu = function("F", [node("Relu", ["a"], ["b"], name="inside")])
+    yield good("function", calling([call], [relu]), "gr.relu %arg0", 'loc("call/inside")')
+    nested = function("F", [node("G", ["a"], ["t"], domain="f", name="two"), node("Neg", ["t"], ["b"])])
+    yield good("function_nested", calling([call], [nested, function("G", [node("Exp", ["a"], ["b"], name="in")])]),
+               "gr.exp", "gr.neg", 'loc("call/two/in")')
+    alpha = onnx.AttributeProto.FLOAT
+    leaky = [reference("LeakyRelu", ["a"], ["b"], "alpha", "slope", alpha)]
+    yield good("function_attribute", calling([node("F", ["x"], ["y"], domain="f", slope=0.25)],
+                                             [function("F", leaky, attributes=["slope"])]),
+               "alpha = 2.500000e-01")
+    default = helper.make_attribute("slope", 0.5)
+    yield good("function_default", calling([call], [function("F", leaky, attribute_protos=[default])]),
+               "alpha = 5.000000e-01")
+    yield good("function_left_out", calling([call], [function("F", leaky, attributes=["slope"])]), "alpha = 0.0099999")
+    clip = function("F", [node("Clip", ["a", "low", "high"], ["b"])], ["a", "low", "high"])
+    yield good("function_optional_input", calling([call], [clip]), "not gr.max")
+    body = helper.make_graph([reference("LeakyRelu", ["a"], ["r"], "alpha", "slope", alpha)], "t", [],
+                             [tensor("r", [2])])
+    branches = function("F", [node("If", ["c"], ["b"], then_branch=body, else_branch=body)], ["a", "c"],
+                        attribute_protos=[default])
+    yield good("function_with_subgraph", calling(
+        [node("F", ["x", "c"], ["y"], domain="f")], [branches],
+        [tensor("x", [2]), tensor("c", [], TensorProto.BOOL)]), "gr.if", "alpha = 5.000000e-01")
+    yield good("function_of_older_opset", calling([call], [function("F", [
+        node("Squeeze", ["a"], ["b"], axes=[0])], opsets=[helper.make_opsetid("", 11)])],
+        [tensor("x", [1, 2])]), "gr.squeeze")
+    yield good("function_over_operation", helper.make_model(
+        helper.make_graph([node("Relu", ["x"], ["y"])], "g", [tensor("x", [2])], [tensor("y", [2])]),
+        opset_imports=[main], ir_version=10, functions=[
+            helper.make_function("", "Relu", ["a"], ["b"], [node("Neg", ["a"], ["b"])], [main])]), "gr.neg")
+    loop = function("F", [node("G", ["a"], ["b"], domain="f")])
+    back = function("G", [node("F", ["a"], ["b"], domain="f")])
+    yield bad("function_recursion", calling([call], [loop, back]), 'calls itself: "F" -> "G" -> "F"')
+    yield bad("function_twice", calling([call], [relu, relu]), 'function "F" of domain "f" is defined twice')
+    yield bad("function_counts", calling([node("F", ["x", "x"], ["y"], domain="f")], [relu]),
+              "has 2 inputs and 1 outputs, expected at most 1 and 1")
+    yield bad("function_unknown_attribute", calling([node("F", ["x"], ["y"], domain="f", k=1)], [relu]),
+              'has an attribute "k", which the function lacks')
+    yield bad("function_no_output", calling([call], [function("F", [node("Relu", ["a"], ["t"])])]),
+              'no node of the function defines its output "b"')
+    yield bad("function_outer_name", calling([call], [function("F", [node("Add", ["a", "x"], ["b"])])]),
+              'input 1 is "x", which no node')
+    yield bad("function_inside", calling([call], [function("F", [node("Nope", ["a"], ["b"], name="in")])]),
+              'node "call/in" (Nope, opset 17)')
+    yield bad("function_opset", calling([call], [function("F", [node("Relu", ["a"], ["b"])],
+                                                          opsets=[helper.make_opsetid("", 99)])]),
+              'node "call" (f.F, opset 1): opset 99')
+    chain = [function(f"F{i}", [node(f"F{i + 1}", ["a"], ["b"], domain="f")]) for i in range(80)]
+    yield bad("function_depth", calling([node("F0", ["x"], ["y"], domain="f")], chain), "nested 64 deep")
+    double = [function(f"F{i}", [node(f"F{i + 1}", ["a"], ["t"], domain="f"),
+                                 node(f"F{i + 1}", ["t"], ["b"], domain="f")]) for i in range(30)]
+    double.append(function("F30", [node("Relu", ["a"], [f"t{i}"]) for i in range(1 << 16)] +
+                           [node("Relu", ["a"], ["b"])]))
+    yield bad("function_bomb", calling([node("F0", ["x"], ["y"], domain="f")], double), "nodes, expected at most")
+
+
+def recurrentLowerings():
+    """RNN, GRU, LSTM, and signal processing."""
+    def weights(gates, directions=1, hidden=2):
+        return [const("w", np.arange(directions * gates * hidden * 3).reshape(directions, gates * hidden, 3), np.float32),
+                const("r", np.arange(directions * gates * hidden * hidden).reshape(
+                    directions, gates * hidden, hidden), np.float32)]
+
+    def layer(op, gates, extra=(), outputs=("y",), directions=1, opset=14, initializers=(), shape=(4, 5, 3),
+              **attributes):
+        return model([node(op, ["x", "w", "r", *extra], list(outputs), hidden_size=2, **attributes)],
+                     [tensor("x", shape)], [onnx.ValueInfoProto(name=n) for n in outputs if n],
+                     [*weights(gates, directions), *initializers], opset)
+
+    yield good("rnn", layer("RNN", 1, outputs=("y", "h")), 'cell = "rnn"', 'activations = ["tanh"]',
+               "-> (tensor<4x5x2xf32>, tensor<5x2xf32>)")
+    yield good("lstm_gates", layer("LSTM", 4, outputs=("", "", "y")), 'cell = "lstm"',
+               # input, forget, cell, output: ONNX's gates 0, 2, 3, 1
+               "[[0.000000e+00, 1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00, 5.000000e+00], "
+               "[1.200000e+01")
+    large = np.arange(4 * 64 * 64, dtype=np.float32).reshape(1, 256, 64)
+    yield good("lstm_large", model([node("LSTM", ["x", "w", "r"], ["y"])], [tensor("x", [4, 5, 64])],
+                                   [onnx.ValueInfoProto(name="y")],
+                                   [numpy_helper.from_array(large, "w"), numpy_helper.from_array(large, "r")]),
+               "gr.recurrent", "not gr.slice")
+    yield good("gru_linear", layer("GRU", 3, ["b"], initializers=[const("b", [list(range(12))], np.float32)],
+                                   linear_before_reset=1), "linear_before_reset = true", "gr.add", "gr.concat")
+    yield good("gru_both", layer("GRU", 3, directions=2, direction="bidirectional"),
+               "reverse = true", "gr.concat", "-> tensor<4x2x5x2xf32>")
+    yield good("lstm_batch_first", layer("LSTM", 4, shape=("n", 5, 3), layout=1), "permutation = array<i64: 1, 0, 2>",
+               "5x?x2xf32")
+    yield good("lstm_all", layer("LSTM", 4, ["", "l", "h", "c", "p"], initializers=[
+        const("l", [4, 1, 2, 3, 4], np.int32), const("h", np.ones((1, 5, 2)), np.float32),
+        const("c", np.ones((1, 5, 2)), np.float32), const("p", [list(range(6))], np.float32)],
+        input_forget=1, clip=3.0, activations=["HardSigmoid", "Tanh", "Affine"], activation_alpha=[0.5],
+        activation_beta=[0.25]), "lengths", "peepholes", "input_forget = true", "clip = 3.000000e+00",
+        "alphas = array<f64: 5.000000e-01, 0.000000e+00, 1.000000e+00>", 'activations = ["hardsigmoid", "tanh", "affine"]',
+        "dense<[0.000000e+00, 1.000000e+00, 4.000000e+00, 5.000000e+00, 2.000000e+00, 3.0")
+    yield good("lstm_open_weights", model(
+        [node("LSTM", ["x", "w", "r"], ["y"])],
+        [tensor("x", [4, 5, 3]), tensor("w", [1, "g", 3]), tensor("r", [1, 8, 2])],
+        [onnx.ValueInfoProto(name="y")]), "gr.deferred")
+    yield bad("rnn_direction", layer("RNN", 1, direction="sideways"), 'direction is "sideways"')
+    yield bad("rnn_activation", layer("RNN", 1, activations=["Sine"]), 'has the activation "Sine"')
+    yield bad("rnn_activations", layer("GRU", 3, activations=["Tanh"]), "names 1 activations, expected 2")
+    yield bad("rnn_clip", layer("RNN", 1, clip=-1.0), "clip is -1")
+    yield bad("rnn_hidden", layer("LSTM", 3), "recurrent weights (input 2)")
+    yield bad("rnn_directions", layer("RNN", 1, direction="bidirectional"), "is for 1 directions, expected 2")
+    yield bad("rnn_bias", layer("RNN", 1, ["b"], initializers=[const("b", [[1, 2, 3]], np.float32)]),
+              "input 3 has 3 rows, expected 2 times 2")
+    yield good("dft", single("DFT", (2, 8, 1), onesided=1), "gr.dft", "-> tensor<2x5x2xf32>")
+    yield good("dft_20", single("DFT", (2, 8, 2), ["n", "a"], opset=20, inverse=1,
+                                initializers=[const("n", 6), const("a", 1)]), "inverse = true", "length = 6")
+    yield good("dft_later", model([node("DFT", ["x", "", "a"], ["y"])], [tensor("x", [2, 8, 1]), tensor("a", [], INT64)],
+                                  [onnx.ValueInfoProto(name="y")], opset=20), "gr.deferred")
+    yield bad("dft_length", single("DFT", (2, 8, 1), ["n"], initializers=[const("n", 0)]), "dft_length is 0")
+    yield bad("dft_axis", single("DFT", (2, 8, 1), axis=2), "axis is 2, expected 0 to 1")
+    yield bad("dft_complex", single("DFT", (2, 8, 2), onesided=1), "one side of the spectrum of a real signal")
+    yield good("stft", single("STFT", (1, 128, 1), ["s", "", "l"], initializers=[const("s", 8), const("l", 16)]),
+               "gr.gather", "-> tensor<1x15x9x2xf32>")
+    yield bad("stft_frame", single("STFT", (1, 8, 1), ["s", "", "l"], initializers=[const("s", 8), const("l", 16)]),
+              "frames of 16 samples every 8 in 8")
+    for name, value in (("HannWindow", "5.000000e-01"), ("HammingWindow", "0.543478"), ("BlackmanWindow", "3.400000e-01")):
+        yield good(name, model([node(name, ["n"], ["y"])], [], [onnx.ValueInfoProto(name="y")], [const("n", 4)]),
+                   value, "tensor<4xf32>")
+    yield bad("window_type", model([node("HannWindow", ["n"], ["y"], output_datatype=TensorProto.BOOL)], [],
+                                   [tensor("y", None)], [const("n", 4)]), "output_datatype")
+    yield good("mel", model([node("MelWeightMatrix", ["b", "n", "r", "l", "h"], ["y"])], [],
+                            [onnx.ValueInfoProto(name="y")],
+                            [const("b", 4), const("n", 16), const("r", 8192), const("l", 0, np.float32),
+                             const("h", 4096, np.float32)]), "tensor<9x4xf32>")
+    yield bad("mel_edges", model([node("MelWeightMatrix", ["b", "n", "r", "l", "h"], ["y"])], [],
+                                 [onnx.ValueInfoProto(name="y")],
+                                 [const("b", 4), const("n", 16), const("r", 8192), const("l", 8, np.float32),
+                                  const("h", 4, np.float32)]), "the lower edge below the upper one")
+
+
+def flexAttention():
+    """Attention with subgraphs."""
+    def flex(shapes, **attributes):
+        made = node("FlexAttention", ["q", "k", "v"], ["y"], domain="ai.onnx.preview", **attributes)
+        return model([made], [tensor(n, s) for n, s in zip("qkv", shapes)], [onnx.ValueInfoProto(name="y")],
+                     opsets=[helper.make_opsetid("", 26), helper.make_opsetid("ai.onnx.preview", 1)], ir=10)
+
+    shapes = [["n", 4, 3, 8], ["n", 2, 5, 8], ["n", 2, 5, 6]]
+    change = helper.make_graph([node("Tanh", ["s"], ["t"])], "m", [tensor("s", None)], [tensor("t", None)])
+    two = helper.make_graph([node("Tanh", ["s"], ["t"])], "m", [tensor("s", None)],
+                            [tensor("t", None), tensor("t", None)])
+    yield good("flex_attention", flex(shapes, score_mod=change, scale=0.5), "gr.matmul", "gr.tanh", "gr.softmax")
+    yield bad("flex_attention_outputs", flex(shapes, score_mod=two), "score_mod has 2 outputs, expected 1")
+    yield bad("flex_attention_precision", flex(shapes, softmax_precision=TensorProto.INT64),
+              "softmax_precision is INT64")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
@@ -1036,13 +1268,15 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     count = 0
     for group in (lowerings, quantized, indexLowerings, visionLowerings, strings, machineLearning,
-                  deferredNodes, lists, controlFlow, brokenGraphs, brokenNodes, brokenIndices,
-                  brokenVision, brokenTypes, brokenWeights):
+                  recurrentLowerings, flexAttention, functionCalls, deferredNodes, lists, controlFlow,
+                  brokenGraphs, brokenNodes, brokenIndices, brokenVision, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)
             with open(os.path.join(folder, "model.onnx"), "wb") as file:
                 file.write(made.SerializeToString())
+            if name.startswith("external"):
+                writeFiles(folder)
             with open(os.path.join(folder, "expect.txt"), "w", encoding="utf-8") as file:
                 file.write("\n".join([verdict, *texts]) + "\n")
             count += 1
