@@ -23,7 +23,7 @@ inline mlir::LogicalResult push(Types& types, const std::optional<Dims>& dims, m
 /// Fails unless the elements of `value` are of a type that is computed in.
 inline mlir::LogicalResult requireComputed(mlir::Operation* op, mlir::Value value,
                                            llvm::StringRef what) {
-  if (isComputed(elementOf(value))) {
+  if (isComputed(elementOf(value)) || isStrings(value.getType())) {  // TakesStrings tells which
     return mlir::success();
   }
   return op->emitOpError() << what << " has element type " << elementOf(value)

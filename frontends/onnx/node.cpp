@@ -197,7 +197,7 @@ mlir::Value Node::constant(llvm::ArrayRef<int64_t> values) {
 }
 
 mlir::Value Node::scalarLike(mlir::Value like, double value) {
-  if (!like || elementOf(like).isIntOrFloat()) {
+  if (!like || elementOf(like).isIntOrFloat() || ir::isStrings(like.getType())) {
     return like ? ir::createScalar(builder(), loc_, elementOf(like), value) : mlir::Value();
   }
   // No dense attribute holds the type: the constant is converted at run time.

@@ -54,12 +54,37 @@ mlir::Type carriedType(mlir::Value initial) {
                                                         : mlir::UnrankedTensorType::get(element);
 }
 
+/// A node of another operation that waits until its inputs are known.
+mlir::Value later(Node& node, const char* operation, llvm::ArrayRef<mlir::Value> inputs,
+                  mlir::Type type) {
+  ::onnx::NodeProto proto;
+  proto.set_op_type(operation);
+  proto.add_output("output");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    proto.add_input(absl::StrCat("input ", i));
+  }
+  mlir::OpBuilder& builder = node.builder();
+  auto op = builder.create<ir::DeferredOp>(
+      node.location(), type, inputs, builder.getStringAttr(proto.SerializeAsString()), node.opset(),
+      llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(inputs.size()))),
+      llvm::ArrayRef<int64_t>());
+  return op->getResult(0);
+}
+
 /// What Loop and Scan have in common: a gr.loop whose body imports the subgraph "body".
 struct LoopParts {
   mlir::Value condition;
   mlir::Value limit;  // null: none
   Values carried;
 };
+
+mlir::Value isBelow(Node& node, mlir::Value number, mlir::Value limit) {
+  mlir::MLIRContext* context = node.builder().getContext();
+  return limit.getType() == ir::placeholderType(context)
+             ? later(node, "Less", {number, limit},
+                     mlir::UnrankedTensorType::get(node.builder().getI1Type()))
+             : node.emit("gr.less", {number, limit});
+}
 
 /// `inputsOf` gives the subgraph's inputs from the block's arguments; `hasCondition`: the subgraph
 /// yields the condition first. `finish`, if any, changes what the subgraph yields.
@@ -68,7 +93,7 @@ Values makeLoop(Node& node, const LoopParts& parts, bool hasCondition,
                 llvm::function_ref<void(mlir::Block&, Values&)> finish = nullptr) {
   mlir::OpBuilder& builder = node.builder();
   mlir::Value zero = ir::createScalar(builder, node.location(), builder.getI64Type(), 0);
-  mlir::Value below = parts.limit ? node.emit("gr.less", {zero, parts.limit}) : nullptr;
+  mlir::Value below = parts.limit ? isBelow(node, zero, parts.limit) : nullptr;
   if (node.failed() || llvm::is_contained(parts.carried, mlir::Value())) {
     return Values(node.outputCount());
   }
@@ -269,23 +294,6 @@ Values scan(Node& node) {
         arrange(node, outputs[states + i], outputAxes[i], outputBackwards[i] != 0);
   }
   return outputs;
-}
-
-/// A node of another operation that waits until lists are known.
-mlir::Value later(Node& node, const char* operation, llvm::ArrayRef<mlir::Value> inputs,
-                  mlir::Type type) {
-  ::onnx::NodeProto proto;
-  proto.set_op_type(operation);
-  proto.add_output("output");
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    proto.add_input(absl::StrCat("input ", i));
-  }
-  mlir::OpBuilder& builder = node.builder();
-  auto op = builder.create<ir::DeferredOp>(
-      node.location(), type, inputs, builder.getStringAttr(proto.SerializeAsString()), node.opset(),
-      llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(inputs.size()))),
-      llvm::ArrayRef<int64_t>());
-  return op->getResult(0);
 }
 
 /// A loop over the first input, as the standard's function body has it.

@@ -2,6 +2,7 @@
 // f32 and i32.
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/conversion.h"
+#include "frontends/onnx/index_helpers.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/ops_window.h"
 #include "frontends/onnx/tensors.h"

@@ -218,7 +218,10 @@ Values getElement(Node& node) {
     return {node.input(0)};
   }
   ir::SequenceOp list = listOf(node);
-  if (!list || !isOptional(list)) {
+  if (!list) {
+    return {nullptr};
+  }
+  if (!isOptional(list)) {
     return {list};
   }
   if (list.getElements().empty()) {

@@ -96,6 +96,12 @@ Values split(Node& node) {
     node.fail(absl::StrCat("dim ", *axis, " of ", dim.value(), " does not divide into ", parts,
                            " equal parts"));
   }
+  int64_t part = dim.isStatic() ? (dim.value() + parts - 1) / parts : 0;
+  if (sizes->empty() && part * (parts - 1) > (dim.isStatic() ? dim.value() : 0)) {
+    node.failIfReached(
+        absl::StrCat("dim ", *axis, " of ", dim.value(), " makes no ", parts, " parts of ", part));
+    return Values(parts);
+  }
   return node.emitMany("gr.split", {node.input(0)},
                        {node.integer("axis", *axis), node.integers("sizes", *sizes)}, parts);
 }

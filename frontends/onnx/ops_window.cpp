@@ -1,7 +1,6 @@
 // Operations that slide a window over spatial dims: convolutions and pooling.
 #include "frontends/onnx/ops_window.h"
 #include "absl/strings/str_cat.h"
-#include "frontends/onnx/compose.h"
 #include "frontends/onnx/op_table.h"
 
 namespace graphrun::frontends {
@@ -188,7 +187,7 @@ Values deformConv(Node& node) {
   if (!window) {
     return {nullptr};
   }
-  checkKernel(node, *window);
+  checkKernel(node, node.input(1), *window);
   auto attributes = windowAttributes(node, *window);
   attributes.push_back(node.integer("groups", groups));
   attributes.push_back(node.integer("offset_groups", offsetGroups));
@@ -214,46 +213,6 @@ Values averagePool(Node& node) {
   return {node.emit("gr.avg_pool", {node.input(0)}, *attributes)};
 }
 
-/// The p-norm of each window: a mean of powers that counts the padding, times the window's size.
-/// With ceil_mode the mean would count less of a window that reaches beyond the padding, so that
-/// the padding is made as large as the windows need it.
-Values lpPool(Node& node) {
-  double p = node.opset() < 2 ? node.attributes().real("p", 2)
-                              : static_cast<double>(node.attributes().integer("p", 2));
-  bool ceilMode = node.attributes().integer("ceil_mode", 0) != 0;
-  node.attributes().require("kernel_shape");
-  std::optional<Window> window = windowOf(node);
-  if (!window) {
-    return {nullptr};
-  }
-  size_t spatial = window->kernel.size();
-  std::optional<ir::Dims> in = ir::dimsOf(node.input(0));
-  int64_t size = 1;
-  for (size_t i = 0; i < spatial; ++i) {
-    size *= window->kernel[i];
-    int64_t& end = window->pads[spatial + i];
-    const ir::Dim& dim = (*in)[2 + i];
-    int64_t stride = window->strides[i];
-    if (!ceilMode || window->padding != "explicit" || stride < 1) {
-      continue;
-    }
-    int64_t more = stride - 1;
-    if (dim.isStatic()) {
-      int64_t padded = dim.value() + window->pads[i];
-      int64_t slack = padded + end - window->dilations[i] * (window->kernel[i] - 1) - 1;
-      int64_t last = slack < 0 ? 0 : (slack + stride - 1) / stride * stride;
-      // A window that starts in the padding at the end is dropped.
-      more = last >= padded ? 0 : last - slack;
-    }
-    end += more;
-  }
-  auto attributes = windowAttributes(node, *window);
-  attributes.push_back(node.integers("kernel", window->kernel));
-  attributes.push_back(node.boolean("count_include_pad", true));
-  mlir::Value mean = node.emit("gr.avg_pool", {absolutePower(node, node.input(0), p)}, attributes);
-  return {rootOf(node, withScalar(node, "gr.mul", mean, static_cast<double>(size)), p)};
-}
-
 constexpr int kLast = kLastOpset;
 const OpRow kRows[] = {
     {"Conv", 1, kLast, 2, 3, 1, conv},
@@ -261,7 +220,6 @@ const OpRow kRows[] = {
     {"DeformConv", 19, kLast, 3, 5, 1, deformConv},
     {"LpPool", 1, kLast, 1, 1, 1, lpPool},
     {"MaxPool", 1, kLast, 1, 1, 2, maxPool},
-    {"LpPool", 1, kLast, 1, 1, 1, lpPool},
     {"AveragePool", 1, kLast, 1, 1, 1, averagePool},
 };
 

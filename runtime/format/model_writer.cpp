@@ -74,6 +74,7 @@ void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& prod
   auto producerName = builder.CreateString(producer);
   auto graphOffset = graph(builder);
   auto texts = strings.empty() ? 0 : builder.CreateVectorOfStrings(strings);
+  builder.ForceVectorAlignment(1, 1, alignof(uint64_t));  // also where nothing in it asks for that
   FinishModelBuffer(builder,
                     CreateModel(builder, kModelVersion, producerName, graphOffset, table, texts));
 }

@@ -102,6 +102,18 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   }
 }
 
+/// True when the request holds texts of a run: they are none of the disk's business, and a plan for
+/// them is hardly ever wanted again.
+bool holdsText(const std::string& request) {
+  const auto* inputs = flatbuffers::GetRoot<format::PlanRequest>(request.data())->inputs();
+  for (uint32_t i = 0; i < format::sizeOf(inputs); ++i) {
+    if (format::sizeOf(inputs->Get(i)->strings()) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// A strategy may be a file; then its content decides, not its name alone.
 void addStrategyFile(CacheKey& key, const std::string& strategy) {
   std::error_code error;
@@ -173,7 +185,8 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     return absl::InternalError(
         absl::StrCat("the planner made a wrong plan: ", found.status().message()));
   }
-  if (absl::Status stored = cache_->store(key, *made); !stored.ok()) {
+  absl::Status stored = holdsText(request) ? absl::OkStatus() : cache_->store(key, *made);
+  if (!stored.ok()) {
     log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
   }
   return found;

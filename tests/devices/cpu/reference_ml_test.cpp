@@ -75,7 +75,7 @@ TEST_CASE("n-grams of two lengths, with skips") {
   };
   CHECK(count(1, 1, 3) == Values{2, 2, 0, 0});
   CHECK(count(2, 2, 0) == Values{0, 0, 1, 0});
-  CHECK(count(1, 2, 1) == Values{2, 2, 1, 1});  // 2, _, 3
+  CHECK(count(1, 2, 1) == Values{2, 2, 2, 1});  // 1 _ 2 and 2 _ 3
   CHECK_FALSE(tryRun("gr.ngram_count",
                      {{"starts", Ints{0, 9}},
                       {"places", Ints{0}},

@@ -111,8 +111,8 @@ def lowerings():
     yield good("global_lp_pool", single("GlobalLpPool", (1, 3, 4, 4), p=3), "gr.pow",
                "axes = array<i64: 2, 3>")
     yield good("lp_pool_ceil", single("LpPool", (1, 1, 5), opset=18, kernel_shape=[2], strides=[2],
-                                      ceil_mode=1, p=1), "pads = array<i64: 0, 1>",
-               "count_include_pad = true", "tensor<1x1x3xf32>")
+                                      ceil_mode=1, p=1), "gr.lp_pool",
+               "ceil_mode = true", "tensor<1x1x3xf32>")
     yield good("layer_norm_statistics", model(
         [node("LayerNormalization", ["x", "s"], ["y", "m", "i"])], [tensor("x", [2, 3], TensorProto.FLOAT16)],
         [tensor("y", None, TensorProto.FLOAT16), tensor("m", [2, 1]), tensor("i", [2, 1])],
@@ -275,7 +275,7 @@ def lists():
         [node("SequenceMap", ["x"], ["y"], body=helper.make_graph(
             [node("Neg", ["v"], ["w"])], "body", [tensor("v", [2])], [tensor("w", [2])]))],
         [helper.make_tensor_sequence_value_info("x", FLOAT, [2])],
-        [helper.make_tensor_sequence_value_info("y", FLOAT, [2])]), "gr.loop", "gr.neg")
+        [helper.make_tensor_sequence_value_info("y", FLOAT, [2])]), "gr.loop", "SequenceInsert", "Neg")
 
 
 def controlFlow():
@@ -596,7 +596,7 @@ def brokenTypes():
         [tensor("x", [4])], [tensor("y", [], INT64)], [const("n", [1, 2])]), "add up to 4")
     optional = helper.make_value_info("x", helper.make_optional_type_proto(
         helper.make_tensor_type_proto(FLOAT, [2])))
-    yield bad("optional", model([relu], [optional], [y]), "type is optional, expected tensor")
+    yield bad("optional", model([relu], [optional], [y]), 'input 0 "x" is a sequence or optional')
     yield bad("no_type", model([relu], [onnx.ValueInfoProto(name="x")], [y]), "type is missing")
     yield bad("negative_dim", model([relu], [tensor("x", [-5])], [y]), 'shape is -5')
     yield bad("huge_dims", model([relu], [tensor("x", [2**40, 2**40])], [y]), 'input "x": shape is')
@@ -975,7 +975,7 @@ def visionLowerings():
                "transpose_rhs = true", "(s0, 5, 6, 2)", "not gr.max")
     yield good("affine_grid_corners", one("AffineGrid", [[4, 3, 4], [5]], opset=20, align_corners=1,
                                           dtypes=[TensorProto.DOUBLE, INT64]), "gr.max",
-               "tensor<4x?x?x?x3xf64>")
+               "gr.matmul")
     regions = [[2, 3, 9, 9], ["r", 4], ["r"]]
     yield good("roi_align_10", one("RoiAlign", regions, opset=10, dtypes=[FLOAT, FLOAT, INT64]),
                "half_pixel = false", 'kind = "mean"')
@@ -1010,10 +1010,10 @@ def visionLowerings():
                "tensor<1x1x3x3xf32>")
     parameters = [const(c, [1, 2], np.float32) for c in "abcd"]
     yield good("norm_training", one("BatchNormalization", [[3, 2, 4]], outputs=3, training_mode=1,
-                                    initializers=parameters), "axes = array<i64: 0, 2>", "gr.batch_norm",
+                                    initializers=parameters), "axes = array<i64: 0, 2>", "gr.reduce",
                "return %", "tensor<3x2x4xf32>, tensor<2xf32>, tensor<2xf32>")
     yield good("norm_training_9", one("BatchNormalization", [[3, 2, 4]], outputs=5, opset=9,
-                                      initializers=parameters), "gr.reduce", "gr.batch_norm")
+                                      initializers=parameters), "gr.reduce", "tensor<3x2x4xf32>, tensor<2xf32>, tensor<2xf32>")
     yield good("norm_each_element", one("BatchNormalization", [["n", 2]], opset=7, spatial=0,
                                         initializers=parameters), "gr.sqrt", "not gr.batch_norm")
     yield good("dropout_seed", one("Dropout", [[2, 5]], opset=13, seed=3, initializers=[

@@ -106,7 +106,7 @@ TEST_CASE("files of NumPy are read") {
 }
 
 TEST_CASE("texts are read from both of NumPy's types and written as bytes") {
-  std::string folder = GRAPHRUN_NPY_FIXTURES;
+  std::string folder = GRAPHRUN_NPY_FILES;
   auto texts = readNpy(absl::StrCat(folder, "/text.npy"));
   REQUIRE(texts.status() == absl::OkStatus());
   CHECK(texts->spec().type == ElementType::kString);

@@ -6,6 +6,7 @@
 #include "devices/cpu/executable.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 
 namespace graphrun::devices::cpu {
