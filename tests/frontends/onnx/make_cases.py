@@ -836,7 +836,9 @@ def machineLearning():
     yield bad("tree_child", ml("TreeEnsembleRegressor", version=1, **{**nodes, "nodes_truenodeids": [9, 0, 0]},
                                **leaves), "leads to node 9, which is not there")
     yield bad("tree_cycle", ml("TreeEnsembleRegressor", version=1,
-                               **{**nodes, "nodes_truenodeids": [0, 0, 0]}, **leaves), "roots, expected 1")
+                               **{**nodes, "nodes_modes": ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF"],
+                                  "nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 2, 0]},
+                               **leaves), "has 0 roots, expected 1")
     yield bad("tree_mode", ml("TreeEnsembleRegressor", version=1,
                               **{**nodes, "nodes_modes": ["BRANCH", "LEAF", "LEAF"]}, **leaves),
               'has the mode "BRANCH"')
