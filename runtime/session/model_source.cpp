@@ -7,7 +7,9 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -64,6 +66,26 @@ absl::StatusOr<std::string> import(const std::string& path, Compiler& compiler, 
   return target;
 }
 
+/// `expression` over s0, s1 … with the names that the graph gives to these.
+std::string withNames(const format::Graph& graph, absl::string_view expression) {
+  std::string text;
+  for (size_t at = 0; at < expression.size();) {
+    size_t end = at + 1;
+    bool isWord = absl::ascii_isalpha(expression[at]);
+    while (isWord && end < expression.size() && absl::ascii_isalnum(expression[end])) {
+      ++end;
+    }
+    absl::string_view word = expression.substr(at, end - at);
+    uint32_t index = 0;
+    bool isSymbol = isWord && absl::SimpleAtoi(word.substr(1), &index) && word[0] == 's' &&
+                    index < format::sizeOf(graph.symbols());
+    absl::string_view name = isSymbol ? format::textOf(graph.symbols()->Get(index)) : "";
+    absl::StrAppend(&text, name.empty() ? word : name);
+    at = end;
+  }
+  return text;
+}
+
 ModelPort toPort(const format::Graph& graph, const std::string& name, uint32_t value) {
   const format::TensorType& type = format::typeOf(graph, value);
   ModelPort port;
@@ -76,8 +98,8 @@ ModelPort toPort(const format::Graph& graph, const std::string& name, uint32_t v
   }
   port.symbols.resize(port.dims.size());
   for (size_t i = 0; i < port.dims.size() && i < format::sizeOf(type.symbolic()); ++i) {
-    port.symbols[i] =
-        std::string(format::textOf(type.symbolic()->Get(static_cast<flatbuffers::uoffset_t>(i))));
+    port.symbols[i] = withNames(
+        graph, format::textOf(type.symbolic()->Get(static_cast<flatbuffers::uoffset_t>(i))));
   }
   return port;
 }
