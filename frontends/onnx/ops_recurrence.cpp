@@ -111,7 +111,10 @@ std::optional<Recurrence> readRecurrence(Node& node) {
 /// A gate or rate of each head (or one for all), N x T x (G * D), as N x G x T x D.
 mlir::Value perHead(Node& node, const Recurrence& r, mlir::Value value) {
   std::optional<ir::Dims> dims = value ? ir::dimsOf(value) : std::nullopt;
-  bool shared = dims && dims->size() == 3 && provablyEqual((*dims)[2], ir::Dim(1));
+  if (value && (!dims || (dims->size() == 3 && !(*dims)[2].isStatic()))) {
+    return node.putOff(nullptr);  // whether it is one for all is not known yet
+  }
+  bool shared = dims && dims->size() == 3 && (*dims)[2].value() == 1;
   return shared ? unsqueeze(node, value, {1}) : splitHeads(node, value, r.keyHeads);
 }
 
