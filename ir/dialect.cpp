@@ -157,9 +157,10 @@ unsigned elementBits(mlir::Type element) {
   if (element.isInteger(1) || llvm::isa<F8E8M0Type>(element)) {
     return 8;
   }
-  return element.isIntOrFloat()           ? element.getIntOrFloatBitWidth()
-         : llvm::isa<F4E2M1Type>(element) ? 4
-                                          : 0;
+  return element.isIntOrFloat()                       ? element.getIntOrFloatBitWidth()
+         : llvm::isa<F4E2M1Type>(element)             ? 4
+         : llvm::isa<F6E2M3Type, F6E3M2Type>(element) ? 6
+                                                      : 0;
 }
 
 bool isComputed(mlir::Type element) {

@@ -58,6 +58,8 @@ class GR_ElementType<string name, string typeMnemonic, string what> :
 }
 def GR_F8E8M0Type : GR_ElementType<"F8E8M0", "f8e8m0", "a power of two from 2^-127 to 2^127, or NaN">;
 def GR_F4E2M1Type : GR_ElementType<"F4E2M1", "f4e2m1", "a sign, 2 bits of exponent and 1 of mantissa">;
+def GR_F6E2M3Type : GR_ElementType<"F6E2M3", "f6e2m3", "a sign, 2 bits of exponent and 3 of mantissa">;
+def GR_F6E3M2Type : GR_ElementType<"F6E3M2", "f6e3m2", "a sign, 3 bits of exponent and 2 of mantissa">;
 
 class GR_Type<string name, string typeMnemonic> : TypeDef<GR_Dialect, name> {
   let mnemonic = typeMnemonic;

@@ -24,6 +24,11 @@ def GrOpInterface : OpInterface<"GrOpInterface"> {
     InterfaceMethod<[{
       Work of one execution; all zero unless every shape is static.
     }], "::graphrun::ir::OpCost", "cost", (ins)>,
+    InterfaceMethod<[{
+      Empty when the operation is differentiable, else why it has no gradient.
+    }], "::llvm::StringRef", "noGradientReason", (ins), [{
+      return ConcreteOp::noGradientReason();
+    }]>,
   ];
   let verify = [{ return ::graphrun::ir::verifyTypes($_op); }];
 }
