@@ -82,7 +82,7 @@ absl::StatusOr<ir::Dim> importDim(const format::TensorType& type, uint32_t i, si
   return ir::Dim::symbolic(expr);
 }
 
-/// MLIR's type of a floating-point one; the last two are our dialect's own, which MLIR 19 lacks.
+/// MLIR's type of a floating-point one; the last four are our dialect's own, which MLIR 19 lacks.
 mlir::Type floatType(ElementType type, mlir::MLIRContext* context) {
   switch (type) {
     case ElementType::kF64:
@@ -105,6 +105,10 @@ mlir::Type floatType(ElementType type, mlir::MLIRContext* context) {
       return ir::F8E8M0Type::get(context);
     case ElementType::kF4E2M1:
       return ir::F4E2M1Type::get(context);
+    case ElementType::kF6E2M3:
+      return ir::F6E2M3Type::get(context);
+    case ElementType::kF6E3M2:
+      return ir::F6E3M2Type::get(context);
     default:
       return nullptr;
   }

@@ -162,7 +162,9 @@ absl::StatusOr<runtime::HostTensor> fill(const Fields& fields, const runtime::Te
                                                          fields.strings.size()));
   }
   size_t size = elementSize(spec.type);
-  if (runtime::elementTypeInfo(spec.type).bits < 8) {
+  // Floats of 6 bits are packed in raw_data only.
+  unsigned bits = runtime::elementTypeInfo(spec.type).bits;
+  if (bits < 8 && (bits < 6 || fields.hasRaw)) {
     return fillPacked(fields, spec, where);
   }
   absl::Span<const uint8_t> data = fields.hasRaw ? fields.raw : fields.floats;

@@ -167,7 +167,7 @@ std::string dataTypeName(int32_t dataType) {
 std::string unsupportedType(int32_t dataType) {
   return absl::StrCat("element type ", dataTypeName(dataType),
                       " is not supported, expected FLOAT, DOUBLE, FLOAT16, BFLOAT16, BOOL, STRING, "
-                      "an integer type of 2 to 64 bits, FLOAT8… or FLOAT4E2M1");
+                      "an integer type of 2 to 64 bits, FLOAT8…, FLOAT6… or FLOAT4E2M1");
 }
 
 int64_t elementCount(llvm::ArrayRef<int64_t> dims) {
@@ -224,7 +224,9 @@ mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
   mlir::AsmResourceBlob blob = outside ? *std::move(outside)
                                : raw   ? own(std::move(*tensor.mutable_raw_data()))
                                        : takeTyped(tensor, width);
-  if (runtime::elementTypeInfo(element).bits < 8) {
+  // Floats of 6 bits are packed in raw_data only.
+  unsigned bits = runtime::elementTypeInfo(element).bits;
+  if (bits < 8 && (bits < 6 || raw || outside)) {
     blob = unpack(element, std::move(blob), count, problem);
     if (!problem.empty()) {
       return nullptr;

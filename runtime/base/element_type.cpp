@@ -20,7 +20,8 @@ constexpr std::array<ElementTypeInfo, kElementTypeCount> kTypes = {{
     {"f8e8m0", Kind::kFloat, 1, 8, 24, "V1"},   {"f4e2m1", Kind::kFloat, 1, 4, 23, "V1"},
     {"i4", Kind::kSigned, 1, 4, 22, "V1"},      {"u4", Kind::kUnsigned, 1, 4, 21, "V1"},
     {"i2", Kind::kSigned, 1, 2, 26, "V1"},      {"u2", Kind::kUnsigned, 1, 2, 25, "V1"},
-    {"string", Kind::kText, 8, 64, 8, ""},
+    {"string", Kind::kText, 8, 64, 8, ""},      {"f6e2m3", Kind::kFloat, 1, 6, 27, "V1"},
+    {"f6e3m2", Kind::kFloat, 1, 6, 28, "V1"},
 }};
 
 }  // namespace

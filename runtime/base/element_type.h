@@ -38,9 +38,11 @@ enum class ElementType : uint8_t {
   kI2 = 22,
   kU2 = 23,
   kString = 24,  // UTF-8; on devices 8 bytes, the string's number in a table (session/strings.h)
+  kF6E2M3 = 25,  // reduced, as above
+  kF6E3M2 = 26,
 };
 
-inline constexpr uint8_t kElementTypeCount = 25;
+inline constexpr uint8_t kElementTypeCount = 27;
 
 enum class NumberKind : uint8_t { kNone, kFloat, kSigned, kUnsigned, kBool, kText };
 
@@ -73,10 +75,11 @@ std::optional<ElementType> parseElementType(absl::string_view name);
 /// True for f64, f32, f16 and bf16: the floating-point types that are computed in.
 bool isFloat(ElementType type);
 
-/// True for the types that are only stored, moved and converted: the 8-, 4- and 2-bit ones from
-/// kF8E4M3FN on (reduced.h has their values).
+/// True for the types that are only stored, moved and converted: floats of 8, 6 and 4 bits,
+/// integers of 4 and 2 (reduced.h has their values).
 constexpr bool isReduced(ElementType type) {
-  return type >= ElementType::kF8E4M3FN && type <= ElementType::kU2;
+  return (type >= ElementType::kF8E4M3FN && type <= ElementType::kU2) ||
+         type == ElementType::kF6E2M3 || type == ElementType::kF6E3M2;
 }
 
 }  // namespace graphrun::runtime

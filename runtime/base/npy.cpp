@@ -108,7 +108,7 @@ class HeaderParser {
     }
     if (name == elementTypeInfo(ElementType::kF4E2M1).numpy) {
       return invalid("dtype is ", quote(text),
-                     ", which several 8-, 4- and 2-bit types are written as: it can only be read "
+                     ", which several types of 8 bits and less are written as: it can only be read "
                      "where a tensor of one of them is expected");
     }
     return invalid("dtype is ", quote(text),

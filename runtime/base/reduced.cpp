@@ -37,6 +37,10 @@ constexpr Format formatOf(ElementType type) {
       return {5, 2, 15, 57344, Specials::kIeee};
     case ElementType::kF8E5M2FNUZ:
       return {5, 2, 16, 57344, Specials::kNoMinus};
+    case ElementType::kF6E2M3:
+      return {2, 3, 1, 7.5, Specials::kNone};
+    case ElementType::kF6E3M2:
+      return {3, 2, 3, 28, Specials::kNone};
     default:  // kF4E2M1
       return {2, 1, 1, 6, Specials::kNone};
   }
@@ -185,7 +189,11 @@ std::vector<uint8_t> unpackReduced(ElementType type, absl::Span<const uint8_t> p
   std::vector<uint8_t> elements(count);
   for (size_t i = 0; i < count; ++i) {
     size_t at = i * bits;
-    elements[i] = static_cast<uint8_t>(packed[at / 8] >> (at % 8) & ((1U << bits) - 1));
+    unsigned window = packed[at / 8];
+    if (at % 8 + bits > 8) {  // one of 6 bits may lie in two bytes
+      window |= static_cast<unsigned>(packed[at / 8 + 1]) << 8;
+    }
+    elements[i] = static_cast<uint8_t>(window >> (at % 8) & ((1U << bits) - 1));
   }
   return elements;
 }
@@ -197,6 +205,9 @@ std::vector<uint8_t> packReduced(ElementType type, absl::Span<const uint8_t> ele
     size_t at = i * bits;
     unsigned element = (elements[i] & ((1U << bits) - 1)) << (at % 8);
     packed[at / 8] = static_cast<uint8_t>(packed[at / 8] | element);
+    if (at % 8 + bits > 8) {
+      packed[at / 8 + 1] = static_cast<uint8_t>(element >> 8);
+    }
   }
   return packed;
 }

@@ -21,7 +21,7 @@ std::optional<PowerRounding> parsePowerRounding(absl::string_view text);
 /// How a number becomes an element of a reduced type.
 struct ReducedConversion {
   /// What is out of range becomes the largest value of its sign; else infinity, or NaN where the
-  /// type has none. f4e2m1 always saturates; integers always wrap.
+  /// type has none. f4e2m1, f6e2m3 and f6e3m2 always saturate; integers always wrap.
   bool saturate = true;
   PowerRounding rounding = PowerRounding::kUp;
 };
@@ -30,7 +30,8 @@ struct ReducedConversion {
 double decodeReduced(ElementType type, uint8_t bits);
 
 /// The element nearest to `value`, as ONNX's Cast defines it (onnx.ai/onnx/operators/onnx__Cast).
-/// Integers truncate towards zero and keep the low bits; NaN is 0 for them and -0 for f4e2m1.
+/// Integers truncate towards zero and keep the low bits; NaN is 0 for them and -0 for floats
+/// of less than 8 bits.
 uint8_t encodeReduced(ElementType type, double value, ReducedConversion conversion = {});
 
 /// Elements of a reduced type packed without gaps, the first in the lowest bits of the first byte

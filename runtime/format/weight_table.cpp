@@ -65,6 +65,10 @@ static_assert(static_cast<uint8_t>(ElementType::U2) ==
               static_cast<uint8_t>(runtime::ElementType::kU2));
 static_assert(static_cast<uint8_t>(ElementType::String) ==
               static_cast<uint8_t>(runtime::ElementType::kString));
+static_assert(static_cast<uint8_t>(ElementType::F6E2M3) ==
+              static_cast<uint8_t>(runtime::ElementType::kF6E2M3));
+static_assert(static_cast<uint8_t>(ElementType::F6E3M2) ==
+              static_cast<uint8_t>(runtime::ElementType::kF6E3M2));
 
 runtime::ElementType elementOf(const TensorType& type) {
   return static_cast<runtime::ElementType>(type.element());

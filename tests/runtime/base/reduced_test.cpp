@@ -28,6 +28,8 @@ const Float kFloats[] = {
     {ElementType::kF8E5M2, 0x80, 0x7b, 57344, 0x1p-14, 0x1p-16, 6, kInfinity},
     {ElementType::kF8E5M2FNUZ, 0x80, 0x7f, 57344, 0x1p-15, 0x1p-17, 1, kNan},
     {ElementType::kF4E2M1, 0x8, 0x7, 6, 1, 0.5, 0, 6},
+    {ElementType::kF6E2M3, 0x20, 0x1f, 7.5, 1, 0.125, 0, 7.5},
+    {ElementType::kF6E3M2, 0x20, 0x1f, 28, 0.25, 0.0625, 0, 28},
 };
 
 uint8_t encode(ElementType type, double value, bool saturate = true) {
@@ -161,7 +163,10 @@ TEST_CASE("elements of less than a byte pack without gaps, the first lowest") {
   CHECK(packReduced(ElementType::kU4, quads) == std::vector<uint8_t>{0x21, 0x0f});
   std::vector<uint8_t> pairs = {1, 2, 3, 0, 2};
   CHECK(packReduced(ElementType::kU2, pairs) == std::vector<uint8_t>{0x39, 0x02});
-  for (ElementType type : {ElementType::kU4, ElementType::kI2, ElementType::kF8E5M2}) {
+  std::vector<uint8_t> sixes = {0x3f, 0x02, 0x15, 0x2a, 0x01};  // ONNX: four in three bytes
+  CHECK(packReduced(ElementType::kF6E2M3, sixes) == std::vector<uint8_t>{0xbf, 0x50, 0xa9, 0x01});
+  for (ElementType type :
+       {ElementType::kU4, ElementType::kI2, ElementType::kF8E5M2, ElementType::kF6E3M2}) {
     for (size_t count = 0; count < 10; ++count) {
       std::vector<uint8_t> elements;
       for (size_t i = 0; i < count; ++i) {
