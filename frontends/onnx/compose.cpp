@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/tensors.h"
+#include "ir/dialect.h"
 
 namespace graphrun::frontends {
 
@@ -11,6 +12,11 @@ void ignoreConsumed(Node& node) {
   if (node.opset() < 6) {
     node.attributes().ignore({"consumed_inputs"});
   }
+}
+
+mlir::Value computable(Node& node, mlir::Value value) {
+  bool as = !value || ir::isStrings(value.getType()) || ir::isComputed(node.elementOf(value));
+  return as ? value : castTo(node, value, node.builder().getF32Type());
 }
 
 mlir::Type floatTypeAttribute(Node& node, llvm::StringRef name, int64_t absent) {

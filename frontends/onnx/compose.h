@@ -14,6 +14,10 @@ inline mlir::Value castLike(Node& node, mlir::Value value, mlir::Value like) {
   return like ? castTo(node, value, node.elementOf(like)) : mlir::Value();
 }
 
+/// `value`, or its elements as f32 where they are numbers of a type that nothing is computed in:
+/// exact.
+mlir::Value computable(Node& node, mlir::Value value);
+
 /// The element type that the attribute `name` names by its number in TensorProto.DataType; reports
 /// one that GraphRun does not have, or that is not of floating point. Null then.
 mlir::Type floatTypeAttribute(Node& node, llvm::StringRef name, int64_t absent);

@@ -34,6 +34,8 @@ struct OpRow {
   const char* target = "";
   /// Whether inputs may be lists (sequences and optionals).
   bool takesLists = false;
+  /// The handler only says why the operation is not supported.
+  bool isRefusal = false;
 };
 
 /// A failed call reports the problem, makes the node failed and gives a null value; every `emit`

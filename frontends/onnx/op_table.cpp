@@ -42,13 +42,30 @@ const OpRow* OpTable::find(llvm::StringRef name, int64_t opset) const {
   return nullptr;
 }
 
+std::vector<const OpRow*> OpTable::all() const {
+  std::vector<const OpRow*> all;
+  for (const auto& entry : rows_) {
+    all.insert(all.end(), entry.second.begin(), entry.second.end());
+  }
+  return all;
+}
+
 std::string OpTable::opsets(llvm::StringRef name) const {
   auto found = rows_.find(name);
-  std::string text;
-  if (found != rows_.end()) {
-    for (const OpRow* row : found->second) {
-      absl::StrAppend(&text, text.empty() ? "opsets " : " and ", row->first, " to ", row->last);
+  if (found == rows_.end()) {
+    return "";
+  }
+  llvm::SmallVector<std::pair<int, int>, 2> ranges;  // rows that follow each other make one
+  for (const OpRow* row : found->second) {
+    if (!ranges.empty() && ranges.back().second + 1 == row->first) {
+      ranges.back().second = row->last;
+    } else {
+      ranges.emplace_back(row->first, row->last);
     }
+  }
+  std::string text;
+  for (auto [first, last] : ranges) {
+    absl::StrAppend(&text, text.empty() ? "opsets " : " and ", first, " to ", last);
   }
   return text;
 }

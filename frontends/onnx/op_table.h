@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_
 #define GRAPHRUN_FRONTENDS_ONNX_OP_TABLE_H_
 
+#include <vector>
+
 #include "frontends/onnx/node.h"
 
 namespace graphrun::frontends {
@@ -46,7 +48,9 @@ class OpTable {
   static std::string nameOf(const ::onnx::NodeProto& node);
   /// The row of `name` that covers `opset`; null when there is none.
   const OpRow* find(llvm::StringRef name, int64_t opset) const;
-  /// "opsets 6 to 12 and 13 to 28", or "" for an operation that is not in the table.
+  /// Every row, those of an operation one after the other.
+  std::vector<const OpRow*> all() const;
+  /// "opsets 6 to 12 and 18 to 28", or "" for an operation that is not in the table.
   std::string opsets(llvm::StringRef name) const;
   /// True when an operation of `domain` is in the table.
   bool hasDomain(llvm::StringRef domain) const;

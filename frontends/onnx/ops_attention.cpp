@@ -69,6 +69,9 @@ std::optional<Attention> readAttention(Node& node) {
     a.scale = attributes.real("scale", 1);
   }
   a.mask = node.input(3);
+  if (a.mask && !node.elementOf(a.mask).isInteger(1)) {
+    a.mask = castLike(node, a.mask, node.input(0));  // integers are added as what they count
+  }
   a.pastKey = node.input(4);
   a.pastValue = node.input(5);
   a.validLength = node.input(6);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/compose.h"
 #include "frontends/onnx/op_table.h"
 
 namespace graphrun::frontends {
@@ -32,14 +33,14 @@ Values bitShift(Node& node) {
 
 /// Only NaN differs from itself.
 Values isNaN(Node& node) {
-  mlir::Value x = node.input(0);
+  mlir::Value x = computable(node, node.input(0));
   return {node.emit("gr.not", {node.emit("gr.equal", {x, x})})};
 }
 
 Values isInf(Node& node) {
   bool negative = node.attributes().integer("detect_negative", 1) != 0;
   bool positive = node.attributes().integer("detect_positive", 1) != 0;
-  mlir::Value x = node.input(0);
+  mlir::Value x = computable(node, node.input(0));
   if (!negative && !positive) {
     return {node.emit("gr.less", {x, x})};  // never
   }

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "frontends/onnx/index_helpers.h"
+#include "frontends/onnx/compose.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/ops_string.h"
 #include "frontends/onnx/tensors.h"
@@ -68,8 +68,8 @@ Values tensorScatter(Node& node) {
                                ", expected an axis behind the batch's, and linear or circular"))};
   }
   int64_t rank = *node.rankOf(node.input(0));
-  mlir::Value cache = moveAxis(node, node.input(0), rank, *axis, 1);
-  mlir::Value update = moveAxis(node, node.input(1), rank, *axis, 1);
+  mlir::Value cache = moveAxis(node, computable(node, node.input(0)), rank, *axis, 1);
+  mlir::Value update = moveAxis(node, computable(node, node.input(1)), rank, *axis, 1);
   mlir::Value batch = rangeTo(node, dimOf(node, update, 0));
   mlir::Value column = node.emit("gr.unsqueeze", {batch}, {node.integers("axes", {1})});
   mlir::Value place = rangeTo(node, dimOf(node, update, 1));
@@ -91,7 +91,7 @@ Values tensorScatter(Node& node) {
   }
   mlir::Value indices = node.emit("gr.concat", parts, {node.integer("axis", 2)});
   mlir::Value result = node.emit("gr.scatter_nd", {cache, indices, update});
-  return {moveAxis(node, result, rank, 1, *axis)};
+  return {castLike(node, moveAxis(node, result, rank, 1, *axis), node.input(0))};
 }
 
 Values nonZero(Node& node) {

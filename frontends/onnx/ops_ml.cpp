@@ -380,9 +380,9 @@ const OpRow kRows[] = {
     {"TfIdfVectorizer", 9, kLastOpset, 1, 1, 1, ngrams},
     {"ai.onnx.ml.ArrayFeatureExtractor", 1, kLastMl, 2, 2, 1, arrayFeatureExtractor},
     {"ai.onnx.ml.Binarizer", 1, kLastMl, 1, 1, 1, binarizer},
-    {"ai.onnx.ml.CastMap", 1, kLastMl, 1, 1, 1, refuseMap},
+    {"ai.onnx.ml.CastMap", 1, kLastMl, 1, 1, 1, refuseMap, "", false, true},
     {"ai.onnx.ml.CategoryMapper", 1, kLastMl, 1, 1, 1, categoryMapper},
-    {"ai.onnx.ml.DictVectorizer", 1, kLastMl, 1, 1, 1, refuseMap},
+    {"ai.onnx.ml.DictVectorizer", 1, kLastMl, 1, 1, 1, refuseMap, "", false, true},
     {"ai.onnx.ml.FeatureVectorizer", 1, kLastMl, 1, kMany, 1, featureVectorizer},
     {"ai.onnx.ml.Imputer", 1, kLastMl, 1, 1, 1, imputer},
     {"ai.onnx.ml.LabelEncoder", 1, 1, 1, 1, 1, labelEncoder1},
@@ -392,7 +392,7 @@ const OpRow kRows[] = {
     {"ai.onnx.ml.Normalizer", 1, kLastMl, 1, 1, 1, normalizer},
     {"ai.onnx.ml.OneHotEncoder", 1, kLastMl, 1, 1, 1, oneHotEncoder},
     {"ai.onnx.ml.Scaler", 1, kLastMl, 1, 1, 1, scaler},
-    {"ai.onnx.ml.ZipMap", 1, kLastMl, 1, 1, 1, refuseMap},
+    {"ai.onnx.ml.ZipMap", 1, kLastMl, 1, 1, 1, refuseMap, "", false, true},
 };
 
 }  // namespace

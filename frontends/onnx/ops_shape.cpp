@@ -1,5 +1,6 @@
 // Constants, shapes and changes of shape.
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/compose.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/tensors.h"
 #include "ir/builders.h"
@@ -91,8 +92,15 @@ Values constant(Node& node) {
 Values constantOfShape(Node& node) {
   mlir::ElementsAttr value =
       node.attributes().has("value") ? tensorAttribute(node, "value") : floats(node, {0}, {1});
-  return {value ? node.emit("gr.fill", {node.input(0)}, {node.named("value", value)})
-                : mlir::Value()};
+  if (!value) {
+    return {nullptr};
+  }
+  if (!value.getElementType().isIntOrFloat() && !ir::isStrings(value.getElementType())) {
+    // An attribute that no folder looks into, and that gr.fill would have to.
+    mlir::Value element = node.emit("gr.constant", {}, {node.named("value", value)});
+    return {node.emit("gr.expand", {reshape(node, element, {}), node.input(0)})};
+  }
+  return {node.emit("gr.fill", {node.input(0)}, {node.named("value", value)})};
 }
 
 mlir::Value shapeRange(Node& node, int64_t start, std::optional<int64_t> end) {

@@ -69,6 +69,7 @@ def lowerings():
     yield good("initializer_as_input", model(
         [node("Add", ["x", "w"], ["y"])], [tensor("x", [2]), tensor("w", [2])], [tensor("y", [2])],
         [const("w", [1, 2], np.float32)], ir=3), "%arg0", "not %arg1", "dense<[1.000000e+00, 2.0")
+    yield from oddFiles()
     yield good("large_weight", model([node("Add", ["x", "w"], ["y"])], [tensor("x", [5000])],
                                      [tensor("y", [5000])],
                                      [const("w", range(5000), np.float32)]), "dense_resource<w>")
@@ -322,6 +323,36 @@ def controlFlow():
                     "sequence_lens (input 0), which is not supported" if lengths else "gr.loop")
 
 
+def oddFiles():
+    """What exporters write and the specification allows."""
+    x, y = tensor("x", [2]), tensor("y", [2])
+    w = const("w", [1, 2], np.float32)
+    add = node("Add", ["x", "w"], ["y"])
+    for ir in range(3, 15):  # the first with opsets, to the newest one
+        inputs = [x, tensor("w", [2])] if ir < 4 else [x]
+        yield good(f"ir_{ir}", model([add], inputs, [y], [w], opset=13, ir=ir), "gr.add", "not %arg1")
+    yield good("no_types", model([add], [x], [onnx.ValueInfoProto(name="y")], [w]), "-> tensor<2xf32>")
+    unranked = onnx.ValueInfoProto(name="x")
+    unranked.type.tensor_type.elem_type = FLOAT
+    yield good("input_without_shape", model([node("Relu", ["x"], ["y"])], [unranked],
+                                            [onnx.ValueInfoProto(name="y")]), "tensor<*xf32>")
+    yield bad("input_without_type", model([add], [onnx.ValueInfoProto(name="x")], [y], [w]),
+              'input "x"')
+    yield good("unused_names", model(
+        [add, node("Exp", ["x"], ["nobody"], name="dead")], [x, tensor("idle", [3])], [y],
+        [w, const("spare", [7], np.float32)], value_info=[tensor("nobody", [2]), tensor("gone", [9])]),
+        "gr.add", "%arg1: tensor<3xf32>")
+    yield good("duplicate_node_names", model(
+        [node("Exp", ["x"], ["t"], name="same"), node("Add", ["t", "w"], ["y"], name="same")], [x], [y],
+        [w]), "gr.exp", "gr.add")
+    yield good("name_of_node_and_value", model(
+        [node("Exp", ["x"], ["t"], name="t"), node("Add", ["t", "w"], ["y"], name="x")], [x], [y], [w]),
+        'loc("t")')
+    yield good("input_is_output", model([add], [x], [y, x], [w]), "return")
+    yield good("initializer_is_output", model([add], [x], [y, tensor("w", [2])], [w]), "return")
+    yield good("no_nodes", model([], [x], [x]), "return %arg0")
+
+
 def brokenGraphs():
     x, y = tensor("x", [2]), tensor("y", [2])
     relu = node("Relu", ["x"], ["y"])
@@ -339,7 +370,7 @@ def brokenGraphs():
     yield bad("opset_too_new", model([relu], [x], [y], opset=99), "opset 99", "expected 1 to 28",
               "version_converter")
     yield bad("opset_of_op", model([node("Upsample", ["x", "x"], ["y"])], [x], [y], opset=13),
-              "is supported for opsets 1 to 6 and 7 to 8 and 9 to 9")
+              "is supported for opsets 1 to 9; convert")
     yield bad("opset_before_op", model([node("Sign", ["x"], ["y"])], [x], [y], opset=5),
               "is supported for opsets 9 to 28")
     yield bad("opset_twice", model([relu], [x], [y], opsets=[
@@ -443,6 +474,34 @@ def quantized():
     yield good("cast_saturating", single("Cast", opset=19, to=T.FLOAT8E5M2), "to = f8E5M2",
                "not saturate", "not round_mode")
     yield good("bitcast", single("BitCast", opset=26, to=T.INT32), "gr.bitcast", "tensor<2x3xi32>")
+    sixes = TensorProto(name="w", dims=[5], data_type=T.FLOAT6E2M3)
+    unpacked = TensorProto(int32_data=[0x3F, 0x02, 0x15, 0x2A, 0x01])
+    for name, data in (("raw", TensorProto(raw_data=b"\xbf\x50\xa9\x01")), ("typed", unpacked)):
+        weight = TensorProto()
+        weight.CopyFrom(sixes)
+        weight.MergeFrom(data)
+        yield good(f"float6_{name}", model(
+            [node("Cast", ["w"], ["y"], to=FLOAT)], [], [onnx.ValueInfoProto(name="y")], [weight],
+            opset=28, ir=14), "tensor<5x!gr.f6e2m3>", "3F02152A01")
+    weight.int32_data.append(0)
+    yield bad("float6_count", model(
+        [node("Cast", ["w"], ["y"], to=FLOAT)], [], [onnx.ValueInfoProto(name="y")], [weight],
+        opset=28, ir=14), "holds 6 bytes of data, but its dims 5 of FLOAT6E2M3 need 5")
+    yield good("is_nan_f8", single("IsNaN", opset=20, dtype=T.FLOAT8E5M2), "gr.cast", "gr.equal",
+               "tensor<2x3xi1>")
+    yield good("scatter_f8", model(
+        [node("TensorScatter", ["x", "u"], ["y"])],
+        [tensor("x", [2, 4, 5], T.FLOAT8E4M3FN), tensor("u", [2, 1, 5], T.FLOAT8E4M3FN)],
+        [tensor("y", None, T.FLOAT8E4M3FN)], opset=24), "gr.scatter_nd", "-> tensor<2x4x5xf8E4M3FN>")
+    yield good("fill_f4", model(
+        [node("ConstantOfShape", ["s"], ["y"], value=helper.make_tensor("v", T.FLOAT4E2M1, [1], [1.5]))],
+        [tensor("s", [2], INT64)], [tensor("y", None, T.FLOAT4E2M1)], opset=25),
+        "gr.expand", "x!gr.f4e2m1>")
+    yield good("attention_counts", model(
+        [node("Attention", ["q", "k", "v", "m"], ["y"])],
+        [tensor("q", [1, 2, 3, 4]), tensor("k", [1, 2, 5, 4]), tensor("v", [1, 2, 5, 4]),
+         tensor("m", [3, 5], T.INT32)], [tensor("y", None)], opset=24),
+        "gr.cast", "(tensor<3x5xi32>) -> tensor<3x5xf32>")
     yield good("move_int2", single("Transpose", opset=25, dtype=T.INT2), "tensor<3x2xi2>")
     yield bad("bitcast_width", single("BitCast", opset=26, to=INT64),
               "cannot take the bits of 'f32' for 'i64'")
