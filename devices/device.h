@@ -76,12 +76,18 @@ class Program {
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
 };
 
-/// Where a program reads its weights from: index into the plan's table -> bytes as in the model
-/// (dense, row-major; one element for a splat). Valid while `Device::load` runs.
+/// The bytes of a weight as in the model: dense, row-major; one element for a splat. Read-only.
+struct Weight {
+  absl::Span<const uint8_t> bytes;
+  /// Keeps the bytes in place (a mapped file); null: they are valid while `Device::load` runs.
+  std::shared_ptr<const void> owner;
+};
+
+/// Where a program reads its weights from, by their index in the plan's table.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  virtual absl::StatusOr<absl::Span<const uint8_t>> weight(uint32_t index) = 0;
+  virtual absl::StatusOr<Weight> weight(uint32_t index) = 0;
 };
 
 /// A device of this process. Thread-safe but for `enter`.

@@ -137,12 +137,17 @@ absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weight
     if (!isStored(buffer)) {
       continue;
     }
-    absl::Span<const uint8_t> given = buffer.data;
+    Weight given{buffer.data, nullptr};
     if (buffer.kind == BufferKind::kWeight) {
       GR_ASSIGN_OR_RETURN(given, weights.weight(buffer.index));
     }
+    if (given.owner != nullptr && isPacked(buffer, given.bytes)) {
+      buffers_[i] = const_cast<uint8_t*>(given.bytes.data());  // no step writes to a stored buffer
+      mapped_.push_back(std::move(given.owner));
+      continue;
+    }
     GR_ASSIGN_OR_RETURN(Memory memory, allocateMemory(buffer.bytes));
-    GR_RETURN_IF_ERROR(runtime::annotate(packBuffer(buffer, given, memory.get(), onednn_),
+    GR_RETURN_IF_ERROR(runtime::annotate(packBuffer(buffer, given.bytes, memory.get(), onednn_),
                                          absl::StrCat("buffer ", i)));
     buffers_[i] = memory.get();
     stored_.push_back(std::move(memory));

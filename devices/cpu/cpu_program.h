@@ -46,7 +46,8 @@ class CpuProgram : public Program {
   OneDnn onednn_;
   std::unique_ptr<CodeImage> code_;
   Memory arena_;
-  std::vector<Memory> stored_;  ///< weights and constants
+  std::vector<Memory> stored_;                       ///< weights and constants
+  std::vector<std::shared_ptr<const void>> mapped_;  ///< of weights that are read where they are
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<OpRecord> records_;
   std::vector<void*> buffers_;

@@ -34,11 +34,27 @@ absl::Status reorder(const TensorDesc& from, const void* source, const TensorDes
   return done.status();
 }
 
+/// How the elements that packBuffer gets are laid out.
+TensorDesc sourceOf(const Buffer& buffer) {
+  return buffer.source.value_or(TensorDesc{buffer.desc.type, buffer.desc.dims, {}});
+}
+
+/// Whether they are as the buffer's.
+bool isPlain(const Buffer& buffer) {
+  TensorDesc source = sourceOf(buffer);
+  return source.type == buffer.desc.type && source.layout.empty() && isDense(buffer.desc);
+}
+
 }  // namespace
+
+bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given) {
+  bool aligned = reinterpret_cast<uintptr_t>(given.data()) % runtime::kTensorAlignment == 0;
+  return aligned && !buffer.splat && isPlain(buffer) && given.size() == buffer.bytes;
+}
 
 absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
                         OneDnn& onednn) {
-  TensorDesc source = buffer.source.value_or(TensorDesc{buffer.desc.type, buffer.desc.dims, {}});
+  TensorDesc source = sourceOf(buffer);
   size_t element = runtime::elementSize(source.type);
   size_t dense = source.spec().byteSize();
   size_t expected = buffer.splat ? element : dense;
@@ -51,7 +67,7 @@ absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, v
   if (reach > dense) {
     return absl::InvalidArgumentError("the view of a weight reaches beyond its bytes");
   }
-  bool plain = source.type == buffer.desc.type && source.layout.empty() && isDense(buffer.desc);
+  bool plain = isPlain(buffer);
   if (buffer.splat && plain) {
     fill(given.data(), element, static_cast<uint8_t*>(to), dense);
     return absl::OkStatus();

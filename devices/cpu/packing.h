@@ -8,6 +8,10 @@
 
 namespace graphrun::devices::cpu {
 
+/// Whether packBuffer would do no more than copy `given`, and kernels can read that in its place:
+/// it has the buffer's layout and kTensorAlignment.
+bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given);
+
 /// Fills `to` (buffer.bytes long) with `given`, the dense elements (one for a splat) of the
 /// buffer's source. InvalidArgument when `given` has another size than the source says.
 absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,

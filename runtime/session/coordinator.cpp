@@ -335,10 +335,10 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
   }
   GR_ASSIGN_OR_RETURN(std::vector<bool> present, worker.client->hasWeights(plan.hash(), ids));
   std::vector<WeightSource> missing;
-  std::vector<WeightStore::Weight> owners;
+  std::vector<devices::Weight> owners;
   for (size_t i = 0; i < ids.size() && i < present.size(); ++i) {
     if (!present[i]) {
-      GR_ASSIGN_OR_RETURN(WeightStore::Weight weight, core_->weights().get(ids[i]));
+      GR_ASSIGN_OR_RETURN(devices::Weight weight, core_->weights().get(ids[i]));
       missing.push_back({indices[i], ids[i].checksum,
                          absl::string_view(reinterpret_cast<const char*>(weight.bytes.data()),
                                            weight.bytes.size())});

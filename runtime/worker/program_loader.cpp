@@ -78,8 +78,11 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
   const devices::DeviceDescription& description = device.description();
   PartitionTask task{plan.bytes(), index, description.cores, device.fingerprint(),
                      description.threads};
-  absl::StatusOr<std::vector<uint8_t>> compiled =
-      compiler_->compilePartition(task, [&](uint32_t weight) { return weights.weight(weight); });
+  absl::StatusOr<std::vector<uint8_t>> compiled = compiler_->compilePartition(
+      task, [&](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
+        GR_ASSIGN_OR_RETURN(devices::Weight weight, weights.weight(index));
+        return weight.bytes;
+      });
   if (!compiled.ok()) {
     return annotate(compiled.status(), absl::StrCat("compiling for ", description.name));
   }

@@ -62,13 +62,13 @@ void WeightStore::dropUnfinished() {
   arriving_.clear();
 }
 
-absl::StatusOr<WeightStore::Weight> WeightStore::get(const WeightId& id) {
+absl::StatusOr<devices::Weight> WeightStore::get(const WeightId& id) {
   std::unique_lock lock(mutex_);
   if (auto found = models_.find({id.checksum, id.bytes}); found != models_.end()) {
     auto [model, index] = found->second;
     lock.unlock();
     GR_ASSIGN_OR_RETURN(absl::Span<const uint8_t> bytes, model->weight(index));
-    return Weight{bytes, model};
+    return devices::Weight{bytes, model};
   }
   lock.unlock();
   std::optional<DiskCache::Entry> entry = cache_->find(fileName(id));
@@ -77,13 +77,13 @@ absl::StatusOr<WeightStore::Weight> WeightStore::get(const WeightId& id) {
         absl::StrCat("it is neither in a model file on this machine nor in ", cache_->folder()));
   }
   auto owner = std::make_shared<DiskCache::Entry>(*std::move(entry));
-  return Weight{owner->bytes, owner};
+  return devices::Weight{owner->bytes, owner};
 }
 
-absl::StatusOr<absl::Span<const uint8_t>> PlanWeights::weight(uint32_t index) {
+absl::StatusOr<devices::Weight> PlanWeights::weight(uint32_t index) {
   std::lock_guard lock(mutex_);
   if (auto found = open_.find(index); found != open_.end()) {
-    return found->second.bytes;
+    return found->second;
   }
   if (index >= format::sizeOf(plan_.weights())) {
     return absl::OutOfRangeError(absl::StrCat("the plan has no weight ", index));
@@ -91,15 +91,15 @@ absl::StatusOr<absl::Span<const uint8_t>> PlanWeights::weight(uint32_t index) {
   const format::WeightEntry& entry = *plan_.weights()->Get(index);
   if (entry.in_plan()) {        // within bounds, as the plan was verified
     return entry.length() == 0  // there may be no constants at all
-               ? absl::Span<const uint8_t>()
-               : absl::MakeConstSpan(plan_.constants()->data() + entry.offset(), entry.length());
+               ? devices::Weight()
+               : devices::Weight{{plan_.constants()->data() + entry.offset(), entry.length()}, {}};
   }
-  absl::StatusOr<WeightStore::Weight> weight = store_->get({entry.checksum(), entry.length()});
+  absl::StatusOr<devices::Weight> weight = store_->get({entry.checksum(), entry.length()});
   if (!weight.ok()) {
     return annotate(weight.status(),
                     absl::StrCat("weight ", format::quoted(format::textOf(entry.name()))));
   }
-  return open_.emplace(index, *std::move(weight)).first->second.bytes;
+  return open_.emplace(index, *std::move(weight)).first->second;
 }
 
 }  // namespace graphrun::runtime

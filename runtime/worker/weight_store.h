@@ -34,12 +34,8 @@ class WeightStore {
   /// Forgets weights that have not come whole.
   void dropUnfinished();
 
-  /// Bytes of a weight and what keeps them mapped. NotFound.
-  struct Weight {
-    absl::Span<const uint8_t> bytes;
-    std::shared_ptr<const void> owner;
-  };
-  absl::StatusOr<Weight> get(const WeightId& id);
+  /// A weight and what keeps it mapped. NotFound.
+  absl::StatusOr<devices::Weight> get(const WeightId& id);
 
  private:
   using Key = std::pair<uint64_t, uint64_t>;    // checksum, bytes
@@ -55,13 +51,13 @@ class WeightStore {
 class PlanWeights final : public devices::WeightSource {
  public:
   PlanWeights(const format::Plan& plan, WeightStore* store) : plan_(plan), store_(store) {}
-  absl::StatusOr<absl::Span<const uint8_t>> weight(uint32_t index) override;
+  absl::StatusOr<devices::Weight> weight(uint32_t index) override;
 
  private:
   const format::Plan& plan_;
   WeightStore* store_;
   std::mutex mutex_;
-  std::map<uint32_t, WeightStore::Weight> open_;
+  std::map<uint32_t, devices::Weight> open_;
 };
 
 }  // namespace graphrun::runtime

@@ -46,9 +46,7 @@ std::vector<Subject> subjects() {
 
 class NoWeights : public WeightSource {
  public:
-  absl::StatusOr<absl::Span<const uint8_t>> weight(uint32_t) override {
-    return absl::NotFoundError("no weights");
-  }
+  absl::StatusOr<Weight> weight(uint32_t) override { return absl::NotFoundError("no weights"); }
 };
 
 }  // namespace

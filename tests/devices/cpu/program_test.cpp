@@ -128,6 +128,35 @@ TEST_CASE("edges become records that the executor serves") {
   CHECK(static_cast<float*>((*program)->buffers()[records[2].buffer])[1] == 2);
 }
 
+TEST_CASE("a weight that stays where it is is not copied if it is laid out and aligned as needed") {
+  Executable e = empty();
+  e.buffers = {buffer(BufferKind::kWeight, 24, 0)};
+  e.buffers[0].desc = desc({2, 3});
+  std::vector<uint8_t> bytes = writeExecutable(e);
+  HostTensor data = f32({8}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto* first = static_cast<const uint8_t*>(data.data());
+  auto owner = std::make_shared<int>();
+  struct Case {
+    size_t offset;
+    std::shared_ptr<const void> owner;
+    bool inPlace;
+  };
+  for (const Case& c : {Case{0, owner, true}, Case{4, owner, false}, Case{0, nullptr, false}}) {
+    CAPTURE(c.offset, c.owner != nullptr);
+    long owners = owner.use_count();
+    TestWeights weights;
+    weights.list = {{first + c.offset, 24}};
+    weights.owner = c.owner;
+    auto program = testDevice().load(bytes, weights);
+    REQUIRE(program.ok());
+    const void* at = (*program)->buffers()[0];
+    CHECK((at == first + c.offset) == c.inPlace);
+    CHECK(std::memcmp(at, first + c.offset, 24) == 0);
+    weights.owner = nullptr;
+    CHECK(owner.use_count() == owners + (c.inPlace ? 1 : 0));
+  }
+}
+
 TEST_CASE("weights come from the plan: dense, splat, and as transposed views") {
   Executable e = empty();
   TensorDesc matrix = desc({2, 3});

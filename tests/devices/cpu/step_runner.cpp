@@ -154,11 +154,11 @@ HostTensor randomTensor(Dims dims, std::mt19937& random, double low, double high
   return result;
 }
 
-absl::StatusOr<absl::Span<const uint8_t>> TestWeights::weight(uint32_t index) {
+absl::StatusOr<Weight> TestWeights::weight(uint32_t index) {
   if (index >= list.size()) {
     return absl::NotFoundError(absl::StrCat("no weight ", index));
   }
-  return list[index];
+  return Weight{list[index], owner};
 }
 
 CpuDevice& testDevice() {

@@ -36,8 +36,9 @@ HostTensor randomTensor(Dims dims, std::mt19937& random, double low = -1, double
 /// Weights held by the test.
 class TestWeights : public WeightSource {
  public:
-  absl::StatusOr<absl::Span<const uint8_t>> weight(uint32_t index) override;
+  absl::StatusOr<Weight> weight(uint32_t index) override;
   std::vector<absl::Span<const uint8_t>> list;
+  std::shared_ptr<const void> owner;  ///< of all; null: they are there during a load only
 };
 
 /// A program with its device and the memory bound to its inputs and outputs.

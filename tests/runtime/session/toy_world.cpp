@@ -332,7 +332,8 @@ class ToyProgram : public devices::Program {
     std::string name = graph.op_names()->Get(operation.name())->str();
     if (name == "toy.weight") {
       const format::Weight* weight = operation.attributes()->Get(0)->value_as_Weight();
-      GR_ASSIGN_OR_RETURN(absl::Span<const uint8_t> bytes, weights.weight(weight->index()));
+      GR_ASSIGN_OR_RETURN(devices::Weight given, weights.weight(weight->index()));
+      absl::Span<const uint8_t> bytes = given.bytes;
       std::memcpy(buffers_[operation.results()->Get(0)], bytes.data(), sizeof(float));
       return absl::OkStatus();
     }

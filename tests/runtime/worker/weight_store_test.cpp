@@ -31,12 +31,14 @@ TEST_CASE("a weight that planning made is read from the plan, and from nowhere e
   PlanWeights weights(plan->plan(), &empty.store);
   auto bias = weights.weight(1);
   REQUIRE(bias.status() == absl::OkStatus());
-  REQUIRE(bias->size() == sizeof(float));
+  REQUIRE(bias->bytes.size() == sizeof(float));
   float value = 0;
-  std::memcpy(&value, bias->data(), sizeof value);
+  std::memcpy(&value, bias->bytes.data(), sizeof value);
   CHECK(value == 0.5F);
-  CHECK(bias->data() >= plan->bytes().data());
-  CHECK(bias->data() < plan->bytes().data() + plan->bytes().size());
+  CHECK(bias->bytes.data() >= plan->bytes().data());
+  CHECK(bias->bytes.data() < plan->bytes().data() + plan->bytes().size());
+
+  CHECK(bias->owner == nullptr);
 
   auto absent = weights.weight(0);
   CHECK(absl::IsNotFound(absent.status()));
@@ -55,7 +57,7 @@ TEST_CASE("an empty weight of a plan without constants is empty") {
   REQUIRE(plan->plan().constants() == nullptr);
   auto weight = PlanWeights(plan->plan(), &empty.store).weight(1);
   REQUIRE(weight.status() == absl::OkStatus());
-  CHECK(weight->empty());
+  CHECK(weight->bytes.empty());
 }
 
 }  // namespace
