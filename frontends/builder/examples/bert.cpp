@@ -1,5 +1,6 @@
 #include "bert.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,7 @@ class ConfigFile {
     auto place = json_.find(key);
     bool fits = place != json_.end() && (std::is_same_v<T, std::string> ? place->is_string()
                                          : std::is_same_v<T, bool>      ? place->is_boolean()
+                                         : std::is_same_v<T, int64_t>   ? place->is_number_integer()
                                                                         : place->is_number());
     if (fits) {
       value = place->get<T>();
@@ -33,12 +35,14 @@ class ConfigFile {
     }
   }
   /// For what decides which operations there are, and is built here in one way only.
-  void require(const char* key, const std::string& expected) {
-    std::string value;
+  template <typename T>
+  void require(const char* key, const T& expected) {
+    T value = expected;
     read(key, value);
     if (status_.ok() && value != expected) {
-      status_ = absl::UnimplementedError(
-          absl::StrCat("'", path_, "': ", key, " is ", value, ", expected ", expected));
+      status_ =
+          absl::UnimplementedError(absl::StrCat("'", path_, "': ", key, " is ", json_[key].dump(),
+                                                ", expected ", nlohmann::json(expected).dump()));
     }
   }
   const absl::Status& status() const { return status_; }
@@ -50,12 +54,12 @@ class ConfigFile {
 };
 
 absl::Status checkSizes(const BertConfig& config) {
-  if (config.layers < 1 || config.heads < 1 || config.hidden % config.heads != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(config.layers, " layers of ", config.hidden,
-                                                   " values in ", config.heads,
-                                                   " heads; expected a multiple of the heads"));
-  }
-  return absl::OkStatus();
+  bool fit = config.layers > 0 && config.heads > 0 && config.hidden > 0 &&
+             config.hidden % config.heads == 0 && config.maxTokens > 1;
+  return fit ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(config.layers, " layers of ", config.hidden,
+                                                       " values in ", config.heads, " heads for ",
+                                                       config.maxTokens, " tokens are no encoder"));
 }
 
 // --- The graph -----------------------------------------------------------------------------------
@@ -142,21 +146,28 @@ Tensor unitLength(const Tensor& x) {
 
 absl::StatusOr<BertConfig> BertConfig::read(const std::string& folder) {
   BertConfig config;
+  int64_t places = 0;
   ConfigFile model(folder + "/config.json");
-  model.require("model_type", "bert");
-  model.require("hidden_act", "gelu");
-  model.require("position_embedding_type", "absolute");
+  model.require<std::string>("model_type", "bert");
+  model.require<std::string>("hidden_act", "gelu");
+  model.require<std::string>("position_embedding_type", "absolute");
   model.read("num_hidden_layers", config.layers);
   model.read("hidden_size", config.hidden);
   model.read("num_attention_heads", config.heads);
   model.read("layer_norm_eps", config.epsilon);
-  GR_RETURN_IF_ERROR(model.status());
+  model.read("max_position_embeddings", places);
   ConfigFile sentence(folder + "/sentence_bert_config.json");
   sentence.read("max_seq_length", config.maxTokens);
-  GR_RETURN_IF_ERROR(sentence.status());
+  config.maxTokens = std::min(config.maxTokens, places);
   ConfigFile tokenizer(folder + "/tokenizer_config.json");
   tokenizer.read("do_lower_case", config.lowerCase);
-  GR_RETURN_IF_ERROR(tokenizer.status());
+  ConfigFile pooling(folder + "/1_Pooling/config.json");
+  pooling.require("pooling_mode_mean_tokens", true);
+  pooling.require("pooling_mode_cls_token", false);
+  pooling.require("pooling_mode_max_tokens", false);
+  for (const ConfigFile* file : {&model, &sentence, &tokenizer, &pooling}) {
+    GR_RETURN_IF_ERROR(file->status());
+  }
   GR_RETURN_IF_ERROR(checkSizes(config));
   return config;
 }

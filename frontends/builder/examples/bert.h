@@ -17,7 +17,8 @@ struct BertConfig {
   int64_t maxTokens = 0;  ///< of a sentence
   bool lowerCase = true;
 
-  /// Reads config.json, sentence_bert_config.json and tokenizer_config.json in `folder`.
+  /// Reads config.json, sentence_bert_config.json, tokenizer_config.json and 1_Pooling/config.json
+  /// in `folder`. Unimplemented for an encoder that is built in another way.
   static absl::StatusOr<BertConfig> read(const std::string& folder);
 };
 

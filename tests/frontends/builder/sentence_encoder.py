@@ -12,6 +12,7 @@ import json
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,32 @@ class Example:
     def embeddings(self, sentences, *options):
         rows, says = self.run("embeddings", sentences, *options)
         return np.array(rows, dtype=np.float64), says
+
+
+def checkErrors(example, model, work):
+    """What the example says of a model that differs from its configuration."""
+    for file, key, value, expected in (
+            ("config.json", "model_type", "mpnet", 'model_type is "mpnet", expected "bert"'),
+            ("config.json", "num_hidden_layers", 7, "have no tensor 'encoder.layer.6."),
+            ("config.json", "num_attention_heads", "12", "has no proper num_attention_heads"),
+            ("config.json", "num_attention_heads", 7, "6 layers of 384 values in 7 heads"),
+            ("1_Pooling/config.json", "pooling_mode_cls_token", True,
+             "pooling_mode_cls_token is true, expected false")):
+        with tempfile.TemporaryDirectory(dir=work) as folder:
+            shutil.copytree(model, folder, dirs_exist_ok=True,
+                            ignore=shutil.ignore_patterns("*.safetensors"))
+            os.symlink(os.path.join(model, "model.safetensors"),
+                       os.path.join(folder, "model.safetensors"))
+            path = os.path.join(folder, file)
+            with open(path, encoding="utf-8") as config:
+                changed = json.load(config) | {key: value}
+            with open(path, "w", encoding="utf-8") as config:
+                json.dump(changed, config)
+            run = subprocess.run([example.program, folder, "a"], capture_output=True, check=False,
+                                 timeout=60, text=True, env=example.environment)
+            check(run.returncode == 1 and expected in run.stderr, f"{key} {value}: {expected}")
+            if expected not in run.stderr:
+                print(run.stderr)
 
 
 class Reference:
@@ -187,6 +214,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         example = Example(arguments.example, model, work)
         checkTokens(example, tokenizer)
+        checkErrors(example, model, work)
         embeddings = checkEmbeddings(example, tokenizer, Reference(model))
         checkCluster(example, work, embeddings)
     return 1 if failures else 0
