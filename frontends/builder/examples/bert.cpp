@@ -19,6 +19,10 @@ class ConfigFile {
   explicit ConfigFile(const std::string& path) : path_(path) {
     std::ifstream file(path);
     json_ = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+    if (!json_.is_object()) {
+      status_ = absl::InvalidArgumentError(
+          absl::StrCat("'", path, "' ", file.is_open() ? "is no JSON object" : "cannot be read"));
+    }
   }
 
   template <typename T>
@@ -120,7 +124,7 @@ class Bert {
     Tensor query = splitHeads(linear(x, name + ".query"));
     Tensor key = splitHeads(linear(x, name + ".key"));
     Tensor value = splitHeads(linear(x, name + ".value"));
-    double scale = 1 / std::sqrt(static_cast<double>(config_.hidden / config_.heads));
+    double scale = std::sqrt(static_cast<double>(config_.heads) / config_.hidden);
     Tensor scores = matmul(query, key, {.transposeRhs = true}) * scale + filling;
     Tensor attended = matmul(softmax(scores), value);
     return reshape(transpose(attended, {0, 2, 1, 3}), {0, 0, config_.hidden});
