@@ -154,9 +154,30 @@ Tensor ConstantMaker::take(HostTensor&& value) {
     return copy(spec, value.data(), value.byteSize());
   }
   llvm::ArrayRef<char> bytes(static_cast<const char*>(value.data()), value.byteSize());
+  return keep(spec, bytes, runtime::kTensorAlignment,
+              std::make_unique<HostTensor>(std::move(value)));
+}
+
+Tensor ConstantMaker::view(const runtime::TensorSpec& spec, absl::Span<const uint8_t> bytes,
+                           std::shared_ptr<const void> owner) {
+  if (!check(spec)) {
+    return graph_.failed();
+  }
+  // What is not aligned, or not of 0 and 1 as bools are, cannot stay as it is.
+  size_t size = runtime::elementSize(spec.type);
+  bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % size == 0;
+  if (!aligned || spec.type == ElementType::kBool || isSmall(spec)) {
+    return copy(spec, bytes.data(), bytes.size());
+  }
+  return keep(spec, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, size,
+              std::move(owner));
+}
+
+template <typename Owner>
+Tensor ConstantMaker::keep(const runtime::TensorSpec& spec, llvm::ArrayRef<char> bytes,
+                           size_t alignment, Owner owner) {
   mlir::AsmResourceBlob blob(
-      bytes, runtime::kTensorAlignment,
-      [owner = std::make_unique<HostTensor>(std::move(value))](void*, size_t, size_t) {},
+      bytes, alignment, [owner = std::move(owner)](void*, size_t, size_t) {},
       /*dataIsMutable=*/false);
   return finish(mlir::DenseResourceElementsAttr::get(typeOf(spec), label_, std::move(blob)));
 }

@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_CONSTANTS_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_CONSTANTS_H_
 
+#include <memory>
 #include <string>
 
 #include "frontends/builder/graph_impl.h"
@@ -19,15 +20,23 @@ class ConstantMaker {
 
   Tensor copy(const runtime::TensorSpec& spec, const void* data, size_t bytes);
   Tensor take(HostTensor&& value);
+  /// `owner` keeps the bytes.
+  Tensor view(const runtime::TensorSpec& spec, absl::Span<const uint8_t> bytes,
+              std::shared_ptr<const void> owner);
   Tensor scalar(Scalar value, ElementType type);
   Tensor weight(const runtime::TensorSpec& spec, const Initializer& initializer);
+  /// Reports why the constant cannot be made.
+  Tensor problem(const std::string& message);
 
  private:
   /// Reports `spec` unless it is one of a tensor in a file.
   bool check(const runtime::TensorSpec& spec);
   bool checkSize(const runtime::TensorSpec& spec, size_t bytes);
-  Tensor problem(const std::string& message);
   Tensor finish(mlir::ElementsAttr value);
+  /// A constant that stays where it is; `alignment` is that of the bytes' address.
+  template <typename Owner>
+  Tensor keep(const runtime::TensorSpec& spec, llvm::ArrayRef<char> bytes, size_t alignment,
+              Owner owner);
   mlir::RankedTensorType typeOf(const runtime::TensorSpec& spec);
 
   GraphImpl& graph_;

@@ -88,6 +88,15 @@ Tensor Graph::weight(const std::vector<int64_t>& dims, const Initializer& initia
   return ConstantMaker(*impl_, at).weight({type, dims}, initializer);
 }
 
+Tensor Graph::weight(const WeightFile& file, const std::string& name, const At& at) {
+  At named = at;
+  named.name = at.name.empty() && !impl_->isTaken(name) ? name : at.name;
+  ConstantMaker maker(*impl_, named);
+  auto entry = file.find(name);
+  return entry.ok() ? maker.view(entry->spec, entry->bytes, file.content_)
+                    : maker.problem(std::string(entry.status().message()));
+}
+
 Scope Graph::scope(const std::string& name) { return impl_->scope(name); }
 
 absl::Status Graph::status() const { return impl_->status(); }

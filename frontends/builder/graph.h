@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "frontends/builder/initializer.h"
 #include "frontends/builder/tensor.h"
+#include "frontends/builder/weight_file.h"
 
 namespace graphrun::builder {
 
@@ -130,6 +131,9 @@ class Graph {
   /// A floating-point weight of `dims`, filled by `initializer`.
   Tensor weight(const std::vector<int64_t>& dims, const Initializer& initializer,
                 ElementType type = ElementType::kF32, const At& at = {});
+  /// The tensor `name` of a file of weights, as a constant of its type; not copied while the graph
+  /// lives. Without a name in `at` it is called `name`, the first time in a scope.
+  Tensor weight(const WeightFile& file, const std::string& name, const At& at = {});
 
   /// Enters a scope of names; see Scope.
   Scope scope(const std::string& name);

@@ -30,5 +30,6 @@
 #include "frontends/builder/layers.h"
 #include "frontends/builder/ops.h"
 #include "frontends/builder/tensor.h"
+#include "frontends/builder/weight_file.h"
 
 #endif  // GRAPHRUN_FRONTENDS_BUILDER_GRAPH_BUILDER_H_

@@ -42,6 +42,8 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   /// "encoder/conv_0", or "encoder/<name>", and notes it as used. A name that is taken already is
   /// reported.
   std::string label(const std::string& kind, const At& at);
+  /// Whether an operation of the current scope has this name.
+  bool isTaken(const std::string& name) const { return labels_.contains(prefixed(name)); }
   Scope scope(const std::string& name);
   /// A scope of exactly this name, wherever it is entered.
   Scope layerScope(const std::string& label);

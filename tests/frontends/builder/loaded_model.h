@@ -28,7 +28,8 @@ class LoadedModel {
     INFO(module.status().message());
     REQUIRE(module.ok());
     module_ = *std::move(module);
-    function = *passes::graphOf(*module_);
+    function = passes::graphOf(*module_).value_or(mlir::func::FuncOp());
+    REQUIRE(function);
   }
 
   /// Operations of this kind ("gr.conv"), in order.
