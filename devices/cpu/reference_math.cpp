@@ -239,9 +239,10 @@ absl::StatusOr<ProductPlan> planProduct(const Step& step) {
   return plan;
 }
 
-/// One element of a product.
-template <typename T>
-Compute<T> dot(const T* row, int64_t rowStride, const T* column, int64_t columnStride, int64_t k) {
+/// One element of a product whose elements are of type T.
+template <typename T, typename Lhs, typename Rhs>
+Compute<T> dot(const Lhs* row, int64_t rowStride, const Rhs* column, int64_t columnStride,
+               int64_t k) {
   Sum<T> sum = 0;
   for (int64_t i = 0; i < k; ++i) {
     auto x = static_cast<Sum<T>>(load(row[i * rowStride]));
@@ -264,39 +265,48 @@ absl::Status checkMatMulBias(const Step& step, int64_t columns) {
   return absl::OkStatus();
 }
 
-KernelOr createMatMul(const Step& step) {
-  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(step));
-  GR_RETURN_IF_ERROR(checkMatMulBias(step, plan.n));
+/// Lhs and Rhs are the operands' elements, T those of the result and the bias.
+template <typename T, typename Lhs = T, typename Rhs = T>
+KernelOr makeMatMul(const Step& step, ProductPlan plan) {
   bool hasBias = step.inputs.size() == 3;
   uint32_t lhs = step.inputs[0].buffer;
   uint32_t rhs = step.inputs[1].buffer;
   uint32_t bias = hasBias ? step.inputs[2].buffer : 0;
   uint32_t out = step.outputs[0].buffer;
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
-      auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
-      parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
-        auto batch = static_cast<size_t>(r / plan.m);
-        const T* a =
-            static_cast<const T*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
-        const T* b = static_cast<const T*>(buffers[rhs]) + plan.rhsOffsets[batch];
-        T* to = static_cast<T*>(buffers[out]) + r * plan.n;
-        for (int64_t j = 0; j < plan.n; ++j) {
-          Compute<T> x = dot(a, plan.lhsColumn, b + j * plan.rhsColumn, plan.rhsRow, plan.k);
-          if (hasBias) {
-            x = static_cast<Compute<T>>(x + load(static_cast<const T*>(buffers[bias])[j]));
-          }
-          to[j] = store<T>(x);
+  return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
+    auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
+    parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
+      auto batch = static_cast<size_t>(r / plan.m);
+      const Lhs* a =
+          static_cast<const Lhs*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
+      const Rhs* b = static_cast<const Rhs*>(buffers[rhs]) + plan.rhsOffsets[batch];
+      T* to = static_cast<T*>(buffers[out]) + r * plan.n;
+      for (int64_t j = 0; j < plan.n; ++j) {
+        Compute<T> x = dot<T>(a, plan.lhsColumn, b + j * plan.rhsColumn, plan.rhsRow, plan.k);
+        if (hasBias) {
+          x = static_cast<Compute<T>>(x + load(static_cast<const T*>(buffers[bias])[j]));
         }
-      });
-      return 0;
+        to[j] = store<T>(x);
+      }
     });
+    return 0;
+  });
+}
+
+KernelOr createMatMul(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(step));
+  GR_RETURN_IF_ERROR(checkMatMulBias(step, plan.n));
+  if (step.inputs[0].desc.type != step.outputs[0].desc.type) {
+    return makeMatMul<int32_t, uint8_t, int8_t>(step, std::move(plan));
+  }
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeMatMul<T>(step, std::move(plan));
   });
 }
 
 constexpr ReferenceEntry kEntries[] = {
     {"gr.reduce", TypeRule::kAny, createReduce},
-    {"gr.matmul", TypeRule::kNumeric, createMatMul, 2, 3},
+    {"gr.matmul", TypeRule::kMatMul, createMatMul, 2, 3},
 };
 
 }  // namespace
