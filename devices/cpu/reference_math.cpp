@@ -1,5 +1,7 @@
 // Reductions and matrix products.
 #include <algorithm>
+#include <array>
+#include <type_traits>
 
 #include "devices/cpu/reference_support.h"
 
@@ -239,22 +241,34 @@ absl::StatusOr<ProductPlan> planProduct(const Step& step) {
   return plan;
 }
 
-/// One element of a product whose elements are of type T.
-template <typename T, typename Lhs, typename Rhs>
-Compute<T> dot(const Lhs* row, int64_t rowStride, const Rhs* column, int64_t columnStride,
-               int64_t k) {
-  Sum<T> sum = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    auto x = static_cast<Sum<T>>(load(row[i * rowStride]));
-    auto y = static_cast<Sum<T>>(load(column[i * columnStride]));
-    if constexpr (std::is_floating_point_v<Sum<T>>) {
-      sum += x * y;
-    } else {
-      sum = static_cast<Sum<T>>(static_cast<uint64_t>(sum) +
-                                static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+/// What a product of elements of type T is summed in: integers wrap, and narrow ones need no more.
+template <typename T>
+using ProductSum = std::conditional_t<
+    std::is_floating_point_v<Compute<T>>, double,
+    std::conditional_t<sizeof(Compute<T>) <= sizeof(uint32_t), uint32_t, uint64_t>>;
+
+/// Columns of a product that are computed together.
+constexpr int64_t kColumns = 128;
+
+/// `count` neighbouring elements of a product, each summed in the order of k.
+template <typename Sum, typename Lhs, typename Rhs>
+void multiplyRow(const ProductPlan& plan, const Lhs* row, const Rhs* columns, int64_t count,
+                 std::array<Sum, kColumns>& sums) {
+  sums.fill(0);
+  for (int64_t i = 0; i < plan.k; ++i) {
+    auto x = static_cast<Sum>(load(row[i * plan.lhsColumn]));
+    const Rhs* y = columns + i * plan.rhsRow;
+    if (plan.rhsColumn == 1) {
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) {
+        sums[static_cast<size_t>(j)] += x * static_cast<Sum>(load(y[j]));
+      }
+      continue;
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      sums[static_cast<size_t>(j)] += x * static_cast<Sum>(load(y[j * plan.rhsColumn]));
     }
   }
-  return static_cast<Compute<T>>(sum);
 }
 
 /// The optional third operand is a bias that broadcasts to the result (1-D, of the columns).
@@ -281,8 +295,12 @@ KernelOr makeMatMul(const Step& step, ProductPlan plan) {
           static_cast<const Lhs*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
       const Rhs* b = static_cast<const Rhs*>(buffers[rhs]) + plan.rhsOffsets[batch];
       T* to = static_cast<T*>(buffers[out]) + r * plan.n;
+      std::array<ProductSum<T>, kColumns> sums;
       for (int64_t j = 0; j < plan.n; ++j) {
-        Compute<T> x = dot<T>(a, plan.lhsColumn, b + j * plan.rhsColumn, plan.rhsRow, plan.k);
+        if (j % kColumns == 0) {
+          multiplyRow(plan, a, b + j * plan.rhsColumn, std::min(kColumns, plan.n - j), sums);
+        }
+        auto x = static_cast<Compute<T>>(sums[static_cast<size_t>(j % kColumns)]);
         if (hasBias) {
           x = static_cast<Compute<T>>(x + load(static_cast<const T*>(buffers[bias])[j]));
         }
