@@ -49,6 +49,17 @@ inline mlir::LogicalResult requireSameElement(mlir::Operation* op, mlir::Value a
                            << elementOf(b) << ", expected one type; cast one of them";
 }
 
+/// True for the form that quantized models multiply in: u8 by i8, summed in i32.
+inline bool isQuantizedProduct(mlir::Value lhs, mlir::Value rhs) {
+  return elementOf(lhs).isUnsignedInteger(8) && elementOf(rhs).isSignlessInteger(8);
+}
+
+/// The element type of a product's result, where the operands' types have been checked.
+inline mlir::Type productElement(mlir::Value lhs, mlir::Value rhs) {
+  return isQuantizedProduct(lhs, rhs) ? mlir::IntegerType::get(lhs.getContext(), 32)
+                                      : elementOf(lhs);
+}
+
 /// Fails unless `value` has an integer element type and, where its rank is known, rank 1.
 mlir::LogicalResult requireIntVector(mlir::Operation* op, mlir::Value value, llvm::StringRef what);
 

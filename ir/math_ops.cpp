@@ -250,13 +250,14 @@ Dims matrixDims(Dims dims, bool left, bool transposed) {
 }  // namespace
 
 mlir::LogicalResult MatMulOp::inferTypes(Types& types) {
-  if (mlir::failed(requireOperands(*this))) {
+  if (!isQuantizedProduct(getLhs(), getRhs()) && mlir::failed(requireOperands(*this))) {
     return mlir::failure();
   }
+  mlir::Type element = productElement(getLhs(), getRhs());
   std::optional<Dims> lhs = dimsOf(getLhs());
   std::optional<Dims> rhs = dimsOf(getRhs());
   if (!lhs || !rhs) {
-    return push(types, std::nullopt, elementOf(getLhs()));
+    return push(types, std::nullopt, element);
   }
   if (lhs->empty() || rhs->empty()) {
     return emitOpError() << "operands have ranks " << lhs->size() << " and " << rhs->size()
@@ -281,7 +282,7 @@ mlir::LogicalResult MatMulOp::inferTypes(Types& types) {
   if (rhs->size() > 1) {
     dims->push_back(b.back());
   }
-  return push(types, dims, elementOf(getLhs()));
+  return push(types, dims, element);
 }
 
 OpCost MatMulOp::cost() {

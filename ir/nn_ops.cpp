@@ -76,9 +76,11 @@ template <typename Op>
 mlir::LogicalResult checkConvOperands(Op op, std::optional<Dims>& in, std::optional<Dims>& filter) {
   in = dimsOf(op.getInput());
   filter = dimsOf(op.getFilter());
-  bool isInteger = elementOf(op.getInput()).isInteger(32) && std::is_same_v<Op, ConvOp>;
-  if ((!isInteger && mlir::failed(requireFloat(op, op.getInput(), "input"))) ||
-      mlir::failed(requireSameElement(op, op.getInput(), op.getFilter()))) {
+  constexpr bool kTakesIntegers = std::is_same_v<Op, ConvOp>;
+  bool isQuantized = kTakesIntegers && isQuantizedProduct(op.getInput(), op.getFilter());
+  bool isInteger = kTakesIntegers && elementOf(op.getInput()).isInteger(32);
+  if ((!isQuantized && !isInteger && mlir::failed(requireFloat(op, op.getInput(), "input"))) ||
+      (!isQuantized && mlir::failed(requireSameElement(op, op.getInput(), op.getFilter())))) {
     return mlir::failure();
   }
   if (op.getGroups() < 1) {
@@ -130,7 +132,7 @@ mlir::LogicalResult ConvOp::inferTypes(Types& types) {
     return mlir::failure();
   }
   if (!in || !filter) {
-    return push(types, std::nullopt, elementOf(getInput()));
+    return push(types, std::nullopt, productElement(getInput(), getFilter()));
   }
   size_t spatial = in->size() - 2;
   Window window = windowOf(*this);
@@ -157,7 +159,7 @@ mlir::LogicalResult ConvOp::inferTypes(Types& types) {
       return mlir::failure();
     }
   }
-  return push(types, dims, elementOf(getInput()));
+  return push(types, dims, productElement(getInput(), getFilter()));
 }
 OpCost ConvOp::cost() { return convCost(*this, getOutput()); }
 

@@ -165,7 +165,8 @@ def GR_MatMulOp : GR_PureOp<"matmul"> {
   let description = [{
     `op(lhs) * op(rhs)` over the last two dims, where op transposes them when `transpose_lhs` or
     `transpose_rhs` is set. Leading dims broadcast; a 1-D operand is a row on the left, a column on
-    the right, and its dim of 1 is dropped from the result.
+    the right, and its dim of 1 is dropped from the result. Of one type; or u8 by i8, summed in i32,
+    as quantized models multiply.
   }];
   let arguments = (ins GR_Tensor:$lhs, GR_Tensor:$rhs,
                        DefaultValuedAttr<BoolAttr, "false">:$transpose_lhs,

@@ -14,7 +14,8 @@ def GR_ConvOp : GR_PureOp<"conv"> {
   let summary = "convolution over N spatial dims";
   let description = [{
     Cross-correlation of `input` (N x C x D1 …) with `filter` (O x C/groups x K1 …), plus `bias` (O)
-    when given. All of one floating-point type, or of i32, which quantized models accumulate in.
+    when given. All of one floating-point type, or of i32; or u8 by i8, summed (with the bias) in i32, as
+    quantized models multiply.
   }];
   let arguments = !con((ins GR_Tensor:$input, GR_Tensor:$filter, Optional<GR_Tensor>:$bias),
                        GR_WindowAttrs, (ins DefaultValuedAttr<GR_IntAttr, "1">:$groups));

@@ -20,8 +20,8 @@ def GR_RecurrentOp : GR_PureOp<"recurrent", [AttrSizedOperandSegments]> {
     n = g(W x + b + r (R h + d)) with d a fourth part of the bias. `peepholes` (3*H) are weights of the
     state in the gates i, f and o. `input_forget` makes f = 1 - i. `activations` names the functions in
     the order of the formulas (one, two or three), `alphas` and `betas` their parameters. A `clip` above
-    0 bounds what the activations see. `lengths` (B integers) gives each sequence's length: beyond it the
-    result is 0, and `reverse` starts at its end.
+    0 bounds what the activations see, the state in h(s') excepted. `lengths` (B integers) gives each
+    sequence's length: beyond it the result is 0, and `reverse` starts at its end.
   }];
   let arguments = (ins GR_Tensor:$input, GR_Tensor:$weights, GR_Tensor:$recurrent, GR_Tensor:$bias,
                        GR_Tensor:$hidden, Optional<GR_Tensor>:$state, Optional<GR_Tensor>:$lengths,

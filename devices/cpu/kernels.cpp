@@ -1,6 +1,7 @@
 #include "devices/cpu/kernels.h"
 
 #include "devices/cpu/onednn_kernels.h"
+#include "devices/cpu/pad_kernel.h"
 #include "devices/cpu/reference.h"
 #include "devices/cpu/simple_kernels.h"
 
@@ -24,6 +25,7 @@ constexpr absl::string_view kLayerNorm[] = {"gr.layer_norm"};
 constexpr absl::string_view kResize[] = {"gr.resize"};
 constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
+constexpr absl::string_view kPad[] = {"gr.pad"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
 constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
                                          "gr.div", "gr.min", "gr.max"};
@@ -53,6 +55,7 @@ constexpr Row kRows[] = {
     {primitive<planReorder>("onednn.reorder"), kReorder},
     {primitive<planBinary>("onednn.binary"), kBinary},
     {primitive<planEltwise>("onednn.eltwise"), kEltwise},
+    {{"pad", choosePad, createPad}, kPad},
     {{"generated", chooseGenerated, createGenerated}, {}},
     {{"copy", chooseCopy, createCopy}, {}},
     {{"reference", chooseReference, createReference}, {}},

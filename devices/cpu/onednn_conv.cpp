@@ -1,6 +1,8 @@
 // Convolutions and transposed convolutions.
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/window.h"
@@ -69,8 +71,23 @@ absl::StatusOr<PlannedOperand> planFilter(const Step& step, int64_t groups, bool
   return planOperand(step.inputs[1].desc, stored, strides);
 }
 
+/// Dense and channels-last tensors of one channel, or of one element a channel, are the same
+/// memory, but implementations for bytes want the latter's strides: they get these.
+absl::StatusOr<PlannedOperand> planImage(const TensorDesc& desc) {
+  bool one = desc.dims[1] == 1 || std::all_of(desc.dims.begin() + 2, desc.dims.end(),
+                                              [](int64_t dim) { return dim == 1; });
+  TensorDesc channelsLast = desc;
+  if (one && desc.layout.empty() && !desc.any) {
+    GR_ASSIGN_OR_RETURN(channelsLast,
+                        stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims)));
+  }
+  GR_ASSIGN_OR_RETURN(PlannedOperand planned, planOperand(channelsLast));
+  planned.source = TensorDesc{desc.type, desc.dims, {}, false};
+  return planned;
+}
+
 absl::StatusOr<ConvOperands> planOperands(const Step& step, bool transposed) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 2, 3));
+  GR_RETURN_IF_ERROR(transposed ? requireFloatStep(step, 2, 3) : requireProductStep(step));
   GR_ASSIGN_OR_RETURN(int64_t groups, groupsOf(step));
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, kernelOf(step));
   ConvOperands operands;
@@ -82,9 +99,12 @@ absl::StatusOr<ConvOperands> planOperands(const Step& step, bool transposed) {
   for (int64_t dilation : operands.window.dilations) {
     operands.dilations.push_back(dilation - 1);
   }
-  GR_ASSIGN_OR_RETURN(operands.source, planOperand(step.inputs[0].desc));
+  auto planData = [&](const TensorDesc& desc) {
+    return isQuantized(step) ? planImage(desc) : planOperand(desc);
+  };
+  GR_ASSIGN_OR_RETURN(operands.source, planData(step.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(operands.weights, planFilter(step, groups, transposed, kernel));
-  GR_ASSIGN_OR_RETURN(operands.result, planOperand(step.outputs[0].desc));
+  GR_ASSIGN_OR_RETURN(operands.result, planData(step.outputs[0].desc));
   operands.hasBias = step.inputs.size() == 3;
   if (operands.hasBias) {
     TensorDesc bias = step.inputs[2].desc;
@@ -132,6 +152,19 @@ typename Primitive::desc descriptorOf(const ConvOperands& o, dnnl::algorithm alg
           w.strides,  o.dilations, w.padsBegin,   w.padsCovering};
 }
 
+/// The sums of integers are exact: most implementations convert them to f32 on the way, which holds
+/// integers of up to 2^24.
+absl::Status requireExactSums(const Step& step, const dnnl::primitive_desc_base& descriptor) {
+  constexpr int64_t kMostProduct = 255 * 128;
+  const std::vector<int64_t>& filter = step.inputs[1].desc.dims;
+  int64_t depth = TensorDesc{{}, filter}.spec().elementCount() / step.outputs[0].desc.dims[1];
+  bool keepsIntegers = absl::StartsWith(descriptor.impl_info_str(), "br");  // brgconv, brdgmm
+  return keepsIntegers || depth * kMostProduct <= (1 << 24)
+             ? absl::OkStatus()
+             : absl::UnimplementedError(absl::StrCat(descriptor.impl_info_str(), " rounds sums of ",
+                                                     depth, " products"));
+}
+
 }  // namespace
 
 absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& engine) {
@@ -145,6 +178,9 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
         return dnnl::convolution_forward::primitive_desc(desc, attributes, engine);
       }));
+  if (isQuantized(step)) {
+    GR_RETURN_IF_ERROR(requireExactSums(step, plan.descriptor));
+  }
   addArguments(operands, plan);
   return plan;
 }

@@ -338,6 +338,17 @@ absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking
   return desc;
 }
 
+std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  int64_t stride = dims[1];
+  for (size_t i = dims.size(); i-- > 2;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  strides[0] = stride;
+  return strides;
+}
+
 ScopedThreads::ScopedThreads(int threads) : before_(omp_get_max_threads()) {
   omp_set_num_threads(threads);
 }

@@ -68,6 +68,9 @@ bool hasLayoutType(runtime::ElementType type);
 /// Row-major strides of `dims`.
 std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims);
 
+/// Strides of N x D1 x … x C in memory for the dims N x C x D1 ….
+std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims);
+
 /// While it lives, oneDNN and OpenMP use `threads` threads on the calling thread. What primitives
 /// choose depends on it, so compiling and loading both do it.
 class ScopedThreads {

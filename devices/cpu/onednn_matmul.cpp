@@ -89,7 +89,7 @@ absl::Status checkProduct(const Step& step, const Product& p) {
 }
 
 absl::StatusOr<Product> productOf(const Step& step) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 2, 3));
+  GR_RETURN_IF_ERROR(requireProductStep(step));
   GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
   GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(step, "transpose_rhs", false));
   const TensorDesc& lhs = step.inputs[0].desc;
@@ -158,7 +158,7 @@ absl::StatusOr<PrimitivePlan> planMatMul(const Step& step, const dnnl::engine& e
 }
 
 absl::StatusOr<PrimitivePlan> planInnerProduct(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 2, 3));
+  GR_RETURN_IF_ERROR(requireProductStep(step));
   // The packed matrix is N x K here: see to that before productOf reads it as K x N.
   Step plain = step;
   TensorDesc& weights = plain.inputs[1].desc;

@@ -90,6 +90,10 @@ void addInOut(PrimitivePlan& plan, const PlannedOperand& in, const PlannedOperan
       {DNNL_ARG_DST, {Role::kOutput, 0}, pd.query_md(dnnl::query::dst_md, 0), out.source});
 }
 
+bool isByte(runtime::ElementType type) {
+  return type == runtime::ElementType::kU8 || type == runtime::ElementType::kI8;
+}
+
 /// The input of an operation on N x C x spatial dims; the library wants to be told its layout.
 absl::StatusOr<PlannedOperand> planImage(const Step& step) {
   size_t rank = step.inputs[0].desc.dims.size();
@@ -97,8 +101,25 @@ absl::StatusOr<PlannedOperand> planImage(const Step& step) {
     return declined(step, "oneDNN takes 1 to 3 spatial dims");
   }
   TensorDesc desc = step.inputs[0].desc;
+  bool choosesLayout = desc.any && isByte(desc.type) && desc.layout.empty();
   desc.any = false;
-  return planOperand(desc);
+  if (!choosesLayout) {
+    return planOperand(desc);
+  }
+  // Bytes are pooled fast only with the channels last.
+  GR_ASSIGN_OR_RETURN(TensorDesc last,
+                      stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims)));
+  GR_ASSIGN_OR_RETURN(PlannedOperand planned, planOperand(last));
+  planned.source = TensorDesc{desc.type, desc.dims, {}, false};
+  return planned;
+}
+
+/// Pools of floats, and the largest of bytes.
+absl::Status requirePooledTypes(const Step& step) {
+  bool bytes = step.operation == "gr.max_pool" && step.inputs.size() == 1 &&
+               step.outputs.size() == 1 && isByte(step.inputs[0].desc.type) &&
+               step.outputs[0].desc.type == step.inputs[0].desc.type;
+  return bytes ? requireNoPostOps(step) : requireFloatStep(step, 1, 1);
 }
 
 /// Nearest neighbours agree with the library's rule where each input element is repeated a whole
@@ -156,7 +177,7 @@ absl::Status checkResize(const Step& step) {
 }  // namespace
 
 absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
+  GR_RETURN_IF_ERROR(requirePooledTypes(step));
   GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
   absl::StatusOr<Pool> pool = step.operation == "gr.reduce" ? globalPool(step) : windowPool(step);
   GR_RETURN_IF_ERROR(pool.status());

@@ -326,6 +326,42 @@ absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs)
   return absl::OkStatus();
 }
 
+namespace {
+
+/// True where u8 times s8 is summed exactly: elsewhere pairs of products saturate to 16 bits.
+bool sumsBytesExactly() {
+  switch (dnnl_get_effective_cpu_isa()) {
+    case dnnl_cpu_isa_avx2_vnni:
+    case dnnl_cpu_isa_avx512_core_vnni:
+    case dnnl_cpu_isa_avx512_core_bf16:
+    case dnnl_cpu_isa_avx512_core_amx:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+absl::Status requireProductStep(const Step& step) {
+  using runtime::ElementType;
+  bool quantized = step.inputs.size() >= 2 && step.outputs.size() == 1 &&
+                   step.inputs[0].desc.type == ElementType::kU8 &&
+                   step.inputs[1].desc.type == ElementType::kI8 &&
+                   step.outputs[0].desc.type == ElementType::kI32;
+  if (!quantized) {
+    return requireFloatStep(step, 2, 3);
+  }
+  // A bias would be added in f32, as post-operations compute.
+  if (step.inputs.size() > 2 || !step.postOps.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat(step.operation, ": oneDNN adds nothing to integer sums exactly"));
+  }
+  return sumsBytesExactly() ? absl::OkStatus()
+                            : absl::UnimplementedError(absl::StrCat(
+                                  step.operation, ": the machine has no exact sums of bytes"));
+}
+
 absl::Status requireNoPostOps(const Step& step) {
   if (!step.postOps.empty()) {
     return absl::UnimplementedError(absl::StrCat(step.operation, ": takes no post-ops"));

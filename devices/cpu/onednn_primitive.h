@@ -104,6 +104,15 @@ absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
 /// all of them are of type f32 (or bf16 where the library and the machine can).
 absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs);
 
+/// The same for a product: also u8 by i8, with a bias, summed in i32, where the machine's
+/// instructions do not saturate on the way.
+absl::Status requireProductStep(const Step& step);
+
+/// True for a product of integers.
+inline bool isQuantized(const Step& step) {
+  return step.inputs[0].desc.type == runtime::ElementType::kU8;
+}
+
 /// Fails with Unimplemented when the step has post-ops.
 absl::Status requireNoPostOps(const Step& step);
 

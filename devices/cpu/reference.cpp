@@ -75,6 +75,12 @@ bool integersFrom(absl::Span<const ElementType> types, size_t first) {
          std::all_of(types.begin() + static_cast<int64_t>(first), types.end(), isInteger);
 }
 
+/// u8 by i8, and perhaps a bias, summed in i32.
+bool isQuantizedProduct(absl::Span<const ElementType> inputs, ElementType sum) {
+  return inputs.size() >= 2 && inputs[0] == ElementType::kU8 && inputs[1] == ElementType::kI8 &&
+         sum == ElementType::kI32 && allAre(inputs.subspan(2), sum);
+}
+
 KernelOr makeReference(const Step& step) {
   const ReferenceEntry* entry = findEntry(step.operation);
   if (entry == nullptr) {
@@ -107,7 +113,10 @@ bool allowsTypes(TypeRule rule, absl::Span<const ElementType> inputs,
     case TypeRule::kFloat:
       return one && runtime::isFloat(type);
     case TypeRule::kProduct:
-      return one && (runtime::isFloat(type) || type == ElementType::kI32);
+      return (one && (runtime::isFloat(type) || type == ElementType::kI32)) ||
+             isQuantizedProduct(inputs, type);
+    case TypeRule::kMatMul:
+      return (one && type != ElementType::kBool) || isQuantizedProduct(inputs, type);
     case TypeRule::kNumeric:
       return one && type != ElementType::kBool;
     case TypeRule::kAny:

@@ -13,10 +13,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> createReference(const Step& step, Kernel
 /// only moved or converted (kSame, kSelect, kConvert, kMove, kPad, kShape, kFill) of all.
 enum class TypeRule {
   kFloat,           ///< all of one floating-point type
-  kProduct,         ///< all of one floating-point type, or of i32
+  kProduct,         ///< as kFloat, or all i32, or as kMatMul with u8 by i8
   kNumeric,         ///< all of one type, not bool
   kAny,             ///< all of one type that is computed in
   kSame,            ///< all of one type
+  kMatMul,          ///< all of one type, not bool; or u8 by i8, summed (with a bias) in i32
   kBool,            ///< all bool
   kBits,            ///< all bool, or all of one integer type
   kInteger,         ///< all of one integer type, not bool

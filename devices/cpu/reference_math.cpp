@@ -1,5 +1,7 @@
 // Reductions and matrix products.
 #include <algorithm>
+#include <array>
+#include <type_traits>
 
 #include "devices/cpu/reference_support.h"
 
@@ -239,21 +241,34 @@ absl::StatusOr<ProductPlan> planProduct(const Step& step) {
   return plan;
 }
 
-/// One element of a product.
+/// What a product of elements of type T is summed in: integers wrap, and narrow ones need no more.
 template <typename T>
-Compute<T> dot(const T* row, int64_t rowStride, const T* column, int64_t columnStride, int64_t k) {
-  Sum<T> sum = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    auto x = static_cast<Sum<T>>(load(row[i * rowStride]));
-    auto y = static_cast<Sum<T>>(load(column[i * columnStride]));
-    if constexpr (std::is_floating_point_v<Sum<T>>) {
-      sum += x * y;
-    } else {
-      sum = static_cast<Sum<T>>(static_cast<uint64_t>(sum) +
-                                static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+using ProductSum = std::conditional_t<
+    std::is_floating_point_v<Compute<T>>, double,
+    std::conditional_t<sizeof(Compute<T>) <= sizeof(uint32_t), uint32_t, uint64_t>>;
+
+/// Columns of a product that are computed together.
+constexpr int64_t kColumns = 128;
+
+/// `count` neighbouring elements of a product, each summed in the order of k.
+template <typename Sum, typename Lhs, typename Rhs>
+void multiplyRow(const ProductPlan& plan, const Lhs* row, const Rhs* columns, int64_t count,
+                 std::array<Sum, kColumns>& sums) {
+  sums.fill(0);
+  for (int64_t i = 0; i < plan.k; ++i) {
+    auto x = static_cast<Sum>(load(row[i * plan.lhsColumn]));
+    const Rhs* y = columns + i * plan.rhsRow;
+    if (plan.rhsColumn == 1) {
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) {
+        sums[static_cast<size_t>(j)] += x * static_cast<Sum>(load(y[j]));
+      }
+      continue;
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      sums[static_cast<size_t>(j)] += x * static_cast<Sum>(load(y[j * plan.rhsColumn]));
     }
   }
-  return static_cast<Compute<T>>(sum);
 }
 
 /// The optional third operand is a bias that broadcasts to the result (1-D, of the columns).
@@ -264,39 +279,52 @@ absl::Status checkMatMulBias(const Step& step, int64_t columns) {
   return absl::OkStatus();
 }
 
-KernelOr createMatMul(const Step& step) {
-  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(step));
-  GR_RETURN_IF_ERROR(checkMatMulBias(step, plan.n));
+/// Lhs and Rhs are the operands' elements, T those of the result and the bias.
+template <typename T, typename Lhs = T, typename Rhs = T>
+KernelOr makeMatMul(const Step& step, ProductPlan plan) {
   bool hasBias = step.inputs.size() == 3;
   uint32_t lhs = step.inputs[0].buffer;
   uint32_t rhs = step.inputs[1].buffer;
   uint32_t bias = hasBias ? step.inputs[2].buffer : 0;
   uint32_t out = step.outputs[0].buffer;
-  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
-      auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
-      parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
-        auto batch = static_cast<size_t>(r / plan.m);
-        const T* a =
-            static_cast<const T*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
-        const T* b = static_cast<const T*>(buffers[rhs]) + plan.rhsOffsets[batch];
-        T* to = static_cast<T*>(buffers[out]) + r * plan.n;
-        for (int64_t j = 0; j < plan.n; ++j) {
-          Compute<T> x = dot(a, plan.lhsColumn, b + j * plan.rhsColumn, plan.rhsRow, plan.k);
-          if (hasBias) {
-            x = static_cast<Compute<T>>(x + load(static_cast<const T*>(buffers[bias])[j]));
-          }
-          to[j] = store<T>(x);
+  return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
+    auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
+    parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
+      auto batch = static_cast<size_t>(r / plan.m);
+      const Lhs* a =
+          static_cast<const Lhs*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
+      const Rhs* b = static_cast<const Rhs*>(buffers[rhs]) + plan.rhsOffsets[batch];
+      T* to = static_cast<T*>(buffers[out]) + r * plan.n;
+      std::array<ProductSum<T>, kColumns> sums;
+      for (int64_t j = 0; j < plan.n; ++j) {
+        if (j % kColumns == 0) {
+          multiplyRow(plan, a, b + j * plan.rhsColumn, std::min(kColumns, plan.n - j), sums);
         }
-      });
-      return 0;
+        auto x = static_cast<Compute<T>>(sums[static_cast<size_t>(j % kColumns)]);
+        if (hasBias) {
+          x = static_cast<Compute<T>>(x + load(static_cast<const T*>(buffers[bias])[j]));
+        }
+        to[j] = store<T>(x);
+      }
     });
+    return 0;
+  });
+}
+
+KernelOr createMatMul(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(step));
+  GR_RETURN_IF_ERROR(checkMatMulBias(step, plan.n));
+  if (step.inputs[0].desc.type != step.outputs[0].desc.type) {
+    return makeMatMul<int32_t, uint8_t, int8_t>(step, std::move(plan));
+  }
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeMatMul<T>(step, std::move(plan));
   });
 }
 
 constexpr ReferenceEntry kEntries[] = {
     {"gr.reduce", TypeRule::kAny, createReduce},
-    {"gr.matmul", TypeRule::kNumeric, createMatMul, 2, 3},
+    {"gr.matmul", TypeRule::kMatMul, createMatMul, 2, 3},
 };
 
 }  // namespace

@@ -127,8 +127,8 @@ ConvBuffers convBuffers(const Step& step) {
 
 /// One element of a convolution's result: output channel `o`, position `at`. `place` is covered or
 /// coveredTransposed; filter element (o, i, k) lies at filterBase + i * filterStride + k.
-template <typename T, typename Place>
-Sum<T> convolveAt(const Spatial& s, const T* in, int64_t channels, const T* filter,
+template <typename T, typename In, typename Filter, typename Place>
+Sum<T> convolveAt(const Spatial& s, const In* in, int64_t channels, const Filter* filter,
                   int64_t filterStride, const Position& at, Place place) {
   Sum<T> sum = 0;
   for (int64_t k = 0; k < s.kernelCount; ++k) {
@@ -141,10 +141,17 @@ Sum<T> convolveAt(const Spatial& s, const T* in, int64_t channels, const T* filt
   return sum;
 }
 
-/// The types of a convolution: floating point, and the one that quantized models accumulate in.
+/// Calls `f.template operator()<T, In, Filter>()` for the types of a convolution: floating point,
+/// i32, and u8 by i8 summed in i32.
 template <typename F>
-auto dispatchProduct(ElementType type, const F& f) {
-  return type == ElementType::kI32 ? f.template operator()<int32_t>() : dispatchFloat(type, f);
+auto dispatchProduct(const Step& step, const F& f) {
+  if (step.outputs[0].desc.type != ElementType::kI32) {
+    return dispatchFloat(step.outputs[0].desc.type,
+                         [&]<typename T>() { return f.template operator()<T, T, T>(); });
+  }
+  return step.inputs[0].desc.type == ElementType::kI32
+             ? f.template operator()<int32_t, int32_t, int32_t>()
+             : f.template operator()<int32_t, uint8_t, int8_t>();
 }
 
 template <bool kTransposed>
@@ -161,22 +168,22 @@ KernelOr createConvolution(const Step& step) {
   ConvBuffers b = convBuffers(step);
   int64_t inGroup = c.in / c.groups;
   int64_t outGroup = c.out / c.groups;
-  return dispatchProduct(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+  return dispatchProduct(step, [&]<typename T, typename In, typename Filter>() -> KernelOr {
     return makeKernel([=, s = std::move(s)](void* const* buffers) {
       parallelFor(c.batch * c.out, s.outCount * inGroup * s.kernelCount, [&](int64_t plane) {
         int64_t o = plane % c.out;
         int64_t group = o / outGroup;
-        const T* from = static_cast<const T*>(buffers[b.in]) +
-                        (plane / c.out * c.in + group * inGroup) * s.inCount;
+        const In* from = static_cast<const In*>(buffers[b.in]) +
+                         (plane / c.out * c.in + group * inGroup) * s.inCount;
         // O x I/G x K, or I x O/G x K when transposed.
         int64_t first = kTransposed ? (group * inGroup * outGroup + o % outGroup) : o * inGroup;
         int64_t stride = (kTransposed ? outGroup : 1) * s.kernelCount;
-        const T* filter = static_cast<const T*>(buffers[b.filter]) + first * s.kernelCount;
+        const auto* filter = static_cast<const Filter*>(buffers[b.filter]) + first * s.kernelCount;
         Sum<T> bias = b.hasBias ? load(static_cast<const T*>(buffers[b.bias])[o]) : 0;
         T* to = static_cast<T*>(buffers[b.out]) + plane * s.outCount;
         for (int64_t i = 0; i < s.outCount; ++i) {
-          Sum<T> sum = convolveAt(s, from, inGroup, filter, stride, unflatten(i, s.out, s.rank),
-                                  kTransposed ? coveredTransposed : covered);
+          Sum<T> sum = convolveAt<T>(s, from, inGroup, filter, stride, unflatten(i, s.out, s.rank),
+                                     kTransposed ? coveredTransposed : covered);
           to[i] = store<T>(static_cast<Compute<T>>(sum + bias));
         }
       });

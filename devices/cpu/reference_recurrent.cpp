@@ -64,6 +64,8 @@ struct Layer {
   double activate(size_t which, double x) const {
     return activations[which](clip > 0 ? std::clamp(x, -clip, clip) : x);
   }
+  /// The state's own activation: sums of gates are clipped, the state is not.
+  double activateState(double x) const { return activations[2](x); }
 };
 
 absl::Status readAttributes(const Step& step, Layer& layer) {
@@ -278,7 +280,7 @@ class Sequence {
       C forget = layer_.inputForget ? 1 - in : activate(0, gates_[size_ + j] + peephole(1, j));
       state_[j] = forget * state_[j] + in * activate(1, gates_[2 * size_ + j]);
       C out = activate(0, gates_[3 * size_ + j] + peephole(2, j));
-      next_[j] = out * activate(2, state_[j]);
+      next_[j] = out * static_cast<C>(layer_.activateState(state_[j]));
     }
   }
 

@@ -27,16 +27,6 @@ std::optional<llvm::ArrayRef<char>> bytesOf(mlir::Value value) {
   return blob != nullptr ? std::optional(blob->getData()) : std::nullopt;
 }
 
-mlir::ElementsAttr makeElements(Node& node, mlir::RankedTensorType type,
-                                llvm::ArrayRef<char> bytes) {
-  if (type.getNumElements() <= kMaxDenseElements) {
-    return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
-  }
-  return mlir::DenseResourceElementsAttr::get(
-      type, node.outputName(0),
-      mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, /*align=*/64));
-}
-
 /// The rows where nothing is known of the elements.
 mlir::Value sliceRows(Node& node, mlir::Value value, int64_t index, int64_t size,
                       llvm::ArrayRef<int64_t> blocks) {
@@ -53,6 +43,16 @@ mlir::Value sliceRows(Node& node, mlir::Value value, int64_t index, int64_t size
 }
 
 }  // namespace
+
+mlir::ElementsAttr makeElements(Node& node, mlir::RankedTensorType type,
+                                llvm::ArrayRef<char> bytes) {
+  if (type.getNumElements() <= kMaxDenseElements) {
+    return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+  }
+  return mlir::DenseResourceElementsAttr::get(
+      type, node.outputName(0),
+      mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, /*align=*/64));
+}
 
 mlir::Value rowsOf(Node& node, mlir::Value value, llvm::StringRef what, int64_t index, int64_t size,
                    int64_t count, llvm::ArrayRef<int64_t> blocks) {

@@ -12,6 +12,11 @@ namespace graphrun::frontends {
 mlir::Value rowsOf(Node& node, mlir::Value value, llvm::StringRef what, int64_t index, int64_t size,
                    int64_t count, llvm::ArrayRef<int64_t> blocks);
 
+/// A constant of `type` from all its raw elements: held by the context when it is small, else a
+/// resource named as the node's first output.
+mlir::ElementsAttr makeElements(Node& node, mlir::RankedTensorType type,
+                                llvm::ArrayRef<char> bytes);
+
 }  // namespace graphrun::frontends
 
 #endif  // GRAPHRUN_FRONTENDS_ONNX_CONSTANT_ROWS_H_

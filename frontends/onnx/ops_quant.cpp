@@ -4,7 +4,7 @@
 #include "frontends/onnx/conversion.h"
 #include "frontends/onnx/index_helpers.h"
 #include "frontends/onnx/op_table.h"
-#include "frontends/onnx/ops_window.h"
+#include "frontends/onnx/quantized_products.h"
 #include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
 #include "mlir/IR/Matchers.h"
@@ -273,27 +273,36 @@ mlir::Value ofRows(Node& node, mlir::Value value) {
                             : value;
 }
 
-/// The same of a filter of `rank` dims: one, or one a result channel.
-mlir::Value ofFilters(Node& node, mlir::Value value, int64_t rank) {
+/// Scales of filters, of which `rank` dims follow the batch: one, or one a result channel.
+mlir::Value ofChannels(Node& node, mlir::Value value, int64_t rank) {
   return value ? alongAxis(node, value, 0, rank) : value;
 }
 
+/// An input and its zero point, which is left out where it is known to be 0.
+QuantizedOperand quantized(mlir::Value value, mlir::Value zeroPoint) {
+  return {value, zeroPoint && !isZero(zeroPoint) ? zeroPoint : mlir::Value()};
+}
+
+/// The left operand of a product, with zero points of its rows.
+QuantizedOperand quantizedRows(Node& node, mlir::Value value, mlir::Value zeroPoint) {
+  QuantizedOperand operand = quantized(value, zeroPoint);
+  return {value, operand.zeroPoint ? ofRows(node, operand.zeroPoint) : mlir::Value()};
+}
+
+/// An operand whose zero point is one, or in the shape that it broadcasts in.
+QuantizedOperand quantizedAll(Node& node, mlir::Value value, mlir::Value zeroPoint) {
+  QuantizedOperand operand = quantized(value, zeroPoint);
+  return {value, withoutRank(node, operand.zeroPoint)};
+}
+
 Values matMulInteger(Node& node) {
-  mlir::Type i32 = node.builder().getI32Type();
-  mlir::Value lhs = centred(node, node.input(0), ofRows(node, node.input(2)), i32);
-  mlir::Value rhs = centred(node, node.input(1), withoutRank(node, node.input(3)), i32);
-  return {binary(node, "gr.matmul", lhs, rhs)};
+  return {quantizedMatMul(node, quantizedRows(node, node.input(0), node.input(2)),
+                          quantizedAll(node, node.input(1), node.input(3)))};
 }
 
 Values convInteger(Node& node) {
-  std::optional<int64_t> rank = node.rankOf(node.input(1));
-  if (!rank) {
-    return {nullptr};
-  }
-  mlir::Type i32 = node.builder().getI32Type();
-  mlir::Value x = centred(node, node.input(0), withoutRank(node, node.input(2)), i32);
-  mlir::Value filter = centred(node, node.input(1), ofFilters(node, node.input(3), *rank), i32);
-  return {convolution(node, {x, filter})};
+  return {quantizedConvolution(node, quantizedAll(node, node.input(0), node.input(2)),
+                               quantizedAll(node, node.input(1), node.input(3)), nullptr)};
 }
 
 /// `sum * (first * second / result)`, quantized to the type of `zeroPoint`. The scales are of one
@@ -313,13 +322,17 @@ mlir::Value requantize(Node& node, mlir::Value sum, mlir::Value first, mlir::Val
 Values qLinearMatMul(Node& node) {
   bool integers =
       isIntegerType(node.elementOf(node.input(0))) && isIntegerType(node.elementOf(node.input(3)));
-  mlir::Type sums =
-      integers ? mlir::Type(node.builder().getI32Type()) : mlir::Type(node.builder().getF32Type());
-  mlir::Value lhs = centred(node, node.input(0), ofRows(node, node.input(2)), sums);
-  mlir::Value rhs = centred(node, node.input(3), withoutRank(node, node.input(5)), sums);
-  return {requantize(node, binary(node, "gr.matmul", lhs, rhs), ofRows(node, node.input(1)),
-                     withoutRank(node, node.input(4)), ofRows(node, node.input(6)),
-                     ofRows(node, node.input(7)))};
+  mlir::Value sum;
+  if (integers) {
+    sum = quantizedMatMul(node, quantizedRows(node, node.input(0), node.input(2)),
+                          quantizedAll(node, node.input(3), node.input(5)));
+  } else {
+    mlir::Type f32 = node.builder().getF32Type();
+    sum = binary(node, "gr.matmul", centred(node, node.input(0), ofRows(node, node.input(2)), f32),
+                 centred(node, node.input(3), withoutRank(node, node.input(5)), f32));
+  }
+  return {requantize(node, sum, ofRows(node, node.input(1)), withoutRank(node, node.input(4)),
+                     ofRows(node, node.input(6)), ofRows(node, node.input(7)))};
 }
 
 /// Inputs: x, its scale and zero point, the filter and its, the result's, and a bias in the units
@@ -329,16 +342,12 @@ Values qLinearConv(Node& node) {
   if (!rank) {
     return {nullptr};
   }
-  mlir::Type i32 = node.builder().getI32Type();
-  mlir::Value x = centred(node, node.input(0), withoutRank(node, node.input(2)), i32);
-  mlir::Value filter = centred(node, node.input(3), ofFilters(node, node.input(5), *rank), i32);
-  Values operands = {x, filter};
-  if (node.input(8)) {
-    operands.push_back(node.input(8));
-  }
+  mlir::Value sum =
+      quantizedConvolution(node, quantizedAll(node, node.input(0), node.input(2)),
+                           quantizedAll(node, node.input(3), node.input(5)), node.input(8));
   // One a channel: dim 1 of the result, as dim 0 of all dims but the batch.
-  return {requantize(node, convolution(node, operands), withoutRank(node, node.input(1)),
-                     ofFilters(node, node.input(4), *rank - 1), withoutRank(node, node.input(6)),
+  return {requantize(node, sum, withoutRank(node, node.input(1)),
+                     ofChannels(node, node.input(4), *rank - 1), withoutRank(node, node.input(6)),
                      withoutRank(node, node.input(7)))};
 }
 

@@ -1,6 +1,7 @@
 // Operations that slide a window over spatial dims: convolutions and pooling.
 #include "frontends/onnx/ops_window.h"
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/index_helpers.h"
 #include "frontends/onnx/op_table.h"
 
 namespace graphrun::frontends {
@@ -225,16 +226,37 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-mlir::Value convolution(Node& node, const Values& operands) {
+mlir::Value convolution(Node& node, const Values& operands, bool withoutPads) {
   int64_t groups = node.attributes().integer("group", 1);
   std::optional<Window> window = windowOf(node);
   if (!window) {
     return nullptr;
   }
   checkKernel(node, operands[1], *window);
+  if (withoutPads) {
+    window->pads.assign(window->pads.size(), 0);
+  }
   auto attributes = windowAttributes(node, *window);
   attributes.push_back(node.integer("groups", groups));
   return node.emit("gr.conv", operands, attributes);
+}
+
+std::optional<PaddedInput> paddedInput(Node& node, mlir::Value x, mlir::Value zeroPoint) {
+  std::optional<Window> window = windowOf(node);
+  if (!window || window->padding != "explicit") {
+    return window && !zeroPoint ? std::optional(PaddedInput{x}) : std::nullopt;
+  }
+  if (!zeroPoint || llvm::all_of(window->pads, [](int64_t pad) { return pad == 0; })) {
+    return PaddedInput{x};
+  }
+  size_t spatial = window->strides.size();
+  Ints pads(2, 0);
+  pads.append(window->pads.begin(), window->pads.begin() + spatial);
+  pads.append(2, 0);
+  pads.append(window->pads.begin() + spatial, window->pads.end());
+  mlir::Value filler = castTo(node, zeroPoint, node.elementOf(x));
+  return PaddedInput{
+      node.emit("gr.pad", {x, node.constant(pads), filler}, {node.text("mode", "constant")}), true};
 }
 
 llvm::ArrayRef<OpRow> windowOps() { return kRows; }

@@ -73,6 +73,22 @@ func.func @f8(%x: tensor<1x2x4x4xi16>, %w: tensor<3x2x1x1xi16>) {
 
 // -----
 
+func.func @signs(%x: tensor<1x2x4x4xi8>, %w: tensor<3x2x1x1xui8>) {
+  // expected-error @below {{input has element type 'i8', expected a floating-point type}}
+  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x2x4x4xi8>, tensor<3x2x1x1xui8>) -> tensor<1x3x4x4xi32>
+  return
+}
+
+// -----
+
+func.func @sums(%x: tensor<1x2x4x4xui8>, %w: tensor<3x2x1x1xi8>) {
+  // expected-error @below {{result 0 is declared as 'tensor<1x3x4x4xui8>', but its operands give 'tensor<1x3x4x4xi32>'}}
+  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x2x4x4xui8>, tensor<3x2x1x1xi8>) -> tensor<1x3x4x4xui8>
+  return
+}
+
+// -----
+
 func.func @f9(%x: tensor<1x2x4x4xf32>, %w: tensor<3x2x1x1xf16>) {
   // expected-error @below {{operands have element types 'f32' and 'f16'}}
   %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x2x4x4xf32>, tensor<3x2x1x1xf16>) -> tensor<1x3x4x4xf32>

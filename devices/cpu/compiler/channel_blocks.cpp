@@ -8,18 +8,6 @@ namespace {
 
 using Order = KernelLayout::Order;
 
-/// Strides of N x D1 x … x C for the dims N x C x D1 ….
-std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  int64_t stride = dims[1];
-  for (size_t i = dims.size(); i-- > 2;) {
-    strides[i] = stride;
-    stride *= dims[i];
-  }
-  strides[0] = stride;
-  return strides;
-}
-
 Blocking channelBlocks(const std::vector<int64_t>& dims, int64_t block) {
   Blocking blocking;
   blocking.dims = dims;

@@ -6,6 +6,7 @@
 #include "devices/cpu/onednn_layouts.h"
 #include "ir/dims.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -15,7 +16,11 @@ bool isConstant(mlir::Value value) {
 }
 
 /// Operations that choose the layout of their input instead of taking it as it comes.
-bool choosesLayout(mlir::Operation* op) { return llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(op); }
+bool choosesLayout(mlir::Operation* op) {
+  bool poolsBytes = llvm::isa<ir::MaxPoolOp>(op) &&
+                    mlir::getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8);
+  return poolsBytes || llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(op);
+}
 
 /// Appends the post-op for an element-wise operation of one operand; false when there is none.
 bool appendEltwise(Step& step, mlir::Operation* op) {

@@ -143,7 +143,7 @@ class RecurrentOracle {
         double in = sigmoid(sum(0, j) + peep(0, j, state_[i]));
         double forget = layer_.coupled ? 1 - in : sigmoid(sum(1, j) + peep(1, j, state_[i]));
         states[i] = forget * state_[i] + in * tanhOf(sum(2, j));
-        next[i] = sigmoid(sum(3, j) + peep(2, j, states[i])) * tanhOf(states[i]);
+        next[i] = sigmoid(sum(3, j) + peep(2, j, states[i])) * std::tanh(states[i]);
       }
     }
     hidden_ = next;

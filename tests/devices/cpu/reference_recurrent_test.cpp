@@ -12,6 +12,7 @@ TEST_CASE("recurrent layers agree with plain loops") {
       {"gru", 3, 2, 4, 5},
       {"gru", 3, 2, 4, 5, false, true},
       {"gru", 4, 2, 3, 2, true, true, false, false, 0.5, {2, 4}},
+      {"lstm", 5, 2, 3, 4, false, false, false, false, 0.3},
       {"lstm", 3, 2, 4, 5},
       {"lstm", 5, 2, 3, 4, true, false, true},
       {"lstm", 4, 3, 2, 3, false, false, true, true, 0.75, {1, 3, 4}},

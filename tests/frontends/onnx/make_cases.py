@@ -447,13 +447,26 @@ def quantized():
         [node("MatMulInteger", ["a", "b", "za", "zb"], ["y"])],
         [tensor("a", [2, 3], T.UINT8), tensor("b", [3, 4], T.INT8)], [tensor("y", None, T.INT32)],
         [const("za", [1, 2], np.uint8), const("zb", [0, 0, 0, 0], np.int8)]),
-        "tensor<2x1xui8>", "gr.matmul", "-> tensor<2x4xi32>")
+        "tensor<2x1xui8>", "(tensor<2x3xui8>, tensor<3x4xi8>) -> tensor<2x4xi32>", "gr.reduce")
+    yield good("matmul_integer_weights", model(
+        [node("MatMulInteger", ["a", "b", "za", "zb"], ["y"])],
+        [tensor("a", [2, 3], T.INT8)], [tensor("y", None, T.INT32)],
+        [const("b", [[100, 200], [120, 130], [7, 90]], np.uint8), const("za", 1, np.int8),
+         const("zb", 120, np.uint8)]),
+        "(tensor<2x3xui8>, tensor<3x2xi8>) -> tensor<2x2xi32>", "-20, 80", "-133, 60",
+        "not gr.reduce")
     yield good("conv_integer", model(
         [node("ConvInteger", ["x", "w", "zx", "zw"], ["y"], pads=[1, 1, 1, 1])],
         [tensor("x", ["n", 1, 4, 4], T.UINT8), tensor("w", [2, 1, 3, 3], T.UINT8)],
         [tensor("y", None, T.INT32)],
         [const("zx", 1, np.uint8), const("zw", [1, 2], np.uint8)]),
-        "tensor<2x1x1x1xui8>", "gr.conv", "(s0, 2, 4, 4)")
+        "gr.pad", "gr.conv", "pads = array<i64: 0, 0, 0, 0>", "(s0, 2, 4, 4)",
+        "dense<1> : tensor<1x1x3x3xi8>")
+    yield good("conv_integer_same", model(
+        [node("ConvInteger", ["x", "w", "zx"], ["y"], auto_pad="SAME_UPPER")],
+        [tensor("x", ["n", 1, 4, 4], T.UINT8), tensor("w", [2, 1, 3, 3], T.UINT8)],
+        [tensor("y", None, T.INT32)], [const("zx", 1, np.uint8)]),
+        'padding = "same_upper"', "tensor<2x1x3x3xi32>", "not gr.pad")
     per = [("xs", 0.5, np.float32), ("xz", 3, np.uint8), ("ws", [1, 2], np.float32),
            ("wz", [4, 5], np.uint8), ("ys", 2, np.float32), ("yz", 6, np.uint8)]
     names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"]
@@ -462,7 +475,7 @@ def quantized():
         [node("QLinearConv", [*names, "b"], ["y"])],
         [tensor("x", [1, 1, 4, 4], T.UINT8), tensor("w", [2, 1, 3, 3], T.UINT8),
          tensor("b", [2], T.INT32)], [tensor("y", None, T.UINT8)], given, opset=10),
-        "tensor<2xi32>) -> tensor<1x2x2x2xi32>", "gr.round", "-> tensor<1x2x2x2xui8>")
+        "tensor<2x1x3x3xi8>) -> tensor<1x2x2x2xi32>", "gr.round", "-> tensor<1x2x2x2xui8>")
     yield good("qlinear_matmul", model(
         [node("QLinearMatMul", names, ["y"])],
         [tensor("x", [3, 4], T.UINT8), tensor("w", [4, 2], T.UINT8)],
