@@ -6,6 +6,7 @@
 #include "passes/model_io.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "passes/wishes.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::passes {
@@ -131,11 +132,28 @@ class GraphExporter {
       regions.push_back(offset);
     }
     GR_ASSIGN_OR_RETURN(auto results, define(op->getResults()));
+    auto wishes = exportWishes(op);
     auto label = builder_.CreateString(labelOf(op->getLoc()).substr(0, kMaxLabel));
     auto attributeList = attributes.empty() ? 0 : builder_.CreateVector(attributes);
     auto regionList = regions.empty() ? 0 : builder_.CreateVector(regions);
     return format::CreateOperation(builder_, opName(op), label, operandIds, segments, results,
-                                   attributeList, regionList);
+                                   attributeList, regionList, wishes);
+  }
+
+  /// Null when there are none.
+  Offset<flatbuffers::Vector<Offset<format::Wish>>> exportWishes(mlir::Operation* op) {
+    llvm::SmallVector<Wish> wishes = wishesOf(op->getLoc());
+    if (wishes.empty() || llvm::isa<ir::ConstantOp>(op)) {
+      return 0;
+    }
+    std::vector<Offset<format::Wish>> list;
+    for (const Wish& wish : wishes) {
+      auto configuration = builder_.CreateString(wish.configuration.str());
+      auto name = builder_.CreateString(wish.name.str());
+      auto problem = builder_.CreateString(wish.problem.str());
+      list.push_back(format::CreateWish(builder_, configuration, name, problem));
+    }
+    return builder_.CreateVector(list);
   }
 
   /// A value of the union, with its kind.

@@ -8,6 +8,7 @@
 #include "passes/group_rules.h"
 #include "passes/passes.h"
 #include "passes/weights.h"
+#include "passes/wishes.h"
 
 namespace graphrun::passes {
 
@@ -18,6 +19,19 @@ namespace {
 
 /// Place of each operation in its block when the groups were chosen.
 using Positions = llvm::DenseMap<mlir::Operation*, size_t>;
+
+/// Where the members of a group must run, as far as one of them is pinned.
+class Place {
+ public:
+  bool allows(mlir::Operation* op) const {
+    Pin pin = pinOf(op->getLoc());
+    return !pin || !pin_ || pin.device == pin_.device;
+  }
+  void add(mlir::Operation* op) { pin_ = pin_ ? pin_ : pinOf(op->getLoc()); }
+
+ private:
+  Pin pin_;
+};
 
 class GroupFinder {
  public:
@@ -62,12 +76,15 @@ class GroupFinder {
     GroupPlan plan{isConv ? "conv" : "matmul", {anchor}};
     int64_t channelAxis = isConv ? 1 : type.getRank() - 1;
     mlir::Value chain = anchor->getResult(0);
+    Place place;
+    place.add(anchor);
     while (chain.hasOneUse() && plan.members.size() <= kMaxPostOps) {
       mlir::Operation* user = *chain.user_begin();
-      if (!positions_.contains(user) || taken_.contains(user) ||
+      if (!positions_.contains(user) || taken_.contains(user) || !place.allows(user) ||
           !canFollowAnchor(user, chain, channelAxis)) {
         break;
       }
+      place.add(user);
       plan.members.push_back(user);
       chain = user->getResult(0);
     }
@@ -84,6 +101,7 @@ class GroupFinder {
     }
     members_.clear();
     inputs_.clear();
+    place_ = Place();
     add(root);
     std::priority_queue<std::pair<size_t, mlir::Operation*>> candidates;
     auto addCandidates = [&](mlir::Operation* op) {
@@ -112,7 +130,7 @@ class GroupFinder {
   bool isFree(mlir::Operation* op) const { return !taken_.contains(op) && canJoinMap(op); }
 
   bool canAdd(mlir::Operation* op, mlir::Operation* root) const {
-    return isFree(op) && isCheapIn(op, root->getResult(0).getType()) &&
+    return isFree(op) && place_.allows(op) && isCheapIn(op, root->getResult(0).getType()) &&
            llvm::all_of(op->getUsers(),
                         [&](mlir::Operation* user) { return members_.contains(user); }) &&
            inputsWith(op).size() <= kMaxMapInputs;
@@ -136,6 +154,7 @@ class GroupFinder {
   void add(mlir::Operation* op) {
     inputs_ = inputsWith(op);
     members_.insert(op);
+    place_.add(op);
   }
 
   void takeMapGroup() {
@@ -157,6 +176,7 @@ class GroupFinder {
   // Of the map group at hand.
   llvm::SetVector<mlir::Operation*> members_;
   llvm::SetVector<mlir::Value> inputs_;
+  Place place_;
 };
 
 struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {

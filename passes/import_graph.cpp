@@ -9,6 +9,7 @@
 #include "mlir/IR/Verifier.h"
 #include "passes/model_io.h"
 #include "passes/type_codec.h"
+#include "passes/wishes.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::passes {
@@ -24,6 +25,10 @@ absl::Status invalid(const Parts&... parts) {
 }
 
 std::string textOf(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
+
+llvm::StringRef refOf(const flatbuffers::String* text) {
+  return text == nullptr ? llvm::StringRef() : llvm::StringRef(text->c_str(), text->size());
+}
 
 template <typename List>
 uint32_t countOf(const List* list) {
@@ -166,8 +171,14 @@ class GraphImporter {
 
   mlir::Location locationOf(const format::Operation& operation) {
     std::string label = textOf(operation.label());
-    return label.empty() ? mlir::Location(builder_.getUnknownLoc())
-                         : mlir::NameLoc::get(builder_.getStringAttr(label));
+    mlir::Location name = label.empty() ? mlir::Location(builder_.getUnknownLoc())
+                                        : mlir::NameLoc::get(builder_.getStringAttr(label));
+    llvm::SmallVector<Wish> wishes;
+    for (uint32_t i = 0; i < countOf(operation.wishes()); ++i) {
+      const format::Wish& wish = *operation.wishes()->Get(i);
+      wishes.push_back({refOf(wish.configuration()), refOf(wish.name()), refOf(wish.problem())});
+    }
+    return withWishes(name, wishes);
   }
 
   absl::Status importOperation(const format::Operation& operation, size_t depth) {

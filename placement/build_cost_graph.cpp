@@ -7,6 +7,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "passes/wishes.h"
 #include "placement/roofline.h"
 #include "runtime/base/status.h"
 
@@ -45,14 +46,24 @@ runtime::ElementType numberType(mlir::Operation* op) {
       llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType());
 }
 
-/// Labels of the operations in a group.
-std::vector<std::string> memberLabels(mlir::Operation* op) {
-  std::vector<std::string> labels;
+/// The operations in a group.
+std::vector<mlir::Operation*> membersOf(mlir::Operation* op) {
+  std::vector<mlir::Operation*> members;
   if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
     for (mlir::Operation& member : group.getBody().front().without_terminator()) {
-      if (std::string label = passes::labelOf(member.getLoc()); !label.empty()) {
-        labels.push_back(label);
-      }
+      members.push_back(&member);
+    }
+  }
+  return members;
+}
+
+/// Labels of the operations in a group.
+std::vector<std::string> memberLabels(const std::vector<mlir::Operation*>& members) {
+  std::vector<std::string> labels;
+  for (mlir::Operation* member : members) {
+    std::string label = passes::labelOf(member->getLoc());
+    if (!label.empty() && !llvm::is_contained(labels, label)) {
+      labels.push_back(label);
     }
   }
   return labels;
@@ -110,7 +121,9 @@ class Builder {
     CostNode node;
     node.name = uniqueName(op);
     node.op = op->getName().getStringRef().str();
-    node.members = memberLabels(op);
+    std::vector<mlir::Operation*> members = membersOf(op);
+    node.members = memberLabels(members);
+    node.label = members.empty() ? passes::labelOf(op->getLoc()) : "";
     std::string name = node.name;
     std::vector<mlir::Value> inputs;
     for (mlir::Value operand : op->getOperands()) {
@@ -123,6 +136,8 @@ class Builder {
     addTimes(op, node);
     int id = result_.graph.addNode(std::move(node));
     result_.ops.push_back(op);
+    members.push_back(op);
+    pin(id, members);
     for (mlir::Value input : inputs) {
       result_.graph.tensors[tensors_.at(input)].consumers.push_back(id);
     }
@@ -132,6 +147,18 @@ class Builder {
       GR_RETURN_IF_ERROR(addTensor(output, id, name + suffix));
     }
     return absl::OkStatus();
+  }
+
+  /// Where a member has a pin, and groups have members with one alone, the node has it.
+  void pin(int id, const std::vector<mlir::Operation*>& members) {
+    for (mlir::Operation* member : members) {
+      passes::Pin pin = passes::pinOf(member->getLoc());
+      std::optional<int> device = cluster_.findDevice(pin.device.str());
+      if (device) {
+        result_.graph.pins.push_back({id, *device, pin.source.str(), /*fromModel=*/true});
+        return;
+      }
+    }
   }
 
   void addTimes(mlir::Operation* op, CostNode& node) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "placement/names.h"
 
 namespace graphrun::placement {
@@ -176,14 +177,18 @@ std::string Cluster::endpointName(int device) const {
   return device == kClient ? "client" : devices[static_cast<size_t>(device)].name;
 }
 
+PinRule makePinRule(absl::string_view nodes, absl::string_view device, absl::string_view source) {
+  bool annotation = absl::ConsumePrefix(&nodes, "@");
+  return {std::string(nodes), std::string(device), std::string(source), annotation};
+}
+
 absl::StatusOr<PinRule> parsePinRule(absl::string_view text) {
   size_t equals = text.rfind('=');
   if (equals == absl::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("pin '", text, "': expected NODES=DEVICE, as in 'encoder/*=node1/cuda:0'"));
   }
-  return PinRule{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)),
-                 "--pin"};
+  return makePinRule(text.substr(0, equals), text.substr(equals + 1), "--pin");
 }
 
 }  // namespace graphrun::placement

@@ -87,7 +87,12 @@ struct PinRule {
   std::string nodes;
   std::string device;
   std::string source;  // "cluster.yaml:12", "--pin": for messages
+  /// `nodes` matches what the model's annotations ask for (annotations.h), not names of nodes.
+  bool annotation = false;
 };
+
+/// The rule "NODES=DEVICE", or for "@ANNOTATION=DEVICE" the one on annotations.
+PinRule makePinRule(absl::string_view nodes, absl::string_view device, absl::string_view source);
 
 /// Paths of the mutual TLS files of the coordinator.
 struct SecurityFiles {
@@ -139,7 +144,7 @@ absl::StatusOr<Cluster> loadCluster(const std::string& path);
 /// (0: as many as the affinity mask allows) and the memory that machine and cgroup allow.
 Cluster localCluster(int threads);
 
-/// The rule of "--pin 'encoder/*=node1/cuda:0'".
+/// The rule of "--pin 'encoder/*=node1/cuda:0'" or "--pin '@gpu0=node1/cuda:0'".
 absl::StatusOr<PinRule> parsePinRule(absl::string_view text);
 
 }  // namespace graphrun::placement

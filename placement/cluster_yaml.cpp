@@ -383,11 +383,15 @@ void ClusterReader::checkPinDevice(const YAML::Node& at, const std::string& devi
 }
 
 void ClusterReader::readPin(const YAML::Node& node) {
-  if (!checkMap(node, "pins", {"nodes", "device"})) {
+  if (!checkMap(node, "pins", {"nodes", "annotation", "device"})) {
     return;
   }
   PinRule pin;
-  pin.nodes = text(node, "nodes", "pins");
+  pin.annotation = node["annotation"].IsDefined();
+  if (pin.annotation && node["nodes"]) {
+    problem(node, "pins: an entry is for nodes or for an annotation of the model, not for both");
+  }
+  pin.nodes = text(node, pin.annotation ? "annotation" : "nodes", "pins");
   pin.device = text(node, "device", "pins");
   pin.source = absl::StrCat(fileName_, ":", lineOf(node));
   if (!pin.device.empty()) {

@@ -106,7 +106,8 @@ class Resolver {
     unit.allowed = {pin.device};
     if (blocker >= 0) {
       problems_.push_back(
-          absl::StrCat("pin of ", describePin(pin), " cannot hold: ", whyNot(blocker, pin.device)));
+          absl::StrCat("pin of ", describePin(pin), " cannot hold: ", whyNot(blocker, pin.device),
+                       pin.fromModel ? "; --pin 'NODE=DEVICE' overrules the model" : ""));
     }
   }
 

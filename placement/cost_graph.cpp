@@ -209,13 +209,18 @@ bool matchesNode(const std::string& pattern, const CostNode& node) {
 
 absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
   std::vector<std::string> problems;
+  std::set<int> pinned;
   for (const PinRule& rule : cluster.pins) {
+    if (rule.annotation) {
+      continue;
+    }
     std::optional<int> device = cluster.findDevice(rule.device);
     bool matched = false;
     for (int n = 0; n < nodeCount(); ++n) {
       if (matchesNode(rule.nodes, node(n))) {
         matched = true;
         pins.push_back({n, device.value_or(0), rule.source});
+        pinned.insert(n);
       }
     }
     if (!device.has_value()) {
@@ -228,6 +233,8 @@ absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
                                       didYouMean(rule.nodes, nodeNames(*this))));
     }
   }
+  std::erase_if(pins,
+                [&](const NodePin& pin) { return pin.fromModel && pinned.contains(pin.node); });
   return problems.empty() ? absl::OkStatus()
                           : absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
 }

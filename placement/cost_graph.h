@@ -19,6 +19,8 @@ inline constexpr int64_t kUnsupported = -1;
 /// One operation or group: what is placed as a unit.
 struct CostNode {
   std::string name;  // unique
+  /// The name of the source model's node that it is or is part of; "" for a group.
+  std::string label;
   /// Names of the operations in a group: pins match these as well.
   std::vector<std::string> members;
   std::string op;  // for reports: "gr.conv", "gr.group"
@@ -61,6 +63,8 @@ struct NodePin {
   int node = 0;
   int device = 0;
   std::string source;  // who asked: "cluster.yaml:12", "--pin"
+  /// Asked for by the model itself: a pin of the user's overrules it.
+  bool fromModel = false;
 };
 
 /// Ids are positions in `nodes` and `tensors`: the order of insertion. Fill the public fields, then
@@ -81,8 +85,9 @@ struct CostGraph {
   /// Set by finish: a topological order that follows ids where the edges allow.
   std::vector<int> topologicalOrder;
 
-  /// Turns the cluster's pin rules into `pins`. NotFound or InvalidArgument names every rule that
-  /// matches no node or names no device.
+  /// Adds the cluster's rules on names of nodes to `pins`, and drops those from the model that they
+  /// overrule. NotFound or InvalidArgument names every rule that matches no node or names no
+  /// device.
   absl::Status applyPinRules(const Cluster& cluster);
 
   int nodeCount() const { return static_cast<int>(nodes.size()); }

@@ -40,8 +40,12 @@ class Explainer {
   void describeNodes() {
     for (int n : placement_.order()) {
       OpTime time = simulation_.ops[static_cast<size_t>(n)];
-      out_.nodes.push_back({graph_.node(n).name, graph_.node(n).op, deviceName(deviceOf(n)),
+      const CostNode& node = graph_.node(n);
+      out_.nodes.push_back({node.name, node.members, node.op, deviceName(deviceOf(n)),
                             placement_.rank[static_cast<size_t>(n)], time.start, time.finish});
+      if (!node.label.empty()) {
+        out_.nodes.back().members.push_back(node.label);
+      }
     }
   }
 

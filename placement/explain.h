@@ -86,11 +86,22 @@ struct NodeExplanation {
 /// One row of the full list.
 struct NodePlace {
   std::string node;
+  std::vector<std::string> members;  // the source model's nodes in it
   std::string op;
   std::string device;
   int64_t rank = 0;
   int64_t startNs = 0;
   int64_t finishNs = 0;
+};
+
+/// What the model's own annotations ask for under one name, and what came of it.
+struct AnnotationReport {
+  std::string configuration;  // of the model's devices; "": a layer
+  std::string name;           // of the device or layer, in the model's words
+  int64_t nodes = 0;          // that ask for it
+  std::string device;         // of the cluster, that they are pinned to; "": not used
+  std::string why;            // who maps it, or why it is not used
+  bool ignored = false;       // the nodes were placed as if it were not there
 };
 
 struct Explanation {
@@ -105,6 +116,8 @@ struct Explanation {
   std::vector<PathReport> path;
   std::vector<StrategyReport> strategies;  // empty unless candidates were given
   std::vector<NodePlace> nodes;            // by rank
+  std::vector<AnnotationReport> annotations;
+  bool complete = true;  // false: what waits for data is placed when the model runs
 };
 
 /// Describes a result of this problem. `candidates` (see runCandidates) fills the comparison.
@@ -129,7 +142,10 @@ std::string explanationText(const NodeExplanation& explanation);
 ///                    "segments": [{"kind", "where", "first", "last", "count", "ns"}]},
 ///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "devices_used", "peak_bytes",
 ///                  "transfers", "transfer_bytes"}],
-///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns"}]}
+///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}],
+///  "annotations": [{"configuration" (null: a layer), "name", "nodes", "device" (null: not used),
+///                   "why", "ignored"}],
+///  "complete"}
 nlohmann::ordered_json explanationJson(const Explanation& explanation);
 
 /// {"node", "op", "device", "rank", "start_ns", "finish_ns", "constraint",

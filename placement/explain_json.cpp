@@ -48,7 +48,17 @@ Json toJson(const StrategyReport& s) {
 Json toJson(const NodePlace& n) {
   return {{"node", n.node},        {"op", n.op},
           {"device", n.device},    {"rank", n.rank},
-          {"start_ns", n.startNs}, {"finish_ns", n.finishNs}};
+          {"start_ns", n.startNs}, {"finish_ns", n.finishNs},
+          {"members", n.members}};
+}
+
+Json toJson(const AnnotationReport& a) {
+  return {{"configuration", a.configuration.empty() ? Json() : Json(a.configuration)},
+          {"name", a.name},
+          {"nodes", a.nodes},
+          {"device", a.device.empty() ? Json() : Json(a.device)},
+          {"why", a.why},
+          {"ignored", a.ignored}};
 }
 
 Json toJson(const NodeChoice& c) {
@@ -82,7 +92,9 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation) {
           {"edges", listOf(explanation.edges)},
           {"critical_path", std::move(path)},
           {"strategies", listOf(explanation.strategies)},
-          {"nodes", listOf(explanation.nodes)}};
+          {"nodes", listOf(explanation.nodes)},
+          {"annotations", listOf(explanation.annotations)},
+          {"complete", explanation.complete}};
 }
 
 nlohmann::ordered_json explanationJson(const NodeExplanation& explanation) {

@@ -69,7 +69,10 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--cluster", cluster, "The machines to use (cluster.yaml); default: this one");
   app.add_option("--placement", placement,
                  "auto, single, greedy, heft, search, or a placement file (JSON)");
-  app.add_option("--pin", pins, "Puts nodes on a device: 'encoder/*=node1/cpu:0'");
+  app.add_option(
+      "--pin", pins,
+      "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "
+      "its device or layer gpu0: '@gpu0=node1/cpu:0'");
   app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
   app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
   app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")

@@ -129,6 +129,16 @@ std::string explainText(const std::string& source) {
            {"moved", "transfer_bytes", Format::kBytes},
            {"failure", "failure", Format::kText}},
           text);
+  section(json, "annotations", "what the model itself asks for",
+          {{"configuration", "configuration", Format::kText},
+           {"device or layer", "name", Format::kText},
+           {"nodes", "nodes", Format::kCount},
+           {"pinned to", "device", Format::kText},
+           {"why", "why", Format::kText}},
+          text);
+  if (!json.value("complete", true)) {
+    absl::StrAppend(&text, "\nwhat waits for data is placed when the model runs\n");
+  }
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
@@ -33,6 +34,18 @@ struct ModelArguments {
     return Session::create(model, options);
   }
 };
+
+/// Whether a placement in `model` can be written to `out`, an ONNX file or "".
+absl::Status checkOnnx(const std::string& model, const std::string& out) {
+  if (!out.empty() && !absl::EndsWithIgnoreCase(model, ".onnx")) {
+    return usageError(absl::StrCat("--write-onnx needs an ONNX file to write into a copy of, got '",
+                                   model, "'; give the .onnx file that it was compiled from"));
+  }
+  if (!out.empty() && !absl::EndsWithIgnoreCase(out, ".onnx")) {
+    return usageError(absl::StrCat("--write-onnx ", out, ": expected a name that ends in .onnx"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::string> explain(const ModelArguments& arguments) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, arguments.open());
@@ -121,13 +134,26 @@ int explainCommand(int argc, char** argv) {
   CLI::App app("Shows where a model's operations would run, with predicted time and memory.",
                "graphrun explain");
   ModelArguments arguments;
+  std::string onnx;
   arguments.add(app);
+  app.add_option("--write-onnx", onnx,
+                 "Writes the ONNX model with its placement, as Netron shows it and explain and run "
+                 "read it: placed.onnx");
   return parseAndRun(app, argc, argv, [&]() -> int {
-    absl::StatusOr<std::string> text = explain(arguments);
+    absl::Status usable = checkOnnx(arguments.model, onnx);
+    absl::StatusOr<std::string> text = usable.ok() ? explain(arguments) : usable;
     if (!text.ok()) {
       return report(text.status());
     }
+    absl::StatusOr<std::string> warnings = "";
+    if (!onnx.empty()) {
+      warnings = runtime::annotateModel(arguments.model, *text, onnx);
+    }
+    if (!warnings.ok()) {
+      return report(warnings.status());
+    }
     std::fputs((arguments.json ? *text + "\n" : explainText(*text)).c_str(), stdout);
+    std::fputs(warnings->c_str(), stderr);
     return kOk;
   });
 }

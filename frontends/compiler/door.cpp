@@ -1,17 +1,23 @@
 // The compile world behind the door: what libgraphrun-compiler exports.
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "devices/device_compiler.h"
 #include "flatbuffers/flatbuffers.h"
 #include "frontends/compiler/context.h"
 #include "frontends/compiler/partition_reader.h"
+#include "frontends/compiler/placement_json.h"
 #include "frontends/compiler/planner.h"
 #include "frontends/onnx/importer.h"
 #include "passes/model_io.h"
+#include "passes/passes.h"
 #include "passes/pipelines.h"
+#include "passes/wishes.h"
 #include "runtime/base/status.h"
 #include "runtime/door/compiler_api.h"
 #include "runtime/format/budget_verifier.h"
@@ -20,6 +26,9 @@
 
 namespace graphrun::compiler {
 namespace {
+
+/// At most so many warnings about one file.
+constexpr size_t kMaxWarnings = 100;
 
 absl::Span<const uint8_t> spanOf(GrBytes bytes) { return {bytes.data, bytes.size}; }
 
@@ -65,8 +74,27 @@ std::vector<uint8_t> writeResponse(const Planned& planned) {
   auto explanation = builder.CreateString(planned.explanationJson);
   auto remainder = builder.CreateVector(planned.remainder);
   auto inputs = builder.CreateVectorOfStrings(planned.remainderInputs);
-  builder.Finish(format::CreatePlanResponse(builder, needed, plan, explanation, remainder, inputs));
+  auto notes = builder.CreateVectorOfStrings(planned.notes);
+  builder.Finish(
+      format::CreatePlanResponse(builder, needed, plan, explanation, remainder, inputs, notes));
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+/// What of the file is not followed: annotations with a problem, each once.
+std::string warnings(mlir::ModuleOp module) {
+  std::set<std::string> lines;
+  module.walk([&](mlir::Operation* op) {
+    for (const passes::Wish& wish : passes::wishesOf(op->getLoc())) {
+      if (!wish.problem.empty() && lines.size() < kMaxWarnings) {
+        lines.insert(absl::StrCat("warning: device annotation '",
+                                  absl::Utf8SafeCEscape(wish.name.str()), "' of configuration '",
+                                  absl::Utf8SafeCEscape(wish.configuration.str()), "' of node '",
+                                  absl::Utf8SafeCEscape(passes::labelOf(op->getLoc())),
+                                  "' is not used: ", wish.problem.str(), "\n"));
+      }
+    }
+  });
+  return absl::StrJoin(lines, "");
 }
 
 int32_t importOnnxFile(const char* path, const char* outPath, GrBuffer* out) {
@@ -78,7 +106,7 @@ int32_t importOnnxFile(const char* path, const char* outPath, GrBuffer* out) {
                                absl::StrCat("model '", path, "' cannot be simplified"));
     }
     GR_RETURN_IF_ERROR(passes::saveModel(*module, outPath));
-    return std::string();
+    return warnings(*module);
   });
 }
 
@@ -117,14 +145,24 @@ int32_t inspect(const GrModel* model, GrBytes request, GrBuffer* out) {
   });
 }
 
+int32_t annotateOnnxFile(const char* path, GrBytes explanation, const char* outPath,
+                         GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::string> {
+    absl::string_view json(reinterpret_cast<const char*>(explanation.data), explanation.size);
+    GR_ASSIGN_OR_RETURN(frontends::NodePlacement placement, placementFromJson(json));
+    return frontends::writePlacement(path, placement, outPath);
+  });
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   buffer->data = nullptr;
   buffer->size = 0;
 }
 
-constexpr GrCompilerApi kApi = {GR_COMPILER_API_VERSION, importOnnxFile, plan,
-                                compilePartition,        inspect,        release};
+constexpr GrCompilerApi kApi = {
+    GR_COMPILER_API_VERSION, importOnnxFile, plan, compilePartition, inspect,
+    annotateOnnxFile,        release};
 
 }  // namespace
 }  // namespace graphrun::compiler

@@ -22,6 +22,7 @@
 #include "passes/stages.h"
 #include "passes/type_codec.h"
 #include "passes/weights.h"
+#include "placement/annotations.h"
 #include "placement/build_cost_graph.h"
 #include "placement/explain.h"
 #include "placement/strategy.h"
@@ -78,7 +79,8 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   addFoundDevices(request, cluster);
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);
-    cluster.pins.push_back({pin->nodes()->str(), pin->device()->str(), "--pin"});
+    cluster.pins.push_back(
+        placement::makePinRule(pin->nodes()->str(), pin->device()->str(), "--pin"));
   }
   for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
     const format::MemoryLimit* limit = request.limits()->Get(i);
@@ -178,20 +180,36 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
   return readRemainder(context, model, {storage.front().bytes, request.remainder()->size()});
 }
 
+/// What the user asked for in place of the model's annotations; "" if nothing.
+std::string overruling(const format::PlanRequest& request) {
+  std::string strategy = text(request.strategy());
+  return strategy.ends_with(".json") || strategy == "single"
+             ? absl::StrCat("--placement ", strategy)
+             : "";
+}
+
 /// Makes the shapes of `module` static, cutting it where that needs elements, then simplifies and
-/// groups what is to run now, its strings numbered. Fills what `planned` says of the rest.
+/// groups what is to run now, its strings numbered and what must run on one device pinned there.
+/// Fills what `planned` says of the rest, and `annotations`.
 absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::ModelFile& model,
                                            mlir::ModuleOp module,
-                                           const format::PlanRequest& request, Planned& planned,
-                                           passes::InternedStrings& strings) {
+                                           const format::PlanRequest& request,
+                                           const placement::Cluster& cluster, Planned& planned,
+                                           passes::InternedStrings& strings,
+                                           std::vector<placement::AnnotationReport>& annotations) {
   GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
   auto failure = [&] {
     return context.takeError(absl::StatusCode::kInvalidArgument,
                              "the model cannot be prepared for these inputs");
   };
   auto function = passes::graphOf(module);
-  if (mlir::failed(function) ||
-      mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred))) {
+  if (mlir::failed(function)) {
+    return failure();
+  }
+  if (request.remainder() == nullptr) {
+    GR_RETURN_IF_ERROR(placement::checkAnnotationRules(*function, cluster));
+  }
+  if (mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred))) {
     return failure();
   }
   mlir::FailureOr<passes::Stages> stages = passes::cutAtData(*function);
@@ -206,6 +224,7 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
     GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
     planned.remainderInputs = stages->restInputs;
   }
+  annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
   strings = passes::internStrings(*function);
   if (mlir::failed(passes::simplifyAndGroup(module, request.fusion()))) {
     return failure();
@@ -258,13 +277,14 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   Context context;
   Planned planned;
   GR_ASSIGN_OR_RETURN(auto module, graphOf(context, model, request, storage));
+  GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
   passes::InternedStrings strings;
-  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function,
-                      prepare(context, model, *module, request, planned, strings));
+  std::vector<placement::AnnotationReport> annotations;
+  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function, prepare(context, model, *module, request,
+                                                           cluster, planned, strings, annotations));
   if (!planned.neededInputs.empty()) {
     return planned;
   }
-  GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
   Compilers compilers;
   GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
                       placement::buildCostGraph(
@@ -283,10 +303,15 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
   GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, strings}));
-  planned.explanationJson =
-      placement::explanationJson(
-          placement::explain(problem, result, placement::runCandidates(problem)))
-          .dump(2);
+  if (std::string note = placement::unusedAnnotations(annotations); !note.empty()) {
+    planned.notes.push_back(std::move(note));
+  }
+  placement::Explanation explanation =
+      placement::explain(problem, result, placement::runCandidates(problem));
+  explanation.annotations = std::move(annotations);
+  explanation.complete = planned.remainder.empty();
+  planned.explanationJson = placement::explanationJson(explanation)
+                                .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   return planned;
 }
 

@@ -21,6 +21,7 @@ struct Planned {
   /// What to do when the plan has run (passes/stages.h); empty: nothing.
   std::vector<uint8_t> remainder;
   std::vector<std::string> remainderInputs;
+  std::vector<std::string> notes;  ///< for the user, a line each
 };
 
 /// Specialises `model`, or the request's remainder of it, to the request's shapes, simplifies and

@@ -2,10 +2,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontends/onnx/node_names.h"
 #include "frontends/onnx/node_order.h"
 #include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include "passes/wishes.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -24,8 +26,8 @@ mlir::Location named(mlir::MLIRContext* context, llvm::StringRef name) {
 
 }  // namespace
 
-GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer)
-    : graph(graph), outer(outer), prefix(outer != nullptr ? outer->prefix : "") {
+GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer, const std::string& prefix)
+    : graph(graph), outer(outer), prefix(prefix), names(nodeNames(graph.node(), prefix)) {
   for (const ::onnx::NodeProto& node : graph.node()) {
     forEachRead(node, [&](const std::string& name) { used.insert(name); });
   }
@@ -45,8 +47,9 @@ GraphImport::GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, 
       files_(files),
       problems_(problems),
       functions_(model, problems),
+      annotations_(context, model),
       builder_(context),
-      main_(*model.mutable_graph(), nullptr) {}
+      main_(*model.mutable_graph(), nullptr, "") {}
 
 mlir::OwningOpRef<mlir::ModuleOp> GraphImport::run() {
   readVersions();
@@ -135,12 +138,6 @@ void GraphImport::makeFunction() {
     function_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
     define(name, {block->getArgument(i), nullptr}, absl::StrCat("input ", quoted(name)));
   }
-}
-
-std::string GraphImport::nodeName(int index) const {
-  const ::onnx::NodeProto& node = scope_->graph.node(index);
-  return absl::StrCat(scope_->prefix,
-                      node.name().empty() ? absl::StrCat(node.op_type(), "_", index) : node.name());
 }
 
 std::string GraphImport::label(int index) const {
@@ -310,6 +307,9 @@ bool GraphImport::inlineAttributes(::onnx::NodeProto& node, const std::string& w
 void GraphImport::importNode(int index) {
   ::onnx::NodeProto& node = *scope_->graph.mutable_node(index);
   std::string where = label(index);
+  // What calls a function, or has graphs inside, speaks for the nodes in it that say nothing.
+  llvm::SmallVector<passes::Wish> own = annotations_.of(node);
+  llvm::SaveAndRestore wishes(wishes_, own.empty() ? wishes_ : own);
   if (const ::onnx::FunctionProto* function = functions_.calledBy(node)) {
     return importCall(node, *function, nodeName(index), where);
   }
@@ -325,7 +325,7 @@ void GraphImport::importNode(int index) {
   if (!ok || !inputs) {
     return poisonOutputs(node, where);
   }
-  mlir::Location loc = named(context_, nodeName(index));
+  mlir::Location loc = passes::withWishes(named(context_, nodeName(index)), wishes_);
   if (!inlineAttributes(node, where)) {
     return poisonOutputs(node, where);
   }
@@ -415,8 +415,7 @@ void GraphImport::importCall(::onnx::NodeProto& node, const ::onnx::FunctionProt
 Values GraphImport::importFunction(const ::onnx::FunctionProto& function, ::onnx::GraphProto& body,
                                    const Values& inputs, size_t count, const std::string& prefix,
                                    const std::string& where) {
-  Scope scope(body, nullptr);
-  scope.prefix = prefix;
+  Scope scope(body, nullptr, prefix);
   llvm::SaveAndRestore inside(scope_, &scope);
   llvm::SaveAndRestore versions(versions_, {});
   readOpsets(function.opset_import(), absl::StrCat(where, ": "));
@@ -465,7 +464,7 @@ Values GraphImport::defer(const ::onnx::NodeProto& node, int64_t opset, const Va
 
 Values GraphImport::importBody(::onnx::GraphProto& graph, mlir::Block& block,
                                mlir::ValueRange inputs) {
-  Scope scope(graph, scope_);
+  Scope scope(graph, scope_, scope_->prefix);
   llvm::SaveAndRestore inside(scope_, &scope);
   mlir::OpBuilder::InsertionGuard guard(builder_);
   builder_.setInsertionPointToEnd(&block);

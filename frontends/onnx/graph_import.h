@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_
 #define GRAPHRUN_FRONTENDS_ONNX_GRAPH_IMPORT_H_
 
+#include "frontends/onnx/device_annotations.h"
 #include "frontends/onnx/external_data.h"
 #include "frontends/onnx/functions.h"
 #include "frontends/onnx/graph_types.h"
@@ -34,10 +35,11 @@ class GraphImport {
   /// A graph and its names. A subgraph sees the names of the graphs around it. `prefix` goes before
   /// the names of its nodes: the calls of functions that it is in.
   struct Scope {
-    Scope(::onnx::GraphProto& graph, Scope* outer);
+    Scope(::onnx::GraphProto& graph, Scope* outer, const std::string& prefix);
     ::onnx::GraphProto& graph;
     Scope* outer;
     std::string prefix;
+    std::vector<std::string> names;  // of the nodes
     llvm::StringMap<Entry> values;
     llvm::StringSet<> used;
     llvm::StringMap<const ::onnx::TypeProto*> declared;
@@ -83,7 +85,7 @@ class GraphImport {
   /// The value of a defined name, making the constant of an initializer at its first use.
   mlir::Value valueOf(llvm::StringRef name, Entry& entry);
   void checkDeclared(llvm::StringRef name, mlir::Value value, const std::string& where);
-  std::string nodeName(int index) const;
+  const std::string& nodeName(int index) const { return scope_->names[static_cast<size_t>(index)]; }
   std::string label(int index) const;
 
   mlir::MLIRContext* context_;
@@ -92,6 +94,9 @@ class GraphImport {
   Problems& problems_;
   OpTable table_;
   Functions functions_;
+  DeviceAnnotations annotations_;
+  llvm::SmallVector<passes::Wish>
+      wishes_;  // of the node at hand, or the innermost one around it that has some
   std::vector<const ::onnx::FunctionProto*> calls_;  // that are being imported, outermost first
   size_t calledNodes_ = 0;
   mlir::OpBuilder builder_;

@@ -17,11 +17,11 @@ namespace graphrun::frontends {
 /// The module holds one function, `main`: an argument for each graph input that has no initializer,
 /// a result for each graph output, their names in `gr.name`. Dynamic dims are symbols
 /// (`gr.symbols`): one for each distinct dim_param and one for each unnamed dynamic dim, called
-/// "<input>.<dim>". Operations carry the ONNX node's name, or "<op_type>_<index>", as their
-/// location. Initializers, also those that are listed as inputs, are constants; large ones are
-/// resources that own the parsed bytes, or map the files in the model's folder where these lie, and
-/// live as long as `context`. Calls of the model's functions become the nodes of their bodies,
-/// named
+/// "<input>.<dim>". Operations carry the ONNX node's name (node_names.h) and where it asks to run
+/// (passes/wishes.h) as their location. Initializers, also those that are listed as inputs, are
+/// constants; large ones are resources that own the parsed bytes, or map the files in the model's
+/// folder where these lie, and live as long as `context`. Calls of the model's functions become the
+/// nodes of their bodies, named
 /// "<call>/<node>".
 ///
 /// Loads the dialects it needs into `context`, which no other thread may use meanwhile. Fails with

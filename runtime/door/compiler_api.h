@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 1
+#define GR_COMPILER_API_VERSION 2
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -73,6 +73,12 @@ typedef struct GrCompilerApi {
   /// with "flops" and "bytes" of one step (null where they depend on unknown shapes) and "ops", an
   /// object from operation name to {"count", "flops"}.
   int32_t (*inspect)(const GrModel* model, GrBytes request, GrBuffer* out);
+
+  /// Copies the ONNX file `path` to `outPath`, whole or not at all, with the placement that
+  /// `explanation`, a PlanResponse's explanation_json, tells. `out`: warnings, one a line, or
+  /// nothing. FailedPrecondition: `outPath` is in a folder where the model's weights are not.
+  int32_t (*annotateOnnx)(const char* path, GrBytes explanation, const char* outPath,
+                          GrBuffer* out);
 
   /// Frees what a function set and empties it.
   void (*release)(GrBuffer* buffer);

@@ -178,4 +178,15 @@ absl::StatusOr<std::string> CompilerDoor::inspect(absl::Span<const uint8_t> mode
   return result.text();
 }
 
+absl::StatusOr<std::string> CompilerDoor::annotateOnnx(const std::string& path,
+                                                       const std::string& explanation,
+                                                       const std::string& outPath) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  GrBytes json{reinterpret_cast<const uint8_t*>(explanation.data()), explanation.size()};
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(
+      result.status(compiler->annotateOnnx(path.c_str(), json, outPath.c_str(), result.out())));
+  return result.text();
+}
+
 }  // namespace graphrun::runtime

@@ -52,6 +52,10 @@ class Compiler {
   virtual absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model,
                                               const std::string& modelName,
                                               absl::Span<const uint8_t> request) = 0;
+  /// Writes a placement into a copy of an ONNX file; see GrCompilerApi::annotateOnnx.
+  virtual absl::StatusOr<std::string> annotateOnnx(const std::string& path,
+                                                   const std::string& explanation,
+                                                   const std::string& outPath) = 0;
 };
 
 /// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else
@@ -72,6 +76,8 @@ class CompilerDoor final : public Compiler {
                                                         ReadWeight readWeight) override;
   absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model, const std::string& modelName,
                                       absl::Span<const uint8_t> request) override;
+  absl::StatusOr<std::string> annotateOnnx(const std::string& path, const std::string& explanation,
+                                           const std::string& outPath) override;
 
   /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
   absl::Status check() { return api().status(); }

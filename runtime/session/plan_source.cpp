@@ -66,6 +66,7 @@ absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
   GR_ASSIGN_OR_RETURN(found.plan, format::PlanFile::parse(absl::MakeConstSpan(
                                       response->plan()->data(), response->plan()->size())));
   found.explanation = std::string(format::textOf(response->explanation_json()));
+  found.notes = textsOf(response->notes());
   return found;
 }
 

@@ -32,6 +32,7 @@ struct FoundPlan {
   std::vector<std::string> neededInputs;
   std::shared_ptr<const format::PlanFile> plan;
   std::string explanation;                     // JSON
+  std::vector<std::string> notes;              // what the user should know, a line each
   std::shared_ptr<const Remainder> remainder;  // to do after the plan; null: nothing
   std::vector<std::string> remainderInputs;    // outputs or inputs of the plan, by name
   bool fromDisk = false;

@@ -5,11 +5,13 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
@@ -50,6 +52,8 @@ std::string interfaceFor(const ClusterFile& cluster) {
 constexpr size_t kMaxDecidingBytes = size_t{1} << 20;
 /// Signatures for which it is remembered which inputs' elements decide shapes.
 constexpr size_t kMaxRemembered = 1024;
+/// At most so many different notes of plans are told.
+constexpr size_t kMaxNotes = 16;
 
 /// Which plan a stage needs: what is to do, the shapes of its inputs and the elements of some.
 std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> inputs) {
@@ -209,6 +213,7 @@ struct Session::Impl {
   std::map<std::string, std::vector<std::string>> deciding;
   mutable std::mutex statsMutex;
   SessionStats stats;
+  std::set<std::string> noted;  // notes of plans that the user was told
 };
 
 // Plans go before the coordinator, which ends the job and with it their edges' network.
@@ -307,6 +312,11 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
   stats.lastPlanNanos = since(begin);
   if (found.neededInputs.empty()) {
     ++(found.fromDisk ? stats.planDiskHits : stats.plansMade);
+  }
+  for (const std::string& note : found.notes) {
+    if (noted.size() < kMaxNotes && noted.insert(note).second) {
+      log(LogLevel::kWarning, absl::StrCat("model '", name, "': ", note));
+    }
   }
   return found;
 }
@@ -597,6 +607,19 @@ absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::
   absl::StatusOr<std::string> warnings =
       (compiler != nullptr ? compiler : &door)->importOnnx(onnxPath, outPath);
   return warnings.ok() ? warnings : atStage(warnings.status(), SessionStage::kModel);
+}
+
+absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
+                                          const std::string& explanation,
+                                          const std::string& outPath, Compiler* compiler) {
+  CompilerDoor door;
+  absl::StatusOr<std::string> warnings =
+      (compiler != nullptr ? compiler : &door)->annotateOnnx(onnxPath, explanation, outPath);
+  if (warnings.ok()) {
+    return warnings;
+  }
+  bool misplaced = absl::IsFailedPrecondition(warnings.status());
+  return atStage(warnings.status(), misplaced ? SessionStage::kInput : SessionStage::kModel);
 }
 
 }  // namespace graphrun::runtime

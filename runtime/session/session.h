@@ -25,6 +25,7 @@ class Compiler;
 
 /// Nodes whose name matches a shell pattern go to a device.
 struct PlacementPin {
+  /// Of names of nodes; after an "@", of the devices and layers that the model's annotations name.
   std::string nodes;
   std::string device;  ///< "node1/cpu:0"
 };
@@ -168,6 +169,13 @@ class Session {
 /// model are in one message.
 absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::string& outPath,
                                         Compiler* compiler = nullptr);
+
+/// Copies an ONNX file to `outPath`, whole or not at all, with the placement that `explanation`
+/// (Session::explain of this file) tells; returns warnings, one a line. See
+/// frontends/onnx/placement_writer.h.
+absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
+                                          const std::string& explanation,
+                                          const std::string& outPath, Compiler* compiler = nullptr);
 
 }  // namespace graphrun::runtime
 

@@ -101,6 +101,10 @@ TEST_CASE("pins from the command line") {
   PinRule rule = parsePinRule("a=b/*=node1/cuda:0").value();
   CHECK(rule.nodes == "a=b/*");
   CHECK(rule.device == "node1/cuda:0");
+  CHECK_FALSE(rule.annotation);
+  rule = parsePinRule("@gpu0=node1/cuda:0").value();
+  CHECK(rule.nodes == "gpu0");
+  CHECK(rule.annotation);
   for (const char* text : {"", "x", "=d", "x="}) {
     CHECK(!parsePinRule(text).ok());
   }

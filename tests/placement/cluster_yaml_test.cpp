@@ -25,7 +25,7 @@ workers:
     devices: [{cpu: {cores: "0-7,9"}}, {cpu: {cores: [10, 12-13]}}]
 links: [{between: [node0, node1], bandwidth: 12GB/s, latency: 3us}]
 security: {ca: ca.pem, cert: coordinator.pem, key: coordinator.key}
-pins: [{nodes: "encoder/*", device: node1/cuda:0}]
+pins: [{nodes: "encoder/*", device: node1/cuda:0}, {annotation: gpu0, device: node1/cuda:0}]
 )",
                               "c.yaml");
   INFO(messageOf(cluster.status()));
@@ -47,7 +47,10 @@ pins: [{nodes: "encoder/*", device: node1/cuda:0}]
   CHECK(cluster->links[0].latencyNs == 3000);
   CHECK(cluster->links[0].bytesPerSecond == 12e9);
   CHECK(cluster->security->cert == "coordinator.pem");
-  REQUIRE(cluster->pins.size() == 1);
+  REQUIRE(cluster->pins.size() == 2);
+  CHECK_FALSE(cluster->pins[0].annotation);
+  CHECK(cluster->pins[1].nodes == "gpu0");
+  CHECK(cluster->pins[1].annotation);
   CHECK(cluster->pins[0].nodes == "encoder/*");
   CHECK(cluster->pins[0].source == "c.yaml:12");
 }
@@ -191,6 +194,8 @@ TEST_CASE("each diagnostic of links, pins and security") {
       {"security: {ca: a, cert: b}", "security: 'key' is missing"},
       {"pins: [{nodes: a}]", "pins: 'device' is missing"},
       {"pins: [{device: node0/cpu:0}]", "pins: 'nodes' is missing"},
+      {"pins: [{nodes: a, annotation: gpu0, device: node0/cpu:0}]",
+       "an entry is for nodes or for an annotation of the model, not for both"},
       {"pins: [{nodes: a, device: node0}]", "pins: device 'node0' is not WORKER/KIND:INDEX"},
       {"pins: [{nodes: a, device: node2/cpu:0}]", "device 'node2/cpu:0': no worker 'node2'"},
       {"pins: [{nodes: a, device: node0/cpu:1}]",

@@ -71,6 +71,20 @@ TEST_CASE("pin rules match globs and must match something") {
         "--pin: pin 'head': no device 'n1/cpu:7'; did you mean 'n1/cpu:0'?");
 }
 
+TEST_CASE("a user's pin overrules the model's own") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  addNode(graph, "a", {1, 1});
+  addNode(graph, "b", {1, 1});
+  graph.pins = {{0, 0, "the model", true}, {1, 0, "the model", true}};
+  cluster.pins = {makePinRule("a", "n1/cpu:0", "--pin"), makePinRule("@b", "n1/cpu:0", "--pin")};
+  REQUIRE(graph.applyPinRules(cluster).ok());
+  REQUIRE(graph.pins.size() == 2);
+  CHECK(graph.pins[0].source == "the model");
+  CHECK(graph.pins[0].node == 1);
+  CHECK(graph.pins[1].device == 1);
+}
+
 TEST_CASE("colocation joins groups and intersects what devices support") {
   Cluster cluster = simpleCluster(3);
   CostGraph graph;

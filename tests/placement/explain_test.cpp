@@ -130,7 +130,8 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
                                                    {"device", "n1/cpu:0"},
                                                    {"rank", 2},
                                                    {"start_ns", 1320},
-                                                   {"finish_ns", 5320}});
+                                                   {"finish_ns", 5320},
+                                                   {"members", nlohmann::ordered_json::array()}});
   auto node = explanationJson(explainNode(problem, *bestCandidate(candidates), "join").value());
   CHECK(node["choices"][1]["time_ns"].is_null());
   CHECK(node["choices"][1]["why"] == "no kernel for complex64");

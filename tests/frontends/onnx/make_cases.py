@@ -1335,6 +1335,80 @@ def flexAttention():
               "softmax_precision is INT64")
 
 
+def annotated(made, *configurations):
+    """Gives a model its configurations: (name, number of devices, *names of devices)."""
+    made.ir_version = 11
+    for name, count, *devices in configurations:
+        made.configuration.add(name=name, num_devices=count, device=devices)
+    return made
+
+
+def placed(made, configuration, *tensors, stage=None, layer=None):
+    """Annotates a node; each of `tensors` is (name, *devices)."""
+    if configuration:
+        own = made.device_configurations.add(configuration_id=configuration)
+        for name, *devices in tensors:
+            own.sharding_spec.add(tensor_name=name, device=devices)
+        if stage is not None:
+            own.pipeline_stage = stage
+    if layer:
+        made.metadata_props.add(key="layer_ann", value=layer)
+    return made
+
+
+def annotations():
+    """Where nodes ask to run: in the location, beside the name."""
+    x, y, pair = tensor("x", [2]), onnx.ValueInfoProto(name="y"), ("pair", 2, "gpu0", "gpu1")
+
+    def relu(*arguments, **more):
+        return placed(node("Relu", ["x"], ["y"]), *arguments, **more)
+
+    def one(made, *configurations):
+        return annotated(model([made], [x], [y]), *(configurations or [pair]))
+
+    yield good("annotation", one(relu("pair", ("y", 1))), '<[["pair", "gpu1", ""]]>')
+    yield good("annotation_of_input", one(relu("pair", ("x", 0))), '<[["pair", "gpu0", ""]]>')
+    yield good("annotation_output_decides", one(relu("pair", ("x", 0), ("y", 1))), '<[["pair", "gpu1", ""]]>')
+    yield good("annotation_without_names", one(relu("pair", ("y", 1)), ("pair", 2)), '<[["pair", "pair:1", ""]]>')
+    group = relu("pair", ("y", -1))
+    group.device_configurations[0].sharding_spec[0].index_to_device_group_map.add(key=-1, value=[1])
+    yield good("annotation_group_of_one", one(group), '<[["pair", "gpu1", ""]]>')
+    yield good("annotation_sharded", one(relu("pair", ("y", 0, 1))),
+               '["pair", "gpu0, gpu1", "a node runs on one device, not on several"]')
+    yield good("annotation_no_configuration", one(relu("other", ("y", 1))),
+               '["other", "", "the model has no such configuration of devices"]')
+    yield good("annotation_no_device", one(relu("pair", ("y", 2))),
+               '["pair", "pair:2", "the configuration has 2 devices"]')
+    yield good("annotation_no_tensor", one(relu("pair", ("z", 1))),
+               '["pair", "z", "the node has no such input or output"]')
+    yield good("annotation_says_nothing", one(relu("pair")), "not fused<")
+    yield good("annotation_layer", one(relu(None, layer="encoder")), '<[["", "encoder", ""]]>')
+    both = placed(relu("pair", ("y", 1), layer="head"), "four", ("y", 3))
+    yield good("annotation_order", one(both, ("four", 4), pair),
+               '<[["four", "four:3", ""], ["pair", "gpu1", ""], ["", "head", ""]]>')
+    chain = [placed(node(op, [a], [b]), "pair", stage=stage)
+             for op, a, b, stage in (("Relu", "x", "s", 3), ("Neg", "s", "t", 7), ("Exp", "t", "y", 7))]
+    yield good("annotation_stages", annotated(model(chain, [x], [y]), pair),
+               '<[["pair", "gpu0", ""]]>', '<[["pair", "gpu1", ""]]>')
+    more = [placed(node(op, [a], [b]), "pair", stage=stage)
+            for op, a, b, stage in (("Relu", "x", "s", 0), ("Neg", "s", "t", 1), ("Exp", "t", "y", 2))]
+    yield good("annotation_too_many_stages", annotated(model(more, [x], [y]), pair),
+               '["pair", "pair:2", "the configuration has 2 devices"]')
+    inner = [node("Relu", ["a"], ["t"], name="free"), placed(node("Neg", ["t"], ["b"], name="own"), "pair", ("b", 0))]
+    call = placed(node("F", ["x"], ["y"], domain="f", name="call"), "pair", ("y", 1))
+    called = annotated(model([call], [x], [y], opsets=[helper.make_opsetid("", 17), helper.make_opsetid("f", 1)]), pair)
+    called.functions.append(helper.make_function("f", "F", ["a"], ["b"], inner, [helper.make_opsetid("", 17)]))
+    yield good("annotation_of_call", called, '<[["pair", "gpu1", ""]]>', '<[["pair", "gpu0", ""]]>')
+    then = helper.make_graph([node("Neg", ["x"], ["n"], name="within")], "then", [], [tensor("n", [2])])
+    choice = placed(node("If", ["c"], ["y"], name="choice", then_branch=then, else_branch=then), "pair", ("y", 1))
+    yield good("annotation_of_branches", annotated(
+        model([choice], [x, tensor("c", [], TensorProto.BOOL)], [tensor("y", [2])]), pair),
+        'loc("within")', '<[["pair", "gpu1", ""]]>')
+    yield good("nodes_of_one_name", model(
+        [node("Relu", ["x"], ["s"]), node("Neg", ["s"], ["t"]), node("Exp", ["t"], ["y"], name="")], [x], [y]),
+        'loc("n")', 'loc("n#2")', 'loc("Exp_2")')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
@@ -1342,7 +1416,7 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     count = 0
     for group in (lowerings, quantized, indexLowerings, visionLowerings, strings, machineLearning,
-                  recurrentLowerings, flexAttention, functionCalls, deferredNodes, lists, controlFlow,
+                  recurrentLowerings, flexAttention, functionCalls, annotations, deferredNodes, lists, controlFlow,
                   brokenGraphs, brokenNodes, brokenIndices, brokenVision, brokenTypes, brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)

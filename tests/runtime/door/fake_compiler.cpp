@@ -37,6 +37,11 @@ int32_t compilePartition(const GrPartition* partition, GrBuffer* out) {
 
 int32_t inspect(const GrModel*, GrBytes, GrBuffer* out) { return answer(out, 12, "no"); }
 
+int32_t annotateOnnx(const char* path, GrBytes explanation, const char* outPath, GrBuffer* out) {
+  std::string json(reinterpret_cast<const char*>(explanation.data), explanation.size);
+  return answer(out, 0, std::string(path) + " " + json + " " + outPath);
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   *buffer = {nullptr, 0};
@@ -45,7 +50,7 @@ void release(GrBuffer* buffer) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const GrCompilerApi* grCompilerApi() {
-  static const GrCompilerApi api{FAKE_VERSION,     importOnnx, plan,
-                                 compilePartition, inspect,    release};
+  static const GrCompilerApi api{FAKE_VERSION, importOnnx,   plan,   compilePartition,
+                                 inspect,      annotateOnnx, release};
   return &api;
 }

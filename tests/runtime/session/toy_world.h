@@ -37,6 +37,10 @@ class ToyCompiler : public runtime::Compiler {
                                       absl::Span<const uint8_t>) override {
     return std::string("{\"flops\": null, \"bytes\": null, \"ops\": {}}");
   }
+  absl::StatusOr<std::string> annotateOnnx(const std::string&, const std::string&,
+                                           const std::string&) override {
+    return absl::UnimplementedError("the toy compiler writes no ONNX files");
+  }
 
   std::atomic<int> imports{0};
   std::atomic<int> plans{0};
