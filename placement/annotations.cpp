@@ -170,7 +170,7 @@ class Annotations {
     auto [place, isNew] = places_.try_emplace(
         {report.configuration, report.name, report.device, report.why}, rows_.size());
     if (isNew) {
-      rows_.push_back({std::move(report), {}});
+      rows_.push_back({report, {}});
     }
     rows_[place->second].second.insert(label);
   }

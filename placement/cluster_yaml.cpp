@@ -128,6 +128,7 @@ void ClusterReader::quantity(const YAML::Node& map, const char* key, const std::
 
 std::vector<std::string> ClusterReader::workerNames() const {
   std::vector<std::string> names;
+  names.reserve(cluster_.workers.size());
   for (const Worker& worker : cluster_.workers) {
     names.push_back(worker.name);
   }

@@ -168,6 +168,7 @@ void Checker::reportCycle(const std::vector<int>& pending) {
 
 std::vector<std::string> nodeNames(const CostGraph& graph) {
   std::vector<std::string> names;
+  names.reserve(graph.nodes.size());
   for (const CostNode& node : graph.nodes) {
     names.push_back(node.name);
   }

@@ -368,6 +368,7 @@ absl::Status checkChannelwise(const Step& step) {
 /// Buffers of a step, inputs then output.
 std::vector<uint32_t> buffersOf(const Step& step) {
   std::vector<uint32_t> list;
+  list.reserve(step.inputs.size());
   for (const Argument& input : step.inputs) {
     list.push_back(input.buffer);
   }

@@ -28,7 +28,7 @@ std::string scaled(double value, double step, const std::vector<const char*>& un
     value /= step;
     ++unit;
   }
-  return absl::StrFormat(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return absl::StrFormat("%.*f %s", unit == 0 ? 0 : 1, value, units[unit]);
 }
 
 std::string cell(const Json& row, const Column& column) {

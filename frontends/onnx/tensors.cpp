@@ -221,12 +221,13 @@ mlir::ElementsAttr importTensor(mlir::MLIRContext* context, TensorProto& tensor,
   runtime::ElementType element = runtime::elementTypeOfOnnx(tensor.data_type());
   size_t width = runtime::elementSize(element);
   int64_t count = elementCount(type->getShape());
+  // Floats of 6 bits are packed in raw_data only.
+  unsigned bits = runtime::elementTypeInfo(element).bits;
+  bool packed = bits < 8 && (bits < 6 || raw || outside);
   mlir::AsmResourceBlob blob = outside ? *std::move(outside)
                                : raw   ? own(std::move(*tensor.mutable_raw_data()))
                                        : takeTyped(tensor, width);
-  // Floats of 6 bits are packed in raw_data only.
-  unsigned bits = runtime::elementTypeInfo(element).bits;
-  if (bits < 8 && (bits < 6 || raw || outside)) {
+  if (packed) {
     blob = unpack(element, std::move(blob), count, problem);
     if (!problem.empty()) {
       return nullptr;

@@ -45,7 +45,7 @@ inline constexpr Millis kPrepareTimeout{900'000};
 /// After which no wait of a step goes on, if its caller does not say, and the most that may be
 /// said.
 inline constexpr Millis kStepTimeout{3'600'000};
-inline constexpr Millis kMaxStepTimeout{7 * 24 * 3'600'000LL};
+inline constexpr Millis kMaxStepTimeout{7LL * 24 * 3'600'000};
 /// Slowest link that transfers are waited for, in bytes per millisecond (1 MB/s).
 inline constexpr uint64_t kMinTransferBytesPerMs = 1000;
 /// Time between two heartbeats.

@@ -235,6 +235,7 @@ absl::Status Coordinator::join() {
   FirstFailure failure;
   std::mutex mutex;
   std::vector<Worker*> all;
+  all.reserve(workers_.size());
   for (Worker& worker : workers_) {
     all.push_back(&worker);
   }
@@ -393,7 +394,8 @@ void Coordinator::unload(const format::PlanFile& plan) {
   });
 }
 
-absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step, Millis timeout) {
+absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,
+                              Millis timeout) {
   {
     std::lock_guard lock(mutex_);
     GR_RETURN_IF_ERROR(lost_);
@@ -407,7 +409,7 @@ absl::Status Coordinator::run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step
   for (Worker* worker : workers) {
     worker->client->runStepAsync(
         {plan.hash(), step, 1, timeout}, timeout + kCancelGrace,
-        [steps](absl::StatusOr<StepReport> report) { steps->done(report.status()); });
+        [steps](const absl::StatusOr<StepReport>& report) { steps->done(report.status()); });
   }
   absl::Status own = ownPart->run(step, 1, nowNanos() + timeout.count() * 1'000'000);
   if (!own.ok()) {

@@ -54,7 +54,7 @@ class Coordinator {
       const format::PlanFile& plan);
   void unload(const format::PlanFile& plan);
   /// Runs one step everywhere and waits until it ended everywhere. The first cause is returned.
-  absl::Status run(std::shared_ptr<LoadedPlan> ownPart, uint64_t step, Millis timeout);
+  absl::Status run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step, Millis timeout);
   /// Traces of the workers, on this process's clock.
   std::vector<TraceProcess> traces();
   /// Why the cluster is of no more use; OK while it is.

@@ -31,6 +31,7 @@ absl::Status planError(const absl::Status& status) {
 
 std::vector<std::string> textsOf(const format::StringTable* texts) {
   std::vector<std::string> result;
+  result.reserve(format::sizeOf(texts));
   for (uint32_t i = 0; i < format::sizeOf(texts); ++i) {
     result.push_back(texts->Get(i)->str());
   }

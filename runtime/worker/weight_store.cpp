@@ -14,7 +14,7 @@ std::string fileName(const WeightId& id) {
 
 }  // namespace
 
-void WeightStore::addModel(std::shared_ptr<const format::ModelFile> model) {
+void WeightStore::addModel(const std::shared_ptr<const format::ModelFile>& model) {
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < model->weightCount(); ++i) {
     const format::WeightEntry& entry =

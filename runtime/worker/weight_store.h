@@ -27,7 +27,7 @@ class WeightStore {
   explicit WeightStore(DiskCache* cache) : cache_(cache) {}
 
   /// Makes the weights of a model findable.
-  void addModel(std::shared_ptr<const format::ModelFile> model);
+  void addModel(const std::shared_ptr<const format::ModelFile>& model);
   bool has(const WeightId& id);
   /// Takes a piece as it arrives; after the last one the weight is there.
   absl::Status put(const WeightPiece& piece);

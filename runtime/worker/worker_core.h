@@ -43,9 +43,7 @@ class WorkerCore final : public WorkerHandler {
   ~WorkerCore() override;
 
   /// Weights of a model file on this machine need not be sent.
-  void addModel(std::shared_ptr<const format::ModelFile> model) {
-    weights_.addModel(std::move(model));
-  }
+  void addModel(const std::shared_ptr<const format::ModelFile>& model) { weights_.addModel(model); }
   WeightStore& weights() { return weights_; }
   /// The address of the tensor network of this process, which is opened by the first call.
   absl::StatusOr<std::string> networkAddress();

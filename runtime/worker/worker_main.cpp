@@ -58,7 +58,7 @@ absl::Status runWorker(const WorkerMainOptions& options) {
   SignalWatch signals(&core);
   if (!options.model.empty()) {
     GR_ASSIGN_OR_RETURN(auto model, format::ModelFile::open(options.model));
-    core.addModel(std::move(model));
+    core.addModel(model);
   }
   std::unique_ptr<ParentWatch> parent;
   if (options.parentFd >= 0) {

@@ -46,6 +46,7 @@ pins: [{nodes: "encoder/*", device: node1/cuda:0}, {annotation: gpu0, device: no
   REQUIRE(cluster->links.size() == 1);
   CHECK(cluster->links[0].latencyNs == 3000);
   CHECK(cluster->links[0].bytesPerSecond == 12e9);
+  REQUIRE(cluster->security);
   CHECK(cluster->security->cert == "coordinator.pem");
   REQUIRE(cluster->pins.size() == 2);
   CHECK_FALSE(cluster->pins[0].annotation);
@@ -219,6 +220,7 @@ TEST_CASE("security paths are relative to the file, a missing file is named") {
                          "security: {ca: ca.pem, cert: /x/c.pem, key: ./k/c.key}\n";
   auto cluster = loadCluster(path);
   REQUIRE(cluster.ok());
+  REQUIRE(cluster->security);
   CHECK(cluster->security->ca == (folder / "ca.pem").string());
   CHECK(cluster->security->cert == "/x/c.pem");
   CHECK(cluster->security->key == (folder / "k/c.key").string());

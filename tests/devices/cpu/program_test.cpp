@@ -87,7 +87,8 @@ TEST_CASE("damaged and missing code is refused") {
   notElf.code.assign(100, 7);
   CHECK(absl::IsInvalidArgument(load(notElf)));
   std::vector<uint8_t> bytes = writeExecutable(generatedAdd());
-  auto elf = std::search(bytes.begin(), bytes.end(), "\177ELF", "\177ELF" + 4);
+  constexpr std::string_view kMagic = "\177ELF";
+  auto elf = std::search(bytes.begin(), bytes.end(), kMagic.begin(), kMagic.end());
   REQUIRE(elf != bytes.end());
   elf[2000] ^= 1;
   CHECK(testDevice().load(bytes, weights).status().message().find("checksum") != std::string::npos);
