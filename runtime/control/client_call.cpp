@@ -32,7 +32,7 @@ bool ClientCalls::failed() {
 
 void ClientCalls::drain() {
   std::unique_lock lock(mutex_);
-  empty_.wait(lock, [this] { return active_.empty(); });
+  empty_.wait(lock, [this] { return open_ == 0; });
 }
 
 std::string ClientCalls::label() const {
@@ -41,25 +41,32 @@ std::string ClientCalls::label() const {
 
 ClientCall::ClientCall(ClientCalls* calls, const char* name, Millis timeout)
     : calls_(calls), name_(name), timeout_(timeout) {
-  context_.set_deadline(std::chrono::system_clock::now() + timeout);
-  context_.AddMetadata(kJobKey, calls->job_);
+  context_->set_deadline(std::chrono::system_clock::now() + timeout);
+  context_->AddMetadata(kJobKey, calls->job_);
   std::lock_guard lock(calls->mutex_);
-  calls->active_.insert(&context_);
+  ++calls->open_;
+  calls->active_.insert(context_.get());
   if (!calls->failure_.ok()) {
-    context_.TryCancel();
+    context_->TryCancel();
   }
 }
 
 ClientCall::~ClientCall() {
+  {
+    std::lock_guard lock(calls_->mutex_);
+    calls_->active_.erase(context_.get());
+  }
+  // The context keeps the channel. Were it the last to do so, on a thread of gRPC, that thread
+  // would join itself and free what it runs on: only what has let go of it lets drain() return.
+  context_.reset();
   std::lock_guard lock(calls_->mutex_);
-  calls_->active_.erase(&context_);
-  if (calls_->active_.empty()) {
+  if (--calls_->open_ == 0) {
     calls_->empty_.notify_all();
   }
 }
 
 bool ClientCall::answered() const {
-  return context_.GetServerTrailingMetadata().count(kAnswerKey) > 0;
+  return context_->GetServerTrailingMetadata().count(kAnswerKey) > 0;
 }
 
 absl::Status ClientCall::finish(const grpc::Status& status) {

@@ -6,6 +6,8 @@
 #include <grpcpp/support/status.h>
 
 #include <condition_variable>
+#include <cstddef>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -24,7 +26,7 @@ class ClientCalls {
   void fail(const absl::Status& why);
   /// True after fail().
   bool failed();
-  /// Waits until no call is under way.
+  /// Waits until no call is under way and none holds on to its channel.
   void drain();
   /// "worker node0 (10.0.0.1:7070)".
   std::string label() const;
@@ -38,7 +40,8 @@ class ClientCalls {
   const std::string job_;
   std::mutex mutex_;
   std::condition_variable empty_;
-  std::set<grpc::ClientContext*> active_;
+  size_t open_ = 0;                        ///< calls whose contexts exist
+  std::set<grpc::ClientContext*> active_;  ///< those that may be cancelled
   absl::Status failure_;
 };
 
@@ -51,7 +54,7 @@ class ClientCall {
   ClientCall(const ClientCall&) = delete;
   ClientCall& operator=(const ClientCall&) = delete;
 
-  grpc::ClientContext* context() { return &context_; }
+  grpc::ClientContext* context() { return context_.get(); }
   /// The result for the caller.
   absl::Status finish(const grpc::Status& status);
   /// True if the status came from the worker itself, not from the connection. After the call's end.
@@ -63,7 +66,7 @@ class ClientCall {
   ClientCalls* const calls_;
   const char* const name_;
   const Millis timeout_;
-  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
 };
 
 }  // namespace graphrun::runtime

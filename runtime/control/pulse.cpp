@@ -63,6 +63,7 @@ void Pulse::State::lose(const std::string& name, const absl::Status& why) {
     client->markLost(why);
   }
   onLost(name, why);
+  client.reset();  // while ~Pulse waits: a thread of gRPC must not be the last to hold a client
   std::lock_guard lock(mutex);
   --reporting;
   wake.notify_all();
