@@ -89,8 +89,9 @@ void Pulse::State::beat() {
 }
 
 void Pulse::State::ask(const std::string& name, const std::shared_ptr<WorkerClient>& client) {
-  client->heartbeatAsync(
-      timeout, [self = shared_from_this(), name](auto sample) { self->answered(name, sample); });
+  client->heartbeatAsync(timeout, [self = shared_from_this(), name](const auto& sample) {
+    self->answered(name, sample);
+  });
 }
 
 void Pulse::State::answered(const std::string& name,
@@ -165,10 +166,11 @@ void Pulse::declareLost(const std::string& worker, const absl::Status& why) {
 std::optional<int64_t> Pulse::clockOffsetNanos(const std::string& worker) const {
   std::lock_guard lock(state_->mutex);
   auto it = state_->workers.find(worker);
-  if (it == state_->workers.end() || !it->second.best) {
+  if (it == state_->workers.end()) {
     return std::nullopt;
   }
-  return it->second.best->clockOffsetNanos;
+  const std::optional<HeartbeatSample>& best = it->second.best;
+  return best ? std::optional(best->clockOffsetNanos) : std::nullopt;
 }
 
 }  // namespace graphrun::runtime
