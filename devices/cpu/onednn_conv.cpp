@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/window.h"
@@ -81,9 +80,7 @@ absl::StatusOr<PlannedOperand> planImage(const TensorDesc& desc) {
     GR_ASSIGN_OR_RETURN(channelsLast,
                         stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims)));
   }
-  GR_ASSIGN_OR_RETURN(PlannedOperand planned, planOperand(channelsLast));
-  planned.source = TensorDesc{desc.type, desc.dims, {}, false};
-  return planned;
+  return planOperand(channelsLast);
 }
 
 absl::StatusOr<ConvOperands> planOperands(const Step& step, bool transposed) {

@@ -107,11 +107,8 @@ absl::StatusOr<PlannedOperand> planImage(const Step& step) {
     return planOperand(desc);
   }
   // Bytes are pooled fast only with the channels last.
-  GR_ASSIGN_OR_RETURN(TensorDesc last,
-                      stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims)));
-  GR_ASSIGN_OR_RETURN(PlannedOperand planned, planOperand(last));
-  planned.source = TensorDesc{desc.type, desc.dims, {}, false};
-  return planned;
+  GR_ASSIGN_OR_RETURN(desc, stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims)));
+  return planOperand(desc);
 }
 
 /// Pools of floats, and the largest of bytes.

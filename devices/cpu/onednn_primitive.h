@@ -104,8 +104,8 @@ absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
 /// all of them are of type f32 (or bf16 where the library and the machine can).
 absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs);
 
-/// The same for a product: also u8 by i8, with a bias, summed in i32, where the machine's
-/// instructions do not saturate on the way.
+/// The same for a product, with or without a bias: also u8 by i8 summed in i32, alone (no bias, no
+/// post-ops), where the machine's instructions do not saturate on the way.
 absl::Status requireProductStep(const Step& step);
 
 /// True for a product of integers.
