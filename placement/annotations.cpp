@@ -33,11 +33,11 @@ std::string describe(const std::string& configuration, const std::string& name) 
                                               absl::Utf8SafeCEscape(configuration), "'");
 }
 
-/// Calls `visit` with each operation and its wishes.
+/// Calls `visit` with each operation of the graph, constants excepted, and its wishes.
 template <typename Visit>
 void forEachOperation(mlir::func::FuncOp function, Visit visit) {
   function.walk([&](mlir::Operation* op) {
-    if (!llvm::isa<ir::ConstantOp>(op)) {
+    if (!llvm::isa<mlir::func::FuncOp, ir::ConstantOp>(op)) {
       visit(op, passes::wishesOf(op->getLoc()));
     }
   });
@@ -57,11 +57,8 @@ class Annotations {
 
   std::vector<AnnotationReport> run() {
     chooseConfiguration();
-    function_.walk([&](mlir::Operation* op) {
-      if (!llvm::isa<mlir::func::FuncOp, ir::ConstantOp>(op)) {
-        pin(op);
-      }
-    });
+    forEachOperation(function_,
+                     [&](mlir::Operation* op, const Wishes& wishes) { pin(op, wishes); });
     std::vector<AnnotationReport> reports;
     for (auto& [report, nodes] : rows_) {
       report.nodes = static_cast<int64_t>(nodes.size());
@@ -137,9 +134,8 @@ class Annotations {
     return target.device.empty() ? byName(wishes, "") : target;
   }
 
-  void pin(mlir::Operation* op) {
+  void pin(mlir::Operation* op, const Wishes& wishes) {
     std::string label = passes::labelOf(op->getLoc());
-    Wishes wishes = passes::wishesOf(op->getLoc());
     Target target = byNodeRule(label);
     if (target.device.empty() && overruledBy_.empty()) {
       target = byWishes(wishes);

@@ -95,8 +95,8 @@ class GraphImport {
   OpTable table_;
   Functions functions_;
   DeviceAnnotations annotations_;
-  llvm::SmallVector<passes::Wish>
-      wishes_;  // of the node at hand, or the innermost one around it that has some
+  // Of the node at hand, or the innermost one around it that has some.
+  llvm::SmallVector<passes::Wish> wishes_;
   std::vector<const ::onnx::FunctionProto*> calls_;  // that are being imported, outermost first
   size_t calledNodes_ = 0;
   mlir::OpBuilder builder_;

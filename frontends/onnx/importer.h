@@ -21,8 +21,7 @@ namespace graphrun::frontends {
 /// (passes/wishes.h) as their location. Initializers, also those that are listed as inputs, are
 /// constants; large ones are resources that own the parsed bytes, or map the files in the model's
 /// folder where these lie, and live as long as `context`. Calls of the model's functions become the
-/// nodes of their bodies, named
-/// "<call>/<node>".
+/// nodes of their bodies, named "<call>/<node>".
 ///
 /// Loads the dialects it needs into `context`, which no other thread may use meanwhile. Fails with
 /// NotFound or Internal when the file cannot be read, InvalidArgument when it is no ONNX model or
