@@ -19,6 +19,15 @@ namespace graphrun::devices {
 /// Index into the plan's weights of a constant; nothing for one that is not there.
 using WeightIndex = std::function<std::optional<uint32_t>(ir::ConstantOp)>;
 
+/// What a compiler knows, and may find out, about the time that kernels take on the device.
+struct Tuning {
+  /// In and out: what was measured on devices of this fingerprint, in a form of the compiler's own;
+  /// empty at first.
+  std::string timings;
+  uint64_t budgetNanos = 0;  ///< to be spent on measuring; 0: estimates do
+  bool complete = false;     ///< out: no choice was left to an estimate
+};
+
 /// The compiler of one kind of device. Stateless: thread-safe as long as each thread has its own
 /// MLIR context.
 class DeviceCompiler {
@@ -33,11 +42,13 @@ class DeviceCompiler {
   virtual std::string whyUnsupported(mlir::Operation* op) const = 0;
 
   /// Turns a partition (static shapes, operations in execution order) into an executable for the
-  /// device that `device` and `fingerprint` describe. Must run on the machine that has the device.
+  /// device that `device` and `fingerprint` describe. Must run on the machine that has the device;
+  /// while it measures, nothing else should.
   virtual absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
                                                        const DeviceDescription& device,
                                                        const std::string& fingerprint,
-                                                       const WeightIndex& weightIndex) const = 0;
+                                                       const WeightIndex& weightIndex,
+                                                       Tuning& tuning) const = 0;
 };
 
 /// The compiler for a kind of device; NotFound when it is not built in.

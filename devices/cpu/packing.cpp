@@ -84,4 +84,8 @@ absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, v
   return reorder(source, expanded.get(), buffer.desc, to, onednn);
 }
 
+absl::Status unpackTensor(const TensorDesc& desc, const void* from, void* to, OneDnn& onednn) {
+  return reorder(desc, from, {desc.type, desc.dims}, to, onednn);
+}
+
 }  // namespace graphrun::devices::cpu

@@ -17,6 +17,9 @@ bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given);
 absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
                         OneDnn& onednn);
 
+/// The elements of a tensor that lies as `desc` says, dense and row-major, into `to`.
+absl::Status unpackTensor(const TensorDesc& desc, const void* from, void* to, OneDnn& onednn);
+
 }  // namespace graphrun::devices::cpu
 
 #endif  // GRAPHRUN_DEVICES_CPU_PACKING_H_

@@ -77,6 +77,9 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
   app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")
       ->check(CLI::Range(0.0, 7 * 24 * 3600.0));
+  app.add_option("--tune-budget", tuneSeconds,
+                 "Seconds that a second run may spend on measuring kernels; 0: never (5)")
+      ->check(CLI::Range(0.0, 3600.0));
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
 }
 
@@ -88,6 +91,7 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.fusion = !noFusion;
   session.stepTimeout = std::chrono::milliseconds(
       static_cast<int64_t>(std::ceil(timeoutSeconds * 1000)));  // 0 would be no limit
+  session.tuneBudget = std::chrono::milliseconds(static_cast<int64_t>(tuneSeconds * 1000));
   for (const std::string& pin : pins) {
     GR_ASSIGN_OR_RETURN(auto pair, splitPair(pin, '=', "--pin"));
     session.pins.push_back({pair.first, pair.second});

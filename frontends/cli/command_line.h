@@ -42,6 +42,7 @@ struct PlaceOptions {
   std::vector<std::string> memoryLimits;
   uint32_t threads = 0;
   double timeoutSeconds = 0;
+  double tuneSeconds = 5;
   bool noFusion = false;
 
   void add(CLI::App& app);

@@ -32,7 +32,8 @@ Json statsJson(const runtime::SessionStats& stats) {
                        {"bytes", device.bytes},
                        {"predicted_bytes", device.predictedBytes},
                        {"prepare_ms", millis(device.prepareNanos)},
-                       {"executable_from_cache", device.fromCache}});
+                       {"executable_from_cache", device.fromCache},
+                       {"tuned", device.tuned}});
   }
   return {
       {"open_ms", millis(stats.openNanos)},

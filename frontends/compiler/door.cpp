@@ -32,6 +32,10 @@ constexpr size_t kMaxWarnings = 100;
 
 absl::Span<const uint8_t> spanOf(GrBytes bytes) { return {bytes.data, bytes.size}; }
 
+std::string textOf(GrBytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data), bytes.size};
+}
+
 void fill(GrBuffer* out, absl::Span<const uint8_t> bytes) {
   out->size = bytes.size();
   size_t room = (bytes.size() + 63) / 64 * 64;
@@ -121,14 +125,17 @@ int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
   });
 }
 
-int32_t compilePartition(const GrPartition* task, GrBuffer* out) {
+int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* out) {
   return answer(out, [&]() -> absl::StatusOr<std::vector<uint8_t>> {
     GR_ASSIGN_OR_RETURN(auto file, format::PlanFile::parse(spanOf(task->plan)));
     Context context;
     GR_ASSIGN_OR_RETURN(PartitionModule partition, readPartition(context, *file, *task));
     GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(partition.device.kind));
+    devices::Tuning times{textOf(tuning->known), tuning->budgetNanos};
     absl::StatusOr<std::vector<uint8_t>> executable = compiler->compile(
-        partition.function, partition.device, task->fingerprint, partition.weightIndex);
+        partition.function, partition.device, task->fingerprint, partition.weightIndex, times);
+    fill(&tuning->measured, times.timings);
+    tuning->complete = times.complete ? 1 : 0;
     if (!executable.ok()) {
       return runtime::annotate(executable.status(),
                                absl::StrCat("compiling for ", partition.device.name));

@@ -343,16 +343,19 @@ absl::Status WorkerClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo
                       impl_->options.callTimeout);
 }
 
-absl::StatusOr<std::vector<DeviceReport>> WorkerClient::preparePlan(uint64_t plan, Millis timeout) {
-  control::PlanRef request;
+absl::StatusOr<std::vector<DeviceReport>> WorkerClient::preparePlan(uint64_t plan,
+                                                                    uint64_t tuneNanos,
+                                                                    Millis timeout) {
+  control::PrepareRequest request;
   request.set_plan(plan);
+  request.set_tune_ns(tuneNanos);
   control::PrepareReply reply;
   GR_RETURN_IF_ERROR(
       impl_->unary("PreparePlan", &control::Worker::Stub::PreparePlan, request, &reply, timeout));
   std::vector<DeviceReport> reports;
   for (const control::DeviceReport& wire : reply.devices()) {
-    reports.push_back(
-        {wire.device(), wire.peak_bytes(), wire.step_ns(), wire.prepare_ns(), wire.from_cache()});
+    reports.push_back({wire.device(), wire.peak_bytes(), wire.step_ns(), wire.prepare_ns(),
+                       wire.from_cache(), wire.tuned()});
   }
   return reports;
 }

@@ -72,7 +72,7 @@ class WorkerClient {
   /// Sends weights in chunks of kChunkBytes with checksums.
   absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights);
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers);
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan, uint64_t tuneNanos = 0,
                                                         Millis timeout = kPrepareTimeout);
   absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout);
   /// As runStep; `done` is called exactly once, on a thread of gRPC; it must neither block nor

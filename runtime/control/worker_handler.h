@@ -72,6 +72,7 @@ struct DeviceReport {
   uint64_t stepNanos = 0;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
+  bool tuned = false;  // no choice of a kernel was left to an estimate
 };
 
 /// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an
@@ -107,8 +108,10 @@ class WorkerHandler {
   virtual absl::Status putWeights(const WeightPiece& piece) = 0;
   /// This worker is `rank`; the others are `peers`.
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
-  /// Compiles the plan's partitions and allocates all that a step needs.
-  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan) = 0;
+  /// Compiles the plan's partitions and allocates all that a step needs. Each device may spend
+  /// `tuneNanos` on measuring which kernels are fastest.
+  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
+                                                                uint64_t tuneNanos) = 0;
   /// Returns when the steps are done, or when one failed or was cancelled.
   virtual absl::StatusOr<StepReport> runStep(const StepRequest& request) = 0;
   /// Ends all running calls soon, with `cause` as their status. Must not block; comes again while a

@@ -192,11 +192,12 @@ grpc::Status WorkerRpcs::ConnectPeers(Context* context, const control::ConnectPe
   return answer(context, connect());
 }
 
-grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PlanRef* request,
+grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareRequest* request,
                                      control::PrepareReply* reply) {
   auto prepare = [&]() -> absl::Status {
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
-    GR_ASSIGN_OR_RETURN(std::vector<DeviceReport> reports, handler_->preparePlan(request->plan()));
+    GR_ASSIGN_OR_RETURN(std::vector<DeviceReport> reports,
+                        handler_->preparePlan(request->plan(), request->tune_ns()));
     for (const DeviceReport& report : reports) {
       control::DeviceReport* wire = reply->add_devices();
       wire->set_device(report.device);
@@ -204,6 +205,7 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PlanRef* r
       wire->set_step_ns(report.stepNanos);
       wire->set_prepare_ns(report.prepareNanos);
       wire->set_from_cache(report.fromCache);
+      wire->set_tuned(report.tuned);
     }
     return absl::OkStatus();
   };

@@ -35,7 +35,8 @@ class WorkerRpcs final : public control::Worker::Service {
   grpc::Status PutWeights(Context*, grpc::ServerReader<control::WeightChunk>*,
                           control::Done*) override;
   grpc::Status ConnectPeers(Context*, const control::ConnectPeersRequest*, control::Done*) override;
-  grpc::Status PreparePlan(Context*, const control::PlanRef*, control::PrepareReply*) override;
+  grpc::Status PreparePlan(Context*, const control::PrepareRequest*,
+                           control::PrepareReply*) override;
   grpc::Status RunStep(Context*, const control::RunStepRequest*, control::RunStepReply*) override;
   grpc::Status Cancel(Context*, const control::CancelRequest*, control::Done*) override;
   grpc::Status UnloadPlan(Context*, const control::PlanRef*, control::Done*) override;

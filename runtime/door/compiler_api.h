@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 2
+#define GR_COMPILER_API_VERSION 3
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -52,6 +52,14 @@ typedef struct GrPartition {
   uint32_t threads;  ///< that the device's kernels use; 0: one a core
 } GrPartition;
 
+/// What is known of the times of a device's kernels, and what compilePartition finds out.
+typedef struct GrTuning {
+  GrBytes known;         ///< in: `measured` of an earlier call for this fingerprint; empty at first
+  uint64_t budgetNanos;  ///< in: to be spent on measuring; nothing else should run meanwhile
+  GrBuffer measured;     ///< out: all that is known now
+  uint8_t complete;      ///< out: 1 when no choice was left to an estimate
+} GrTuning;
+
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on
 /// failure: then it holds the message, UTF-8 without a final zero. No exception leaves them.
 typedef struct GrCompilerApi {
@@ -67,7 +75,7 @@ typedef struct GrCompilerApi {
   int32_t (*plan)(const GrModel* model, GrBytes request, GrBuffer* out);
 
   /// `out`: the executable that Device::load of the device's kind reads.
-  int32_t (*compilePartition)(const GrPartition* partition, GrBuffer* out);
+  int32_t (*compilePartition)(const GrPartition* partition, GrTuning* tuning, GrBuffer* out);
 
   /// `request` as for plan; only its inputs count, and may be missing. `out`: JSON text, an object
   /// with "flops" and "bytes" of one step (null where they depend on unknown shapes) and "ops", an

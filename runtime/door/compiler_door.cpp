@@ -45,7 +45,8 @@ std::string findLibrary() {
 /// Owns what the compiler returned.
 class Result {
  public:
-  explicit Result(const GrCompilerApi* api) : api_(api) {}
+  explicit Result(const GrCompilerApi* api, GrBuffer buffer = {nullptr, 0})
+      : api_(api), buffer_(buffer) {}
   ~Result() { api_->release(&buffer_); }
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
@@ -61,7 +62,7 @@ class Result {
 
  private:
   const GrCompilerApi* api_;
-  GrBuffer buffer_{nullptr, 0};
+  GrBuffer buffer_;
 };
 
 GrBytes toBytes(absl::Span<const uint8_t> span) { return {span.data(), span.size()}; }
@@ -146,8 +147,8 @@ absl::StatusOr<std::vector<uint8_t>> CompilerDoor::plan(absl::Span<const uint8_t
   return result.bytes();
 }
 
-absl::StatusOr<std::vector<uint8_t>> CompilerDoor::compilePartition(const PartitionTask& task,
-                                                                    ReadWeight readWeight) {
+absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const PartitionTask& task,
+                                                                 ReadWeight readWeight) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   WeightContext weights{readWeight, {}, {}};
   GrPartition partition{};
@@ -159,13 +160,19 @@ absl::StatusOr<std::vector<uint8_t>> CompilerDoor::compilePartition(const Partit
   partition.readWeight = &WeightContext::call;
   partition.context = &weights;
   partition.threads = task.threads;
+  GrTuning tuning{};
+  tuning.known = toBytes(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(task.timings.data()),
+                                             task.timings.size()));
+  tuning.budgetNanos = task.tuneNanos;
   Result result(compiler);
-  absl::Status status = result.status(compiler->compilePartition(&partition, result.out()));
+  absl::Status status =
+      result.status(compiler->compilePartition(&partition, &tuning, result.out()));
+  Result measured(compiler, tuning.measured);
   if (!status.ok() && !weights.failure.ok()) {
     return annotate(weights.failure, "compiling a partition");
   }
   GR_RETURN_IF_ERROR(status);
-  return result.bytes();
+  return CompiledPartition{result.bytes(), measured.text(), tuning.complete != 0};
 }
 
 absl::StatusOr<std::string> CompilerDoor::inspect(absl::Span<const uint8_t> model,

@@ -28,6 +28,15 @@ struct PartitionTask {
   std::vector<uint32_t> cores;     // of the device; empty: all that the process may use
   std::string fingerprint;         // of the device
   uint32_t threads = 0;            // that its kernels use; 0: one a core
+  absl::string_view timings;       // of devices of this fingerprint; "" at first
+  uint64_t tuneNanos = 0;          // to be spent on measuring kernels
+};
+
+/// An executable, and what was learnt while it was made.
+struct CompiledPartition {
+  std::vector<uint8_t> executable;  // for Device::load
+  std::string timings;              // for the next PartitionTask of a device of this fingerprint
+  bool tuned = false;               // no choice of a kernel was left to an estimate
 };
 
 /// What the compile world does for the run world. Thread-safe. Tests put their own in its place.
@@ -45,9 +54,8 @@ class Compiler {
   virtual absl::StatusOr<std::vector<uint8_t>> plan(absl::Span<const uint8_t> model,
                                                     const std::string& modelName,
                                                     absl::Span<const uint8_t> request) = 0;
-  /// Returns the executable for Device::load.
-  virtual absl::StatusOr<std::vector<uint8_t>> compilePartition(const PartitionTask& task,
-                                                                ReadWeight readWeight) = 0;
+  virtual absl::StatusOr<CompiledPartition> compilePartition(const PartitionTask& task,
+                                                             ReadWeight readWeight) = 0;
   /// JSON text; see GrCompilerApi::inspect.
   virtual absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model,
                                               const std::string& modelName,
@@ -72,8 +80,8 @@ class CompilerDoor final : public Compiler {
   absl::StatusOr<std::vector<uint8_t>> plan(absl::Span<const uint8_t> model,
                                             const std::string& modelName,
                                             absl::Span<const uint8_t> request) override;
-  absl::StatusOr<std::vector<uint8_t>> compilePartition(const PartitionTask& task,
-                                                        ReadWeight readWeight) override;
+  absl::StatusOr<CompiledPartition> compilePartition(const PartitionTask& task,
+                                                     ReadWeight readWeight) override;
   absl::StatusOr<std::string> inspect(absl::Span<const uint8_t> model, const std::string& modelName,
                                       absl::Span<const uint8_t> request) override;
   absl::StatusOr<std::string> annotateOnnx(const std::string& path, const std::string& explanation,

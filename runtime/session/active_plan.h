@@ -33,6 +33,7 @@ struct ActivePlan {
   PlanStrings strings;
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
+  bool tuned = false;                         // or not to be
   std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
 
   /// Makes the next step read `inputs`, in place where their memory allows it.

@@ -311,19 +311,21 @@ std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile&
   return found;
 }
 
-absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadHere(const format::PlanFile& plan) {
+absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadHere(const format::PlanFile& plan,
+                                                                uint64_t tuneNanos) {
   GR_RETURN_IF_ERROR(core_->loadPlan(
       plan.hash(),
       std::string(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size())));
-  return core_->preparePlan(plan.hash());
+  return core_->preparePlan(plan.hash(), tuneNanos);
 }
 
 absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadOn(Worker& worker,
-                                                              const format::PlanFile& plan) {
+                                                              const format::PlanFile& plan,
+                                                              uint64_t tuneNanos) {
   absl::string_view bytes(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size());
   GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytes));
   GR_RETURN_IF_ERROR(sendWeights(worker, plan));
-  return worker.client->preparePlan(plan.hash());
+  return worker.client->preparePlan(plan.hash(), tuneNanos);
 }
 
 absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& plan) {
@@ -350,7 +352,7 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
 }
 
 absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::load(
-    const format::PlanFile& plan) {
+    const format::PlanFile& plan, uint64_t tuneNanos) {
   GR_RETURN_IF_ERROR(lost());
   if (needsOthers(plan)) {
     GR_RETURN_IF_ERROR(start());
@@ -371,9 +373,10 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::lo
     std::lock_guard lock(mutex);
     reports[name] = *std::move(got);
   };
-  std::thread others(
-      [&] { forEach(workers, [&](Worker& worker) { note(worker.name, loadOn(worker, plan)); }); });
-  note(kClientName, loadHere(plan));
+  std::thread others([&] {
+    forEach(workers, [&](Worker& worker) { note(worker.name, loadOn(worker, plan, tuneNanos)); });
+  });
+  note(kClientName, loadHere(plan, tuneNanos));
   others.join();
   absl::Status status = failure.get();
   if (!status.ok()) {

@@ -50,8 +50,9 @@ class Coordinator {
   const std::map<std::string, JoinedWorker>& joined() const { return joined_; }
 
   /// Loads a plan on all workers that have a part of it, this process included. Reports by worker.
+  /// Each device may spend `tuneNanos` on measuring kernels.
   absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> load(
-      const format::PlanFile& plan);
+      const format::PlanFile& plan, uint64_t tuneNanos = 0);
   void unload(const format::PlanFile& plan);
   /// Runs one step everywhere and waits until it ended everywhere. The first cause is returned.
   absl::Status run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step, Millis timeout);
@@ -75,8 +76,10 @@ class Coordinator {
   absl::Status join();
   absl::Status linkAll();
   void onLost(const std::string& name, const absl::Status& why);
-  absl::StatusOr<std::vector<DeviceReport>> loadOn(Worker& worker, const format::PlanFile& plan);
-  absl::StatusOr<std::vector<DeviceReport>> loadHere(const format::PlanFile& plan);
+  absl::StatusOr<std::vector<DeviceReport>> loadOn(Worker& worker, const format::PlanFile& plan,
+                                                   uint64_t tuneNanos);
+  absl::StatusOr<std::vector<DeviceReport>> loadHere(const format::PlanFile& plan,
+                                                     uint64_t tuneNanos);
   absl::Status sendWeights(Worker& worker, const format::PlanFile& plan);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);

@@ -185,7 +185,8 @@ struct Session::Impl {
                                       absl::Span<const StageInput> values);
   ActivePlan* loadedPlan(const std::string& signature);
   absl::StatusOr<ActivePlan*> loadPlan(std::string signature, FoundPlan found);
-  absl::Status load(ActivePlan& plan);
+  absl::Status load(ActivePlan& plan, uint64_t tuneNanos = 0);
+  absl::Status tune(ActivePlan& plan);
   void noteDevices(ActivePlan& plan,
                    const std::map<std::string, std::vector<DeviceReport>>& reports);
   void drop(std::list<ActivePlan>::iterator plan);
@@ -374,10 +375,10 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(const Remainder* stage,
   }
 }
 
-absl::Status Session::Impl::load(ActivePlan& plan) {
+absl::Status Session::Impl::load(ActivePlan& plan, uint64_t tuneNanos) {
   const int64_t begin = nowNanos();
   const format::PlanFile& file = *plan.found.plan;
-  auto reports = coordinator->load(file);
+  auto reports = coordinator->load(file, tuneNanos);
   if (!reports.ok()) {
     bool room = absl::IsResourceExhausted(reports.status());
     return atStage(reports.status(), room ? SessionStage::kPlacement : SessionStage::kRun);
@@ -390,13 +391,28 @@ absl::Status Session::Impl::load(ActivePlan& plan) {
   return absl::OkStatus();
 }
 
+/// A plan that is run again is worth measuring kernels for: loads it once more, with the best.
+absl::Status Session::Impl::tune(ActivePlan& plan) {
+  plan.tuned = true;
+  if (options.tuneBudget.count() <= 0 ||
+      std::all_of(plan.devices.begin(), plan.devices.end(),
+                  [](const DeviceStats& device) { return device.tuned; })) {
+    return absl::OkStatus();
+  }
+  plan.own.reset();
+  plan.devices.clear();
+  plan.nextStep = 0;
+  coordinator->unload(*plan.found.plan);
+  return load(plan, static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count()));
+}
+
 void Session::Impl::noteDevices(ActivePlan& plan,
                                 const std::map<std::string, std::vector<DeviceReport>>& reports) {
   const format::PlanFile& file = *plan.found.plan;
   for (const auto& [worker, devices] : reports) {
     for (const DeviceReport& report : devices) {
-      DeviceStats device{report.device,       worker,          report.peakBytes, 0,
-                         report.prepareNanos, report.fromCache};
+      DeviceStats device{report.device,       worker,           report.peakBytes, 0,
+                         report.prepareNanos, report.fromCache, report.tuned};
       std::optional<uint32_t> index = file.findDevice(report.device);
       if (index.has_value() && file.partitionOn(*index) != nullptr) {
         device.predictedBytes = file.partitionOn(*index)->predicted_peak_bytes();
@@ -459,6 +475,12 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
   std::shared_ptr<const Remainder> stage;
   do {
     GR_ASSIGN_OR_RETURN(ActivePlan * plan, planFor(stage.get(), plannedInputs(values), values));
+    if (plan->nextStep > 0 && !plan->tuned) {
+      if (absl::Status tuned = tune(*plan); !tuned.ok()) {
+        drop(plans.begin());
+        return tuned;
+      }
+    }
     std::vector<StageInput> made;
     absl::Status status = runStage(*plan, values, results, made);
     if (!status.ok()) {

@@ -126,7 +126,8 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   part.device = plan_->plan().partitions()->Get(index)->device();
   devices::DeviceDescription description = describe(plan_->device(part.device));
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
-  absl::StatusOr<LoadedProgram> loaded = home.loader->load(*plan_, index, *part.owner, weights);
+  absl::StatusOr<LoadedProgram> loaded =
+      home.loader->load(*plan_, index, *part.owner, weights, home.tuneNanos);
   if (!loaded.ok()) {
     return withFirstCause(loaded.status(), {"", "", description.name, worker_});
   }
@@ -136,6 +137,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   report.peakBytes = part.loaded.program->memoryBytes();
   report.prepareNanos = part.loaded.prepareNanos;
   report.fromCache = part.loaded.fromCache;
+  report.tuned = part.loaded.tuned;
   reports_.push_back(std::move(report));
   memory_->parts.push_back(std::move(part));
   return absl::OkStatus();

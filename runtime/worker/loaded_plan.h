@@ -25,6 +25,7 @@ namespace graphrun::runtime {
 struct PlanHome {
   std::string worker;  // this process's name in the plan
   ProgramLoader* loader;
+  uint64_t tuneNanos = 0;  // that each device may spend on measuring kernels
   WeightStore* weights;
   std::shared_ptr<Transport> local;       // linked to itself, for edges within this process
   std::shared_ptr<Transport> network;     // for edges to other workers; null without a cluster

@@ -20,6 +20,9 @@ void addTable(CacheKey& key, const Table& table) {
   key.add(absl::MakeConstSpan(builder.GetBufferPointer(), builder.GetSize()));
 }
 
+/// The entry of an executable whose kernels were chosen by measurement.
+std::string tunedKey(const std::string& key) { return absl::StrCat(key, "-tuned"); }
+
 }  // namespace
 
 std::string executableKey(const format::Plan& plan, uint32_t index, const devices::Device& device,
@@ -48,50 +51,98 @@ std::string executableKey(const format::Plan& plan, uint32_t index, const device
 }
 
 absl::StatusOr<LoadedProgram> ProgramLoader::load(const format::PlanFile& plan, uint32_t index,
-                                                  devices::Device& device, PlanWeights& weights) {
+                                                  devices::Device& device, PlanWeights& weights,
+                                                  uint64_t tuneNanos) {
   const int64_t begin = nowNanos();
-  std::string key = executableKey(plan.plan(), index, device, compiler_->identity());
-  if (std::optional<DiskCache::Entry> entry = executables_->find(key)) {
-    auto owner = std::make_shared<DiskCache::Entry>(*std::move(entry));
-    absl::StatusOr<std::unique_ptr<devices::Program>> program = device.load(owner->bytes, weights);
-    if (program.ok()) {
-      return LoadedProgram{owner, *std::move(program), static_cast<uint64_t>(nowNanos() - begin),
-                           true};
-    }
-    if (absl::IsResourceExhausted(program.status())) {
-      return program.status();
-    }
-    log(LogLevel::kWarning,
-        absl::StrCat("cached executable ", key, " for ", device.description().name,
-                     " cannot be used (", program.status().message(), "); it is compiled again"));
-    executables_->remove(key);
+  const std::string key = executableKey(plan.plan(), index, device, compiler_->identity());
+  std::vector<std::string> keys = {tunedKey(key)};
+  if (tuneNanos == 0) {
+    keys.push_back(key);
   }
-  GR_ASSIGN_OR_RETURN(LoadedProgram compiled, compile(plan, index, key, device, weights));
+  for (const std::string& cached : keys) {
+    GR_ASSIGN_OR_RETURN(std::optional<LoadedProgram> found, loadCached(cached, device, weights));
+    if (found.has_value()) {
+      found->prepareNanos = static_cast<uint64_t>(nowNanos() - begin);
+      found->tuned = cached != key;
+      return *std::move(found);
+    }
+  }
+  GR_ASSIGN_OR_RETURN(LoadedProgram compiled,
+                      compile(plan, index, key, device, weights, tuneNanos));
   compiled.prepareNanos = static_cast<uint64_t>(nowNanos() - begin);
   return compiled;
 }
 
+absl::StatusOr<std::optional<LoadedProgram>> ProgramLoader::loadCached(const std::string& key,
+                                                                       devices::Device& device,
+                                                                       PlanWeights& weights) {
+  std::optional<DiskCache::Entry> entry = executables_->find(key);
+  if (!entry.has_value()) {
+    return std::nullopt;
+  }
+  auto owner = std::make_shared<DiskCache::Entry>(*std::move(entry));
+  absl::StatusOr<std::unique_ptr<devices::Program>> program = device.load(owner->bytes, weights);
+  if (program.ok()) {
+    return LoadedProgram{owner, *std::move(program), 0, true};
+  }
+  if (absl::IsResourceExhausted(program.status())) {
+    return program.status();
+  }
+  log(LogLevel::kWarning,
+      absl::StrCat("cached executable ", key, " for ", device.description().name,
+                   " cannot be used (", program.status().message(), "); it is compiled again"));
+  executables_->remove(key);
+  return std::nullopt;
+}
+
 absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& plan, uint32_t index,
                                                      const std::string& key,
-                                                     devices::Device& device,
-                                                     PlanWeights& weights) {
+                                                     devices::Device& device, PlanWeights& weights,
+                                                     uint64_t tuneNanos) {
   const devices::DeviceDescription& description = device.description();
   PartitionTask task{plan.bytes(), index, description.cores, device.fingerprint(),
                      description.threads};
-  absl::StatusOr<std::vector<uint8_t>> compiled = compiler_->compilePartition(
-      task, [&](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
-        GR_ASSIGN_OR_RETURN(devices::Weight weight, weights.weight(index));
-        return weight.bytes;
-      });
+  task.tuneNanos = tuneNanos;
+  absl::StatusOr<CompiledPartition> compiled = compileTimed(std::move(task), device, weights);
   if (!compiled.ok()) {
     return annotate(compiled.status(), absl::StrCat("compiling for ", description.name));
   }
-  auto owner = std::make_shared<std::vector<uint8_t>>(*std::move(compiled));
-  if (absl::Status stored = executables_->store(key, *owner); !stored.ok()) {
+  store(compiled->tuned ? tunedKey(key) : key, *compiled);
+  auto owner = std::make_shared<std::vector<uint8_t>>(std::move(compiled->executable));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<devices::Program> program, device.load(*owner, weights));
+  return LoadedProgram{owner, std::move(program), 0, false, compiled->tuned};
+}
+
+/// Compiles with the timings of the device's kind that are known so far, and keeps what is new.
+absl::StatusOr<CompiledPartition> ProgramLoader::compileTimed(PartitionTask task,
+                                                              const devices::Device& device,
+                                                              PlanWeights& weights) {
+  std::string key = CacheKey().add(compiler_->identity()).add(device.fingerprint()).hex();
+  std::optional<DiskCache::Entry> known = timings_->find(key);
+  if (known.has_value()) {
+    task.timings =
+        absl::string_view(reinterpret_cast<const char*>(known->bytes.data()), known->bytes.size());
+  }
+  GR_ASSIGN_OR_RETURN(CompiledPartition compiled,
+                      compiler_->compilePartition(
+                          task, [&](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
+                            GR_ASSIGN_OR_RETURN(devices::Weight weight, weights.weight(index));
+                            return weight.bytes;
+                          }));
+  if (task.tuneNanos > 0 && compiled.timings != task.timings) {
+    auto bytes = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(compiled.timings.data()),
+                                     compiled.timings.size());
+    if (absl::Status stored = timings_->store(key, bytes); !stored.ok()) {
+      log(LogLevel::kWarning, absl::StrCat("timings are not kept: ", stored.message()));
+    }
+  }
+  return compiled;
+}
+
+void ProgramLoader::store(const std::string& key, const CompiledPartition& compiled) {
+  if (absl::Status stored = executables_->store(key, compiled.executable); !stored.ok()) {
     log(LogLevel::kWarning, absl::StrCat("an executable is not kept: ", stored.message()));
   }
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<devices::Program> program, device.load(*owner, weights));
-  return LoadedProgram{owner, std::move(program), 0, false};
 }
 
 }  // namespace graphrun::runtime

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -21,26 +22,38 @@ struct LoadedProgram {
   std::shared_ptr<devices::Program> program;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
+  bool tuned = false;  // no choice of a kernel was left to an estimate
 };
 
 /// Loads partitions. Thread-safe.
 class ProgramLoader {
  public:
-  ProgramLoader(Compiler* compiler, DiskCache* executables)
-      : compiler_(compiler), executables_(executables) {}
+  /// `timings` holds what was measured, by device fingerprint and compiler.
+  ProgramLoader(Compiler* compiler, DiskCache* executables, DiskCache* timings)
+      : compiler_(compiler), executables_(executables), timings_(timings) {}
 
   /// The program of the plan's partition `index` on `device`. A cache entry that the device refuses
-  /// is compiled again, with a warning.
+  /// is compiled again, with a warning. With `tuneNanos` only a tuned entry will do, and a compiler
+  /// may measure for so long; what it finds out is kept.
   absl::StatusOr<LoadedProgram> load(const format::PlanFile& plan, uint32_t index,
-                                     devices::Device& device, PlanWeights& weights);
+                                     devices::Device& device, PlanWeights& weights,
+                                     uint64_t tuneNanos = 0);
 
  private:
+  /// Nothing when there is no entry, or a bad one.
+  absl::StatusOr<std::optional<LoadedProgram>> loadCached(const std::string& key,
+                                                          devices::Device& device,
+                                                          PlanWeights& weights);
   absl::StatusOr<LoadedProgram> compile(const format::PlanFile& plan, uint32_t index,
                                         const std::string& key, devices::Device& device,
-                                        PlanWeights& weights);
+                                        PlanWeights& weights, uint64_t tuneNanos);
+  absl::StatusOr<CompiledPartition> compileTimed(PartitionTask task, const devices::Device& device,
+                                                 PlanWeights& weights);
+  void store(const std::string& key, const CompiledPartition& compiled);
 
   Compiler* compiler_;
   DiskCache* executables_;
+  DiskCache* timings_;
 };
 
 /// Names all that the executable of a partition depends on: its graph, weights and edges, the

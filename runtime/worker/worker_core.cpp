@@ -18,6 +18,7 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr uint64_t kExecutableCacheBytes = uint64_t{4} << 30;
+constexpr uint64_t kTimingsCacheBytes = uint64_t{64} << 20;
 constexpr uint64_t kWeightCacheBytes = uint64_t{64} << 30;
 
 LinkToken toToken(const std::string& secret) {
@@ -39,9 +40,10 @@ std::string hashText(uint64_t plan) { return absl::StrFormat("%016x", plan); }
 WorkerCore::WorkerCore(WorkerCoreOptions options)
     : options_(std::move(options)),
       executables_(cacheFolder(options_, "executables"), kExecutableCacheBytes),
+      timings_(cacheFolder(options_, "timings"), kTimingsCacheBytes),
       weightCache_(cacheFolder(options_, "weights"), kWeightCacheBytes),
       weights_(&weightCache_),
-      loader_(options_.compiler, &executables_),
+      loader_(options_.compiler, &executables_, &timings_),
       devices_(options_.makeDevice, options_.threads),
       name_(options_.name) {}
 
@@ -164,11 +166,13 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   return home;
 }
 
-absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(uint64_t plan) {
+absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(uint64_t plan,
+                                                                  uint64_t tuneNanos) {
   GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
   cancelled_.store(false);
   if (entry.loaded == nullptr) {
     GR_ASSIGN_OR_RETURN(PlanHome where, home());
+    where.tuneNanos = tuneNanos;
     GR_ASSIGN_OR_RETURN(entry.loaded, LoadedPlan::load(entry.file, where));
     std::lock_guard lock(mutex_);
     auto found = plans_.find(plan);

@@ -60,7 +60,7 @@ class WorkerCore final : public WorkerHandler {
                                                absl::Span<const WeightId> weights) override;
   absl::Status putWeights(const WeightPiece& piece) override;
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan) override;
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan, uint64_t tuneNanos) override;
   absl::StatusOr<StepReport> runStep(const StepRequest& request) override;
   void cancel(const absl::Status& cause) override;
   absl::Status unloadPlan(uint64_t plan) override;
@@ -85,6 +85,7 @@ class WorkerCore final : public WorkerHandler {
 
   const WorkerCoreOptions options_;
   DiskCache executables_;
+  DiskCache timings_;
   DiskCache weightCache_;
   WeightStore weights_;
   ProgramLoader loader_;

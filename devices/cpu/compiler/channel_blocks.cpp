@@ -34,21 +34,6 @@ bool isElementwiseThroughout(mlir::Operation* op) {
   });
 }
 
-/// The layout that the kernel would best work in: that of the first operand of the result's shape.
-KernelLayout preferredLayout(mlir::Operation* op, const ValueTable& values) {
-  if (isElementwiseThroughout(op)) {
-    TensorDesc result = denseDesc(op->getResult(0));
-    for (mlir::Value operand : op->getOperands()) {
-      TensorDesc desc = values.produced(operand);
-      KernelLayout layout = desc.dims == result.dims ? kernelLayoutOf(desc) : KernelLayout();
-      if (!layout.isDense()) {
-        return layout;
-      }
-    }
-  }
-  return {};
-}
-
 /// True when the operand's elements lie alike in `layout` and dense.
 bool liesAlike(const std::vector<int64_t>& dims, size_t channel, KernelLayout layout) {
   bool hasChannels = channel < dims.size() && dims[channel] != 1;
@@ -74,10 +59,28 @@ std::optional<TensorDesc> operandDesc(mlir::Value operand, size_t rank, KernelLa
   return laidOut.ok() ? std::optional<TensorDesc>(*laidOut) : std::nullopt;
 }
 
-std::optional<MapLayouts> layoutsFor(mlir::Operation* op, KernelLayout layout) {
+}  // namespace
+
+absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<int64_t>& dims,
+                                  KernelLayout layout) {
+  if (layout.isDense()) {
+    return TensorDesc{type, dims};
+  }
+  if (!hasLayoutType(type)) {
+    return absl::UnimplementedError("the element type has no layouts");
+  }
+  return layout.order == Order::kChannelsLast
+             ? stridedDesc(type, dims, channelsLastStrides(dims))
+             : blockedDesc(type, channelBlocks(dims, layout.block));
+}
+
+std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout) {
   MapLayouts layouts;
   layouts.resultKernel = layout;
   size_t rank = denseDesc(op->getResult(0)).dims.size();
+  if (!layout.isDense() && (rank < 3 || rank > 5 || !isElementwiseThroughout(op))) {
+    return std::nullopt;
+  }
   for (mlir::Value operand : op->getOperands()) {
     std::optional<TensorDesc> desc = operandDesc(operand, rank, layout);
     if (!desc) {
@@ -95,42 +98,6 @@ std::optional<MapLayouts> layoutsFor(mlir::Operation* op, KernelLayout layout) {
     layouts.results.push_back(*std::move(laidOut));
   }
   return layouts;
-}
-
-}  // namespace
-
-KernelLayout kernelLayoutOf(const TensorDesc& desc) {
-  if (desc.layout.empty() || desc.dims.size() < 3 || isDense(desc)) {
-    return {};
-  }
-  absl::StatusOr<Blocking> blocking = blockingOf(desc);
-  if (!blocking.ok() || blocking->innerBlocks.size() > 1) {
-    return {};
-  }
-  KernelLayout layout{Order::kChannelsLast};
-  if (!blocking->innerBlocks.empty()) {
-    layout = {Order::kChannelBlocks, blocking->innerBlocks[0]};
-  }
-  absl::StatusOr<TensorDesc> canonical = descIn(desc.type, desc.dims, layout);
-  return canonical.ok() && sameLayout(*canonical, desc) ? layout : KernelLayout();
-}
-
-absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<int64_t>& dims,
-                                  KernelLayout layout) {
-  if (layout.isDense()) {
-    return TensorDesc{type, dims};
-  }
-  if (!hasLayoutType(type)) {
-    return absl::UnimplementedError("the element type has no layouts");
-  }
-  return layout.order == Order::kChannelsLast
-             ? stridedDesc(type, dims, channelsLastStrides(dims))
-             : blockedDesc(type, channelBlocks(dims, layout.block));
-}
-
-MapLayouts chooseMapLayouts(mlir::Operation* op, const ValueTable& values) {
-  std::optional<MapLayouts> layouts = layoutsFor(op, preferredLayout(op, values));
-  return layouts ? *layouts : *layoutsFor(op, KernelLayout());
 }
 
 bool isSpatialMean(ir::ReduceOp op) {

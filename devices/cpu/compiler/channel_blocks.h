@@ -14,12 +14,9 @@ struct MapLayouts {
   KernelLayout resultKernel;
 };
 
-/// The layout that an operand of the result's shape was produced in, if it is one of KernelLayout
-/// and the operation is element-wise throughout; dense otherwise.
-MapLayouts chooseMapLayouts(mlir::Operation* op, const ValueTable& values);
-
-/// The layout of `desc` if it is one of KernelLayout; dense when it is another one.
-KernelLayout kernelLayoutOf(const TensorDesc& desc);
+/// Those of a kernel that works in `layout`; nothing when an operand cannot lie that way. The
+/// operation must be element-wise throughout for other layouts than dense.
+std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout);
 
 /// N x C x … in a layout. Unimplemented for an element type without layouts.
 absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<int64_t>& dims,

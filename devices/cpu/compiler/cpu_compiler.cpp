@@ -55,13 +55,16 @@ std::string CpuCompiler::whyUnsupported(mlir::Operation* op) const {
 absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp partition,
                                                           const DeviceDescription& device,
                                                           const std::string& fingerprint,
-                                                          const WeightIndex& weightIndex) const {
+                                                          const WeightIndex& weightIndex,
+                                                          Tuning& tuning) const {
   Executable executable;
   executable.fingerprint = fingerprint;
   CodeModule code(*partition.getContext());
   // Kernels choose by the number of threads that will run them.
   ScopedThreads threads(threadsOf(device));
-  GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition));
+  StepCosts costs(tuning, threadsOf(device));
+  GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition, costs));
+  costs.finish();
   GR_RETURN_IF_ERROR(placeBuffers(executable));
   GR_ASSIGN_OR_RETURN(executable.code, code.finish());
   return writeExecutable(executable);

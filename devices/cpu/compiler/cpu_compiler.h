@@ -15,7 +15,8 @@ class CpuCompiler final : public DeviceCompiler {
   absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
                                                const DeviceDescription& device,
                                                const std::string& fingerprint,
-                                               const WeightIndex& weightIndex) const override;
+                                               const WeightIndex& weightIndex,
+                                               Tuning& tuning) const override;
 };
 
 }  // namespace graphrun::devices::cpu

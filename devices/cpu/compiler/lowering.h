@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "devices/cpu/compiler/code_module.h"
+#include "devices/cpu/compiler/plan_work.h"
 #include "devices/cpu/compiler/value_table.h"
 #include "devices/cpu/executable.h"
-#include "devices/cpu/kernels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace graphrun::devices::cpu {
@@ -17,31 +17,20 @@ class Lowering {
   Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex)
       : executable_(executable), code_(code), values_(executable, weightIndex) {}
 
-  absl::Status lower(mlir::func::FuncOp partition);
+  absl::Status lower(mlir::func::FuncOp partition, StepCosts& costs);
 
  private:
-  absl::Status lowerOperation(mlir::Operation* op);
-  absl::Status lowerGroup(ir::GroupOp group);
-  /// By the best kernel of the kernel list. `postOps` are those of a group anchored at `op`, whose
-  /// result is then `result`.
-  absl::Status lowerLibrary(mlir::Operation* op, mlir::ValueRange operands, mlir::Value result,
-                            llvm::ArrayRef<mlir::Operation*> epilogue);
-  absl::Status lowerMap(mlir::Operation* op);
-  absl::Status lowerSpatialMean(ir::ReduceOp op);
-  absl::Status lowerView(mlir::Operation* op);
-  absl::Status lowerSend(ir::SendOp op);
+  absl::Status lowerInputs(mlir::func::FuncOp partition);
+  absl::Status lowerWork(const Work& work, const Alternative& way);
+  absl::Status lowerLibrary(const Work& work, const Alternative& way);
+  absl::Status lowerMap(const Work& work, const Alternative& way);
+  absl::Status lowerOther(const Work& work);
+  absl::Status lowerView(const Work& work);
+  absl::Status lowerSend(ir::SendOp op, mlir::Value value);
   absl::Status lowerReceive(ir::RecvOp op);
-  absl::Status lowerReturn(mlir::func::ReturnOp op, mlir::func::FuncOp partition);
+  absl::Status lowerReturn(const Work& work);
   absl::StatusOr<Argument> outputBuffer(mlir::Value value, uint32_t index);
-
-  /// Post-ops for the operations behind an anchor. `sum` takes the operand in place.
-  absl::Status addPostOps(Step& step, llvm::ArrayRef<mlir::Operation*> epilogue,
-                          mlir::Value anchorResult, llvm::SmallVectorImpl<mlir::Value>& operands);
-  absl::Status emitChosen(Step step, const Candidate& candidate, mlir::ValueRange operands,
-                          llvm::ArrayRef<mlir::Value> postOperands,
-                          llvm::ArrayRef<mlir::Value> results);
-  /// True when `user` is the last operation that reads `value` and its buffer may be overwritten.
-  bool diesAt(mlir::Value value, mlir::Operation* user);
+  absl::Status addScratch(Step& step, uint64_t bytes);
 
   Executable& executable_;
   CodeModule& code_;

@@ -32,6 +32,8 @@ TEST_CASE("a plan of several chunks arrives, is prepared and unloaded") {
   REQUIRE((*report)[0].device == "node0/cpu:0");
   REQUIRE((*report)[0].peakBytes == 4096);
   REQUIRE((*report)[0].fromCache);
+  REQUIRE_FALSE((*report)[0].tuned);
+  REQUIRE((*p.client->preparePlan(kPlanQuick, 1'000'000))[0].tuned);
   requireOk(p.client->unloadPlan(kPlanQuick));
   requireError(p.client->preparePlan(kPlanQuick).status(), absl::StatusCode::kNotFound,
                {"worker node0", p.service->address(), "PreparePlan", "plan 1 is not loaded"});

@@ -68,12 +68,14 @@ class FakeHandler : public WorkerHandler {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan) override {
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
+                                                        uint64_t tuneNanos) override {
     std::lock_guard lock(mutex_);
     if (plans_.count(plan) == 0) {
       return absl::NotFoundError(absl::StrCat("plan ", plan, " is not loaded"));
     }
-    return std::vector<DeviceReport>{{absl::StrCat(name_, "/cpu:0"), 4096, 1000, 2000, true}};
+    return std::vector<DeviceReport>{
+        {absl::StrCat(name_, "/cpu:0"), 4096, 1000, 2000, true, tuneNanos > 0}};
   }
 
   absl::StatusOr<StepReport> runStep(const StepRequest& request) override {

@@ -24,7 +24,12 @@ TEST_CASE("calls go through with their bytes, and are loaded at the first") {
   auto weight = [](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
     return index == 5 ? bytesOf("W5") : bytesOf("?");
   };
-  CHECK(textOf(*door.compilePartition(task, weight)) == "PLAN print W5");
+  task.timings = " that";
+  task.tuneNanos = 7;
+  auto compiled = door.compilePartition(task, weight);
+  CHECK(textOf(compiled->executable) == "PLAN print W5");
+  CHECK(compiled->timings == "more than that");
+  CHECK(compiled->tuned);
 }
 
 TEST_CASE("errors keep code and message, also those of weights") {
@@ -48,7 +53,7 @@ TEST_CASE("a missing or an old library is explained") {
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
   CompilerDoor old(OLD_COMPILER);
   CHECK(old.check().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 2"));
+  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 3"));
   CHECK_FALSE(old.loaded());
 }
 

@@ -27,11 +27,13 @@ int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
   return answer(out, 0, std::string(model->name) + text(model->bytes) + text(request));
 }
 
-int32_t compilePartition(const GrPartition* partition, GrBuffer* out) {
+int32_t compilePartition(const GrPartition* partition, GrTuning* tuning, GrBuffer* out) {
   GrBytes weight{};
   if (int32_t code = partition->readWeight(partition->context, 5, &weight); code != 0) {
     return answer(out, 13, "a weight is missing");
   }
+  tuning->complete = tuning->budgetNanos > 0 ? 1 : 0;
+  answer(&tuning->measured, 0, "more than" + text(tuning->known));
   return answer(out, 0, text(partition->plan) + partition->fingerprint + text(weight));
 }
 

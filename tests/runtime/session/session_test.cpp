@@ -72,6 +72,53 @@ TEST_CASE("a second start plans and compiles nothing") {
   CHECK(folder.compiler.compiles == 1);
 }
 
+TEST_CASE("a second run begins with tuning, once for all sessions") {
+  SessionFolder folder;
+  folder.compiler.tunesItself = false;
+  std::string model = folder.model({"toy.add"});
+  std::vector<NamedTensor> outputs;
+  {
+    auto session = *Session::create(model, folder.options());
+    for (int run = 0; run < 4; ++run) {
+      REQUIRE(session->run(vectorInput({1}), outputs).ok());
+      CHECK(outputs[0].tensor.as<float>()[0] == 2);
+      CHECK(folder.compiler.compiles == (run == 0 ? 1 : 2));
+      CHECK(session->stats().devices[0].tuned == (run > 0));
+    }
+  }
+  auto session = *Session::create(model, folder.options());
+  REQUIRE(session->run(vectorInput({1}), outputs).ok());
+  CHECK(session->stats().devices[0].tuned);
+  CHECK(folder.compiler.compiles == 2);
+}
+
+TEST_CASE("timings are kept from one compilation to the next") {
+  SessionFolder folder;
+  folder.compiler.tunesItself = false;
+  std::vector<NamedTensor> outputs;
+  auto first = *Session::create(folder.model({"toy.add"}), folder.options());
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(first->run(vectorInput({1}), outputs).ok());
+    CHECK(folder.compiler.lastTimings.empty());
+  }
+  REQUIRE(first->run(vectorInput({1, 2}), outputs).ok());
+  CHECK(folder.compiler.lastTimings == "2");
+}
+
+TEST_CASE("without a budget nothing is tuned") {
+  SessionFolder folder;
+  folder.compiler.tunesItself = false;
+  runtime::SessionOptions options = folder.options();
+  options.tuneBudget = std::chrono::milliseconds(0);
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  for (int run = 0; run < 3; ++run) {
+    REQUIRE(session->run(vectorInput({1}), outputs).ok());
+  }
+  CHECK(folder.compiler.compiles == 1);
+  CHECK_FALSE(session->stats().devices[0].tuned);
+}
+
 TEST_CASE("damaged cache entries are made again") {
   SessionFolder folder;
   std::string model = folder.model({"toy.add"});

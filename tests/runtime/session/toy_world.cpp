@@ -485,10 +485,13 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
                               builder.GetBufferPointer() + builder.GetSize());
 }
 
-absl::StatusOr<std::vector<uint8_t>> ToyCompiler::compilePartition(
+absl::StatusOr<runtime::CompiledPartition> ToyCompiler::compilePartition(
     const runtime::PartitionTask& task, runtime::ReadWeight) {
   ++compiles;
-  return packPartition(*format::GetPlan(task.plan.data()), task.index);
+  lastTimings = std::string(task.timings);
+  return runtime::CompiledPartition{packPartition(*format::GetPlan(task.plan.data()), task.index),
+                                    absl::StrCat(compiles.load()),
+                                    tunesItself || task.tuneNanos > 0};
 }
 
 absl::StatusOr<std::unique_ptr<devices::Device>> makeToyDevice(

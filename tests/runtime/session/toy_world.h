@@ -31,8 +31,8 @@ class ToyCompiler : public runtime::Compiler {
   absl::StatusOr<std::vector<uint8_t>> plan(absl::Span<const uint8_t> model,
                                             const std::string& modelName,
                                             absl::Span<const uint8_t> request) override;
-  absl::StatusOr<std::vector<uint8_t>> compilePartition(const runtime::PartitionTask& task,
-                                                        runtime::ReadWeight readWeight) override;
+  absl::StatusOr<runtime::CompiledPartition> compilePartition(
+      const runtime::PartitionTask& task, runtime::ReadWeight readWeight) override;
   absl::StatusOr<std::string> inspect(absl::Span<const uint8_t>, const std::string&,
                                       absl::Span<const uint8_t>) override {
     return std::string("{\"flops\": null, \"bytes\": null, \"ops\": {}}");
@@ -45,6 +45,10 @@ class ToyCompiler : public runtime::Compiler {
   std::atomic<int> imports{0};
   std::atomic<int> plans{0};
   std::atomic<int> compiles{0};
+  /// Executables count as tuned from the start, or else once they had a budget for it; the timings
+  /// are the number of compilations.
+  std::atomic<bool> tunesItself{true};
+  std::string lastTimings;  ///< that a compilation was given
 };
 
 /// A device that interprets toy partitions, whatever its kind. Counts loads that use a bad format.

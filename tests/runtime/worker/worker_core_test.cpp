@@ -85,7 +85,7 @@ struct ToyCluster {
     std::vector<std::future<absl::Status>> prepared;
     for (const auto& core : cores) {
       prepared.push_back(std::async(
-          std::launch::async, [this, &core] { return core->preparePlan(plan.hash).status(); }));
+          std::launch::async, [this, &core] { return core->preparePlan(plan.hash, 0).status(); }));
     }
     for (auto& status : prepared) {
       REQUIRE(status.get() == absl::OkStatus());

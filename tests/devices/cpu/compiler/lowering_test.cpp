@@ -18,8 +18,10 @@ Executable compiled(const std::string& text) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
   DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, 1};
-  auto bytes = CpuCompiler().compile(*module->getOps<mlir::func::FuncOp>().begin(), device, "test",
-                                     [](ir::ConstantOp) { return std::nullopt; });
+  Tuning tuning;
+  auto bytes = CpuCompiler().compile(
+      *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
+      [](ir::ConstantOp) { return std::nullopt; }, tuning);
   REQUIRE(bytes.status().ToString() == "OK");
   auto executable = readExecutable(*bytes);
   REQUIRE(executable.status().ToString() == "OK");

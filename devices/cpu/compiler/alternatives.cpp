@@ -1,0 +1,227 @@
+#include "devices/cpu/compiler/alternatives.h"
+
+#include <algorithm>
+
+#include "devices/cpu/compiler/native_code.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace graphrun::devices::cpu {
+
+using Order = KernelLayout::Order;
+
+/// What a kernel is asked for.
+struct Alternatives::Request {
+  KernelLayout input;
+  std::optional<KernelLayout> result;  ///< nothing: as the kernel likes
+  std::string algorithm;               ///< of a convolution; empty: the usual one
+};
+
+namespace {
+
+constexpr KernelLayout kDense;
+constexpr KernelLayout kChannelsLast{Order::kChannelsLast};
+/// An image of so few channels is read dense by the first convolution.
+constexpr int64_t kFewChannels = 4;
+
+bool isConvolution(const Step& step) {
+  return step.operation == "gr.conv" || step.operation == "gr.conv_transpose";
+}
+
+/// Operations on N x C x spatial dims that work in any layout of the channels.
+bool hasChannels(const Step& step) {
+  constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.avg_pool", "gr.lrn",
+                                               "gr.resize",   "gr.concat",   "gr.pad",
+                                               "gr.reduce",   "gr.softmax",  "gr.batch_norm"};
+  size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
+  return rank >= 3 && rank <= 5 &&
+         (isConvolution(step) || std::find(std::begin(kOperations), std::end(kOperations),
+                                           step.operation) != std::end(kOperations));
+}
+
+bool isWinograd(const Step& step) {
+  const std::vector<int64_t>& filter = step.inputs[1].desc.dims;
+  return step.operation == "gr.conv" && filter.size() == 4 && filter[2] == 3 && filter[3] == 3 &&
+         filter[1] == step.inputs[0].desc.dims[1];
+}
+
+/// Lays the operands that have the first one's rank out; false when that cannot be.
+bool layOut(std::vector<Argument>& arguments, size_t rank, KernelLayout layout) {
+  for (Argument& argument : arguments) {
+    if (argument.desc.any || argument.desc.dims.size() != rank) {
+      continue;
+    }
+    absl::StatusOr<TensorDesc> desc = descIn(argument.desc.type, argument.desc.dims, layout);
+    if (!desc.ok()) {
+      return false;
+    }
+    argument.desc = *std::move(desc);
+  }
+  return true;
+}
+
+/// Equal for steps of which a kernel wants the same, to the bytes of their layouts.
+std::string wholeKey(const Step& step) {
+  std::string key = describeStep(step);
+  for (const auto* arguments : {&step.inputs, &step.outputs}) {
+    for (const Argument& argument : *arguments) {
+      key.append(argument.desc.layout.begin(), argument.desc.layout.end());
+    }
+  }
+  return key;
+}
+
+}  // namespace
+
+bool isReference(const Alternative& alternative) {
+  return alternative.kernel != nullptr && (alternative.kernel->name == "reference" ||
+                                           alternative.choice.implementation.starts_with("ref"));
+}
+
+Alternatives::Alternatives(StepCosts& costs)
+    : costs_(costs), block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
+
+std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& library,
+                                                             int64_t block) {
+  const Step& step = library.step;
+  if (!hasChannels(step)) {
+    return {{kDense, std::nullopt, ""}};
+  }
+  KernelLayout blocks{Order::kChannelBlocks, block};
+  if (!isConvolution(step)) {
+    return {
+        {kDense, std::nullopt, ""}, {kChannelsLast, std::nullopt, ""}, {blocks, std::nullopt, ""}};
+  }
+  std::vector<Request> requests = {{kChannelsLast, kChannelsLast, ""}, {kDense, kDense, ""}};
+  if (step.inputs[0].desc.dims[1] <= kFewChannels) {
+    requests.push_back({kDense, blocks, ""});
+    requests.push_back({kDense, kChannelsLast, ""});
+  } else {
+    requests.push_back({blocks, blocks, ""});
+  }
+  if (isWinograd(step)) {
+    requests.push_back({blocks, blocks, "winograd"});
+  }
+  return requests;
+}
+
+std::optional<Step> Alternatives::apply(const Request& request, const LibraryStep& library) {
+  Step step = library.step;
+  for (auto [input, value] : llvm::zip(step.inputs, library.operands)) {
+    input.desc.any = isConstant(value);  // laid out at load
+  }
+  size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
+  if (!layOut(step.inputs, rank, request.input)) {
+    return std::nullopt;
+  }
+  if (request.result) {
+    if (!layOut(step.outputs, rank, *request.result)) {
+      return std::nullopt;
+    }
+  } else {
+    for (Argument& output : step.outputs) {
+      output.desc.any = true;
+    }
+  }
+  for (PostOp& post : step.postOps) {
+    if (post.operand) {
+      post.operand->desc.any = post.operand->desc.dims == step.outputs[0].desc.dims;
+    }
+  }
+  if (!request.algorithm.empty()) {
+    step.attributes["algorithm"] = request.algorithm;
+  }
+  return step;
+}
+
+absl::StatusOr<Candidate> Alternatives::ask(const Step& step) {
+  std::string key = wholeKey(step);
+  auto found = asked_.find(key);
+  if (found == asked_.end()) {
+    found = asked_.emplace(std::move(key), bestCandidate(step)).first;
+  }
+  return found->second;
+}
+
+absl::StatusOr<Alternative> Alternatives::alternative(Step step, const LibraryStep& library) {
+  GR_ASSIGN_OR_RETURN(Candidate candidate, ask(step));
+  Alternative result;
+  result.kernel = candidate.kernel;
+  result.choice = *std::move(candidate.choice);
+  const LayoutChoice& choice = result.choice;
+  for (auto [i, operand] : llvm::enumerate(library.operands)) {
+    // What is read with other dims is made from the dense tensor.
+    TensorDesc dense = denseDesc(operand);
+    result.operands.push_back(choice.inputs[i].dims == dense.dims ? choice.inputs[i] : dense);
+  }
+  for (auto [i, operand] : llvm::enumerate(library.postOperands)) {
+    if (operand) {
+      bool inPlace = step.postOps[i].kind == PostOpKind::kSum;
+      result.operands.push_back(inPlace ? choice.outputs[0] : choice.postOps[i]);
+    }
+  }
+  result.results = choice.outputs;
+  result.step = std::move(step);
+  return result;
+}
+
+absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryStep& library,
+                                                                 mlir::Operation* op) {
+  std::vector<Alternative> found;
+  absl::Status refused = absl::UnimplementedError("no layout suits the operation");
+  std::optional<LibraryStep> inPlace = summedInPlace(library, op);
+  for (const Request& request : requestsFor(library, block_)) {
+    bool added = false;
+    const LibraryStep* ways[] = {inPlace ? &*inPlace : nullptr, &library};
+    for (const LibraryStep* way : ways) {
+      std::optional<Step> step = way != nullptr && !added ? apply(request, *way) : std::nullopt;
+      if (!step) {
+        continue;
+      }
+      absl::StatusOr<Alternative> alternative = this->alternative(*std::move(step), *way);
+      if (alternative.ok()) {
+        found.push_back(*std::move(alternative));
+        added = true;
+      } else {
+        refused = alternative.status();
+      }
+    }
+  }
+  if (found.empty()) {
+    return refused;
+  }
+  costs_.judge(found);
+  return found;
+}
+
+std::vector<Alternative> Alternatives::ofMap(mlir::Operation* op) const {
+  std::vector<Alternative> found;
+  for (KernelLayout layout : {kDense, kChannelsLast, KernelLayout{Order::kChannelBlocks, block_}}) {
+    std::optional<MapLayouts> layouts = mapLayouts(op, layout);
+    if (!layouts) {
+      continue;
+    }
+    Alternative alternative;
+    for (const TensorDesc& desc : layouts->results) {
+      alternative.nanos += costs_.reorderNanos(desc);
+      alternative.results.push_back(desc);
+    }
+    alternative.operands.assign(layouts->operands.begin(), layouts->operands.end());
+    alternative.map = *std::move(layouts);
+    found.push_back(std::move(alternative));
+  }
+  return found;
+}
+
+std::vector<Alternative> Alternatives::ofOther(const Work& work) {
+  Alternative dense;
+  for (mlir::Value operand : work.operands) {
+    dense.operands.push_back(denseDesc(operand));
+  }
+  for (mlir::Value result : work.results) {
+    dense.results.push_back(denseDesc(result));
+  }
+  return {dense};
+}
+
+}  // namespace graphrun::devices::cpu

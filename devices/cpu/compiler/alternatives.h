@@ -1,0 +1,45 @@
+// The ways to do a piece of work: kernels, algorithms, layouts.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_ALTERNATIVES_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_ALTERNATIVES_H_
+
+#include <string>
+#include <unordered_map>
+
+#include "devices/cpu/compiler/step_costs.h"
+
+namespace graphrun::devices::cpu {
+
+/// Finds alternatives; asks the kernel list once for equal steps. One thread.
+class Alternatives {
+ public:
+  explicit Alternatives(StepCosts& costs);
+
+  /// Of a library step, at least one: dense, and where the operation has channels also channels
+  /// last and in blocks, by each algorithm. Unimplemented, with all reasons, when no kernel takes
+  /// it.
+  absl::StatusOr<std::vector<Alternative>> ofLibrary(const LibraryStep& step, mlir::Operation* op);
+
+  /// Of a group or operation that a generated kernel computes.
+  std::vector<Alternative> ofMap(mlir::Operation* op) const;
+
+  /// Of what reads and leaves its tensors dense.
+  static std::vector<Alternative> ofOther(const Work& work);
+
+ private:
+  struct Request;
+  static std::vector<Request> requestsFor(const LibraryStep& step, int64_t block);
+  static std::optional<Step> apply(const Request& request, const LibraryStep& step);
+  absl::StatusOr<Candidate> ask(const Step& step);
+  absl::StatusOr<Alternative> alternative(Step step, const LibraryStep& library);
+
+  StepCosts& costs_;
+  int64_t block_;  ///< channels in a block of this CPU's convolutions
+  std::unordered_map<std::string, absl::StatusOr<Candidate>> asked_;  // by all of a step
+};
+
+/// True for an alternative that the library or GraphRun has for completeness only.
+bool isReference(const Alternative& alternative);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_ALTERNATIVES_H_

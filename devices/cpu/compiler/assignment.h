@@ -1,0 +1,53 @@
+// Choosing one alternative a node where neighbours' choices cost together.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_ASSIGNMENT_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_ASSIGNMENT_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace graphrun::devices::cpu {
+
+/// A partitioned boolean quadratic problem: each node takes one of its alternatives, so that the
+/// costs of the nodes and of the edges (of a pair of alternatives) are least in sum. Choosing
+/// kernels whose layouts agree is one (Anderson and Gregg, "Optimal DNN Primitive Selection with
+/// Partitioned Boolean Quadratic Programming", CGO 2018).
+class AssignmentProblem {
+ public:
+  /// A node with at least one alternative, and the cost of each (finite). Returns its number.
+  uint32_t addNode(std::vector<double> costs);
+
+  /// Adds `costs[i * alternatives of b + j]` when node `a` takes alternative i and `b`, another
+  /// node, takes j. Costs of several edges between two nodes add up.
+  void addEdge(uint32_t a, uint32_t b, const std::vector<double>& costs);
+
+  /// The alternative of each node. Nodes of at most two neighbours are taken out without loss;
+  /// where there are none, the one of most neighbours takes what is locally best (Scholz and
+  /// Eckstein, "Register Allocation for Irregular Architectures", LCTES 2002). Then single nodes
+  /// change their mind while that helps. One use: the problem is taken apart.
+  std::vector<uint32_t> solve();
+
+ private:
+  struct Node {
+    std::vector<double> costs;
+    /// By neighbour: cost of the pair, this node's alternative first.
+    std::map<uint32_t, std::vector<double>> edges;
+    bool removed = false;
+  };
+
+  void addHalf(uint32_t a, uint32_t b, const std::vector<double>& costs, bool transposed);
+  uint32_t next() const;
+  void remove(uint32_t node);
+  void foldLeaf(uint32_t node, uint32_t neighbour);
+  void foldPath(uint32_t node, uint32_t a, uint32_t b);
+  void fix(uint32_t node);
+  /// Cost of `alternative` of `node` beside the choices of its neighbours that are made.
+  double costOf(const Node& node, uint32_t alternative, const std::vector<uint32_t>& choice) const;
+  void improve(const std::vector<Node>& original, std::vector<uint32_t>& choice) const;
+
+  std::vector<Node> nodes_;
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_ASSIGNMENT_H_

@@ -1,0 +1,37 @@
+// From operations to steps of the kernel list.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_
+
+#include "absl/status/statusor.h"
+#include "devices/cpu/executable.h"
+#include "ir/dialect.h"
+
+namespace graphrun::devices::cpu {
+
+/// A step before a kernel, layouts and buffers are chosen: all operands and results are dense.
+struct LibraryStep {
+  Step step;
+  llvm::SmallVector<mlir::Value> operands;      ///< of step.inputs
+  llvm::SmallVector<mlir::Value> postOperands;  ///< one a post-op; null where it has none
+  llvm::SmallVector<mlir::Value> results;       ///< of step.outputs
+};
+
+/// The step that computes `op` and then, as post-ops, `epilogue`, whose last result is `result`.
+/// Unimplemented when an operation of the epilogue is no post-op.
+absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
+                                        llvm::ArrayRef<mlir::Operation*> epilogue,
+                                        mlir::Value result);
+
+/// A mean over all spatial dims as a pooling with one window, which keeps the input's layout.
+LibraryStep spatialMeanStep(ir::ReduceOp op);
+
+/// `step` with its first addition of a tensor that nothing reads afterwards made in place: the
+/// result then lies where that operand was. Nothing when it has none.
+std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op);
+
+/// True for a constant, seen through the arguments of groups.
+bool isConstant(mlir::Value value);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_

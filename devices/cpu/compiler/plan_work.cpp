@@ -1,0 +1,200 @@
+#include "devices/cpu/compiler/plan_work.h"
+
+#include "absl/strings/str_cat.h"
+#include "devices/cpu/compiler/assignment.h"
+#include "devices/cpu/compiler/attributes.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
+  return runtime::annotate(
+      status, absl::StrCat(labelOf(op), " (", op->getName().getStringRef().str(), ")"));
+}
+
+/// Walks a partition. One use.
+class WorkPlanner {
+ public:
+  explicit WorkPlanner(Alternatives& alternatives) : alternatives_(alternatives) {}
+
+  absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
+    for (mlir::Operation& op : partition.front()) {
+      if (absl::Status status = addOperation(&op); !status.ok()) {
+        return annotateWith(&op, status);
+      }
+    }
+    return std::move(work_);
+  }
+
+ private:
+  absl::Status addOperation(mlir::Operation* op) {
+    return llvm::TypeSwitch<mlir::Operation*, absl::Status>(op)
+        .Case([](ir::ConstantOp) { return absl::OkStatus(); })  // read where it is used
+        .Case([&](ir::GroupOp group) { return addGroup(group); })
+        .Case<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SendOp, ir::RecvOp,
+              mlir::func::ReturnOp>([&](auto) { return addOther(op); })
+        .Case([&](ir::ReduceOp reduce) {
+          return isSpatialMean(reduce) ? addSpatialMean(reduce) : addSingle(op);
+        })
+        .Default([&](mlir::Operation*) {
+          return whyNotMapKernel(op).empty() ? addMap(op) : addSingle(op);
+        });
+  }
+
+  absl::Status addGroup(ir::GroupOp group) {
+    if (group.getKind() == "map" && whyNotMapKernel(group).empty()) {
+      return addMap(group);
+    }
+    mlir::Block& block = group.getBody().front();
+    auto body = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
+    llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
+    if (group.getKind() != "map" && group.getNumResults() == 1) {
+      auto whole = libraryStep(body[0], llvm::ArrayRef(body).drop_front(), group.getResult(0));
+      absl::Status added =
+          whole.ok() ? addLibrary(*std::move(whole), body[0], body.size() > 1) : whole.status();
+      if (!absl::IsUnimplemented(added)) {
+        return added;
+      }
+    }
+    // No kernel takes the group as a whole: its operations one by one.
+    for (mlir::Operation* op : body) {
+      GR_RETURN_IF_ERROR(addOperation(op));
+    }
+    for (auto [result, inner] :
+         llvm::zip(group.getResults(), block.getTerminator()->getOperands())) {
+      standsFor_[result] = resolved(inner);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status addSpatialMean(ir::ReduceOp op) {
+    absl::Status added = addLibrary(spatialMeanStep(op), op, false);
+    return absl::IsUnimplemented(added) ? addSingle(op) : added;
+  }
+
+  absl::Status addSingle(mlir::Operation* op) {
+    GR_ASSIGN_OR_RETURN(LibraryStep step, libraryStep(op, {}, op->getResult(0)));
+    return addLibrary(std::move(step), op, false);
+  }
+
+  /// `whole`: a group, of which two good kernels are better than one that the library has only for
+  /// completeness.
+  absl::Status addLibrary(LibraryStep step, mlir::Operation* op, bool whole) {
+    Work work{Work::Kind::kLibrary, op, {}, step.results, {}, {}};
+    GR_ASSIGN_OR_RETURN(work.alternatives, alternatives_.ofLibrary(step, op));
+    if (whole && llvm::all_of(work.alternatives, isReference)) {
+      return absl::UnimplementedError("only a reference implementation takes the group");
+    }
+    for (mlir::Value operand : step.operands) {
+      work.operands.push_back(resolved(operand));
+    }
+    for (mlir::Value operand : step.postOperands) {
+      if (operand) {
+        work.operands.push_back(resolved(operand));
+      }
+    }
+    work.library = std::move(step);
+    work_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+
+  absl::Status addMap(mlir::Operation* op) {
+    Work work = workOf(Work::Kind::kMap, op);
+    work.alternatives = alternatives_.ofMap(op);
+    work_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+
+  absl::Status addOther(mlir::Operation* op) {
+    Work work = workOf(Work::Kind::kOther, op);
+    work.alternatives = Alternatives::ofOther(work);
+    work_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+
+  Work workOf(Work::Kind kind, mlir::Operation* op) {
+    Work work{kind, op, {}, {}, {}, {}};
+    for (mlir::Value operand : op->getOperands()) {
+      work.operands.push_back(resolved(operand));
+    }
+    work.results.assign(op->result_begin(), op->result_end());
+    return work;
+  }
+
+  /// The value that work produces, behind arguments and results of groups.
+  mlir::Value resolved(mlir::Value value) const {
+    while (true) {
+      value = ValueTable::resolve(value);
+      auto found = standsFor_.find(value);
+      if (found == standsFor_.end()) {
+        return value;
+      }
+      value = found->second;
+    }
+  }
+
+  Alternatives& alternatives_;
+  std::vector<Work> work_;
+  llvm::DenseMap<mlir::Value, mlir::Value> standsFor_;  // results of groups that were taken apart
+};
+
+/// Who produces a value, as which result.
+struct Producer {
+  uint32_t work;
+  uint32_t result;
+};
+
+/// Costs of reorders between each alternative of `producer` and each of `consumer`.
+std::vector<double> edgeCosts(const Work& producer, uint32_t result, const Work& consumer,
+                              size_t operand, const StepCosts& costs) {
+  std::vector<double> nanos;
+  for (const Alternative& from : producer.alternatives) {
+    for (const Alternative& to : consumer.alternatives) {
+      const TensorDesc& wanted = to.operands[operand];
+      bool same = sameLayout(from.results[result], wanted);
+      nanos.push_back(same ? 0 : costs.reorderNanos(wanted));
+    }
+  }
+  return nanos;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
+                                           Alternatives& alternatives) {
+  return WorkPlanner(alternatives).plan(partition);
+}
+
+std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs) {
+  AssignmentProblem problem;
+  llvm::DenseMap<mlir::Value, Producer> producers;
+  for (const Work& piece : work) {
+    std::vector<double> nanos;
+    for (const Alternative& alternative : piece.alternatives) {
+      double cost = alternative.nanos;
+      for (auto [operand, wanted] : llvm::zip(piece.operands, alternative.operands)) {
+        // An input of the partition comes dense; constants are laid out at load.
+        bool given = !producers.contains(operand) && !isConstant(operand);
+        cost += given && !isDense(wanted) ? costs.reorderNanos(wanted) : 0;
+      }
+      nanos.push_back(cost);
+    }
+    uint32_t node = problem.addNode(std::move(nanos));
+    for (auto [i, operand] : llvm::enumerate(piece.operands)) {
+      auto producer = producers.find(operand);
+      if (producer != producers.end()) {
+        problem.addEdge(
+            producer->second.work, node,
+            edgeCosts(work[producer->second.work], producer->second.result, piece, i, costs));
+      }
+    }
+    for (auto [i, result] : llvm::enumerate(piece.results)) {
+      producers[result] = {node, static_cast<uint32_t>(i)};
+    }
+  }
+  return problem.solve();
+}
+
+}  // namespace graphrun::devices::cpu

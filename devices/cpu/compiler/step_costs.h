@@ -1,0 +1,45 @@
+// What ways to do a step cost on a device: measured, or estimated.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STEP_COSTS_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_STEP_COSTS_H_
+
+#include <vector>
+
+#include "devices/cpu/compiler/work.h"
+#include "devices/cpu/step_timer.h"
+#include "devices/cpu/timings.h"
+#include "devices/device_compiler.h"
+
+namespace graphrun::devices::cpu {
+
+/// One compilation's view of a device's timings. One thread, under the ScopedThreads of the device.
+class StepCosts {
+ public:
+  /// `tuning` outlives this; its timings are read now and written by `finish`.
+  StepCosts(Tuning& tuning, int threads);
+
+  /// Sets the time of each way to do one step and takes out those that are out of the question: far
+  /// slower by estimate, or of results that are too far from the others'. Measures what is not
+  /// known yet while the budget lasts; where one of the ways stays unmeasured all are estimated.
+  void judge(std::vector<Alternative>& ways);
+
+  /// Of a copy of a tensor in another layout.
+  double reorderNanos(const TensorDesc& desc) const;
+
+  /// Leaves what was measured, and whether it was enough, in the tuning.
+  void finish();
+
+ private:
+  bool measure(std::vector<Alternative>& ways);
+  /// Times `way`; false when that fails. `expected`: the results of another way, or empty.
+  bool measureOne(const Alternative& way, std::vector<float>& expected);
+
+  Tuning& tuning_;
+  int threads_;
+  int64_t leftNanos_;
+  Timings timings_;
+  StepTimer timer_;
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_STEP_COSTS_H_

@@ -1,0 +1,114 @@
+#include "devices/cpu/compiler/step_estimate.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "devices/cpu/onednn_layouts.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+// Rates of one thread. Only their ratios matter: all ways are for the same machine.
+constexpr double kPeakFlops = 200e9;
+constexpr double kBytesPerSecond = 16e9;
+constexpr double kCachedBytesPerSecond = 40e9;
+constexpr double kStartNanos = 500;
+
+/// Share of the peak that an implementation reaches.
+struct Rate {
+  absl::string_view implementation;  ///< found in the implementation's name
+  double share;
+};
+
+/// The first that is found counts.
+constexpr Rate kRates[] = {
+    {"ref", 0.002},    {"jit_wino", 2.2}, {"fp32_wino", 2.0}, {"jit_dw", 0.5}, {"dw", 0.4},
+    {"gemm:jit", 0.6}, {"brgconv", 1.0},  {"jit_1x1", 0.97},  {"jit", 0.92},   {"gemm", 0.6},
+};
+
+double shareOf(absl::string_view implementation) {
+  for (const Rate& rate : kRates) {
+    if (absl::StrContains(implementation, rate.implementation)) {
+      return rate.share;
+    }
+  }
+  return 0.5;
+}
+
+/// A matrix product a group: short rows of few results leave it idle.
+double groupShare(const Step& step, absl::string_view implementation) {
+  if (!absl::StrContains(implementation, "gemm:jit")) {
+    return 1;
+  }
+  auto groups = attributeOr<int64_t>(step, "groups", 1);
+  double results = static_cast<double>(step.outputs[0].desc.dims[1]) /
+                   static_cast<double>(std::max<int64_t>(1, groups.value_or(1)));
+  return std::clamp(results / 64, 0.01, 1.0);
+}
+
+int64_t countOf(const std::vector<int64_t>& dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) {
+    count *= dim;
+  }
+  return count;
+}
+
+bool hasBlocks(const TensorDesc& desc) {
+  absl::StatusOr<Blocking> blocking = blockingOf(desc);
+  return blocking.ok() && !blocking->innerBlocks.empty();
+}
+
+/// Multiplications and additions of a product or convolution; 0 for other operations.
+double flopsOf(const Step& step) {
+  if (step.operation != "gr.conv" && step.operation != "gr.conv_transpose") {
+    return 0;  // there is but one way to do those, or bytes tell
+  }
+  bool transposed = step.operation == "gr.conv_transpose";
+  const TensorDesc& places = transposed ? step.inputs[0].desc : step.outputs[0].desc;
+  return 2.0 * static_cast<double>(countOf(places.dims)) *
+         static_cast<double>(countOf(step.inputs[1].desc.dims)) /
+         static_cast<double>(std::max<int64_t>(1, places.dims[1]));
+}
+
+/// oneDNN 2.6 averages over large windows slowly when the channels lie last.
+bool averagesSlowly(const Step& step) {
+  constexpr int64_t kLargeWindow = 25;
+  auto kernel = attributeOr(step, "kernel", std::vector<int64_t>());
+  return step.operation == "gr.avg_pool" && kernel.ok() && countOf(*kernel) >= kLargeWindow &&
+         !isDense(step.inputs[0].desc) && !hasBlocks(step.inputs[0].desc);
+}
+
+uint64_t bytesOf(const TensorDesc& desc) {
+  absl::StatusOr<uint64_t> bytes = layoutBytes(desc);
+  return bytes.ok() ? *bytes : 0;
+}
+
+}  // namespace
+
+double moveNanos(uint64_t bytes, int threads) {
+  return kStartNanos + 2e9 * static_cast<double>(bytes) / (kBytesPerSecond * threads);
+}
+
+double estimateNanos(const Step& step, const Candidate& candidate, int threads) {
+  const LayoutChoice& choice = *candidate.choice;
+  std::string name = candidate.kernel->name == "reference" ? "ref" : choice.implementation;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < choice.inputs.size(); ++i) {
+    bytes += step.inputs[i].desc.any ? 0 : bytesOf(choice.inputs[i]);
+  }
+  for (const TensorDesc& output : choice.outputs) {
+    bytes += bytesOf(output);
+  }
+  // The transforms of a Winograd convolution pass over its tensors several times.
+  double passes = absl::StrContains(name, "wino") ? 4 : 1;
+  double slowdown = absl::StrContains(name, "ref") || averagesSlowly(step) ? 30 : 1;
+  double flops = flopsOf(step);
+  double share = flops == 0 ? 1 : shareOf(name) * groupShare(step, name);
+  double compute = 1e9 * flops / (kPeakFlops * share);
+  double move = 1e9 * passes * slowdown * static_cast<double>(bytes) / kCachedBytesPerSecond;
+  bool both = passes > 1;
+  return kStartNanos + (both ? compute + move : std::max(compute, move)) / threads;
+}
+
+}  // namespace graphrun::devices::cpu

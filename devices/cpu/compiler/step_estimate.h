@@ -1,0 +1,18 @@
+// How long a step takes, before it was measured.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_
+
+#include "devices/cpu/kernels.h"
+
+namespace graphrun::devices::cpu {
+
+/// A guess in nanoseconds that ranks the ways to compute one operation on one CPU: work by the rate
+/// of its implementation, or bytes by bandwidth, whichever takes longer. Not a prediction.
+double estimateNanos(const Step& step, const Candidate& candidate, int threads);
+
+/// The same for moving `bytes` once in and once out.
+double moveNanos(uint64_t bytes, int threads);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_

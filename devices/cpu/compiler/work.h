@@ -1,0 +1,43 @@
+// What a partition comes down to before steps are written: pieces of work, and ways to do each.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_
+
+#include <vector>
+
+#include "devices/cpu/compiler/channel_blocks.h"
+#include "devices/cpu/compiler/library_step.h"
+#include "devices/cpu/kernels.h"
+
+namespace graphrun::devices::cpu {
+
+/// One way to do a piece of work.
+struct Alternative {
+  std::vector<TensorDesc> operands;     ///< as it reads them, one an operand of the work
+  std::vector<TensorDesc> results;      ///< as it leaves them
+  double nanos = 0;                     ///< estimated or measured
+  Step step;                            ///< Kind::kLibrary: with the layouts that were asked for
+  const KernelEntry* kernel = nullptr;  ///< Kind::kLibrary
+  LayoutChoice choice;                  ///< Kind::kLibrary
+  MapLayouts map;                       ///< Kind::kMap
+};
+
+/// A piece of work: becomes one step, or none (a view).
+struct Work {
+  enum class Kind : uint8_t {
+    kLibrary,  ///< a kernel of the kernel list
+    kMap,      ///< a generated loop nest
+    kOther     ///< a view, an edge, the return: dense in, dense out
+  };
+  Kind kind = Kind::kOther;
+  mlir::Operation* op = nullptr;
+  /// Values that it reads: produced by other work, or constants, inputs of the partition. A library
+  /// step's operands come first, then those of its post-ops.
+  llvm::SmallVector<mlir::Value> operands;
+  llvm::SmallVector<mlir::Value> results;
+  LibraryStep library;                    ///< Kind::kLibrary
+  std::vector<Alternative> alternatives;  ///< at least one
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_WORK_H_

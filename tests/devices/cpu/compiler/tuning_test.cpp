@@ -1,0 +1,152 @@
+// Kernels chosen by measurement: what is measured, kept and used.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "devices/cpu/compiler/cpu_compiler.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/step_timer.h"
+#include "devices/cpu/timings.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+constexpr char kConvolution[] = R"(
+func.func @f(%x: tensor<1x32x24x24xf32> {gr.name = "x"})
+    -> (tensor<1x32x24x24xf32> {gr.name = "y"}) {
+  %w = gr.constant dense<0.01> : tensor<32x32x3x3xf32> : tensor<32x32x3x3xf32>
+  %y = gr.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}
+    : (tensor<1x32x24x24xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x24x24xf32>
+  return %y : tensor<1x32x24x24xf32>
+})";
+
+Executable compiled(const char* text, Tuning& tuning) {
+  mlir::MLIRContext context;
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, 1};
+  auto bytes = CpuCompiler().compile(
+      *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
+      [](ir::ConstantOp) { return std::nullopt; }, tuning);
+  REQUIRE(bytes.status().ToString() == "OK");
+  auto executable = readExecutable(*bytes);
+  REQUIRE(executable.status().ToString() == "OK");
+  return *std::move(executable);
+}
+
+const Step& convolution(const Executable& executable) {
+  for (const Step& step : executable.steps) {
+    if (step.operation == "gr.conv") {
+      return step;
+    }
+  }
+  throw std::runtime_error("no convolution");
+}
+
+TEST_CASE("without a budget nothing is measured") {
+  Tuning tuning;
+  compiled(kConvolution, tuning);
+  CHECK_FALSE(tuning.complete);
+  CHECK(Timings(tuning.timings).size() == 0);
+}
+
+TEST_CASE("ways to convolve are measured once, and the fastest is taken") {
+  Tuning tuning;
+  tuning.budgetNanos = 60'000'000'000;
+  compiled(kConvolution, tuning);
+  CHECK(tuning.complete);
+  CHECK(Timings(tuning.timings).size() >= 2);
+
+  SECTION("another compilation needs no budget") {
+    Tuning again{tuning.timings};
+    compiled(kConvolution, again);
+    CHECK(again.complete);
+  }
+  SECTION("the timings decide") {
+    // A line is a time and a step: make one way of the convolution free after the other.
+    const std::string input = "f32[1x32x24x24]";
+    std::vector<std::string> lines = absl::StrSplit(tuning.timings, '\n', absl::SkipEmpty());
+    for (size_t free = 1; free < lines.size(); ++free) {
+      std::string text = lines[0] + "\n";
+      for (size_t i = 1; i < lines.size(); ++i) {
+        absl::StrAppend(&text, i == free ? "0" : "1e9", lines[i].substr(lines[i].find('\t')), "\n");
+      }
+      Tuning edited{text};
+      Executable executable = compiled(kConvolution, edited);
+      CHECK(edited.complete);
+      std::string layout = layoutName(convolution(executable).inputs[0].desc);
+      CHECK(absl::StrContains(lines[free], input + layout + " "));
+    }
+  }
+}
+
+TEST_CASE("timings survive as text, and damage only loses lines") {
+  Step step;
+  step.operation = "gr.relu";
+  step.inputs = {{0, {runtime::ElementType::kF32, {2, 3}}}};
+  step.outputs = step.inputs;
+  Timings timings;
+  timings.add(step, "kernel", 1, 1500);
+  timings.add(step, "kernel", 2, 800);
+  timings.add(step, "wrong", 1, INFINITY);
+  std::string text = timings.text();
+
+  Timings again(text);
+  CHECK(again.find(step, "kernel", 1) == 1500);
+  CHECK(again.find(step, "kernel", 2) == 800);
+  CHECK(std::isinf(*again.find(step, "wrong", 1)));
+  CHECK_FALSE(again.find(step, "kernel", 4));
+  step.inputs[0].desc.dims = {3, 2};
+  CHECK_FALSE(again.find(step, "kernel", 1));
+
+  CHECK(Timings("graphrun timings 2\n" + text.substr(text.find('\n') + 1)).size() == 0);
+  CHECK(Timings(absl::StrReplaceAll(text, {{"1500\t", "-1\t"}})).size() == 2);
+  CHECK(Timings(absl::StrReplaceAll(text, {{"1500\t", "x"}})).size() == 2);
+  CHECK(Timings(text.substr(0, text.size() / 2)).size() <= 2);
+}
+
+TEST_CASE("what was not asked for longest is forgotten first") {
+  Timings timings;
+  Step step;
+  step.operation = "gr.relu";
+  for (size_t i = 0; i < Timings::kMostSteps + 10; ++i) {
+    timings.add(step, absl::StrCat("kernel", i), 1, 1);
+  }
+  timings.find(step, "kernel3", 1);
+  Timings kept(timings.text());
+  CHECK(kept.size() == Timings::kMostSteps);
+  CHECK(kept.find(step, "kernel3", 1));
+  CHECK_FALSE(kept.find(step, "kernel4", 1));
+}
+
+TEST_CASE("a trial gives the same elements in every layout") {
+  ScopedThreads threads(1);
+  Step step;
+  step.operation = "gr.relu";
+  TensorDesc dense{runtime::ElementType::kF32, {1, 20, 5, 5}};
+  auto last = stridedDesc(dense.type, dense.dims, channelsLastStrides(dense.dims));
+  REQUIRE(last.ok());
+  std::vector<std::vector<float>> results;
+  for (const TensorDesc& desc : {dense, *last}) {
+    step.inputs = {{0, desc}};
+    step.outputs = {{0, desc}};
+    auto candidate = bestCandidate(step);
+    REQUIRE(candidate.ok());
+    auto trial = StepTimer().run(step, *candidate, true);
+    REQUIRE(trial.status().ToString() == "OK");
+    CHECK(trial->nanos > 0);
+    results.push_back(trial->result);
+  }
+  REQUIRE(results[0].size() == 500);
+  CHECK(results[0] == results[1]);
+  CHECK(*std::max_element(results[0].begin(), results[0].end()) > 0.4F);
+}
+
+}  // namespace
+}  // namespace graphrun::devices::cpu
