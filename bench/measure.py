@@ -34,7 +34,7 @@ class Subject:
     inputs: dict[str, str]
     symbols: dict[str, int]
     outputs: list[str]
-    weights: int  # bytes
+    weights: int  # bytes: the file, which holds little else
 
 
 def subject(model, size, batch, folder):
@@ -50,14 +50,14 @@ def subject(model, size, batch, folder):
         inputs[name] = os.path.join(here, f"input_{number}.npy")
         np.save(inputs[name], array)
     return Subject(model, label, path, here, inputs, catalogue.symbols(proto, dims),
-                   [value.name for value in proto.graph.output], catalogue.weightBytes(proto))
+                   [value.name for value in proto.graph.output], os.path.getsize(path))
 
 
 class Bench:
     """How processes are started: the program, the cores, the cache of plans."""
 
     def __init__(self, graphrun, cache, seconds):
-        self.graphrun, self.seconds = graphrun, seconds
+        self.graphrun, self.cache, self.seconds = graphrun, cache, seconds
         self.environment = {**os.environ, "GRAPHRUN_CACHE_DIR": cache}
 
     def process(self, command, threads):
@@ -122,9 +122,10 @@ def deviation(arrays, reference):
 
 def cold(bench, what, threads, failures):
     """GraphRun's load and first run where no plan is cached yet."""
-    shutil.rmtree(bench.environment["GRAPHRUN_CACHE_DIR"], ignore_errors=True)
+    shutil.rmtree(bench.cache, ignore_errors=True)
     try:
-        figures = json.loads(bench.own(what, threads, "bench", "--json", "--iterations", "1"))
+        figures = json.loads(bench.own(what, threads, "bench", "--json", "--warmup", "1",
+                                       "--iterations", "1"))
     except Failed as error:
         failures["graphrun"] = str(error)
         return {}
@@ -132,19 +133,19 @@ def cold(bench, what, threads, failures):
 
 
 def compare(bench, what, threads, failures):
-    """{runtime: deviation} from ONNX Runtime, the reference, of those that give a result."""
+    """{runtime: deviation} from the first peer that gives a result, of those that do."""
     arrays = {}
     for runtime in [name for name in RUNTIMES if name not in failures]:
         try:
             arrays[runtime] = bench.outputs(runtime, what, threads)
         except Failed as error:
             failures[runtime] = str(error)
-    reference = arrays.get("onnxruntime")
-    found = {runtime: deviation(array, reference) for runtime, array in arrays.items()
-             if reference is not None}
+    reference = next((name for name in RUNTIMES[1:] if name in arrays), None)
+    found = {runtime: deviation(array, arrays[reference]) for runtime, array in arrays.items()
+             if reference}
     for runtime, value in found.items():
         if not value <= TOLERANCE:
-            failures[runtime] = f"differs from ONNX Runtime by {value:.1e} of the largest value"
+            failures[runtime] = f"differs from {reference} by {value:.1e} of the largest value"
     return found
 
 
@@ -163,6 +164,21 @@ def summary(turns, weights):
     return found
 
 
+def takeTurns(bench, what, threads, count, failures):
+    """{runtime: figures of its turns}; who begins changes from turn to turn."""
+    turns = {runtime: [] for runtime in RUNTIMES if runtime not in failures}
+    for number in range(count):
+        order = list(turns)
+        first = number % max(len(order), 1)
+        for runtime in order[first:] + order[:first]:
+            try:
+                turns[runtime].append(bench.turn(runtime, what, threads))
+            except Failed as error:
+                failures[runtime] = str(error)
+                del turns[runtime]
+    return turns
+
+
 def measure(bench, what, threads, count):
     """One entry of the results: outputs compared, then `count` turns of each runtime that agrees."""
     entry = {"model": what.model.name, "shape": what.label, "threads": threads,
@@ -170,11 +186,7 @@ def measure(bench, what, threads, count):
              "load_average": os.getloadavg()[0], "runtimes": {}}
     entry["cold"] = cold(bench, what, threads, entry["failures"])
     entry["deviation"] = compare(bench, what, threads, entry["failures"])
-    turns = {runtime: [] for runtime in RUNTIMES if runtime not in entry["failures"]}
-    for number in range(count):
-        order = list(turns)
-        for runtime in order[number % len(order):] + order[:number % len(order)]:
-            turns[runtime].append(bench.turn(runtime, what, threads))
+    turns = takeTurns(bench, what, threads, count, entry["failures"])
     entry["runtimes"] = {runtime: summary(each, what.weights) for runtime, each in turns.items()}
     ours = entry["runtimes"].get("graphrun")
     peers = [entry["runtimes"][name]["p50_ms"] for name in RUNTIMES[1:] if name in entry["runtimes"]]

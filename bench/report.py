@@ -76,6 +76,11 @@ def speedLine(entry):
         print(f"    {runtime}: {reason}", flush=True)
 
 
+def operationLines(entry):
+    for kind in entry["operations"]:
+        print(f"{kind['ms']:41.3f}  {kind['share']:4.0%} {kind['kernels']:4} {kind['kind']}", flush=True)
+
+
 def memoryTable(entries):
     """Peak memory, the same less the weights, load time and first run."""
     names = list(SHORT.values())

@@ -14,6 +14,7 @@ import sys
 import chain
 import edges
 import measure
+import operations
 import report
 from models import catalogue
 
@@ -41,6 +42,9 @@ def benchModels(args):
                 for threads in args.threads:
                     entry = measure.measure(bench, what, threads, args.turns)
                     report.speedLine(entry)
+                    if args.operations and "graphrun" in entry["runtimes"]:
+                        entry["operations"] = operations.slowest(bench, what, threads)
+                        report.operationLines(entry)
                     results["entries"].append(entry)
                     report.save(os.path.join(args.out, "models.json"), results)
     report.memoryTable(results["entries"])
@@ -64,6 +68,7 @@ def arguments():
     models.add_argument("--turns", type=int, default=3, help="processes of each runtime")
     models.add_argument("--seconds", type=float, default=1.5, help="measured in each")
     models.add_argument("--quick", action="store_true", help="1 thread, batch 1, one turn")
+    models.add_argument("--operations", action="store_true", help="also what takes our time")
     args = parser.parse_args()
     if args.quick or not args.part:
         args.threads, args.batch, args.turns = [1], [1], 1

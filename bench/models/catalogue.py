@@ -8,7 +8,6 @@ from typing import Callable
 
 import numpy as np
 import onnx
-from onnx import helper
 
 from models import collected, convolutional, mobile, recurrent, transformers
 from models.collected import cases
@@ -96,12 +95,3 @@ def symbols(proto, dims):
             if dim.dim_param:
                 known.setdefault(dim.dim_param, set()).add(size)
     return {name: sizes.pop() for name, sizes in known.items() if len(sizes) == 1}
-
-
-def weightBytes(proto):
-    """Bytes of all constants of the model."""
-    tensors = list(proto.graph.initializer)
-    tensors += [attribute.t for node in proto.graph.node if node.op_type == "Constant"
-                for attribute in node.attribute if attribute.name == "value"]
-    return sum(int(np.prod(tensor.dims)) * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-               for tensor in tensors)
