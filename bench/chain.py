@@ -9,7 +9,7 @@ import report
 from onnx import helper
 
 CHAIN = 10000
-TARGET = 150  # nanoseconds
+TARGET = 60  # nanoseconds
 
 
 def writeChain(path):
