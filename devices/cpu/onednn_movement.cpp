@@ -83,9 +83,18 @@ absl::StatusOr<PrimitivePlan> planConcat(const Step& step, const dnnl::engine& e
     inputs.push_back(std::move(planned));
   }
   GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc));
-  PrimitivePlan plan{
-      dnnl::concat::primitive_desc(out.desc, static_cast<int>(axis), descs, engine, userScratch()),
-      {}};
+  auto describe = [&](const dnnl::memory::desc& result) {
+    return dnnl::concat::primitive_desc(result, static_cast<int>(axis), descs, engine,
+                                        userScratch());
+  };
+  PrimitivePlan plan{describe(out.desc), {}};
+  // Dims of 1 leave strides open: a dense result may have other numbers here than it will have when
+  // the kernel is made, and they decide which of its kernels, and how much scratch, the library
+  // takes.
+  GR_ASSIGN_OR_RETURN(dnnl::memory::desc dense, memoryDesc(out.source));
+  if (plan.descriptor.query_md(dnnl::query::dst_md, 0) == dense) {
+    plan.descriptor = describe(dense);
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     plan.arguments.push_back({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i),
                               {Role::kInput, i},

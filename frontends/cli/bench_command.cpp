@@ -116,6 +116,7 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
   GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> inputs,
                       feeds(options.feed, session->inputs(), true));
   std::vector<runtime::NamedSpec> shapes;
+  shapes.reserve(inputs.size());
   for (const NamedTensor& input : inputs) {
     shapes.push_back({input.name, input.tensor.spec()});
   }
@@ -143,6 +144,7 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
               {"first_run_ms", millis(static_cast<uint64_t>(first - loaded))},
               {"peak_memory_bytes", peakMemory()},
               {"predicted_peak_bytes", predicted},
+              {"weight_bytes", session->weightBytes()},
               {"threads", options.place.threads != 0 ? options.place.threads
                                                      : std::thread::hardware_concurrency()},
               {"precision", inputs.empty() ? "" : elementTypeName(inputs[0].tensor.spec().type)},

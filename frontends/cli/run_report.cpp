@@ -1,10 +1,10 @@
 #include "frontends/cli/run_report.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <numeric>
+#include <string>
 
 #include "frontends/cli/command_line.h"
 #include "runtime/base/atomic_file.h"
@@ -49,9 +49,14 @@ Json statsJson(const runtime::SessionStats& stats) {
 }
 
 uint64_t peakMemory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  // Not getrusage: its peak starts at that of the process that started this one.
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "VmHWM:") {
+  }
+  uint64_t kibibytes = 0;
+  status >> kibibytes;
+  return kibibytes * 1024;
 }
 
 std::string dump(const Json& json) {

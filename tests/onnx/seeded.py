@@ -83,22 +83,25 @@ def calibrate(model, weights, feeds):
         weights[name] = (weights[name] * (2 / spread)).astype(np.float32)
 
 
-def export(path, out):
-    """Writes OUT/test_<model> for the light model at `path`, unless it is too large."""
-    model = onnx.load(path)
-    name = os.path.basename(path)[len("light_"):-len(".onnx")]
-    shapes = weightShapes(model)
-    if sum(np.prod(shape) for shape in shapes.values()) > MAX_WEIGHTS:
-        return
+def seed(model):
+    """The light `model` with random weights, and inputs for it."""
     random = np.random.default_rng(2024)
     weights = {weight: randomWeight(random, roleOf(model, weight), shape).astype(np.float32)
-               for weight, shape in shapes.items()}
+               for weight, shape in weightShapes(model).items()}
     feeds = {value.name: random.uniform(
         -1, 1, [dim.dim_value for dim in value.type.tensor_type.shape.dim]).astype(np.float32)
              for value in cases.fedInputs(model)}
     calibrate(model, weights, feeds)
-    model = withWeights(model, weights)
-    case = os.path.join(out, f"test_{name}")
+    return withWeights(model, weights), feeds
+
+
+def export(path, out):
+    """Writes OUT/test_<model> for the light model at `path`, unless it is too large."""
+    model = onnx.load(path)
+    if sum(np.prod(shape) for shape in weightShapes(model).values()) > MAX_WEIGHTS:
+        return
+    model, feeds = seed(model)
+    case = os.path.join(out, f"test_{os.path.basename(path)[len('light_'):-len('.onnx')]}")
     os.makedirs(case)
     onnx.save(model, os.path.join(case, "model.onnx"))
     outputs = run(model, feeds, [value.name for value in model.graph.output])

@@ -338,6 +338,9 @@ TEST_CASE("normalisations, element-wise, movement and resampling agree with the 
       {"onednn.concat",
        {"gr.concat", {{"axis", int64_t{1}}}, {image}, {}},
        {{2, 16, 6, 5}, {2, 4, 6, 5}}},
+      {"onednn.concat",  // with strides that say nothing
+       {"gr.concat", {{"axis", int64_t{1}}}, {{ElementType::kF32, {1, 20, 6}}}, {}},
+       {{1, 1, 6}, {1, 19, 6}}},
       {"onednn.reorder",
        {"gr.transpose",
         {{"permutation", Dims{0, 2, 3, 1}}},
