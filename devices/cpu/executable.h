@@ -41,6 +41,8 @@ struct Buffer {
   std::optional<TensorDesc> source;  ///< kWeight, kConstant: how to read the given bytes
   bool splat = false;                ///< kWeight: one element stands for all
   std::vector<uint8_t> data;         ///< kConstant
+  /// Only while compiling: the arena buffer that this one is a part of; `offset` counts from there.
+  std::optional<uint32_t> within;
 };
 
 /// An operand or result: a buffer, seen as a tensor.

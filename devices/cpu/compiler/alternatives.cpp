@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/cpu/compiler/concat_parts.h"
 #include "devices/cpu/compiler/native_code.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -165,6 +166,13 @@ absl::StatusOr<Alternative> Alternatives::alternative(Step step, const LibrarySt
   return result;
 }
 
+void Alternatives::addParts(KernelLayout layout, Alternative& way) {
+  auto axis = attributeOr<int64_t>(way.step, "axis", -1);
+  if (way.step.operation == "gr.concat" && axis.ok() && *axis >= 0) {
+    way.parts = concatParts(way.operands, way.results[0], layout, static_cast<size_t>(*axis));
+  }
+}
+
 absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryStep& library,
                                                                  mlir::Operation* op) {
   std::vector<Alternative> found;
@@ -180,6 +188,7 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
       }
       absl::StatusOr<Alternative> alternative = this->alternative(*std::move(step), *way);
       if (alternative.ok()) {
+        addParts(request.input, *alternative);
         found.push_back(*std::move(alternative));
         added = true;
       } else {

@@ -31,6 +31,8 @@ class Alternatives {
   static std::optional<Step> apply(const Request& request, const LibraryStep& step);
   absl::StatusOr<Candidate> ask(const Step& step);
   absl::StatusOr<Alternative> alternative(Step step, const LibraryStep& library);
+  /// Notes when a concatenation in `layout` needs no copies.
+  static void addParts(KernelLayout layout, Alternative& way);
 
   StepCosts& costs_;
   int64_t block_;  ///< channels in a block of this CPU's convolutions

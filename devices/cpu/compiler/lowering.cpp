@@ -12,6 +12,10 @@ absl::Status Lowering::lower(mlir::func::FuncOp partition, StepCosts& costs) {
   Alternatives alternatives(costs);
   GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, alternatives));
   std::vector<uint32_t> chosen = chooseAlternatives(work, costs);
+  // The last first: what it concatenates may be concatenations.
+  for (size_t i = work.size(); i-- > 0;) {
+    GR_RETURN_IF_ERROR(reserveParts(work[i], work[i].alternatives[chosen[i]]));
+  }
   for (auto [piece, way] : llvm::zip(work, chosen)) {
     GR_RETURN_IF_ERROR(
         runtime::annotate(lowerWork(piece, piece.alternatives[way]), labelOf(piece.op)));
@@ -35,7 +39,42 @@ absl::Status Lowering::lowerInputs(mlir::func::FuncOp partition) {
   return absl::OkStatus();
 }
 
+absl::Status Lowering::reserveParts(const Work& work, const Alternative& way) {
+  if (way.parts.empty()) {
+    return absl::OkStatus();
+  }
+  mlir::Value result = work.results[0];
+  std::optional<Argument> whole = values_.reserved(result);
+  if (!whole || !sameLayout(whole->desc, way.results[0])) {
+    GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(way.results[0]));
+    whole = Argument{buffer, way.results[0]};
+    values_.reserve(result, *whole);
+  }
+  for (auto [operand, desc, offset] : llvm::zip(work.operands, way.operands, way.parts)) {
+    Buffer part;
+    part.within = whole->buffer;
+    part.offset = offset;
+    GR_ASSIGN_OR_RETURN(part.bytes, layoutBytes(desc));
+    Argument place{values_.newBuffer(std::move(part)), desc};
+    parts_[work.op].push_back(place);
+    if (!values_.reserved(operand)) {
+      values_.reserve(operand, place);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Lowering::lowerConcat(const Work& work, const Alternative& way) {
+  for (auto [operand, part] : llvm::zip(work.operands, parts_[work.op])) {
+    GR_RETURN_IF_ERROR(values_.place(operand, part));
+  }
+  return values_.write(work.results[0], way.results[0]).status();
+}
+
 absl::Status Lowering::lowerWork(const Work& work, const Alternative& way) {
+  if (!way.parts.empty()) {
+    return lowerConcat(work, way);
+  }
   switch (work.kind) {
     case Work::Kind::kLibrary:
       return lowerLibrary(work, way);
@@ -156,7 +195,10 @@ absl::Status Lowering::lowerReceive(ir::RecvOp op) {
 absl::StatusOr<Argument> Lowering::outputBuffer(mlir::Value value, uint32_t index) {
   GR_ASSIGN_OR_RETURN(Argument argument, values_.readDense(value));
   Buffer& buffer = executable_.buffers[argument.buffer];
-  if (buffer.kind == BufferKind::kArena) {
+  bool isPart = buffer.within.has_value();
+  bool hasParts = llvm::any_of(
+      executable_.buffers, [&](const Buffer& other) { return other.within == argument.buffer; });
+  if (buffer.kind == BufferKind::kArena && !isPart && !hasParts) {
     // Written by its producer straight into the caller's memory.
     buffer.kind = BufferKind::kOutput;
     buffer.index = index;

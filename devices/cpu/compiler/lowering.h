@@ -21,8 +21,11 @@ class Lowering {
 
  private:
   absl::Status lowerInputs(mlir::func::FuncOp partition);
+  /// Gives the operands of a concatenation in place their parts of its result.
+  absl::Status reserveParts(const Work& work, const Alternative& way);
   absl::Status lowerWork(const Work& work, const Alternative& way);
   absl::Status lowerLibrary(const Work& work, const Alternative& way);
+  absl::Status lowerConcat(const Work& work, const Alternative& way);
   absl::Status lowerMap(const Work& work, const Alternative& way);
   absl::Status lowerOther(const Work& work);
   absl::Status lowerView(const Work& work);
@@ -35,6 +38,7 @@ class Lowering {
   Executable& executable_;
   CodeModule& code_;
   ValueTable values_;
+  llvm::DenseMap<mlir::Operation*, llvm::SmallVector<Argument>> parts_;  // of concatenations
 };
 
 }  // namespace graphrun::devices::cpu

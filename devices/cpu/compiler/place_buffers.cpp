@@ -28,13 +28,26 @@ void forEachBuffer(const Step& step, Visit visit) {
   }
 }
 
+/// Makes a part of a part a part of the whole.
+void resolvePart(std::vector<Buffer>& buffers, uint32_t id) {
+  Buffer& buffer = buffers[id];
+  while (buffer.within && buffers[*buffer.within].within) {
+    buffer.offset += buffers[*buffer.within].offset;
+    buffer.within = buffers[*buffer.within].within;
+  }
+}
+
 }  // namespace
 
 absl::Status placeBuffers(Executable& executable) {
+  for (uint32_t id = 0; id < executable.buffers.size(); ++id) {
+    resolvePart(executable.buffers, id);
+  }
   std::vector<runtime::ArenaBuffer> lifetimes(executable.buffers.size(), {0, kNever, 0});
   uint32_t last = executable.steps.empty() ? 0 : executable.steps.size() - 1;
   for (uint32_t i = 0; i < executable.steps.size(); ++i) {
-    forEachBuffer(executable.steps[i], [&](uint32_t buffer) {
+    forEachBuffer(executable.steps[i], [&](uint32_t used) {
+      uint32_t buffer = executable.buffers[used].within.value_or(used);
       lifetimes[buffer].firstUse = std::min(lifetimes[buffer].firstUse, i);
       // The other end of an edge may read a sent buffer until the step ends.
       bool sent = executable.steps[i].kernel == "send";
@@ -45,7 +58,7 @@ absl::Status placeBuffers(Executable& executable) {
   std::vector<uint32_t> ids;
   for (uint32_t id = 0; id < executable.buffers.size(); ++id) {
     const Buffer& buffer = executable.buffers[id];
-    if (buffer.kind == BufferKind::kArena && lifetimes[id].firstUse != kNever) {
+    if (buffer.kind == BufferKind::kArena && !buffer.within && lifetimes[id].firstUse != kNever) {
       lifetimes[id].bytes = buffer.bytes;
       placed.push_back(lifetimes[id]);
       ids.push_back(id);
@@ -54,6 +67,11 @@ absl::Status placeBuffers(Executable& executable) {
   GR_ASSIGN_OR_RETURN(runtime::ArenaPlan plan, runtime::planArena(placed));
   for (size_t i = 0; i < ids.size(); ++i) {
     executable.buffers[ids[i]].offset = plan.offsets[i];
+  }
+  for (Buffer& buffer : executable.buffers) {
+    if (buffer.within) {
+      buffer.offset += executable.buffers[*buffer.within].offset;
+    }
   }
   executable.arenaBytes = plan.arenaBytes;
   return absl::OkStatus();

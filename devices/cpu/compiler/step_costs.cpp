@@ -11,6 +11,7 @@
 namespace graphrun::devices::cpu {
 namespace {
 
+constexpr double kPlacedNanos = 1;
 /// A way that an estimate puts so much behind the best one is not tried.
 constexpr double kHopelessFactor = 3;
 constexpr double kHopelessNanos = 50'000;
@@ -46,13 +47,17 @@ StepCosts::StepCosts(Tuning& tuning, int threads)
 void StepCosts::judge(std::vector<Alternative>& ways) {
   double best = std::numeric_limits<double>::infinity();
   for (Alternative& way : ways) {
-    way.nanos = estimateNanos(way.step, candidateOf(way), threads_);
+    way.nanos =
+        way.parts.empty() ? estimateNanos(way.step, candidateOf(way), threads_) : kPlacedNanos;
     best = std::min(best, way.nanos);
   }
   std::erase_if(ways, [&](const Alternative& way) {
     return way.nanos > std::max(kHopelessFactor * best, best + kHopelessNanos);
   });
-  if (ways.size() > 1 && !measure(ways)) {
+  // What only places its operands takes no time; what copies instead is behind in any case.
+  bool free = std::any_of(ways.begin(), ways.end(),
+                          [](const Alternative& way) { return !way.parts.empty(); });
+  if (ways.size() > 1 && !free && !measure(ways)) {
     tuning_.complete = false;
   }
 }

@@ -34,9 +34,27 @@ void ValueTable::define(mlir::Value value, uint32_t buffer, const TensorDesc& de
 }
 
 absl::StatusOr<Argument> ValueTable::write(mlir::Value value, const TensorDesc& desc) {
+  if (std::optional<Argument> place = reserved(value); place && sameLayout(place->desc, desc)) {
+    define(value, place->buffer, desc);
+    return Argument{place->buffer, desc};
+  }
   GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
   define(value, buffer, desc);
   return Argument{buffer, desc};
+}
+
+std::optional<Argument> ValueTable::reserved(mlir::Value value) const {
+  auto found = reserved_.find(value);
+  return found == reserved_.end() ? std::nullopt : std::optional<Argument>(found->second);
+}
+
+absl::Status ValueTable::place(mlir::Value value, const Argument& place) {
+  auto isThere = [&](const Argument& at) { return at.buffer == place.buffer; };
+  if (llvm::none_of(places_[value], isThere)) {
+    GR_ASSIGN_OR_RETURN(Argument from, read(value, place.desc));
+    copy(from, place);
+  }
+  return absl::OkStatus();
 }
 
 TensorDesc ValueTable::produced(mlir::Value value) const {
@@ -100,15 +118,20 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
 }
 
 absl::StatusOr<Argument> ValueTable::reorder(const Argument& from, const TensorDesc& desc) {
+  GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
+  copy(from, {buffer, desc});
+  return Argument{buffer, desc};
+}
+
+void ValueTable::copy(const Argument& from, const Argument& to) {
+  bool dense = from.desc.layout.empty() && to.desc.layout.empty();
   Step step;
+  step.kernel = dense ? "copy" : "onednn.reorder";
   step.operation = "reorder";
   step.label = "reorder";
   step.inputs = {from};
-  GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
-  step.outputs = {{buffer, desc}};
-  step.kernel = "onednn.reorder";
+  step.outputs = {to};
   executable_.steps.push_back(std::move(step));
-  return Argument{buffer, desc};
 }
 
 absl::StatusOr<Argument> ValueTable::readThrough(mlir::Value value, const TensorDesc& desc,

@@ -30,8 +30,17 @@ class ValueTable {
   /// `value` lies in `buffer` from now on, as `desc` says.
   void define(mlir::Value value, uint32_t buffer, const TensorDesc& desc);
 
-  /// A new arena buffer for `value` in the layout `desc`: the result of a step.
+  /// The result of a step that lies as `desc` says: in the buffer that was reserved for `value`, if
+  /// it was in that layout, else in a new arena buffer.
   absl::StatusOr<Argument> write(mlir::Value value, const TensorDesc& desc);
+
+  /// Makes `write` put `value` into the buffer of `place` if it comes in that layout.
+  void reserve(mlir::Value value, const Argument& place) { reserved_[value] = place; }
+  /// Where it is to be, if anywhere.
+  std::optional<Argument> reserved(mlir::Value value) const;
+
+  /// `value`, which is in a buffer already, also in `place`; copied there unless it is.
+  absl::Status place(mlir::Value value, const Argument& place);
 
   /// The layout that `value` was produced in; dense for constants.
   TensorDesc produced(mlir::Value value) const;
@@ -50,6 +59,7 @@ class ValueTable {
                                         const TensorDesc* source);
   /// A copy of `from`, which has as many elements, in the layout `desc`.
   absl::StatusOr<Argument> reorder(const Argument& from, const TensorDesc& desc);
+  void copy(const Argument& from, const Argument& to);
   /// `value`, whose dense bytes are read as `source` says, in the layout `desc`; for this reader
   /// alone, as the dims do not mean what they mean to others.
   absl::StatusOr<Argument> readThrough(mlir::Value value, const TensorDesc& desc,
@@ -58,6 +68,7 @@ class ValueTable {
   Executable& executable_;
   const WeightIndex& weightIndex_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Argument, 2>> places_;
+  llvm::DenseMap<mlir::Value, Argument> reserved_;
 };
 
 }  // namespace graphrun::devices::cpu

@@ -19,6 +19,8 @@ struct Alternative {
   const KernelEntry* kernel = nullptr;  ///< Kind::kLibrary
   LayoutChoice choice;                  ///< Kind::kLibrary
   MapLayouts map;                       ///< Kind::kMap
+  /// A concatenation in place: where each operand lies in the result, in bytes. Empty: a copy.
+  std::vector<uint64_t> parts;
 };
 
 /// A piece of work: becomes one step, or none (a view).

@@ -71,5 +71,67 @@ TEST_CASE("a residual that was sent keeps its memory until the step has ended") 
   CHECK(steps[1]->outputs[0].buffer != steps[0]->outputs[0].buffer);
 }
 
+/// "%name = gr.concat …" of f32 tensors along dim 1; `dims` are those of the operands.
+std::string concat(const std::string& name, const std::string& operands, const std::string& types,
+                   const std::string& result) {
+  return "  %" + name + " = gr.concat " + operands + " {axis = 1 : i64} : (" + types + ") -> " +
+         result + "\n";
+}
+
+/// Concatenations of %a = exp(x), %b = sqrt(x), `batch` x 4 x 16 each, and what is returned.
+Executable concatenated(int batch, const std::string& concats, const std::string& result) {
+  std::string n = std::to_string(batch);
+  std::string type = "tensor<" + n + "x4x16xf32>";
+  return compiled("func.func @f(%x: " + type + " {gr.name = \"x\"})\n    -> (" + result +
+                  " {gr.name = \"y\"}) {\n  %a = gr.exp %x : (" + type + ") -> " + type +
+                  "\n  %b = gr.sqrt %x : (" + type + ") -> " + type + "\n" + concats +
+                  "  %y = gr.neg %c : (" + result + ") -> " + result + "\n  return %y : " + result +
+                  "\n}");
+}
+
+std::vector<std::string> operationsOf(const Executable& executable) {
+  std::vector<std::string> names;
+  for (const Step& step : executable.steps) {
+    names.push_back(step.operation);
+  }
+  return names;
+}
+
+const std::string kOne = "tensor<1x4x16xf32>";
+const std::string kTwo = "tensor<1x8x16xf32>";
+using Names = std::vector<std::string>;
+
+TEST_CASE("operands of a concatenation are written where they lie in its result") {
+  Executable executable = concatenated(1, concat("c", "%a, %b", kOne + ", " + kOne, kTwo), kTwo);
+  CHECK(operationsOf(executable) == Names{"gr.exp", "gr.sqrt", "gr.neg"});
+  uint64_t first = executable.buffers[executable.steps[0].outputs[0].buffer].offset;
+  CHECK(executable.buffers[executable.steps[1].outputs[0].buffer].offset == first + 256);
+  CHECK(executable.buffers[executable.steps[2].inputs[0].buffer].offset == first);
+}
+
+TEST_CASE("so are those of a concatenation that is concatenated") {
+  Executable executable =
+      concatenated(1,
+                   concat("d", "%a, %b", kOne + ", " + kOne, kTwo) +
+                       concat("c", "%d, %b", kTwo + ", " + kOne, "tensor<1x12x16xf32>"),
+                   "tensor<1x12x16xf32>");
+  // %b is in two places: one of them is a copy.
+  CHECK(operationsOf(executable) == Names{"gr.exp", "gr.sqrt", "reorder", "gr.neg"});
+}
+
+TEST_CASE("an operand that comes twice, or from outside, is copied") {
+  Executable twice = concatenated(1, concat("c", "%a, %a", kOne + ", " + kOne, kTwo), kTwo);
+  CHECK(operationsOf(twice) == Names{"gr.exp", "gr.sqrt", "reorder", "gr.neg"});
+  Executable outside = concatenated(1, concat("c", "%a, %x", kOne + ", " + kOne, kTwo), kTwo);
+  CHECK(operationsOf(outside) == Names{"gr.exp", "gr.sqrt", "reorder", "gr.neg"});
+}
+
+TEST_CASE("operands that do not lie together in the result are copied") {
+  Executable executable = concatenated(
+      2, concat("c", "%a, %b", "tensor<2x4x16xf32>, tensor<2x4x16xf32>", "tensor<2x8x16xf32>"),
+      "tensor<2x8x16xf32>");
+  CHECK(operationsOf(executable) == Names{"gr.exp", "gr.sqrt", "gr.concat", "gr.neg"});
+}
+
 }  // namespace
 }  // namespace graphrun::devices::cpu
