@@ -13,6 +13,7 @@
 #include "devices/device.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/base/numerics.h"
 
 namespace graphrun::devices {
 
@@ -25,7 +26,8 @@ struct Tuning {
   /// empty at first.
   std::string timings;
   uint64_t budgetNanos = 0;  ///< to be spent on measuring; 0: estimates do
-  bool complete = false;     ///< out: no choice was left to an estimate
+  runtime::Numerics numerics = runtime::Numerics::kFast;
+  bool complete = false;  ///< out: no choice waits for a measurement
 };
 
 /// The compiler of one kind of device. Stateless: thread-safe as long as each thread has its own

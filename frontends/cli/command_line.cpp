@@ -80,6 +80,10 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--tune-budget", tuneSeconds,
                  "Seconds that a second run may spend on measuring kernels; 0: never (5)")
       ->check(CLI::Range(0.0, 3600.0));
+  app.add_flag("--exact", exact,
+               "Excludes algorithms that round more than the operations (Winograd)");
+  app.add_flag("--deterministic", deterministic,
+               "As --exact, and kernels are not chosen by measurement: equal runs, equal bits");
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
 }
 
@@ -89,6 +93,9 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.strategy = placement;
   session.threads = threads;
   session.fusion = !noFusion;
+  session.numerics = deterministic ? runtime::Numerics::kDeterministic
+                     : exact       ? runtime::Numerics::kExact
+                                   : runtime::Numerics::kFast;
   session.stepTimeout = std::chrono::milliseconds(
       static_cast<int64_t>(std::ceil(timeoutSeconds * 1000)));  // 0 would be no limit
   session.tuneBudget = std::chrono::milliseconds(static_cast<int64_t>(tuneSeconds * 1000));

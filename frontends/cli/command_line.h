@@ -43,6 +43,8 @@ struct PlaceOptions {
   uint32_t threads = 0;
   double timeoutSeconds = 0;
   double tuneSeconds = 5;
+  bool exact = false;
+  bool deterministic = false;
   bool noFusion = false;
 
   void add(CLI::App& app);

@@ -131,7 +131,8 @@ int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* ou
     Context context;
     GR_ASSIGN_OR_RETURN(PartitionModule partition, readPartition(context, *file, *task));
     GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(partition.device.kind));
-    devices::Tuning times{textOf(tuning->known), tuning->budgetNanos};
+    devices::Tuning times{textOf(tuning->known), tuning->budgetNanos,
+                          static_cast<runtime::Numerics>(file->plan().numerics())};
     absl::StatusOr<std::vector<uint8_t>> executable = compiler->compile(
         partition.function, partition.device, task->fingerprint, partition.weightIndex, times);
     fill(&tuning->measured, times.timings);

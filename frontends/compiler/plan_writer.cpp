@@ -51,6 +51,7 @@ class PlanWriter {
     plan.add_predicted_step_ns(static_cast<uint64_t>(parts_.result.simulation.stepNs));
     plan.add_strings(strings);
     plan.add_string_values(stringValues);
+    plan.add_numerics(parts_.numerics);
     format::FinishPlanBuffer(builder_, plan.Finish());
     std::vector<uint8_t> bytes(builder_.GetBufferPointer(),
                                builder_.GetBufferPointer() + builder_.GetSize());

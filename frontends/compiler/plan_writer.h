@@ -26,6 +26,7 @@ struct PlanParts {
   const passes::Partitioning& partitioning;
   const placement::PlacementResult& result;
   const passes::InternedStrings& strings;
+  uint8_t numerics;  ///< runtime::Numerics
 };
 
 /// The FlatBuffer of the Plan. Worker 0 is the client; a cluster's worker inside the client is the

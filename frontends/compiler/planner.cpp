@@ -302,7 +302,8 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (mlir::failed(parts)) {
     return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
-  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, strings}));
+  GR_ASSIGN_OR_RETURN(
+      planned.plan, writePlan({model, hash, cluster, *parts, result, strings, request.numerics()}));
   if (std::string note = placement::unusedAnnotations(annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }

@@ -57,7 +57,7 @@ typedef struct GrTuning {
   GrBytes known;         ///< in: `measured` of an earlier call for this fingerprint; empty at first
   uint64_t budgetNanos;  ///< in: to be spent on measuring; nothing else should run meanwhile
   GrBuffer measured;     ///< out: all that is known now
-  uint8_t complete;      ///< out: 1 when no choice was left to an estimate
+  uint8_t complete;      ///< out: 1 when no choice waits for a measurement
 } GrTuning;
 
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on

@@ -36,7 +36,7 @@ struct PartitionTask {
 struct CompiledPartition {
   std::vector<uint8_t> executable;  // for Device::load
   std::string timings;              // for the next PartitionTask of a device of this fingerprint
-  bool tuned = false;               // no choice of a kernel was left to an estimate
+  bool tuned = false;               // no choice of a kernel waits for a measurement
 };
 
 /// What the compile world does for the run world. Thread-safe. Tests put their own in its place.

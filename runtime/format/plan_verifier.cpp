@@ -1,4 +1,5 @@
 #include "runtime/format/plan_verifier.h"
+#include "runtime/base/numerics.h"
 
 #include <cstdint>
 #include <limits>
@@ -109,6 +110,9 @@ class PlanVerifier {
       return absl::FailedPreconditionError(
           absl::StrCat("it has version ", plan_.version(), ", expected 1 to ", kPlanVersion,
                        ": run the same version of graphrun on all workers"));
+    }
+    if (plan_.numerics() > static_cast<uint8_t>(runtime::Numerics::kDeterministic)) {
+      return invalid("its numerics are ", plan_.numerics(), ", expected 0 to 2");
     }
     GR_RETURN_IF_ERROR(checkConstants());
     return plan_.hash() != 0 ? absl::OkStatus() : invalid("its hash is 0, expected another value");

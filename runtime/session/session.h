@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/base/numerics.h"
 #include "runtime/base/tensor.h"
 
 namespace graphrun::devices {
@@ -45,9 +46,10 @@ struct SessionOptions {
   std::vector<PlacementPin> pins;
   std::vector<DeviceMemoryLimit> memoryLimits;
   bool fusion = true;  ///< false: every operation is a kernel of its own
+  Numerics numerics = Numerics::kFast;
   /// A plan's second run begins with measuring, for so long at most, which kernels are fastest for
   /// it on each device; the result is kept in the cache, for other plans and sessions too. 0:
-  /// never.
+  /// never. A deterministic plan is not measured.
   std::chrono::milliseconds tuneBudget{5'000};
 
   /// For one run, at most a week; 0: an hour. Every wait for an edge, on any worker, ends with it.
@@ -99,7 +101,7 @@ struct DeviceStats {
   uint64_t predictedBytes = 0;  ///< as planned
   uint64_t prepareNanos = 0;    ///< to compile, or to load from the cache
   bool fromCache = false;
-  bool tuned = false;  ///< no choice of a kernel was left to an estimate
+  bool tuned = false;  ///< no choice of a kernel waits for a measurement
 };
 
 /// What a session did so far. Times in nanoseconds.

@@ -31,6 +31,7 @@ std::string executableKey(const format::Plan& plan, uint32_t index, const device
   CacheKey key;
   key.add(compilerIdentity).add(device.description().kind).add(device.fingerprint());
   key.add(uint64_t{device.description().memoryBytes});
+  key.add(uint64_t{plan.numerics()});
   addTable(key, *partition.graph());
   // Executables name weights and edges by their number in the plan.
   if (partition.weights() != nullptr) {

@@ -22,7 +22,7 @@ struct LoadedProgram {
   std::shared_ptr<devices::Program> program;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
-  bool tuned = false;  // no choice of a kernel was left to an estimate
+  bool tuned = false;  // no choice of a kernel waits for a measurement
 };
 
 /// Loads partitions. Thread-safe.

@@ -83,7 +83,7 @@ Alternatives::Alternatives(StepCosts& costs)
     : costs_(costs), block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
 
 std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& library,
-                                                             int64_t block) {
+                                                             int64_t block, bool approximate) {
   const Step& step = library.step;
   if (!hasChannels(step)) {
     return {{kDense, std::nullopt, ""}};
@@ -100,7 +100,7 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
   } else {
     requests.push_back({blocks, blocks, ""});
   }
-  if (isWinograd(step)) {
+  if (isWinograd(step) && approximate) {
     requests.push_back({blocks, blocks, "winograd"});
   }
   return requests;
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
   std::vector<Alternative> found;
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
   std::optional<LibraryStep> inPlace = summedInPlace(library, op);
-  for (const Request& request : requestsFor(library, block_)) {
+  for (const Request& request : requestsFor(library, block_, costs_.allowsApproximation())) {
     bool added = false;
     const LibraryStep* ways[] = {inPlace ? &*inPlace : nullptr, &library};
     for (const LibraryStep* way : ways) {

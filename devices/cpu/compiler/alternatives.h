@@ -27,7 +27,7 @@ class Alternatives {
 
  private:
   struct Request;
-  static std::vector<Request> requestsFor(const LibraryStep& step, int64_t block);
+  static std::vector<Request> requestsFor(const LibraryStep& step, int64_t block, bool approximate);
   static std::optional<Step> apply(const Request& request, const LibraryStep& step);
   absl::StatusOr<Candidate> ask(const Step& step);
   absl::StatusOr<Alternative> alternative(Step step, const LibraryStep& library);

@@ -22,6 +22,9 @@ class StepCosts {
   /// known yet while the budget lasts; where one of the ways stays unmeasured all are estimated.
   void judge(std::vector<Alternative>& ways);
 
+  /// Whether algorithms may round more than the operation itself.
+  bool allowsApproximation() const { return tuning_.numerics == runtime::Numerics::kFast; }
+
   /// Of a copy of a tensor in another layout.
   double reorderNanos(const TensorDesc& desc) const;
 

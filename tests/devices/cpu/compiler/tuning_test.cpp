@@ -86,6 +86,33 @@ TEST_CASE("ways to convolve are measured once, and the fastest is taken") {
   }
 }
 
+TEST_CASE("algorithms that round more are tried only where that is allowed") {
+  for (runtime::Numerics numerics : {runtime::Numerics::kFast, runtime::Numerics::kExact}) {
+    Tuning tuning{"", 60'000'000'000, numerics};
+    compiled(kConvolution, tuning);
+    bool tried = absl::StrContains(tuning.timings, "algorithm=winograd");
+    CHECK(tried == (numerics == runtime::Numerics::kFast));
+    CHECK(tuning.complete);
+  }
+}
+
+TEST_CASE("a deterministic choice measures nothing and believes no timings") {
+  Tuning measured{"", 60'000'000'000, runtime::Numerics::kExact};
+  compiled(kConvolution, measured);
+  Tuning tuning{"", 60'000'000'000, runtime::Numerics::kDeterministic};
+  Executable first = compiled(kConvolution, tuning);
+  CHECK(tuning.complete);
+  CHECK(Timings(tuning.timings).size() == 0);
+  std::string opposite;
+  for (absl::string_view line : absl::StrSplit(measured.timings, '\n')) {
+    size_t tab = line.find('\t');
+    absl::StrAppend(&opposite, tab == line.npos ? line : absl::StrCat("1", line.substr(tab)), "\n");
+  }
+  Tuning misled{opposite, 0, runtime::Numerics::kDeterministic};
+  Executable second = compiled(kConvolution, misled);
+  CHECK(convolution(first).inputs[0].desc == convolution(second).inputs[0].desc);
+}
+
 TEST_CASE("timings survive as text, and damage only loses lines") {
   Step step;
   step.operation = "gr.relu";

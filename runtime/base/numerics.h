@@ -1,0 +1,19 @@
+// How freely kernels may round.
+#ifndef GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
+#define GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
+
+#include <cstdint>
+
+namespace graphrun::runtime {
+
+/// Which ways to compute an operation are allowed. In files as a number: append only.
+enum class Numerics : uint8_t {
+  kFast,   ///< also algorithms of more rounding than the operation itself, such as Winograd's
+  kExact,  ///< only algorithms that round as the operation's definition does, in any order of sums
+  /// As kExact, and chosen without measuring: equal runs on equal machines give equal bits.
+  kDeterministic
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
