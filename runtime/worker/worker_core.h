@@ -86,6 +86,7 @@ class WorkerCore final : public WorkerHandler {
   const WorkerCoreOptions options_;
   DiskCache executables_;
   DiskCache timings_;
+  DiskCache code_;
   DiskCache weightCache_;
   WeightStore weights_;
   ProgramLoader loader_;
