@@ -46,7 +46,8 @@ WorkerCore::WorkerCore(WorkerCoreOptions options)
       weightCache_(cacheFolder(options_, "weights"), kWeightCacheBytes),
       weights_(&weightCache_),
       loader_(options_.compiler, &executables_, &timings_, &code_),
-      devices_(options_.makeDevice, options_.threads),
+      devices_(options_.devices != nullptr ? options_.devices
+                                           : std::make_shared<DeviceSet>(options_.makeDevice)),
       name_(options_.name) {}
 
 WorkerCore::~WorkerCore() { endJob(absl::CancelledError("the process ends")); }
@@ -162,8 +163,11 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   home.network = network_;
   home.ranks = ranks_;
   home.cancelled = &cancelled_;
-  home.device = [this](const devices::DeviceDescription& description) {
-    return devices_.get(description);
+  home.device = [this](devices::DeviceDescription description) {
+    if (description.cores.empty()) {
+      description.threads = options_.threads;
+    }
+    return devices_->get(description);
   };
   return home;
 }
