@@ -16,6 +16,7 @@ import edges
 import measure
 import operations
 import report
+import start
 from models import catalogue
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -53,7 +54,8 @@ def benchModels(args):
     return not any(entry["failures"] for entry in results["entries"])
 
 
-PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges}
+PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges,
+         "start": start.benchStart}
 
 
 def arguments():

@@ -73,6 +73,8 @@ class Program {
   virtual absl::Span<const std::string> labels() const = 0;
   /// Memory held: weights, arena and scratch, in bytes.
   virtual uint64_t memoryBytes() const = 0;
+  /// Of these, what programs that were loaded before it hold as well.
+  virtual uint64_t sharedBytes() const { return 0; }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
 };
 
@@ -81,6 +83,7 @@ struct Weight {
   absl::Span<const uint8_t> bytes;
   /// Keeps the bytes in place (a mapped file); null: they are valid while `Device::load` runs.
   std::shared_ptr<const void> owner;
+  uint64_t checksum = 0;  ///< XXH3-64 of `bytes`: programs share what they make of it; 0: unknown
 };
 
 /// Where a program reads its weights from, by their index in the plan's table.
@@ -88,6 +91,10 @@ class WeightSource {
  public:
   virtual ~WeightSource() = default;
   virtual absl::StatusOr<Weight> weight(uint32_t index) = 0;
+  /// Weight::checksum, without reading the weight.
+  virtual uint64_t checksum(uint32_t /*index*/) const { return 0; }
+  /// Tells that the bytes were copied and are not needed again soon.
+  virtual void release(uint32_t /*index*/) {}
 };
 
 /// A device of this process. Thread-safe but for `enter`.

@@ -30,6 +30,14 @@ struct Tuning {
   bool complete = false;  ///< out: no choice waits for a measurement
 };
 
+/// Machine code by the name of what it was made from, kept for other partitions and processes.
+class CodeStore {
+ public:
+  virtual ~CodeStore() = default;
+  virtual std::optional<std::vector<uint8_t>> find(const std::string& name) = 0;
+  virtual void store(const std::string& name, absl::Span<const uint8_t> code) = 0;
+};
+
 /// The compiler of one kind of device. Stateless: thread-safe as long as each thread has its own
 /// MLIR context.
 class DeviceCompiler {
@@ -53,8 +61,10 @@ class DeviceCompiler {
                                                        Tuning& tuning) const = 0;
 };
 
-/// The compiler for a kind of device; NotFound when it is not built in.
-absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind);
+/// The compiler for a kind of device; NotFound when it is not built in. `code` may be null, and
+/// must outlive it.
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind,
+                                                                     CodeStore* code = nullptr);
 
 }  // namespace graphrun::devices
 

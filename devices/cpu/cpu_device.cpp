@@ -53,7 +53,8 @@ absl::Status CpuDevice::copyToHost(void* to, const void* from, size_t bytes) {
 absl::StatusOr<std::unique_ptr<Program>> CpuDevice::load(absl::Span<const uint8_t> executable,
                                                          WeightSource& weights) {
   ScopedThreads scope(threads_);
-  auto program = CpuProgram::load(executable, weights, fingerprint(), description_.memoryBytes);
+  auto program =
+      CpuProgram::load(executable, weights, packed_, fingerprint(), description_.memoryBytes);
   if (!program.ok()) {
     return runtime::annotate(program.status(), description_.name);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/cpu/packed_weights.h"
 #include "devices/device.h"
 
 namespace graphrun::devices::cpu {
@@ -29,12 +30,15 @@ class CpuDevice : public Device {
                                                 WeightSource& weights) override;
   absl::Status enter() override;
 
+  /// Bytes of the weights that its programs have packed.
+  uint64_t packedBytes() const { return packed_.bytes(); }
   /// Threads that a kernel may use: the number of cores.
   int threads() const { return threads_; }
 
  private:
   DeviceDescription description_;
   int threads_;
+  PackedWeights packed_;
 };
 
 /// Threads that kernels of the device run on: as the description says, else one for each of its

@@ -46,6 +46,7 @@ absl::Status checkOpaque(const Executable& executable) {
 
 absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const uint8_t> bytes,
                                                              WeightSource& weights,
+                                                             PackedWeights& packed,
                                                              const std::string& fingerprint,
                                                              uint64_t memoryLimit) {
   GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes));
@@ -62,7 +63,7 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
   GR_RETURN_IF_ERROR(program->createSteps(executable));
   GR_RETURN_IF_ERROR(checkOpaque(executable));
   GR_RETURN_IF_ERROR(program->placeArena(executable));
-  GR_RETURN_IF_ERROR(program->pack(executable, weights));
+  GR_RETURN_IF_ERROR(program->pack(executable, weights, packed));
   program->bindEndpoints(executable);
   return program;
 }
@@ -131,28 +132,43 @@ void CpuProgram::addEdge(const Step& step, OpRecord& record) {
   edges_.push_back({step.edge, end.buffer, end.desc.spec(), send});
 }
 
-absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weights) {
+absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weights,
+                              PackedWeights& packed) {
+  packed.dropUnused();
   for (size_t i = 0; i < buffers_.size(); ++i) {
-    const Buffer& buffer = executable.buffers[i];
-    if (!isStored(buffer)) {
-      continue;
+    if (isStored(executable.buffers[i])) {
+      absl::StatusOr<Stored> stored = store(executable.buffers[i], weights, packed);
+      if (!stored.ok()) {
+        return runtime::annotate(stored.status(), absl::StrCat("buffer ", i));
+      }
+      buffers_[i] = const_cast<uint8_t*>(stored->bytes);  // no step writes to a stored buffer
+      stored_.push_back(std::move(stored->owner));
     }
-    Weight given{buffer.data, nullptr};
-    if (buffer.kind == BufferKind::kWeight) {
-      GR_ASSIGN_OR_RETURN(given, weights.weight(buffer.index));
-    }
-    if (given.owner != nullptr && isPacked(buffer, given.bytes)) {
-      buffers_[i] = const_cast<uint8_t*>(given.bytes.data());  // no step writes to a stored buffer
-      mapped_.push_back(std::move(given.owner));
-      continue;
-    }
-    GR_ASSIGN_OR_RETURN(Memory memory, allocateMemory(buffer.bytes));
-    GR_RETURN_IF_ERROR(runtime::annotate(packBuffer(buffer, given.bytes, memory.get(), onednn_),
-                                         absl::StrCat("buffer ", i)));
-    buffers_[i] = memory.get();
-    stored_.push_back(std::move(memory));
   }
   return absl::OkStatus();
+}
+
+/// What a weight or constant is read from: what another program packed, the mapped file, or memory
+/// into which it is packed now.
+absl::StatusOr<CpuProgram::Stored> CpuProgram::store(const Buffer& buffer, WeightSource& weights,
+                                                     PackedWeights& packed) {
+  Weight given{buffer.data, nullptr};
+  if (buffer.kind == BufferKind::kWeight) {
+    if (auto found = packed.find(buffer, weights.checksum(buffer.index))) {
+      sharedBytes_ += buffer.bytes;
+      return Stored{found.get(), found};
+    }
+    GR_ASSIGN_OR_RETURN(given, weights.weight(buffer.index));
+  }
+  if (given.owner != nullptr && isPacked(buffer, given.bytes)) {
+    return Stored{given.bytes.data(), given.owner};
+  }
+  GR_ASSIGN_OR_RETURN(PackedWeights::Packed made, packed.get(buffer, given, onednn_));
+  sharedBytes_ += made.shared ? buffer.bytes : 0;
+  if (buffer.kind == BufferKind::kWeight) {
+    weights.release(buffer.index);
+  }
+  return Stored{made.bytes.get(), made.bytes};
 }
 
 void CpuProgram::bindEndpoints(const Executable& executable) {

@@ -11,15 +11,18 @@
 #include "devices/cpu/executable.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_primitive.h"
+#include "devices/cpu/packed_weights.h"
 #include "devices/device.h"
 
 namespace graphrun::devices::cpu {
 
 class CpuProgram : public Program {
  public:
-  /// Builds the program of `bytes`, made for a device of `fingerprint`. `memoryLimit` 0: none.
+  /// Builds the program of `bytes`, made for a device of `fingerprint`. What `packed` holds is
+  /// shared with the device's other programs. `memoryLimit` 0: none.
   static absl::StatusOr<std::unique_ptr<CpuProgram>> load(absl::Span<const uint8_t> bytes,
                                                           WeightSource& weights,
+                                                          PackedWeights& packed,
                                                           const std::string& fingerprint,
                                                           uint64_t memoryLimit);
 
@@ -30,6 +33,7 @@ class CpuProgram : public Program {
   absl::Span<const EdgeBinding> edges() const override { return edges_; }
   absl::Span<const std::string> labels() const override { return labels_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
+  uint64_t sharedBytes() const override { return sharedBytes_; }
   absl::Status errorMessage(const OpRecord& record, int code) const override;
 
  private:
@@ -39,15 +43,19 @@ class CpuProgram : public Program {
   absl::Status placeArena(const Executable& executable);
   absl::Status createSteps(const Executable& executable);
   absl::Status createStep(const Step& step);
-  absl::Status pack(const Executable& executable, WeightSource& weights);
+  struct Stored {
+    const uint8_t* bytes;
+    std::shared_ptr<const void> owner;
+  };
+  absl::Status pack(const Executable& executable, WeightSource& weights, PackedWeights& packed);
+  absl::StatusOr<Stored> store(const Buffer& buffer, WeightSource& weights, PackedWeights& packed);
   void addEdge(const Step& step, OpRecord& record);
   void bindEndpoints(const Executable& executable);
 
   OneDnn onednn_;
   std::unique_ptr<CodeImage> code_;
   Memory arena_;
-  std::vector<Memory> stored_;                       ///< weights and constants
-  std::vector<std::shared_ptr<const void>> mapped_;  ///< of weights that are read where they are
+  std::vector<std::shared_ptr<const void>> stored_;  ///< weights and constants
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<OpRecord> records_;
   std::vector<void*> buffers_;
@@ -56,6 +64,7 @@ class CpuProgram : public Program {
   std::vector<EdgeBinding> edges_;
   std::vector<std::string> labels_;
   uint64_t memoryBytes_ = 0;
+  uint64_t sharedBytes_ = 0;
 };
 
 }  // namespace graphrun::devices::cpu

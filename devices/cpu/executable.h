@@ -86,10 +86,11 @@ struct Step {
   Attributes attributes;
   std::vector<PostOp> postOps;
   std::optional<Argument> scratch;
-  std::string symbol;   ///< "generated": function in the code image
-  uint64_t extent = 0;  ///< "generated": iterations of the outermost parallel loop
-  uint64_t grain = 0;   ///< "generated": least iterations worth a thread
-  uint32_t edge = 0;    ///< "send", "receive"
+  std::string symbol;          ///< "generated": function in the code image
+  uint64_t extent = 0;         ///< "generated": iterations of the outermost parallel loop
+  uint64_t grain = 0;          ///< "generated": least iterations worth a thread
+  uint32_t edge = 0;           ///< "send", "receive"
+  std::vector<int64_t> sizes;  ///< "generated": the function's last argument
 };
 
 /// An input or output of the executable. Always dense row-major.

@@ -137,6 +137,7 @@ absl::StatusOr<Step> readStep(const fb::Step& in) {
   out.extent = in.extent();
   out.grain = in.grain();
   out.edge = in.edge();
+  out.sizes = listOf(in.sizes());
   return out;
 }
 

@@ -93,8 +93,9 @@ Offset<fb::Step> writeStep(FlatBufferBuilder& b, const Step& step) {
   auto postOps = eachOf(b, step.postOps, writePostOp);
   Offset<fb::Argument> scratch = step.scratch ? writeArgument(b, *step.scratch) : 0;
   auto symbol = stringOrNull(b, step.symbol);
+  auto sizes = vectorOrNull(b, step.sizes);
   return fb::CreateStep(b, kernel, operation, label, inputs, outputs, attributes, postOps, scratch,
-                        symbol, step.extent, step.grain, step.edge);
+                        symbol, step.extent, step.grain, step.edge, sizes);
 }
 
 Offset<fb::Buffer> writeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {

@@ -17,13 +17,15 @@ class GeneratedKernel : public Kernel {
   GeneratedKernel(const Step& step, GeneratedFunction function)
       : function_(function),
         extent_(static_cast<int64_t>(step.extent)),
-        grain_(std::max<int64_t>(static_cast<int64_t>(step.grain), 1)) {
+        grain_(std::max<int64_t>(static_cast<int64_t>(step.grain), 1)),
+        sizes_(step.sizes) {
     for (const auto* list : {&step.inputs, &step.outputs}) {
       for (const Argument& argument : *list) {
         buffers_.push_back(argument.buffer);
       }
     }
-    arguments_.resize(buffers_.size());
+    arguments_.resize(buffers_.size() + 1);
+    arguments_.back() = sizes_.data();
   }
 
   int run(void* const* buffers) override {
@@ -49,6 +51,7 @@ class GeneratedKernel : public Kernel {
   GeneratedFunction function_;
   int64_t extent_;
   int64_t grain_;
+  std::vector<int64_t> sizes_;
   std::vector<uint32_t> buffers_;
   std::vector<void*> arguments_;
 };

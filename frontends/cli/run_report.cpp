@@ -30,22 +30,26 @@ Json statsJson(const runtime::SessionStats& stats) {
     devices.push_back({{"device", device.device},
                        {"worker", device.worker},
                        {"bytes", device.bytes},
+                       {"shared_bytes", device.sharedBytes},
                        {"predicted_bytes", device.predictedBytes},
                        {"prepare_ms", millis(device.prepareNanos)},
                        {"executable_from_cache", device.fromCache},
                        {"tuned", device.tuned}});
   }
-  return {
-      {"open_ms", millis(stats.openNanos)},
-      {"plan_ms", millis(stats.lastPlanNanos)},
-      {"load_ms", millis(stats.lastLoadNanos)},
-      {"runs", stats.runs},
-      {"predicted_step_ms", millis(stats.predictedStepNanos)},
-      {"imported", stats.imported},
-      {"compiler_loaded", stats.compilerLoaded},
-      {"plans",
-       {{"made", stats.plansMade}, {"from_disk", stats.planDiskHits}, {"reused", stats.planHits}}},
-      {"devices", devices}};
+  return {{"open_ms", millis(stats.openNanos)},
+          {"plan_ms", millis(stats.lastPlanNanos)},
+          {"load_ms", millis(stats.lastLoadNanos)},
+          {"runs", stats.runs},
+          {"predicted_step_ms", millis(stats.predictedStepNanos)},
+          {"imported", stats.imported},
+          {"compiler_loaded", stats.compilerLoaded},
+          {"plans",
+           {{"made", stats.plansMade},
+            {"from_disk", stats.planDiskHits},
+            {"reused", stats.planHits},
+            {"loaded", stats.plansLoaded},
+            {"evicted", stats.plansEvicted}}},
+          {"devices", devices}};
 }
 
 uint64_t peakMemory() {

@@ -5,9 +5,10 @@
 
 namespace graphrun::devices {
 
-absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind) {
+absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind,
+                                                                     CodeStore* code) {
   if (kind == "cpu") {
-    return std::make_unique<cpu::CpuCompiler>();
+    return std::make_unique<cpu::CpuCompiler>(code);
   }
   return absl::NotFoundError(absl::StrCat("no compiler for devices of kind '", kind,
                                           "' is built in; got '", kind,

@@ -84,6 +84,26 @@ std::vector<uint8_t> writeResponse(const Planned& planned) {
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 
+/// The caller's store of machine code.
+class CallerCode final : public devices::CodeStore {
+ public:
+  explicit CallerCode(const GrPartition& task) : task_(task) {}
+
+  std::optional<std::vector<uint8_t>> find(const std::string& name) override {
+    GrBytes bytes{};
+    if (task_.findCode(task_.context, name.c_str(), &bytes) != 0) {
+      return std::nullopt;
+    }
+    return std::vector<uint8_t>(bytes.data, bytes.data + bytes.size);
+  }
+  void store(const std::string& name, absl::Span<const uint8_t> code) override {
+    task_.storeCode(task_.context, name.c_str(), {code.data(), code.size()});
+  }
+
+ private:
+  const GrPartition& task_;
+};
+
 /// What of the file is not followed: annotations with a problem, each once.
 std::string warnings(mlir::ModuleOp module) {
   std::set<std::string> lines;
@@ -117,7 +137,8 @@ int32_t importOnnxFile(const char* path, const char* outPath, GrBuffer* out) {
 int32_t plan(const GrModel* model, GrBytes request, GrBuffer* out) {
   return answer(out, [&]() -> absl::StatusOr<std::vector<uint8_t>> {
     GR_ASSIGN_OR_RETURN(const format::PlanRequest* asked, requestOf(request));
-    GR_ASSIGN_OR_RETURN(auto file, format::ModelFile::fromBytes(spanOf(model->bytes), model->name));
+    GR_ASSIGN_OR_RETURN(auto file,
+                        format::ModelFile::fromCheckedBytes(spanOf(model->bytes), model->name));
     uint64_t parts[2] = {file->hash(), format::checksumOf(spanOf(request))};
     uint64_t hash = format::checksumOf({reinterpret_cast<const uint8_t*>(parts), sizeof(parts)});
     GR_ASSIGN_OR_RETURN(Planned planned, planModel(*file, *asked, hash == 0 ? 1 : hash));
@@ -130,7 +151,8 @@ int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* ou
     GR_ASSIGN_OR_RETURN(auto file, format::PlanFile::parse(spanOf(task->plan)));
     Context context;
     GR_ASSIGN_OR_RETURN(PartitionModule partition, readPartition(context, *file, *task));
-    GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(partition.device.kind));
+    CallerCode code(*task);
+    GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(partition.device.kind, &code));
     devices::Tuning times{textOf(tuning->known), tuning->budgetNanos,
                           static_cast<runtime::Numerics>(file->plan().numerics())};
     absl::StatusOr<std::vector<uint8_t>> executable = compiler->compile(
@@ -148,7 +170,8 @@ int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* ou
 int32_t inspect(const GrModel* model, GrBytes request, GrBuffer* out) {
   return answer(out, [&]() -> absl::StatusOr<std::string> {
     GR_ASSIGN_OR_RETURN(const format::PlanRequest* asked, requestOf(request));
-    GR_ASSIGN_OR_RETURN(auto file, format::ModelFile::fromBytes(spanOf(model->bytes), model->name));
+    GR_ASSIGN_OR_RETURN(auto file,
+                        format::ModelFile::fromCheckedBytes(spanOf(model->bytes), model->name));
     return inspectModel(*file, *asked);
   });
 }

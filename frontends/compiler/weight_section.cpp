@@ -10,22 +10,24 @@ namespace {
 
 constexpr size_t kConstantAlignment = 16;  // FlatBuffers allows at most 32
 
-/// Offsets of the model's weights in its file, by where they lie in memory.
-std::map<const uint8_t*, uint64_t> offsetsOf(const format::ModelFile& model) {
-  std::map<const uint8_t*, uint64_t> offsets;
+using Entries = std::map<const uint8_t*, const format::WeightEntry*>;
+
+/// The model's weights by where they lie in memory.
+Entries entriesOf(const format::ModelFile& model) {
+  Entries entries;
   for (size_t i = 0; i < model.weightCount(); ++i) {
     if (absl::StatusOr<absl::Span<const uint8_t>> data = model.weight(i); data.ok()) {
-      offsets[data->data()] = model.model().weights()->Get(static_cast<uint32_t>(i))->offset();
+      entries[data->data()] = model.model().weights()->Get(static_cast<uint32_t>(i));
     }
   }
-  return offsets;
+  return entries;
 }
 
 }  // namespace
 
 WeightSection writeWeights(const format::ModelFile& model, const passes::WeightTable& weights,
                            flatbuffers::FlatBufferBuilder& builder) {
-  std::map<const uint8_t*, uint64_t> inModel = offsetsOf(model);
+  Entries inModel = entriesOf(model);
   WeightSection section;
   for (const passes::WeightTable::Entry& entry : weights.entries()) {
     auto name = builder.CreateString(entry.name);
@@ -33,13 +35,15 @@ WeightSection writeWeights(const format::ModelFile& model, const passes::WeightT
     auto found = inModel.find(entry.data.data());
     uint64_t offset = section.constants.size();
     if (found != inModel.end()) {
-      offset = found->second;
+      offset = found->second->offset();
     } else {
       section.constants.insert(section.constants.end(), entry.data.begin(), entry.data.end());
       section.constants.resize(runtime::alignTensor(section.constants.size()));
     }
+    bool whole = found != inModel.end() && found->second->length() == entry.data.size();
     section.entries.push_back(format::CreateWeightEntry(
-        builder, name, type, entry.splat, offset, entry.data.size(), format::checksumOf(entry.data),
+        builder, name, type, entry.splat, offset, entry.data.size(),
+        whole ? found->second->checksum() : format::checksumOf(entry.data),
         /*in_plan=*/found == inModel.end()));
   }
   return section;

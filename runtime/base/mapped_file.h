@@ -32,6 +32,9 @@ class MappedFile {
 
   /// The content; page-aligned, empty for an empty file.
   absl::Span<const uint8_t> bytes() const { return {data_, size_}; }
+  /// Takes whole pages within `part` of the file out of this process's memory; they come back, out
+  /// of the system's cache of the file, when they are read.
+  void release(absl::Span<const uint8_t> part) const;
 
  private:
   const uint8_t* data_ = nullptr;

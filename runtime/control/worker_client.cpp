@@ -355,7 +355,7 @@ absl::StatusOr<std::vector<DeviceReport>> WorkerClient::preparePlan(uint64_t pla
   std::vector<DeviceReport> reports;
   for (const control::DeviceReport& wire : reply.devices()) {
     reports.push_back({wire.device(), wire.peak_bytes(), wire.step_ns(), wire.prepare_ns(),
-                       wire.from_cache(), wire.tuned()});
+                       wire.from_cache(), wire.tuned(), wire.shared_bytes()});
   }
   return reports;
 }

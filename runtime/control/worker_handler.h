@@ -72,7 +72,8 @@ struct DeviceReport {
   uint64_t stepNanos = 0;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
-  bool tuned = false;  // no choice of a kernel waits for a measurement
+  bool tuned = false;        // no choice of a kernel waits for a measurement
+  uint64_t sharedBytes = 0;  // of peakBytes, what plans loaded before hold as well
 };
 
 /// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an

@@ -206,6 +206,7 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
       wire->set_prepare_ns(report.prepareNanos);
       wire->set_from_cache(report.fromCache);
       wire->set_tuned(report.tuned);
+      wire->set_shared_bytes(report.sharedBytes);
     }
     return absl::OkStatus();
   };

@@ -29,7 +29,8 @@ typedef struct GrBuffer {
   uint64_t size;
 } GrBuffer;
 
-/// A model.fb, mapped: the whole file, aligned to 64.
+/// A model.fb, mapped: the whole file, aligned to 64. The caller has checked its weights
+/// (format::ModelFile::verifyWeights): they are not read for that again.
 typedef struct GrModel {
   const char* name;  ///< path, for messages
   GrBytes bytes;
@@ -40,6 +41,13 @@ typedef struct GrModel {
 /// Returns an absl::StatusCode. May be called from any thread, also side by side.
 typedef int32_t (*GrReadWeight)(void* context, uint32_t index, GrBytes* out);
 
+/// Looks for machine code that GrStoreCode was given under `name` (a final zero ends it), maybe by
+/// another process. Sets `out`, which stays valid until compilePartition returns. Returns an
+/// absl::StatusCode: NotFound when there is none. May be called from any thread.
+typedef int32_t (*GrFindCode)(void* context, const char* name, GrBytes* out);
+/// Keeps machine code under the name of what it was made from.
+typedef void (*GrStoreCode)(void* context, const char* name, GrBytes code);
+
 /// What compilePartition is to compile.
 typedef struct GrPartition {
   GrBytes plan;             ///< a verified Plan (runtime/format/plan.fbs), aligned to 8
@@ -48,7 +56,9 @@ typedef struct GrPartition {
   uint64_t coreCount;       ///< 0: all that the process may use
   const char* fingerprint;  ///< devices::Device::fingerprint() of the device
   GrReadWeight readWeight;
-  void* context;     ///< for readWeight
+  GrFindCode findCode;
+  GrStoreCode storeCode;
+  void* context;     ///< for readWeight, findCode and storeCode
   uint32_t threads;  ///< that the device's kernels use; 0: one a core
 } GrPartition;
 

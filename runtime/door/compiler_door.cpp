@@ -67,14 +67,16 @@ class Result {
 
 GrBytes toBytes(absl::Span<const uint8_t> span) { return {span.data(), span.size()}; }
 
-/// ReadWeight behind a C function pointer; keeps the error that the compiler only sees the code of.
-struct WeightContext {
+/// What a compiler may ask for, behind C function pointers; keeps the error of a weight, which the
+/// compiler only sees the code of.
+struct CompileContext {
   ReadWeight read;
+  CodeStore* code;
   std::mutex mutex;
   absl::Status failure;
 
-  static int32_t call(void* context, uint32_t index, GrBytes* out) {
-    auto& self = *static_cast<WeightContext*>(context);
+  static int32_t readWeight(void* context, uint32_t index, GrBytes* out) {
+    auto& self = *static_cast<CompileContext*>(context);
     absl::StatusOr<absl::Span<const uint8_t>> bytes = self.read(index);
     if (!bytes.ok()) {
       std::lock_guard lock(self.mutex);
@@ -83,6 +85,22 @@ struct WeightContext {
     }
     *out = toBytes(*bytes);
     return 0;
+  }
+
+  static int32_t findCode(void* context, const char* name, GrBytes* out) {
+    CodeStore* code = static_cast<CompileContext*>(context)->code;
+    auto found = code == nullptr ? std::nullopt : code->find(name);
+    if (!found.has_value()) {
+      return static_cast<int32_t>(absl::StatusCode::kNotFound);
+    }
+    *out = toBytes(*found);
+    return 0;
+  }
+
+  static void storeCode(void* context, const char* name, GrBytes bytes) {
+    if (CodeStore* code = static_cast<CompileContext*>(context)->code) {
+      code->store(name, absl::MakeConstSpan(bytes.data, bytes.size));
+    }
   }
 };
 
@@ -110,7 +128,8 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   if (api_ != nullptr) {
     return api_;
   }
-  void* handle = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Lazily: of the thousands of functions that MLIR could call, few are.
+  void* handle = dlopen(library_.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     return absl::NotFoundError(
         absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror(), ". Put ", kLibrary,
@@ -150,15 +169,17 @@ absl::StatusOr<std::vector<uint8_t>> CompilerDoor::plan(absl::Span<const uint8_t
 absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const PartitionTask& task,
                                                                  ReadWeight readWeight) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
-  WeightContext weights{readWeight, {}, {}};
+  CompileContext context{readWeight, task.code, {}, {}};
   GrPartition partition{};
   partition.plan = toBytes(task.plan);
   partition.index = task.index;
   partition.cores = task.cores.data();
   partition.coreCount = task.cores.size();
   partition.fingerprint = task.fingerprint.c_str();
-  partition.readWeight = &WeightContext::call;
-  partition.context = &weights;
+  partition.readWeight = &CompileContext::readWeight;
+  partition.findCode = &CompileContext::findCode;
+  partition.storeCode = &CompileContext::storeCode;
+  partition.context = &context;
   partition.threads = task.threads;
   GrTuning tuning{};
   tuning.known = toBytes(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(task.timings.data()),
@@ -168,8 +189,8 @@ absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const Partition
   absl::Status status =
       result.status(compiler->compilePartition(&partition, &tuning, result.out()));
   Result measured(compiler, tuning.measured);
-  if (!status.ok() && !weights.failure.ok()) {
-    return annotate(weights.failure, "compiling a partition");
+  if (!status.ok() && !context.failure.ok()) {
+    return annotate(context.failure, "compiling a partition");
   }
   GR_RETURN_IF_ERROR(status);
   return CompiledPartition{result.bytes(), measured.text(), tuning.complete != 0};

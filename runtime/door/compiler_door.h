@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,16 @@ namespace graphrun::runtime {
 /// Must be thread-safe.
 using ReadWeight = absl::FunctionRef<absl::StatusOr<absl::Span<const uint8_t>>(uint32_t index)>;
 
+/// Machine code by the name of what it was made from, for later calls and other processes. A
+/// compiler may ask from several threads.
+class CodeStore {
+ public:
+  virtual ~CodeStore() = default;
+  /// Valid while the call that asked runs; nothing when there is none.
+  virtual std::optional<absl::Span<const uint8_t>> find(const std::string& name) = 0;
+  virtual void store(const std::string& name, absl::Span<const uint8_t> code) = 0;
+};
+
 /// A partition to compile for a device of this process.
 struct PartitionTask {
   absl::Span<const uint8_t> plan;  // a verified Plan, aligned to 8
@@ -30,6 +41,7 @@ struct PartitionTask {
   uint32_t threads = 0;            // that its kernels use; 0: one a core
   absl::string_view timings;       // of devices of this fingerprint; "" at first
   uint64_t tuneNanos = 0;          // to be spent on measuring kernels
+  CodeStore* code = nullptr;       // null: nothing is kept
 };
 
 /// An executable, and what was learnt while it was made.
@@ -50,7 +62,8 @@ class Compiler {
   /// Writes model.fb to `outPath`; returns warnings, one a line.
   virtual absl::StatusOr<std::string> importOnnx(const std::string& path,
                                                  const std::string& outPath) = 0;
-  /// `model`: a whole model file, aligned to 64; `request`: a PlanRequest. Returns a PlanResponse.
+  /// `model`: a whole model file, aligned to 64, its weights checked; `request`: a PlanRequest.
+  /// Returns a PlanResponse.
   virtual absl::StatusOr<std::vector<uint8_t>> plan(absl::Span<const uint8_t> model,
                                                     const std::string& modelName,
                                                     absl::Span<const uint8_t> request) = 0;

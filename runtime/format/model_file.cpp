@@ -134,7 +134,15 @@ absl::StatusOr<std::shared_ptr<const ModelFile>> ModelFile::fromBytes(
   return result;
 }
 
+absl::StatusOr<std::shared_ptr<const ModelFile>> ModelFile::fromCheckedBytes(
+    absl::Span<const uint8_t> bytes, absl::string_view name) {
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<const ModelFile> result, fromBytes(bytes, name));
+  std::fill_n(result->checked_.get(), result->weightCount(), true);
+  return result;
+}
+
 absl::Status ModelFile::load(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  bytes_ = bytes;
   name_ = std::string(name);
   auto parse = [&]() -> absl::Status {
     FileHeader header;
@@ -178,6 +186,13 @@ absl::StatusOr<absl::Span<const uint8_t>> ModelFile::weight(size_t index) const 
   }
   checked_[index].store(true, std::memory_order_relaxed);
   return bytes;
+}
+
+void ModelFile::release(size_t index) const {
+  const WeightEntry& entry = *model_->weights()->Get(static_cast<uint32_t>(index));
+  if (!file_.bytes().empty()) {
+    file_.release(weights_.subspan(entry.offset(), entry.length()));
+  }
 }
 
 absl::Status ModelFile::verifyWeights() const {

@@ -56,8 +56,13 @@ class ModelFile {
   /// is for messages.
   static absl::StatusOr<std::shared_ptr<const ModelFile>> fromBytes(absl::Span<const uint8_t> bytes,
                                                                     absl::string_view name);
+  /// As `fromBytes`, for bytes whose weights another ModelFile has found right (verifyWeights).
+  static absl::StatusOr<std::shared_ptr<const ModelFile>> fromCheckedBytes(
+      absl::Span<const uint8_t> bytes, absl::string_view name);
 
   const Model& model() const { return *model_; }
+  /// The whole file.
+  absl::Span<const uint8_t> bytes() const { return bytes_; }
   const Graph& graph() const { return *model_->graph(); }
 
   /// Identity of the content: XXH3-64 of header and FlatBuffer, which hold the weights' checksums.
@@ -70,7 +75,10 @@ class ModelFile {
   /// checksum on the first call for each weight; fails with DataLoss if the data is damaged and
   /// with OutOfRange for an index out of range. Thread-safe. The span lives as long as this object.
   absl::StatusOr<absl::Span<const uint8_t>> weight(size_t index) const;
-  /// Checks all weights; reads the whole file.
+  /// Lets go of the memory that a mapped weight takes, until it is read again. Does nothing for a
+  /// file that was not mapped here.
+  void release(size_t index) const;
+  /// Checks all weights that have not been checked before; the first time it reads the whole file.
   absl::Status verifyWeights() const;
 
  private:
@@ -78,6 +86,7 @@ class ModelFile {
   absl::Status load(absl::Span<const uint8_t> bytes, absl::string_view name);
 
   runtime::MappedFile file_;
+  absl::Span<const uint8_t> bytes_;
   std::string name_;
   const Model* model_ = nullptr;
   absl::Span<const uint8_t> weights_;

@@ -162,12 +162,7 @@ absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler,
     }
     opened.path = *target;
   }
-  absl::StatusOr<MappedFile> file = MappedFile::open(opened.path);
-  if (!file.ok()) {
-    return atStage(file.status(), SessionStage::kModel);
-  }
-  opened.file = *std::move(file);
-  auto model = format::ModelFile::fromBytes(opened.file.bytes(), opened.path);
+  auto model = format::ModelFile::open(opened.path);
   if (!model.ok()) {
     return atStage(model.status(), SessionStage::kModel);
   }

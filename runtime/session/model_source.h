@@ -18,9 +18,8 @@ namespace graphrun::runtime {
 
 struct OpenModel {
   std::string path;  // of model.fb
-  MappedFile file;
-  std::shared_ptr<const format::ModelFile> model;  // points into `file`
-  bool imported = false;                           // an ONNX file that was not in the cache
+  std::shared_ptr<const format::ModelFile> model;
+  bool imported = false;  // an ONNX file that was not in the cache
 };
 
 /// Opens model.fb, or imports an ONNX file (told by its ending) into the cache and opens that. The

@@ -179,6 +179,9 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     log(LogLevel::kWarning, absl::StrCat("cached plan ", key, " cannot be used (",
                                          found.status().message(), "); it is made again"));
   }
+  if (absl::Status checked = model.verifyWeights(); !checked.ok()) {
+    return atStage(checked, SessionStage::kModel);
+  }
   absl::StatusOr<std::vector<uint8_t>> made = compiler_->plan(bytes, name, bytesOf(request));
   if (!made.ok()) {
     return planError(made.status());

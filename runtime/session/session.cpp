@@ -93,7 +93,7 @@ uint64_t bytesOf(const std::list<ActivePlan>& plans) {
   uint64_t bytes = 0;
   for (const ActivePlan& plan : plans) {
     for (const DeviceStats& device : plan.devices) {
-      bytes += device.bytes;
+      bytes += device.bytes - device.sharedBytes;
     }
   }
   return bytes;
@@ -253,6 +253,7 @@ WorkerCoreOptions Session::Impl::coreOptions() const {
   core.networkInterface = !options.networkInterface.empty() ? options.networkInterface
                           : cluster != nullptr              ? interfaceFor(*cluster)
                                                             : "";
+  core.devices = options.devices;
   if (options.makeDevice) {
     core.makeDevice = options.makeDevice;
   }
@@ -306,7 +307,7 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                   absl::Span<const PlannedInput> planned) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices());
-  GR_ASSIGN_OR_RETURN(FoundPlan found, planSource.find(*model.model, model.file.bytes(), name,
+  GR_ASSIGN_OR_RETURN(FoundPlan found, planSource.find(*model.model, model.model->bytes(), name,
                                                        planRequest(options, cluster.get(), stage,
                                                                    planned, devices)));
   std::lock_guard lock(statsMutex);
@@ -341,9 +342,13 @@ absl::StatusOr<ActivePlan*> Session::Impl::loadPlan(std::string signature, Found
   while (!plans.empty() &&
          (plans.size() >= options.maxPlans || bytesOf(plans) >= options.maxPlanBytes)) {
     drop(std::prev(plans.end()));
+    std::lock_guard lock(statsMutex);
+    ++stats.plansEvicted;
   }
   GR_RETURN_IF_ERROR(load(plan));
   plans.push_front(std::move(plan));
+  std::lock_guard lock(statsMutex);
+  ++stats.plansLoaded;
   return &plans.front();
 }
 
@@ -411,8 +416,9 @@ void Session::Impl::noteDevices(ActivePlan& plan,
   const format::PlanFile& file = *plan.found.plan;
   for (const auto& [worker, devices] : reports) {
     for (const DeviceReport& report : devices) {
-      DeviceStats device{report.device,       worker,           report.peakBytes, 0,
-                         report.prepareNanos, report.fromCache, report.tuned};
+      DeviceStats device{report.device,      worker,      report.peakBytes,
+                         report.sharedBytes, 0,           report.prepareNanos,
+                         report.fromCache,   report.tuned};
       std::optional<uint32_t> index = file.findDevice(report.device);
       if (index.has_value() && file.partitionOn(*index) != nullptr) {
         device.predictedBytes = file.partitionOn(*index)->predicted_peak_bytes();
@@ -504,6 +510,10 @@ absl::Status Session::Impl::execute(ActivePlan& plan) {
   return status;
 }
 
+std::shared_ptr<DeviceSet> makeDeviceSet() {
+  return std::make_shared<DeviceSet>(devices::createDevice);
+}
+
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
@@ -573,11 +583,14 @@ absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs)
 }
 
 absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs) {
+  if (absl::Status checked = impl_->model.model->verifyWeights(); !checked.ok()) {
+    return atStage(checked, SessionStage::kModel);
+  }
   std::string request = planRequest(impl_->options, nullptr, nullptr, plannedInputs(inputs), {});
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =
-      impl_->compiler->inspect(impl_->model.file.bytes(), impl_->name, bytes);
+      impl_->compiler->inspect(impl_->model.model->bytes(), impl_->name, bytes);
   return text.ok() ? text : atStage(text.status(), SessionStage::kModel);
 }
 

@@ -23,6 +23,10 @@ struct DeviceDescription;
 namespace graphrun::runtime {
 
 class Compiler;
+class DeviceSet;
+
+/// Devices of this process for several sessions (SessionOptions::devices).
+std::shared_ptr<DeviceSet> makeDeviceSet();
 
 /// Nodes whose name matches a shell pattern go to a device.
 struct PlacementPin {
@@ -64,6 +68,9 @@ struct SessionOptions {
   /// data: at most so many, and none but the last when they take more memory than that.
   size_t maxPlans = 64;
   uint64_t maxPlanBytes = uint64_t{4} << 30;
+  /// Sessions with the same devices hold weights that they have in common once, packed; the memory
+  /// goes with the last of them. Null: devices of its own.
+  std::shared_ptr<DeviceSet> devices;
   /// In place of libgraphrun-compiler; must outlive the session. Null: that library, loaded when
   /// something is not in the cache.
   Compiler* compiler = nullptr;
@@ -98,6 +105,7 @@ struct DeviceStats {
   std::string device;
   std::string worker;
   uint64_t bytes = 0;           ///< weights, arena and edges, as loaded
+  uint64_t sharedBytes = 0;     ///< of these, packed weights that plans loaded before hold as well
   uint64_t predictedBytes = 0;  ///< as planned
   uint64_t prepareNanos = 0;    ///< to compile, or to load from the cache
   bool fromCache = false;
@@ -114,6 +122,8 @@ struct SessionStats {
   uint64_t planHits = 0;      ///< runs whose plan was loaded
   uint64_t planDiskHits = 0;  ///< plans found in the cache on disk
   uint64_t plansMade = 0;
+  uint64_t plansLoaded = 0;     ///< because none that was loaded fitted
+  uint64_t plansEvicted = 0;    ///< to keep within maxPlans and maxPlanBytes
   bool imported = false;        ///< the ONNX file was not in the cache
   bool compilerLoaded = false;  ///< whether this process needed the compile world
   std::vector<DeviceStats> devices;

@@ -9,13 +9,10 @@
 namespace graphrun::runtime {
 
 absl::StatusOr<std::shared_ptr<devices::Device>> DeviceSet::get(
-    devices::DeviceDescription description) {
-  if (description.cores.empty()) {
-    description.threads = threads_;
-  }
-  std::string key =
-      absl::StrCat(description.name, " ", description.kind, " ", description.index, " ",
-                   description.memoryBytes, " ", absl::StrJoin(description.cores, ","));
+    const devices::DeviceDescription& description) {
+  std::string key = absl::StrCat(description.name, " ", description.kind, " ", description.index,
+                                 " ", description.memoryBytes, " ", description.threads, " ",
+                                 absl::StrJoin(description.cores, ","));
   std::lock_guard lock(mutex_);
   std::shared_ptr<devices::Device>& device = devices_[key];
   if (device == nullptr) {

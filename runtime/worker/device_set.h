@@ -18,18 +18,17 @@ namespace graphrun::runtime {
 using DeviceFactory = std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(
     const devices::DeviceDescription&)>;
 
-/// Plans share devices. Thread-safe.
+/// Plans share devices, and with them packed weights; so do sessions with the same set.
+/// Thread-safe.
 class DeviceSet {
  public:
-  /// `threads`: for CPU devices without cores of their own; 0: one a core.
-  DeviceSet(DeviceFactory factory, uint32_t threads)
-      : factory_(std::move(factory)), threads_(threads) {}
+  explicit DeviceSet(DeviceFactory factory) : factory_(std::move(factory)) {}
 
-  absl::StatusOr<std::shared_ptr<devices::Device>> get(devices::DeviceDescription description);
+  absl::StatusOr<std::shared_ptr<devices::Device>> get(
+      const devices::DeviceDescription& description);
 
  private:
   const DeviceFactory factory_;
-  const uint32_t threads_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<devices::Device>> devices_;
 };

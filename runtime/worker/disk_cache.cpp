@@ -22,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Entries that may be added before the folder is looked through again.
+constexpr size_t kMostUnseenEntries = 64;
+
 /// First bytes of an entry; the content follows.
 struct EntryHeader {
   char magic[8] = {'G', 'R', 'C', 'A', 'C', 'H', 'E', '1'};
@@ -91,7 +94,11 @@ std::string CacheKey::hex() const {
 }
 
 DiskCache::Writer::Writer(DiskCache* cache, std::string path, uint64_t bytes)
-    : cache_(cache), path_(std::move(path)), temporary_(path_ + ".XXXXXX"), left_(bytes) {
+    : cache_(cache),
+      path_(std::move(path)),
+      temporary_(path_ + ".XXXXXX"),
+      bytes_(bytes),
+      left_(bytes) {
   fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
 }
 
@@ -99,6 +106,7 @@ DiskCache::Writer::Writer(Writer&& other) noexcept
     : cache_(other.cache_),
       path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, "")),
+      bytes_(other.bytes_),
       left_(other.left_),
       fd_(std::exchange(other.fd_, -1)) {}
 
@@ -128,7 +136,7 @@ absl::Status DiskCache::Writer::commit() {
     return fileError("rename", temporary_, errno);
   }
   temporary_.clear();
-  cache_->trim(path_);
+  cache_->trimAfter(bytes_, path_);
   return absl::OkStatus();
 }
 
@@ -210,8 +218,23 @@ absl::Status DiskCache::makeFolder() {
   return absl::OkStatus();
 }
 
+void DiskCache::trimAfter(uint64_t bytes, const std::string& keep) {
+  {
+    std::lock_guard lock(mutex_);
+    ++addedEntries_;
+    if (addedBytes_.has_value() && addedEntries_ < kMostUnseenEntries &&
+        *addedBytes_ + bytes <= limitBytes_ / 16) {
+      *addedBytes_ += bytes;
+      return;
+    }
+  }
+  trim(keep);
+}
+
 void DiskCache::trim(const std::string& keep) {
   std::lock_guard lock(mutex_);
+  addedBytes_ = 0;
+  addedEntries_ = 0;
   struct File {
     fs::file_time_type time;
     uint64_t bytes;

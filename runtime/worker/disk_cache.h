@@ -72,6 +72,7 @@ class DiskCache {
     DiskCache* cache_;
     std::string path_;
     std::string temporary_;  // empty once renamed
+    uint64_t bytes_;
     uint64_t left_;
     int fd_ = -1;
   };
@@ -97,12 +98,17 @@ class DiskCache {
 
  private:
   absl::Status makeFolder();
+  /// As trim, but looks through the folder only now and then: after some entries, or a sixteenth of
+  /// the limit.
+  void trimAfter(uint64_t bytes, const std::string& keep);
   void trim(const std::string& keep);
   std::string fileOf(const std::string& key) const;
 
   const std::string folder_;
   const uint64_t limitBytes_;
   std::mutex mutex_;
+  std::optional<uint64_t> addedBytes_;  // since the last look through the folder; none: never
+  size_t addedEntries_ = 0;
 };
 
 }  // namespace graphrun::runtime

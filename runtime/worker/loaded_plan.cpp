@@ -135,6 +135,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   DeviceReport report;
   report.device = description.name;
   report.peakBytes = part.loaded.program->memoryBytes();
+  report.sharedBytes = part.loaded.program->sharedBytes();
   report.prepareNanos = part.loaded.prepareNanos;
   report.fromCache = part.loaded.fromCache;
   report.tuned = part.loaded.tuned;

@@ -7,6 +7,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/worker/disk_code_store.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -103,6 +104,8 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
   const devices::DeviceDescription& description = device.description();
   PartitionTask task{plan.bytes(), index, description.cores, device.fingerprint(),
                      description.threads};
+  DiskCodeStore code(compiler_->identity(), code_);
+  task.code = &code;
   task.tuneNanos = tuneNanos;
   absl::StatusOr<CompiledPartition> compiled = compileTimed(std::move(task), device, weights);
   if (!compiled.ok()) {

@@ -28,9 +28,10 @@ struct LoadedProgram {
 /// Loads partitions. Thread-safe.
 class ProgramLoader {
  public:
-  /// `timings` holds what was measured, by device fingerprint and compiler.
-  ProgramLoader(Compiler* compiler, DiskCache* executables, DiskCache* timings)
-      : compiler_(compiler), executables_(executables), timings_(timings) {}
+  /// `timings` holds what was measured, by device fingerprint and compiler; `code` that of
+  /// generated kernels.
+  ProgramLoader(Compiler* compiler, DiskCache* executables, DiskCache* timings, DiskCache* code)
+      : compiler_(compiler), executables_(executables), timings_(timings), code_(code) {}
 
   /// The program of the plan's partition `index` on `device`. A cache entry that the device refuses
   /// is compiled again, with a warning. With `tuneNanos` only a tuned entry will do, and a compiler
@@ -54,6 +55,7 @@ class ProgramLoader {
   Compiler* compiler_;
   DiskCache* executables_;
   DiskCache* timings_;
+  DiskCache* code_;
 };
 
 /// Names all that the executable of a partition depends on: its graph, weights and edges, the

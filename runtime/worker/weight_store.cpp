@@ -68,7 +68,7 @@ absl::StatusOr<devices::Weight> WeightStore::get(const WeightId& id) {
     auto [model, index] = found->second;
     lock.unlock();
     GR_ASSIGN_OR_RETURN(absl::Span<const uint8_t> bytes, model->weight(index));
-    return devices::Weight{bytes, model};
+    return devices::Weight{bytes, model, id.checksum};
   }
   lock.unlock();
   std::optional<DiskCache::Entry> entry = cache_->find(fileName(id));
@@ -77,7 +77,28 @@ absl::StatusOr<devices::Weight> WeightStore::get(const WeightId& id) {
         absl::StrCat("it is neither in a model file on this machine nor in ", cache_->folder()));
   }
   auto owner = std::make_shared<DiskCache::Entry>(*std::move(entry));
-  return devices::Weight{owner->bytes, owner};
+  return devices::Weight{owner->bytes, owner, id.checksum};
+}
+
+void WeightStore::release(const WeightId& id) {
+  std::lock_guard lock(mutex_);
+  if (auto found = models_.find({id.checksum, id.bytes}); found != models_.end()) {
+    found->second.first->release(found->second.second);
+  }
+}
+
+uint64_t PlanWeights::checksum(uint32_t index) const {
+  bool known = index < format::sizeOf(plan_.weights()) && !plan_.weights()->Get(index)->in_plan();
+  return known ? plan_.weights()->Get(index)->checksum() : 0;
+}
+
+void PlanWeights::release(uint32_t index) {
+  if (checksum(index) != 0) {
+    const format::WeightEntry& entry = *plan_.weights()->Get(index);
+    std::lock_guard lock(mutex_);
+    open_.erase(index);
+    store_->release({entry.checksum(), entry.length()});
+  }
 }
 
 absl::StatusOr<devices::Weight> PlanWeights::weight(uint32_t index) {

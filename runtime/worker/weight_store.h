@@ -36,6 +36,8 @@ class WeightStore {
 
   /// A weight and what keeps it mapped. NotFound.
   absl::StatusOr<devices::Weight> get(const WeightId& id);
+  /// Lets go of the memory of a weight that is in a model file, until it is read again.
+  void release(const WeightId& id);
 
  private:
   using Key = std::pair<uint64_t, uint64_t>;    // checksum, bytes
@@ -52,6 +54,8 @@ class PlanWeights final : public devices::WeightSource {
  public:
   PlanWeights(const format::Plan& plan, WeightStore* store) : plan_(plan), store_(store) {}
   absl::StatusOr<devices::Weight> weight(uint32_t index) override;
+  uint64_t checksum(uint32_t index) const override;
+  void release(uint32_t index) override;
 
  private:
   const format::Plan& plan_;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint64_t kExecutableCacheBytes = uint64_t{4} << 30;
 constexpr uint64_t kTimingsCacheBytes = uint64_t{64} << 20;
+constexpr uint64_t kCodeCacheBytes = uint64_t{256} << 20;
 constexpr uint64_t kWeightCacheBytes = uint64_t{64} << 30;
 
 LinkToken toToken(const std::string& secret) {
@@ -41,10 +42,12 @@ WorkerCore::WorkerCore(WorkerCoreOptions options)
     : options_(std::move(options)),
       executables_(cacheFolder(options_, "executables"), kExecutableCacheBytes),
       timings_(cacheFolder(options_, "timings"), kTimingsCacheBytes),
+      code_(cacheFolder(options_, "code"), kCodeCacheBytes),
       weightCache_(cacheFolder(options_, "weights"), kWeightCacheBytes),
       weights_(&weightCache_),
-      loader_(options_.compiler, &executables_, &timings_),
-      devices_(options_.makeDevice, options_.threads),
+      loader_(options_.compiler, &executables_, &timings_, &code_),
+      devices_(options_.devices != nullptr ? options_.devices
+                                           : std::make_shared<DeviceSet>(options_.makeDevice)),
       name_(options_.name) {}
 
 WorkerCore::~WorkerCore() { endJob(absl::CancelledError("the process ends")); }
@@ -160,8 +163,11 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   home.network = network_;
   home.ranks = ranks_;
   home.cancelled = &cancelled_;
-  home.device = [this](const devices::DeviceDescription& description) {
-    return devices_.get(description);
+  home.device = [this](devices::DeviceDescription description) {
+    if (description.cores.empty()) {
+      description.threads = options_.threads;
+    }
+    return devices_->get(description);
   };
   return home;
 }

@@ -34,6 +34,7 @@ struct WorkerCoreOptions {
   std::string networkInterface;  ///< for tensors; "" leaves the choice to the network library
   DeviceFactory makeDevice = devices::createDevice;
   std::function<std::vector<devices::DeviceDescription>()> discover = devices::discoverDevices;
+  std::shared_ptr<DeviceSet> devices;  ///< shared with other cores; null: its own, of makeDevice
 };
 
 /// Thread-safe. A step's plan is told by its hash; a step of any other plan is refused.
@@ -86,10 +87,11 @@ class WorkerCore final : public WorkerHandler {
   const WorkerCoreOptions options_;
   DiskCache executables_;
   DiskCache timings_;
+  DiskCache code_;
   DiskCache weightCache_;
   WeightStore weights_;
   ProgramLoader loader_;
-  DeviceSet devices_;
+  std::shared_ptr<DeviceSet> devices_;
 
   std::mutex mutex_;
   std::condition_variable shut_;

@@ -1,8 +1,8 @@
 #include "devices/cpu/compiler/code_module.h"
 
 #include "absl/strings/str_cat.h"
-#include "devices/cpu/compiler/native_code.h"
 #include "ir/dialect.h"
+#include "llvm/Support/xxhash.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -13,9 +13,11 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -66,13 +68,40 @@ void printForKey(mlir::Operation* op, int64_t elements, llvm::raw_ostream& strea
       mlir::OpPrintingFlags().assumeVerified().useLocalScope().elideLargeElementsAttrs(elements));
 }
 
+/// Names a kernel by its content and what it is compiled for.
+std::string nameOf(mlir::ModuleOp module, const NativeTarget& target) {
+  std::string text = absl::StrCat(target.triple, " ", target.processor, " ", target.features, "\n");
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, mlir::OpPrintingFlags().assumeVerified().useLocalScope());
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::arrayRefFromStringRef(text));
+  return absl::StrCat("graphrun_", absl::Hex(hash.high64, absl::kZeroPad16),
+                      absl::Hex(hash.low64, absl::kZeroPad16));
+}
+
+/// A copy of `all` with one kernel's functions, and the declarations of what any may call.
+mlir::OwningOpRef<mlir::ModuleOp> onlyKernel(mlir::ModuleOp all, const std::string& symbol) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(all.getLoc());
+  mlir::OpBuilder builder(all.getContext());
+  builder.setInsertionPointToEnd(module->getBody());
+  for (auto function : all.getOps<mlir::LLVM::LLVMFuncOp>()) {
+    if (function.isExternal() || function.getSymName().starts_with(symbol)) {
+      builder.clone(*function);
+    }
+  }
+  return module;
+}
+
 }  // namespace
 
-CodeModule::CodeModule(mlir::MLIRContext& context) : vectorBits_(nativeVectorBits()) {
+CodeModule::CodeModule(mlir::MLIRContext& context, CodeStore* store, int threads)
+    : context_(context),
+      store_(store),
+      threads_(threads),
+      target_(nativeTarget()),
+      vectorBits_(nativeVectorBits()) {
   context.loadDialect<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
                       mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
                       mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
-  module_ = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
 }
 
 GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
@@ -96,22 +125,70 @@ GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout
   stream << " -> " << static_cast<int>(result.order) << "." << result.block;
   auto [found, isNew] = kernels_.try_emplace(key);
   if (isNew) {
-    std::string symbol = absl::StrCat("graphrun_kernel_", kernels_.size() - 1);
-    found->second = buildMapKernel(*module_, op, operands, result, vectorBits_, symbol);
+    found->second = build(op, operands, result);
   }
   return found->second;
 }
 
-absl::StatusOr<std::vector<uint8_t>> CodeModule::finish() {
-  if (kernels_.empty()) {
-    return std::vector<uint8_t>();
+GeneratedKernel CodeModule::build(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
+                                  KernelLayout result) {
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
+  GeneratedKernel kernel = buildMapKernel(*module, op, operands, result, vectorBits_, "kernel");
+  kernel.symbol = nameOf(*module, target_);
+  mlir::SymbolTable symbols(*module);
+  for (auto function : llvm::to_vector(module->getOps<mlir::func::FuncOp>())) {
+    llvm::StringRef suffix = function.getSymName().substr(llvm::StringRef("kernel").size());
+    mlir::LogicalResult renamed = symbols.rename(function, kernel.symbol + suffix.str());
+    assert(mlir::succeeded(renamed));
+    static_cast<void>(renamed);
   }
-  mlir::PassManager passes(module_->getContext());
+  code_.try_emplace(kernel.symbol, std::move(module));
+  return kernel;
+}
+
+/// Object files of kernels, lowered together and compiled one by one.
+absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
+    llvm::ArrayRef<std::string> symbols) {
+  mlir::OwningOpRef<mlir::ModuleOp> all = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
+  for (const std::string& symbol : symbols) {
+    all->getBody()->getOperations().splice(all->getBody()->end(),
+                                           code_[symbol]->getBody()->getOperations());
+  }
+  mlir::PassManager passes(&context_);
   addLoweringPasses(passes);
-  if (mlir::failed(passes.run(*module_))) {
+  if (mlir::failed(passes.run(*all))) {
     return absl::InternalError("lowering of the generated kernels failed");
   }
-  return compileNative(*module_);
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owners;
+  std::vector<mlir::ModuleOp> modules;
+  for (const std::string& symbol : symbols) {
+    owners.push_back(onlyKernel(*all, symbol));
+    modules.push_back(*owners.back());
+  }
+  return compileNative(modules, target_, threads_);
+}
+
+absl::StatusOr<std::vector<uint8_t>> CodeModule::finish() {
+  if (code_.empty()) {
+    return std::vector<uint8_t>();
+  }
+  std::vector<std::vector<uint8_t>> objects;
+  std::vector<std::string> missing;
+  for (const auto& [symbol, module] : code_) {
+    std::optional<std::vector<uint8_t>> known = store_ ? store_->find(symbol) : std::nullopt;
+    known ? objects.push_back(*std::move(known)) : missing.push_back(symbol);
+  }
+  if (!missing.empty()) {
+    GR_ASSIGN_OR_RETURN(std::vector<std::vector<uint8_t>> made, compile(missing));
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (store_ != nullptr) {
+        store_->store(missing[i], made[i]);
+      }
+      objects.push_back(std::move(made[i]));
+    }
+  }
+  return linkNative(objects);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp par
                                                           Tuning& tuning) const {
   Executable executable;
   executable.fingerprint = fingerprint;
-  CodeModule code(*partition.getContext());
+  CodeModule code(*partition.getContext(), code_, threadsOf(device));
   // Kernels choose by the number of threads that will run them.
   ScopedThreads threads(threadsOf(device));
   StepCosts costs(tuning, threadsOf(device));

@@ -10,6 +10,9 @@ namespace graphrun::devices::cpu {
 /// reorder stands only where producer and consumer differ.
 class CpuCompiler final : public DeviceCompiler {
  public:
+  /// `code`: of generated kernels; may be null.
+  explicit CpuCompiler(CodeStore* code = nullptr) : code_(code) {}
+
   std::string kind() const override { return "cpu"; }
   std::string whyUnsupported(mlir::Operation* op) const override;
   absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
@@ -17,6 +20,9 @@ class CpuCompiler final : public DeviceCompiler {
                                                const std::string& fingerprint,
                                                const WeightIndex& weightIndex,
                                                Tuning& tuning) const override;
+
+ private:
+  CodeStore* code_;
 };
 
 }  // namespace graphrun::devices::cpu

@@ -152,6 +152,7 @@ absl::Status Lowering::lowerMap(const Work& work, const Alternative& way) {
   step.symbol = kernel.symbol;
   step.extent = kernel.extent;
   step.grain = kernel.grain;
+  step.sizes = kernel.sizes;
   executable_.steps.push_back(std::move(step));
   return absl::OkStatus();
 }

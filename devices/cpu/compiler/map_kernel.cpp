@@ -81,9 +81,30 @@ Index broadcastIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int6
   return operand;
 }
 
+/// Index in `to` when it has the dims of `from` but for some of 1; nothing when it has others.
+std::optional<Index> sameDimsIndex(llvm::ArrayRef<mlir::AffineExpr> index,
+                                   llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,
+                                   mlir::MLIRContext* context) {
+  Index result(to.size(), mlir::getAffineConstantExpr(0, context));
+  size_t at = 0;
+  for (auto [expr, dim] : llvm::zip(result, to)) {
+    while (dim != 1 && at < from.size() && from[at] == 1) {
+      ++at;
+    }
+    if (dim != 1 && (at == from.size() || from[at] != dim)) {
+      return std::nullopt;
+    }
+    expr = dim == 1 ? expr : index[at++];
+  }
+  return result;
+}
+
 /// Row-major index in `to` of the element with index `index` in `from` (as many elements).
 Index reshapeIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int64_t> from,
                    llvm::ArrayRef<int64_t> to, mlir::MLIRContext* context) {
+  if (std::optional<Index> same = sameDimsIndex(index, from, to, context)) {
+    return *same;
+  }
   mlir::AffineExpr place = mlir::getAffineConstantExpr(0, context);
   for (auto [expr, dim] : llvm::zip(index, from)) {
     place = place * dim + expr;
@@ -186,14 +207,18 @@ class MapKernelBuilder {
     planLoops();
     planValues();
     mergeLoops();
+    planSizes();
     emitFunction(symbol);
     emitEntry(symbol);
-    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / inner())};
+    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / inner()), sizes_};
   }
 
  private:
   static constexpr int64_t kGrainElements = 16384;  // some microseconds of work
   static constexpr int64_t kParallel = 64;          // iterations that keep all threads busy
+  static constexpr int64_t kNarrower = 4;           // from one width of vectors to the next
+  static constexpr int64_t kLargestImmediate =
+      16;  // a block of channels: such sizes shape the code
 
   /// An access to memory: an operand or result, at an affine place.
   struct Access {
@@ -411,31 +436,82 @@ class MapKernelBuilder {
     return iterations;
   }
 
+  /// Collects the sizes that are not part of the code: of loops, and strides and offsets of places.
+  void planSizes() {
+    for (int64_t size : llvm::ArrayRef(loops_).drop_front()) {
+      addSize(size);
+    }
+    for (auto& [key, access] : accesses_) {
+      withSizes(access.place);
+    }
+    withSizes(store_);
+  }
+
+  static bool isImmediate(int64_t size) {
+    return size <= kLargestImmediate && size >= -kLargestImmediate;
+  }
+
+  void addSize(int64_t size) {
+    if (!isImmediate(size) && !llvm::is_contained(sizes_, size)) {
+      sizes_.push_back(size);
+    }
+  }
+
+  /// `expr` with symbols for large factors and summands, which it adds to the sizes. Divisors stay:
+  /// to divide by a constant is cheap.
+  mlir::AffineExpr withSizes(mlir::AffineExpr expr) {
+    auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
+    if (!binary || (binary.getKind() != mlir::AffineExprKind::Add &&
+                    binary.getKind() != mlir::AffineExprKind::Mul)) {
+      return expr;
+    }
+    mlir::AffineExpr left = withSizes(binary.getLHS());
+    mlir::AffineExpr right = withSizes(binary.getRHS());
+    if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(right);
+        constant && !isImmediate(constant.getValue())) {
+      addSize(constant.getValue());
+      auto place = llvm::find(sizes_, constant.getValue());
+      right = builder_.getAffineSymbolExpr(static_cast<unsigned>(place - sizes_.begin()));
+    }
+    return mlir::getAffineBinaryOpExpr(binary.getKind(), left, right);
+  }
+
   mlir::Value constantIndex(int64_t value) {
     return builder_.create<mlir::arith::ConstantIndexOp>(loc_, value);
   }
 
-  mlir::Value apply(mlir::AffineExpr expr, mlir::ValueRange operands) {
-    return builder_.create<mlir::affine::AffineApplyOp>(
-        loc_, mlir::AffineMap::get(operands.size(), 0, expr), operands);
+  /// A loop's size: a constant, or a parameter of the kernel.
+  mlir::Value sizeOf(unsigned loop) {
+    auto found = llvm::find(sizes_, loops_[loop]);
+    return isImmediate(loops_[loop]) ? constantIndex(loops_[loop])
+                                     : sizeValues_[static_cast<size_t>(found - sizes_.begin())];
   }
 
-  /// @symbol_body(pointers…, begin, end): the loops.
+  mlir::Value apply(mlir::AffineExpr expr, mlir::ValueRange operands) {
+    llvm::SmallVector<mlir::Value> values(operands);
+    values.append(sizeValues_);
+    return builder_.create<mlir::affine::AffineApplyOp>(
+        loc_, mlir::AffineMap::get(operands.size(), sizeValues_.size(), expr), values);
+  }
+
+  /// @symbol_body(pointers…, sizes…, begin, end): the loops.
   void emitFunction(const std::string& symbol) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext());
-    size_t count = inputs().size() + resultsOf(op_).size();
-    llvm::SmallVector<mlir::Type> types(count, pointer);
-    types.append(2, builder_.getIndexType());
+    size_t pointers = inputs().size() + resultsOf(op_).size();
+    size_t count = pointers + sizes_.size();
+    llvm::SmallVector<mlir::Type> types(pointers, pointer);
+    types.append(sizes_.size() + 2, builder_.getIndexType());
     auto function = builder_.create<mlir::func::FuncOp>(loc_, symbol + "_body",
                                                         builder_.getFunctionType(types, {}));
     function.setPrivate();
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < pointers; ++i) {
       function.setArgAttr(i, "llvm.noalias", builder_.getUnitAttr());
     }
     mlir::Block* block = function.addEntryBlock();
     builder_.setInsertionPointToStart(block);
-    pointers_.assign(block->args_begin(), block->args_begin() + count);
+    pointers_.assign(block->args_begin(), block->args_begin() + pointers);
+    sizeValues_.assign(block->args_begin() + pointers, block->args_begin() + count);
     auto loop = builder_.create<mlir::scf::ForOp>(loc_, block->getArgument(count),
                                                   block->getArgument(count + 1), constantIndex(1));
     bool flat = loops_.size() == 1;
@@ -454,22 +530,22 @@ class MapKernelBuilder {
   llvm::SmallVector<mlir::Value> splitParallel(mlir::Value linear) {
     unsigned count = parallelLoops();
     llvm::SmallVector<mlir::Value> indices(count);
-    mlir::AffineExpr rest = dim(0);
-    for (unsigned i = count; i-- > 0;) {
-      indices[i] = apply(i == 0 ? rest : rest % loops_[i], linear);
-      rest = rest.floorDiv(loops_[i]);
+    for (unsigned i = count; i-- > 1;) {
+      indices[i] = builder_.create<mlir::arith::RemUIOp>(loc_, linear, sizeOf(i));
+      linear = builder_.create<mlir::arith::DivUIOp>(loc_, linear, sizeOf(i));
     }
+    indices[0] = linear;
     return indices;
   }
 
   void emitNest(llvm::SmallVector<mlir::Value> indices) {
     while (indices.size() + 1 < loops_.size()) {
-      auto loop = builder_.create<mlir::scf::ForOp>(
-          loc_, constantIndex(0), constantIndex(loops_[indices.size()]), constantIndex(1));
+      auto loop = builder_.create<mlir::scf::ForOp>(loc_, constantIndex(0), sizeOf(indices.size()),
+                                                    constantIndex(1));
       indices.push_back(loop.getInductionVar());
       builder_.setInsertionPointToStart(loop.getBody());
     }
-    emitInnermost(indices, constantIndex(0), constantIndex(loops_.back()));
+    emitInnermost(indices, constantIndex(0), sizeOf(loops_.size() - 1));
   }
 
   bool vectorizable() {
@@ -484,7 +560,7 @@ class MapKernelBuilder {
 
   /// The innermost loop: whole vectors, then narrower ones, then single elements.
   void emitInnermost(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end) {
-    for (int64_t lanes = vectorizable() ? lanes_ : 1; lanes > 1; lanes /= 2) {
+    for (int64_t lanes = vectorizable() ? lanes_ : 1; lanes > 1; lanes /= kNarrower) {
       mlir::AffineExpr whole = dim(0) + (dim(1) - dim(0)).floorDiv(lanes) * lanes;
       mlir::Value split = apply(whole, {begin, end});
       emitLoop(outer, begin, split, lanes);
@@ -517,7 +593,7 @@ class MapKernelBuilder {
 
   mlir::Value addressOf(unsigned argument, mlir::Type memory, mlir::AffineExpr place,
                         mlir::ValueRange indices) {
-    mlir::Value index = apply(place, indices);
+    mlir::Value index = apply(withSizes(place), indices);
     mlir::Value offset =
         builder_.create<mlir::arith::IndexCastOp>(loc_, builder_.getI64Type(), index);
     return builder_.create<mlir::LLVM::GEPOp>(loc_, pointers_[argument].getType(), memory,
@@ -631,17 +707,26 @@ class MapKernelBuilder {
         loc_, symbol, builder_.getFunctionType({pointer, i64, i64}, {}));
     mlir::Block* block = entry.addEntryBlock();
     builder_.setInsertionPointToStart(block);
+    auto element = [&](mlir::Type type, mlir::Value table, size_t i) -> mlir::Value {
+      mlir::Value slot = builder_.create<mlir::LLVM::GEPOp>(
+          loc_, pointer, type, table, llvm::ArrayRef<mlir::LLVM::GEPArg>{static_cast<int32_t>(i)});
+      return builder_.create<mlir::LLVM::LoadOp>(loc_, type, slot);
+    };
+    auto toIndex = [&](mlir::Value number) -> mlir::Value {
+      return builder_.create<mlir::arith::IndexCastOp>(loc_, builder_.getIndexType(), number);
+    };
     llvm::SmallVector<mlir::Value> arguments;
     for (size_t i = 0; i < pointers_.size(); ++i) {
-      mlir::Value slot = builder_.create<mlir::LLVM::GEPOp>(
-          loc_, pointer, pointer, block->getArgument(0),
-          llvm::ArrayRef<mlir::LLVM::GEPArg>{static_cast<int32_t>(i)});
-      arguments.push_back(builder_.create<mlir::LLVM::LoadOp>(loc_, pointer, slot));
+      arguments.push_back(element(pointer, block->getArgument(0), i));
     }
-    for (unsigned i = 1; i <= 2; ++i) {
-      arguments.push_back(builder_.create<mlir::arith::IndexCastOp>(loc_, builder_.getIndexType(),
-                                                                    block->getArgument(i)));
+    if (!sizes_.empty()) {
+      mlir::Value sizes = element(pointer, block->getArgument(0), pointers_.size());
+      for (size_t i = 0; i < sizes_.size(); ++i) {
+        arguments.push_back(toIndex(element(i64, sizes, i)));
+      }
     }
+    arguments.push_back(toIndex(block->getArgument(1)));
+    arguments.push_back(toIndex(block->getArgument(2)));
     builder_.create<mlir::func::CallOp>(loc_, symbol + "_body", mlir::TypeRange(), arguments);
     builder_.create<mlir::func::ReturnOp>(loc_);
   }
@@ -658,8 +743,10 @@ class MapKernelBuilder {
   llvm::DenseMap<mlir::Value, llvm::MapVector<mlir::Attribute, Index>> needed_;
   llvm::MapVector<Key, Access> accesses_;
   mlir::AffineExpr store_;
-  bool padded_ = false;  // the last channel block has elements beyond the channels
+  bool padded_ = false;         // the last channel block has elements beyond the channels
+  std::vector<int64_t> sizes_;  // each once, in the order of the parameters
   llvm::SmallVector<mlir::Value> pointers_;
+  llvm::SmallVector<mlir::Value> sizeValues_;
 };
 
 bool computes(mlir::Operation* op) {

@@ -3,6 +3,7 @@
 #define GRAPHRUN_DEVICES_CPU_COMPILER_MAP_KERNEL_H_
 
 #include <string>
+#include <vector>
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -28,11 +29,13 @@ struct KernelLayout {
 };
 
 /// A generated kernel: `void symbol(void* const* arguments, int64_t begin, int64_t end)` computes
-/// iterations [begin, end) of [0, extent). Arguments are the operands, then the results.
+/// iterations [begin, end) of [0, extent). Arguments are the operands, the results, then `sizes`:
+/// large extents and strides are no part of the code, so that kernels for other shapes share it.
 struct GeneratedKernel {
   std::string symbol;
   int64_t extent = 0;
   int64_t grain = 1;  ///< least iterations that are worth a thread
+  std::vector<int64_t> sizes;
 };
 
 /// Reason why no kernel can be generated for `op` (a gr.group of kind map, or one operation); empty

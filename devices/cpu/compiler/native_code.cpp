@@ -1,11 +1,15 @@
 #include "devices/cpu/compiler/native_code.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
-#include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "lld/Common/Driver.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -16,6 +20,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -26,42 +31,68 @@ LLD_HAS_DRIVER(elf)
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Features of this CPU, by name.
-std::map<std::string, bool> hostFeatures() {
+/// Features of this CPU as LLVM takes them.
+std::string featureString() {
   std::map<std::string, bool> features;
   for (const auto& entry : llvm::sys::getHostCPUFeatures()) {
     features[entry.getKey().str()] = entry.getValue();
   }
-  return features;
-}
-
-std::string featureString() {
-  std::string features;
-  for (const auto& [name, enabled] : hostFeatures()) {
-    absl::StrAppend(&features, features.empty() ? "" : ",", enabled ? "+" : "-", name);
+  std::string text;
+  for (const auto& [name, enabled] : features) {
+    absl::StrAppend(&text, text.empty() ? "" : ",", enabled ? "+" : "-", name);
   }
-  return features;
+  return text;
 }
 
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> nativeTarget() {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  std::string triple = llvm::sys::getProcessTriple();
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machineFor(const NativeTarget& target) {
   std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (target == nullptr) {
-    return absl::InternalError(absl::StrCat("LLVM has no target for ", triple, ": ", error));
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, error);
+  if (found == nullptr) {
+    return absl::InternalError(absl::StrCat("LLVM has no target for ", target.triple, ": ", error));
   }
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, llvm::sys::getHostCPUName(), featureString(), {},
-                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+      found->createTargetMachine(target.triple, target.processor, target.features, {},
+                                 llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+/// Bits of the widest vector that is computed in `block`; 0 without vectors.
+uint64_t vectorBitsIn(const llvm::BasicBlock& block) {
+  uint64_t bits = 0;
+  for (const llvm::Instruction& instruction : block) {
+    if (auto* type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType())) {
+      bits = std::max<uint64_t>(bits, type->getPrimitiveSizeInBits().getFixedValue());
+    }
+  }
+  return bits;
+}
+
+/// Where a kernel has vectors, its loops with narrower ones or none do what is left over: to unroll
+/// and vectorise these takes most of the time that LLVM needs, for nothing.
+void keepShortLoops(llvm::Function& function) {
+  uint64_t widest = 0;
+  for (const llvm::BasicBlock& block : function) {
+    widest = std::max(widest, vectorBitsIn(block));
+  }
+  if (widest == 0) {
+    return;
+  }
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    auto isWide = [&](const llvm::BasicBlock* block) { return vectorBitsIn(*block) == widest; };
+    llvm::addStringMetadataToLoop(loop, "llvm.loop.isvectorized", 1);
+    if (!loop->isInnermost() || llvm::none_of(loop->blocks(), isWide)) {
+      loop->setLoopAlreadyUnrolled();
+    }
+  }
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   for (llvm::Function& function : module) {
-    function.addFnAttr("target-cpu", machine.getTargetCPU());
-    function.addFnAttr("target-features", machine.getTargetFeatureString());
     function.addFnAttr("prefer-vector-width", std::to_string(nativeVectorBits()));
+    if (!function.isDeclaration()) {
+      keepShortLoops(function);
+    }
   }
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -76,8 +107,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-absl::StatusOr<llvm::SmallVector<char, 0>> emitObject(llvm::Module& module,
-                                                      llvm::TargetMachine& machine) {
+absl::StatusOr<std::vector<uint8_t>> emitObject(llvm::Module& module,
+                                                llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
@@ -85,7 +116,7 @@ absl::StatusOr<llvm::SmallVector<char, 0>> emitObject(llvm::Module& module,
     return absl::InternalError("LLVM cannot emit object files for this CPU");
   }
   passes.run(module);
-  return object;
+  return std::vector<uint8_t>(object.begin(), object.end());
 }
 
 /// A folder for the linker's files, removed with the object.
@@ -102,7 +133,7 @@ class TemporaryFolder {
     }
     return absl::OkStatus();
   }
-  std::string file(const char* name) const {
+  std::string file(const std::string& name) const {
     llvm::SmallString<128> file(path_);
     llvm::sys::path::append(file, name);
     return std::string(file);
@@ -112,10 +143,10 @@ class TemporaryFolder {
   llvm::SmallString<128> path_;
 };
 
-absl::Status writeFile(const std::string& path, llvm::ArrayRef<char> data) {
+absl::Status writeFile(const std::string& path, llvm::ArrayRef<uint8_t> data) {
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
-  stream.write(data.data(), data.size());
+  stream.write(reinterpret_cast<const char*>(data.data()), data.size());
   stream.close();
   if (error || stream.has_error()) {
     return absl::InternalError(absl::StrCat("cannot write ", path));
@@ -123,23 +154,18 @@ absl::Status writeFile(const std::string& path, llvm::ArrayRef<char> data) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<uint8_t>> link(llvm::ArrayRef<char> object) {
-  TemporaryFolder folder;
-  GR_RETURN_IF_ERROR(folder.create());
-  std::string input = folder.file("kernels.o");
-  std::string output = folder.file("kernels.so");
-  GR_RETURN_IF_ERROR(writeFile(input, object));
-  std::string messages;
-  llvm::raw_string_ostream stream(messages);
-  const char* arguments[] = {"ld.lld", "-shared", "-o", output.c_str(), input.c_str()};
-  static std::mutex linker;  // LLD keeps its state in globals
-  std::lock_guard<std::mutex> lock(linker);
-  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  auto file = llvm::MemoryBuffer::getFile(output, false, false);
-  if (result.retCode != 0 || !file) {
-    return absl::InternalError(absl::StrCat("linking the generated kernels failed: ", messages));
-  }
-  return std::vector<uint8_t>((*file)->getBufferStart(), (*file)->getBufferEnd());
+/// A module in an LLVM context of its own, so that each can be compiled on another thread.
+struct NativeModule {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module, const NativeTarget& target) {
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, machineFor(target));
+  module.setTargetTriple(target.triple);
+  module.setDataLayout(machine->createDataLayout());
+  optimize(module, *machine);
+  return emitObject(module, *machine);
 }
 
 }  // namespace
@@ -149,20 +175,69 @@ int64_t nativeVectorBits() {
   return features.lookup("avx512f") ? 512 : features.lookup("avx") ? 256 : 128;
 }
 
-absl::StatusOr<std::vector<uint8_t>> compileNative(mlir::ModuleOp module) {
-  mlir::registerBuiltinDialectTranslation(*module.getContext());
-  mlir::registerLLVMDialectTranslation(*module.getContext());
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, nativeTarget());
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> native = mlir::translateModuleToLLVMIR(module, context);
-  if (native == nullptr) {
-    return absl::InternalError("translation of the generated kernels to LLVM IR failed");
+NativeTarget nativeTarget() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  return {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), featureString()};
+}
+
+absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(
+    llvm::ArrayRef<mlir::ModuleOp> modules, const NativeTarget& target, int threads) {
+  std::vector<std::unique_ptr<NativeModule>> natives;
+  for (mlir::ModuleOp module : modules) {
+    mlir::registerBuiltinDialectTranslation(*module.getContext());
+    mlir::registerLLVMDialectTranslation(*module.getContext());
+    auto native = std::make_unique<NativeModule>();
+    native->module = mlir::translateModuleToLLVMIR(module, native->context);
+    if (native->module == nullptr) {
+      return absl::InternalError("translation of the generated kernels to LLVM IR failed");
+    }
+    natives.push_back(std::move(native));
   }
-  native->setTargetTriple(machine->getTargetTriple().str());
-  native->setDataLayout(machine->createDataLayout());
-  optimize(*native, *machine);
-  GR_ASSIGN_OR_RETURN(auto object, emitObject(*native, *machine));
-  return link(object);
+  std::vector<absl::StatusOr<std::vector<uint8_t>>> compiled(natives.size());
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next.fetch_add(1); i < natives.size(); i = next.fetch_add(1)) {
+      compiled[i] = compileOne(*natives[i]->module, target);
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < std::min(threads, static_cast<int>(natives.size())); ++i) {
+    others.emplace_back(work);
+  }
+  work();
+  llvm::for_each(others, [](std::thread& thread) { thread.join(); });
+  std::vector<std::vector<uint8_t>> objects;
+  for (absl::StatusOr<std::vector<uint8_t>>& object : compiled) {
+    GR_RETURN_IF_ERROR(object.status());
+    objects.push_back(*std::move(object));
+  }
+  return objects;
+}
+
+absl::StatusOr<std::vector<uint8_t>> linkNative(llvm::ArrayRef<std::vector<uint8_t>> objects) {
+  TemporaryFolder folder;
+  GR_RETURN_IF_ERROR(folder.create());
+  std::vector<std::string> inputs;
+  for (const std::vector<uint8_t>& object : objects) {
+    inputs.push_back(folder.file(absl::StrCat("kernel", inputs.size(), ".o")));
+    GR_RETURN_IF_ERROR(writeFile(inputs.back(), object));
+  }
+  std::string output = folder.file("kernels.so");
+  std::vector<const char*> arguments = {"ld.lld", "-shared", "-o", output.c_str()};
+  for (const std::string& input : inputs) {
+    arguments.push_back(input.c_str());
+  }
+  std::string messages;
+  llvm::raw_string_ostream stream(messages);
+  static std::mutex linker;  // LLD keeps its state in globals
+  std::lock_guard<std::mutex> lock(linker);
+  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  auto file = llvm::MemoryBuffer::getFile(output, false, false);
+  if (result.retCode != 0 || !file) {
+    return absl::InternalError(absl::StrCat("linking the generated kernels failed: ", messages));
+  }
+  return std::vector<uint8_t>((*file)->getBufferStart(), (*file)->getBufferEnd());
 }
 
 }  // namespace graphrun::devices::cpu

@@ -3,6 +3,7 @@
 #define GRAPHRUN_DEVICES_CPU_COMPILER_NATIVE_CODE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,9 +14,23 @@ namespace graphrun::devices::cpu {
 /// Widest vector register of this CPU in bits: 512, 256 or 128.
 int64_t nativeVectorBits();
 
-/// Optimises and compiles a module of the LLVM dialect for this CPU and links it with LLD. Libm
-/// functions stay undefined and resolve when the object is loaded. Internal on failure.
-absl::StatusOr<std::vector<uint8_t>> compileNative(mlir::ModuleOp module);
+/// What code is made for, as LLVM names it.
+struct NativeTarget {
+  std::string triple;
+  std::string processor;
+  std::string features;
+};
+/// This CPU.
+NativeTarget nativeTarget();
+
+/// Optimises and compiles modules of the LLVM dialect, on at most `threads` threads: an ELF object
+/// file for each. Internal on failure.
+absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(
+    llvm::ArrayRef<mlir::ModuleOp> modules, const NativeTarget& target, int threads);
+
+/// Links object files with LLD into a shared object. Libm functions stay undefined and resolve when
+/// it is loaded. Internal on failure.
+absl::StatusOr<std::vector<uint8_t>> linkNative(llvm::ArrayRef<std::vector<uint8_t>> objects);
 
 }  // namespace graphrun::devices::cpu
 

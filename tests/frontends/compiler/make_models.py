@@ -1,5 +1,5 @@
 """Writes the ONNX models of stages_test.cpp, whose shapes or number of steps depend on data, and of
-filters_test.cpp, whose filters are inputs."""
+filters_test.cpp, whose filters are inputs; and of start_test.cpp."""
 import argparse
 import os
 
@@ -88,12 +88,26 @@ def lower():
         [tensor("y", FLOAT, [None]), tensor("low", TensorProto.STRING, [None])])
 
 
+def batched():
+    """A convolution, an epilogue of broadcasts and a product, for any number of images."""
+    random = np.random.default_rng(1)
+    def weight(name, shape):
+        return numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+    return helper.make_graph(
+        [node("Conv", ["x", "w"], ["a"], kernel_shape=[3, 3], pads=[1] * 4),
+         node("GlobalAveragePool", ["a"], ["mean"]), node("Sigmoid", ["mean"], ["gate"]),
+         node("Mul", ["a", "gate"], ["b"]), node("Tanh", ["b"], ["c"]),
+         node("GlobalMaxPool", ["c"], ["p"]), node("Flatten", ["p"], ["f"]), node("MatMul", ["f", "v"], ["y"])],
+        "batched", [tensor("x", FLOAT, ["N", 32, "H", "W"])], [tensor("y", FLOAT, ["N", 64])],
+        [weight("w", (64, 32, 3, 3)), weight("v", (64, 64))])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
     out = parser.parse_args().out
     os.makedirs(out, exist_ok=True)
-    for make in (expand, double, choose, transposed, grouped, words, lower):
+    for make in (expand, double, choose, transposed, grouped, words, lower, batched):
         model = helper.make_model(make(), opset_imports=[helper.make_opsetid("", 18),
                                                           helper.make_opsetid("ai.onnx.ml", 2)])
         model.ir_version = 8

@@ -57,6 +57,8 @@ TEST_CASE("plans are kept for shapes, within a bound") {
   CHECK(session->stats().planHits == 2);
   CHECK(folder.compiler.plans == 4);  // the fifth, for size 1 again, came from the disk
   CHECK(session->stats().planDiskHits == 1);
+  CHECK(session->stats().plansLoaded == 5);
+  CHECK(session->stats().plansEvicted == 3);
 }
 
 TEST_CASE("a second start plans and compiles nothing") {

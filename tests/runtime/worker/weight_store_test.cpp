@@ -39,6 +39,10 @@ TEST_CASE("a weight that planning made is read from the plan, and from nowhere e
   CHECK(bias->bytes.data() < plan->bytes().data() + plan->bytes().size());
 
   CHECK(bias->owner == nullptr);
+  CHECK(weights.checksum(1) == 0);  // of what a plan carries nobody has checked it
+  CHECK(weights.checksum(0) != 0);
+  weights.release(1);
+  CHECK(weights.weight(1)->bytes.data() == bias->bytes.data());
 
   auto absent = weights.weight(0);
   CHECK(absl::IsNotFound(absent.status()));

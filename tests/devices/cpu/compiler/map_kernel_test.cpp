@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -47,6 +48,7 @@ struct Fixture {
     auto loaded = CodeImage::load(*image);
     REQUIRE(loaded.status().ToString() == "OK");
     GeneratedFunction function = (*loaded)->find(kernel.symbol).value();
+    arguments.push_back(kernel.sizes.data());
     function(arguments.data(), 0, kernel.extent / 3);
     function(arguments.data(), kernel.extent / 3, kernel.extent);
     loaded_.push_back(*std::move(loaded));
@@ -280,6 +282,55 @@ TEST_CASE("equal operations share a kernel, whatever they are called and whereve
   REQUIRE(symbols.size() == 5);
   CHECK(symbols[0] == symbols[1]);
   CHECK(std::set<std::string>(symbols.begin(), symbols.end()).size() == 4);
+}
+
+/// A store that says what was asked of it.
+struct MemoryStore : CodeStore {
+  std::map<std::string, std::vector<uint8_t>> kept;
+  int found = 0;
+
+  std::optional<std::vector<uint8_t>> find(const std::string& name) override {
+    auto at = kept.find(name);
+    found += at != kept.end();
+    return at == kept.end() ? std::nullopt : std::optional(at->second);
+  }
+  void store(const std::string& name, absl::Span<const uint8_t> code) override {
+    kept[name].assign(code.begin(), code.end());
+  }
+};
+
+TEST_CASE("kernels for other shapes share their code") {
+  MemoryStore store;
+  auto run = [&](int64_t rows, int64_t columns) {
+    auto type = [](int64_t r, int64_t c) {
+      return "tensor<2x" + std::to_string(r) + "x" + std::to_string(c) + "xf32>";
+    };
+    std::string x = type(rows, columns), z = type(rows, 1);
+    Fixture fixture("func.func @f(%x: " + x + ", %z: " + z + ") -> " + x +
+                    " {\n %0 = gr.mul %x, %z : (" + x + ", " + z + ") -> " + x +
+                    "\n return %0 : " + x + "\n}");
+    CodeModule code(fixture.context, &store);
+    GeneratedKernel kernel = code.add(fixture.op(), {{}, {}}, {});
+    auto image = CodeImage::load(code.finish().value());
+    REQUIRE(image.ok());
+    std::vector<float> in = randomFloats(2 * rows * columns, 1);
+    std::vector<float> factor = randomFloats(2 * rows, 2);
+    std::vector<float> out(in.size() + 1, 7);
+    std::vector<void*> arguments = {in.data(), factor.data(), out.data(), kernel.sizes.data()};
+    (*image)->find(kernel.symbol).value()(arguments.data(), 0, kernel.extent);
+    for (size_t i = 0; i < in.size(); ++i) {
+      REQUIRE(out[i] == in[i] * factor[i / columns]);
+    }
+    CHECK(out.back() == 7);  // nothing behind the result is written
+    return kernel.symbol;
+  };
+  std::string first = run(100, 75);
+  CHECK(store.found == 0);
+  CHECK(run(90, 131) == first);
+  CHECK(run(300, 20) == first);
+  CHECK(store.found == 2);
+  CHECK(store.kept.size() == 1);
+  CHECK(run(100, 8) != first);  // whole vectors, known as such
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+#include "runtime/worker/disk_code_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+
+namespace graphrun::runtime {
+
+std::string DiskCodeStore::keyOf(const std::string& name) const {
+  return CacheKey().add(compiler_).add(name).hex();
+}
+
+std::optional<absl::Span<const uint8_t>> DiskCodeStore::find(const std::string& name) {
+  std::optional<DiskCache::Entry> entry = cache_->find(keyOf(name));
+  if (!entry.has_value()) {
+    return std::nullopt;
+  }
+  std::lock_guard lock(mutex_);
+  found_.push_back(*std::move(entry));
+  return found_.back().bytes;
+}
+
+void DiskCodeStore::store(const std::string& name, absl::Span<const uint8_t> code) {
+  if (absl::Status stored = cache_->store(keyOf(name), code); !stored.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("code of a kernel is not kept: ", stored.message()));
+  }
+}
+
+}  // namespace graphrun::runtime
