@@ -190,6 +190,13 @@ absl::Status invalidStep(const Step& step, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
 }
 
+absl::Status requireScratch(const Step& step, uint64_t bytes) {
+  uint64_t given = step.scratch ? step.scratch->desc.spec().byteSize() : 0;
+  return given >= bytes
+             ? absl::OkStatus()
+             : invalidStep(step, absl::StrCat("needs ", bytes, " bytes of scratch, has ", given));
+}
+
 int64_t countOf(absl::Span<const int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims) {

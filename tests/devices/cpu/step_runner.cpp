@@ -93,7 +93,7 @@ Step askingStep(const Operation& operation, const Tensors& inputs, const RunOpti
   for (size_t i = 0; i < operands; ++i) {
     TensorDesc desc = dense(inputs[i].spec());
     desc.any = options.open || (options.openWeights && options.weights.contains(i));
-    step.inputs.push_back({0, desc});
+    step.inputs.push_back({0, i < options.layouts.size() ? options.layouts[i] : desc});
   }
   for (const TensorSpec& output : operation.outputs) {
     TensorDesc desc = dense(output);
