@@ -9,6 +9,7 @@
 #include "devices/cpu/reference.h"
 #include "devices/cpu/resize_kernel.h"
 #include "devices/cpu/simple_kernels.h"
+#include "devices/cpu/transpose_kernel.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -62,6 +63,7 @@ constexpr Row kRows[] = {
     {primitive<planRecurrent>("onednn.recurrent"), kRecurrent},
     {{"concat", chooseConcat, createConcatRows}, kConcat},
     {primitive<planConcat>("onednn.concat"), kConcat},
+    {{"transpose", chooseTranspose, createTransposeTiles}, kReorder},
     {primitive<planReorder>("onednn.reorder"), kReorder},
     {primitive<planBinary>("onednn.binary"), kBinary},
     {primitive<planEltwise>("onednn.eltwise"), kEltwise},

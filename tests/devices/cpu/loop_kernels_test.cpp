@@ -220,6 +220,49 @@ TEST_CASE("operands in different orders are not concatenated by rows") {
   CHECK(absl::IsUnimplemented(runOperation(concat, inputs, options).status()));
 }
 
+TEST_CASE("tiles are transposed, and rows copied") {
+  std::mt19937 random(8);
+  for (const Dims& permutation : {Dims{0, 2, 3, 1},
+                                  {0, 3, 1, 2},
+                                  {3, 2, 1, 0},
+                                  {1, 0, 3, 2},
+                                  {2, 3, 0, 1},
+                                  {0, 1, 3, 2},
+                                  {1, 0, 2, 3}}) {
+    for (const Dims& in : {Dims{2, 16, 4, 20}, {3, 37, 5, 64}, {1, 3, 40, 17}, {2, 3, 1, 130}}) {
+      Dims out;
+      for (int64_t from : permutation) {
+        out.push_back(in[static_cast<size_t>(from)]);
+      }
+      CAPTURE(permutation, in);
+      Operation transpose{
+          "gr.transpose", {{"permutation", permutation}}, {{ElementType::kF32, out}}, {}};
+      Tensors inputs = oneOf(in, random);
+      check(transpose, inputs, "transpose");
+      if (permutation == Dims{0, 2, 3, 1}) {
+        check(transpose, inputs, "transpose", {channelsLast(inputs[0])});
+      }
+    }
+  }
+}
+
+TEST_CASE("tiles are reordered between layouts, also of channel blocks that are full") {
+  std::mt19937 random(9);
+  for (int64_t channels : {8, 24, 40}) {
+    Tensors inputs = oneOf({2, channels, 5, 7}, random);
+    Operation reorder{"reorder", {}, {inputs[0].spec()}, {}};
+    for (const TensorDesc& desc : {channelsLast(inputs[0]), channelBlocks(inputs[0])}) {
+      auto got = runOperation(reorder, inputs, {"transpose", true, {}, false, {desc}});
+      REQUIRE(got.status().ToString() == "OK");
+      CHECK(values((*got)[0]) == values(inputs[0]));
+    }
+  }
+  Tensors inputs = oneOf({2, 20, 5, 7}, random);
+  Operation reorder{"reorder", {}, {inputs[0].spec()}, {}};
+  RunOptions partial{"transpose", true, {}, false, {channelBlocks(inputs[0])}};
+  CHECK(absl::IsUnimplemented(runOperation(reorder, inputs, partial).status()));
+}
+
 TEST_CASE("transposed convolutions are products, spread") {
   std::mt19937 random(7);
   int ran = 0;

@@ -38,11 +38,13 @@ struct Builder {
   /// Puts a reorder between two layouts of one tensor.
   void addReorder(Argument from, Argument to) {
     Step step;
-    step.kernel = from.desc.layout.empty() && to.desc.layout.empty() ? "copy" : "onednn.reorder";
+    bool plain = from.desc.layout.empty() && to.desc.layout.empty();
     step.operation = "reorder";
     step.label = "reorder";
     step.inputs = {std::move(from)};
     step.outputs = {std::move(to)};
+    absl::StatusOr<Candidate> best = bestCandidate(step);
+    step.kernel = plain || !best.ok() ? "copy" : std::string(best->kernel->name);
     executable.steps.push_back(std::move(step));
   }
 };
