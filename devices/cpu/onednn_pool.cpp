@@ -122,7 +122,9 @@ absl::Status requirePooledTypes(const Step& step) {
 /// The plan of a pool of `in`, as it is laid out.
 absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& engine,
                                          const Pool& pool, const PlannedOperand& in) {
-  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc, pool.outputDims));
+  TensorDesc result = step.outputs[0].desc;
+  result.any = result.any && result.dims == pool.outputDims;  // else dense: dims of 1 are gone
+  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(result, pool.outputDims));
   const Window& w = pool.window;
   bool dilated =
       std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });

@@ -33,7 +33,8 @@ bool isConvolution(const Step& step) {
 bool hasChannels(const Step& step) {
   constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.avg_pool", "gr.lrn",
                                                "gr.resize",   "gr.concat",   "gr.pad",
-                                               "gr.reduce",   "gr.softmax",  "gr.batch_norm"};
+                                               "gr.reduce",   "gr.softmax",  "gr.batch_norm",
+                                               "gr.instance_norm"};
   size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
   return rank >= 3 && rank <= 5 &&
          (isConvolution(step) || std::find(std::begin(kOperations), std::end(kOperations),
