@@ -60,7 +60,8 @@ class Case:
                   for n, a in self.feeds.items()]
         graph = helper.make_graph(self.nodes, "op", inputs,
                                   [onnx.ValueInfoProto(name=n) for n in outputs], self.weights)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        deforms = any(node.op_type == "DeformConv" for node in self.nodes)
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19 if deforms else 17)], ir_version=8)
         made = onnx.shape_inference.infer_shapes(made)
         known = {v.name: v for v in [*made.graph.value_info, *made.graph.output]}
         del made.graph.output[:]
@@ -290,6 +291,12 @@ def resizing():
         "RoiAlign", "x", "r", np.zeros(64, np.int64), output_height=7, output_width=7,
         sampling_ratio=2, spatial_scale=0.25), x=floats(1, 256, 50, 50),
         r=np.sort(RANDOM.uniform(0, 200, (64, 2, 2)).astype(np.float32), axis=1).reshape(64, 4))
+
+
+    def deformed(c):
+        return c.op("DeformConv", "x", floats(64, 64, 3, 3) * 0.05, "o", floats(64),
+                    kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    case("deform_conv 3x3 64>64 28", deformed, x=floats(1, 64, 28, 28), o=floats(1, 18, 28, 28))
 
 
 def elementwise():

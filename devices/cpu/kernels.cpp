@@ -2,6 +2,7 @@
 
 #include "devices/cpu/concat_kernel.h"
 #include "devices/cpu/deconv_kernel.h"
+#include "devices/cpu/deform_kernel.h"
 #include "devices/cpu/instance_norm_kernel.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/pad_kernel.h"
@@ -22,6 +23,7 @@ struct Row {
 
 constexpr absl::string_view kConv[] = {"gr.conv"};
 constexpr absl::string_view kDeconv[] = {"gr.conv_transpose"};
+constexpr absl::string_view kDeform[] = {"gr.deform_conv"};
 constexpr absl::string_view kMatMul[] = {"gr.matmul"};
 constexpr absl::string_view kPool[] = {"gr.max_pool", "gr.avg_pool", "gr.reduce"};
 constexpr absl::string_view kReduce[] = {"gr.reduce"};
@@ -50,6 +52,7 @@ constexpr Row kRows[] = {
     {primitive<planConv>("onednn.conv"), kConv},
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
+    {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},
     {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
     {primitive<planMatMul>("onednn.matmul"), kMatMul},
     {{"reduce", chooseReduce, createReduceLines}, kReduce},

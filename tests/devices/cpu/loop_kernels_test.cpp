@@ -314,4 +314,32 @@ TEST_CASE("transposed convolutions are products, spread") {
   CHECK(ran >= 80);
 }
 
+TEST_CASE("deformable convolutions are products of what they read") {
+  std::mt19937 random(10);
+  for (int i = 0; i < 12; ++i) {
+    int64_t groups = pick(random, {1, 2});
+    int64_t offsetGroups = pick(random, {1, 2});
+    int64_t kernel = pick(random, {1, 3});
+    Dims in = {pick(random, {1, 2}), 4 * groups, 9, 7};
+    Dims filter = {3 * groups, 4, kernel, kernel};
+    int64_t elements = kernel * kernel * offsetGroups;
+    Dims out = {in[0], filter[0], 9 + 2 - kernel + 1, 7 + 2 - kernel + 1};
+    CAPTURE(i, groups, offsetGroups, kernel);
+    Tensors inputs = oneOf(in, random);
+    inputs.push_back(randomTensor(filter, random));
+    inputs.push_back(randomTensor({in[0], 2 * elements, out[2], out[3]}, random, -3, 3));
+    if (i % 2 == 0) {
+      inputs.push_back(randomTensor({out[1]}, random));
+    }
+    if (i % 3 == 0) {
+      inputs.push_back(randomTensor({in[0], elements, out[2], out[3]}, random));
+    }
+    check({"gr.deform_conv",
+           {{"pads", Dims{1, 1, 1, 1}}, {"groups", groups}, {"offset_groups", offsetGroups}},
+           {{ElementType::kF32, out}},
+           {}},
+          inputs, "deform_product");
+  }
+}
+
 }  // namespace graphrun::devices::cpu
