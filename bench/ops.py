@@ -1,27 +1,25 @@
-#!/usr/bin/env python3
-"""./dev bench --only ops: single operations, as they occur in networks, beside ONNX Runtime.
+"""Single operations, as they occur in networks, beside ONNX Runtime.
 
 Each case is a model of one operation (or a few that belong together) with random weights.
 GraphRun and ONNX Runtime take turns on the same model, input and threads; the medians of the
 turns count. The table is sorted, the worst ratio (theirs / ours; above 1 is faster) first.
 """
 
-import argparse
 import json
 import math
 import os
 import shutil
 import statistics
 import subprocess
-import sys
 import time
 
 import numpy as np
 import onnx
 import onnxruntime
+import report
 from onnx import TensorProto, helper, numpy_helper
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SECONDS = 0.2  # a turn of one program
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
          np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8,
          np.dtype(np.int8): TensorProto.INT8, np.dtype(np.bool_): TensorProto.BOOL}
@@ -331,11 +329,7 @@ def quantized():
         x=RANDOM.integers(0, 255, (128, 768)).astype(np.uint8))
 
 
-FAMILIES = {f.__name__: f for f in (convolutions, pooling, reductions, normalizations, products,
-                                    recurrent, movement, resizing, elementwise, quantized)}
-
-
-def theirTime(path, feeds, threads, seconds):
+def theirTime(path, feeds, threads):
     """Median latency of ONNX Runtime in microseconds."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -346,7 +340,7 @@ def theirTime(path, feeds, threads, seconds):
         binding.bind_cpu_input(name, array)
     for output in session.get_outputs():
         binding.bind_output(output.name)
-    times, end = [], time.perf_counter() + seconds
+    times, end = [], time.perf_counter() + SECONDS
     while time.perf_counter() < end or len(times) < 5:
         start = time.perf_counter()
         session.run_with_iobinding(binding)
@@ -354,19 +348,20 @@ def theirTime(path, feeds, threads, seconds):
     return statistics.median(times)
 
 
-def ourTime(program, path, folder, threads, seconds):
-    """Median latency of graphrun in microseconds."""
+def ourTime(program, path, folder, threads):
+    """Median latency of graphrun in microseconds; None, and its message, where it fails."""
     command = [program, "bench", path, "--data", folder, "--threads", str(threads), "--duration",
-               str(seconds), "--json"]
+               str(SECONDS), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
     if done.returncode != 0:
-        sys.exit(f"bench: exit code {done.returncode} from {' '.join(command)}\n{done.stderr}")
+        print(f"bench: exit code {done.returncode} from {' '.join(command)}\n{done.stderr}")
+        return None
     return 1e3 * json.loads(done.stdout)["latency_ms"]["p50"]
 
 
-def measure(args, name):
+def writeCase(name, folder):
+    """Writes the case's model and inputs; gives the model's path and the inputs."""
     feeds, model = CASES[name]()
-    folder = os.path.join(args.out, "data")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     path = os.path.join(folder, "op.onnx")
@@ -375,39 +370,34 @@ def measure(args, name):
     for i, (key, array) in enumerate(feeds.items()):
         with open(os.path.join(folder, f"input_{i}.pb"), "wb") as file:
             file.write(numpy_helper.from_array(np.ascontiguousarray(array), key).SerializeToString())
+    return path, feeds
+
+
+def measureCase(args, name, threads):
+    folder = os.path.join(args.out, "op")
+    path, feeds = writeCase(name, folder)
     ours, theirs = [], []
     for _ in range(args.turns):
-        theirs.append(theirTime(path, feeds, args.threads, args.seconds))
-        ours.append(ourTime(args.graphrun, path, folder, args.threads, args.seconds))
-    return statistics.median(ours), statistics.median(theirs)
+        theirs.append(theirTime(path, feeds, threads))
+        ours.append(ourTime(args.graphrun, path, folder, threads))
+    if None in ours:
+        return None
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    return {"name": name, "threads": threads, "ours_us": mine, "theirs_us": other,
+            "ratio": other / mine}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphrun", default=os.path.join(ROOT, "build", "bin", "graphrun"))
-    parser.add_argument("--out", default=os.path.join(ROOT, "build", "bench", "ops"))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=0.2, help="a turn of one program")
-    parser.add_argument("--turns", type=int, default=1)
-    parser.add_argument("--family", choices=sorted(FAMILIES), nargs="+", default=list(FAMILIES))
-    parser.add_argument("--only", default="", help="cases whose name has this text")
-    args = parser.parse_args()
-    for family in args.family:
-        FAMILIES[family]()
-    rows = []
-    for name in CASES:
-        if args.only in name:
-            mine, other = measure(args, name)
-            rows.append({"name": name, "ours_us": mine, "theirs_us": other, "ratio": other / mine})
-    rows.sort(key=lambda row: row["ratio"])
-    print(f"{'operation':44}{'GraphRun':>12}{'ONNX Runtime':>14}{'ratio':>8}   {args.threads} thread(s)")
-    for row in rows:
-        print(f"{row['name']:44}{row['ours_us']:>9.1f} us{row['theirs_us']:>11.1f} us"
-              f"{row['ratio']:>8.2f}")
-    with open(os.path.join(args.out, "ops.json"), "w", encoding="utf-8") as file:
-        json.dump(rows, file, indent=1)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def benchOps(args):
+    """Cases whose name has one of `--only`'s texts; all without it."""
+    for family in (convolutions, pooling, reductions, normalizations, products, recurrent,
+                   movement, resizing, elementwise, quantized):
+        family()
+    names = [n for n in CASES if not args.only or any(text in n for text in args.only)]
+    rows = [measureCase(args, name, threads) for threads in args.threads for name in names]
+    good = sorted((row for row in rows if row), key=lambda row: row["ratio"])
+    print(f"{'operation':44}{'threads':>8}{'GraphRun':>13}{'ONNX Runtime':>14}{'ratio':>8}")
+    for row in good:
+        print(f"{row['name']:44}{row['threads']:>8}{row['ours_us']:>10.1f} us"
+              f"{row['theirs_us']:>11.1f} us{row['ratio']:>8.2f}")
+    report.save(os.path.join(args.out, "ops.json"), good)
+    return len(good) == len(rows)
