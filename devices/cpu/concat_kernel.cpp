@@ -108,6 +108,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, Kerne
   GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step));
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(step));
   std::vector<uint32_t> from;
+  from.reserve(step.inputs.size());
   for (const Argument& input : step.inputs) {
     from.push_back(input.buffer);
   }

@@ -235,12 +235,12 @@ int multiply(const Shape& shape, const float* x, const float* filter, float* pro
 
 class DeconvKernel : public Kernel {
  public:
-  DeconvKernel(const Step& step, const Shape& shape)
+  DeconvKernel(const Step& step, const Shape& shape, uint32_t products)
       : shape_(shape),
         spread_(shape),
         x_(step.inputs[0].buffer),
         filter_(step.inputs[1].buffer),
-        products_(step.scratch->buffer),
+        products_(products),
         y_(step.outputs[0].buffer) {
     if (step.inputs.size() == 3) {
       bias_ = step.inputs[2].buffer;
@@ -338,8 +338,8 @@ absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step) {
 absl::StatusOr<std::unique_ptr<Kernel>> createDeconvProduct(const Step& step, KernelContext&) {
   GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeconvProduct(step));
   GR_ASSIGN_OR_RETURN(Shape shape, shapeOf(step));
-  GR_RETURN_IF_ERROR(requireScratch(step, choice.scratchBytes));
-  return std::make_unique<DeconvKernel>(step, shape);
+  GR_ASSIGN_OR_RETURN(uint32_t products, scratchBuffer(step, choice.scratchBytes));
+  return std::make_unique<DeconvKernel>(step, shape, products);
 }
 
 }  // namespace graphrun::devices::cpu

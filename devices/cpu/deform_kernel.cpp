@@ -19,8 +19,7 @@ absl::Status declined(absl::string_view what) {
 
 class DeformKernel : public Kernel {
  public:
-  DeformKernel(const Step& step, DeformConv conv)
-      : conv_(std::move(conv)), columns_(step.scratch->buffer) {}
+  DeformKernel(DeformConv conv, uint32_t columns) : conv_(std::move(conv)), columns_(columns) {}
 
   int run(void* const* buffers) override {
     for (int64_t image = 0; image < conv_.batch; ++image) {
@@ -138,8 +137,8 @@ absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
 absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Step& step, KernelContext&) {
   GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeformProduct(step));
   GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(step));
-  GR_RETURN_IF_ERROR(requireScratch(step, choice.scratchBytes));
-  return std::make_unique<DeformKernel>(step, std::move(conv));
+  GR_ASSIGN_OR_RETURN(uint32_t columns, scratchBuffer(step, choice.scratchBytes));
+  return std::make_unique<DeformKernel>(std::move(conv), columns);
 }
 
 }  // namespace graphrun::devices::cpu

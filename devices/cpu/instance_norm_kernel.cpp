@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
@@ -53,7 +54,9 @@ struct Plan {
     double mean = sumPlane(x, plane, [](float v) { return v; }) / count;
     auto center = static_cast<float>(mean);
     double squares = sumPlane(x, plane, [=](float v) { return (v - center) * (v - center); });
-    auto [a, b] = affine({mean, 1 / std::sqrt(squares / count + epsilon)}, scale, bias);
+    float a = 0;
+    float b = 0;
+    std::tie(a, b) = affine({mean, 1 / std::sqrt(squares / count + epsilon)}, scale, bias);
 #pragma omp simd
     for (int64_t i = 0; i < plane; ++i) {
       y[i] = x[i] * a + b;

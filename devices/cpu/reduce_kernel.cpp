@@ -313,9 +313,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> createReduceLines(const Step& step, Kern
   GR_RETURN_IF_ERROR(chooseReduce(step).status());
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(step.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(Plan plan, planOf(step, order));
-  GR_RETURN_IF_ERROR(requireScratch(step, scratchBytes(plan)));
   // Without intermediate results any buffer will do: it is not touched.
-  uint32_t scratch = step.scratch ? step.scratch->buffer : step.outputs[0].buffer;
+  uint32_t scratch = step.outputs[0].buffer;
+  if (uint64_t bytes = scratchBytes(plan); bytes > 0) {
+    GR_ASSIGN_OR_RETURN(scratch, scratchBuffer(step, bytes));
+  }
   return makeKernel([in = step.inputs[0].buffer, out = step.outputs[0].buffer, scratch,
                      plan = std::move(plan)](void* const* buffers) {
     runPlan(plan, static_cast<const float*>(buffers[in]), static_cast<float*>(buffers[scratch]),

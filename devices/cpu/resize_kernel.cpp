@@ -279,8 +279,9 @@ class Resizer {
       return image + sum[0].first * rowLength_;
     }
     std::fill_n(scratch, rowLength_, 0.0F);
-    for (auto [row, weight] : sum) {
-      const float* from = image + row * rowLength_;
+    for (const auto& part : sum) {
+      const float* from = image + part.first * rowLength_;
+      float weight = part.second;
 #pragma omp simd
       for (int64_t i = 0; i < rowLength_; ++i) {
         scratch[i] += from[i] * weight;
@@ -334,10 +335,9 @@ absl::StatusOr<LayoutChoice> chooseResize(const Step& step) {
 absl::StatusOr<std::unique_ptr<Kernel>> createResizeRows(const Step& step, KernelContext&) {
   GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseResize(step));
   GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(step));
-  GR_RETURN_IF_ERROR(requireScratch(step, choice.scratchBytes));
-  return makeKernel([in = step.inputs[0].buffer, scratch = step.scratch->buffer,
-                     out = step.outputs[0].buffer, parts = resizer.parts(),
-                     resizer = std::move(resizer)](void* const* buffers) {
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
+  return makeKernel([in = step.inputs[0].buffer, scratch, out = step.outputs[0].buffer,
+                     parts = resizer.parts(), resizer = std::move(resizer)](void* const* buffers) {
     resizer.run(static_cast<const float*>(buffers[in]), static_cast<float*>(buffers[scratch]),
                 parts, static_cast<float*>(buffers[out]));
     return 0;
