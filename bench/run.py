@@ -2,7 +2,7 @@
 """./dev bench: measures what the README claims, each beside its reference in the same run.
 
 Models: GraphRun, ONNX Runtime and OpenVINO in turns. Chain: scalar additions without fusion. Edges:
-bench/transport.sh beside ucx_perftest. Figures go to build/bench/*.json, a table with targets to
+bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Figures go to build/bench/*.json, a table with targets to
 stdout. A target that was missed does not make the exit code 1; a program that failed, or outputs that
 differ, do.
 """
@@ -15,6 +15,7 @@ import chain
 import edges
 import measure
 import operations
+import ops
 import report
 import start
 from models import catalogue
@@ -55,7 +56,7 @@ def benchModels(args):
 
 
 PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges,
-         "start": start.benchStart}
+         "start": start.benchStart, "ops": ops.benchOps}
 
 
 def arguments():

@@ -1,9 +1,16 @@
 #include "devices/cpu/kernels.h"
 
+#include "devices/cpu/concat_kernel.h"
+#include "devices/cpu/deconv_kernel.h"
+#include "devices/cpu/deform_kernel.h"
+#include "devices/cpu/instance_norm_kernel.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/pad_kernel.h"
+#include "devices/cpu/reduce_kernel.h"
 #include "devices/cpu/reference.h"
+#include "devices/cpu/resize_kernel.h"
 #include "devices/cpu/simple_kernels.h"
+#include "devices/cpu/transpose_kernel.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -16,6 +23,7 @@ struct Row {
 
 constexpr absl::string_view kConv[] = {"gr.conv"};
 constexpr absl::string_view kDeconv[] = {"gr.conv_transpose"};
+constexpr absl::string_view kDeform[] = {"gr.deform_conv"};
 constexpr absl::string_view kMatMul[] = {"gr.matmul"};
 constexpr absl::string_view kPool[] = {"gr.max_pool", "gr.avg_pool", "gr.reduce"};
 constexpr absl::string_view kReduce[] = {"gr.reduce"};
@@ -25,6 +33,7 @@ constexpr absl::string_view kLayerNorm[] = {"gr.layer_norm"};
 constexpr absl::string_view kResize[] = {"gr.resize"};
 constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
+constexpr absl::string_view kInstanceNorm[] = {"gr.instance_norm"};
 constexpr absl::string_view kPad[] = {"gr.pad"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
 constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
@@ -42,16 +51,22 @@ constexpr KernelEntry primitive(absl::string_view name) {
 constexpr Row kRows[] = {
     {primitive<planConv>("onednn.conv"), kConv},
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
+    {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
+    {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},
     {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
     {primitive<planMatMul>("onednn.matmul"), kMatMul},
+    {{"reduce", chooseReduce, createReduceLines}, kReduce},
     {primitive<planPool>("onednn.pool"), kPool},
     {primitive<planReduction>("onednn.reduction"), kReduce},
     {primitive<planSoftmax>("onednn.softmax"), kSoftmax},
     {primitive<planLrn>("onednn.lrn"), kLrn},
     {primitive<planLayerNorm>("onednn.layer_norm"), kLayerNorm},
-    {primitive<planResampling>("onednn.resampling"), kResize},
+    {{"instance_norm", chooseInstanceNorm, createInstanceNormRows}, kInstanceNorm},
+    {{"resize", chooseResize, createResizeRows}, kResize},
     {primitive<planRecurrent>("onednn.recurrent"), kRecurrent},
+    {{"concat", chooseConcat, createConcatRows}, kConcat},
     {primitive<planConcat>("onednn.concat"), kConcat},
+    {{"transpose", chooseTranspose, createTransposeTiles}, kReorder},
     {primitive<planReorder>("onednn.reorder"), kReorder},
     {primitive<planBinary>("onednn.binary"), kBinary},
     {primitive<planEltwise>("onednn.eltwise"), kEltwise},

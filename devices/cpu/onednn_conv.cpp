@@ -162,6 +162,23 @@ absl::Status requireExactSums(const Step& step, const dnnl::primitive_desc_base&
                                                      depth, " products"));
 }
 
+/// Whether a transposed convolution gains from summing in registers what falls on one element of
+/// the result: its products are many times the result, and do not stay in a cache. The library also
+/// fills up few channels to a whole block.
+bool overlapsMuch(const Step& step, int64_t groups, const Window& window) {
+  constexpr int64_t kCached = 1 << 20;  // elements
+  constexpr int64_t kBlock = 16;
+  const std::vector<int64_t>& in = step.inputs[0].desc.dims;
+  int64_t channels = step.outputs[0].desc.dims[1];
+  int64_t products = channels;
+  bool overlaps = false;
+  for (size_t d = 0; d < window.kernel.size(); ++d) {
+    products *= in[2 + d] * window.kernel[d];
+    overlaps = overlaps || window.kernel[d] > window.strides[d];
+  }
+  return overlaps && (groups > 1 || (channels >= kBlock && products > kCached));
+}
+
 }  // namespace
 
 absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& engine) {
@@ -183,7 +200,13 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
 }
 
 absl::StatusOr<PrimitivePlan> planDeconv(const Step& step, const dnnl::engine& engine) {
+  // The library applies what is fused behind element by element, by its reference.
+  GR_RETURN_IF_ERROR(requireNoPostOps(step));
   GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, true));
+  GR_ASSIGN_OR_RETURN(int64_t groups, groupsOf(step));
+  if (!overlapsMuch(step, groups, operands.window)) {
+    return absl::UnimplementedError("a plain product, spread, is faster");
+  }
   auto desc =
       descriptorOf<dnnl::deconvolution_forward>(operands, dnnl::algorithm::deconvolution_direct);
   GR_ASSIGN_OR_RETURN(
@@ -191,6 +214,10 @@ absl::StatusOr<PrimitivePlan> planDeconv(const Step& step, const dnnl::engine& e
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
         return dnnl::deconvolution_forward::primitive_desc(desc, attributes, engine);
       }));
+  if (absl::StrContains(plan.descriptor.impl_info_str(), "gemm") ||
+      absl::StrContains(plan.descriptor.impl_info_str(), "ref")) {
+    return absl::UnimplementedError("the library has no direct implementation");
+  }
   addArguments(operands, plan);
   return plan;
 }

@@ -15,7 +15,6 @@ absl::StatusOr<PrimitivePlan> planInnerProduct(const Step& step, const dnnl::eng
 absl::StatusOr<PrimitivePlan> planMatMul(const Step& step, const dnnl::engine& engine);
 // onednn_pool.cpp
 absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& engine);
-absl::StatusOr<PrimitivePlan> planResampling(const Step& step, const dnnl::engine& engine);
 // onednn_normalization.cpp
 absl::StatusOr<PrimitivePlan> planSoftmax(const Step& step, const dnnl::engine& engine);
 absl::StatusOr<PrimitivePlan> planLrn(const Step& step, const dnnl::engine& engine);

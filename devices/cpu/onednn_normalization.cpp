@@ -1,6 +1,8 @@
 // Softmax, local response and layer normalisation.
 #include <algorithm>
+#include <numeric>
 
+#include "devices/cpu/dim_order.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 
@@ -16,6 +18,15 @@ absl::StatusOr<int64_t> axisOf(const Step& step, size_t rank) {
     return absl::InvalidArgumentError(absl::StrCat(step.operation, ": axis out of range"));
   }
   return axis;
+}
+
+/// Dense but for one dim, which lies behind all others.
+absl::StatusOr<TensorDesc> withLast(const TensorDesc& desc, size_t axis) {
+  std::vector<size_t> order(desc.dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::rotate(order.begin() + static_cast<int64_t>(axis),
+              order.begin() + static_cast<int64_t>(axis) + 1, order.end());
+  return inDimOrder(desc, order);
 }
 
 /// Input and result of one shape; the layout is the input's.
@@ -46,6 +57,11 @@ absl::StatusOr<PrimitivePlan> planSoftmax(const Step& step, const dnnl::engine& 
   GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
   GR_ASSIGN_OR_RETURN(PlannedOperand in, planInput(step));
   GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step, step.inputs[0].desc.dims.size()));
+  if (isDense(step.inputs[0].desc)) {
+    // The library is fast only along a dim whose elements follow each other.
+    GR_ASSIGN_OR_RETURN(TensorDesc last, withLast(step.inputs[0].desc, static_cast<size_t>(axis)));
+    GR_ASSIGN_OR_RETURN(in, planOperand(last));
+  }
   GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
   dnnl::softmax_v2_forward::desc desc(
       dnnl::prop_kind::forward_inference,

@@ -1,7 +1,7 @@
-// Pooling, global pooling as a reduction over the spatial dims, and resampling.
+// Pooling, and global pooling as a reduction over the spatial dims.
 #include <algorithm>
-#include <cmath>
 
+#include "absl/strings/match.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/window.h"
@@ -119,56 +119,32 @@ absl::Status requirePooledTypes(const Step& step) {
   return bytes ? requireNoPostOps(step) : requireFloatStep(step, 1, 1);
 }
 
-/// Nearest neighbours agree with the library's rule where each input element is repeated a whole
-/// number of times; there no position is halfway between two.
-bool nearestAgrees(const std::string& coordinates, const std::string& rounding, int64_t in,
-                   int64_t out, bool exactScale) {
-  if (!exactScale || in == 0 || out % in != 0) {
-    return false;
+/// The plan of a pool of `in`, as it is laid out.
+absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& engine,
+                                         const Pool& pool, const PlannedOperand& in) {
+  TensorDesc result = step.outputs[0].desc;
+  result.any = result.any && result.dims == pool.outputDims;  // else dense: dims of 1 are gone
+  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(result, pool.outputDims));
+  const Window& w = pool.window;
+  bool dilated =
+      std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
+  std::vector<int64_t> skipped;
+  for (int64_t dilation : w.dilations) {
+    skipped.push_back(dilation - 1);
   }
-  if (coordinates == "asymmetric") {
-    return rounding == "floor";
-  }
-  bool centred = coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
-                 (coordinates == "pytorch_half_pixel" && out > 1);
-  return centred && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
-}
-
-bool linearAgrees(const std::string& coordinates, int64_t out, bool exactScale) {
-  return exactScale && (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" ||
-                        (coordinates == "pytorch_half_pixel" && out > 1));
-}
-
-/// Checks that the library computes what the attributes say. Scales that are given (not sizes) must
-/// be exactly the ratio of the dims: they are read from attribute "scales" when the compiler knows
-/// them.
-absl::Status checkResize(const Step& step) {
-  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
-  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
-  GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(step, "mode"));
-  GR_ASSIGN_OR_RETURN(std::string coordinates, attribute<std::string>(step, "coordinates"));
-  GR_ASSIGN_OR_RETURN(std::string rounding, attribute<std::string>(step, "rounding"));
-  GR_ASSIGN_OR_RETURN(std::vector<double> scales,
-                      attributeOr(step, "scales", std::vector<double>()));
-  GR_ASSIGN_OR_RETURN(bool antialias, attributeOr(step, "antialias", false));
-  GR_ASSIGN_OR_RETURN(std::string policy, attributeOr(step, "policy", std::string("stretch")));
-  if (antialias || policy != "stretch") {
-    return declined(step, "oneDNN has no antialiasing and no policy for sizes");
-  }
-  bool sized = step.inputs.size() == 2 && !runtime::isFloat(step.inputs[1].desc.type);
-  if (in.size() != out.size() || in[0] != out[0] || in[1] != out[1] ||
-      (!sized && scales.size() != in.size())) {
-    return declined(step, "batch or channels are resized, or the scales are not known");
-  }
-  for (size_t d = 2; d < in.size(); ++d) {
-    bool exact = sized || scales[d] * static_cast<double>(in[d]) == static_cast<double>(out[d]);
-    if (!(mode == "nearest" ? nearestAgrees(coordinates, rounding, in[d], out[d], exact)
-                            : mode == "linear" && linearAgrees(coordinates, out[d], exact))) {
-      return declined(step, absl::StrCat("oneDNN does not define ", mode, " ", coordinates, " ",
-                                         rounding, " so for these sizes"));
-    }
-  }
-  return absl::OkStatus();
+  GR_ASSIGN_OR_RETURN(
+      PrimitivePlan plan,
+      planWithPostOps(step, pool.outputDims, [&](const dnnl::primitive_attr& attributes) {
+        PrimitivePlan made =
+            dilated
+                ? makePool<dnnl::pooling_v2_forward>(engine, pool, in, out, attributes, w.strides,
+                                                     w.kernel, skipped, w.padsBegin, w.padsCovering)
+                : makePool<dnnl::pooling_forward>(engine, pool, in, out, attributes, w.strides,
+                                                  w.kernel, w.padsBegin, w.padsCovering);
+        return made.descriptor;
+      }));
+  addInOut(plan, in, out);
+  return plan;
 }
 
 }  // namespace
@@ -178,48 +154,15 @@ absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& eng
   GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
   absl::StatusOr<Pool> pool = step.operation == "gr.reduce" ? globalPool(step) : windowPool(step);
   GR_RETURN_IF_ERROR(pool.status());
-  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc, pool->outputDims));
-  const Window& w = pool->window;
-  bool dilated =
-      std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
-  std::vector<int64_t> skipped;
-  for (int64_t dilation : w.dilations) {
-    skipped.push_back(dilation - 1);
+  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planWindow(step, engine, *pool, in));
+  const TensorDesc& given = step.inputs[0].desc;
+  if (!absl::StartsWith(plan.descriptor.impl_info_str(), "jit") && isDense(given)) {
+    // Of dense images only small ones are pooled by vector instructions.
+    GR_ASSIGN_OR_RETURN(TensorDesc last,
+                        stridedDesc(given.type, given.dims, channelsLastStrides(given.dims)));
+    GR_ASSIGN_OR_RETURN(in, planOperand(last));
+    return planWindow(step, engine, *pool, in);
   }
-  GR_ASSIGN_OR_RETURN(
-      PrimitivePlan plan,
-      planWithPostOps(step, pool->outputDims, [&](const dnnl::primitive_attr& attributes) {
-        PrimitivePlan made =
-            dilated
-                ? makePool<dnnl::pooling_v2_forward>(engine, *pool, in, out, attributes, w.strides,
-                                                     w.kernel, skipped, w.padsBegin, w.padsCovering)
-                : makePool<dnnl::pooling_forward>(engine, *pool, in, out, attributes, w.strides,
-                                                  w.kernel, w.padsBegin, w.padsCovering);
-        return made.descriptor;
-      }));
-  addInOut(plan, in, out);
-  return plan;
-}
-
-absl::StatusOr<PrimitivePlan> planResampling(const Step& step, const dnnl::engine& engine) {
-  if (step.inputs.empty() || step.inputs.size() > 2 || step.outputs.size() != 1 ||
-      step.inputs[0].desc.type != runtime::ElementType::kF32) {
-    return declined(step, "oneDNN resamples f32");
-  }
-  GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
-  GR_RETURN_IF_ERROR(checkResize(step));
-  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(step.outputs[0].desc));
-  GR_ASSIGN_OR_RETURN(std::string mode, attribute<std::string>(step, "mode"));
-  dnnl::resampling_forward::desc desc(
-      dnnl::prop_kind::forward_inference,
-      mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear, in.desc,
-      out.desc);
-  GR_ASSIGN_OR_RETURN(
-      PrimitivePlan plan,
-      planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
-        return dnnl::resampling_forward::primitive_desc(desc, attributes, engine);
-      }));
-  addInOut(plan, in, out);
   return plan;
 }
 

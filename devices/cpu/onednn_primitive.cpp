@@ -74,15 +74,25 @@ absl::StatusOr<PrimitivePlan> guardedPlan(const Step& step, const dnnl::engine& 
   return planned;
 }
 
-/// What the operand is to be: as given when that was fixed or is what the primitive uses.
+/// The descriptors have the same strides, those of dims of 1 included: implementations look at them
+/// where they lay nothing out.
+bool sameStrides(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
+  return std::equal(a.data.format_desc.blocking.strides,
+                    a.data.format_desc.blocking.strides + a.data.ndims,
+                    b.data.format_desc.blocking.strides);
+}
+
+/// What the operand is to be: as given where that is what the primitive uses, else as it wants it.
 absl::StatusOr<TensorDesc> chosenDesc(const TensorDesc& given, const PlannedArgument& argument) {
-  GR_ASSIGN_OR_RETURN(dnnl::memory::desc dense, memoryDesc(argument.source));
-  if (!given.any || sameDescriptor(dense, argument.desc)) {
-    TensorDesc same = given;
-    same.any = false;
-    return same;
-  }
-  return layoutDesc(argument.desc, given.type);
+  TensorDesc same = given;
+  same.any = false;
+  GR_ASSIGN_OR_RETURN(dnnl::memory::desc has,
+                      memoryDesc(given.any || given.layout.empty() ? argument.source : given));
+  // What an open operand gets is what the loader will ask the library with: to the last stride.
+  bool exact = given.any && given.dims == argument.source.dims;
+  return sameDescriptor(has, argument.desc) && (!exact || sameStrides(has, argument.desc))
+             ? same
+             : layoutDesc(argument.desc, given.type);
 }
 
 /// The operand's layout is the one that the primitive will use.

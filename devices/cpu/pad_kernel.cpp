@@ -1,8 +1,8 @@
 #include "devices/cpu/pad_kernel.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "devices/cpu/dim_order.h"
 #include "devices/cpu/reference_support.h"
 
 namespace graphrun::devices::cpu {
@@ -12,39 +12,6 @@ constexpr const char* kMessages[] = {"the pads do not give the result's shape"};
 
 absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.pad: rows are copied ", what));
-}
-
-/// Dims by descending stride, such that the tensor is dense in that order.
-absl::StatusOr<std::vector<size_t>> orderOf(const TensorDesc& desc) {
-  GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
-  std::vector<size_t> order(desc.dims.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  if (isDense(desc)) {
-    return order;
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return blocking.strides[a] > blocking.strides[b]; });
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    if (!blocking.innerBlocks.empty() || blocking.strides[order[i]] != stride) {
-      return declined("of dense tensors, in any order of dims");
-    }
-    stride *= desc.dims[order[i]];
-  }
-  return order;
-}
-
-absl::StatusOr<TensorDesc> inOrder(const TensorDesc& desc, const std::vector<size_t>& order) {
-  if (std::is_sorted(order.begin(), order.end())) {
-    return TensorDesc{desc.type, desc.dims};
-  }
-  Dims strides(order.size());
-  int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    strides[order[i]] = stride;
-    stride *= desc.dims[order[i]];
-  }
-  return stridedDesc(desc.type, desc.dims, strides);
 }
 
 absl::Status checkStep(const Step& step) {
@@ -70,7 +37,7 @@ class Padding {
  public:
   static absl::StatusOr<Padding> make(const Step& step) {
     Padding padding;
-    GR_ASSIGN_OR_RETURN(padding.order_, orderOf(step.inputs[0].desc));
+    GR_ASSIGN_OR_RETURN(padding.order_, dimOrder(step.inputs[0].desc));
     GR_ASSIGN_OR_RETURN(padding.pads_, IntOperand::make(step, 1));
     for (size_t d : padding.order_) {
       padding.in_.push_back(step.inputs[0].desc.dims[d]);
@@ -147,14 +114,14 @@ class Padding {
 
 absl::StatusOr<LayoutChoice> choosePad(const Step& step) {
   GR_RETURN_IF_ERROR(checkStep(step));
-  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, orderOf(step.inputs[0].desc));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(step.inputs[0].desc));
   LayoutChoice choice;
   for (const Argument& input : step.inputs) {
     choice.inputs.push_back(input.desc);
     choice.inputs.back().any = false;
     choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
   }
-  GR_ASSIGN_OR_RETURN(TensorDesc result, inOrder(step.outputs[0].desc, order));
+  GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(step.outputs[0].desc, order));
   if (!step.outputs[0].desc.any && !sameLayout(result, step.outputs[0].desc)) {
     return declined("where operand and result lie alike");
   }

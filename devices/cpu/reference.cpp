@@ -190,6 +190,14 @@ absl::Status invalidStep(const Step& step, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
 }
 
+absl::StatusOr<uint32_t> scratchBuffer(const Step& step, uint64_t bytes) {
+  uint64_t given = step.scratch ? step.scratch->desc.spec().byteSize() : 0;
+  if (!step.scratch || given < bytes) {
+    return invalidStep(step, absl::StrCat("needs ", bytes, " bytes of scratch, has ", given));
+  }
+  return step.scratch->buffer;
+}
+
 int64_t countOf(absl::Span<const int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims) {

@@ -90,6 +90,7 @@ struct ElementPlaces {
   int64_t axisStride, columnStride;
   int64_t dim;  ///< of the data, on the axis
   IntOperand indices;
+  bool wide;  ///< the indices are i64, which are read without asking each for its type
 
   static absl::StatusOr<ElementPlaces> make(const Step& step) {
     const Dims& data = step.inputs[0].desc.dims;
@@ -118,7 +119,8 @@ struct ElementPlaces {
                          axisStride,
                          columnStride,
                          data[at],
-                         indices};
+                         indices,
+                         step.inputs[1].desc.type == ElementType::kI64};
   }
 
   int64_t rowCount() const { return countOf(rows); }
@@ -136,12 +138,34 @@ struct ElementPlaces {
     return index < 0 ? -1 : base + index * axisStride + column * columnStride;
   }
   bool inRange(void* const* buffers) const {
+    if (wide) {
+      const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]);
+      return std::all_of(index, index + indices.count,
+                         [this](int64_t i) { return i >= -dim && i < dim; });
+    }
     for (int64_t i = 0; i < indices.count; ++i) {
       if (wrapped(indices.at(buffers, i), dim) < 0) {
         return false;
       }
     }
     return true;
+  }
+
+  /// Calls `body(column, place)` along a row; the indices are in range.
+  template <typename Body>
+  void forEach(void* const* buffers, int64_t row, const Body& body) const {
+    int64_t start = base(row);
+    if (!wide) {
+      for (int64_t i = 0; i < columns; ++i) {
+        body(i, place(buffers, row, start, i));
+      }
+      return;
+    }
+    const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]) + row * columns;
+    for (int64_t i = 0; i < columns; ++i) {
+      int64_t at = index[i] < 0 ? index[i] + dim : index[i];
+      body(i, start + at * axisStride + i * columnStride);
+    }
   }
 };
 
@@ -161,10 +185,7 @@ KernelOr createGatherElements(const Step& step) {
           const T* x = static_cast<const T*>(buffers[in]);
           parallelFor(places.rowCount(), places.columns, [&](int64_t row) {
             T* y = static_cast<T*>(buffers[out]) + row * places.columns;
-            int64_t base = places.base(row);
-            for (int64_t i = 0; i < places.columns; ++i) {
-              y[i] = x[places.place(buffers, row, base, i)];
-            }
+            places.forEach(buffers, row, [&](int64_t i, int64_t place) { y[i] = x[place]; });
           });
           return 0;
         },

@@ -1,5 +1,6 @@
 // What compares or runs along an axis: selection, distinct slices, running sums; and determinants.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -94,6 +95,42 @@ KernelOr createTopK(const Step& step) {
   });
 }
 
+constexpr int64_t kArgLines = 256;
+
+struct ArgRule {
+  bool largest, last;  ///< last: of equal ones
+};
+
+/// The best elements of `width` lines side by side, of `dim` elements that are `stride` apart. A
+/// NaN is better than any number.
+template <typename T>
+void argReduceLines(const T* x, int64_t dim, int64_t stride, int64_t width, ArgRule rule,
+                    int64_t* indices) {
+  std::array<Compute<T>, kArgLines> best;
+  for (int64_t j = 0; j < width; ++j) {
+    best[static_cast<size_t>(j)] = load(x[j]);
+    indices[j] = 0;
+  }
+  for (int64_t i = 1; i < dim; ++i) {
+    const T* row = x + i * stride;
+    for (int64_t j = 0; j < width; ++j) {
+      Compute<T>& before = best[static_cast<size_t>(j)];
+      Compute<T> next = load(row[j]);
+      // Better, as good, or one of them is a NaN.
+      bool candidate = rule.largest ? !(next < before) : !(before < next);
+      if (!candidate) {
+        continue;
+      }
+      bool keeps = before != before ? !(rule.last && next != next) : next == before && !rule.last;
+      if (keeps) {
+        continue;
+      }
+      before = next;
+      indices[j] = i;
+    }
+  }
+}
+
 KernelOr createArgReduce(const Step& step) {
   const Dims& in = step.inputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
@@ -110,20 +147,17 @@ KernelOr createArgReduce(const Step& step) {
   bool largest = kind == "max";
   return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=](void* const* buffers) {
-      parallelFor(lines.count(), lines.dim, [&](int64_t line) {
-        const T* x = static_cast<const T*>(buffers[from]) + lines.start(line);
-        Compute<T> best = load(x[0]);
-        int64_t at = 0;
-        for (int64_t i = 1; i < lines.dim; ++i) {
-          Compute<T> next = load(x[i * lines.inner]);
-          bool nan = next != next;
-          bool wins = best == best && (nan || (largest ? best < next : next < best));
-          if (wins || (last && (next == best || (nan && best != best)))) {
-            best = next;
-            at = i;
-          }
-        }
-        static_cast<int64_t*>(buffers[to])[line] = at;
+      const T* x = static_cast<const T*>(buffers[from]);
+      auto* indices = static_cast<int64_t*>(buffers[to]);
+      // Lines side by side are walked together, row after row.
+      int64_t width = std::min(lines.inner, kArgLines);
+      int64_t blocks = (lines.inner + width - 1) / width;
+      parallelFor(lines.outer * blocks, width * lines.dim, [&](int64_t unit) {
+        int64_t outer = unit / blocks;
+        int64_t first = unit % blocks * width;
+        argReduceLines(x + outer * lines.dim * lines.inner + first, lines.dim, lines.inner,
+                       std::min(width, lines.inner - first), {largest, last},
+                       indices + outer * lines.inner + first);
       });
       return 0;
     });

@@ -21,6 +21,10 @@ absl::Status invalidStep(const Step& step, absl::string_view what);
 
 int64_t countOf(absl::Span<const int64_t> dims);
 
+/// The buffer of the step's scratch memory; InvalidArgument unless it has that many bytes (as
+/// KernelEntry::choose asked).
+absl::StatusOr<uint32_t> scratchBuffer(const Step& step, uint64_t bytes);
+
 /// `axis` counted from the front, or InvalidArgument when it is out of range.
 absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t rank);
 

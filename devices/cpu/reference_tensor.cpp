@@ -411,6 +411,9 @@ class PadKernel {
         }
         sources_[d][static_cast<size_t>(i)] = from;
       }
+      // Of the last dim: what comes from the input as it lies.
+      first_ = std::clamp<int64_t>(begin, 0, out_[d]);
+      last_ = std::clamp<int64_t>(begin + in_[d], first_, out_[d]);
     }
     return 0;
   }
@@ -421,10 +424,23 @@ class PadKernel {
     int64_t rows = inner == 0 ? 0 : countOf(out_) / inner;
     parallelFor(rows, inner, [&](int64_t row) {
       int64_t base = rowOffset(row);
-      for (int64_t i = 0; i < inner; ++i) {
-        int64_t at = out_.empty() ? 0 : sources_.back()[static_cast<size_t>(i)];
-        to[row * inner + i] = base < 0 || at < 0 ? value : from[base + at];
+      T* at = to + row * inner;
+      if (base < 0 || out_.empty()) {
+        std::fill_n(at, inner, base < 0 ? value : *from);
+        return;
       }
+      auto fill = [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t source = sources_.back()[static_cast<size_t>(i)];
+          at[i] = source < 0 ? value : from[base + source];
+        }
+      };
+      fill(0, first_);
+      if (first_ < last_) {
+        std::copy_n(from + base + sources_.back()[static_cast<size_t>(first_)], last_ - first_,
+                    at + first_);
+      }
+      fill(last_, inner);
     });
   }
 
@@ -447,6 +463,7 @@ class PadKernel {
   IntOperand pads_{};
   PadMode mode_ = PadMode::kConstant;
   std::vector<Dims> sources_;
+  int64_t first_ = 0, last_ = 0;  ///< of a row of the result: copied as it lies
 };
 
 KernelOr createPad(const Step& step) {

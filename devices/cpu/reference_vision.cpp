@@ -117,11 +117,60 @@ struct GridAxis {
   }
 };
 
-/// The elements of one sample, along all dims.
-struct Sample {
-  std::array<Taps, kMostSpatial> taps;
+/// Places of a grid that are worked out together, and then used for all channels.
+constexpr int64_t kBlock = 16;
 
-  /// Weighted sum over the taps of dims [d, rank). Recurses once a dim.
+/// The elements of one sample, the same in each channel.
+class Sample {
+ public:
+  template <typename G>
+  void fill(const std::vector<GridAxis>& axes, const G* place) {
+    for (size_t d = 0; d < axes.size(); ++d) {
+      taps_[d] = axes[d].tapsAt(load(place[axes.size() - 1 - d]));
+    }
+    count_ = 0;
+    list(axes, 0, 0, 1);
+  }
+
+  template <typename T>
+  T value(const std::vector<GridAxis>& axes, const T* in) const {
+    if (axes[0].mode == Mode::kNearest) {
+      return count_ == 0 ? store<T>(Compute<T>(0)) : in[index_[0]];
+    }
+    double exact = 0;
+    if (count_ > kListed) {
+      exact = sum(axes, in, 0, 0);
+    } else {
+      for (size_t i = 0; i < count_; ++i) {
+        exact += weight_[i] * static_cast<double>(load(in[index_[i]]));
+      }
+    }
+    return store<T>(
+        convert<Compute<T>>(std::is_integral_v<Compute<T>> ? std::nearbyint(exact) : exact));
+  }
+
+ private:
+  static constexpr size_t kListed = 16;  // cubic in two dims, linear in four
+
+  /// Lists the elements that count, of dims [d, rank). Recurses once a dim.
+  void list(const std::vector<GridAxis>& axes, size_t d, int64_t from, double weight) {
+    if (d == axes.size()) {
+      if (count_ < kListed) {
+        index_[count_] = from;
+        weight_[count_] = weight;
+      }
+      ++count_;
+      return;
+    }
+    for (size_t t = 0; t < static_cast<size_t>(axes[d].taps()); ++t) {
+      if (taps_[d].index[t] >= 0 && taps_[d].weight[t] != 0) {
+        list(axes, d + 1, from * axes[d].size + taps_[d].index[t], weight * taps_[d].weight[t]);
+      }
+    }
+  }
+
+  /// Weighted sum over the taps of dims [d, rank), where they are too many to list. Recurses once a
+  /// dim.
   template <typename T>
   double sum(const std::vector<GridAxis>& axes, const T* in, size_t d, int64_t from) const {
     if (d == axes.size()) {
@@ -129,35 +178,17 @@ struct Sample {
     }
     double total = 0;
     for (size_t t = 0; t < static_cast<size_t>(axes[d].taps()); ++t) {
-      if (taps[d].index[t] >= 0 && taps[d].weight[t] != 0) {
-        total += taps[d].weight[t] * sum(axes, in, d + 1, from * axes[d].size + taps[d].index[t]);
+      if (taps_[d].index[t] >= 0 && taps_[d].weight[t] != 0) {
+        total += taps_[d].weight[t] * sum(axes, in, d + 1, from * axes[d].size + taps_[d].index[t]);
       }
     }
     return total;
   }
 
-  /// Place of the one element of a nearest sample; -1 in the zeros.
-  int64_t nearest(const std::vector<GridAxis>& axes) const {
-    int64_t from = 0;
-    for (size_t d = 0; d < axes.size(); ++d) {
-      if (taps[d].index[0] < 0) {
-        return -1;
-      }
-      from = from * axes[d].size + taps[d].index[0];
-    }
-    return from;
-  }
-
-  template <typename T>
-  T value(const std::vector<GridAxis>& axes, const T* in) const {
-    if (axes[0].mode == Mode::kNearest) {
-      int64_t from = nearest(axes);
-      return from < 0 ? store<T>(Compute<T>(0)) : in[from];
-    }
-    double exact = sum(axes, in, 0, 0);
-    return store<T>(
-        convert<Compute<T>>(std::is_integral_v<Compute<T>> ? std::nearbyint(exact) : exact));
-  }
+  std::array<Taps, kMostSpatial> taps_;
+  std::array<int64_t, kListed> index_;
+  std::array<double, kListed> weight_;
+  size_t count_ = 0;
 };
 
 absl::StatusOr<std::vector<GridAxis>> gridAxes(const Step& step) {
@@ -195,20 +226,26 @@ KernelOr createGridSample(const Step& step) {
   uint32_t image = step.inputs[0].buffer;
   uint32_t grid = step.inputs[1].buffer;
   uint32_t result = step.outputs[0].buffer;
+  int64_t blocks = (places + kBlock - 1) / kBlock;
   return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return dispatchFloat(step.inputs[1].desc.type, [&]<typename G>() -> KernelOr {
       return makeKernel([=, axes = std::move(axes)](void* const* buffers) {
-        parallelFor(batch * places, channels * 16, [&](int64_t i) {
-          const G* place =
-              static_cast<const G*>(buffers[grid]) + i * static_cast<int64_t>(axes.size());
-          Sample sample;
-          for (size_t d = 0; d < axes.size(); ++d) {
-            sample.taps[d] = axes[d].tapsAt(load(place[axes.size() - 1 - d]));
+        parallelFor(batch * blocks, kBlock * channels * 16, [&](int64_t block) {
+          int64_t n = block / blocks;
+          int64_t first = block % blocks * kBlock;
+          auto count = static_cast<size_t>(std::min(kBlock, places - first));
+          auto rank = static_cast<int64_t>(axes.size());
+          const G* grids = static_cast<const G*>(buffers[grid]) + (n * places + first) * rank;
+          std::array<Sample, kBlock> samples;
+          for (size_t i = 0; i < count; ++i) {
+            samples[i].fill(axes, grids + static_cast<int64_t>(i) * rank);
           }
-          const T* x = static_cast<const T*>(buffers[image]) + i / places * channels * plane;
-          T* y = static_cast<T*>(buffers[result]) + i / places * channels * places + i % places;
+          const T* x = static_cast<const T*>(buffers[image]) + n * channels * plane;
+          T* y = static_cast<T*>(buffers[result]) + n * channels * places + first;
           for (int64_t c = 0; c < channels; ++c) {
-            y[c * places] = sample.value(axes, x + c * plane);
+            for (size_t i = 0; i < count; ++i) {
+              y[c * places + static_cast<int64_t>(i)] = samples[i].value(axes, x + c * plane);
+            }
           }
         });
         return 0;

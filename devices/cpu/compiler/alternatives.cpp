@@ -31,9 +31,9 @@ bool isConvolution(const Step& step) {
 
 /// Operations on N x C x spatial dims that work in any layout of the channels.
 bool hasChannels(const Step& step) {
-  constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.avg_pool", "gr.lrn",
-                                               "gr.resize",   "gr.concat",   "gr.pad",
-                                               "gr.reduce",   "gr.softmax",  "gr.batch_norm"};
+  constexpr absl::string_view kOperations[] = {
+      "gr.max_pool", "gr.avg_pool", "gr.lrn",     "gr.resize",     "gr.concat",
+      "gr.pad",      "gr.reduce",   "gr.softmax", "gr.batch_norm", "gr.instance_norm"};
   size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
   return rank >= 3 && rank <= 5 &&
          (isConvolution(step) || std::find(std::begin(kOperations), std::end(kOperations),

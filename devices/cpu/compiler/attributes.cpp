@@ -1,6 +1,7 @@
 #include "devices/cpu/compiler/attributes.h"
 
 #include "absl/strings/str_cat.h"
+#include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -36,6 +37,22 @@ std::optional<AttributeValue> convert(mlir::Attribute attribute) {
       .Default([](mlir::Attribute) { return std::nullopt; });
 }
 
+/// The scales of a resize, where they are constant: kernels then prepare for them once.
+void addScales(mlir::Operation* op, Attributes& attributes) {
+  auto resize = llvm::dyn_cast<ir::ResizeOp>(op);
+  auto constant =
+      resize && resize.getScales() ? resize.getScales().getDefiningOp<ir::ConstantOp>() : nullptr;
+  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+  if (!dense || !llvm::isa<mlir::FloatType>(dense.getElementType())) {
+    return;
+  }
+  std::vector<double> scales;
+  for (const llvm::APFloat& scale : dense.getValues<llvm::APFloat>()) {
+    scales.push_back(scale.convertToDouble());
+  }
+  attributes["scales"] = std::move(scales);
+}
+
 }  // namespace
 
 absl::StatusOr<Attributes> attributesOf(mlir::Operation* op) {
@@ -52,6 +69,7 @@ absl::StatusOr<Attributes> attributesOf(mlir::Operation* op) {
     }
     attributes[name.str()] = *value;
   }
+  addScales(op, attributes);
   return attributes;
 }
 

@@ -100,11 +100,4 @@ std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout) {
   return layouts;
 }
 
-bool isSpatialMean(ir::ReduceOp op) {
-  auto type = llvm::cast<mlir::RankedTensorType>(op.getInput().getType());
-  return op.getKind() == "mean" && op.getKeepdims() && type.getRank() >= 3 && type.getRank() <= 5 &&
-         llvm::equal(op.getAxes(), llvm::seq<int64_t>(2, type.getRank())) &&
-         type.getElementType().isF32();
-}
-
 }  // namespace graphrun::devices::cpu

@@ -22,9 +22,6 @@ std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout);
 absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<int64_t>& dims,
                                   KernelLayout layout);
 
-/// True for a mean over all spatial dims of an N x C x … tensor that keeps them as 1.
-bool isSpatialMean(ir::ReduceOp op);
-
 }  // namespace graphrun::devices::cpu
 
 #endif  // GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_

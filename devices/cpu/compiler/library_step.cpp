@@ -142,27 +142,6 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
   return work;
 }
 
-LibraryStep spatialMeanStep(ir::ReduceOp op) {
-  LibraryStep work;
-  TensorDesc in = denseDesc(op.getInput());
-  std::vector<int64_t> spatial(in.dims.begin() + 2, in.dims.end());
-  Step& step = work.step;
-  step.operation = "gr.avg_pool";
-  step.label = labelOf(op);
-  step.attributes = {{"kernel", spatial},
-                     {"strides", std::vector<int64_t>(spatial.size(), 1)},
-                     {"dilations", std::vector<int64_t>(spatial.size(), 1)},
-                     {"pads", std::vector<int64_t>(2 * spatial.size(), 0)},
-                     {"padding", std::string("explicit")},
-                     {"ceil_mode", false},
-                     {"count_include_pad", false}};
-  step.inputs = {{0, in}};
-  step.outputs = {{0, denseDesc(op.getResult())}};
-  work.operands = {op.getInput()};
-  work.results = {op.getResult()};
-  return work;
-}
-
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op) {
   for (auto [i, other] : llvm::enumerate(step.postOperands)) {
     const PostOp& post = step.step.postOps[i];

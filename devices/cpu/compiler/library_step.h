@@ -22,9 +22,6 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         llvm::ArrayRef<mlir::Operation*> epilogue,
                                         mlir::Value result);
 
-/// A mean over all spatial dims as a pooling with one window, which keeps the input's layout.
-LibraryStep spatialMeanStep(ir::ReduceOp op);
-
 /// `step` with its first addition of a tensor that nothing reads afterwards made in place: the
 /// result then lies where that operand was. Nothing when it has none.
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op);

@@ -758,6 +758,21 @@ bool computes(mlir::Operation* op) {
 
 }  // namespace
 
+namespace {
+
+/// A transposition that stands alone, of elements of 32 bits that follow each other no more.
+bool movesLines(mlir::Operation* op) {
+  auto transpose = llvm::dyn_cast<ir::TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty()) {
+    return false;
+  }
+  mlir::RankedTensorType type = tensorOf(transpose.getInput());
+  return type.getElementType().isIntOrFloat() && type.getElementTypeBitWidth() == 32 &&
+         transpose.getPermutation().back() != type.getRank() - 1;
+}
+
+}  // namespace
+
 std::string whyNotMapKernel(mlir::Operation* op) {
   llvm::SmallVector<mlir::Value> results = resultsOf(op);
   for (mlir::Value result : results) {
@@ -768,6 +783,9 @@ std::string whyNotMapKernel(mlir::Operation* op) {
     if (tensorOf(result).getNumElements() == 0) {
       return "its results are empty";
     }
+  }
+  if (movesLines(op)) {
+    return "the library transposes whole tiles";
   }
   for (mlir::Operation* inner : bodyOf(op)) {
     std::string name = inner->getName().getStringRef().str();

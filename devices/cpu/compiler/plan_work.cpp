@@ -35,9 +35,6 @@ class WorkPlanner {
         .Case([&](ir::GroupOp group) { return addGroup(group); })
         .Case<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SendOp, ir::RecvOp,
               mlir::func::ReturnOp>([&](auto) { return addOther(op); })
-        .Case([&](ir::ReduceOp reduce) {
-          return isSpatialMean(reduce) ? addSpatialMean(reduce) : addSingle(op);
-        })
         .Default([&](mlir::Operation*) {
           return whyNotMapKernel(op).empty() ? addMap(op) : addSingle(op);
         });
@@ -67,11 +64,6 @@ class WorkPlanner {
       standsFor_[result] = resolved(inner);
     }
     return absl::OkStatus();
-  }
-
-  absl::Status addSpatialMean(ir::ReduceOp op) {
-    absl::Status added = addLibrary(spatialMeanStep(op), op, false);
-    return absl::IsUnimplemented(added) ? addSingle(op) : added;
   }
 
   absl::Status addSingle(mlir::Operation* op) {

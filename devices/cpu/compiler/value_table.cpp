@@ -1,6 +1,7 @@
 #include "devices/cpu/compiler/value_table.h"
 
 #include "devices/cpu/compiler/attributes.h"
+#include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "passes/type_codec.h"
@@ -52,7 +53,7 @@ absl::Status ValueTable::place(mlir::Value value, const Argument& place) {
   auto isThere = [&](const Argument& at) { return at.buffer == place.buffer; };
   if (llvm::none_of(places_[value], isThere)) {
     GR_ASSIGN_OR_RETURN(Argument from, read(value, place.desc));
-    copy(from, place);
+    GR_RETURN_IF_ERROR(copy(from, place));
   }
   return absl::OkStatus();
 }
@@ -119,19 +120,24 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
 
 absl::StatusOr<Argument> ValueTable::reorder(const Argument& from, const TensorDesc& desc) {
   GR_ASSIGN_OR_RETURN(uint32_t buffer, newArenaBuffer(desc));
-  copy(from, {buffer, desc});
+  GR_RETURN_IF_ERROR(copy(from, {buffer, desc}));
   return Argument{buffer, desc};
 }
 
-void ValueTable::copy(const Argument& from, const Argument& to) {
+absl::Status ValueTable::copy(const Argument& from, const Argument& to) {
   bool dense = from.desc.layout.empty() && to.desc.layout.empty();
   Step step;
-  step.kernel = dense ? "copy" : "onednn.reorder";
+  step.kernel = "copy";
   step.operation = "reorder";
   step.label = "reorder";
   step.inputs = {from};
   step.outputs = {to};
+  if (!dense) {
+    GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(step));
+    step.kernel = std::string(candidate.kernel->name);
+  }
   executable_.steps.push_back(std::move(step));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Argument> ValueTable::readThrough(mlir::Value value, const TensorDesc& desc,

@@ -59,7 +59,7 @@ class ValueTable {
                                         const TensorDesc* source);
   /// A copy of `from`, which has as many elements, in the layout `desc`.
   absl::StatusOr<Argument> reorder(const Argument& from, const TensorDesc& desc);
-  void copy(const Argument& from, const Argument& to);
+  absl::Status copy(const Argument& from, const Argument& to);
   /// `value`, whose dense bytes are read as `source` says, in the layout `desc`; for this reader
   /// alone, as the dims do not mean what they mean to others.
   absl::StatusOr<Argument> readThrough(mlir::Value value, const TensorDesc& desc,

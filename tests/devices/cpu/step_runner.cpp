@@ -38,11 +38,13 @@ struct Builder {
   /// Puts a reorder between two layouts of one tensor.
   void addReorder(Argument from, Argument to) {
     Step step;
-    step.kernel = from.desc.layout.empty() && to.desc.layout.empty() ? "copy" : "onednn.reorder";
+    bool plain = from.desc.layout.empty() && to.desc.layout.empty();
     step.operation = "reorder";
     step.label = "reorder";
     step.inputs = {std::move(from)};
     step.outputs = {std::move(to)};
+    absl::StatusOr<Candidate> best = bestCandidate(step);
+    step.kernel = plain || !best.ok() ? "copy" : std::string(best->kernel->name);
     executable.steps.push_back(std::move(step));
   }
 };
@@ -93,7 +95,7 @@ Step askingStep(const Operation& operation, const Tensors& inputs, const RunOpti
   for (size_t i = 0; i < operands; ++i) {
     TensorDesc desc = dense(inputs[i].spec());
     desc.any = options.open || (options.openWeights && options.weights.contains(i));
-    step.inputs.push_back({0, desc});
+    step.inputs.push_back({0, i < options.layouts.size() ? options.layouts[i] : desc});
   }
   for (const TensorSpec& output : operation.outputs) {
     TensorDesc desc = dense(output);

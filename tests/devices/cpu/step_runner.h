@@ -51,6 +51,7 @@ struct RunOptions {
   bool open = false;         ///< the kernel chooses layouts; reorders stand around it
   std::set<size_t> weights;  ///< operands that are packed at load
   bool openWeights = false;  ///< the layouts of these operands are open, whatever `open` says
+  std::vector<TensorDesc> layouts;  ///< of the first operands, whatever `open` says
 };
 
 struct Operation {

@@ -133,5 +133,35 @@ TEST_CASE("operands that do not lie together in the result are copied") {
   CHECK(operationsOf(executable) == Names{"gr.exp", "gr.sqrt", "gr.concat", "gr.neg"});
 }
 
+/// The kernel of the one step that computes `operation`.
+std::string kernelOf(const Executable& executable, const std::string& operation) {
+  auto step = std::find_if(executable.steps.begin(), executable.steps.end(),
+                           [&](const Step& s) { return s.operation == operation; });
+  REQUIRE(step != executable.steps.end());
+  return step->kernel;
+}
+
+TEST_CASE("constant scales of a resize are known to its kernel") {
+  Executable executable = compiled(
+      "func.func @f(%x: tensor<1x2x4x4xf32> {gr.name = \"x\"})\n"
+      "    -> (tensor<1x2x8x8xf32> {gr.name = \"y\"}) {\n"
+      "  %s = gr.constant dense<[1.0, 1.0, 2.0, 2.0]> : tensor<4xf32> : tensor<4xf32>\n"
+      "  %y = gr.resize %x scales %s {mode = \"linear\", coordinates = \"half_pixel\",\n"
+      "      rounding = \"floor\"} : (tensor<1x2x4x4xf32>, tensor<4xf32>)\n"
+      "      -> tensor<1x2x8x8xf32>\n"
+      "  return %y : tensor<1x2x8x8xf32>\n}");
+  CHECK(kernelOf(executable, "gr.resize") == "resize");
+}
+
+TEST_CASE("a mean over the spatial dims of a dense tensor is a reduction") {
+  Executable executable = compiled(
+      "func.func @f(%x: tensor<1x2x4x4xf32> {gr.name = \"x\"})\n"
+      "    -> (tensor<1x2x1x1xf32> {gr.name = \"y\"}) {\n"
+      "  %y = \"gr.reduce\"(%x) <{kind = \"mean\", axes = array<i64: 2, 3>, keepdims = true}>\n"
+      "      : (tensor<1x2x4x4xf32>) -> tensor<1x2x1x1xf32>\n"
+      "  return %y : tensor<1x2x1x1xf32>\n}");
+  CHECK(kernelOf(executable, "gr.reduce") == "reduce");
+}
+
 }  // namespace
 }  // namespace graphrun::devices::cpu

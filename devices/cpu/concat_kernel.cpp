@@ -1,0 +1,130 @@
+#include "devices/cpu/concat_kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "devices/cpu/dim_order.h"
+#include "devices/cpu/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+absl::Status declined(absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat("gr.concat: rows are copied ", what));
+}
+
+/// A row of the result is one row of each operand.
+struct Rows {
+  int64_t count = 1;
+  int64_t bytes = 0;                  ///< of a row of the result
+  std::vector<int64_t> operandBytes;  ///< of a row of each operand
+};
+
+absl::Status checkStep(const Step& step, int64_t axis) {
+  if (step.inputs.empty() || step.outputs.size() != 1 || !step.postOps.empty()) {
+    return declined("with nothing fused behind");
+  }
+  Dims expected = step.inputs[0].desc.dims;
+  expected[static_cast<size_t>(axis)] = 0;
+  for (const Argument& input : step.inputs) {
+    Dims dims = input.desc.dims;
+    if (dims.size() != expected.size() || input.desc.type != step.outputs[0].desc.type) {
+      return invalidStep(step, "the operands do not fit");
+    }
+    expected[static_cast<size_t>(axis)] += dims[static_cast<size_t>(axis)];
+    dims[static_cast<size_t>(axis)] = expected[static_cast<size_t>(axis)];
+    if (dims != expected) {
+      return invalidStep(step, "the operands do not fit");
+    }
+  }
+  return expected == step.outputs[0].desc.dims ? absl::OkStatus()
+                                               : invalidStep(step, "the result does not fit");
+}
+
+absl::StatusOr<int64_t> axisOf(const Step& step) {
+  GR_ASSIGN_OR_RETURN(int64_t axis, attribute<int64_t>(step, "axis"));
+  return step.inputs.empty() ? declined("of operands")
+                             : normalizeAxis(step, axis, step.inputs[0].desc.dims.size());
+}
+
+Rows rowsOf(const Step& step, const std::vector<size_t>& order, int64_t axis) {
+  auto place = std::find(order.begin(), order.end(), static_cast<size_t>(axis));
+  Rows rows;
+  for (auto d = order.begin(); d != place; ++d) {
+    rows.count *= step.outputs[0].desc.dims[*d];
+  }
+  for (const Argument& input : step.inputs) {
+    auto bytes = static_cast<int64_t>(runtime::elementSize(input.desc.type));
+    for (auto d = place; d != order.end(); ++d) {
+      bytes *= input.desc.dims[*d];
+    }
+    rows.operandBytes.push_back(bytes);
+    rows.bytes += bytes;
+  }
+  return rows;
+}
+
+/// The order of all operands' dims; that of the first which is not dense, as a dense one may lie
+/// alike (a dim of 1).
+absl::StatusOr<std::vector<size_t>> commonOrder(const Step& step) {
+  std::vector<size_t> order;
+  for (const Argument& input : step.inputs) {
+    if (order.empty() || std::is_sorted(order.begin(), order.end())) {
+      GR_ASSIGN_OR_RETURN(order, dimOrder(input.desc));
+    }
+  }
+  for (const Argument& input : step.inputs) {
+    GR_ASSIGN_OR_RETURN(TensorDesc same, inDimOrder(input.desc, order));
+    if (!sameLayout(same, input.desc)) {
+      return declined("where the operands lie alike");
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+absl::StatusOr<LayoutChoice> chooseConcat(const Step& step) {
+  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step));
+  GR_RETURN_IF_ERROR(checkStep(step, axis));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(step));
+  GR_ASSIGN_OR_RETURN(TensorDesc result, inDimOrder(step.outputs[0].desc, order));
+  if (!step.outputs[0].desc.any && !sameLayout(result, step.outputs[0].desc)) {
+    return declined("where operands and result lie alike");
+  }
+  LayoutChoice choice;
+  for (const Argument& input : step.inputs) {
+    choice.inputs.push_back(input.desc);
+    choice.inputs.back().any = false;
+    choice.sources.push_back(TensorDesc{input.desc.type, input.desc.dims, {}, false});
+  }
+  choice.outputs = {std::move(result)};
+  choice.implementation = "rows";
+  return choice;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, KernelContext&) {
+  GR_RETURN_IF_ERROR(chooseConcat(step).status());
+  GR_ASSIGN_OR_RETURN(int64_t axis, axisOf(step));
+  GR_ASSIGN_OR_RETURN(std::vector<size_t> order, commonOrder(step));
+  std::vector<uint32_t> from;
+  from.reserve(step.inputs.size());
+  for (const Argument& input : step.inputs) {
+    from.push_back(input.buffer);
+  }
+  return makeKernel([from = std::move(from), to = step.outputs[0].buffer,
+                     rows = rowsOf(step, order, axis)](void* const* buffers) {
+    parallelFor(rows.count, rows.bytes / 4, [&](int64_t row) {
+      char* at = static_cast<char*>(buffers[to]) + row * rows.bytes;
+      for (size_t i = 0; i < from.size(); ++i) {
+        int64_t bytes = rows.operandBytes[i];
+        std::memcpy(at, static_cast<const char*>(buffers[from[i]]) + row * bytes,
+                    static_cast<size_t>(bytes));
+        at += bytes;
+      }
+    });
+    return 0;
+  });
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,19 @@
+// gr.conv_transpose of f32 as a matrix product, whose columns are then spread. Internal to
+// devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_DECONV_KERNEL_H_
+#define GRAPHRUN_DEVICES_CPU_DECONV_KERNEL_H_
+
+#include "devices/cpu/kernels.h"
+
+namespace graphrun::devices::cpu {
+
+/// Takes its input and leaves its result with the channels last; the filter as I x taps x O/G.
+/// Needs scratch memory for the products of one image. Declines (Unimplemented) what is fused
+/// behind, and layouts other than these.
+absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step);
+absl::StatusOr<std::unique_ptr<Kernel>> createDeconvProduct(const Step& step,
+                                                            KernelContext& context);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_DECONV_KERNEL_H_

@@ -1,0 +1,17 @@
+// gr.deform_conv of f32 as a matrix product. Internal to devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_DEFORM_KERNEL_H_
+#define GRAPHRUN_DEVICES_CPU_DEFORM_KERNEL_H_
+
+#include "devices/cpu/kernels.h"
+
+namespace graphrun::devices::cpu {
+
+/// Interpolates what each element of the filter reads into scratch memory, for one image at a time,
+/// and multiplies. Dense tensors; declines (Unimplemented) other types.
+absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step);
+absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Step& step,
+                                                            KernelContext& context);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_DEFORM_KERNEL_H_

@@ -1,0 +1,19 @@
+// Reorders and gr.transpose that move the dim whose elements follow each other. Internal to
+// devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_TRANSPOSE_KERNEL_H_
+#define GRAPHRUN_DEVICES_CPU_TRANSPOSE_KERNEL_H_
+
+#include "devices/cpu/kernels.h"
+
+namespace graphrun::devices::cpu {
+
+/// Of elements of 32 bits, in squares that stay in registers and lines of the cache. Layouts as
+/// given, an open result is dense. Declines (Unimplemented) what only copies rows, and blocks that
+/// are not full.
+absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step);
+absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Step& step,
+                                                             KernelContext& context);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_TRANSPOSE_KERNEL_H_

@@ -1,0 +1,345 @@
+// The kernels that are loops of our own, against the reference, in all layouts that they take.
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "devices/cpu/kernels.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "tests/devices/cpu/step_runner.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+constexpr double kTolerance = 5e-5;
+
+int64_t pick(std::mt19937& random, std::initializer_list<int64_t> from) {
+  return from.begin()[random() % from.size()];
+}
+
+TensorDesc channelsLast(const HostTensor& tensor) {
+  const TensorSpec& spec = tensor.spec();
+  return *stridedDesc(spec.type, spec.dims, channelsLastStrides(spec.dims));
+}
+
+/// N x C/8 x H x W x 8.
+TensorDesc channelBlocks(const HostTensor& tensor) {
+  const Dims& dims = tensor.spec().dims;
+  int64_t plane = dims[2] * dims[3] * 8;
+  int64_t blocks = (dims[1] + 7) / 8;
+  Blocking blocking{dims, dims, {blocks * plane, plane, dims[3] * 8, 8}, {8}, {1}};
+  blocking.paddedDims[1] = blocks * 8;
+  return *blockedDesc(tensor.spec().type, blocking);
+}
+
+/// Compares `kernel` with the reference where the first operands lie as `layouts` says.
+void check(const Operation& operation, const Tensors& inputs, const std::string& kernel,
+           std::vector<TensorDesc> layouts = {}) {
+  auto expected = runOperation(operation, inputs);
+  INFO(expected.status());
+  REQUIRE(expected.ok());
+  CAPTURE(layouts.empty() ? "dense" : layoutName(layouts[0]));
+  RunOptions options{kernel, true};
+  options.layouts = std::move(layouts);
+  auto got = runOperation(operation, inputs, options);
+  INFO(got.status());
+  REQUIRE(got.ok());
+  CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+}
+
+Tensors oneOf(const Dims& dims, std::mt19937& random) {
+  Tensors inputs;
+  inputs.push_back(randomTensor(dims, random));
+  return inputs;
+}
+
+Operation resizeTo(const Dims& out, const char* mode, const char* coordinates,
+                   std::vector<double> scales, bool antialias = false) {
+  return {"gr.resize",
+          {{"mode", std::string(mode)},
+           {"coordinates", std::string(coordinates)},
+           {"rounding", std::string("floor")},
+           {"antialias", antialias},
+           {"scales", std::move(scales)}},
+          {{ElementType::kF32, out}},
+          {}};
+}
+
+}  // namespace
+
+TEST_CASE("rows are resized as the reference does") {
+  std::mt19937 random(1);
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric"}) {
+      for (auto [height, width] : {std::pair<int64_t, int64_t>{10, 14}, {4, 7}, {3, 9}, {5, 20}}) {
+        CAPTURE(mode, coordinates, height, width);
+        Tensors inputs = oneOf({2, 20, 5, 7}, random);
+        Operation resize =
+            resizeTo({2, 20, height, width}, mode, coordinates,
+                     {1, 1, static_cast<double>(height) / 5.0, static_cast<double>(width) / 7.0});
+        check(resize, inputs, "resize");
+        check(resize, inputs, "resize", {channelsLast(inputs[0])});
+        check(resize, inputs, "resize", {channelBlocks(inputs[0])});
+      }
+    }
+  }
+}
+
+TEST_CASE("rows are resized in any dims, shrunk without aliasing, or left alone") {
+  std::mt19937 random(2);
+  check(resizeTo({2, 6, 4}, "linear", "half_pixel", {1, 2, 2}), oneOf({2, 3, 2}, random), "resize");
+  check(resizeTo({4, 3, 4, 5}, "linear", "half_pixel", {2, 1, 2, 1}), oneOf({2, 3, 2, 5}, random),
+        "resize");
+  check(resizeTo({1, 2, 6, 4, 9}, "linear", "asymmetric", {1, 1, 2, 2, 1.5}),
+        oneOf({1, 2, 3, 2, 6}, random), "resize");
+  check(resizeTo({2, 3}, "nearest", "half_pixel", {1, 1}), oneOf({2, 3}, random), "resize");
+  for (const char* mode : {"linear", "cubic"}) {
+    check(resizeTo({1, 2, 5, 6}, mode, "half_pixel", {1, 1, 5.0 / 13, 0.4}, true),
+          oneOf({1, 2, 13, 15}, random), "resize");
+  }
+}
+
+TEST_CASE("a resize whose scales are not known, or that crops, is the reference's") {
+  Operation resize = resizeTo({1, 1, 8, 8}, "linear", "half_pixel", {});
+  Step step;
+  step.operation = resize.name;
+  step.attributes = resize.attributes;
+  step.inputs = {{0, {ElementType::kF32, {1, 1, 4, 4}}}, {0, {ElementType::kF32, {4}}}};
+  step.outputs = {{0, {ElementType::kF32, {1, 1, 8, 8}}}};
+  CHECK(bestCandidate(step)->kernel->name == "reference");
+  step.inputs[1].desc.type = ElementType::kI64;  // sizes
+  CHECK(bestCandidate(step)->kernel->name == "resize");
+  step.attributes["policy"] = std::string("not_larger");
+  CHECK(bestCandidate(step)->kernel->name == "reference");
+}
+
+TEST_CASE("lines are reduced as the reference does") {
+  std::mt19937 random(3);
+  const Dims in = {3, 20, 17, 33};
+  for (const char* kind : {"sum", "mean", "max", "min", "prod"}) {
+    for (const Dims& axes : {Dims{3}, {1}, {0}, {2, 3}, {0, 2}, {1, 3}, {0, 2, 3}, {0, 1, 2, 3}}) {
+      for (bool keepdims : {true, false}) {
+        CAPTURE(kind, axes, keepdims);
+        Dims out;
+        for (int64_t d = 0; d < 4; ++d) {
+          bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+          if (keepdims || !reduced) {
+            out.push_back(reduced ? 1 : in[static_cast<size_t>(d)]);
+          }
+        }
+        Operation reduce{"gr.reduce",
+                         {{"kind", std::string(kind)}, {"axes", axes}, {"keepdims", keepdims}},
+                         {{ElementType::kF32, out}},
+                         {}};
+        Tensors inputs;
+        // Products stay near 1.
+        bool product = kind == std::string("prod");
+        inputs.push_back(randomTensor(in, random, product ? 0.999 : -1, product ? 1.001 : 1));
+        check(reduce, inputs, "reduce");
+        check(reduce, inputs, "reduce", {channelsLast(inputs[0])});
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of many elements stay exact, whether they follow each other or not") {
+  for (const Dims& in : {Dims{200000, 1}, {200000, 3}}) {
+    Tensors inputs;
+    inputs.push_back(f32(in, std::vector<double>(static_cast<size_t>(in[0] * in[1]), 0.1)));
+    Operation reduce{"gr.reduce",
+                     {{"kind", std::string("mean")}, {"axes", Dims{0}}, {"keepdims", true}},
+                     {{ElementType::kF32, {1, in[1]}}},
+                     {}};
+    auto got = runOperation(reduce, inputs, {"reduce"});
+    REQUIRE(got.ok());
+    CHECK(std::abs(values((*got)[0])[0] - 0.1) < 1e-6);
+  }
+}
+
+TEST_CASE("a NaN among reduced elements is the largest and the smallest; infinities count") {
+  double infinity = std::numeric_limits<double>::infinity();
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  for (int64_t count : {5, 40, 300}) {
+    for (int64_t place : {int64_t{0}, count / 2, count - 1}) {
+      for (const char* kind : {"max", "min"}) {
+        std::vector<double> line(static_cast<size_t>(count), -infinity);
+        line[static_cast<size_t>(place)] = nan;
+        std::vector<double> other(line.size(), kind == std::string("max") ? -infinity : infinity);
+        line.insert(line.end(), other.begin(), other.end());
+        Tensors inputs;
+        inputs.push_back(f32({2, count}, line));
+        Operation reduce{"gr.reduce",
+                         {{"kind", std::string(kind)}, {"axes", Dims{1}}, {"keepdims", false}},
+                         {{ElementType::kF32, {2}}},
+                         {}};
+        auto got = runOperation(reduce, inputs, {"reduce"});
+        REQUIRE(got.ok());
+        CHECK(std::isnan(values((*got)[0])[0]));
+        CHECK(values((*got)[0])[1] == other[0]);
+      }
+    }
+  }
+}
+
+TEST_CASE("instances are normalised as the reference does") {
+  std::mt19937 random(4);
+  for (const Dims& dims : {Dims{2, 20, 6, 5}, {1, 70, 31, 33}, {3, 1, 1, 7}}) {
+    Tensors inputs = oneOf(dims, random);
+    inputs.push_back(randomTensor({dims[1]}, random));
+    inputs.push_back(randomTensor({dims[1]}, random));
+    Operation norm{"gr.instance_norm", {{"epsilon", 1e-3}}, {{ElementType::kF32, dims}}, {}};
+    check(norm, inputs, "instance_norm");
+    check(norm, inputs, "instance_norm", {channelsLast(inputs[0])});
+  }
+}
+
+TEST_CASE("operands are concatenated where they lie in one order") {
+  std::mt19937 random(5);
+  for (int64_t axis = 0; axis < 4; ++axis) {
+    Dims out = {2, 3, 4, 5};
+    Tensors inputs;
+    for (int64_t more : {0, 2, 1}) {
+      Dims dims = {2, 3, 4, 5};
+      dims[static_cast<size_t>(axis)] += more;
+      inputs.push_back(randomTensor(dims, random));
+    }
+    out[static_cast<size_t>(axis)] = 3 * out[static_cast<size_t>(axis)] + 3;
+    Operation concat{"gr.concat", {{"axis", axis}}, {{ElementType::kF32, out}}, {}};
+    CAPTURE(axis);
+    check(concat, inputs, "concat");
+    check(concat, inputs, "concat",
+          {channelsLast(inputs[0]), channelsLast(inputs[1]), channelsLast(inputs[2])});
+  }
+}
+
+TEST_CASE("operands in different orders are not concatenated by rows") {
+  std::mt19937 random(6);
+  Tensors inputs = oneOf({1, 3, 4, 5}, random);
+  inputs.push_back(inputs[0].clone());
+  Operation concat{"gr.concat", {{"axis", int64_t{1}}}, {{ElementType::kF32, {1, 6, 4, 5}}}, {}};
+  RunOptions options{"concat", false};
+  options.layouts = {channelsLast(inputs[0])};
+  CHECK(absl::IsUnimplemented(runOperation(concat, inputs, options).status()));
+}
+
+TEST_CASE("tiles are transposed, and rows copied") {
+  std::mt19937 random(8);
+  for (const Dims& permutation : {Dims{0, 2, 3, 1},
+                                  {0, 3, 1, 2},
+                                  {3, 2, 1, 0},
+                                  {1, 0, 3, 2},
+                                  {2, 3, 0, 1},
+                                  {0, 1, 3, 2},
+                                  {1, 0, 2, 3}}) {
+    for (const Dims& in : {Dims{2, 16, 4, 20}, {3, 37, 5, 64}, {1, 3, 40, 17}, {2, 3, 1, 130}}) {
+      Dims out;
+      for (int64_t from : permutation) {
+        out.push_back(in[static_cast<size_t>(from)]);
+      }
+      CAPTURE(permutation, in);
+      Operation transpose{
+          "gr.transpose", {{"permutation", permutation}}, {{ElementType::kF32, out}}, {}};
+      Tensors inputs = oneOf(in, random);
+      check(transpose, inputs, "transpose");
+      if (permutation == Dims{0, 2, 3, 1}) {
+        check(transpose, inputs, "transpose", {channelsLast(inputs[0])});
+      }
+    }
+  }
+}
+
+TEST_CASE("tiles are reordered between layouts, also of channel blocks that are full") {
+  std::mt19937 random(9);
+  for (int64_t channels : {8, 24, 40}) {
+    Tensors inputs = oneOf({2, channels, 5, 7}, random);
+    Operation reorder{"reorder", {}, {inputs[0].spec()}, {}};
+    for (const TensorDesc& desc : {channelsLast(inputs[0]), channelBlocks(inputs[0])}) {
+      auto got = runOperation(reorder, inputs, {"transpose", true, {}, false, {desc}});
+      REQUIRE(got.status().ToString() == "OK");
+      CHECK(values((*got)[0]) == values(inputs[0]));
+    }
+  }
+  Tensors inputs = oneOf({2, 20, 5, 7}, random);
+  Operation reorder{"reorder", {}, {inputs[0].spec()}, {}};
+  RunOptions partial{"transpose", true, {}, false, {channelBlocks(inputs[0])}};
+  CHECK(absl::IsUnimplemented(runOperation(reorder, inputs, partial).status()));
+}
+
+TEST_CASE("transposed convolutions are products, spread") {
+  std::mt19937 random(7);
+  int ran = 0;
+  for (int i = 0; i < 120; ++i) {
+    size_t spatial = 1 + static_cast<size_t>(i) % 3;
+    int64_t groups = pick(random, {1, 1, 2, 3});
+    int64_t outGroup = pick(random, {1, 2, 3, 4, 5, 17});
+    Dims in = {pick(random, {1, 2}), groups * pick(random, {1, 3, 8})};
+    Dims filter = {in[1], outGroup};
+    Dims out = {in[0], groups * outGroup};
+    Dims strides, dilations, pads(2 * spatial), extra;
+    for (size_t d = 0; d < spatial; ++d) {
+      in.push_back(pick(random, {1, 3, 6}));
+      filter.push_back(pick(random, {1, 2, 3, 4}));
+      strides.push_back(pick(random, {1, 2, 3}));
+      dilations.push_back(pick(random, {1, 1, 2}));
+      pads[d] = pick(random, {0, 1});
+      pads[spatial + d] = pick(random, {0, 0, 1});
+      extra.push_back(strides[d] > 1 ? pick(random, {0, 1}) : 0);
+      out.push_back((in.back() - 1) * strides[d] + (filter.back() - 1) * dilations[d] + 1 +
+                    extra[d] - pads[d] - pads[spatial + d]);
+    }
+    if (*std::min_element(out.begin(), out.end()) < 1) {
+      continue;
+    }
+    CAPTURE(i, in, filter, out, groups, strides, dilations, pads);
+    Operation deconv{"gr.conv_transpose",
+                     {{"strides", strides},
+                      {"dilations", dilations},
+                      {"pads", pads},
+                      {"output_padding", extra},
+                      {"groups", groups}},
+                     {{ElementType::kF32, out}},
+                     {}};
+    Tensors inputs = oneOf(in, random);
+    inputs.push_back(randomTensor(filter, random));
+    if (i % 2 == 0) {
+      inputs.push_back(randomTensor({out[1]}, random));
+    }
+    auto expected = runOperation(deconv, inputs);
+    INFO(expected.status());
+    REQUIRE(expected.ok());
+    auto got = runOperation(deconv, inputs, {"deconv_product", true, {1, 2}});
+    INFO(got.status());
+    REQUIRE(got.ok());
+    CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+    ++ran;
+  }
+  CHECK(ran >= 80);
+}
+
+TEST_CASE("deformable convolutions are products of what they read") {
+  std::mt19937 random(10);
+  for (int i = 0; i < 12; ++i) {
+    int64_t groups = pick(random, {1, 2});
+    int64_t offsetGroups = pick(random, {1, 2});
+    int64_t kernel = pick(random, {1, 3});
+    Dims in = {pick(random, {1, 2}), 4 * groups, 9, 7};
+    Dims filter = {3 * groups, 4, kernel, kernel};
+    int64_t elements = kernel * kernel * offsetGroups;
+    Dims out = {in[0], filter[0], 9 + 2 - kernel + 1, 7 + 2 - kernel + 1};
+    CAPTURE(i, groups, offsetGroups, kernel);
+    Tensors inputs = oneOf(in, random);
+    inputs.push_back(randomTensor(filter, random));
+    inputs.push_back(randomTensor({in[0], 2 * elements, out[2], out[3]}, random, -3, 3));
+    if (i % 2 == 0) {
+      inputs.push_back(randomTensor({out[1]}, random));
+    }
+    if (i % 3 == 0) {
+      inputs.push_back(randomTensor({in[0], elements, out[2], out[3]}, random));
+    }
+    check({"gr.deform_conv",
+           {{"pads", Dims{1, 1, 1, 1}}, {"groups", groups}, {"offset_groups", offsetGroups}},
+           {{ElementType::kF32, out}},
+           {}},
+          inputs, "deform_product");
+  }
+}
+
+}  // namespace graphrun::devices::cpu
