@@ -165,3 +165,26 @@ func.func @dead(%x: tensor<4xf32>) {
   %1 = gr.recv {edge = 1 : i64, tensor_type = tensor<4xf32>} : () -> tensor<4xf32>
   return
 }
+
+// What follows a product by elements comes before the reshape of its result; powers are products; a
+// transposed matrix is read the other way round.
+// CHECK-LABEL: @behind_a_product
+// CHECK: %[[M:.*]] = gr.matmul %arg0, %arg1 {transpose_rhs = true}
+// CHECK-NEXT: %[[R:.*]] = gr.relu %[[M]] : (tensor<6x8xf32>)
+// CHECK: %[[B:.*]] = gr.reshape %arg2
+// CHECK-NEXT: %[[S:.*]] = gr.add %[[R]], %[[B]] : (tensor<6x8xf32>, tensor<6x8xf32>)
+// CHECK-NEXT: %[[Y:.*]] = gr.reshape %[[S]]
+// CHECK-NEXT: %[[P:.*]] = gr.mul %[[Y]], %[[Y]]
+// CHECK-NEXT: %[[Q:.*]] = gr.mul %[[P]], %[[Y]]
+// CHECK-NEXT: return %[[Q]]
+func.func @behind_a_product(%x: tensor<6x4xf32>, %w: tensor<8x4xf32>, %r: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
+  %shape = gr.constant dense<[2, 3, 8]> : tensor<3xi64> : tensor<3xi64>
+  %three = gr.constant dense<3.0> : tensor<f32> : tensor<f32>
+  %t = gr.transpose %w {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %0 = gr.matmul %x, %t : (tensor<6x4xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+  %1 = gr.reshape %0, %shape : (tensor<6x8xf32>, tensor<3xi64>) -> tensor<2x3x8xf32>
+  %2 = gr.relu %1 : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %3 = gr.add %2, %r : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %4 = gr.pow %3, %three : (tensor<2x3x8xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+  return %4 : tensor<2x3x8xf32>
+}
