@@ -106,7 +106,7 @@ def FormGroups : Pass<"gr-form-groups", "::mlir::func::FuncOp"> {
   let summary = "Join operations that become one kernel";
   let description = [{
     First each convolution and matmul takes the element-wise chain that follows it and that a
-    library call does as post-operations; then what is left of element-wise operations, broadcasts
+    library call does as post-operations, and each attention the views of its operands and result; then what is left of element-wise operations, broadcasts
     and movements joins in trees with one result (README.md gives the rules).
 
         %0 = gr.conv %x, %w {…} : …

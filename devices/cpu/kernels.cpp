@@ -1,5 +1,6 @@
 #include "devices/cpu/kernels.h"
 
+#include "devices/cpu/attention_kernel.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/pad_kernel.h"
 #include "devices/cpu/reference.h"
@@ -26,12 +27,14 @@ constexpr absl::string_view kResize[] = {"gr.resize"};
 constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
 constexpr absl::string_view kPad[] = {"gr.pad"};
+constexpr absl::string_view kAttention[] = {"gr.attention"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
 constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
                                          "gr.div", "gr.min", "gr.max"};
-constexpr absl::string_view kEltwise[] = {
-    "gr.relu", "gr.leaky_relu", "gr.tanh", "gr.elu",   "gr.abs",        "gr.sqrt", "gr.sigmoid",
-    "gr.exp",  "gr.log",        "gr.clip", "gr.round", "gr.hard_swish", "gr.gelu", "gr.softplus"};
+constexpr absl::string_view kEltwise[] = {"gr.relu", "gr.leaky_relu", "gr.tanh",    "gr.elu",
+                                          "gr.abs",  "gr.sqrt",       "gr.sigmoid", "gr.exp",
+                                          "gr.log",  "gr.clip",       "gr.round",   "gr.hard_swish",
+                                          "gr.gelu", "gr.softplus",   "gr.swish"};
 
 template <PlanFunction plan>
 constexpr KernelEntry primitive(absl::string_view name) {
@@ -55,6 +58,7 @@ constexpr Row kRows[] = {
     {primitive<planReorder>("onednn.reorder"), kReorder},
     {primitive<planBinary>("onednn.binary"), kBinary},
     {primitive<planEltwise>("onednn.eltwise"), kEltwise},
+    {{"attention", chooseAttention, createAttention}, kAttention},
     {{"pad", choosePad, createPad}, kPad},
     {{"generated", chooseGenerated, createGenerated}, {}},
     {{"copy", chooseCopy, createCopy}, {}},

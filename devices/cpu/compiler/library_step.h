@@ -22,6 +22,10 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         llvm::ArrayRef<mlir::Operation*> epilogue,
                                         mlir::Value result);
 
+/// A group of an attention and what its operands and result are seen through, as views of dense
+/// tensors (see attention_kernel.h). Unimplemented where one of them needs a copy.
+absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
+
 /// A mean over all spatial dims as a pooling with one window, which keeps the input's layout.
 LibraryStep spatialMeanStep(ir::ReduceOp op);
 
