@@ -45,8 +45,8 @@ constexpr KernelEntry primitive(absl::string_view name) {
 constexpr Row kRows[] = {
     {primitive<planConv>("onednn.conv"), kConv},
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
-    {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
     {primitive<planMatMul>("onednn.matmul"), kMatMul},
+    {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
     {primitive<planPool>("onednn.pool"), kPool},
     {primitive<planReduction>("onednn.reduction"), kReduce},
     {primitive<planSoftmax>("onednn.softmax"), kSoftmax},
