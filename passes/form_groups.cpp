@@ -115,7 +115,7 @@ class GroupFinder {
     for (mlir::Value chain = anchor->getResult(0); chain.hasOneUse();) {
       mlir::Operation* user = *chain.user_begin();
       if (!canTake(user) || user->getNumResults() != 1 || user->getOperand(0) != chain ||
-          llvm::isa<ir::SliceOp>(user)) {
+          llvm::isa<ir::SliceOp, ir::GatherOp>(user)) {
         break;
       }
       take(user);

@@ -99,6 +99,10 @@ bool canBeSeenThrough(mlir::Operation* op) {
   if (llvm::isa<ir::TransposeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SplitOp>(op)) {
     return true;
   }
+  if (auto gather = llvm::dyn_cast<ir::GatherOp>(op)) {
+    auto index = llvm::cast<mlir::RankedTensorType>(gather.getIndices().getType());
+    return index.getRank() == 0 && hasConstantOperands(op);
+  }
   return llvm::isa<ir::ReshapeOp, ir::SliceOp>(op) && hasConstantOperands(op);
 }
 

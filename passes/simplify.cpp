@@ -293,8 +293,20 @@ struct MergeClips : mlir::OpRewritePattern<ir::ClipOp> {
   }
 };
 
-/// The x of min(max(x + 3, 0), 6), or of 6 * hard_sigmoid(x) with slope 1/6 and offset 1/2 when
-/// `unit` is set (the result is then x in [0, 1]); null when `value` is neither.
+/// The y of y / 6 and y * (1 / 6); null when `value` is something else.
+mlir::Value sixfoldOf(mlir::Value value) {
+  if (auto div = value.getDefiningOp<ir::DivOp>()) {
+    return isAbout(div.getRhs(), 6) ? div.getLhs() : mlir::Value();
+  }
+  auto mul = value.getDefiningOp<ir::MulOp>();
+  if (mul && isAbout(mul.getRhs(), 1.0 / 6)) {
+    return mul.getLhs();
+  }
+  return mul && isAbout(mul.getLhs(), 1.0 / 6) ? mul.getRhs() : mlir::Value();
+}
+
+/// The x of min(max(x + 3, 0), 6), or of a sixth of that (also as a hard_sigmoid) when `unit` is
+/// set (the result is then x in [0, 1]); null when `value` is neither.
 mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
   if (auto gate = value.getDefiningOp<ir::HardSigmoidOp>()) {
     unit = true;
@@ -302,12 +314,13 @@ mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
                 std::abs(gate.getBeta().convertToDouble() - 0.5) < 1e-6;
     return fits ? gate.getInput() : mlir::Value();
   }
-  auto clip = value.getDefiningOp<ir::ClipOp>();
+  mlir::Value sixfold = sixfoldOf(value);
+  unit = sixfold != nullptr;
+  auto clip = (unit ? sixfold : value).getDefiningOp<ir::ClipOp>();
   auto shift = clip ? clip.getInput().getDefiningOp<ir::AddOp>() : nullptr;
   if (!shift || clip.getLow().convertToDouble() != 0 || clip.getHigh().convertToDouble() != 6) {
     return {};
   }
-  unit = false;
   if (isAbout(shift.getRhs(), 3)) {
     return shift.getLhs();
   }

@@ -117,12 +117,13 @@ func.func @repeated(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<
 
 // -----
 
-// The three ways in which exporters spell hard_swish.
+// The four ways in which exporters spell hard_swish.
 // CHECK-LABEL: @hard_swish
 // CHECK-NEXT: %[[A:.*]] = gr.hard_swish %arg0
 // CHECK-NEXT: %[[B:.*]] = gr.hard_swish %[[A]]
 // CHECK-NEXT: %[[C:.*]] = gr.hard_swish %[[B]]
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: %[[D:.*]] = gr.hard_swish %[[C]]
+// CHECK-NEXT: return %[[D]]
 func.func @hard_swish(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %three = gr.constant dense<3.0> : tensor<f32> : tensor<f32>
   %six = gr.constant dense<6.0> : tensor<f32> : tensor<f32>
@@ -137,7 +138,11 @@ func.func @hard_swish(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %c1 = gr.clip %c0 {low = 0.0 : f64, high = 6.0 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %c2 = gr.mul %c1, %b : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %c = gr.mul %c2, %sixth : (tensor<2x4xf32>, tensor<1xf32>) -> tensor<2x4xf32>
-  return %c : tensor<2x4xf32>
+  %d0 = gr.add %c, %three : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %d1 = gr.clip %d0 {low = 0.0 : f64, high = 6.0 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %d2 = gr.div %d1, %six : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %d = gr.mul %c, %d2 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %d : tensor<2x4xf32>
 }
 
 // -----

@@ -102,6 +102,22 @@ StridedView splitPart(StridedView view, ir::SplitOp op, mlir::Value part) {
   return view;
 }
 
+std::optional<StridedView> gathered(StridedView view, ir::GatherOp op) {
+  auto index = ir::constantInts(op.getIndices());
+  int64_t axis = op.getAxis() < 0 ? op.getAxis() + view.dims.size() : op.getAxis();
+  if (!index || index->size() != 1) {
+    return std::nullopt;
+  }
+  int64_t at = index->front() < 0 ? index->front() + view.dims[axis] : index->front();
+  if (at < 0 || at >= view.dims[axis]) {
+    return std::nullopt;
+  }
+  view.offset += at * view.strides[axis];
+  view.dims.erase(view.dims.begin() + axis);
+  view.strides.erase(view.strides.begin() + axis);
+  return view;
+}
+
 StridedView transposed(StridedView view, llvm::ArrayRef<int64_t> permutation) {
   StridedView result{view.root, view.offset, {}, {}};
   for (int64_t from : permutation) {
@@ -119,8 +135,8 @@ bool isReshape(mlir::Operation* op) {
 
 std::optional<StridedView> viewOf(mlir::Value value) {
   mlir::Operation* op = value.getDefiningOp();
-  bool moves =
-      isReshape(op) || llvm::isa_and_nonnull<ir::TransposeOp, ir::SliceOp, ir::SplitOp>(op);
+  bool moves = isReshape(op) ||
+               llvm::isa_and_nonnull<ir::TransposeOp, ir::SliceOp, ir::SplitOp, ir::GatherOp>(op);
   if (!moves || llvm::is_contained(sizesOf(value), 0)) {
     return denseView(value);
   }
@@ -132,6 +148,7 @@ std::optional<StridedView> viewOf(mlir::Value value) {
   return llvm::TypeSwitch<mlir::Operation*, Result>(op)
       .Case([&](ir::TransposeOp t) -> Result { return transposed(*input, t.getPermutation()); })
       .Case([&](ir::SliceOp s) { return sliced(*input, s); })
+      .Case([&](ir::GatherOp g) { return gathered(*input, g); })
       .Case([&](ir::SplitOp s) -> Result { return splitPart(*input, s, value); })
       .Default([&](mlir::Operation*) { return reshaped(*input, sizesOf(value)); });
 }
