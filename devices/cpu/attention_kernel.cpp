@@ -33,7 +33,7 @@ struct Plan {
 
   /// Rows whose scores fill no more than half of a common second-level cache (1 MiB).
   int64_t blockRows() const {
-    constexpr int64_t kScores = 128 * 1024;
+    constexpr int64_t kScores = int64_t{128} * 1024;
     return std::clamp<int64_t>(kScores / std::max<int64_t>(keys, 1), 4, 64);
   }
   int64_t blocks() const { return (rows + blockRows() - 1) / blockRows(); }
@@ -204,12 +204,11 @@ int attend(const Plan& p, const Data& data, int64_t n, int64_t head, int64_t fir
 
 class AttentionKernel : public Kernel {
  public:
-  AttentionKernel(const Step& step, const Plan& plan)
-      : plan_(plan), threads_(threadsOf(plan)), output_(step.outputs[0].buffer) {
+  AttentionKernel(const Step& step, const Plan& plan, uint32_t scores)
+      : plan_(plan), threads_(threadsOf(plan)), output_(step.outputs[0].buffer), scores_(scores) {
     for (const Argument& input : step.inputs) {
       inputs_.push_back(input.buffer);
     }
-    scores_ = step.scratch->buffer;
   }
 
   int run(void* const* buffers) override {
@@ -243,7 +242,7 @@ class AttentionKernel : public Kernel {
   int64_t threads_;
   std::vector<uint32_t> inputs_;
   uint32_t output_;
-  uint32_t scores_ = 0;
+  uint32_t scores_;
 };
 
 }  // namespace
@@ -268,7 +267,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Step& step, Kernel
     return absl::InvalidArgumentError(
         absl::StrCat("gr.attention: needs ", needed, " bytes of scratch memory"));
   }
-  return std::make_unique<AttentionKernel>(step, plan);
+  return std::make_unique<AttentionKernel>(step, plan, step.scratch->buffer);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -65,8 +65,10 @@ void softmaxRowPlain(float* scores, const float* mask, int64_t count, int64_t wi
   softmaxRowOn(scores, mask, count, width);
 }
 
-[[gnu::target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512")]] void softmaxRowAvx512(
-    float* scores, const float* mask, int64_t count, int64_t width) {
+[[gnu::target("avx512f,avx512dq,avx512vl,fma")]] void softmaxRowAvx512(float* scores,
+                                                                       const float* mask,
+                                                                       int64_t count,
+                                                                       int64_t width) {
   softmaxRowOn(scores, mask, count, width);
 }
 
