@@ -24,14 +24,92 @@ mlir::LogicalResult checkOperand(mlir::Operation* op, mlir::Value value, llvm::S
                            << (broadcasts ? " or dims of 1 in its place" : "");
 }
 
-}  // namespace
+/// Fails unless the query's heads are a multiple of the keys'.
+mlir::LogicalResult checkHeads(mlir::Operation* op, const Dim& query, const Dim& key) {
+  if (key.isStatic() && query.isStatic() && (key.value() < 1 || query.value() % key.value() != 0)) {
+    return op->emitOpError() << "query has " << query.value() << " heads, expected a multiple of "
+                             << key.value();
+  }
+  return mlir::success();
+}
 
-mlir::LogicalResult LinearAttentionOp::inferTypes(Types& types) {
-  for (mlir::Value operand : getOperands()) {
-    if (mlir::failed(requireFloat(*this, operand, "operand")) ||
-        mlir::failed(requireSameElement(*this, getQuery(), operand))) {
+/// Fails unless `mask` has at most the rank of the scores, and broadcasts to them.
+mlir::LogicalResult checkMask(mlir::Operation* op, mlir::Value mask, llvm::ArrayRef<Dim> scores) {
+  std::optional<Dims> dims = mask ? dimsOf(mask) : std::nullopt;
+  if (!dims) {
+    return mlir::success();
+  }
+  size_t rank = std::min(dims->size(), scores.size());
+  return checkOperand(op, mask, "mask", scores.take_back(rank), true);
+}
+
+/// Fails unless the operands that are there are floating-point of one type.
+mlir::LogicalResult checkElements(mlir::Operation* op) {
+  for (mlir::Value operand : op->getOperands()) {
+    if (mlir::failed(requireFloat(op, operand, "operand")) ||
+        mlir::failed(requireSameElement(op, op->getOperand(0), operand))) {
       return mlir::failure();
     }
+  }
+  return mlir::success();
+}
+
+/// Fails unless query, key and value are of rank 4.
+mlir::LogicalResult checkRanks(mlir::Operation* op, const Dims& query, const Dims& key,
+                               const Dims& value) {
+  if (query.size() != 4 || key.size() != 4 || value.size() != 4) {
+    return op->emitOpError() << "query, key and value are of ranks " << query.size() << ", "
+                             << key.size() << " and " << value.size() << ", expected 4";
+  }
+  return mlir::success();
+}
+
+}  // namespace
+
+mlir::LogicalResult AttentionOp::inferTypes(Types& types) {
+  if (mlir::failed(checkElements(*this))) {
+    return mlir::failure();
+  }
+  mlir::Type element = elementOf(getQuery());
+  std::optional<Dims> query = dimsOf(getQuery());
+  std::optional<Dims> key = dimsOf(getKey());
+  std::optional<Dims> value = dimsOf(getValue());
+  if (!query || !key || !value) {
+    return push(types, std::nullopt, element);
+  }
+  if (mlir::failed(checkRanks(*this, *query, *key, *value))) {
+    return mlir::failure();
+  }
+  const Dim &batch = (*query)[0], &heads = (*key)[1], &keys = (*key)[2];
+  if (mlir::failed(checkHeads(*this, (*query)[1], heads)) ||
+      mlir::failed(
+          checkOperand(*this, getKey(), "key", {batch, heads, keys, (*query)[3]}, false)) ||
+      mlir::failed(
+          checkOperand(*this, getValue(), "value", {batch, heads, keys, (*value)[3]}, false)) ||
+      mlir::failed(checkMask(*this, getMask(), {batch, (*query)[1], (*query)[2], keys}))) {
+    return mlir::failure();
+  }
+  return push(types, Dims{batch, (*query)[1], (*query)[2], (*value)[3]}, element);
+}
+
+OpCost AttentionOp::cost() {
+  OpCost cost = elementwiseCost(*this, 0);
+  if (cost.bytesRead > 0) {
+    auto query = llvm::cast<mlir::ShapedType>(getQuery().getType());
+    auto value = llvm::cast<mlir::ShapedType>(getValue().getType());
+    int64_t scores =
+        query.getNumElements() / std::max<int64_t>(1, query.getDimSize(3)) * value.getDimSize(2);
+    constexpr int64_t kSoftmaxFlops = 12;  // exponentials, mostly
+    // Of a causal score matrix half is left.
+    cost.flops = scores * (2 * query.getDimSize(3) + 2 * value.getDimSize(3) + kSoftmaxFlops) /
+                 (getCausal() ? 2 : 1);
+  }
+  return cost;
+}
+
+mlir::LogicalResult LinearAttentionOp::inferTypes(Types& types) {
+  if (mlir::failed(checkElements(*this))) {
+    return mlir::failure();
   }
   mlir::Type element = elementOf(getQuery());
   std::optional<Dims> query = dimsOf(getQuery());
@@ -41,18 +119,13 @@ mlir::LogicalResult LinearAttentionOp::inferTypes(Types& types) {
     (void)push(types, std::nullopt, element);
     return push(types, std::nullopt, element);
   }
-  if (query->size() != 4 || key->size() != 4 || value->size() != 4) {
-    return emitOpError() << "query, key and value are of ranks " << query->size() << ", "
-                         << key->size() << " and " << value->size() << ", expected 4";
+  if (mlir::failed(checkRanks(*this, *query, *key, *value))) {
+    return mlir::failure();
   }
   const Dim &batch = (*query)[0], &heads = (*key)[1], &steps = (*query)[2], &width = (*query)[3];
   const Dim& valueWidth = (*value)[3];
-  if (heads.isStatic() && (*query)[1].isStatic() &&
-      (heads.value() < 1 || (*query)[1].value() % heads.value() != 0)) {
-    return emitOpError() << "query has " << (*query)[1].value() << " heads, expected a multiple of "
-                         << heads.value();
-  }
-  if (mlir::failed(checkOperand(*this, getKey(), "key", {batch, heads, steps, width}, false)) ||
+  if (mlir::failed(checkHeads(*this, (*query)[1], heads)) ||
+      mlir::failed(checkOperand(*this, getKey(), "key", {batch, heads, steps, width}, false)) ||
       mlir::failed(
           checkOperand(*this, getValue(), "value", {batch, heads, steps, valueWidth}, false)) ||
       mlir::failed(

@@ -4,6 +4,20 @@
 
 include "ir/gr_dialect.td"
 
+def GR_AttentionOp : GR_PureOp<"attention"> {
+  let summary = "means of values, weighted by the softmax of scores";
+  let description = [{
+    `softmax(scale * query * transpose(key) + mask) * value` for `query` (N x H x S x D), `key`
+    (N x G x T x D) and `value` (N x G x T x V); H / G neighbouring heads of the query share a head
+    of the keys. `mask` broadcasts to N x H x S x T. With `causal` the query at s sees the keys up to
+    s only (Vaswani et al., "Attention Is All You Need", 2017).
+  }];
+  let arguments = (ins GR_Tensor:$query, GR_Tensor:$key, GR_Tensor:$value, Optional<GR_Tensor>:$mask,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
+                       DefaultValuedAttr<BoolAttr, "false">:$causal);
+  let results = (outs GR_Tensor:$output);
+}
+
 def GR_LinearAttentionOp : GR_PureOp<"linear_attention"> {
   let summary = "attention by a matrix of state that each step updates";
   let description = [{

@@ -9,8 +9,9 @@ def GR_GroupOp : GR_PureOp<"group", [IsolatedFromAbove, SingleBlock]> {
   let summary = "operations that become one kernel";
   let description = [{
     The region's arguments are the operands; it ends in `gr.yield`. `kind` says what anchors it:
-    `conv`, `matmul` (the anchor with what follows it element-wise) or `map` (a chain of element-wise,
-    broadcast and small movement operations). Placement treats a group as one operation.
+    `conv`, `matmul` (the anchor with what follows it element-wise), `attention` (with what its operands
+    and its result are seen through) or `map` (a chain of element-wise, broadcast and small movement
+    operations). Placement treats a group as one operation.
   }];
   let arguments = (ins Variadic<GR_Tensor>:$inputs, StrAttr:$kind);
   let results = (outs Variadic<GR_Tensor>:$outputs);

@@ -50,6 +50,13 @@ def GR_NotOp : GR_UnaryOp<"not", "the complement of each bit of an integer or bo
 def GR_LeakyReluOp : GR_UnaryOp<"leaky_relu", "x where x >= 0, else alpha * x"> {
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "0.01">:$alpha);
 }
+def GR_SwishOp : GR_UnaryOp<"swish", "x / (1 + exp(-alpha * x))"> {
+  let description = [{
+    Element-wise: x times the sigmoid of `alpha` * x; SiLU where `alpha` is 1 (Ramachandran et al.,
+    "Searching for Activation Functions", 2017).
+  }];
+  let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
+}
 def GR_EluOp : GR_UnaryOp<"elu", "x where x >= 0, else alpha * (exp(x) - 1)"> {
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
 }

@@ -95,6 +95,8 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       .Case([&](ReluOp) { return maximum(x[0], 0); })
       .Case([&](HardSwishOp) { return x[0] * std::clamp(x[0] / 6 + 0.5, 0.0, 1.0); })
       .Case([&](LeakyReluOp a) { return x[0] >= 0 ? x[0] : x[0] * a.getAlpha().convertToDouble(); })
+      .Case(
+          [&](SwishOp a) { return x[0] / (1 + std::exp(-a.getAlpha().convertToDouble() * x[0])); })
       .Case([&](EluOp a) {
         return x[0] >= 0 ? x[0] : a.getAlpha().convertToDouble() * std::expm1(x[0]);
       })

@@ -48,6 +48,7 @@ class GroupFinder {
     // does not wait for it with its operands held.
     for (mlir::Operation* op : llvm::reverse(ops_)) {
       findAnchorGroup(op);
+      findAttentionGroup(op);
     }
     for (mlir::Operation* op : llvm::reverse(ops_)) {
       findMapGroup(op);
@@ -91,6 +92,49 @@ class GroupFinder {
     if (plan.members.size() > 1) {
       take(std::move(plan));
     }
+  }
+
+  /// An attention with what its operands and its result are seen through. Of the operations before
+  /// it all users are members, of those behind it each is the only user: convex.
+  void findAttentionGroup(mlir::Operation* anchor) {
+    if (!llvm::isa<ir::AttentionOp>(anchor) || taken_.contains(anchor)) {
+      return;
+    }
+    llvm::SetVector<mlir::Operation*> members;
+    members.insert(anchor);
+    Place place;
+    place.add(anchor);
+    auto take = [&](mlir::Operation* op) {
+      place.add(op);
+      return members.insert(op);
+    };
+    auto canTake = [&](mlir::Operation* op) {
+      return op != nullptr && positions_.contains(op) && !taken_.contains(op) &&
+             canBeSeenThrough(op) && place.allows(op);
+    };
+    for (mlir::Value chain = anchor->getResult(0); chain.hasOneUse();) {
+      mlir::Operation* user = *chain.user_begin();
+      if (!canTake(user) || user->getNumResults() != 1 || user->getOperand(0) != chain ||
+          llvm::isa<ir::SliceOp, ir::GatherOp>(user)) {
+        break;
+      }
+      take(user);
+      chain = user->getResult(0);
+    }
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (mlir::Operation* member : llvm::to_vector(members)) {
+        // A mask is read as it comes.
+        for (mlir::Value operand : member->getOperands().take_front(member == anchor ? 3 : 1)) {
+          mlir::Operation* source = operand.getDefiningOp();
+          bool own = canTake(source) &&
+                     llvm::all_of(source->getUsers(),
+                                  [&](mlir::Operation* user) { return members.contains(user); });
+          grown = (own && take(source)) || grown;
+        }
+      }
+    }
+    takeSorted("attention", members);
   }
 
   /// The tree that ends in `root`: operations whose users are all in it. No path leaves it and
@@ -159,10 +203,17 @@ class GroupFinder {
 
   void takeMapGroup() {
     size_t kernels = llvm::count_if(members_, [](mlir::Operation* op) { return !isAlias(op); });
-    if (members_.size() < 2 || kernels == 0) {
+    if (kernels > 0) {
+      takeSorted("map", members_);
+    }
+  }
+
+  /// A group of `members`, unless it is one alone.
+  void takeSorted(llvm::StringRef kind, const llvm::SetVector<mlir::Operation*>& members) {
+    if (members.size() < 2) {
       return;
     }
-    GroupPlan plan{"map", llvm::to_vector(members_)};
+    GroupPlan plan{kind, llvm::to_vector(members)};
     llvm::sort(plan.members, [&](mlir::Operation* a, mlir::Operation* b) {
       return positions_.lookup(a) < positions_.lookup(b);
     });

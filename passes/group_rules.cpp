@@ -12,8 +12,8 @@ constexpr int64_t kCheapFlops = 2;
 
 bool isActivation(mlir::Operation* op) {
   return llvm::isa<ir::ReluOp, ir::LeakyReluOp, ir::EluOp, ir::TanhOp, ir::SigmoidOp, ir::ClipOp,
-                   ir::HardSwishOp, ir::HardSigmoidOp, ir::GeluOp, ir::SoftplusOp, ir::AbsOp,
-                   ir::SqrtOp, ir::ExpOp, ir::LogOp, ir::NegOp, ir::RoundOp>(op);
+                   ir::HardSwishOp, ir::HardSigmoidOp, ir::SwishOp, ir::GeluOp, ir::SoftplusOp,
+                   ir::AbsOp, ir::SqrtOp, ir::ExpOp, ir::LogOp, ir::NegOp, ir::RoundOp>(op);
 }
 
 bool isPostBinary(mlir::Operation* op) {
@@ -90,6 +90,20 @@ bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis
   }
   // A slope of a whole tensor is no library's post-operation.
   return sameShape(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
+}
+
+bool canBeSeenThrough(mlir::Operation* op) {
+  if (!ir::hasStaticShapes(op)) {
+    return false;
+  }
+  if (llvm::isa<ir::TransposeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SplitOp>(op)) {
+    return true;
+  }
+  if (auto gather = llvm::dyn_cast<ir::GatherOp>(op)) {
+    auto index = llvm::cast<mlir::RankedTensorType>(gather.getIndices().getType());
+    return index.getRank() == 0 && hasConstantOperands(op);
+  }
+  return llvm::isa<ir::ReshapeOp, ir::SliceOp>(op) && hasConstantOperands(op);
 }
 
 bool canJoinMap(mlir::Operation* op) {

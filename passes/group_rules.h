@@ -19,6 +19,12 @@ inline constexpr size_t kMaxMapInputs = 16;
 /// the same.
 bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
 
+/// True when `op` only shows its operand's elements in another order or shape, or a part of them:
+/// transpose, reshape, squeeze, unsqueeze, split, a slice with constant ranges, or a gather of one
+/// constant index. Such an
+/// operation joins the attention that it is for, whose kernel reads and writes through strides.
+bool canBeSeenThrough(mlir::Operation* op);
+
 /// True when `op` can be a member of a map group at all: element-wise, expand, squeeze, unsqueeze,
 /// transpose, a reshape that only adds or drops dims of 1, or a slice with constant ranges; all
 /// shapes static. One loop nest over the result reads the operands of such an operation through a

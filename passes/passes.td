@@ -57,7 +57,9 @@ def CutStages : Pass<"gr-cut-stages", "::mlir::ModuleOp"> {
 def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
   let summary = "Remove operations that do nothing and merge those that do one thing";
   let description = [{
-    Folds constants and identities; merges chains of transposes, reshapes, casts and clips; replaces
+    Folds constants and identities; merges chains of transposes, reshapes, casts and clips; lets a matmul read
+    a transposed matrix; multiplies out small powers; reshapes a product's result behind what
+    is done to its elements; replaces
     shapes that are known by constants; recognises spelled-out hard_swish; removes what is unused.
 
         %0 = gr.transpose %x {permutation = array<i64: 1, 0>} : …
@@ -65,6 +67,23 @@ def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
         return %1
     becomes
         return %x
+  }];
+}
+
+def RecogniseForms : Pass<"gr-recognise-forms", "::mlir::func::FuncOp"> {
+  let summary = "Replace what a model spells out in small operations by the large one";
+  let description = [{
+    layer_norm from means and squares, gelu (by erf and by tanh), swish, softmax from exponentials,
+    and attention from two products with a softmax between them; operands in any order, constants as
+    scalars or as tensors of one value. Only where nothing else uses the parts.
+
+        %0 = gr.matmul %q, %k {transpose_rhs = true} : …
+        %1 = gr.div %0, %eight : …
+        %2 = gr.add %1, %mask : …
+        %3 = gr.softmax %2 : …
+        %4 = gr.matmul %3, %v : …
+    becomes
+        %4 = gr.attention %q, %k, %v, %mask {scale = 1.250000e-01 : f64} : …
   }];
 }
 
@@ -87,7 +106,7 @@ def FormGroups : Pass<"gr-form-groups", "::mlir::func::FuncOp"> {
   let summary = "Join operations that become one kernel";
   let description = [{
     First each convolution and matmul takes the element-wise chain that follows it and that a
-    library call does as post-operations; then what is left of element-wise operations, broadcasts
+    library call does as post-operations, and each attention the views of its operands and result; then what is left of element-wise operations, broadcasts
     and movements joins in trees with one result (README.md gives the rules).
 
         %0 = gr.conv %x, %w {…} : …

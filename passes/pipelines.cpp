@@ -12,6 +12,7 @@ void buildSimplifyPipeline(mlir::OpPassManager& manager) {
   functions.addPass(createInferShapes());
   functions.addPass(createSimplifyGraph());
   functions.addPass(mlir::createCSEPass());
+  functions.addPass(createRecogniseForms());
   functions.addPass(createFoldNormalization());
   functions.addPass(createInferShapes());
   functions.addPass(createSimplifyGraph());

@@ -45,6 +45,44 @@ struct MergeTransposes : mlir::OpRewritePattern<ir::TransposeOp> {
   }
 };
 
+/// x * transpose(y) reads y the other way round, where only its last two dims are swapped.
+struct TransposeInMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
+    auto transpose = op.getRhs().getDefiningOp<ir::TransposeOp>();
+    if (!transpose || !swapsLastTwo(transpose.getPermutation())) {
+      return mlir::failure();
+    }
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getRhsMutable().assign(transpose.getInput());
+      op.setTransposeRhs(!op.getTransposeRhs());
+    });
+    return mlir::success();
+  }
+
+  static bool swapsLastTwo(llvm::ArrayRef<int64_t> permutation) {
+    auto rank = static_cast<int64_t>(permutation.size());
+    return rank >= 2 && permutation[rank - 1] == rank - 2 && permutation[rank - 2] == rank - 1 &&
+           llvm::equal(permutation.drop_back(2), llvm::seq<int64_t>(0, rank - 2));
+  }
+};
+
+/// x^2 = x * x and x^3 = x * x * x
+struct MultiplyOutPower : mlir::OpRewritePattern<ir::PowOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::PowOp op, PatternRewriter& rewriter) const override {
+    mlir::Value x = op.getLhs();
+    bool cube = isAbout(op.getRhs(), 3);
+    if (x.getType() != op.getType() || (!cube && !isAbout(op.getRhs(), 2))) {
+      return mlir::failure();
+    }
+    mlir::Value square = rewriter.create<ir::MulOp>(op.getLoc(), op.getType(), x, x);
+    rewriter.replaceOp(
+        op, cube ? rewriter.create<ir::MulOp>(op.getLoc(), op.getType(), square, x) : square);
+    return mlir::success();
+  }
+};
+
 /// The operation only gives its input's elements another shape.
 bool isReshaping(mlir::Operation* op) {
   return llvm::isa_and_nonnull<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(op);
@@ -129,6 +167,63 @@ struct DropSameShape : mlir::OpRewritePattern<Op> {
   }
 };
 
+/// f(reshape(product)) = reshape(f(product)) for an element-wise f of one operand, or of another
+/// that has the same shape: so f stands right behind the product, which does it on the way. The
+/// reshape moves on and ends where it is free.
+struct ReshapeLater : mlir::RewritePattern {
+  explicit ReshapeLater(mlir::MLIRContext* context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(mlir::Operation* op, PatternRewriter& rewriter) const override {
+    if (!op->hasTrait<ir::IsElementwise>() || op->getNumResults() != 1 ||
+        op->getNumOperands() > 2) {
+      return mlir::failure();
+    }
+    for (mlir::Value operand : op->getOperands()) {
+      auto reshape = operand.getDefiningOp<ir::ReshapeOp>();
+      if (reshape && reshape->hasOneUse() && isProduct(reshape.getInput()) &&
+          isStatic(operand.getType()) && isStatic(reshape.getInput().getType()) &&
+          llvm::all_of(op->getOperands(), [&](mlir::Value other) {
+            return other.getType() == op->getResult(0).getType();
+          })) {
+        moveBehind(op, reshape, rewriter);
+        return mlir::success();
+      }
+    }
+    return mlir::failure();
+  }
+
+  /// A matmul, or what follows one element by element.
+  static bool isProduct(mlir::Value value) {
+    mlir::Operation* op = value.getDefiningOp();
+    for (; op != nullptr && value.hasOneUse() && !llvm::isa<ir::MatMulOp>(op);
+         op = value.getDefiningOp()) {
+      if (!op->hasTrait<ir::IsElementwise>() || op->getNumOperands() == 0) {
+        return false;
+      }
+      value = op->getOperand(0);
+    }
+    return op != nullptr && value.hasOneUse();
+  }
+
+  static void moveBehind(mlir::Operation* op, ir::ReshapeOp reshape, PatternRewriter& rewriter) {
+    mlir::Type type = reshape.getInput().getType();
+    mlir::Location loc = op->getLoc();
+    mlir::Value shape =
+        ir::createInts(rewriter, loc, llvm::cast<mlir::ShapedType>(type).getShape());
+    mlir::Operation* inner = rewriter.clone(*op);
+    for (mlir::OpOperand& operand : inner->getOpOperands()) {
+      mlir::Value value = operand.get();
+      operand.set(value == reshape.getResult()
+                      ? reshape.getInput()
+                      : rewriter.create<ir::ReshapeOp>(loc, type, value, shape, false).getResult());
+    }
+    rewriter.moveOpBefore(inner, op);
+    inner->getResult(0).setType(type);
+    rewriter.replaceOpWithNewOp<ir::ReshapeOp>(op, op->getResult(0).getType(), inner->getResult(0),
+                                               reshape.getShape(), reshape.getAllowZero());
+  }
+};
+
 /// cast(cast(x, wide), to) = cast(x, to) when the first cast loses nothing.
 struct MergeCasts : mlir::OpRewritePattern<ir::CastOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -198,8 +293,20 @@ struct MergeClips : mlir::OpRewritePattern<ir::ClipOp> {
   }
 };
 
-/// The x of min(max(x + 3, 0), 6), or of 6 * hard_sigmoid(x) with slope 1/6 and offset 1/2 when
-/// `unit` is set (the result is then x in [0, 1]); null when `value` is neither.
+/// The y of y / 6 and y * (1 / 6); null when `value` is something else.
+mlir::Value sixfoldOf(mlir::Value value) {
+  if (auto div = value.getDefiningOp<ir::DivOp>()) {
+    return isAbout(div.getRhs(), 6) ? div.getLhs() : mlir::Value();
+  }
+  auto mul = value.getDefiningOp<ir::MulOp>();
+  if (mul && isAbout(mul.getRhs(), 1.0 / 6)) {
+    return mul.getLhs();
+  }
+  return mul && isAbout(mul.getLhs(), 1.0 / 6) ? mul.getRhs() : mlir::Value();
+}
+
+/// The x of min(max(x + 3, 0), 6), or of a sixth of that (also as a hard_sigmoid) when `unit` is
+/// set (the result is then x in [0, 1]); null when `value` is neither.
 mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
   if (auto gate = value.getDefiningOp<ir::HardSigmoidOp>()) {
     unit = true;
@@ -207,12 +314,13 @@ mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
                 std::abs(gate.getBeta().convertToDouble() - 0.5) < 1e-6;
     return fits ? gate.getInput() : mlir::Value();
   }
-  auto clip = value.getDefiningOp<ir::ClipOp>();
+  mlir::Value sixfold = sixfoldOf(value);
+  unit = sixfold != nullptr;
+  auto clip = (unit ? sixfold : value).getDefiningOp<ir::ClipOp>();
   auto shift = clip ? clip.getInput().getDefiningOp<ir::AddOp>() : nullptr;
   if (!shift || clip.getLow().convertToDouble() != 0 || clip.getHigh().convertToDouble() != 6) {
     return {};
   }
-  unit = false;
   if (isAbout(shift.getRhs(), 3)) {
     return shift.getLhs();
   }
@@ -273,11 +381,12 @@ struct RecogniseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
 struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
   LogicalResult initialize(mlir::MLIRContext* context) override {
     mlir::RewritePatternSet patterns(context);
-    patterns.add<MergeTransposes, DropRoundTrip, MergeReshapes, ConstantShape,
-                 DropSameShape<ir::ReshapeOp>, DropSameShape<ir::ExpandOp>, MergeCasts,
-                 DropRepeated<ir::ReluOp>, DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>,
-                 DropRepeated<ir::CeilOp>, DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>,
-                 DropDoubleNeg, MergeClips, RecogniseHardSwish, RecogniseDividedHardSwish>(context);
+    patterns.add<MergeTransposes, TransposeInMatMul, MultiplyOutPower, ReshapeLater, DropRoundTrip,
+                 MergeReshapes, ConstantShape, DropSameShape<ir::ReshapeOp>,
+                 DropSameShape<ir::ExpandOp>, MergeCasts, DropRepeated<ir::ReluOp>,
+                 DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>, DropRepeated<ir::CeilOp>,
+                 DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>, DropDoubleNeg, MergeClips,
+                 RecogniseHardSwish, RecogniseDividedHardSwish>(context);
     patterns_ = std::move(patterns);
     return mlir::success();
   }

@@ -1,5 +1,6 @@
 #include "devices/cpu/kernels.h"
 
+#include "devices/cpu/attention_kernel.h"
 #include "devices/cpu/concat_kernel.h"
 #include "devices/cpu/deconv_kernel.h"
 #include "devices/cpu/deform_kernel.h"
@@ -35,12 +36,14 @@ constexpr absl::string_view kRecurrent[] = {"gr.recurrent"};
 constexpr absl::string_view kConcat[] = {"gr.concat"};
 constexpr absl::string_view kInstanceNorm[] = {"gr.instance_norm"};
 constexpr absl::string_view kPad[] = {"gr.pad"};
+constexpr absl::string_view kAttention[] = {"gr.attention"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
 constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
                                          "gr.div", "gr.min", "gr.max"};
-constexpr absl::string_view kEltwise[] = {
-    "gr.relu", "gr.leaky_relu", "gr.tanh", "gr.elu",   "gr.abs",        "gr.sqrt", "gr.sigmoid",
-    "gr.exp",  "gr.log",        "gr.clip", "gr.round", "gr.hard_swish", "gr.gelu", "gr.softplus"};
+constexpr absl::string_view kEltwise[] = {"gr.relu", "gr.leaky_relu", "gr.tanh",    "gr.elu",
+                                          "gr.abs",  "gr.sqrt",       "gr.sigmoid", "gr.exp",
+                                          "gr.log",  "gr.clip",       "gr.round",   "gr.hard_swish",
+                                          "gr.gelu", "gr.softplus",   "gr.swish"};
 
 template <PlanFunction plan>
 constexpr KernelEntry primitive(absl::string_view name) {
@@ -53,8 +56,8 @@ constexpr Row kRows[] = {
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
     {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},
-    {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
     {primitive<planMatMul>("onednn.matmul"), kMatMul},
+    {primitive<planInnerProduct>("onednn.inner_product"), kMatMul},
     {{"reduce", chooseReduce, createReduceLines}, kReduce},
     {primitive<planPool>("onednn.pool"), kPool},
     {primitive<planReduction>("onednn.reduction"), kReduce},
@@ -70,6 +73,7 @@ constexpr Row kRows[] = {
     {primitive<planReorder>("onednn.reorder"), kReorder},
     {primitive<planBinary>("onednn.binary"), kBinary},
     {primitive<planEltwise>("onednn.eltwise"), kEltwise},
+    {{"attention", chooseAttention, createAttention}, kAttention},
     {{"pad", choosePad, createPad}, kPad},
     {{"generated", chooseGenerated, createGenerated}, {}},
     {{"copy", chooseCopy, createCopy}, {}},

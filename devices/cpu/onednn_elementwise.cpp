@@ -23,7 +23,7 @@ absl::StatusOr<Parameters> parametersOf(const Step& step) {
     GR_ASSIGN_OR_RETURN(p.beta, attribute<double>(step, "high"));
   } else if (step.operation == "gr.leaky_relu") {
     GR_ASSIGN_OR_RETURN(p.alpha, attributeOr(step, "alpha", 0.01));
-  } else if (step.operation == "gr.elu") {
+  } else if (step.operation == "gr.elu" || step.operation == "gr.swish") {
     GR_ASSIGN_OR_RETURN(p.alpha, attributeOr(step, "alpha", 1.0));
   }
   return p;

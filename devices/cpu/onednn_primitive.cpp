@@ -395,6 +395,7 @@ absl::StatusOr<dnnl::algorithm> eltwiseAlgorithm(absl::string_view operation) {
       {"gr.softplus", algorithm::eltwise_soft_relu},
       {"gr.round", algorithm::eltwise_round},
       {"gr.hard_swish", algorithm::eltwise_hardswish},
+      {"gr.swish", algorithm::eltwise_swish},
       {"gr.gelu", algorithm::eltwise_gelu_erf},
       {"gelu_tanh", algorithm::eltwise_gelu_tanh},
       {"linear", algorithm::eltwise_linear},

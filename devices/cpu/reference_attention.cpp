@@ -132,7 +132,117 @@ KernelOr createLinearAttention(const Step& step) {
   });
 }
 
+/// Dims of gr.attention, and the strides of the mask (none: empty).
+struct AttentionPlan {
+  int64_t batch, heads, groups, rows, keys, width, valueWidth;
+  Dims mask;
+  double scale;
+  bool causal;
+};
+
+absl::StatusOr<AttentionPlan> planAttention(const Step& step) {
+  if (step.attributes.contains("views")) {
+    return absl::UnimplementedError("gr.attention: the reference reads no views");
+  }
+  auto dims = [&](size_t i) { return step.inputs[i].desc.dims; };
+  if (dims(0).size() != 4 || dims(1).size() != 4 || dims(2).size() != 4) {
+    return invalidStep(step, "query, key and value must be of rank 4");
+  }
+  AttentionPlan p{dims(0)[0], dims(0)[1], dims(1)[1], dims(0)[2], dims(1)[2],
+                  dims(0)[3], dims(2)[3], {},         1,          false};
+  if (p.groups < 1 || p.heads % p.groups != 0 ||
+      dims(1) != Dims{p.batch, p.groups, p.keys, p.width} ||
+      dims(2) != Dims{p.batch, p.groups, p.keys, p.valueWidth} ||
+      step.outputs[0].desc.dims != Dims{p.batch, p.heads, p.rows, p.valueWidth}) {
+    return invalidStep(step, "the shapes of the operands and the result do not fit");
+  }
+  if (step.inputs.size() > 3) {
+    GR_ASSIGN_OR_RETURN(p.mask,
+                        broadcastStrides(step, dims(3), {p.batch, p.heads, p.rows, p.keys}));
+  }
+  GR_ASSIGN_OR_RETURN(p.scale, attributeOr(step, "scale", 1.0));
+  GR_ASSIGN_OR_RETURN(p.causal, attributeOr(step, "causal", false));
+  return p;
+}
+
+/// The operands and the result of one row of the query; the mask is null or its row.
+template <typename T>
+struct QueryRow {
+  const T *query, *key, *value, *mask;
+  T* output;
+};
+
+/// Weights of the keys that the row sees: exponentials of scores less the largest one, and their
+/// sum.
+template <typename T, typename C>
+C weigh(const AttentionPlan& p, const QueryRow<T>& r, std::vector<C>& weights) {
+  C most = -std::numeric_limits<C>::infinity();
+  for (size_t t = 0; t < weights.size(); ++t) {
+    const T* key = r.key + static_cast<int64_t>(t) * p.width;
+    C score = 0;
+    for (int64_t k = 0; k < p.width; ++k) {
+      score += load(r.query[k]) * load(key[k]);
+    }
+    score *= static_cast<C>(p.scale);
+    if (r.mask != nullptr) {
+      score += load(r.mask[static_cast<int64_t>(t) * p.mask[3]]);
+    }
+    weights[t] = score;
+    most = score > most || std::isnan(score) ? score : most;
+  }
+  C sum = 0;
+  for (C& weight : weights) {
+    weight = std::exp(weight - most);
+    sum += weight;
+  }
+  return sum;
+}
+
+template <typename T>
+void attendRow(const AttentionPlan& p, const QueryRow<T>& r, int64_t seen) {
+  using C = decltype(load(T{}));
+  std::vector<C> weights(static_cast<size_t>(seen));
+  C sum = weigh(p, r, weights);
+  for (int64_t v = 0; v < p.valueWidth; ++v) {
+    C mean = 0;
+    for (int64_t t = 0; t < seen; ++t) {
+      mean += weights[static_cast<size_t>(t)] * load(r.value[t * p.valueWidth + v]);
+    }
+    r.output[v] = store<T>(mean / sum);
+  }
+}
+
+KernelOr createAttentionReference(const Step& step) {
+  GR_ASSIGN_OR_RETURN(AttentionPlan p, planAttention(step));
+  std::array<uint32_t, 4> in = {};
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    in[i] = step.inputs[i].buffer;
+  }
+  uint32_t out = step.outputs[0].buffer;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, p = std::move(p)](void* const* buffers) {
+      auto at = [&](size_t i, int64_t offset) {
+        return static_cast<const T*>(buffers[in[i]]) + offset;
+      };
+      parallelFor(p.batch * p.heads * p.rows, p.keys * (p.width + p.valueWidth), [&](int64_t i) {
+        int64_t row = i % p.rows;
+        int64_t head = i / p.rows % p.heads;
+        int64_t n = i / p.rows / p.heads;
+        int64_t keys = (n * p.groups + head / (p.heads / p.groups)) * p.keys;
+        const T* mask =
+            p.mask.empty() ? nullptr : at(3, n * p.mask[0] + head * p.mask[1] + row * p.mask[2]);
+        attendRow<T>(p,
+                     {at(0, i * p.width), at(1, keys * p.width), at(2, keys * p.valueWidth), mask,
+                      static_cast<T*>(buffers[out]) + i * p.valueWidth},
+                     p.causal ? std::min(p.keys, row + 1) : p.keys);
+      });
+      return 0;
+    });
+  });
+}
+
 constexpr ReferenceEntry kEntries[] = {
+    {"gr.attention", TypeRule::kFloat, createAttentionReference, 3, 4},
     {"gr.linear_attention", TypeRule::kFloat, createLinearAttention, 6, 6, 2},
 };
 

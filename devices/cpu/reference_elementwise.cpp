@@ -209,6 +209,12 @@ struct LeakyRelu {
     return x >= 0 ? x : x * static_cast<C>(p.first);
   }
 };
+struct Swish {
+  template <typename C>
+  static C apply(C x, const Parameters& p) {
+    return x / (1 + std::exp(-static_cast<C>(p.first) * x));
+  }
+};
 struct Elu {
   template <typename C>
   static C apply(C x, const Parameters& p) {
@@ -617,6 +623,10 @@ KernelOr createLeakyRelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 0.01));
   return unaryFloat<LeakyRelu>(step, p);
 }
+KernelOr createSwish(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.0));
+  return unaryFloat<Swish>(step, p);
+}
 KernelOr createElu(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.0));
   return unaryFloat<Elu>(step, p);
@@ -703,6 +713,7 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.softplus", TypeRule::kFloat, plainFloat<Softplus>},
     {"gr.hard_swish", TypeRule::kFloat, plainFloat<HardSwish>},
     {"gr.leaky_relu", TypeRule::kFloat, createLeakyRelu},
+    {"gr.swish", TypeRule::kFloat, createSwish},
     {"gr.elu", TypeRule::kFloat, createElu},
     {"gr.selu", TypeRule::kFloat, createSelu},
     {"gr.hard_sigmoid", TypeRule::kFloat, createHardSigmoid},

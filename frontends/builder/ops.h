@@ -69,6 +69,8 @@ Tensor softplus(const Tensor& x, const At& at = {});
 Tensor relu(const Tensor& x, const At& at = {});
 /// x where x >= 0, else alpha * x.
 Tensor leakyRelu(const Tensor& x, double alpha = 0.01, const At& at = {});
+/// x / (1 + exp(-alpha * x)): SiLU where alpha is 1.
+Tensor swish(const Tensor& x, double alpha = 1, const At& at = {});
 /// x where x >= 0, else alpha * (exp(x) - 1).
 Tensor elu(const Tensor& x, double alpha = 1, const At& at = {});
 

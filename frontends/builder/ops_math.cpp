@@ -64,6 +64,10 @@ Tensor leakyRelu(const Tensor& x, double alpha, const At& at) {
   return OpCall("leaky_relu", at, {x}).number("alpha", alpha).create();
 }
 
+Tensor swish(const Tensor& x, double alpha, const At& at) {
+  return OpCall("swish", at, {x}).number("alpha", alpha).create();
+}
+
 Tensor elu(const Tensor& x, double alpha, const At& at) {
   return OpCall("elu", at, {x}).number("alpha", alpha).create();
 }

@@ -110,9 +110,7 @@ Values mish(Node& node) {
 
 /// x * sigmoid(alpha * x)
 mlir::Value swishOf(Node& node, mlir::Value x) {
-  double alpha = node.attributes().real("alpha", 1);
-  mlir::Value inner = alpha == 1 ? x : withScalar(node, "gr.mul", x, alpha);
-  return node.emit("gr.mul", {x, node.emit("gr.sigmoid", {inner})});
+  return node.emit("gr.swish", {x}, {node.real("alpha", node.attributes().real("alpha", 1))});
 }
 Values swish(Node& node) { return {swishOf(node, node.input(0))}; }
 

@@ -65,6 +65,8 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %not = gr.not %p : (tensor<3x4xi1>) -> tensor<3x4xi1>
   // CHECK-NEXT: gr.leaky_relu %{{.*}} {alpha = 2.000000e-01 : f64}
   %leaky_relu = gr.leaky_relu %x {alpha = 0.2 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.swish %{{.*}} {alpha = 2.000000e+00 : f64}
+  %swish = gr.swish %x {alpha = 2.0 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.elu %{{[a-z0-9_]*}} :
   %elu = gr.elu %x {alpha = 1.0 : f64} : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.selu
@@ -186,6 +188,9 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %linear, %last = gr.linear_attention %steps, %keys, %written, %state, %lone, %lone {delta = true}
     : (tensor<1x2x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x5xf32>, tensor<1x1x4x5xf32>, tensor<1x1x1x1xf32>,
        tensor<1x1x1x1xf32>) -> (tensor<1x2x3x5xf32>, tensor<1x1x4x5xf32>)
+  // CHECK: gr.attention %{{.*}} {causal = true, scale = 5.000000e-01 : f64}
+  %attended = gr.attention %steps, %keys, %written {causal = true, scale = 0.5 : f64}
+    : (tensor<1x2x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x5xf32>) -> tensor<1x2x3x5xf32>
 
   // Movement.
   // CHECK: gr.shape

@@ -168,3 +168,30 @@ func.func @alone(%x: tensor<4x3xf32>, %d: tensor<?xf32>) -> (tensor<1x1x4x3xf32>
   %7 = gr.abs %6 : (tensor<?xf32>) -> tensor<?xf32>
   return %1, %5, %7 : tensor<1x1x4x3xf32>, tensor<2x24xf32>, tensor<?xf32>
 }
+
+// -----
+
+// An attention with the views of a packed projection, and of its result; the mask is no view.
+// CHECK-LABEL: @attention
+// CHECK-NEXT: %[[G:.*]] = gr.group(%arg0, %arg1) attributes {kind = "attention"} {
+// CHECK: gr.split
+// CHECK: gr.attention
+// CHECK-NEXT: gr.transpose
+// CHECK-NEXT: %[[Y:.*]] = gr.reshape
+// CHECK-NEXT: gr.yield %[[Y]]
+// CHECK: return %[[G]]
+func.func @attention(%x: tensor<1x4x12xf32>, %mask: tensor<1x4xf32>) -> tensor<1x4x4xf32> {
+  %heads = gr.constant dense<[1, 4, 2, 2]> : tensor<4xi64> : tensor<4xi64>
+  %joined = gr.constant dense<[1, 4, 4]> : tensor<3xi64> : tensor<3xi64>
+  %p:3 = gr.split %x {axis = 2 : i64, sizes = array<i64: 4, 4, 4>} : (tensor<1x4x12xf32>) -> (tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>)
+  %0 = gr.reshape %p#0, %heads : (tensor<1x4x4xf32>, tensor<4xi64>) -> tensor<1x4x2x2xf32>
+  %1 = gr.reshape %p#1, %heads : (tensor<1x4x4xf32>, tensor<4xi64>) -> tensor<1x4x2x2xf32>
+  %2 = gr.reshape %p#2, %heads : (tensor<1x4x4xf32>, tensor<4xi64>) -> tensor<1x4x2x2xf32>
+  %q = gr.transpose %0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+  %k = gr.transpose %1 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+  %v = gr.transpose %2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+  %a = gr.attention %q, %k, %v, %mask : (tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x4xf32>) -> tensor<1x2x4x2xf32>
+  %t = gr.transpose %a {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
+  %y = gr.reshape %t, %joined : (tensor<1x4x2x2xf32>, tensor<3xi64>) -> tensor<1x4x4xf32>
+  return %y : tensor<1x4x4xf32>
+}

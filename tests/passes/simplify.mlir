@@ -117,12 +117,13 @@ func.func @repeated(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<
 
 // -----
 
-// The three ways in which exporters spell hard_swish.
+// The four ways in which exporters spell hard_swish.
 // CHECK-LABEL: @hard_swish
 // CHECK-NEXT: %[[A:.*]] = gr.hard_swish %arg0
 // CHECK-NEXT: %[[B:.*]] = gr.hard_swish %[[A]]
 // CHECK-NEXT: %[[C:.*]] = gr.hard_swish %[[B]]
-// CHECK-NEXT: return %[[C]]
+// CHECK-NEXT: %[[D:.*]] = gr.hard_swish %[[C]]
+// CHECK-NEXT: return %[[D]]
 func.func @hard_swish(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %three = gr.constant dense<3.0> : tensor<f32> : tensor<f32>
   %six = gr.constant dense<6.0> : tensor<f32> : tensor<f32>
@@ -137,7 +138,11 @@ func.func @hard_swish(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %c1 = gr.clip %c0 {low = 0.0 : f64, high = 6.0 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %c2 = gr.mul %c1, %b : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   %c = gr.mul %c2, %sixth : (tensor<2x4xf32>, tensor<1xf32>) -> tensor<2x4xf32>
-  return %c : tensor<2x4xf32>
+  %d0 = gr.add %c, %three : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %d1 = gr.clip %d0 {low = 0.0 : f64, high = 6.0 : f64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %d2 = gr.div %d1, %six : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  %d = gr.mul %c, %d2 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %d : tensor<2x4xf32>
 }
 
 // -----
@@ -164,4 +169,27 @@ func.func @dead(%x: tensor<4xf32>) {
   gr.send %x {edge = 0 : i64} : (tensor<4xf32>) -> ()
   %1 = gr.recv {edge = 1 : i64, tensor_type = tensor<4xf32>} : () -> tensor<4xf32>
   return
+}
+
+// What follows a product by elements comes before the reshape of its result; powers are products; a
+// transposed matrix is read the other way round.
+// CHECK-LABEL: @behind_a_product
+// CHECK: %[[M:.*]] = gr.matmul %arg0, %arg1 {transpose_rhs = true}
+// CHECK-NEXT: %[[R:.*]] = gr.relu %[[M]] : (tensor<6x8xf32>)
+// CHECK: %[[B:.*]] = gr.reshape %arg2
+// CHECK-NEXT: %[[S:.*]] = gr.add %[[R]], %[[B]] : (tensor<6x8xf32>, tensor<6x8xf32>)
+// CHECK-NEXT: %[[Y:.*]] = gr.reshape %[[S]]
+// CHECK-NEXT: %[[P:.*]] = gr.mul %[[Y]], %[[Y]]
+// CHECK-NEXT: %[[Q:.*]] = gr.mul %[[P]], %[[Y]]
+// CHECK-NEXT: return %[[Q]]
+func.func @behind_a_product(%x: tensor<6x4xf32>, %w: tensor<8x4xf32>, %r: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
+  %shape = gr.constant dense<[2, 3, 8]> : tensor<3xi64> : tensor<3xi64>
+  %three = gr.constant dense<3.0> : tensor<f32> : tensor<f32>
+  %t = gr.transpose %w {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %0 = gr.matmul %x, %t : (tensor<6x4xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+  %1 = gr.reshape %0, %shape : (tensor<6x8xf32>, tensor<3xi64>) -> tensor<2x3x8xf32>
+  %2 = gr.relu %1 : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %3 = gr.add %2, %r : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %4 = gr.pow %3, %three : (tensor<2x3x8xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+  return %4 : tensor<2x3x8xf32>
 }

@@ -1,6 +1,7 @@
 #include "devices/cpu/compiler/library_step.h"
 
 #include "devices/cpu/compiler/attributes.h"
+#include "devices/cpu/compiler/strided_views.h"
 #include "devices/cpu/compiler/value_table.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,7 +13,7 @@ bool appendEltwise(Step& step, mlir::Operation* op) {
   PostOp post;
   post.algorithm = op->getName().getStringRef().str();
   llvm::TypeSwitch<mlir::Operation*>(op)
-      .Case<ir::LeakyReluOp, ir::EluOp>(
+      .Case<ir::LeakyReluOp, ir::EluOp, ir::SwishOp>(
           [&](auto a) { post.alpha = static_cast<float>(a.getAlpha().convertToDouble()); })
       .Case([&](ir::ClipOp a) {
         post.alpha = static_cast<float>(a.getLow().convertToDouble());
@@ -22,7 +23,9 @@ bool appendEltwise(Step& step, mlir::Operation* op) {
         post.alpha = static_cast<float>(a.getAlpha().convertToDouble());
         post.beta = static_cast<float>(a.getBeta().convertToDouble());
       })
-      .Case([&](ir::GeluOp a) { post.alpha = a.getApproximate() ? 1.0F : 0.0F; });
+      .Case([&](ir::GeluOp a) {
+        post.algorithm = a.getApproximate() ? "gelu_tanh" : post.algorithm;
+      });
   step.postOps.push_back(std::move(post));
   return op->getNumOperands() == 1;
 }
@@ -139,6 +142,42 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
   for (mlir::Value value : work.results) {
     work.step.outputs.push_back({0, denseDesc(value)});
   }
+  return work;
+}
+
+absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group) {
+  mlir::Block& block = group.getBody().front();
+  auto op = *block.getOps<ir::AttentionOp>().begin();
+  LibraryStep work;
+  work.step.operation = op->getName().getStringRef().str();
+  work.step.label = labelOf(group);
+  GR_ASSIGN_OR_RETURN(work.step.attributes, attributesOf(op));
+  auto query = llvm::cast<mlir::RankedTensorType>(op.getQuery().getType()).getShape();
+  auto value = llvm::cast<mlir::RankedTensorType>(op.getValue().getType()).getShape();
+  work.step.attributes["sizes"] = std::vector<int64_t>{query[0], query[1], value[1], query[2],
+                                                       value[2], query[3], value[3]};
+  std::optional<StridedView> seen[] = {
+      viewOf(op.getQuery()), viewOf(op.getKey()), viewOf(op.getValue()),
+      viewUnder(op.getResult(), block.getTerminator()->getOperand(0))};
+  std::vector<int64_t> views;
+  for (const std::optional<StridedView>& view : seen) {
+    if (!view) {
+      return absl::UnimplementedError("a reshape around the attention needs a copy");
+    }
+    views.push_back(view->offset);
+    views.insert(views.end(), view->strides.begin(), view->strides.end());
+    work.operands.push_back(view->root);
+  }
+  work.step.attributes["views"] = views;
+  work.operands.pop_back();  // the result's own
+  if (op.getMask()) {
+    work.operands.push_back(op.getMask());
+  }
+  for (mlir::Value operand : work.operands) {
+    work.step.inputs.push_back({0, denseDesc(operand)});
+  }
+  work.results = {group.getResult(0)};
+  work.step.outputs.push_back({0, denseDesc(group.getResult(0))});
   return work;
 }
 

@@ -22,6 +22,10 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         llvm::ArrayRef<mlir::Operation*> epilogue,
                                         mlir::Value result);
 
+/// A group of an attention and what its operands and result are seen through, as views of dense
+/// tensors (see attention_kernel.h). Unimplemented where one of them needs a copy.
+absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
+
 /// `step` with its first addition of a tensor that nothing reads afterwards made in place: the
 /// result then lies where that operand was. Nothing when it has none.
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op);

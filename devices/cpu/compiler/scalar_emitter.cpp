@@ -203,6 +203,12 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
           return m.select(m.less(x[0], m.constant(0)), scaled, x[0]);
         });
       })
+      .Case([&](SwishOp a) {
+        return when([&](Emitter& m) {
+          mlir::Value power = m.exp(m.mul(x[0], m.constant(-number(a.getAlpha()))));
+          return m.div(x[0], m.add(m.constant(1), power));
+        });
+      })
       .Case([&](EluOp a) {
         return when([&](Emitter& m) {
           mlir::Value scaled = m.mul(m.constant(number(a.getAlpha())), m.expm1(x[0]));

@@ -81,6 +81,7 @@ TEST_CASE("unary functions on every floating-point type") {
       {"gr.relu", [](double x) { return std::fmax(x, 0); }, {}},
       {"gr.hard_swish", [](double x) { return x * std::fmin(1, std::fmax(0, x / 6 + 0.5)); }, {}},
       {"gr.leaky_relu", [](double x) { return x < 0 ? 0.25 * x : x; }, {{"alpha", 0.25}}},
+      {"gr.swish", [](double x) { return x / (1 + std::exp(-0.5 * x)); }, {{"alpha", 0.5}}},
       {"gr.elu", [](double x) { return x < 0 ? 0.5 * (std::exp(x) - 1) : x; }, {{"alpha", 0.5}}},
       {"gr.selu",
        [](double x) { return x > 0 ? 1.5 * x : 1.5 * 2.0 * (std::exp(x) - 1); },

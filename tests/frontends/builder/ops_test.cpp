@@ -87,6 +87,7 @@ std::vector<Row> mathRows() {
   }
   std::vector<Row> others = {
       {"leaky_relu", kSame, [](Values& v) { return leakyRelu(v.x, 0.2); }},
+      {"swish", kSame, [](Values& v) { return swish(v.x, 1.5); }},
       {"elu", kSame, [](Values& v) { return elu(v.x); }},
       {"selu", kSame, [](Values& v) { return selu(v.x, {.gamma = 1}); }},
       {"hard_sigmoid", kSame, [](Values& v) { return hardSigmoid(v.x, {.alpha = 0.25}); }},

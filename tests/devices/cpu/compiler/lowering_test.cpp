@@ -163,5 +163,35 @@ TEST_CASE("a mean over the spatial dims of a dense tensor is a reduction") {
   CHECK(kernelOf(executable, "gr.reduce") == "reduce");
 }
 
+TEST_CASE("an attention reads a packed projection through strides, as one step") {
+  Executable executable = compiled(R"(func.func @f(%x: tensor<1x4x12xf32> {gr.name = "x"})
+      -> (tensor<1x4x4xf32> {gr.name = "y"}) {
+    %y = gr.group (%x) attributes {kind = "attention"} {
+    ^bb0(%a: tensor<1x4x12xf32>):
+      %heads = gr.constant dense<[1, 4, 2, 2]> : tensor<4xi64> : tensor<4xi64>
+      %joined = gr.constant dense<[1, 4, 4]> : tensor<3xi64> : tensor<3xi64>
+      %p:3 = gr.split %a {axis = 2 : i64, sizes = array<i64: 4, 4, 4>} : (tensor<1x4x12xf32>) -> (tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>)
+      %0 = gr.reshape %p#0, %heads : (tensor<1x4x4xf32>, tensor<4xi64>) -> tensor<1x4x2x2xf32>
+      %1 = gr.reshape %p#1, %heads : (tensor<1x4x4xf32>, tensor<4xi64>) -> tensor<1x4x2x2xf32>
+      %2 = gr.reshape %p#2, %heads : (tensor<1x4x4xf32>, tensor<4xi64>) -> tensor<1x4x2x2xf32>
+      %q = gr.transpose %0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+      %k = gr.transpose %1 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+      %v = gr.transpose %2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x2xf32>) -> tensor<1x2x4x2xf32>
+      %b = gr.attention %q, %k, %v : (tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xf32>
+      %t = gr.transpose %b {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x4x2xf32>) -> tensor<1x4x2x2xf32>
+      %r = gr.reshape %t, %joined : (tensor<1x4x2x2xf32>, tensor<3xi64>) -> tensor<1x4x4xf32>
+      gr.yield %r : tensor<1x4x4xf32>
+    } : (tensor<1x4x12xf32>) -> tensor<1x4x4xf32>
+    return %y : tensor<1x4x4xf32>
+  })");
+  REQUIRE(executable.steps.size() == 1);
+  auto views = attribute<std::vector<int64_t>>(executable.steps[0], "views");
+  REQUIRE(views.ok());
+  // First element, then strides of batch (of one: any), heads, rows and columns, for query, key,
+  // value and result.
+  CHECK(*views ==
+        std::vector<int64_t>{0, 1, 2, 12, 1, 4, 1, 2, 12, 1, 8, 1, 2, 12, 1, 0, 1, 2, 4, 1});
+}
+
 }  // namespace
 }  // namespace graphrun::devices::cpu

@@ -1,0 +1,273 @@
+#include "devices/cpu/attention_kernel.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "devices/cpu/attention_rows.h"
+#include "devices/cpu/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// Where the element (n, head, row, column) of an operand or result lies.
+struct View {
+  int64_t offset = 0;
+  std::array<int64_t, 4> strides = {};
+
+  int64_t at(int64_t n, int64_t head, int64_t row) const {
+    return offset + n * strides[0] + head * strides[1] + row * strides[2];
+  }
+};
+
+/// gr.attention of one step: sizes as in the operation's description.
+struct Plan {
+  int64_t batch = 0, heads = 0, keyHeads = 0, rows = 0, keys = 0, width = 0, valueWidth = 0;
+  View query, key, value, output;
+  bool keyByColumns = false;  ///< the key's rows are neighbours
+  std::array<int64_t, 4> mask = {};
+  bool hasMask = false, causal = false;
+  float scale = 1;
+
+  /// Rows whose scores fill no more than half of a common second-level cache (1 MiB).
+  int64_t blockRows() const {
+    constexpr int64_t kScores = int64_t{128} * 1024;
+    return std::clamp<int64_t>(kScores / std::max<int64_t>(keys, 1), 4, 64);
+  }
+  int64_t blocks() const { return (rows + blockRows() - 1) / blockRows(); }
+  int64_t scoresOfBlock() const { return blockRows() * keys; }
+};
+
+absl::Status declined(absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat("gr.attention: blocks of rows need ", what));
+}
+
+View denseView(const Dims& dims) {
+  Dims strides = denseStrides(dims);
+  return {0, {strides[0], strides[1], strides[2], strides[3]}};
+}
+
+/// Sizes and views from the operands' own dims.
+absl::Status planFromDims(const Step& step, Plan& p) {
+  const Dims &query = step.inputs[0].desc.dims, &key = step.inputs[1].desc.dims,
+             &value = step.inputs[2].desc.dims, &output = step.outputs[0].desc.dims;
+  if (query.size() != 4 || key.size() != 4 || value.size() != 4 || output.size() != 4) {
+    return invalidStep(step, "query, key and value must be of rank 4");
+  }
+  p.batch = query[0], p.heads = query[1], p.rows = query[2], p.width = query[3];
+  p.keyHeads = key[1], p.keys = key[2], p.valueWidth = value[3];
+  if (key != Dims{p.batch, p.keyHeads, p.keys, p.width} ||
+      value != Dims{p.batch, p.keyHeads, p.keys, p.valueWidth} ||
+      output != Dims{p.batch, p.heads, p.rows, p.valueWidth}) {
+    return invalidStep(step, "the shapes of the operands and the result do not fit");
+  }
+  p.query = denseView(query), p.key = denseView(key), p.value = denseView(value);
+  p.output = denseView(output);
+  return absl::OkStatus();
+}
+
+/// The view lies within a tensor of `desc` for all of its elements.
+bool isInside(const View& view, const std::array<int64_t, 4>& dims, const TensorDesc& desc) {
+  constexpr int64_t kFar = int64_t{1} << 40;
+  int64_t last = view.offset;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] < 1 || dims[d] > kFar || view.strides[d] < 0 || view.strides[d] > kFar ||
+        __builtin_add_overflow(last, (dims[d] - 1) * view.strides[d], &last)) {
+      return false;
+    }
+  }
+  return view.offset >= 0 && last < countOf(desc.dims);
+}
+
+/// Sizes and views from the attributes.
+absl::Status planFromViews(const Step& step, Plan& p) {
+  GR_ASSIGN_OR_RETURN(auto sizes, attribute<std::vector<int64_t>>(step, "sizes"));
+  GR_ASSIGN_OR_RETURN(auto views, attribute<std::vector<int64_t>>(step, "views"));
+  if (sizes.size() != 7 || views.size() != 20) {
+    return invalidStep(step, "sizes or views are of another number");
+  }
+  p.batch = sizes[0], p.heads = sizes[1], p.keyHeads = sizes[2], p.rows = sizes[3];
+  p.keys = sizes[4], p.width = sizes[5], p.valueWidth = sizes[6];
+  size_t next = 0;
+  for (View* view : {&p.query, &p.key, &p.value, &p.output}) {
+    view->offset = views[next++];
+    for (int64_t& stride : view->strides) {
+      stride = views[next++];
+    }
+  }
+  bool inside =
+      isInside(p.query, {p.batch, p.heads, p.rows, p.width}, step.inputs[0].desc) &&
+      isInside(p.key, {p.batch, p.keyHeads, p.keys, p.width}, step.inputs[1].desc) &&
+      isInside(p.value, {p.batch, p.keyHeads, p.keys, p.valueWidth}, step.inputs[2].desc) &&
+      isInside(p.output, {p.batch, p.heads, p.rows, p.valueWidth}, step.outputs[0].desc);
+  return inside ? absl::OkStatus() : invalidStep(step, "a view leaves its tensor");
+}
+
+absl::Status planMask(const Step& step, Plan& p) {
+  p.hasMask = step.inputs.size() == 4;
+  if (!p.hasMask) {
+    return absl::OkStatus();
+  }
+  const Dims& dims = step.inputs[3].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims strides,
+                      broadcastStrides(step, dims, {p.batch, p.heads, p.rows, p.keys}));
+  std::copy(strides.begin(), strides.end(), p.mask.begin());
+  return p.mask[3] == 1 || p.keys == 1 ? absl::OkStatus() : declined("a mask along the keys");
+}
+
+absl::Status requireStep(const Step& step) {
+  bool arity = (step.inputs.size() == 3 || step.inputs.size() == 4) && step.outputs.size() == 1;
+  auto fits = [](const Argument& argument) {
+    return argument.desc.type == ElementType::kF32 && isDense(argument.desc);
+  };
+  bool good = arity && std::all_of(step.inputs.begin(), step.inputs.end(), fits) &&
+              fits(step.outputs[0]) && step.postOps.empty();
+  return good ? absl::OkStatus() : declined("dense operands of f32");
+}
+
+/// One row, or neighbouring columns.
+bool hasColumns(const View& view, int64_t width) { return view.strides[3] == 1 || width == 1; }
+
+absl::StatusOr<Plan> planOf(const Step& step) {
+  GR_RETURN_IF_ERROR(requireStep(step));
+  Plan p;
+  GR_RETURN_IF_ERROR(step.attributes.contains("views") ? planFromViews(step, p)
+                                                       : planFromDims(step, p));
+  GR_RETURN_IF_ERROR(planMask(step, p));
+  GR_ASSIGN_OR_RETURN(double scale, attributeOr(step, "scale", 1.0));
+  GR_ASSIGN_OR_RETURN(p.causal, attributeOr(step, "causal", false));
+  p.scale = static_cast<float>(scale);
+  if (p.keyHeads < 1 || p.heads % p.keyHeads != 0) {
+    return invalidStep(step, "the query's heads are no multiple of the key's");
+  }
+  if (std::min({p.batch, p.heads, p.rows, p.keys, p.width, p.valueWidth}) < 1) {
+    return declined("operands that are not empty");
+  }
+  p.keyByColumns = !hasColumns(p.key, p.width);
+  if (!hasColumns(p.query, p.width) || !hasColumns(p.value, p.valueWidth) ||
+      !hasColumns(p.output, p.valueWidth) || (p.keyByColumns && p.key.strides[2] != 1)) {
+    return declined("columns that are neighbours");
+  }
+  return p;
+}
+
+/// Threads that have blocks to do, and scores of their own.
+int64_t threadsOf(const Plan& p) {
+  return std::min<int64_t>(omp_get_max_threads(), p.batch * p.heads * p.blocks());
+}
+
+uint64_t scratchBytes(const Plan& p) {
+  return static_cast<uint64_t>(threadsOf(p) * p.scoresOfBlock()) * sizeof(float);
+}
+
+/// One step's operands in memory.
+struct Data {
+  const float *query, *key, *value, *mask;
+  float* output;
+};
+
+/// The least distance between rows that the library takes.
+int64_t leading(int64_t stride, int64_t columns) { return std::max(stride, columns); }
+
+/// softmax(scale * Q K' + mask) V for rows [first, last) of one head.
+int attend(const Plan& p, const Data& data, int64_t n, int64_t head, int64_t first, int64_t last,
+           float* scores) {
+  int64_t group = head / (p.heads / p.keyHeads);
+  int64_t count = last - first;
+  int64_t keys = p.causal ? std::min(p.keys, last) : p.keys;
+  const float* query = data.query + p.query.at(n, head, first);
+  const float* key = data.key + p.key.at(n, group, 0);
+  const float* value = data.value + p.value.at(n, group, 0);
+  float* output = data.output + p.output.at(n, head, first);
+  int64_t keyLeading =
+      p.keyByColumns ? leading(p.key.strides[3], keys) : leading(p.key.strides[2], p.width);
+  dnnl_status_t status =
+      dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width, p.scale, query,
+                 leading(p.query.strides[2], p.width), key, keyLeading, 0.0F, scores, keys);
+  for (int64_t row = 0; row < count; ++row) {
+    const float* mask = data.mask;
+    if (mask != nullptr) {
+      mask += n * p.mask[0] + head * p.mask[1] + (first + row) * p.mask[2];
+    }
+    int64_t seen = p.causal ? std::min(keys, first + row + 1) : keys;
+    softmaxRow(scores + row * keys, mask, seen, keys);
+  }
+  if (status == dnnl_success) {
+    status = dnnl_sgemm('N', 'N', count, p.valueWidth, keys, 1.0F, scores, keys, value,
+                        leading(p.value.strides[2], p.valueWidth), 0.0F, output,
+                        leading(p.output.strides[2], p.valueWidth));
+  }
+  return status;
+}
+
+class AttentionKernel : public Kernel {
+ public:
+  AttentionKernel(const Step& step, const Plan& plan, uint32_t scores)
+      : plan_(plan), threads_(threadsOf(plan)), output_(step.outputs[0].buffer), scores_(scores) {
+    for (const Argument& input : step.inputs) {
+      inputs_.push_back(input.buffer);
+    }
+  }
+
+  int run(void* const* buffers) override {
+    auto input = [&](size_t i) { return static_cast<const float*>(buffers[inputs_[i]]); };
+    Data data{input(0), input(1), input(2), plan_.hasMask ? input(3) : nullptr,
+              static_cast<float*>(buffers[output_])};
+    auto* scores = static_cast<float*>(buffers[scores_]);
+    int64_t blocks = plan_.blocks();
+    int64_t count = plan_.batch * plan_.heads * blocks;
+    int failure = dnnl_success;
+    // Blocks of a causal attention differ in work: whoever is done takes the next one.
+#pragma omp parallel for schedule(dynamic) num_threads(static_cast<int>(threads_)) \
+    reduction(max : failure)
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t first = i % blocks * plan_.blockRows();
+      int64_t head = i / blocks;
+      float* mine = scores + omp_get_thread_num() * plan_.scoresOfBlock();
+      int status = attend(plan_, data, head / plan_.heads, head % plan_.heads, first,
+                          std::min(plan_.rows, first + plan_.blockRows()), mine);
+      failure = std::max(failure, status);
+    }
+    return failure;
+  }
+
+  absl::Status errorMessage(int code) const override {
+    return absl::InternalError(absl::StrCat("oneDNN gave status ", code, " (dnnl_status_t)"));
+  }
+
+ private:
+  Plan plan_;
+  int64_t threads_;
+  std::vector<uint32_t> inputs_;
+  uint32_t output_;
+  uint32_t scores_;
+};
+
+}  // namespace
+
+absl::StatusOr<LayoutChoice> chooseAttention(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+  LayoutChoice choice;
+  for (const Argument& input : step.inputs) {
+    choice.inputs.push_back({input.desc.type, input.desc.dims});
+    choice.sources.push_back({input.desc.type, input.desc.dims});
+  }
+  choice.outputs.push_back({step.outputs[0].desc.type, step.outputs[0].desc.dims});
+  choice.scratchBytes = scratchBytes(plan);
+  choice.implementation = "blocks of rows";
+  return choice;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> createAttention(const Step& step, KernelContext&) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+  uint64_t needed = scratchBytes(plan);
+  if (!step.scratch || step.scratch->desc.spec().byteSize() < needed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("gr.attention: needs ", needed, " bytes of scratch memory"));
+  }
+  return std::make_unique<AttentionKernel>(step, plan, step.scratch->buffer);
+}
+
+}  // namespace graphrun::devices::cpu

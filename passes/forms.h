@@ -1,0 +1,63 @@
+// What spelled-out forms of larger operations are made of: products, sums and constants in any
+// order. Internal to the pass gr-recognise-forms.
+#ifndef GRAPHRUN_PASSES_FORMS_H_
+#define GRAPHRUN_PASSES_FORMS_H_
+
+#include <optional>
+
+#include "ir/dialect.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace graphrun::passes {
+
+/// A value as a number times other values, as far as that shows in what computes it: through mul,
+/// div by a constant, neg and pow by a small whole number. Only operations whose result has the
+/// type of the value are looked into.
+struct Product {
+  double factor = 1;
+  llvm::SmallVector<mlir::Value> values;
+};
+Product productOf(mlir::Value value);
+
+/// The same of a sum: a number and other values, through add, and sub of a constant.
+struct Sum {
+  double constant = 0;
+  llvm::SmallVector<mlir::Value> values;
+};
+Sum sumOf(mlir::Value value);
+
+/// A number times one value: the product of `value` where it has but one other factor.
+struct Scaled {
+  double factor = 1;
+  mlir::Value value;
+};
+Scaled scaledOf(mlir::Value value);
+
+/// The one number that all elements of a floating-point constant are.
+std::optional<double> uniformOf(mlir::Value value);
+
+/// `a` is `b` up to what rounding to the element type of `type` changes.
+bool isNear(double a, double b, mlir::Type type);
+
+/// The inputs of a commutative operation, first the one that `first` names; nothing when neither
+/// operand is that.
+template <typename Op>
+mlir::Value otherOperand(Op op, mlir::Value first) {
+  if (op.getLhs() == first) {
+    return op.getRhs();
+  }
+  return op.getRhs() == first ? op.getLhs() : mlir::Value();
+}
+
+/// True when the axes of `op` are the last dims of its input, in number `count`, and stay as dims
+/// of 1.
+bool reducesLast(ir::ReduceOp op, llvm::StringRef kind, size_t count);
+
+/// Patterns of gr-recognise-forms.
+void addActivationForms(mlir::RewritePatternSet& patterns);     // recognise_activation.cpp
+void addNormalizationForms(mlir::RewritePatternSet& patterns);  // recognise_normalization.cpp
+void addAttentionForms(mlir::RewritePatternSet& patterns);      // recognise_attention.cpp
+
+}  // namespace graphrun::passes
+
+#endif  // GRAPHRUN_PASSES_FORMS_H_

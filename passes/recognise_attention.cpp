@@ -1,0 +1,264 @@
+// Attention, spelled out: two products with a softmax between them.
+#include <cmath>
+
+#include "ir/builders.h"
+#include "ir/dims.h"
+#include "passes/forms.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+namespace {
+
+using mlir::LogicalResult;
+using mlir::PatternRewriter;
+
+/// What is added to hide a key: in f32 its weight is then 0, whatever the other scores.
+constexpr double kHidden = -1e4;
+/// From here on adding is as good as replacing: no score changes such a number.
+constexpr double kAbsorbs = -1e30;
+
+/// softmax(scale * query * op(key) + mask) * value, as found.
+struct Form {
+  mlir::Value query, key, value;
+  mlir::Value mask;       ///< added to the scores; null: none
+  mlir::Value condition;  ///< where false, scores are `hidden`; null: none
+  double hidden = 0;
+  double scale = 1;
+  bool causal = false;
+  bool keyTransposed = false;    ///< key is N x H x D x T
+  bool valueTransposed = false;  ///< value is N x H x V x T
+};
+
+int64_t rankOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getRank() : -1;
+}
+
+/// The constant behind `value`, through a slice of it from the same place in the last two dims.
+mlir::ElementsAttr squareConstant(mlir::Value value) {
+  auto slice = value.getDefiningOp<ir::SliceOp>();
+  if (!slice) {
+    return constantOf(value);
+  }
+  auto starts = ir::constantInts(slice.getStarts());
+  auto steps = ir::constantInts(slice.getSteps());
+  auto isZero = [](int64_t start) { return start == 0; };
+  bool corner = starts && steps && llvm::all_of(*starts, isZero) &&
+                llvm::all_of(*steps, [](int64_t step) { return step == 1; });
+  return corner ? squareConstant(slice.getInput()) : mlir::ElementsAttr();
+}
+
+/// True for a constant of `rows` x `columns` (and dims of 1) where `isSeen(row, column, byte
+/// offset)` holds up to the diagonal and not behind it.
+template <typename Seen>
+bool isLowerTriangle(mlir::ElementsAttr constant, const Seen& isSeen) {
+  llvm::ArrayRef<int64_t> shape = constant.getShapedType().getShape();
+  if (shape.size() < 2 || shape[shape.size() - 1] != shape[shape.size() - 2] ||
+      llvm::any_of(shape.drop_back(2), [](int64_t dim) { return dim != 1; })) {
+    return false;
+  }
+  int64_t size = shape.back();
+  for (int64_t row = 0; row < size; ++row) {
+    for (int64_t column = 0; column < size; ++column) {
+      if (isSeen(row * size + column) != (column <= row)) {
+        return false;
+      }
+    }
+  }
+  return size > 1;
+}
+
+/// A condition that holds for the keys up to the query's place.
+bool isCausalCondition(mlir::Value condition) {
+  mlir::ElementsAttr constant = squareConstant(condition);
+  std::optional<ElementBytes> raw = constant ? bytesOf(constant) : std::nullopt;
+  return raw && !raw->splat && constant.getElementType().isInteger(1) &&
+         isLowerTriangle(constant, [&](int64_t i) { return raw->bytes[i] != 0; });
+}
+
+/// A mask that hides the keys behind the query's place, and adds nothing to the others.
+bool isCausalMask(mlir::Value mask) {
+  mlir::ElementsAttr constant = squareConstant(mask);
+  std::optional<std::vector<double>> values = constant ? floatsOf(constant) : std::nullopt;
+  auto isPlain = [](double value) { return value == 0 || value <= kHidden; };
+  return values && llvm::all_of(*values, isPlain) &&
+         isLowerTriangle(constant, [&](int64_t i) { return (*values)[i] == 0; });
+}
+
+bool sameDims(mlir::Value a, mlir::Value b, llvm::ArrayRef<std::pair<int, int>> pairs) {
+  std::optional<ir::Dims> x = ir::dimsOf(a);
+  std::optional<ir::Dims> y = ir::dimsOf(b);
+  return x && y && llvm::all_of(pairs, [&](auto pair) {
+           return provablyEqual((*x)[pair.first], (*y)[pair.second]);
+         });
+}
+
+/// Reads what is between the softmax and the product of query and key.
+class ScoreReader {
+ public:
+  explicit ScoreReader(Form& form) : form_(form) {}
+
+  bool read(mlir::Value scores) {
+    Product product = productOf(scores);
+    if (product.values.size() != 1 || product.values[0].getType() != scores.getType()) {
+      return false;
+    }
+    scale_ *= product.factor;
+    mlir::Value inner = product.values[0];
+    if (inner != scores && !inner.hasOneUse()) {
+      return false;
+    }
+    return readProduct(inner) || readAdd(inner) || readWhere(inner);
+  }
+
+ private:
+  bool readProduct(mlir::Value scores) {
+    auto product = scores.getDefiningOp<ir::MatMulOp>();
+    if (!product || !scores.hasOneUse() || product.getTransposeLhs()) {
+      return false;
+    }
+    Scaled query = scaledOf(product.getLhs());
+    Scaled key = scaledOf(product.getRhs());
+    form_.query = query.value;
+    form_.key = key.value;
+    form_.keyTransposed = !product.getTransposeRhs();
+    form_.scale = scale_ * query.factor * key.factor;
+    return true;
+  }
+
+  /// A mask, which what is applied outside of it must not scale.
+  bool readAdd(mlir::Value scores) {
+    auto sum = scores.getDefiningOp<ir::AddOp>();
+    if (!sum || !scores.hasOneUse() || scale_ != 1 || form_.mask || form_.condition ||
+        form_.causal) {
+      return false;
+    }
+    for (mlir::Value inner : {sum.getLhs(), sum.getRhs()}) {
+      mlir::Value mask = otherOperand(sum, inner);
+      if (inner.getType() == scores.getType() && rankOf(mask) <= rankOf(scores) &&
+          ScoreReader(form_).read(inner)) {
+        form_.causal = isCausalMask(mask);
+        form_.mask = form_.causal ? mlir::Value() : mask;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool readWhere(mlir::Value scores) {
+    auto choice = scores.getDefiningOp<ir::WhereOp>();
+    std::optional<double> hidden = choice ? uniformOf(choice.getRhs()) : std::nullopt;
+    if (!hidden || !scores.hasOneUse() || scale_ != 1 || form_.mask || form_.condition ||
+        form_.causal || choice.getLhs().getType() != scores.getType() ||
+        !ScoreReader(form_).read(choice.getLhs())) {
+      return false;
+    }
+    // What was read inside must not be hidden again by a mask of its own.
+    bool causal = *hidden <= kHidden && isCausalCondition(choice.getCondition());
+    if (form_.mask || form_.condition || form_.causal) {
+      return false;
+    }
+    form_.causal = causal;
+    form_.condition = causal ? mlir::Value() : choice.getCondition();
+    form_.hidden = *hidden;
+    return causal || *hidden <= kAbsorbs;
+  }
+
+  Form& form_;
+  double scale_ = 1;
+};
+
+std::optional<Form> formOf(ir::MatMulOp op) {
+  auto softmax = op.getLhs().getDefiningOp<ir::SoftmaxOp>();
+  int64_t rank = softmax ? rankOf(softmax) : -1;
+  if (!softmax || !softmax->hasOneUse() || softmax.getLog() || op.getTransposeLhs() ||
+      (rank != 3 && rank != 4) || (softmax.getAxis() != -1 && softmax.getAxis() != rank - 1)) {
+    return std::nullopt;
+  }
+  Form form;
+  form.value = op.getRhs();
+  form.valueTransposed = op.getTransposeRhs();
+  bool own = softmax.getInput().hasOneUse();
+  if (!own || !ScoreReader(form).read(softmax.getInput()) || rankOf(form.query) != rank ||
+      rankOf(form.key) != rank || rankOf(form.value) != rank || rankOf(op) != rank) {
+    return std::nullopt;
+  }
+  // Products broadcast their leading dims; an attention has them alike.
+  llvm::SmallVector<std::pair<int, int>> leading = {{0, 0}};
+  if (rank == 4) {
+    leading.push_back({1, 1});
+  }
+  bool alike = sameDims(form.query, form.key, leading) && sameDims(form.query, form.value, leading);
+  return alike ? std::optional(form) : std::nullopt;
+}
+
+/// Operands of rank 3 have one head; a key or value that lies transposed is turned back.
+mlir::Value headsOf(PatternRewriter& rewriter, mlir::Location loc, mlir::Value value,
+                    bool transposed) {
+  auto create = [&](llvm::StringRef name, llvm::StringRef attribute,
+                    llvm::ArrayRef<int64_t> numbers) {
+    mlir::NamedAttribute list(rewriter.getStringAttr(attribute),
+                              rewriter.getDenseI64ArrayAttr(numbers));
+    mlir::FailureOr<mlir::Operation*> op = ir::createOp(rewriter, loc, name, {value}, {list});
+    return mlir::failed(op) ? mlir::Value() : (*op)->getResult(0);
+  };
+  if (rankOf(value) == 3) {
+    value = create("gr.unsqueeze", "axes", {1});
+  }
+  return transposed && value ? create("gr.transpose", "permutation", {0, 1, 3, 2}) : value;
+}
+
+/// The mask at rank 4 where it has a leading dim, which heads come behind.
+mlir::Value maskOf(PatternRewriter& rewriter, mlir::Location loc, const Form& form) {
+  mlir::Value mask = form.mask;
+  if (form.condition) {
+    mlir::Type element = llvm::cast<mlir::ShapedType>(form.query.getType()).getElementType();
+    mlir::Value seen = ir::createScalar(rewriter, loc, element, 0);
+    mlir::Value hidden = ir::createScalar(rewriter, loc, element, form.hidden);
+    auto made = ir::createOp(rewriter, loc, "gr.where", {form.condition, seen, hidden});
+    mask = mlir::failed(made) ? mlir::Value() : (*made)->getResult(0);
+  }
+  return mask && rankOf(form.query) == 3 && rankOf(mask) == 3 ? headsOf(rewriter, loc, mask, false)
+                                                              : mask;
+}
+
+struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
+    std::optional<Form> form = formOf(op);
+    if (!form || !std::isfinite(form->scale)) {
+      return mlir::failure();
+    }
+    mlir::Location loc = op.getLoc();
+    llvm::SmallVector<mlir::Value> operands = {
+        headsOf(rewriter, loc, form->query, false),
+        headsOf(rewriter, loc, form->key, form->keyTransposed),
+        headsOf(rewriter, loc, form->value, form->valueTransposed)};
+    if (mlir::Value mask = maskOf(rewriter, loc, *form)) {
+      operands.push_back(mask);
+    }
+    mlir::NamedAttribute attributes[] = {
+        {rewriter.getStringAttr("scale"), rewriter.getF64FloatAttr(form->scale)},
+        {rewriter.getStringAttr("causal"), rewriter.getBoolAttr(form->causal)}};
+    auto made = ir::createOp(rewriter, loc, "gr.attention", operands, attributes);
+    if (mlir::failed(made)) {
+      return mlir::failure();
+    }
+    mlir::Value result = (*made)->getResult(0);
+    if (rankOf(op) == 3) {
+      rewriter.replaceOpWithNewOp<ir::SqueezeOp>(op, op.getType(), result,
+                                                 rewriter.getDenseI64ArrayAttr({1}));
+    } else {
+      rewriter.replaceOp(op, result);
+    }
+    return mlir::success();
+  }
+};
+
+}  // namespace
+
+void addAttentionForms(mlir::RewritePatternSet& patterns) {
+  patterns.add<RecogniseAttention>(patterns.getContext());
+}
+
+}  // namespace graphrun::passes
