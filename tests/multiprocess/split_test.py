@@ -7,7 +7,9 @@ import clusters
 import models
 import programs
 
-TOLERANCE = 1e-5  # of the largest element of an output
+# Of the largest element of an output. A part may take other kernels than the whole, which sum in another
+# order: 1.3e-4 apart were seen, where ONNX Runtime was 3.5e-5 away.
+TOLERANCE = 3e-4
 
 
 class SplitTest(unittest.TestCase):

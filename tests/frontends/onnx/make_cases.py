@@ -105,8 +105,8 @@ def lowerings():
     yield good("is_inf_negative", single("IsInf", detect_positive=0), "0xFF800000", "not gr.abs")
     yield good("celu", single("Celu", alpha=2.0), "gr.div", "gr.elu", "gr.mul")
     yield good("mish", single("Mish", opset=18), "gr.softplus", "gr.tanh", "gr.mul")
-    yield good("swish", single("Swish", opset=24), "gr.sigmoid %arg0", "gr.mul")
-    yield good("swiglu", single("SwiGLU", extra=["x"], opset=28, alpha=2.0), "gr.sigmoid", "gr.mul")
+    yield good("swish", single("Swish", opset=24), "gr.swish %arg0")
+    yield good("swiglu", single("SwiGLU", extra=["x"], opset=28, alpha=2.0), "gr.swish", "gr.mul")
     yield good("thresholded_relu", single("ThresholdedRelu"), "gr.less", "gr.where")
     yield good("reduce_l2_int", single("ReduceL2", axes=[1], dtype=INT64), "{to = f64}", "{to = i64}")
     yield good("global_lp_pool", single("GlobalLpPool", (1, 3, 4, 4), p=3), "gr.pow",
