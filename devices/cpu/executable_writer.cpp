@@ -21,6 +21,7 @@ Offset<flatbuffers::String> stringOrNull(FlatBufferBuilder& b, const std::string
 template <typename T, typename Write>
 auto eachOf(FlatBufferBuilder& b, const std::vector<T>& values, Write write) {
   std::vector<decltype(write(b, values[0]))> offsets;
+  offsets.reserve(values.size());
   for (const T& value : values) {
     offsets.push_back(write(b, value));
   }

@@ -152,7 +152,7 @@ typename Primitive::desc descriptorOf(const ConvOperands& o, dnnl::algorithm alg
 /// The sums of integers are exact: most implementations convert them to f32 on the way, which holds
 /// integers of up to 2^24.
 absl::Status requireExactSums(const Step& step, const dnnl::primitive_desc_base& descriptor) {
-  constexpr int64_t kMostProduct = 255 * 128;
+  constexpr int64_t kMostProduct = int64_t{255} * 128;
   const std::vector<int64_t>& filter = step.inputs[1].desc.dims;
   int64_t depth = TensorDesc{{}, filter}.spec().elementCount() / step.outputs[0].desc.dims[1];
   bool keepsIntegers = absl::StartsWith(descriptor.impl_info_str(), "br");  // brgconv, brdgmm

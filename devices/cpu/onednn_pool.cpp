@@ -129,6 +129,7 @@ absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& e
   bool dilated =
       std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
   std::vector<int64_t> skipped;
+  skipped.reserve(w.dilations.size());
   for (int64_t dilation : w.dilations) {
     skipped.push_back(dilation - 1);
   }

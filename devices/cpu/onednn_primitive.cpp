@@ -1,6 +1,7 @@
 #include "devices/cpu/onednn_primitive.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "devices/cpu/onednn_layouts.h"
@@ -55,16 +56,29 @@ class PrimitiveKernel : public Kernel {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-uint32_t bufferOf(const Step& step, const Operand& operand) {
+const Argument& argumentOf(const Step& step, const Operand& operand) {
   switch (operand.role) {
     case Operand::Role::kInput:
-      return step.inputs[operand.index].buffer;
+      return step.inputs[operand.index];
     case Operand::Role::kOutput:
-      return step.outputs[operand.index].buffer;
+      return step.outputs[operand.index];
     case Operand::Role::kPostOp:
       break;
   }
-  return step.postOps[operand.index].operand->buffer;
+  const std::optional<Argument>& other = step.postOps[operand.index].operand;
+  assert(other.has_value());  // plans name operands that they found there
+  return *other;
+}
+
+/// A tensor whose layout is the primitive's to choose.
+absl::StatusOr<dnnl::memory::desc> openMemory(runtime::ElementType type,
+                                              const std::vector<int64_t>& dims) {
+  std::optional<dnnl::memory::data_type> known = dnnlType(type);
+  if (!known) {
+    return absl::UnimplementedError(
+        absl::StrCat("oneDNN has no type ", runtime::elementTypeName(type)));
+  }
+  return dnnl::memory::desc(dims, *known, dnnl::memory::format_tag::any);
 }
 
 absl::StatusOr<PrimitivePlan> guardedPlan(const Step& step, const dnnl::engine& engine,
@@ -197,15 +211,7 @@ absl::Status appendBinary(const Step& step, size_t index, const std::vector<int6
 }  // namespace
 
 const TensorDesc& tensorOf(const Step& step, const Operand& operand) {
-  switch (operand.role) {
-    case Operand::Role::kInput:
-      return step.inputs[operand.index].desc;
-    case Operand::Role::kOutput:
-      return step.outputs[operand.index].desc;
-    case Operand::Role::kPostOp:
-      break;
-  }
-  return step.postOps[operand.index].operand->desc;
+  return argumentOf(step, operand).desc;
 }
 
 absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::vector<int64_t>& dims,
@@ -217,7 +223,7 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::ve
   }
   if (!desc.layout.empty() && desc.dims == dims) {
     if (isOpaque(desc)) {
-      planned.desc = dnnl::memory::desc(dims, *dnnlType(desc.type), dnnl::memory::format_tag::any);
+      GR_ASSIGN_OR_RETURN(planned.desc, openMemory(desc.type, dims));
       return planned;
     }
     GR_ASSIGN_OR_RETURN(planned.desc, memoryDesc(desc));
@@ -231,7 +237,7 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::ve
   }
   GR_ASSIGN_OR_RETURN(planned.desc, memoryDesc(planned.source));
   if (desc.any) {
-    planned.desc = dnnl::memory::desc(dims, *dnnlType(desc.type), dnnl::memory::format_tag::any);
+    GR_ASSIGN_OR_RETURN(planned.desc, openMemory(desc.type, dims));
   }
   return planned;
 }
@@ -308,7 +314,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, Kernel
   return guarded(step.operation, [&]() -> std::unique_ptr<Kernel> {
     auto kernel = std::make_unique<PrimitiveKernel>(context.onednn, planned);
     for (const PlannedArgument& argument : planned.arguments) {
-      kernel->bind(argument.id, bufferOf(step, argument.operand), argument.desc,
+      kernel->bind(argument.id, argumentOf(step, argument.operand).buffer, argument.desc,
                    context.onednn.engine);
     }
     if (scratch > 0) {

@@ -52,6 +52,7 @@ absl::Status checkArity(const ReferenceEntry& entry, size_t inputs, size_t outpu
 
 std::vector<ElementType> typesOf(const std::vector<Argument>& arguments) {
   std::vector<ElementType> types;
+  types.reserve(arguments.size());
   for (const Argument& argument : arguments) {
     types.push_back(argument.desc.type);
   }

@@ -404,7 +404,7 @@ bool isShift(C amount) {
 struct ShiftLeft {
   template <typename C>
   static C apply(C x, C amount) {
-    uint64_t bits = static_cast<uint64_t>(x);
+    uint64_t bits = static_cast<uint64_t>(static_cast<int64_t>(x));
     return isShift(amount) ? static_cast<C>(bits << static_cast<uint64_t>(amount)) : C{0};
   }
 };

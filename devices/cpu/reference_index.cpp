@@ -20,8 +20,9 @@ int64_t rangeCount(C start, C limit, C delta) {
     double count = std::ceil((double{limit} - double{start}) / double{delta});
     return std::isfinite(count) && count < 0x1p62 ? static_cast<int64_t>(count) : -1;
   } else {
-    auto way = static_cast<uint64_t>(limit) - static_cast<uint64_t>(start);
-    auto by = static_cast<uint64_t>(delta);
+    auto wide = [](C value) { return static_cast<uint64_t>(static_cast<int64_t>(value)); };
+    uint64_t way = wide(limit) - wide(start);
+    uint64_t by = wide(delta);
     bool up = delta > C{0};
     return static_cast<int64_t>(((up ? way : 0 - way) - 1) / (up ? by : 0 - by) + 1);
   }

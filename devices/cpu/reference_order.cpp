@@ -226,6 +226,7 @@ template <typename T>
 KernelOr makeUnique(const Step& step, Lines lines, bool sorted) {
   uint32_t in = step.inputs[0].buffer;
   std::vector<uint32_t> out;
+  out.reserve(step.outputs.size());
   for (const Argument& output : step.outputs) {
     out.push_back(output.buffer);
   }
@@ -285,7 +286,9 @@ void accumulate(const T* x, T* y, const Lines& lines, bool exclusive, bool rever
   A total = kProduct ? A{1} : A{0};
   for (int64_t i = 0; i < lines.dim; ++i) {
     int64_t at = (reverse ? lines.dim - 1 - i : i) * lines.inner;
-    auto next = static_cast<A>(load(x[at]));
+    // By way of the signed type: a negative number keeps its bits above.
+    using Wide = std::conditional_t<std::is_floating_point_v<A>, double, int64_t>;
+    auto next = static_cast<A>(static_cast<Wide>(load(x[at])));
     A with = kProduct ? total * next : total + next;
     y[at] = store<T>(static_cast<Compute<T>>(exclusive ? total : with));
     total = with;

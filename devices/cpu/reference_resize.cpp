@@ -129,6 +129,7 @@ class ScaleSource {
     const Dims& out = step.outputs[0].desc.dims;
     ScaleSource source;
     std::vector<double> scales;
+    scales.reserve(in.size());
     for (size_t d = 0; d < in.size(); ++d) {
       scales.push_back(static_cast<double>(out[d]) / static_cast<double>(in[d]));
     }

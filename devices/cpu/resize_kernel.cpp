@@ -336,8 +336,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> createResizeRows(const Step& step, Kerne
   GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseResize(step));
   GR_ASSIGN_OR_RETURN(Resizer resizer, Resizer::make(step));
   GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
-  return makeKernel([in = step.inputs[0].buffer, scratch, out = step.outputs[0].buffer,
-                     parts = resizer.parts(), resizer = std::move(resizer)](void* const* buffers) {
+  const int64_t parts = resizer.parts();
+  return makeKernel([in = step.inputs[0].buffer, scratch, out = step.outputs[0].buffer, parts,
+                     resizer = std::move(resizer)](void* const* buffers) {
     resizer.run(static_cast<const float*>(buffers[in]), static_cast<float*>(buffers[scratch]),
                 parts, static_cast<float*>(buffers[out]));
     return 0;

@@ -93,6 +93,7 @@ void Timings::add(const Step& step, absl::string_view kernel, int threads, doubl
 
 std::string Timings::text() const {
   std::vector<std::pair<uint64_t, std::string>> lines;
+  lines.reserve(steps_.size());
   for (const auto& [key, entry] : steps_) {
     lines.emplace_back(entry.used, absl::StrCat(entry.nanos, "\t", key, "\n"));
   }

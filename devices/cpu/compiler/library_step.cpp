@@ -184,7 +184,7 @@ absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group) {
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op) {
   for (auto [i, other] : llvm::enumerate(step.postOperands)) {
     const PostOp& post = step.step.postOps[i];
-    if (post.kind == PostOpKind::kBinaryAdd &&
+    if (post.kind == PostOpKind::kBinaryAdd && post.operand &&
         post.operand->desc.dims == step.step.outputs[0].desc.dims && !isConstant(other) &&
         diesAt(other, op)) {
       LibraryStep inPlace = step;

@@ -124,7 +124,7 @@ class TemporaryFolder {
  public:
   ~TemporaryFolder() {
     if (!path_.empty()) {
-      llvm::sys::fs::remove_directories(path_);
+      static_cast<void>(llvm::sys::fs::remove_directories(path_));  // a temporary one
     }
   }
   absl::Status create() {

@@ -63,7 +63,7 @@ const std::string kIntegers = "4x6xi32";
 
 std::vector<Row> mathRows() {
   std::vector<Row> rows;
-  for (auto [op, function] : std::map<std::string, Tensor (*)(const Tensor&, const At&)>{
+  for (const auto& [op, function] : std::map<std::string, Tensor (*)(const Tensor&, const At&)>{
            {"abs", abs},           {"neg", neg},     {"exp", exp},
            {"log", log},           {"sqrt", sqrt},   {"reciprocal", reciprocal},
            {"floor", floor},       {"ceil", ceil},   {"round", round},
@@ -75,7 +75,7 @@ std::vector<Row> mathRows() {
            {"softplus", softplus}, {"relu", relu},   {"hard_swish", hardSwish}}) {
     rows.push_back({op, kSame, unary(function)});
   }
-  for (auto [op, function] :
+  for (const auto& [op, function] :
        std::map<std::string, Tensor (*)(const Operand&, const Operand&, const At&)>{{"add", add},
                                                                                     {"sub", sub},
                                                                                     {"mul", mul},

@@ -40,7 +40,7 @@ struct Fixture {
   void run(std::vector<void*> arguments, std::vector<KernelLayout> layouts = {},
            KernelLayout result = {}) {
     layouts.resize(op()->getNumOperands());
-    REQUIRE(whyNotMapKernel(op()) == "");
+    REQUIRE(whyNotMapKernel(op()).empty());
     CodeModule code(context);
     GeneratedKernel kernel = code.add(op(), layouts, result);
     auto image = code.finish();
