@@ -93,11 +93,11 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 void MappedFile::release(absl::Span<const uint8_t> part) const {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  uintptr_t begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
-  uintptr_t end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
-  if (begin < end) {
-    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t skip = (page - reinterpret_cast<uintptr_t>(part.data()) % page) % page;
+  const size_t whole = part.size() > skip ? (part.size() - skip) / page * page : 0;
+  if (whole > 0) {
+    static_cast<void>(madvise(const_cast<uint8_t*>(part.data()) + skip, whole, MADV_DONTNEED));
   }
 }
 

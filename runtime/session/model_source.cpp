@@ -107,6 +107,7 @@ ModelPort toPort(const format::Graph& graph, const std::string& name, uint32_t v
 std::vector<ModelPort> toPorts(const format::Graph& graph, const format::StringTable* names,
                                const flatbuffers::Vector<uint32_t>* values) {
   std::vector<ModelPort> ports;
+  ports.reserve(format::sizeOf(values));
   for (uint32_t i = 0; i < format::sizeOf(values); ++i) {
     ports.push_back(toPort(graph, std::string(format::textOf(names->Get(i))), values->Get(i)));
   }

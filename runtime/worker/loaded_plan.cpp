@@ -228,8 +228,8 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   return end;
 }
 
-absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, EdgeSpec spec, size_t part,
-                                                 size_t bytes) {
+absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const EdgeSpec& spec,
+                                                 size_t part, size_t bytes) {
   std::vector<void*> slots;
   if (!spec.inPlace) {
     size_t stride = alignTensor(std::max<size_t>(bytes, 1));
@@ -358,6 +358,7 @@ void LoadedPlan::cancel(const absl::Status& cause) {
 
 std::vector<TraceStream> LoadedPlan::trace() const {
   std::vector<TraceStream> streams;
+  streams.reserve(executors_.size());
   for (const auto& executor : executors_) {
     streams.push_back(executor->trace());
   }

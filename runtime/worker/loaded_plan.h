@@ -86,7 +86,7 @@ class LoadedPlan {
   absl::Status openEdges(const PlanHome& home);
   absl::StatusOr<EdgeEnd> openEdge(const PlanHome& home, size_t part,
                                    const devices::EdgeBinding& binding);
-  absl::StatusOr<EdgeEnd> openReceiver(Transport* transport, EdgeSpec spec, size_t part,
+  absl::StatusOr<EdgeEnd> openReceiver(Transport* transport, const EdgeSpec& spec, size_t part,
                                        size_t bytes);
   absl::StatusOr<void*> allocate(size_t part, size_t bytes);
   void collectEndpoints();
