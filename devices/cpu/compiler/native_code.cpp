@@ -124,7 +124,8 @@ class TemporaryFolder {
  public:
   ~TemporaryFolder() {
     if (!path_.empty()) {
-      static_cast<void>(llvm::sys::fs::remove_directories(path_));  // a temporary one
+      // What cannot be removed stays among the temporary files.
+      [[maybe_unused]] std::error_code left = llvm::sys::fs::remove_directories(path_);
     }
   }
   absl::Status create() {
