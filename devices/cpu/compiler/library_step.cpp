@@ -154,8 +154,8 @@ absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group) {
   GR_ASSIGN_OR_RETURN(work.step.attributes, attributesOf(op));
   auto query = llvm::cast<mlir::RankedTensorType>(op.getQuery().getType()).getShape();
   auto value = llvm::cast<mlir::RankedTensorType>(op.getValue().getType()).getShape();
-  work.step.attributes["sizes"] = std::vector<int64_t>{query[0], query[1], value[1], query[2],
-                                                       value[2], query[3], value[3]};
+  work.step.attributes["sizes"] =
+      std::vector<int64_t>{query[0], query[1], value[1], query[2], value[2], query[3], value[3]};
   std::optional<StridedView> seen[] = {
       viewOf(op.getQuery()), viewOf(op.getKey()), viewOf(op.getValue()),
       viewUnder(op.getResult(), block.getTerminator()->getOperand(0))};

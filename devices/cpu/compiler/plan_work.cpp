@@ -48,9 +48,10 @@ class WorkPlanner {
     auto body = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
     llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
     if (group.getKind() != "map" && group.getNumResults() == 1) {
-      auto whole = group.getKind() == "attention"
-                       ? attentionStep(group)
-                       : libraryStep(body[0], llvm::ArrayRef(body).drop_front(), group.getResult(0));
+      auto whole =
+          group.getKind() == "attention"
+              ? attentionStep(group)
+              : libraryStep(body[0], llvm::ArrayRef(body).drop_front(), group.getResult(0));
       absl::Status added =
           whole.ok() ? addLibrary(*std::move(whole), body[0], body.size() > 1) : whole.status();
       if (!absl::IsUnimplemented(added)) {

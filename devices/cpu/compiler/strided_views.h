@@ -18,7 +18,8 @@ struct StridedView {
 };
 
 /// `value` as a view of what is behind the operations of its block that make it: transposes,
-/// reshapes, squeezes, splits, slices and gathers of one index. Nothing where a reshape would need a copy.
+/// reshapes, squeezes, splits, slices and gathers of one index. Nothing where a reshape would need
+/// a copy.
 std::optional<StridedView> viewOf(mlir::Value value);
 
 /// Where the elements of `value` are to lie so that `result`, which is made of it by transposes and
