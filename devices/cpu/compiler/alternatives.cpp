@@ -40,7 +40,8 @@ bool hasChannels(const Step& step) {
                                            step.operation) != std::end(kOperations));
 }
 
-bool isWinograd(const Step& step) {
+/// Winograd's algorithm is for 3 x 3 filters without groups.
+bool hasWinograd(const Step& step) {
   const std::vector<int64_t>& filter = step.inputs[1].desc.dims;
   return step.operation == "gr.conv" && filter.size() == 4 && filter[2] == 3 && filter[3] == 3 &&
          filter[1] == step.inputs[0].desc.dims[1];
@@ -100,7 +101,7 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
   } else {
     requests.push_back({blocks, blocks, ""});
   }
-  if (isWinograd(step) && approximate) {
+  if (approximate && hasWinograd(step)) {
     requests.push_back({blocks, blocks, "winograd"});
   }
   return requests;

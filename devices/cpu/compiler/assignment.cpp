@@ -8,6 +8,8 @@ namespace graphrun::devices::cpu {
 namespace {
 
 constexpr uint32_t kOpen = std::numeric_limits<uint32_t>::max();
+/// Neighbours of a node that is taken out without loss.
+constexpr size_t kEasy = 2;
 constexpr int kMostRounds = 16;
 
 }  // namespace
@@ -38,9 +40,13 @@ void AssignmentProblem::addEdge(uint32_t a, uint32_t b, const std::vector<double
 }
 
 void AssignmentProblem::remove(uint32_t node) {
-  nodes_[node].removed = true;
+  easy_.erase(node);
+  hard_.erase(node);
   for (const auto& [neighbour, costs] : nodes_[node].edges) {
     nodes_[neighbour].edges.erase(node);
+    if (nodes_[neighbour].edges.size() <= kEasy && hard_.erase(neighbour) > 0) {
+      easy_.insert(neighbour);
+    }
   }
 }
 
@@ -101,20 +107,14 @@ void AssignmentProblem::fix(uint32_t node) {
   }
 }
 
-uint32_t AssignmentProblem::next() const {
-  uint32_t widest = kOpen;
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].removed) {
-      continue;
-    }
-    if (nodes_[i].edges.size() <= 2) {
-      return i;
-    }
-    if (widest == kOpen || nodes_[i].edges.size() > nodes_[widest].edges.size()) {
-      widest = i;
-    }
+std::optional<uint32_t> AssignmentProblem::next() const {
+  if (!easy_.empty()) {
+    return *easy_.begin();
   }
-  return widest;
+  auto widest = std::max_element(hard_.begin(), hard_.end(), [this](uint32_t a, uint32_t b) {
+    return nodes_[a].edges.size() < nodes_[b].edges.size();
+  });
+  return widest == hard_.end() ? std::nullopt : std::optional<uint32_t>(*widest);
 }
 
 double AssignmentProblem::costOf(const Node& node, uint32_t alternative,
@@ -146,18 +146,21 @@ void AssignmentProblem::improve(const std::vector<Node>& original,
 
 std::vector<uint32_t> AssignmentProblem::solve() {
   const std::vector<Node> original = nodes_;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    (nodes_[i].edges.size() <= kEasy ? easy_ : hard_).insert(i);
+  }
   std::vector<uint32_t> order;
-  for (uint32_t node = next(); node != kOpen; node = next()) {
-    const Node& taken = nodes_[node];
+  while (std::optional<uint32_t> node = next()) {
+    const Node& taken = nodes_[*node];
     if (taken.edges.size() == 1) {
-      foldLeaf(node, taken.edges.begin()->first);
+      foldLeaf(*node, taken.edges.begin()->first);
     } else if (taken.edges.size() == 2) {
-      foldPath(node, taken.edges.begin()->first, taken.edges.rbegin()->first);
-    } else if (taken.edges.size() > 2) {
-      fix(node);
+      foldPath(*node, taken.edges.begin()->first, taken.edges.rbegin()->first);
+    } else if (taken.edges.size() > kEasy) {
+      fix(*node);
     }
-    remove(node);
-    order.push_back(node);
+    remove(*node);
+    order.push_back(*node);
   }
   std::vector<uint32_t> choice(nodes_.size(), kOpen);
   for (size_t i = order.size(); i-- > 0;) {

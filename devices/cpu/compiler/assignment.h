@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 namespace graphrun::devices::cpu {
@@ -32,11 +34,11 @@ class AssignmentProblem {
     std::vector<double> costs;
     /// By neighbour: cost of the pair, this node's alternative first.
     std::map<uint32_t, std::vector<double>> edges;
-    bool removed = false;
   };
 
   void addHalf(uint32_t a, uint32_t b, const std::vector<double>& costs, bool transposed);
-  uint32_t next() const;
+  /// The next node to take out, none when all are.
+  std::optional<uint32_t> next() const;
   void remove(uint32_t node);
   void foldLeaf(uint32_t node, uint32_t neighbour);
   void foldPath(uint32_t node, uint32_t a, uint32_t b);
@@ -46,6 +48,8 @@ class AssignmentProblem {
   void improve(const std::vector<Node>& original, std::vector<uint32_t>& choice) const;
 
   std::vector<Node> nodes_;
+  std::set<uint32_t> easy_;  // not removed, of at most two neighbours
+  std::set<uint32_t> hard_;  // not removed, of more
 };
 
 }  // namespace graphrun::devices::cpu

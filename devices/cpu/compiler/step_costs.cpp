@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "devices/cpu/compiler/step_estimate.h"
-#include "devices/cpu/onednn_layouts.h"
 #include "runtime/base/clock.h"
 
 namespace graphrun::devices::cpu {
@@ -71,11 +70,13 @@ bool StepCosts::measure(std::vector<Alternative>& ways) {
   std::vector<float> expected;
   for (const Alternative& way : ways) {
     std::optional<double> known = timings_.find(way.step, way.kernel->name, threads_);
-    if (!known && measureOne(way, expected)) {
-      known = timings_.find(way.step, way.kernel->name, threads_);
-    }
     if (!known) {
-      return false;
+      known = measureOne(way, ways, expected);
+      if (!known) {
+        return false;
+      }
+      timings_.add(way.step, way.kernel->name, threads_, *known);
+      measured_ = true;
     }
     nanos.push_back(*known);
   }
@@ -86,30 +87,39 @@ bool StepCosts::measure(std::vector<Alternative>& ways) {
   return true;
 }
 
-bool StepCosts::measureOne(const Alternative& way, std::vector<float>& expected) {
-  if (leftNanos_ <= 0) {
-    return false;
+std::optional<double> StepCosts::measureOne(const Alternative& way,
+                                            const std::vector<Alternative>& ways,
+                                            std::vector<float>& expected) {
+  bool compared = isApproximate(ways.back());
+  if (leftNanos_ <= 0 || isApproximate(ways.front())) {
+    return std::nullopt;
   }
   int64_t begin = runtime::nowNanos();
-  absl::StatusOr<Trial> trial = timer_.run(way.step, candidateOf(way), true);
+  absl::StatusOr<Trial> trial = timer_.run(way.step, candidateOf(way), compared);
+  if (trial.ok() && compared && expected.empty()) {
+    // This way's own, or, when those were measured before, those of an exact one.
+    absl::StatusOr<Trial> exact =
+        isApproximate(way) ? timer_.run(ways.front().step, candidateOf(ways.front()), true) : trial;
+    if (!exact.ok()) {
+      return std::nullopt;
+    }
+    expected = std::move(exact->result);
+  }
   leftNanos_ -= runtime::nowNanos() - begin;
   if (!trial.ok()) {
-    return false;
+    return std::nullopt;
   }
-  bool wrong = isApproximate(way) && (expected.empty() || deviates(trial->result, expected));
-  timings_.add(way.step, way.kernel->name, threads_,
-               wrong ? std::numeric_limits<double>::infinity() : trial->nanos);
-  if (!isApproximate(way)) {
-    expected = std::move(trial->result);
-  }
-  return true;
+  return isApproximate(way) && deviates(trial->result, expected)
+             ? std::numeric_limits<double>::infinity()
+             : trial->nanos;
 }
 
-double StepCosts::reorderNanos(const TensorDesc& desc) const {
-  absl::StatusOr<uint64_t> bytes = layoutBytes(desc);
-  return moveNanos(bytes.ok() ? *bytes : 0, threads_);
-}
+double StepCosts::reorderNanos(const TensorDesc& desc) const { return moveNanos(desc, threads_); }
 
-void StepCosts::finish() { tuning_.timings = timings_.text(); }
+void StepCosts::finish() {
+  if (measured_) {
+    tuning_.timings = timings_.text();
+  }
+}
 
 }  // namespace graphrun::devices::cpu

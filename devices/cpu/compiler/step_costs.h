@@ -28,18 +28,22 @@ class StepCosts {
   /// Of a copy of a tensor in another layout.
   double reorderNanos(const TensorDesc& desc) const;
 
-  /// Leaves what was measured, and whether it was enough, in the tuning.
+  /// Leaves what is known now in the tuning.
   void finish();
 
  private:
   bool measure(std::vector<Alternative>& ways);
-  /// Times `way`; false when that fails. `expected`: the results of another way, or empty.
-  bool measureOne(const Alternative& way, std::vector<float>& expected);
+  /// Time of `way`, one of `ways`, of which the first is exact; infinity when its results are too
+  /// far from `expected`, an exact way's, which are found out once. Nothing when it fails or the
+  /// budget is spent.
+  std::optional<double> measureOne(const Alternative& way, const std::vector<Alternative>& ways,
+                                   std::vector<float>& expected);
 
   Tuning& tuning_;
   int threads_;
   int64_t leftNanos_;
   Timings timings_;
+  bool measured_ = false;  // something is in `timings_` that was not given
   StepTimer timer_;
 };
 

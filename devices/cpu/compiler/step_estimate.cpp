@@ -46,14 +46,6 @@ double groupShare(const Step& step, absl::string_view implementation) {
   return std::clamp(results / 64, 0.01, 1.0);
 }
 
-int64_t countOf(const std::vector<int64_t>& dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims) {
-    count *= dim;
-  }
-  return count;
-}
-
 bool hasBlocks(const TensorDesc& desc) {
   absl::StatusOr<Blocking> blocking = blockingOf(desc);
   return blocking.ok() && !blocking->innerBlocks.empty();
@@ -66,8 +58,8 @@ double flopsOf(const Step& step) {
   }
   bool transposed = step.operation == "gr.conv_transpose";
   const TensorDesc& places = transposed ? step.inputs[0].desc : step.outputs[0].desc;
-  return 2.0 * static_cast<double>(countOf(places.dims)) *
-         static_cast<double>(countOf(step.inputs[1].desc.dims)) /
+  return 2.0 * static_cast<double>(places.spec().elementCount()) *
+         static_cast<double>(step.inputs[1].desc.spec().elementCount()) /
          static_cast<double>(std::max<int64_t>(1, places.dims[1]));
 }
 
@@ -75,7 +67,8 @@ double flopsOf(const Step& step) {
 bool averagesSlowly(const Step& step) {
   constexpr int64_t kLargeWindow = 25;
   auto kernel = attributeOr(step, "kernel", std::vector<int64_t>());
-  return step.operation == "gr.avg_pool" && kernel.ok() && countOf(*kernel) >= kLargeWindow &&
+  return step.operation == "gr.avg_pool" && kernel.ok() &&
+         TensorDesc{{}, *kernel}.spec().elementCount() >= kLargeWindow &&
          !isDense(step.inputs[0].desc) && !hasBlocks(step.inputs[0].desc);
 }
 
@@ -86,8 +79,8 @@ uint64_t bytesOf(const TensorDesc& desc) {
 
 }  // namespace
 
-double moveNanos(uint64_t bytes, int threads) {
-  return kStartNanos + 2e9 * static_cast<double>(bytes) / (kBytesPerSecond * threads);
+double moveNanos(const TensorDesc& desc, int threads) {
+  return kStartNanos + 2e9 * static_cast<double>(bytesOf(desc)) / (kBytesPerSecond * threads);
 }
 
 double estimateNanos(const Step& step, const Candidate& candidate, int threads) {

@@ -10,8 +10,8 @@ namespace graphrun::devices::cpu {
 /// of its implementation, or bytes by bandwidth, whichever takes longer. Not a prediction.
 double estimateNanos(const Step& step, const Candidate& candidate, int threads);
 
-/// The same for moving `bytes` once in and once out.
-double moveNanos(uint64_t bytes, int threads);
+/// The same for reading a tensor once and writing it once.
+double moveNanos(const TensorDesc& desc, int threads);
 
 }  // namespace graphrun::devices::cpu
 

@@ -2,31 +2,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "devices/cpu/compiler/cpu_compiler.h"
-#include "devices/cpu/executable.h"
-#include "ir/dialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
+#include "tests/devices/cpu/compiler/compiled.h"
 
 namespace graphrun::devices::cpu {
 namespace {
-
-Executable compiled(const std::string& text) {
-  mlir::MLIRContext context;
-  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  REQUIRE(module);
-  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, 1};
-  Tuning tuning;
-  auto bytes = CpuCompiler().compile(
-      *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
-      [](ir::ConstantOp) { return std::nullopt; }, tuning);
-  REQUIRE(bytes.status().ToString() == "OK");
-  auto executable = readExecutable(*bytes);
-  REQUIRE(executable.status().ToString() == "OK");
-  return *std::move(executable);
-}
 
 /// Two sums of a product and a residual, the first of which is the second's residual; `between` is
 /// what is done with the first one in between.

@@ -5,13 +5,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "devices/cpu/compiler/cpu_compiler.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/step_timer.h"
 #include "devices/cpu/timings.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
+#include "tests/devices/cpu/compiler/compiled.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -24,21 +21,6 @@ func.func @f(%x: tensor<1x32x24x24xf32> {gr.name = "x"})
     : (tensor<1x32x24x24xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x24x24xf32>
   return %y : tensor<1x32x24x24xf32>
 })";
-
-Executable compiled(const char* text, Tuning& tuning) {
-  mlir::MLIRContext context;
-  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  REQUIRE(module);
-  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, 1};
-  auto bytes = CpuCompiler().compile(
-      *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
-      [](ir::ConstantOp) { return std::nullopt; }, tuning);
-  REQUIRE(bytes.status().ToString() == "OK");
-  auto executable = readExecutable(*bytes);
-  REQUIRE(executable.status().ToString() == "OK");
-  return *std::move(executable);
-}
 
 const Step& convolution(const Executable& executable) {
   for (const Step& step : executable.steps) {
@@ -94,6 +76,19 @@ TEST_CASE("algorithms that round more are tried only where that is allowed") {
     CHECK(tried == (numerics == runtime::Numerics::kFast));
     CHECK(tuning.complete);
   }
+}
+
+TEST_CASE("what was measured while it was excluded is compared when it is allowed") {
+  Tuning exact{"", 60'000'000'000, runtime::Numerics::kExact};
+  compiled(kConvolution, exact);
+  Tuning fast{exact.timings, 60'000'000'000};
+  compiled(kConvolution, fast);
+  std::vector<std::string> lines = absl::StrSplit(fast.timings, '\n');
+  auto winograd = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return absl::StrContains(line, "algorithm=winograd");
+  });
+  REQUIRE(winograd != lines.end());
+  CHECK_FALSE(absl::StartsWith(*winograd, "inf"));
 }
 
 TEST_CASE("a deterministic choice measures nothing and believes no timings") {

@@ -1,0 +1,42 @@
+// Compiles the text of a partition, as the tests of the compiler do.
+#ifndef GRAPHRUN_TESTS_DEVICES_CPU_COMPILER_COMPILED_H_
+#define GRAPHRUN_TESTS_DEVICES_CPU_COMPILER_COMPILED_H_
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+
+#include "devices/cpu/compiler/cpu_compiler.h"
+#include "devices/cpu/executable.h"
+#include "ir/dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+namespace graphrun::devices::cpu {
+
+/// The executable of the first function in `text`, for a device of one thread.
+inline Executable compiled(const std::string& text, Tuning& tuning) {
+  mlir::MLIRContext context;
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, 1};
+  auto bytes = CpuCompiler().compile(
+      *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
+      [](ir::ConstantOp) { return std::nullopt; }, tuning);
+  REQUIRE(bytes.status().ToString() == "OK");
+  auto executable = readExecutable(*bytes);
+  REQUIRE(executable.status().ToString() == "OK");
+  return *std::move(executable);
+}
+
+/// The same by estimates.
+inline Executable compiled(const std::string& text) {
+  Tuning tuning;
+  return compiled(text, tuning);
+}
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_TESTS_DEVICES_CPU_COMPILER_COMPILED_H_
