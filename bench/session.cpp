@@ -1,11 +1,11 @@
 // bench_session: what a session costs beside its kernels. One line of JSON: for each signature the
 // time to its first result and of a later run; what a step costs; memory and threads of several
 // sessions in a process; and the processor time of a process that has nothing to do.
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -48,14 +48,8 @@ uint64_t ownStatus(const std::string& key) {
   return number;
 }
 
-double processorSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+/// Of all threads of this process.
+double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 absl::StatusOr<std::vector<NamedTensor>> inputsOf(const std::string& signature,
                                                   const Session& session) {

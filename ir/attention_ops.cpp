@@ -54,14 +54,25 @@ mlir::LogicalResult checkElements(mlir::Operation* op) {
   return mlir::success();
 }
 
-/// Fails unless query, key and value are of rank 4.
-mlir::LogicalResult checkRanks(mlir::Operation* op, const Dims& query, const Dims& key,
-                               const Dims& value) {
-  if (query.size() != 4 || key.size() != 4 || value.size() != 4) {
-    return op->emitOpError() << "query, key and value are of ranks " << query.size() << ", "
-                             << key.size() << " and " << value.size() << ", expected 4";
+/// Dims of query, key and value, of rank 4 each.
+struct AttendedDims {
+  Dims query, key, value;
+};
+
+/// Those of `op`; nothing while a rank is unknown, a failure when one is not 4.
+template <typename Op>
+mlir::FailureOr<std::optional<AttendedDims>> attendedDims(Op op) {
+  std::optional<Dims> query = dimsOf(op.getQuery());
+  std::optional<Dims> key = dimsOf(op.getKey());
+  std::optional<Dims> value = dimsOf(op.getValue());
+  if (!query || !key || !value) {
+    return std::optional<AttendedDims>();
   }
-  return mlir::success();
+  if (query->size() != 4 || key->size() != 4 || value->size() != 4) {
+    return op.emitOpError() << "query, key and value are of ranks " << query->size() << ", "
+                            << key->size() << " and " << value->size() << ", expected 4";
+  }
+  return std::optional<AttendedDims>({*query, *key, *value});
 }
 
 }  // namespace
@@ -71,25 +82,23 @@ mlir::LogicalResult AttentionOp::inferTypes(Types& types) {
     return mlir::failure();
   }
   mlir::Type element = elementOf(getQuery());
-  std::optional<Dims> query = dimsOf(getQuery());
-  std::optional<Dims> key = dimsOf(getKey());
-  std::optional<Dims> value = dimsOf(getValue());
-  if (!query || !key || !value) {
+  mlir::FailureOr<std::optional<AttendedDims>> dims = attendedDims(*this);
+  if (mlir::failed(dims)) {
+    return mlir::failure();
+  }
+  if (!*dims) {
     return push(types, std::nullopt, element);
   }
-  if (mlir::failed(checkRanks(*this, *query, *key, *value))) {
+  const auto& [query, key, value] = **dims;
+  const Dim &batch = query[0], &heads = key[1], &keys = key[2];
+  if (mlir::failed(checkHeads(*this, query[1], heads)) ||
+      mlir::failed(checkOperand(*this, getKey(), "key", {batch, heads, keys, query[3]}, false)) ||
+      mlir::failed(
+          checkOperand(*this, getValue(), "value", {batch, heads, keys, value[3]}, false)) ||
+      mlir::failed(checkMask(*this, getMask(), {batch, query[1], query[2], keys}))) {
     return mlir::failure();
   }
-  const Dim &batch = (*query)[0], &heads = (*key)[1], &keys = (*key)[2];
-  if (mlir::failed(checkHeads(*this, (*query)[1], heads)) ||
-      mlir::failed(
-          checkOperand(*this, getKey(), "key", {batch, heads, keys, (*query)[3]}, false)) ||
-      mlir::failed(
-          checkOperand(*this, getValue(), "value", {batch, heads, keys, (*value)[3]}, false)) ||
-      mlir::failed(checkMask(*this, getMask(), {batch, (*query)[1], (*query)[2], keys}))) {
-    return mlir::failure();
-  }
-  return push(types, Dims{batch, (*query)[1], (*query)[2], (*value)[3]}, element);
+  return push(types, Dims{batch, query[1], query[2], value[3]}, element);
 }
 
 OpCost AttentionOp::cost() {
@@ -112,19 +121,18 @@ mlir::LogicalResult LinearAttentionOp::inferTypes(Types& types) {
     return mlir::failure();
   }
   mlir::Type element = elementOf(getQuery());
-  std::optional<Dims> query = dimsOf(getQuery());
-  std::optional<Dims> key = dimsOf(getKey());
-  std::optional<Dims> value = dimsOf(getValue());
-  if (!query || !key || !value) {
+  mlir::FailureOr<std::optional<AttendedDims>> dims = attendedDims(*this);
+  if (mlir::failed(dims)) {
+    return mlir::failure();
+  }
+  if (!*dims) {
     (void)push(types, std::nullopt, element);
     return push(types, std::nullopt, element);
   }
-  if (mlir::failed(checkRanks(*this, *query, *key, *value))) {
-    return mlir::failure();
-  }
-  const Dim &batch = (*query)[0], &heads = (*key)[1], &steps = (*query)[2], &width = (*query)[3];
-  const Dim& valueWidth = (*value)[3];
-  if (mlir::failed(checkHeads(*this, (*query)[1], heads)) ||
+  const auto& [query, key, value] = **dims;
+  const Dim &batch = query[0], &heads = key[1], &steps = query[2], &width = query[3];
+  const Dim& valueWidth = value[3];
+  if (mlir::failed(checkHeads(*this, query[1], heads)) ||
       mlir::failed(checkOperand(*this, getKey(), "key", {batch, heads, steps, width}, false)) ||
       mlir::failed(
           checkOperand(*this, getValue(), "value", {batch, heads, steps, valueWidth}, false)) ||
@@ -134,7 +142,7 @@ mlir::LogicalResult LinearAttentionOp::inferTypes(Types& types) {
       mlir::failed(checkOperand(*this, getRate(), "rate", {batch, heads, steps, Dim(1)}, true))) {
     return mlir::failure();
   }
-  (void)push(types, Dims{batch, (*query)[1], steps, valueWidth}, element);
+  (void)push(types, Dims{batch, query[1], steps, valueWidth}, element);
   return push(types, Dims{batch, heads, width, valueWidth}, element);
 }
 

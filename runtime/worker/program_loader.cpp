@@ -111,7 +111,11 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
   if (!compiled.ok()) {
     return annotate(compiled.status(), absl::StrCat("compiling for ", description.name));
   }
-  store(compiled->tuned ? tunedKey(key) : key, *compiled);
+  absl::Status stored =
+      executables_->store(compiled->tuned ? tunedKey(key) : key, compiled->executable);
+  if (!stored.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("an executable is not kept: ", stored.message()));
+  }
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(compiled->executable));
   GR_ASSIGN_OR_RETURN(std::unique_ptr<devices::Program> program, device.load(*owner, weights));
   return LoadedProgram{owner, std::move(program), 0, false, compiled->tuned};
@@ -141,12 +145,6 @@ absl::StatusOr<CompiledPartition> ProgramLoader::compileTimed(PartitionTask task
     }
   }
   return compiled;
-}
-
-void ProgramLoader::store(const std::string& key, const CompiledPartition& compiled) {
-  if (absl::Status stored = executables_->store(key, compiled.executable); !stored.ok()) {
-    log(LogLevel::kWarning, absl::StrCat("an executable is not kept: ", stored.message()));
-  }
 }
 
 }  // namespace graphrun::runtime

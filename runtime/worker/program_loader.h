@@ -50,7 +50,6 @@ class ProgramLoader {
                                         PlanWeights& weights, uint64_t tuneNanos);
   absl::StatusOr<CompiledPartition> compileTimed(PartitionTask task, const devices::Device& device,
                                                  PlanWeights& weights);
-  void store(const std::string& key, const CompiledPartition& compiled);
 
   Compiler* compiler_;
   DiskCache* executables_;
