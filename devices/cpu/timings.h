@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "devices/cpu/kernels.h"
@@ -13,6 +14,11 @@
 namespace graphrun::devices::cpu {
 
 /// Measured times of steps on one device. One thread.
+///
+/// Steps that differ in nothing but batch and places (the dims that are neither channels nor a
+/// weight's) are of one class, as long as neither has more than four times the other's elements nor
+/// twice its width: the time of one tells the other's, in proportion to the elements. So a model is
+/// not measured again for every shape of its inputs.
 class Timings {
  public:
   /// Most steps that are remembered; those that were not asked for longest are forgotten first.
@@ -22,21 +28,26 @@ class Timings {
   /// are damaged: what is missing is measured again.
   explicit Timings(absl::string_view text = "");
 
-  /// Nanoseconds of `step` by `kernel` on `threads` threads. Infinity: it cannot be used (its
-  /// results are too far off).
+  /// Nanoseconds of `step` by `kernel` on `threads` threads, from the nearest step of its class.
+  /// Infinity: it cannot be used (its results are too far off).
   std::optional<double> find(const Step& step, absl::string_view kernel, int threads);
   void add(const Step& step, absl::string_view kernel, int threads, double nanos);
 
   /// Everything that is known, a line a step.
   std::string text() const;
-  size_t size() const { return steps_.size(); }
+  size_t size() const { return size_; }
 
  private:
-  struct Entry {
+  struct Measured {
+    int64_t elements;  ///< of the step's tensors but weights
+    int64_t width;     ///< last dim of its result
     double nanos;
     uint64_t used;  ///< the higher, the later
   };
-  std::unordered_map<std::string, Entry> steps_;
+  void insert(const std::string& key, Measured measured);
+
+  std::unordered_map<std::string, std::vector<Measured>> classes_;
+  size_t size_ = 0;
   uint64_t clock_ = 0;
 };
 

@@ -52,7 +52,7 @@ TEST_CASE("ways to convolve are measured once, and the fastest is taken") {
   }
   SECTION("the timings decide") {
     // A line is a time and a step: make one way of the convolution free after the other.
-    const std::string input = "f32[1x32x24x24]";
+    const std::string input = "f32[_x32x_x_]";
     std::vector<std::string> lines = absl::StrSplit(tuning.timings, '\n', absl::SkipEmpty());
     for (size_t free = 1; free < lines.size(); ++free) {
       std::string text = lines[0] + "\n";
@@ -127,10 +127,39 @@ TEST_CASE("timings survive as text, and damage only loses lines") {
   step.inputs[0].desc.dims = {3, 2};
   CHECK_FALSE(again.find(step, "kernel", 1));
 
-  CHECK(Timings("graphrun timings 2\n" + text.substr(text.find('\n') + 1)).size() == 0);
+  CHECK(Timings("graphrun timings 1\n" + text.substr(text.find('\n') + 1)).size() == 0);
   CHECK(Timings(absl::StrReplaceAll(text, {{"1500\t", "-1\t"}})).size() == 2);
   CHECK(Timings(absl::StrReplaceAll(text, {{"1500\t", "x"}})).size() == 2);
   CHECK(Timings(text.substr(0, text.size() / 2)).size() <= 2);
+}
+
+TEST_CASE("what was measured for a shape tells the time of shapes near it") {
+  auto convolution = [](int64_t batch, int64_t channels, int64_t width) {
+    auto tensor = [&](std::vector<int64_t> dims) {
+      return Argument{0, {runtime::ElementType::kF32, std::move(dims)}};
+    };
+    Step step;
+    step.operation = "gr.conv";
+    step.inputs = {tensor({batch, channels, width, width}), tensor({8, channels, 3, 3})};
+    step.inputs[1].desc.any = true;
+    step.outputs = {tensor({batch, 8, width, width})};
+    return step;
+  };
+  Timings timings;
+  timings.add(convolution(1, 16, 28), "kernel", 1, 1000);
+  CHECK(timings.find(convolution(2, 16, 28), "kernel", 1).value_or(0) ==
+        Approx(2000).epsilon(1e-3));
+  CHECK(timings.find(convolution(1, 16, 56), "kernel", 1).value_or(0) ==
+        Approx(4000).epsilon(1e-3));
+  CHECK_FALSE(timings.find(convolution(5, 16, 28), "kernel", 1));
+  CHECK_FALSE(timings.find(convolution(1, 16, 64), "kernel", 1));
+  CHECK_FALSE(timings.find(convolution(1, 32, 28), "kernel", 1));
+  // The nearest one counts.
+  timings.add(convolution(4, 16, 28), "kernel", 1, 3000);
+  CHECK(timings.find(convolution(5, 16, 28), "kernel", 1).value_or(0) ==
+        Approx(3750).epsilon(1e-3));
+  CHECK(timings.size() == 2);
+  CHECK(Timings(timings.text()).size() == 2);
 }
 
 TEST_CASE("what was not asked for longest is forgotten first") {
