@@ -12,6 +12,7 @@
 #include "frontends/cli/commands.h"
 #include "runtime/base/status.h"
 #include "runtime/control/certs.h"
+#include "runtime/control/control_plane.h"
 #include "runtime/session/coordinator.h"
 #include "runtime/session/session_stage.h"
 #include "runtime/session/worker_program.h"
@@ -39,6 +40,8 @@ bool checkMachine() {
   runtime::CompilerDoor door;
   absl::Status compiler = door.check();
   std::printf("compiler   %s\n", compiler.ok() ? "found" : std::string(compiler.message()).c_str());
+  absl::Status control = runtime::controlPlane().status();
+  std::printf("control    %s\n", control.ok() ? "found" : std::string(control.message()).c_str());
   std::vector<std::string> program = runtime::findWorkerCommand();
   std::printf("workers    %s\n",
               program.empty() ? "the program graphrun is not on the PATH" : program[0].c_str());
@@ -48,7 +51,7 @@ bool checkMachine() {
   bool writable = access(cache.c_str(), W_OK) == 0;
   std::printf("cache      %s%s\n", cache.c_str(),
               writable ? "" : " cannot be written; set GRAPHRUN_CACHE_DIR");
-  return compiler.ok() && writable && !versions.ucx.empty();
+  return compiler.ok() && control.ok() && writable && !versions.ucx.empty();
 }
 
 absl::Status checkCluster(const std::string& path) {
@@ -143,7 +146,9 @@ int certsCommand(int argc, char** argv) {
     absl::Status status = runtime::makeCertificates(folder, names);
     if (!status.ok()) {
       report(status);
-      return absl::IsInvalidArgument(status) ? kUsage : kBadFile;
+      return absl::IsInvalidArgument(status) ? kUsage
+             : absl::IsNotFound(status)      ? kInternal  // the library that makes them
+                                             : kBadFile;
     }
     std::printf("wrote ca, coordinator and %zu worker certificates to %s\n", names.size(),
                 folder.c_str());

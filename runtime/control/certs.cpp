@@ -1,4 +1,4 @@
-#include "runtime/control/certs.h"
+#include "runtime/control/certificate_files.h"
 
 #include <fcntl.h>
 #include <openssl/bio.h>
@@ -239,7 +239,7 @@ absl::Status checkFree(const std::string& dir, absl::Span<const CertificateName>
 
 }  // namespace
 
-absl::Status makeCertificates(const std::string& dir, absl::Span<const CertificateName> workers) {
+absl::Status writeCertificates(const std::string& dir, absl::Span<const CertificateName> workers) {
   GR_RETURN_IF_ERROR(checkNames(workers));
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
     return absl::PermissionDeniedError(

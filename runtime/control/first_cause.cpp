@@ -1,9 +1,13 @@
 #include "runtime/control/first_cause.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "runtime/control/control.pb.h"
 #include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
@@ -11,7 +15,13 @@ namespace {
 
 constexpr absl::string_view kPayloadUrl = "graphrun/first_cause";
 
-std::string bounded(const std::string& text) { return text.substr(0, kMaxNameBytes); }
+constexpr char kSeparator = '\0';  // of the parts in the payload
+
+std::string bounded(const std::string& text) {
+  std::string part = text.substr(0, kMaxNameBytes);
+  std::replace(part.begin(), part.end(), kSeparator, '?');
+  return part;
+}
 
 }  // namespace
 
@@ -36,22 +46,23 @@ absl::Status withFirstCause(absl::Status status, const FirstCause& cause) {
   if (status.ok() || status.GetPayload(kPayloadUrl)) {
     return status;
   }
-  control::FirstCause wire;
-  wire.set_node(bounded(cause.node));
-  wire.set_op(bounded(cause.op));
-  wire.set_device(bounded(cause.device));
-  wire.set_worker(bounded(cause.worker));
-  status.SetPayload(kPayloadUrl, absl::Cord(wire.SerializeAsString()));
+  std::string parts[] = {bounded(cause.node), bounded(cause.op), bounded(cause.device),
+                         bounded(cause.worker)};
+  status.SetPayload(kPayloadUrl,
+                    absl::Cord(absl::StrJoin(parts, absl::string_view(&kSeparator, 1))));
   return status;
 }
 
 std::optional<FirstCause> firstCauseOf(const absl::Status& status) {
   auto payload = status.GetPayload(kPayloadUrl);
-  control::FirstCause wire;
-  if (!payload || !wire.ParseFromString(std::string(*payload))) {
+  std::vector<std::string> parts;
+  if (payload) {
+    parts = absl::StrSplit(std::string(*payload), kSeparator);
+  }
+  if (parts.size() != 4) {
     return std::nullopt;
   }
-  return FirstCause{wire.node(), wire.op(), wire.device(), wire.worker()};
+  return FirstCause{parts[0], parts[1], parts[2], parts[3]};
 }
 
 absl::Status annotateKeepingCause(const absl::Status& status, absl::string_view context) {

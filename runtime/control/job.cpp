@@ -1,6 +1,6 @@
 #include "runtime/control/job.h"
 
-#include <openssl/rand.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace graphrun::runtime {
 
 absl::StatusOr<std::string> randomSecret() {
   std::string secret(kSecretBytes, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(secret.data()),
-                 static_cast<int>(secret.size())) != 1) {
-    return absl::InternalError("no random numbers from OpenSSL: cannot make a secret");
+  // So few bytes come whole or not at all.
+  if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
+    return absl::InternalError("no random numbers from the kernel: cannot make a secret");
   }
   return secret;
 }

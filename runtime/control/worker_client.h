@@ -54,51 +54,49 @@ struct HeartbeatSample {
 /// with that status.
 class WorkerClient {
  public:
-  /// Does not connect yet. FailedPrecondition for an address that needs certificates.
+  /// Does not connect yet. FailedPrecondition for an address that needs certificates; as
+  /// controlPlane() without gRPC.
   static absl::StatusOr<std::unique_ptr<WorkerClient>> create(const WorkerClientOptions& options);
   /// Cancels what is under way and waits for it.
-  ~WorkerClient();
+  virtual ~WorkerClient() = default;
 
-  const std::string& name() const;
-  const std::string& address() const;
+  virtual const std::string& name() const = 0;
+  virtual const std::string& address() const = 0;
 
   /// Keeps trying until joinTimeout, so that it does not matter who starts first; logs what it
   /// waits for. Ends at once when the worker refuses (versions) or TLS says who we are not.
-  absl::StatusOr<JoinedWorker> join();
+  virtual absl::StatusOr<JoinedWorker> join() = 0;
   /// Sends a plan; the worker verifies it.
-  absl::Status loadPlan(uint64_t plan, absl::string_view bytes);
+  virtual absl::Status loadPlan(uint64_t plan, absl::string_view bytes) = 0;
   /// For each weight whether the worker has it already.
-  absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan, absl::Span<const WeightId> weights);
+  virtual absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan,
+                                                       absl::Span<const WeightId> weights) = 0;
   /// Sends weights in chunks of kChunkBytes with checksums.
-  absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights);
-  absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers);
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan, uint64_t tuneNanos = 0,
-                                                        Millis timeout = kPrepareTimeout);
-  absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout);
+  virtual absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights) = 0;
+  virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
+  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
+                                                                uint64_t tuneNanos) = 0;
+  virtual absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout) = 0;
   /// As runStep; `done` is called exactly once, on a thread of gRPC; it must neither block nor
   /// destroy the client.
-  void runStepAsync(const StepRequest& request, Millis timeout,
-                    std::function<void(absl::StatusOr<StepReport>)> done);
+  virtual void runStepAsync(const StepRequest& request, Millis timeout,
+                            std::function<void(absl::StatusOr<StepReport>)> done) = 0;
   /// Ends every run sent before, also one that has not arrived yet. Returns when they have ended.
-  absl::Status cancel(const absl::Status& cause);
-  absl::Status unloadPlan(uint64_t plan);
+  virtual absl::Status cancel(const absl::Status& cause) = 0;
+  virtual absl::Status unloadPlan(uint64_t plan) = 0;
   /// Ends our job at the worker, which is then free for another coordinator.
-  absl::Status leave(const absl::Status& why);
+  virtual absl::Status leave(const absl::Status& why) = 0;
   /// Lets the worker process exit; for workers that we started ourselves.
-  absl::Status shutdown(Millis timeout);
-  absl::StatusOr<std::string> metrics();
-  absl::StatusOr<std::string> trace();
+  virtual absl::Status shutdown(Millis timeout) = 0;
+  virtual absl::StatusOr<std::string> metrics() = 0;
+  virtual absl::StatusOr<std::string> trace() = 0;
 
   /// One heartbeat; `done` is called once, and may destroy the client. FailedPrecondition: the
   /// worker no longer is ours.
-  void heartbeatAsync(Millis timeout, std::function<void(absl::StatusOr<HeartbeatSample>)> done);
+  virtual void heartbeatAsync(Millis timeout,
+                              std::function<void(absl::StatusOr<HeartbeatSample>)> done) = 0;
   /// Gives the worker up: see above. Only the first status counts.
-  void markLost(const absl::Status& why);
-
- private:
-  struct Impl;
-  explicit WorkerClient(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual void markLost(const absl::Status& why) = 0;
 };
 
 }  // namespace graphrun::runtime

@@ -22,21 +22,16 @@ struct WorkerServiceOptions {
 class WorkerService {
  public:
   /// Listens from the moment it returns. FailedPrecondition for an address that needs certificates,
-  /// AlreadyExists when it is taken.
+  /// AlreadyExists when it is taken; as controlPlane() without gRPC.
   static absl::StatusOr<std::unique_ptr<WorkerService>> start(const WorkerServiceOptions& options,
                                                               WorkerHandler* handler);
   /// Where it listens, with the real port.
-  const std::string& address() const;
+  virtual const std::string& address() const = 0;
   /// This process's number: a restarted worker has another.
-  uint64_t incarnation() const;
+  virtual uint64_t incarnation() const = 0;
   /// Ends the job and all calls, and stops listening. Not to be called from a handler. Idempotent.
-  void stop();
-  ~WorkerService();
-
- private:
-  struct Impl;
-  explicit WorkerService(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual void stop() = 0;
+  virtual ~WorkerService() = default;
 };
 
 }  // namespace graphrun::runtime

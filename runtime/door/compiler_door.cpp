@@ -3,44 +3,15 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "absl/strings/str_cat.h"
+#include "runtime/base/sibling_library.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::runtime {
 namespace {
 
 constexpr char kLibrary[] = "libgraphrun-compiler.so";
-
-/// The file that holds this function: libgraphrun.so, or a program that links the static libraries.
-std::filesystem::path ownFile() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&ownFile), &info) == 0 || info.dli_fname == nullptr) {
-    return {};
-  }
-  std::error_code error;
-  auto path = std::filesystem::canonical(info.dli_fname, error);
-  return error ? std::filesystem::path() : path;
-}
-
-/// Where the library is: beside us, or in the lib folder beside our bin. Else its bare name, which
-/// the dynamic linker looks for.
-std::string findLibrary() {
-  if (const char* given = std::getenv("GRAPHRUN_COMPILER_LIBRARY"); given && *given) {
-    return given;
-  }
-  std::filesystem::path folder = ownFile().parent_path();
-  for (const char* relative : {".", "../lib"}) {
-    std::error_code error;
-    auto candidate = folder / relative / kLibrary;
-    if (std::filesystem::exists(candidate, error)) {
-      return candidate.lexically_normal().string();
-    }
-  }
-  return kLibrary;
-}
+constexpr char kVariable[] = "GRAPHRUN_COMPILER_LIBRARY";
 
 /// Owns what the compiler returned.
 class Result {
@@ -107,7 +78,7 @@ struct CompileContext {
 }  // namespace
 
 CompilerDoor::CompilerDoor(std::string library)
-    : library_(library.empty() ? findLibrary() : std::move(library)) {}
+    : library_(library.empty() ? findSiblingLibrary(kLibrary, kVariable) : std::move(library)) {}
 
 std::string CompilerDoor::identity() {
   struct stat file;
@@ -133,7 +104,7 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   if (handle == nullptr) {
     return absl::NotFoundError(
         absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror(), ". Put ", kLibrary,
-                     " beside libgraphrun.so or name it in GRAPHRUN_COMPILER_LIBRARY"));
+                     " beside libgraphrun.so or name it in ", kVariable));
   }
   auto entry = reinterpret_cast<const GrCompilerApi* (*)()>(dlsym(handle, GR_COMPILER_API_SYMBOL));
   const GrCompilerApi* api = entry == nullptr ? nullptr : entry();

@@ -27,7 +27,7 @@ TEST_CASE("a plan of several chunks arrives, is prepared and unloaded") {
   plan[kChunkBytes] = 'q';
   requireOk(p.client->loadPlan(kPlanQuick, plan));
   REQUIRE(p.handler.planBytes(kPlanQuick) == plan);
-  auto report = p.client->preparePlan(kPlanQuick);
+  auto report = p.client->preparePlan(kPlanQuick, 0);
   requireOk(report.status());
   REQUIRE((*report)[0].device == "node0/cpu:0");
   REQUIRE((*report)[0].peakBytes == 4096);
@@ -35,7 +35,7 @@ TEST_CASE("a plan of several chunks arrives, is prepared and unloaded") {
   REQUIRE_FALSE((*report)[0].tuned);
   REQUIRE((*p.client->preparePlan(kPlanQuick, 1'000'000))[0].tuned);
   requireOk(p.client->unloadPlan(kPlanQuick));
-  requireError(p.client->preparePlan(kPlanQuick).status(), absl::StatusCode::kNotFound,
+  requireError(p.client->preparePlan(kPlanQuick, 0).status(), absl::StatusCode::kNotFound,
                {"worker node0", p.service->address(), "PreparePlan", "plan 1 is not loaded"});
 }
 

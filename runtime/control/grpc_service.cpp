@@ -1,4 +1,4 @@
-#include "runtime/control/worker_service.h"
+#include "runtime/control/grpc_service.h"
 
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
@@ -39,43 +39,48 @@ void configure(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
 }
 
-}  // namespace
-
-struct WorkerService::Impl {
-  Impl(WorkerHandler* handler, BuildVersions versions, uint64_t number)
-      : incarnation(number), rpcs(handler, std::move(versions), number) {}
+class GrpcService final : public WorkerService {
+ public:
+  GrpcService(WorkerHandler* handler, BuildVersions versions, uint64_t incarnation)
+      : incarnation_(incarnation), rpcs_(handler, std::move(versions), incarnation) {}
+  ~GrpcService() override { end(); }
 
   absl::Status listen(const Address& where, const Security& security);
+  const std::string& address() const override { return address_; }
+  uint64_t incarnation() const override { return incarnation_; }
+  void stop() override { end(); }
+
+ private:
   absl::Status listenUnix(const Address& where, grpc::ServerBuilder& builder);
   void watchCoordinator();
-  void stop();
+  void end();
 
-  const uint64_t incarnation;
-  WorkerRpcs rpcs;
-  std::string address;
-  std::unique_ptr<UnixListener> listener;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
-  std::unique_ptr<grpc::Server> server;
-  std::mutex mutex;
-  std::condition_variable stopped;
-  bool stopping = false;
-  std::thread watcher;
+  const uint64_t incarnation_;
+  WorkerRpcs rpcs_;
+  std::string address_;
+  std::unique_ptr<UnixListener> listener_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  std::thread watcher_;
 };
 
-absl::Status WorkerService::Impl::listenUnix(const Address& where, grpc::ServerBuilder& builder) {
-  GR_ASSIGN_OR_RETURN(listener, UnixListener::create(where.path));
+absl::Status GrpcService::listenUnix(const Address& where, grpc::ServerBuilder& builder) {
+  GR_ASSIGN_OR_RETURN(listener_, UnixListener::create(where.path));
   // We accept, because gRPC would not ask the kernel who the peer is.
-  acceptor = builder.experimental().AddExternalConnectionAcceptor(
+  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       grpc::InsecureServerCredentials());
   return absl::OkStatus();
 }
 
-absl::Status WorkerService::Impl::listen(const Address& where, const Security& security) {
+absl::Status GrpcService::listen(const Address& where, const Security& security) {
   bool isUnix = where.kind == Address::Kind::kUnix;
   grpc::ServerBuilder builder;
   configure(builder);
-  builder.RegisterService(&rpcs);
+  builder.RegisterService(&rpcs_);
   int port = 0;
   if (isUnix) {
     GR_RETURN_IF_ERROR(listenUnix(where, builder));
@@ -83,8 +88,8 @@ absl::Status WorkerService::Impl::listen(const Address& where, const Security& s
     GR_ASSIGN_OR_RETURN(auto credentials, serverCredentials(where, security));
     builder.AddListeningPort(where.toString(), credentials, &port);
   }
-  server = builder.BuildAndStart();
-  if (!server || (!isUnix && port == 0)) {
+  server_ = builder.BuildAndStart();
+  if (!server_ || (!isUnix && port == 0)) {
     return absl::AlreadyExistsError(
         absl::StrCat("cannot listen at ", where.toString(),
                      ": the port is taken, the address is not one of this machine's, or the "
@@ -92,64 +97,59 @@ absl::Status WorkerService::Impl::listen(const Address& where, const Security& s
   }
   Address real = where;
   real.port = port;
-  address = real.toString();
+  address_ = real.toString();
   if (isUnix) {
-    listener->start([this](int fd) {
+    listener_->start([this](int fd) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
       connection.fd = fd;
-      acceptor->HandleNewConnection(&connection);
+      acceptor_->HandleNewConnection(&connection);
     });
   }
-  watcher = std::thread([this] { watchCoordinator(); });
+  watcher_ = std::thread([this] { watchCoordinator(); });
   return absl::OkStatus();
 }
 
-void WorkerService::Impl::watchCoordinator() {
-  std::unique_lock lock(mutex);
-  while (!stopped.wait_for(lock, kHeartbeatCheck, [this] { return stopping; })) {
+void GrpcService::watchCoordinator() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, kHeartbeatCheck, [this] { return stopping_; })) {
     lock.unlock();
-    rpcs.checkCoordinator();
+    rpcs_.checkCoordinator();
     lock.lock();
   }
 }
 
-void WorkerService::Impl::stop() {
+void GrpcService::end() {
   {
-    std::lock_guard lock(mutex);
-    if (stopping) {
+    std::lock_guard lock(mutex_);
+    if (stopping_) {
       return;
     }
-    stopping = true;
+    stopping_ = true;
   }
-  stopped.notify_all();
-  if (watcher.joinable()) {
-    watcher.join();
+  stopped_.notify_all();
+  if (watcher_.joinable()) {
+    watcher_.join();
   }
-  if (listener) {
-    listener->stop();
+  if (listener_) {
+    listener_->stop();
   }
-  rpcs.endJob("", absl::CancelledError("the worker is shutting down"));
-  if (server) {
-    server->Shutdown(std::chrono::system_clock::now() + kStopGrace);
-    server->Wait();
+  rpcs_.endJob("", absl::CancelledError("the worker is shutting down"));
+  if (server_) {
+    server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
+    server_->Wait();
   }
 }
 
-absl::StatusOr<std::unique_ptr<WorkerService>> WorkerService::start(
-    const WorkerServiceOptions& options, WorkerHandler* handler) {
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WorkerService>> startGrpcService(const WorkerServiceOptions& options,
+                                                                WorkerHandler* handler) {
   routeGrpcLog();
   GR_ASSIGN_OR_RETURN(Address address, parseAddress(options.address));
   GR_ASSIGN_OR_RETURN(uint64_t incarnation, randomIncarnation());
-  std::unique_ptr<WorkerService> service(
-      new WorkerService(std::make_unique<Impl>(handler, options.versions, incarnation)));
-  GR_RETURN_IF_ERROR(service->impl_->listen(address, options.security));
+  auto service = std::make_unique<GrpcService>(handler, options.versions, incarnation);
+  GR_RETURN_IF_ERROR(service->listen(address, options.security));
   return service;
 }
-
-WorkerService::WorkerService(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-WorkerService::~WorkerService() { stop(); }
-const std::string& WorkerService::address() const { return impl_->address; }
-uint64_t WorkerService::incarnation() const { return impl_->incarnation; }
-void WorkerService::stop() { impl_->stop(); }
 
 }  // namespace graphrun::runtime

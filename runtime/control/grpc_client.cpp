@@ -1,4 +1,4 @@
-#include "runtime/control/worker_client.h"
+#include "runtime/control/grpc_client.h"
 
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
@@ -90,113 +90,115 @@ control::RunStepRequest toWire(const StepRequest& request, uint64_t run) {
   return wire;
 }
 
-}  // namespace
+class GrpcClient final : public WorkerClient {
+ public:
+  GrpcClient(const WorkerClientOptions& options, const Address& address,
+             std::shared_ptr<grpc::ChannelCredentials> credentials)
+      : options_(options),
+        target_(address.grpcTarget()),
+        socketPath_(address.path),
+        credentials_(std::move(credentials)),
+        calls_(options.name, options.address, options.job) {
+    reconnect();
+  }
+  ~GrpcClient() override {
+    giveUp(absl::CancelledError(absl::StrCat(calls_.label(), ": the client was closed")));
+    calls_.drain();
+  }
 
-struct WorkerClient::Impl {
-  explicit Impl(const WorkerClientOptions& given)
-      : options(given), calls(given.name, given.address, given.job) {}
+  const std::string& name() const override { return options_.name; }
+  const std::string& address() const override { return options_.address; }
+  absl::StatusOr<JoinedWorker> join() override;
+  absl::Status loadPlan(uint64_t plan, absl::string_view bytes) override;
+  absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan,
+                                               absl::Span<const WeightId> weights) override;
+  absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights) override;
+  absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan, uint64_t tuneNanos) override;
+  absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout) override;
+  void runStepAsync(const StepRequest& request, Millis timeout,
+                    std::function<void(absl::StatusOr<StepReport>)> done) override;
+  absl::Status cancel(const absl::Status& cause) override;
+  absl::Status unloadPlan(uint64_t plan) override;
+  absl::Status leave(const absl::Status& why) override;
+  absl::Status shutdown(Millis timeout) override;
+  absl::StatusOr<std::string> metrics() override;
+  absl::StatusOr<std::string> trace() override;
+  void heartbeatAsync(Millis timeout,
+                      std::function<void(absl::StatusOr<HeartbeatSample>)> done) override;
+  void markLost(const absl::Status& why) override { giveUp(why); }
 
+ private:
   absl::StatusOr<JoinedWorker> tryJoin(Millis timeout, bool* final);
   absl::Status checkJoined(const control::JoinReply& reply) const;
-  absl::Status giveUp(const absl::Status& last) const;
+  absl::Status joinTimedOut(const absl::Status& last) const;
   bool sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
                   const WeightSource& weight);
+  void giveUp(const absl::Status& why) {
+    calls_.fail(withFirstCause(why, {.worker = options_.name}));
+  }
 
   /// A unary call: method, request, reply.
   template <typename Method, typename Request, typename Reply>
   absl::Status unary(const char* name, Method method, const Request& request, Reply* reply,
                      Millis timeout) {
-    ClientCall call(&calls, name, timeout);
+    ClientCall call(&calls_, name, timeout);
     return call.finish((stub().get()->*method)(call.context(), request, reply));
   }
-
-  const WorkerClientOptions options;
-  ClientCalls calls;
   std::shared_ptr<control::Worker::Stub> stub() {
-    std::lock_guard lock(mutex);
-    return current;
+    std::lock_guard lock(mutex_);
+    return stub_;
   }
   /// A new connection: gRPC drives a channel's attempts to connect only while a call waits on it,
   /// so that an old one may report a failure of long ago.
   void reconnect() {
     auto fresh = control::Worker::NewStub(
-        grpc::CreateCustomChannel(target, credentials, channelArguments()));
-    std::lock_guard lock(mutex);
-    current = std::move(fresh);
+        grpc::CreateCustomChannel(target_, credentials_, channelArguments()));
+    std::lock_guard lock(mutex_);
+    stub_ = std::move(fresh);
   }
 
-  std::string target;
-  std::string socketPath;  // "" for TCP
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
-  std::mutex mutex;
-  std::shared_ptr<control::Worker::Stub> current;
-  std::atomic<uint64_t> runs{0};
-  std::atomic<uint64_t> beats{0};
+  const WorkerClientOptions options_;
+  const std::string target_;
+  const std::string socketPath_;  // "" for TCP
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  ClientCalls calls_;
+  std::mutex mutex_;
+  std::shared_ptr<control::Worker::Stub> stub_;
+  std::atomic<uint64_t> runs_{0};
+  std::atomic<uint64_t> beats_{0};
 };
 
-absl::StatusOr<std::unique_ptr<WorkerClient>> WorkerClient::create(
-    const WorkerClientOptions& options) {
-  routeGrpcLog();
-  if (options.job.size() != kSecretBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("job id of ", options.job.size(), " bytes, expected ", kSecretBytes));
-  }
-  std::string where = absl::StrCat("worker ", options.name);
-  auto address = parseAddress(options.address);
-  GR_RETURN_IF_ERROR(annotate(address.status(), where));
-  auto credentials = channelCredentials(*address, options.security);
-  GR_RETURN_IF_ERROR(annotate(credentials.status(), where));
-  auto impl = std::make_unique<Impl>(options);
-  impl->target = address->grpcTarget();
-  impl->socketPath = address->path;
-  impl->credentials = *credentials;
-  impl->reconnect();
-  return std::unique_ptr<WorkerClient>(new WorkerClient(std::move(impl)));
-}
-
-WorkerClient::WorkerClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-WorkerClient::~WorkerClient() {
-  markLost(absl::CancelledError(absl::StrCat(impl_->calls.label(), ": the client was closed")));
-  impl_->calls.drain();
-}
-
-const std::string& WorkerClient::name() const { return impl_->options.name; }
-const std::string& WorkerClient::address() const { return impl_->options.address; }
-void WorkerClient::markLost(const absl::Status& why) {
-  impl_->calls.fail(withFirstCause(why, {.worker = impl_->options.name}));
-}
-
-absl::Status WorkerClient::Impl::checkJoined(const control::JoinReply& reply) const {
+absl::Status GrpcClient::checkJoined(const control::JoinReply& reply) const {
   const control::Versions& theirs = reply.versions();
   GR_RETURN_IF_ERROR(annotate(
-      checkCompatible(options.versions, theirs.protocol(), {theirs.graphrun(), theirs.ucx()}),
-      calls.label()));
+      checkCompatible(options_.versions, theirs.protocol(), {theirs.graphrun(), theirs.ucx()}),
+      calls_.label()));
   if (reply.transport_address().size() > kMaxAddressBytes ||
       reply.devices_size() > static_cast<int>(kMaxPeers)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(calls.label(), ": offers ", reply.devices_size(),
+        absl::StrCat(calls_.label(), ": offers ", reply.devices_size(),
                      " devices and an address of ", reply.transport_address().size(),
                      " bytes; the limits are ", kMaxPeers, " and ", kMaxAddressBytes));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<JoinedWorker> WorkerClient::Impl::tryJoin(Millis timeout, bool* final) {
-  if (absl::Status owner = checkSocketOwner(socketPath); !owner.ok()) {
+absl::StatusOr<JoinedWorker> GrpcClient::tryJoin(Millis timeout, bool* final) {
+  if (absl::Status owner = checkSocketOwner(socketPath_); !owner.ok()) {
     *final = true;
-    return withFirstCause(annotate(owner, calls.label()), {.worker = options.name});
+    return withFirstCause(annotate(owner, calls_.label()), {.worker = options_.name});
   }
   control::JoinRequest request;
   request.mutable_versions()->set_protocol(kControlProtocol);
-  request.mutable_versions()->set_graphrun(options.versions.graphrun);
-  request.mutable_versions()->set_ucx(options.versions.ucx);
-  request.set_job(options.job);
+  request.mutable_versions()->set_graphrun(options_.versions.graphrun);
+  request.mutable_versions()->set_ucx(options_.versions.ucx);
+  request.set_job(options_.job);
   request.set_coordinator(processLabel());
-  request.set_worker(options.name);
-  request.set_heartbeat_timeout_ms(static_cast<uint32_t>(options.heartbeatTimeout.count()));
+  request.set_worker(options_.name);
+  request.set_heartbeat_timeout_ms(static_cast<uint32_t>(options_.heartbeatTimeout.count()));
   control::JoinReply reply;
-  ClientCall call(&calls, "Join", timeout);
+  ClientCall call(&calls_, "Join", timeout);
   absl::Status status = call.finish(stub()->Join(call.context(), request, &reply));
   if (status.ok()) {
     status = checkJoined(reply);
@@ -209,49 +211,48 @@ absl::StatusOr<JoinedWorker> WorkerClient::Impl::tryJoin(Millis timeout, bool* f
   return fromWire(reply);
 }
 
-absl::Status WorkerClient::Impl::giveUp(const absl::Status& last) const {
+absl::Status GrpcClient::joinTimedOut(const absl::Status& last) const {
   absl::string_view hint =
-      options.security.empty()
+      options_.security.empty()
           ? "is it started, and is the address right? (`graphrun worker --listen ADDR`; a worker "
             "that has certificates wants them here too)"
           : "is it started, is the address right, and does it have certificates of the same "
             "authority?";
   return withFirstCause(absl::UnavailableError(absl::StrFormat(
-                            "%s did not join within %.1f s: %s. Last error: %s", calls.label(),
-                            options.joinTimeout.count() * 1e-3, hint, last.message())),
-                        {.worker = options.name});
+                            "%s did not join within %.1f s: %s. Last error: %s", calls_.label(),
+                            options_.joinTimeout.count() * 1e-3, hint, last.message())),
+                        {.worker = options_.name});
 }
 
-absl::StatusOr<JoinedWorker> WorkerClient::join() {
+absl::StatusOr<JoinedWorker> GrpcClient::join() {
   int64_t start = nowNanos();
-  int64_t end = start + impl_->options.joinTimeout.count() * kNanosPerMilli;
+  int64_t end = start + options_.joinTimeout.count() * kNanosPerMilli;
   int64_t report = start + kProgressNanos;
   while (true) {
     Millis left((end - nowNanos()) / kNanosPerMilli + 1);
     bool final = false;
-    auto joined = impl_->tryJoin(std::min(left, kJoinAttempt), &final);
-    if (joined.ok() || final || impl_->calls.failed()) {
+    auto joined = tryJoin(std::min(left, kJoinAttempt), &final);
+    if (joined.ok() || final || calls_.failed()) {
       return joined;
     }
     if (nowNanos() + kJoinPause.count() * kNanosPerMilli >= end) {
-      return impl_->giveUp(joined.status());
+      return joinTimedOut(joined.status());
     }
     if (nowNanos() >= report) {
       report += kProgressNanos;
       log(LogLevel::kInfo,
-          absl::StrCat("waiting for ", impl_->calls.label(), " since ",
+          absl::StrCat("waiting for ", calls_.label(), " since ",
                        (nowNanos() - start) / 1'000'000'000, " s: ", joined.status().message()));
     }
     std::this_thread::sleep_for(kJoinPause);
-    impl_->reconnect();
+    reconnect();
   }
 }
 
-absl::Status WorkerClient::loadPlan(uint64_t plan, absl::string_view bytes) {
-  ClientCall call(&impl_->calls, "LoadPlan",
-                  transferTimeout(impl_->options.callTimeout, bytes.size()));
+absl::Status GrpcClient::loadPlan(uint64_t plan, absl::string_view bytes) {
+  ClientCall call(&calls_, "LoadPlan", transferTimeout(options_.callTimeout, bytes.size()));
   control::Done done;
-  auto writer = impl_->stub()->LoadPlan(call.context(), &done);
+  auto writer = stub()->LoadPlan(call.context(), &done);
   control::PlanChunk chunk;
   chunk.set_plan(plan);
   chunk.set_total_bytes(bytes.size());
@@ -266,8 +267,8 @@ absl::Status WorkerClient::loadPlan(uint64_t plan, absl::string_view bytes) {
   return call.finish(writer->Finish());
 }
 
-absl::StatusOr<std::vector<bool>> WorkerClient::hasWeights(uint64_t plan,
-                                                           absl::Span<const WeightId> weights) {
+absl::StatusOr<std::vector<bool>> GrpcClient::hasWeights(uint64_t plan,
+                                                         absl::Span<const WeightId> weights) {
   std::vector<bool> present;
   for (size_t first = 0; first < weights.size(); first += kMaxWeightsAQuery) {
     control::HasWeightsRequest request;
@@ -278,10 +279,10 @@ absl::StatusOr<std::vector<bool>> WorkerClient::hasWeights(uint64_t plan,
       wire->set_bytes(id.bytes);
     }
     control::HasWeightsReply reply;
-    GR_RETURN_IF_ERROR(impl_->unary("HasWeights", &control::Worker::Stub::HasWeights, request,
-                                    &reply, impl_->options.callTimeout));
+    GR_RETURN_IF_ERROR(unary("HasWeights", &control::Worker::Stub::HasWeights, request, &reply,
+                             options_.callTimeout));
     if (reply.present_size() != request.weights_size()) {
-      return absl::InternalError(absl::StrCat(impl_->calls.label(), ": HasWeights answered for ",
+      return absl::InternalError(absl::StrCat(calls_.label(), ": HasWeights answered for ",
                                               reply.present_size(), " of ", request.weights_size(),
                                               " weights"));
     }
@@ -290,8 +291,8 @@ absl::StatusOr<std::vector<bool>> WorkerClient::hasWeights(uint64_t plan,
   return present;
 }
 
-bool WorkerClient::Impl::sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
-                                    const WeightSource& weight) {
+bool GrpcClient::sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
+                            const WeightSource& weight) {
   control::WeightChunk chunk;
   chunk.set_plan(plan);
   chunk.set_index(weight.index);
@@ -311,16 +312,16 @@ bool WorkerClient::Impl::sendWeight(grpc::ClientWriter<control::WeightChunk>* wr
   return true;
 }
 
-absl::Status WorkerClient::putWeights(uint64_t plan, absl::Span<const WeightSource> weights) {
+absl::Status GrpcClient::putWeights(uint64_t plan, absl::Span<const WeightSource> weights) {
   uint64_t bytes = 0;
   for (const WeightSource& weight : weights) {
     bytes += weight.data.size();
   }
-  ClientCall call(&impl_->calls, "PutWeights", transferTimeout(impl_->options.callTimeout, bytes));
+  ClientCall call(&calls_, "PutWeights", transferTimeout(options_.callTimeout, bytes));
   control::Done done;
-  auto writer = impl_->stub()->PutWeights(call.context(), &done);
+  auto writer = stub()->PutWeights(call.context(), &done);
   for (const WeightSource& weight : weights) {
-    if (!impl_->sendWeight(writer.get(), plan, weight)) {
+    if (!sendWeight(writer.get(), plan, weight)) {
       break;  // Finish says why
     }
   }
@@ -328,7 +329,7 @@ absl::Status WorkerClient::putWeights(uint64_t plan, absl::Span<const WeightSour
   return call.finish(writer->Finish());
 }
 
-absl::Status WorkerClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
+absl::Status GrpcClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
   control::ConnectPeersRequest request;
   request.set_rank(rank);
   for (const PeerInfo& peer : peers) {
@@ -339,19 +340,18 @@ absl::Status WorkerClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo
     wire->set_token(peer.token);
   }
   control::Done done;
-  return impl_->unary("ConnectPeers", &control::Worker::Stub::ConnectPeers, request, &done,
-                      impl_->options.callTimeout);
+  return unary("ConnectPeers", &control::Worker::Stub::ConnectPeers, request, &done,
+               options_.callTimeout);
 }
 
-absl::StatusOr<std::vector<DeviceReport>> WorkerClient::preparePlan(uint64_t plan,
-                                                                    uint64_t tuneNanos,
-                                                                    Millis timeout) {
+absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(uint64_t plan,
+                                                                  uint64_t tuneNanos) {
   control::PrepareRequest request;
   request.set_plan(plan);
   request.set_tune_ns(tuneNanos);
   control::PrepareReply reply;
   GR_RETURN_IF_ERROR(
-      impl_->unary("PreparePlan", &control::Worker::Stub::PreparePlan, request, &reply, timeout));
+      unary("PreparePlan", &control::Worker::Stub::PreparePlan, request, &reply, kPrepareTimeout));
   std::vector<DeviceReport> reports;
   for (const control::DeviceReport& wire : reply.devices()) {
     reports.push_back({wire.device(), wire.peak_bytes(), wire.step_ns(), wire.prepare_ns(),
@@ -360,70 +360,66 @@ absl::StatusOr<std::vector<DeviceReport>> WorkerClient::preparePlan(uint64_t pla
   return reports;
 }
 
-absl::StatusOr<StepReport> WorkerClient::runStep(const StepRequest& request, Millis timeout) {
+absl::StatusOr<StepReport> GrpcClient::runStep(const StepRequest& request, Millis timeout) {
   control::RunStepReply reply;
-  GR_RETURN_IF_ERROR(impl_->unary("RunStep", &control::Worker::Stub::RunStep,
-                                  toWire(request, ++impl_->runs), &reply, timeout));
+  GR_RETURN_IF_ERROR(
+      unary("RunStep", &control::Worker::Stub::RunStep, toWire(request, ++runs_), &reply, timeout));
   return StepReport{reply.elapsed_ns()};
 }
 
-void WorkerClient::runStepAsync(const StepRequest& request, Millis timeout,
-                                std::function<void(absl::StatusOr<StepReport>)> done) {
+void GrpcClient::runStepAsync(const StepRequest& request, Millis timeout,
+                              std::function<void(absl::StatusOr<StepReport>)> done) {
   struct State {
     ClientCall call;
     control::RunStepRequest request;
     control::RunStepReply reply;
   };
-  auto* state = new State{{&impl_->calls, "RunStep", timeout}, toWire(request, ++impl_->runs), {}};
-  impl_->stub()->async()->RunStep(state->call.context(), &state->request, &state->reply,
-                                  [state, done = std::move(done)](const grpc::Status& status) {
-                                    absl::Status result = state->call.finish(status);
-                                    StepReport report{state->reply.elapsed_ns()};
-                                    done(result.ok() ? absl::StatusOr<StepReport>(report) : result);
-                                    delete state;  // last: the client waits for it
-                                  });
+  auto* state = new State{{&calls_, "RunStep", timeout}, toWire(request, ++runs_), {}};
+  stub()->async()->RunStep(state->call.context(), &state->request, &state->reply,
+                           [state, done = std::move(done)](const grpc::Status& status) {
+                             absl::Status result = state->call.finish(status);
+                             StepReport report{state->reply.elapsed_ns()};
+                             done(result.ok() ? absl::StatusOr<StepReport>(report) : result);
+                             delete state;  // last: the client waits for it
+                           });
 }
 
-absl::Status WorkerClient::cancel(const absl::Status& cause) {
+absl::Status GrpcClient::cancel(const absl::Status& cause) {
   control::CancelRequest request;
   *request.mutable_cause() = toCause(cause);
-  request.set_through_run(impl_->runs);
+  request.set_through_run(runs_);
   control::Done done;
-  return impl_->unary("Cancel", &control::Worker::Stub::Cancel, request, &done,
-                      impl_->options.callTimeout);
+  return unary("Cancel", &control::Worker::Stub::Cancel, request, &done, options_.callTimeout);
 }
 
-absl::Status WorkerClient::unloadPlan(uint64_t plan) {
+absl::Status GrpcClient::unloadPlan(uint64_t plan) {
   control::PlanRef request;
   request.set_plan(plan);
   control::Done done;
-  return impl_->unary("UnloadPlan", &control::Worker::Stub::UnloadPlan, request, &done,
-                      impl_->options.callTimeout);
+  return unary("UnloadPlan", &control::Worker::Stub::UnloadPlan, request, &done,
+               options_.callTimeout);
 }
 
-absl::Status WorkerClient::leave(const absl::Status& why) {
+absl::Status GrpcClient::leave(const absl::Status& why) {
   control::Done done;
-  return impl_->unary("Leave", &control::Worker::Stub::Leave, toCause(why), &done,
-                      impl_->options.callTimeout);
+  return unary("Leave", &control::Worker::Stub::Leave, toCause(why), &done, options_.callTimeout);
 }
 
-absl::Status WorkerClient::shutdown(Millis timeout) {
+absl::Status GrpcClient::shutdown(Millis timeout) {
   control::Done done;
-  return impl_->unary("Shutdown", &control::Worker::Stub::Shutdown, control::Done(), &done,
-                      timeout);
+  return unary("Shutdown", &control::Worker::Stub::Shutdown, control::Done(), &done, timeout);
 }
 
-absl::StatusOr<std::string> WorkerClient::metrics() {
+absl::StatusOr<std::string> GrpcClient::metrics() {
   control::Bytes reply;
-  GR_RETURN_IF_ERROR(impl_->unary("GetMetrics", &control::Worker::Stub::GetMetrics, control::Done(),
-                                  &reply, impl_->options.callTimeout));
+  GR_RETURN_IF_ERROR(unary("GetMetrics", &control::Worker::Stub::GetMetrics, control::Done(),
+                           &reply, options_.callTimeout));
   return std::move(*reply.mutable_data());
 }
 
-absl::StatusOr<std::string> WorkerClient::trace() {
-  ClientCall call(&impl_->calls, "GetTrace",
-                  transferTimeout(impl_->options.callTimeout, kMaxTraceBytes));
-  auto reader = impl_->stub()->GetTrace(call.context(), control::Done());
+absl::StatusOr<std::string> GrpcClient::trace() {
+  ClientCall call(&calls_, "GetTrace", transferTimeout(options_.callTimeout, kMaxTraceBytes));
+  auto reader = stub()->GetTrace(call.context(), control::Done());
   std::string trace;
   control::Bytes chunk;
   bool tooLong = false;
@@ -437,24 +433,24 @@ absl::StatusOr<std::string> WorkerClient::trace() {
   absl::Status status = call.finish(reader->Finish());
   if (tooLong) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(impl_->calls.label(), ": its trace has over ", kMaxTraceBytes, " bytes"));
+        absl::StrCat(calls_.label(), ": its trace has over ", kMaxTraceBytes, " bytes"));
   }
   GR_RETURN_IF_ERROR(status);
   return trace;
 }
 
-void WorkerClient::heartbeatAsync(Millis timeout,
-                                  std::function<void(absl::StatusOr<HeartbeatSample>)> done) {
+void GrpcClient::heartbeatAsync(Millis timeout,
+                                std::function<void(absl::StatusOr<HeartbeatSample>)> done) {
   struct State {
     ClientCall call;
     control::HeartbeatRequest request;
     control::HeartbeatReply reply;
     int64_t sent;
   };
-  auto* state = new State{{&impl_->calls, "Heartbeat", timeout}, {}, {}, nowNanos()};
-  state->request.set_sequence(++impl_->beats);
+  auto* state = new State{{&calls_, "Heartbeat", timeout}, {}, {}, nowNanos()};
+  state->request.set_sequence(++beats_);
   state->call.context()->set_wait_for_ready(true);  // a broken connection is made anew
-  impl_->stub()->async()->Heartbeat(
+  stub()->async()->Heartbeat(
       state->call.context(), &state->request, &state->reply,
       [state, done = std::move(done)](const grpc::Status& status) {
         int64_t now = nowNanos();
@@ -464,6 +460,22 @@ void WorkerClient::heartbeatAsync(Millis timeout,
         delete state;  // before `done`, which may drop the last reference to the client
         done(result.ok() ? absl::StatusOr<HeartbeatSample>(sample) : result);
       });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WorkerClient>> makeGrpcClient(const WorkerClientOptions& options) {
+  routeGrpcLog();
+  if (options.job.size() != kSecretBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job id of ", options.job.size(), " bytes, expected ", kSecretBytes));
+  }
+  std::string where = absl::StrCat("worker ", options.name);
+  auto address = parseAddress(options.address);
+  GR_RETURN_IF_ERROR(annotate(address.status(), where));
+  auto credentials = channelCredentials(*address, options.security);
+  GR_RETURN_IF_ERROR(annotate(credentials.status(), where));
+  return std::make_unique<GrpcClient>(options, *address, *credentials);
 }
 
 }  // namespace graphrun::runtime
