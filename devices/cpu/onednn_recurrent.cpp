@@ -63,11 +63,18 @@ struct Layer {
   std::vector<PlannedOperand> outputs;
 };
 
-/// The matrix of G*H rows as L x D x columns x G x H.
-absl::StatusOr<PlannedOperand> planMatrix(const TensorDesc& desc, const Sizes& s, int64_t columns) {
+/// The matrix of G*H rows as L x D x columns x G x H: in a layout that the library chooses, or
+/// dense in these dims.
+absl::StatusOr<PlannedOperand> planMatrix(const TensorDesc& desc, const Sizes& s, int64_t columns,
+                                          bool chosen) {
   int64_t all = s.gates * s.hidden * columns;
-  return planOperand(desc, {1, 1, columns, s.gates, s.hidden},
-                     {all, all, 1, s.hidden * columns, columns});
+  Dims dims = {1, 1, columns, s.gates, s.hidden};
+  GR_ASSIGN_OR_RETURN(PlannedOperand planned,
+                      planOperand(desc, dims, {all, all, 1, s.hidden * columns, columns}));
+  if (desc.any && !chosen) {
+    GR_ASSIGN_OR_RETURN(planned.desc, memoryDesc(TensorDesc{desc.type, dims}));
+  }
+  return planned;
 }
 
 /// An operand whose layout the library does not choose.
@@ -76,7 +83,7 @@ absl::StatusOr<PlannedOperand> planFixed(TensorDesc desc, const Dims& dims) {
   return planOperand(desc, dims);
 }
 
-absl::StatusOr<Layer> planLayer(const Step& step, const Sizes& s, int64_t biases) {
+absl::StatusOr<Layer> planLayer(const Step& step, const Sizes& s, int64_t biases, bool chosen) {
   Layer layer;
   auto add = [](std::vector<PlannedOperand>& list, absl::StatusOr<PlannedOperand> operand) {
     GR_RETURN_IF_ERROR(operand.status());
@@ -86,8 +93,8 @@ absl::StatusOr<Layer> planLayer(const Step& step, const Sizes& s, int64_t biases
   auto in = [&](size_t i) -> const TensorDesc& { return step.inputs[i].desc; };
   Dims last = {1, 1, s.batch, s.hidden};
   GR_RETURN_IF_ERROR(add(layer.inputs, planFixed(in(0), {s.steps, s.batch, s.inputs})));
-  GR_RETURN_IF_ERROR(add(layer.inputs, planMatrix(in(1), s, s.inputs)));
-  GR_RETURN_IF_ERROR(add(layer.inputs, planMatrix(in(2), s, s.hidden)));
+  GR_RETURN_IF_ERROR(add(layer.inputs, planMatrix(in(1), s, s.inputs, chosen)));
+  GR_RETURN_IF_ERROR(add(layer.inputs, planMatrix(in(2), s, s.hidden, chosen)));
   GR_RETURN_IF_ERROR(add(layer.inputs, planFixed(in(3), {1, 1, biases, s.hidden})));
   for (size_t i = 4; i < step.inputs.size(); ++i) {
     GR_RETURN_IF_ERROR(
@@ -140,6 +147,42 @@ absl::StatusOr<dnnl::algorithm> rnnActivation(const Step& step) {
   return decline(step, "such activation");
 }
 
+/// The cell's primitive for operands laid out as in `layer`.
+absl::StatusOr<PrimitivePlan> planCell(const Step& step, const std::string& cell,
+                                       const Layer& layer, const dnnl::engine& engine) {
+  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(step, "reverse", false));
+  GR_ASSIGN_OR_RETURN(bool linear, attributeOr(step, "linear_before_reset", false));
+  auto direction = reverse ? dnnl::rnn_direction::unidirectional_right2left
+                           : dnnl::rnn_direction::unidirectional_left2right;
+  dnnl::algorithm activation = dnnl::algorithm::undef;
+  if (cell == "rnn") {
+    GR_ASSIGN_OR_RETURN(activation, rnnActivation(step));
+  }
+  return planWithPostOps(
+      step, step.outputs[0].desc.dims,
+      [&](const dnnl::primitive_attr& attributes) -> dnnl::primitive_desc_base {
+        if (cell == "lstm") {
+          return makeLstm(layer, attributes, engine, direction);
+        }
+        if (cell == "rnn") {
+          return makeCell<dnnl::vanilla_rnn_forward>(layer, attributes, engine, activation,
+                                                     direction);
+        }
+        return linear ? makeCell<dnnl::lbr_gru_forward>(layer, attributes, engine, direction)
+                      : makeCell<dnnl::gru_forward>(layer, attributes, engine, direction);
+      });
+}
+
+/// True when the library wants a matrix of weights in a form without strides, which a buffer's desc
+/// cannot hold.
+bool hasPackedWeights(const PrimitivePlan& plan) {
+  auto isPacked = [&](int argument) {
+    dnnl::memory::desc desc = plan.descriptor.query_md(dnnl::query::exec_arg_md, argument);
+    return desc.data.format_kind == dnnl_format_kind_rnn_packed;
+  };
+  return isPacked(DNNL_ARG_WEIGHTS_LAYER) || isPacked(DNNL_ARG_WEIGHTS_ITER);
+}
+
 }  // namespace
 
 absl::StatusOr<PrimitivePlan> planRecurrent(const Step& step, const dnnl::engine& engine) {
@@ -147,30 +190,14 @@ absl::StatusOr<PrimitivePlan> planRecurrent(const Step& step, const dnnl::engine
   GR_RETURN_IF_ERROR(requireNoPostOps(step));
   GR_RETURN_IF_ERROR(checkOptions(step, cell));
   GR_ASSIGN_OR_RETURN(Sizes sizes, sizesOf(step, cell));
-  GR_ASSIGN_OR_RETURN(bool reverse, attributeOr(step, "reverse", false));
   GR_ASSIGN_OR_RETURN(bool linear, attributeOr(step, "linear_before_reset", false));
-  GR_ASSIGN_OR_RETURN(Layer layer, planLayer(step, sizes, sizes.gates + (linear ? 1 : 0)));
-  auto direction = reverse ? dnnl::rnn_direction::unidirectional_right2left
-                           : dnnl::rnn_direction::unidirectional_left2right;
-  dnnl::algorithm activation = dnnl::algorithm::undef;
-  if (cell == "rnn") {
-    GR_ASSIGN_OR_RETURN(activation, rnnActivation(step));
+  int64_t biases = sizes.gates + (linear ? 1 : 0);
+  GR_ASSIGN_OR_RETURN(Layer layer, planLayer(step, sizes, biases, true));
+  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planCell(step, cell, layer, engine));
+  if (hasPackedWeights(plan)) {
+    GR_ASSIGN_OR_RETURN(layer, planLayer(step, sizes, biases, false));
+    GR_ASSIGN_OR_RETURN(plan, planCell(step, cell, layer, engine));
   }
-  GR_ASSIGN_OR_RETURN(
-      PrimitivePlan plan,
-      planWithPostOps(
-          step, step.outputs[0].desc.dims,
-          [&](const dnnl::primitive_attr& attributes) -> dnnl::primitive_desc_base {
-            if (cell == "lstm") {
-              return makeLstm(layer, attributes, engine, direction);
-            }
-            if (cell == "rnn") {
-              return makeCell<dnnl::vanilla_rnn_forward>(layer, attributes, engine, activation,
-                                                         direction);
-            }
-            return linear ? makeCell<dnnl::lbr_gru_forward>(layer, attributes, engine, direction)
-                          : makeCell<dnnl::gru_forward>(layer, attributes, engine, direction);
-          }));
   static constexpr int kInputs[] = {
       DNNL_ARG_SRC_LAYER, DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,    DNNL_ARG_BIAS,
       DNNL_ARG_SRC_ITER,  DNNL_ARG_SRC_ITER_C,    DNNL_ARG_WEIGHTS_PEEPHOLE};
