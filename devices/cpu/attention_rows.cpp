@@ -1,29 +1,12 @@
 #include "devices/cpu/attention_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
+
+#include "devices/cpu/exponential.h"
 
 namespace graphrun::devices::cpu {
 namespace {
-
-/// e to the power of x for x <= 0, as arithmetic that compilers vectorise: 2^n times a polynomial
-/// in what is left, |r| <= log(2) / 2 (Cody and Waite's reduction; coefficients of Cephes' expf).
-[[gnu::always_inline]] inline float expNegative(float x) {
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
-  float n = (x * 1.44269504F + kRound) - kRound;
-  float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * r * r + r + 1.0F;
-  auto bits = static_cast<uint32_t>((static_cast<int32_t>(n) + 127)) << 23;
-  constexpr float kLeast = -87.0F;  // below it the result is no normal number
-  return x < kLeast ? 0.0F : p * std::bit_cast<float>(bits);
-}
 
 [[gnu::always_inline]] inline void softmaxRowOn(float* scores, const float* mask, int64_t count,
                                                 int64_t width) {

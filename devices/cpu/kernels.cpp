@@ -5,6 +5,7 @@
 #include "devices/cpu/deconv_kernel.h"
 #include "devices/cpu/deform_kernel.h"
 #include "devices/cpu/instance_norm_kernel.h"
+#include "devices/cpu/lstm_kernel.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/pad_kernel.h"
 #include "devices/cpu/reduce_kernel.h"
@@ -66,6 +67,7 @@ constexpr Row kRows[] = {
     {primitive<planLayerNorm>("onednn.layer_norm"), kLayerNorm},
     {{"instance_norm", chooseInstanceNorm, createInstanceNormRows}, kInstanceNorm},
     {{"resize", chooseResize, createResizeRows}, kResize},
+    {{"lstm", chooseLstm, createLstm}, kRecurrent},
     {primitive<planRecurrent>("onednn.recurrent"), kRecurrent},
     {{"concat", chooseConcat, createConcatRows}, kConcat},
     {primitive<planConcat>("onednn.concat"), kConcat},
