@@ -6,8 +6,8 @@
 #include <array>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "devices/cpu/attention_rows.h"
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/softmax_rows.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -192,7 +192,9 @@ int attend(const Plan& p, const Data& data, int64_t n, int64_t head, int64_t fir
       mask += n * p.mask[0] + head * p.mask[1] + (first + row) * p.mask[2];
     }
     int64_t seen = p.causal ? std::min(keys, first + row + 1) : keys;
-    softmaxRow(scores + row * keys, mask, seen, keys);
+    float* weights = scores + row * keys;
+    softmaxRow(weights, mask, seen, weights);
+    std::fill(weights + seen, weights + keys, 0.0F);
   }
   if (status == dnnl_success) {
     status = dnnl_sgemm('N', 'N', count, p.valueWidth, keys, 1.0F, scores, keys, value,

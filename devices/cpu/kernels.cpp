@@ -12,6 +12,7 @@
 #include "devices/cpu/reference.h"
 #include "devices/cpu/resize_kernel.h"
 #include "devices/cpu/simple_kernels.h"
+#include "devices/cpu/softmax_kernel.h"
 #include "devices/cpu/transpose_kernel.h"
 
 namespace graphrun::devices::cpu {
@@ -62,6 +63,7 @@ constexpr Row kRows[] = {
     {{"reduce", chooseReduce, createReduceLines}, kReduce},
     {primitive<planPool>("onednn.pool"), kPool},
     {primitive<planReduction>("onednn.reduction"), kReduce},
+    {{"softmax", chooseSoftmax, createSoftmaxRows}, kSoftmax},
     {primitive<planSoftmax>("onednn.softmax"), kSoftmax},
     {primitive<planLrn>("onednn.lrn"), kLrn},
     {primitive<planLayerNorm>("onednn.layer_norm"), kLayerNorm},

@@ -4,20 +4,18 @@
 #include <array>
 #include <utility>
 
+#include "devices/cpu/vector.h"
 #include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
-constexpr int64_t kLanes = 16;
-constexpr int64_t kVectors = kPanel / kLanes;
+constexpr int64_t kVectors = kPanel / kVectorLanes;
 /// Rows whose sums stay in registers.
 constexpr int64_t kRows = 6;
 /// Depth of the part of a panel that stays in the first-level cache while many rows use it.
 constexpr int64_t kDepth = 96;
 
-/// Of f32, whatever the machine splits it into.
-using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 template <int64_t rows>
 using Sums = std::array<std::array<Vector, kVectors>, rows>;
 

@@ -1,5 +1,6 @@
 // The kernels that are loops of our own, against the reference, in all layouts that they take.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 
 #include "devices/cpu/kernels.h"
@@ -339,6 +340,47 @@ TEST_CASE("deformable convolutions are products of what they read") {
            {{ElementType::kF32, out}},
            {}},
           inputs, "deform_product");
+  }
+}
+
+TEST_CASE("rows become their softmax as the reference does") {
+  std::mt19937 random(23);
+  for (bool log : {false, true}) {
+    for (int64_t width : {1, 3, 16, 17, 100, 1000}) {
+      CAPTURE(log, width);
+      Tensors inputs;
+      inputs.push_back(randomTensor({3, 41, width}, random, -30, 30));
+      Operation softmax{"gr.softmax",
+                        {{"axis", int64_t{-1}}, {"log", log}},
+                        {{ElementType::kF32, {3, 41, width}}},
+                        {}};
+      check(softmax, inputs, "softmax");
+    }
+    Tensors images = oneOf({2, 21, 5, 7}, random);
+    Operation softmax{"gr.softmax",
+                      {{"axis", int64_t{1}}, {"log", log}},
+                      {{ElementType::kF32, {2, 21, 5, 7}}},
+                      {}};
+    check(softmax, images, "softmax", {channelsLast(images[0])});
+    auto dense = runOperation(softmax, images, {"softmax"});
+    CHECK(absl::IsUnimplemented(dense.status()));
+  }
+}
+
+TEST_CASE("the softmax of a row keeps to infinities and NaN") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double nan = std::nan("");
+  Tensors inputs;
+  inputs.push_back(
+      f32({3, 3}, {-kInfinity, 0, -kInfinity, -kInfinity, -kInfinity, -kInfinity, 1, nan, 2}));
+  Operation softmax{
+      "gr.softmax", {{"axis", int64_t{1}}, {"log", false}}, {{ElementType::kF32, {3, 3}}}, {}};
+  auto got = runOperation(softmax, inputs, {"softmax"});
+  REQUIRE(got.ok());
+  std::vector<double> y = values((*got)[0]);
+  CHECK(std::vector<double>(y.begin(), y.begin() + 3) == std::vector<double>{0, 1, 0});
+  for (size_t i = 3; i < 9; ++i) {
+    CHECK(std::isnan(y[i]));
   }
 }
 

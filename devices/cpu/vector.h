@@ -1,0 +1,61 @@
+// Vectors of floats for loops that compilers do not vectorise well by themselves. Internal to
+// devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_VECTOR_H_
+#define GRAPHRUN_DEVICES_CPU_VECTOR_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace graphrun::devices::cpu {
+
+inline constexpr int64_t kVectorLanes = 16;
+
+/// 16 floats, whatever the machine splits them into. To be passed by reference: how they are
+/// passed by value depends on the instructions that a function may use.
+using Vector [[gnu::vector_size(kVectorLanes * sizeof(float))]] = float;
+using HalfVector [[gnu::vector_size(kVectorLanes / 2 * sizeof(float))]] = float;
+using QuarterVector [[gnu::vector_size(kVectorLanes / 4 * sizeof(float))]] = float;
+
+/// The `width` floats at `from`, at any alignment, in the first lanes of `to`.
+[[gnu::always_inline]] inline void loadVector(const float* from, Vector& to,
+                                              int64_t width = kVectorLanes) {
+  if (width == kVectorLanes) {
+    std::memcpy(&to, from, sizeof(to));
+    return;
+  }
+  for (int64_t i = 0; i < width; ++i) {
+    to[i] = from[i];
+  }
+}
+
+/// The first `width` lanes of `from`.
+[[gnu::always_inline]] inline void storeVector(const Vector& from, float* to,
+                                               int64_t width = kVectorLanes) {
+  if (width == kVectorLanes) {
+    std::memcpy(to, &from, sizeof(from));
+    return;
+  }
+  for (int64_t i = 0; i < width; ++i) {
+    to[i] = from[i];
+  }
+}
+
+/// All lanes combined by `combine(a, b)`, which leaves its result in a.
+template <typename Combine>
+[[gnu::always_inline]] inline float combineLanes(const Vector& v, const Combine& combine) {
+  HalfVector half = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+  HalfVector upper = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  combine(half, upper);
+  QuarterVector quarter = __builtin_shufflevector(half, half, 0, 1, 2, 3);
+  QuarterVector rest = __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  combine(quarter, rest);
+  rest = __builtin_shufflevector(quarter, quarter, 2, 3, 0, 1);
+  combine(quarter, rest);
+  rest = __builtin_shufflevector(quarter, quarter, 1, 0, 3, 2);
+  combine(quarter, rest);
+  return quarter[0];
+}
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_VECTOR_H_
