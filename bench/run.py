@@ -2,7 +2,8 @@
 """./dev bench: measures what the README claims, each beside its reference in the same run.
 
 Models: GraphRun, ONNX Runtime and OpenVINO in turns. Chain: scalar additions without fusion. Edges:
-bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Figures go to build/bench/*.json, a table with targets to
+bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Elementwise: chains
+beside a copy. Figures go to build/bench/*.json, a table with targets to
 stdout. A target that was missed does not make the exit code 1; a program that failed, or outputs that
 differ, do.
 """
@@ -13,6 +14,7 @@ import sys
 
 import chain
 import edges
+import elementwise
 import measure
 import operations
 import ops
@@ -56,7 +58,8 @@ def benchModels(args):
 
 
 PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges,
-         "start": start.benchStart, "ops": ops.benchOps}
+         "start": start.benchStart, "ops": ops.benchOps,
+         "elementwise": elementwise.benchElementwise}
 
 
 def arguments():
