@@ -30,14 +30,22 @@ struct Plan {
   std::array<int64_t, 4> mask = {};
   bool hasMask = false, causal = false;
   float scale = 1;
+  int64_t threads = 1;
 
-  /// Rows whose scores fill no more than half of a common second-level cache (1 MiB).
+  /// Rows whose scores fill no more than half of a common second-level cache (1 MiB), few enough
+  /// that all threads have some. Many rows make the library pack keys and values seldom, but
+  /// compute more of what a causal attention hides.
   int64_t blockRows() const {
     constexpr int64_t kScores = int64_t{128} * 1024;
-    return std::clamp<int64_t>(kScores / std::max<int64_t>(keys, 1), 4, 64);
+    int64_t share = (batch * heads * rows + threads - 1) / threads;
+    return std::clamp<int64_t>(std::min(kScores / keys, share), 4, causal ? 64 : 256);
   }
   int64_t blocks() const { return (rows + blockRows() - 1) / blockRows(); }
-  int64_t scoresOfBlock() const { return blockRows() * keys; }
+  /// First row of block `i`: all have about as many.
+  int64_t firstRow(int64_t i) const { return rows * i / blocks(); }
+  /// Floats from one row of scores to the next: rows begin where vectors do.
+  int64_t scoreStride() const { return (keys + 15) / 16 * 16; }
+  int64_t scoresOfBlock() const { return blockRows() * scoreStride(); }
 };
 
 absl::Status declined(absl::string_view what) {
@@ -139,6 +147,7 @@ absl::StatusOr<Plan> planOf(const Step& step) {
   GR_ASSIGN_OR_RETURN(double scale, attributeOr(step, "scale", 1.0));
   GR_ASSIGN_OR_RETURN(p.causal, attributeOr(step, "causal", false));
   p.scale = static_cast<float>(scale);
+  p.threads = omp_get_max_threads();
   if (p.keyHeads < 1 || p.heads % p.keyHeads != 0) {
     return invalidStep(step, "the query's heads are no multiple of the key's");
   }
@@ -154,9 +163,7 @@ absl::StatusOr<Plan> planOf(const Step& step) {
 }
 
 /// Threads that have blocks to do, and scores of their own.
-int64_t threadsOf(const Plan& p) {
-  return std::min<int64_t>(omp_get_max_threads(), p.batch * p.heads * p.blocks());
-}
+int64_t threadsOf(const Plan& p) { return std::min(p.threads, p.batch * p.heads * p.blocks()); }
 
 uint64_t scratchBytes(const Plan& p) {
   return static_cast<uint64_t>(threadsOf(p) * p.scoresOfBlock()) * sizeof(float);
@@ -183,21 +190,21 @@ int attend(const Plan& p, const Data& data, int64_t n, int64_t head, int64_t fir
   float* output = data.output + p.output.at(n, head, first);
   int64_t keyLeading =
       p.keyByColumns ? leading(p.key.strides[3], keys) : leading(p.key.strides[2], p.width);
-  dnnl_status_t status =
-      dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width, p.scale, query,
-                 leading(p.query.strides[2], p.width), key, keyLeading, 0.0F, scores, keys);
+  dnnl_status_t status = dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width, p.scale,
+                                    query, leading(p.query.strides[2], p.width), key, keyLeading,
+                                    0.0F, scores, p.scoreStride());
   for (int64_t row = 0; row < count; ++row) {
     const float* mask = data.mask;
     if (mask != nullptr) {
       mask += n * p.mask[0] + head * p.mask[1] + (first + row) * p.mask[2];
     }
     int64_t seen = p.causal ? std::min(keys, first + row + 1) : keys;
-    float* weights = scores + row * keys;
-    softmaxRow(weights, mask, seen, weights);
+    float* weights = scores + row * p.scoreStride();
+    softmaxRow(weights, mask, seen);
     std::fill(weights + seen, weights + keys, 0.0F);
   }
   if (status == dnnl_success) {
-    status = dnnl_sgemm('N', 'N', count, p.valueWidth, keys, 1.0F, scores, keys, value,
+    status = dnnl_sgemm('N', 'N', count, p.valueWidth, keys, 1.0F, scores, p.scoreStride(), value,
                         leading(p.value.strides[2], p.valueWidth), 0.0F, output,
                         leading(p.output.strides[2], p.valueWidth));
   }
@@ -225,11 +232,11 @@ class AttentionKernel : public Kernel {
 #pragma omp parallel for schedule(dynamic) num_threads(static_cast<int>(threads_)) \
     reduction(max : failure)
     for (int64_t i = 0; i < count; ++i) {
-      int64_t first = i % blocks * plan_.blockRows();
+      int64_t block = i % blocks;
       int64_t head = i / blocks;
       float* mine = scores + omp_get_thread_num() * plan_.scoresOfBlock();
-      int status = attend(plan_, data, head / plan_.heads, head % plan_.heads, first,
-                          std::min(plan_.rows, first + plan_.blockRows()), mine);
+      int status = attend(plan_, data, head / plan_.heads, head % plan_.heads,
+                          plan_.firstRow(block), plan_.firstRow(block + 1), mine);
       failure = std::max(failure, status);
     }
     return failure;

@@ -6,12 +6,12 @@
 
 namespace graphrun::devices::cpu {
 
-/// y becomes the softmax of x plus `mask` (null: nothing), all of `count` floats; y may be x. With
-/// the widest vectors of the machine; exponentials are within 2 ulp. A row whose scores are all
-/// -infinity becomes NaN, as the definition says.
-void softmaxRow(const float* x, const float* mask, int64_t count, float* y);
+/// `scores` become the softmax of themselves plus `mask` (null: nothing), all of `count` floats.
+/// With the widest vectors of the machine; exponentials are within 2 ulp. A row whose scores are
+/// all -infinity becomes NaN, as the definition says.
+void softmaxRow(float* scores, const float* mask, int64_t count);
 
-/// The same of `rows` rows that follow each other, without a mask, or the logarithm of it.
+/// y becomes the softmax, or the logarithm of it, of `rows` rows of x that follow each other.
 void softmaxRows(const float* x, int64_t rows, int64_t count, bool log, float* y);
 
 }  // namespace graphrun::devices::cpu

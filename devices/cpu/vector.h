@@ -3,6 +3,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_VECTOR_H_
 #define GRAPHRUN_DEVICES_CPU_VECTOR_H_
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -16,27 +17,32 @@ using Vector [[gnu::vector_size(kVectorLanes * sizeof(float))]] = float;
 using HalfVector [[gnu::vector_size(kVectorLanes / 2 * sizeof(float))]] = float;
 using QuarterVector [[gnu::vector_size(kVectorLanes / 4 * sizeof(float))]] = float;
 
-/// The `width` floats at `from`, at any alignment, in the first lanes of `to`.
-[[gnu::always_inline]] inline void loadVector(const float* from, Vector& to,
-                                              int64_t width = kVectorLanes) {
-  if (width == kVectorLanes) {
-    std::memcpy(&to, from, sizeof(to));
-    return;
-  }
-  for (int64_t i = 0; i < width; ++i) {
-    to[i] = from[i];
-  }
+[[gnu::always_inline]] inline void loadVector(const float* from, Vector& to) {
+  std::memcpy(&to, from, sizeof(to));
+}
+[[gnu::always_inline]] inline void storeVector(const Vector& from, float* to) {
+  std::memcpy(to, &from, sizeof(from));
 }
 
-/// The first `width` lanes of `from`.
-[[gnu::always_inline]] inline void storeVector(const Vector& from, float* to,
-                                               int64_t width = kVectorLanes) {
-  if (width == kVectorLanes) {
-    std::memcpy(to, &from, sizeof(from));
-    return;
+/// The `width` floats at `from` in the first lanes of `to`, and `rest` in the others.
+[[gnu::always_inline]] inline void loadPart(const float* from, int64_t width, float rest,
+                                            Vector& to) {
+  std::array<float, kVectorLanes> lanes;
+#pragma omp simd
+  for (int64_t i = 0; i < kVectorLanes; ++i) {
+    lanes[static_cast<size_t>(i)] = i < width ? from[i] : rest;
   }
-  for (int64_t i = 0; i < width; ++i) {
-    to[i] = from[i];
+  loadVector(lanes.data(), to);
+}
+/// The first `width` lanes of `from`.
+[[gnu::always_inline]] inline void storePart(const Vector& from, int64_t width, float* to) {
+  std::array<float, kVectorLanes> lanes;
+  storeVector(from, lanes.data());
+#pragma omp simd
+  for (int64_t i = 0; i < kVectorLanes; ++i) {
+    if (i < width) {
+      to[i] = lanes[static_cast<size_t>(i)];
+    }
   }
 }
 

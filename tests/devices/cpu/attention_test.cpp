@@ -124,7 +124,7 @@ TEST_CASE("views read heads out of a packed projection and write them side by si
 TEST_CASE("a row of scores becomes weights of sum 1, and what is behind it stays") {
   std::vector<float> scores = {1, 2, -std::numeric_limits<float>::infinity(), 90, 0, 7};
   std::vector<float> mask = {0, 0, 0, -90, 0};
-  softmaxRow(scores.data(), mask.data(), 5, scores.data());
+  softmaxRow(scores.data(), mask.data(), 5);
   double sum = 0;
   for (size_t i = 0; i < 5; ++i) {
     sum += scores[i];
