@@ -1,6 +1,7 @@
 // Sampling of images at computed places: grids, regions, blocks.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "devices/cpu/reference_support.h"
 
@@ -328,35 +329,85 @@ struct Neighbours {
   }
 };
 
-/// One part of a region of one channel.
+/// The elements around one sample, in any channel, and what of each counts; `at[0]` is -1 for a
+/// sample outside the image.
+template <typename C>
+struct Spot {
+  std::array<int64_t, 4> at;
+  std::array<C, 4> weight;
+
+  Spot(const Neighbours<C>& v, const Neighbours<C>& h, int64_t width)
+      : at{v.low * width + h.low, v.low * width + h.high, v.high * width + h.low,
+           v.high * width + h.high},
+        weight{(1 - v.weight) * (1 - h.weight), (1 - v.weight) * h.weight,
+               v.weight * (1 - h.weight), v.weight * h.weight} {
+    at[0] = v.outside || h.outside ? -1 : at[0];
+  }
+  Spot() = default;
+
+  /// The element's parts; zeros outside.
+  template <typename T>
+  std::array<C, 4> parts(const T* x) const {
+    if (at[0] < 0) {
+      return {};
+    }
+    return {weight[0] * load(x[at[0]]), weight[1] * load(x[at[1]]), weight[2] * load(x[at[2]]),
+            weight[3] * load(x[at[3]])};
+  }
+};
+
+/// Channels of a region that are pooled together: where its samples lie is worked out once.
+constexpr int64_t kPooled = 64;
+/// Samples of a part that are listed at a time.
+constexpr int64_t kSpots = 64;
+
+/// One part of a region in `channels` channels.
 template <typename T, typename C>
-double poolPart(const Regions& r, const T* x, const SampledSide<C>& tall,
-                const SampledSide<C>& wide, int64_t row, int64_t column, bool mean) {
-  double total = 0;
-  bool first = true;
-  for (int64_t i = 0; i < tall.samples; ++i) {
-    Neighbours<C> v(tall.at(row, i), r.height);
-    for (int64_t j = 0; j < wide.samples; ++j) {
-      Neighbours<C> h(wide.at(column, j), r.width);
-      std::array<double, 4> parts{};
-      if (!v.outside && !h.outside) {
-        auto at = [&](int64_t a, int64_t b, C weight) {
-          return static_cast<double>(weight) * static_cast<double>(load(x[a * r.width + b]));
-        };
-        parts = {at(v.low, h.low, (1 - v.weight) * (1 - h.weight)),
-                 at(v.low, h.high, (1 - v.weight) * h.weight),
-                 at(v.high, h.low, v.weight * (1 - h.weight)),
-                 at(v.high, h.high, v.weight * h.weight)};
+class PooledPart {
+ public:
+  PooledPart(const Regions& r, const SampledSide<C>& tall, const SampledSide<C>& wide, bool mean)
+      : r_(r), tall_(tall), wide_(wide), mean_(mean) {}
+
+  void run(const T* x, int64_t part, int64_t channels, T* y) {
+    int64_t samples = tall_.samples * wide_.samples;
+    totals_.fill(mean_ ? C{0} : -std::numeric_limits<C>::infinity());
+    for (int64_t first = 0; first < samples; first += kSpots) {
+      int64_t count = std::min(kSpots, samples - first);
+      list(part, first, count);
+      for (int64_t c = 0; c < channels; ++c) {
+        add(x + c * r_.plane(), count, totals_[static_cast<size_t>(c)]);
       }
-      double most = *std::max_element(parts.begin(), parts.end());
-      double sum = parts[0] + parts[1] + parts[2] + parts[3];
-      total = mean ? total + sum : first ? most : std::max(total, most);
-      first = false;
+    }
+    auto divisor = static_cast<C>(mean_ ? std::max<int64_t>(samples, 1) : 1);
+    for (int64_t c = 0; c < channels; ++c) {
+      C total = samples == 0 ? C{0} : totals_[static_cast<size_t>(c)];
+      y[c * r_.parts()] = store<T>(total / divisor);
     }
   }
-  return mean ? total / static_cast<double>(std::max<int64_t>(tall.samples * wide.samples, 1))
-              : total;
-}
+
+ private:
+  void list(int64_t part, int64_t first, int64_t count) {
+    for (int64_t s = first; s < first + count; ++s) {
+      Neighbours<C> v(tall_.at(part / r_.columns, s / wide_.samples), r_.height);
+      Neighbours<C> h(wide_.at(part % r_.columns, s % wide_.samples), r_.width);
+      spots_[static_cast<size_t>(s - first)] = Spot<C>(v, h, r_.width);
+    }
+  }
+
+  void add(const T* x, int64_t count, C& total) const {
+    for (int64_t s = 0; s < count; ++s) {
+      std::array<C, 4> p = spots_[static_cast<size_t>(s)].parts(x);
+      total = mean_ ? total + ((p[0] + p[1]) + (p[2] + p[3]))
+                    : std::max(total, std::max(std::max(p[0], p[1]), std::max(p[2], p[3])));
+    }
+  }
+
+  const Regions& r_;
+  const SampledSide<C>&tall_, &wide_;
+  bool mean_;
+  std::array<Spot<C>, kSpots> spots_;
+  std::array<C, kPooled> totals_;
+};
 
 struct RoiRule {
   bool mean;
@@ -384,16 +435,18 @@ int alignRegions(const Regions& r, const RoiRule& rule, void* const* buffers) {
       return 2;
     }
   }
-  parallelFor(r.count * r.channels, r.parts() * 16, [&](int64_t i) {
-    int64_t region = i / r.channels;
+  int64_t blocks = (r.channels + kPooled - 1) / kPooled;
+  parallelFor(r.count * blocks, r.parts() * kPooled * 16, [&](int64_t i) {
+    int64_t region = i / blocks;
+    int64_t first = i % blocks * kPooled;
     SampledSide<C> wide = side(region, 0, r.columns);
     SampledSide<C> tall = side(region, 1, r.rows);
+    PooledPart<T, C> pooled(r, tall, wide, rule.mean);
     const T* x = static_cast<const T*>(buffers[r.in]) +
-                 (rule.batch.at(buffers, region) * r.channels + i % r.channels) * r.plane();
-    T* y = static_cast<T*>(buffers[r.out]) + i * r.parts();
+                 (rule.batch.at(buffers, region) * r.channels + first) * r.plane();
+    T* y = static_cast<T*>(buffers[r.out]) + (region * r.channels + first) * r.parts();
     for (int64_t part = 0; part < r.parts(); ++part) {
-      y[part] = store<T>(static_cast<C>(
-          poolPart(r, x, tall, wide, part / r.columns, part % r.columns, rule.mean)));
+      pooled.run(x, part, std::min(kPooled, r.channels - first), y + part);
     }
   });
   return 0;
