@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -95,40 +97,113 @@ KernelOr createTopK(const Step& step) {
   });
 }
 
+/// Lines that are walked side by side.
 constexpr int64_t kArgLines = 256;
 
+/// Which of a line's elements is wanted; kLast: the last of equal ones.
+template <bool kLargest, bool kLast>
 struct ArgRule {
-  bool largest, last;  ///< last: of equal ones
+  static constexpr bool kIsLast = kLast;
+  template <typename C>
+  static bool isOver(C next, C before) {
+    return kLargest ? next > before : next < before;
+  }
+  /// Is `next` to replace `before`, which comes before it? Without branches, for vectors.
+  template <typename C>
+  static bool replaces(C next, C before) {
+    bool isNan = next != next;
+    return kLast ? isOver(next, before) | (next == before) | isNan
+                 : isOver(next, before) | (isNan & (before == before));
+  }
 };
 
-/// The best elements of `width` lines side by side, of `dim` elements that are `stride` apart. A
-/// NaN is better than any number.
-template <typename T>
-void argReduceLines(const T* x, int64_t dim, int64_t stride, int64_t width, ArgRule rule,
-                    int64_t* indices) {
-  std::array<Compute<T>, kArgLines> best;
-  for (int64_t j = 0; j < width; ++j) {
-    best[static_cast<size_t>(j)] = load(x[j]);
-    indices[j] = 0;
-  }
-  for (int64_t i = 1; i < dim; ++i) {
-    const T* row = x + i * stride;
+/// The best elements of lines side by side. A NaN is better than any number.
+template <typename T, typename Rule>
+struct ArgLines {
+  using C = Compute<T>;
+  std::array<C, kArgLines> best;
+  std::array<int32_t, kArgLines> at;
+
+  /// `width` lines of `dim` elements that are `stride` apart.
+  void walk(const T* x, int64_t dim, int64_t stride, int64_t width) {
     for (int64_t j = 0; j < width; ++j) {
-      Compute<T>& before = best[static_cast<size_t>(j)];
-      Compute<T> next = load(row[j]);
-      // Better, as good, or one of them is a NaN.
-      bool candidate = rule.largest ? !(next < before) : !(before < next);
-      if (!candidate) {
-        continue;
+      best[static_cast<size_t>(j)] = load(x[j]);
+      at[static_cast<size_t>(j)] = 0;
+    }
+    for (int64_t i = 1; i < dim; ++i) {
+      const T* row = x + i * stride;
+#pragma omp simd
+      for (int64_t j = 0; j < width; ++j) {
+        C before = best[static_cast<size_t>(j)];
+        C next = load(row[j]);
+        bool isNext = Rule::replaces(next, before);
+        best[static_cast<size_t>(j)] = isNext ? next : before;
+        at[static_cast<size_t>(j)] = isNext ? static_cast<int32_t>(i) : at[static_cast<size_t>(j)];
       }
-      bool keeps = before != before ? !(rule.last && next != next) : next == before && !rule.last;
-      if (keeps) {
-        continue;
-      }
-      before = next;
-      indices[j] = i;
     }
   }
+};
+
+/// The index of the best element of one line: of its elements i, i + kStep, i + 2 kStep … first.
+template <typename T, typename Rule>
+int64_t argReduceLine(const T* x, int64_t dim) {
+  using C = Compute<T>;
+  constexpr int64_t kStep = 64;
+  C best = load(x[0]);
+  int64_t at = 0;
+  auto consider = [&](C next, int64_t i) {
+    bool same = next == best || (next != next && best != best);
+    if (same ? (Rule::kIsLast ? i > at : i < at) : Rule::isOver(next, best) || next != next) {
+      best = next;
+      at = i;
+    }
+  };
+  int64_t rows = dim / kStep;
+  if (rows > 0) {
+    ArgLines<T, Rule> lines;
+    lines.walk(x, rows, kStep, kStep);
+    for (int64_t j = 0; j < kStep; ++j) {
+      auto lane = static_cast<size_t>(j);
+      consider(lines.best[lane], lines.at[lane] * kStep + j);
+    }
+  }
+  for (int64_t i = rows * kStep; i < dim; ++i) {
+    consider(load(x[i]), i);
+  }
+  return at;
+}
+
+/// The best elements of `width` lines side by side, of `dim` elements that are `stride` apart.
+template <typename T, typename Rule>
+void argReduceLines(const T* x, int64_t dim, int64_t stride, int64_t width, int64_t* indices) {
+  if (stride == 1) {
+    *indices = argReduceLine<T, Rule>(x, dim);
+    return;
+  }
+  ArgLines<T, Rule> lines;
+  lines.walk(x, dim, stride, width);
+  std::copy_n(lines.at.begin(), width, indices);
+}
+
+template <typename T, typename Rule>
+KernelOr makeArgReduce(uint32_t from, uint32_t to, Lines lines) {
+  return makeKernel([=](void* const* buffers) {
+    const T* x = static_cast<const T*>(buffers[from]);
+    auto* indices = static_cast<int64_t*>(buffers[to]);
+    // Lines side by side are walked together, row after row.
+    int64_t width = std::min(lines.inner, kArgLines);
+    int64_t blocks = (lines.inner + width - 1) / width;
+    parallelFor(lines.outer * blocks, width * lines.dim, [&](int64_t unit) {
+      int64_t outer = unit / blocks;
+      int64_t first = unit % blocks * width;
+      runWide([&] {
+        argReduceLines<T, Rule>(x + outer * lines.dim * lines.inner + first, lines.dim, lines.inner,
+                                std::min(width, lines.inner - first),
+                                indices + outer * lines.inner + first);
+      });
+    });
+    return 0;
+  });
 }
 
 KernelOr createArgReduce(const Step& step) {
@@ -142,25 +217,17 @@ KernelOr createArgReduce(const Step& step) {
       (kind != "max" && kind != "min")) {
     return invalidStep(step, "kind and shapes do not fit");
   }
+  if (lines.dim > std::numeric_limits<int32_t>::max()) {
+    return absl::UnimplementedError("gr.arg_reduce: lines have fewer than 2^31 elements");
+  }
   uint32_t from = step.inputs[0].buffer;
   uint32_t to = step.outputs[0].buffer;
-  bool largest = kind == "max";
   return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=](void* const* buffers) {
-      const T* x = static_cast<const T*>(buffers[from]);
-      auto* indices = static_cast<int64_t*>(buffers[to]);
-      // Lines side by side are walked together, row after row.
-      int64_t width = std::min(lines.inner, kArgLines);
-      int64_t blocks = (lines.inner + width - 1) / width;
-      parallelFor(lines.outer * blocks, width * lines.dim, [&](int64_t unit) {
-        int64_t outer = unit / blocks;
-        int64_t first = unit % blocks * width;
-        argReduceLines(x + outer * lines.dim * lines.inner + first, lines.dim, lines.inner,
-                       std::min(width, lines.inner - first), {largest, last},
-                       indices + outer * lines.inner + first);
-      });
-      return 0;
-    });
+    auto make = [&]<typename Rule>(Rule) { return makeArgReduce<T, Rule>(from, to, lines); };
+    if (kind == "max") {
+      return last ? make(ArgRule<true, true>()) : make(ArgRule<true, false>());
+    }
+    return last ? make(ArgRule<false, true>()) : make(ArgRule<false, false>());
   });
 }
 

@@ -189,6 +189,39 @@ TEST_CASE("arg_reduce takes the first or last of equal elements") {
   CHECK(arg("min", true, {1, kNan, 3, kNan}) == 3);
 }
 
+TEST_CASE("arg_reduce of long lines and of lines side by side") {
+  // Few values, so that many are equal, and sometimes a NaN, which is better than any number.
+  std::mt19937 random(31);
+  for (auto [dim, inner] : {std::pair<int64_t, int64_t>{64, 1}, {1000, 1}, {130, 1}, {21, 300}}) {
+    std::vector<double> x(static_cast<size_t>(dim * inner));
+    for (double& value : x) {
+      value = random() % 200 == 0 ? kNan : static_cast<double>(random() % 9);
+    }
+    for (bool largest : {false, true}) {
+      for (bool last : {false, true}) {
+        CAPTURE(dim, inner, largest, last);
+        Values expected;
+        for (int64_t line = 0; line < inner; ++line) {
+          int64_t best = 0;
+          for (int64_t i = 1; i < dim; ++i) {
+            double a = x[static_cast<size_t>(best * inner + line)];
+            double b = x[static_cast<size_t>(i * inner + line)];
+            bool same = a == b || (std::isnan(a) && std::isnan(b));
+            bool better = std::isnan(b) || (largest ? b > a : b < a);
+            best = (same ? last : better) ? i : best;
+          }
+          expected.push_back(static_cast<double>(best));
+        }
+        auto got = run(
+            "gr.arg_reduce",
+            {{"kind", std::string(largest ? "max" : "min")}, {"axis", int64_t{0}}, {"last", last}},
+            i64s({inner}), list(f32({dim, inner}, x)));
+        CHECK(got == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("running sums and products") {
   auto running = [](ElementType type, const std::string& kind, bool exclusive, bool reverse) {
     return run("gr.cumulative", {{"kind", kind}, {"exclusive", exclusive}, {"reverse", reverse}},
