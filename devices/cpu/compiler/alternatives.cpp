@@ -174,9 +174,37 @@ void Alternatives::addParts(KernelLayout layout, Alternative& way) {
   }
 }
 
+std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library) const {
+  const Step& step = library.step;
+  auto axis = attributeOr<int64_t>(step, "axis", -1);
+  mlir::Operation* producer = ValueTable::resolve(library.operands[0]).getDefiningOp();
+  if (step.operation != "gr.split" || !axis.ok() || *axis < 0 || producer == nullptr ||
+      llvm::isa<ir::ConstantOp, ir::RecvOp>(producer)) {
+    return {};
+  }
+  std::vector<Alternative> found;
+  for (KernelLayout layout : {kDense, kChannelsLast, KernelLayout{Order::kChannelBlocks, block_}}) {
+    Step laidOut = step;
+    size_t rank = step.inputs[0].desc.dims.size();
+    if ((layout.isDense() || (rank >= 3 && rank <= 5)) && layOut(laidOut.inputs, rank, layout) &&
+        layOut(laidOut.outputs, rank, layout)) {
+      Alternative way;
+      way.operands = {laidOut.inputs[0].desc};
+      for (const Argument& output : laidOut.outputs) {
+        way.results.push_back(output.desc);
+      }
+      way.parts = concatParts(way.results, way.operands[0], layout, static_cast<size_t>(*axis));
+      if (!way.parts.empty()) {
+        found.push_back(std::move(way));
+      }
+    }
+  }
+  return found;
+}
+
 absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryStep& library,
                                                                  mlir::Operation* op) {
-  std::vector<Alternative> found;
+  std::vector<Alternative> found = splitsInPlace(library);
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
   std::optional<LibraryStep> inPlace = summedInPlace(library, op);
   for (const Request& request : requestsFor(library, block_, costs_.allowsApproximation())) {

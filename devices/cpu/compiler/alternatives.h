@@ -33,6 +33,8 @@ class Alternatives {
   absl::StatusOr<Alternative> alternative(Step step, const LibraryStep& library);
   /// Notes when a concatenation in `layout` needs no copies.
   static void addParts(KernelLayout layout, Alternative& way);
+  /// The split of a tensor that is made here in each layout where its results are pieces of it.
+  std::vector<Alternative> splitsInPlace(const LibraryStep& step) const;
 
   StepCosts& costs_;
   int64_t block_;  ///< channels in a block of this CPU's convolutions

@@ -94,7 +94,7 @@ absl::Status addPostOps(LibraryStep& work, llvm::ArrayRef<mlir::Operation*> epil
 
 /// Operations whose result lies, in part or in whole, where an operand does.
 bool sharesMemory(mlir::Operation* op) {
-  return llvm::isa<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::ConcatOp>(op);
+  return llvm::isa<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::ConcatOp, ir::SplitOp>(op);
 }
 
 /// True when `user` is the last operation that reads `value` and its buffer may be overwritten.

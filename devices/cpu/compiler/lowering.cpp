@@ -40,7 +40,7 @@ absl::Status Lowering::lowerInputs(mlir::func::FuncOp partition) {
 }
 
 absl::Status Lowering::reserveParts(const Work& work, const Alternative& way) {
-  if (way.parts.empty()) {
+  if (way.parts.empty() || llvm::isa<ir::SplitOp>(work.op)) {
     return absl::OkStatus();
   }
   mlir::Value result = work.results[0];
@@ -71,9 +71,26 @@ absl::Status Lowering::lowerConcat(const Work& work, const Alternative& way) {
   return values_.write(work.results[0], way.results[0]).status();
 }
 
+absl::Status Lowering::lowerSplit(const Work& work, const Alternative& way) {
+  GR_ASSIGN_OR_RETURN(Argument whole, values_.read(work.operands[0], way.operands[0]));
+  if (executable_.buffers[whole.buffer].kind != BufferKind::kArena) {
+    // A view of an input: only the arena has parts.
+    GR_ASSIGN_OR_RETURN(whole.buffer, values_.newArenaBuffer(whole.desc));
+    GR_RETURN_IF_ERROR(values_.place(work.operands[0], whole));
+  }
+  for (auto [result, desc, offset] : llvm::zip(work.results, way.results, way.parts)) {
+    Buffer part;
+    part.within = whole.buffer;
+    part.offset = offset;
+    GR_ASSIGN_OR_RETURN(part.bytes, layoutBytes(desc));
+    values_.define(result, values_.newBuffer(std::move(part)), desc);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Lowering::lowerWork(const Work& work, const Alternative& way) {
   if (!way.parts.empty()) {
-    return lowerConcat(work, way);
+    return llvm::isa<ir::SplitOp>(work.op) ? lowerSplit(work, way) : lowerConcat(work, way);
   }
   switch (work.kind) {
     case Work::Kind::kLibrary:

@@ -26,6 +26,7 @@ class Lowering {
   absl::Status lowerWork(const Work& work, const Alternative& way);
   absl::Status lowerLibrary(const Work& work, const Alternative& way);
   absl::Status lowerConcat(const Work& work, const Alternative& way);
+  absl::Status lowerSplit(const Work& work, const Alternative& way);
   absl::Status lowerMap(const Work& work, const Alternative& way);
   absl::Status lowerOther(const Work& work);
   absl::Status lowerView(const Work& work);

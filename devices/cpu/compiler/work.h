@@ -19,7 +19,8 @@ struct Alternative {
   const KernelEntry* kernel = nullptr;  ///< Kind::kLibrary
   LayoutChoice choice;                  ///< Kind::kLibrary
   MapLayouts map;                       ///< Kind::kMap
-  /// A concatenation in place: where each operand lies in the result, in bytes. Empty: a copy.
+  /// A concatenation in place: where each operand lies in the result, in bytes; a split in place:
+  /// where each result lies in the operand. Empty: a copy.
   std::vector<uint64_t> parts;
 };
 

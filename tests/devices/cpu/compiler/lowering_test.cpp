@@ -112,6 +112,33 @@ TEST_CASE("operands that do not lie together in the result are copied") {
   CHECK(operationsOf(executable) == Names{"gr.exp", "gr.sqrt", "gr.concat", "gr.neg"});
 }
 
+/// exp(x), or x itself, of `batch` x 8 x 16 split in two along dim 1; both parts are returned, one
+/// of them negated.
+Executable split(int batch, bool ofInput) {
+  std::string n = std::to_string(batch);
+  std::string whole = "tensor<" + n + "x8x16xf32>", part = "tensor<" + n + "x4x16xf32>";
+  std::string parts = "(" + part + ", " + part + ")";
+  return compiled("func.func @f(%x: " + whole + " {gr.name = \"x\"})\n    -> (" + part +
+                  " {gr.name = \"y\"}, " + part + " {gr.name = \"z\"}) {\n  %a = gr.exp %x : (" +
+                  whole + ") -> " + whole + "\n  %p:2 = gr.split " + (ofInput ? "%x" : "%a") +
+                  " {axis = 1 : i64, sizes = array<i64: 4, 4>} : (" + whole + ") -> " + parts +
+                  "\n  %y = gr.neg %p#1 : (" + part + ") -> " + part +
+                  "\n  return %y, %p#0 : " + part + ", " + part + "\n}");
+}
+
+TEST_CASE("the parts of a split are read where they lie in its operand") {
+  Executable executable = split(1, false);
+  CHECK(operationsOf(executable) == Names{"gr.exp", "gr.neg", "copy"});
+  uint64_t first = executable.buffers[executable.steps[0].outputs[0].buffer].offset;
+  CHECK(executable.buffers[executable.steps[1].inputs[0].buffer].offset == first + 256);
+  CHECK(executable.buffers[executable.steps[2].inputs[0].buffer].offset == first);
+}
+
+TEST_CASE("the parts of an input, or that do not lie together, are copied") {
+  CHECK(operationsOf(split(1, true)) == Names{"gr.exp", "gr.split", "gr.neg"});
+  CHECK(operationsOf(split(2, false)) == Names{"gr.exp", "gr.split", "gr.neg"});
+}
+
 /// The kernel of the one step that computes `operation`.
 std::string kernelOf(const Executable& executable, const std::string& operation) {
   auto step = std::find_if(executable.steps.begin(), executable.steps.end(),
