@@ -114,7 +114,7 @@ absl::Status CpuProgram::createStep(const Step& step) {
       return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
     }
     KernelContext context{onednn_, code_.get()};
-    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry->create(step, context));
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createKernel(*entry, step, context));
     record.run = runKernel;
     record.state = kernel.get();
     kernels_.push_back(std::move(kernel));

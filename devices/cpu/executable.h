@@ -91,6 +91,7 @@ struct Step {
   uint64_t grain = 0;          ///< "generated": least iterations worth a thread
   uint32_t edge = 0;           ///< "send", "receive"
   std::vector<int64_t> sizes;  ///< "generated": the function's last argument
+  uint32_t threads = 0;        ///< that the kernel uses; 0: all of the device
 };
 
 /// An input or output of the executable. Always dense row-major.

@@ -8,6 +8,7 @@ namespace graphrun::devices::cpu {
 namespace {
 
 constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 46;
+constexpr uint32_t kMaxThreads = 4096;
 constexpr size_t kMaxRank = 64;
 
 absl::Status invalid(absl::string_view where, absl::string_view what) {
@@ -131,6 +132,9 @@ absl::Status checkEdge(const Executable& executable, const Step& step, absl::str
 
 absl::Status checkStep(const Executable& executable, const Step& step, size_t index) {
   std::string where = absl::StrCat("step ", index, " (", step.kernel, " ", step.label, ")");
+  if (step.threads > kMaxThreads) {
+    return invalid(where, absl::StrCat("asks for ", step.threads, " threads"));
+  }
   for (const Argument& argument : step.inputs) {
     GR_RETURN_IF_ERROR(checkArgument(executable, argument, where));
   }

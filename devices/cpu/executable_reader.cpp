@@ -138,6 +138,7 @@ absl::StatusOr<Step> readStep(const fb::Step& in) {
   out.grain = in.grain();
   out.edge = in.edge();
   out.sizes = listOf(in.sizes());
+  out.threads = in.threads();
   return out;
 }
 

@@ -96,7 +96,7 @@ Offset<fb::Step> writeStep(FlatBufferBuilder& b, const Step& step) {
   auto symbol = stringOrNull(b, step.symbol);
   auto sizes = vectorOrNull(b, step.sizes);
   return fb::CreateStep(b, kernel, operation, label, inputs, outputs, attributes, postOps, scratch,
-                        symbol, step.extent, step.grain, step.edge, sizes);
+                        symbol, step.extent, step.grain, step.edge, sizes, step.threads);
 }
 
 Offset<fb::Buffer> writeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {

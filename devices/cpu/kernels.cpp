@@ -7,6 +7,7 @@
 #include "devices/cpu/instance_norm_kernel.h"
 #include "devices/cpu/lstm_kernel.h"
 #include "devices/cpu/onednn_kernels.h"
+#include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/pad_kernel.h"
 #include "devices/cpu/reduce_kernel.h"
 #include "devices/cpu/reference.h"
@@ -105,6 +106,23 @@ bool isFor(const Row& row, absl::string_view operation) {
   return false;
 }
 
+/// A kernel on fewer threads than the device has.
+class NarrowKernel : public Kernel {
+ public:
+  NarrowKernel(std::unique_ptr<Kernel> kernel, uint32_t threads)
+      : kernel_(std::move(kernel)), threads_(static_cast<int>(threads)) {}
+
+  int run(void* const* buffers) override {
+    ScopedThreads threads(threads_);
+    return kernel_->run(buffers);
+  }
+  absl::Status errorMessage(int code) const override { return kernel_->errorMessage(code); }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  int threads_;
+};
+
 }  // namespace
 
 absl::Status Kernel::errorMessage(int code) const {
@@ -125,6 +143,16 @@ absl::Span<const KernelEntry> kernels() {
 const KernelEntry* findKernel(absl::string_view name) {
   const Row* row = findRow(name);
   return row == nullptr ? nullptr : &row->entry;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry, const Step& step,
+                                                     KernelContext& context) {
+  if (step.threads == 0) {
+    return entry.create(step, context);
+  }
+  ScopedThreads threads(static_cast<int>(step.threads));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry.create(step, context));
+  return std::make_unique<NarrowKernel>(std::move(kernel), step.threads);
 }
 
 std::vector<Candidate> candidates(const Step& step) {

@@ -65,6 +65,11 @@ absl::Span<const KernelEntry> kernels();
 /// The kernel of that name, or null.
 const KernelEntry* findKernel(absl::string_view name);
 
+/// `entry`'s kernel for `step`, which runs on as many threads as the step says: those of the
+/// calling thread's ScopedThreads, or step.threads.
+absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry, const Step& step,
+                                                     KernelContext& context);
+
 struct Candidate {
   const KernelEntry* kernel;
   absl::StatusOr<LayoutChoice> choice;  ///< or why it declines

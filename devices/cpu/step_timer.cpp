@@ -134,7 +134,8 @@ absl::StatusOr<Trial> StepTimer::run(const Step& step, const Candidate& candidat
   KernelContext context{onednn};
   Tensors tensors(onednn);
   GR_ASSIGN_OR_RETURN(Step trial, placed(step, *candidate.choice, tensors));
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, candidate.kernel->create(trial, context));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel,
+                      createKernel(*candidate.kernel, trial, context));
   // The first run is no measure: it faults pages in. A sum in place has its result only now.
   GR_RETURN_IF_ERROR(runOnce(*kernel, tensors));
   Trial result;

@@ -64,7 +64,7 @@ bool layOut(std::vector<Argument>& arguments, size_t rank, KernelLayout layout) 
 
 /// Equal for steps of which a kernel wants the same, to the bytes of their layouts.
 std::string wholeKey(const Step& step) {
-  std::string key = describeStep(step);
+  std::string key = absl::StrCat(step.threads, " ", describeStep(step));
   for (const auto* arguments : {&step.inputs, &step.outputs}) {
     for (const Argument& argument : *arguments) {
       key.append(argument.desc.layout.begin(), argument.desc.layout.end());
@@ -140,6 +140,10 @@ absl::StatusOr<Candidate> Alternatives::ask(const Step& step) {
   std::string key = wholeKey(step);
   auto found = asked_.find(key);
   if (found == asked_.end()) {
+    std::optional<ScopedThreads> threads;
+    if (step.threads != 0) {
+      threads.emplace(static_cast<int>(step.threads));
+    }
     found = asked_.emplace(std::move(key), bestCandidate(step)).first;
   }
   return found->second;
@@ -202,6 +206,19 @@ std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library)
   return found;
 }
 
+void Alternatives::addNarrow(const LibraryStep& library, std::vector<Alternative>& ways) {
+  const Alternative& wide = ways.back();
+  if (!wide.parts.empty() || !costs_.isShort(wide.step, {wide.kernel, wide.choice})) {
+    return;
+  }
+  Step step = wide.step;
+  step.threads = 1;
+  absl::StatusOr<Alternative> narrow = alternative(std::move(step), library);
+  if (narrow.ok()) {
+    ways.push_back(*std::move(narrow));
+  }
+}
+
 absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibraryStep& library,
                                                                  mlir::Operation* op) {
   std::vector<Alternative> found = splitsInPlace(library);
@@ -219,6 +236,7 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
       if (alternative.ok()) {
         addParts(request.input, *alternative);
         found.push_back(*std::move(alternative));
+        addNarrow(*way, found);
         added = true;
       } else {
         refused = alternative.status();

@@ -35,6 +35,8 @@ class Alternatives {
   static void addParts(KernelLayout layout, Alternative& way);
   /// The split of a tensor that is made here in each layout where its results are pieces of it.
   std::vector<Alternative> splitsInPlace(const LibraryStep& step) const;
+  /// Adds the last of `ways` on one thread, where that may be the faster.
+  void addNarrow(const LibraryStep& step, std::vector<Alternative>& ways);
 
   StepCosts& costs_;
   int64_t block_;  ///< channels in a block of this CPU's convolutions

@@ -14,6 +14,8 @@ constexpr double kPlacedNanos = 1;
 /// A way that an estimate puts so much behind the best one is not tried.
 constexpr double kHopelessFactor = 3;
 constexpr double kHopelessNanos = 50'000;
+/// A step that takes longer on one thread gains by more of them.
+constexpr double kShortNanos = 10'000;
 /// Greatest difference from the other ways' results, as a share of the largest of them. The error
 /// of f32 Winograd convolutions is some 1e-5 (Lavin and Gray, "Fast Algorithms for Convolutional
 /// Neural Networks", 2016); ONNX's own tests allow 1e-3.
@@ -43,11 +45,19 @@ StepCosts::StepCosts(Tuning& tuning, int threads)
   tuning_.complete = true;
 }
 
+int StepCosts::threadsOf(const Step& step) const {
+  return step.threads == 0 ? threads_ : static_cast<int>(step.threads);
+}
+
+bool StepCosts::isShort(const Step& step, const Candidate& candidate) const {
+  return threads_ > 1 && estimateNanos(step, candidate, 1) < kShortNanos;
+}
+
 void StepCosts::judge(std::vector<Alternative>& ways) {
   double best = std::numeric_limits<double>::infinity();
   for (Alternative& way : ways) {
-    way.nanos =
-        way.parts.empty() ? estimateNanos(way.step, candidateOf(way), threads_) : kPlacedNanos;
+    way.nanos = way.parts.empty() ? estimateNanos(way.step, candidateOf(way), threadsOf(way.step))
+                                  : kPlacedNanos;
     best = std::min(best, way.nanos);
   }
   std::erase_if(ways, [&](const Alternative& way) {
@@ -69,13 +79,13 @@ bool StepCosts::measure(std::vector<Alternative>& ways) {
   std::vector<double> nanos;
   std::vector<float> expected;
   for (const Alternative& way : ways) {
-    std::optional<double> known = timings_.find(way.step, way.kernel->name, threads_);
+    std::optional<double> known = timings_.find(way.step, way.kernel->name, threadsOf(way.step));
     if (!known) {
       known = measureOne(way, ways, expected);
       if (!known) {
         return false;
       }
-      timings_.add(way.step, way.kernel->name, threads_, *known);
+      timings_.add(way.step, way.kernel->name, threadsOf(way.step), *known);
       measured_ = true;
     }
     nanos.push_back(*known);

@@ -22,6 +22,9 @@ class StepCosts {
   /// known yet while the budget lasts; where one of the ways stays unmeasured all are estimated.
   void judge(std::vector<Alternative>& ways);
 
+  /// Whether `step` may be over on one thread before all of the device's have begun.
+  bool isShort(const Step& step, const Candidate& candidate) const;
+
   /// Whether algorithms may round more than the operation itself.
   bool allowsApproximation() const { return tuning_.numerics == runtime::Numerics::kFast; }
 
@@ -32,6 +35,7 @@ class StepCosts {
   void finish();
 
  private:
+  int threadsOf(const Step& step) const;
   bool measure(std::vector<Alternative>& ways);
   /// Time of `way`, one of `ways`, of which the first is exact; infinity when its results are too
   /// far from `expected`, an exact way's, which are found out once. Nothing when it fails or the

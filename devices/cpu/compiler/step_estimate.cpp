@@ -13,6 +13,8 @@ constexpr double kPeakFlops = 200e9;
 constexpr double kBytesPerSecond = 16e9;
 constexpr double kCachedBytesPerSecond = 40e9;
 constexpr double kStartNanos = 500;
+/// Until all threads have begun and ended.
+constexpr double kForkNanos = 1000;
 
 /// Share of the peak that an implementation reaches.
 struct Rate {
@@ -77,10 +79,13 @@ uint64_t bytesOf(const TensorDesc& desc) {
   return bytes.ok() ? *bytes : 0;
 }
 
+double startNanos(int threads) { return kStartNanos + (threads > 1 ? kForkNanos : 0); }
+
 }  // namespace
 
 double moveNanos(const TensorDesc& desc, int threads) {
-  return kStartNanos + 2e9 * static_cast<double>(bytesOf(desc)) / (kBytesPerSecond * threads);
+  return startNanos(threads) +
+         2e9 * static_cast<double>(bytesOf(desc)) / (kBytesPerSecond * threads);
 }
 
 double estimateNanos(const Step& step, const Candidate& candidate, int threads) {
@@ -101,7 +106,7 @@ double estimateNanos(const Step& step, const Candidate& candidate, int threads) 
   double compute = 1e9 * flops / (kPeakFlops * share);
   double move = 1e9 * passes * slowdown * static_cast<double>(bytes) / kCachedBytesPerSecond;
   bool both = passes > 1;
-  return kStartNanos + (both ? compute + move : std::max(compute, move)) / threads;
+  return startNanos(threads) + (both ? compute + move : std::max(compute, move)) / threads;
 }
 
 }  // namespace graphrun::devices::cpu

@@ -86,12 +86,14 @@ TEST_CASE("an executable survives its file form") {
                                     {"bools", std::vector<bool>{true, false}},
                                     {"strings", std::vector<std::string>{"a", ""}},
                                     {"type", TensorSpec{ElementType::kF32, {2}}}};
+  executable.steps[0].threads = 1;
   executable.code = {1, 2, 3};
   std::vector<uint8_t> bytes = writeExecutable(executable);
   auto read = readExecutable(bytes);
   INFO(read.status());
   REQUIRE(read.ok());
   CHECK(read->steps[0].attributes == executable.steps[0].attributes);
+  CHECK(read->steps[0].threads == 1);
   CHECK(writeExecutable(*read) == bytes);
 }
 

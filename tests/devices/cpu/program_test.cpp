@@ -74,6 +74,22 @@ TEST_CASE("generated code is loaded from memory and split over threads") {
   }
 }
 
+TEST_CASE("a step takes the threads of the device, or as many as it says") {
+  Tensors inputs;
+  inputs.push_back(f32({1000, 8}, std::vector<double>(8000, 1)));
+  inputs.push_back(f32({1000, 8}, std::vector<double>(8000, 1)));
+  Executable executable = generatedAdd();
+  executable.steps[0].symbol = "first_rows";
+  for (uint32_t threads : {0U, 1U}) {
+    executable.steps[0].threads = threads;
+    auto got = runExecutable(executable, inputs);
+    REQUIRE(got.ok());
+    auto elements = (*got)[0].as<float>();
+    std::set<float> begins(elements.begin(), elements.end());
+    CHECK(begins.size() == (threads == 1 ? 1 : static_cast<size_t>(testDevice().threads())));
+  }
+}
+
 TEST_CASE("damaged and missing code is refused") {
   TestWeights weights;
   auto load = [&](const Executable& e) {

@@ -15,13 +15,13 @@
 
 namespace graphrun::devices::cpu {
 
-/// The executable of the first function in `text`, for a device of one thread.
-inline Executable compiled(const std::string& text, Tuning& tuning) {
+/// The executable of the first function in `text`, for a device of `threads` threads.
+inline Executable compiled(const std::string& text, Tuning& tuning, uint32_t threads = 1) {
   mlir::MLIRContext context;
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
-  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, 1};
+  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, threads};
   auto bytes = CpuCompiler().compile(
       *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
       [](ir::ConstantOp) { return std::nullopt; }, tuning);

@@ -68,6 +68,42 @@ TEST_CASE("ways to convolve are measured once, and the fastest is taken") {
   }
 }
 
+TEST_CASE("a short step is tried on one thread, and takes it where that is faster") {
+  constexpr char kPool[] = R"(
+    func.func @f(%x: tensor<1x32x12x12xf32>) -> tensor<1x32x6x6xf32> {
+      %y = gr.max_pool %x {ceil_mode = false, dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}
+        : (tensor<1x32x12x12xf32>) -> tensor<1x32x6x6xf32>
+      return %y : tensor<1x32x6x6xf32>
+    })";
+  Tuning tuning;
+  tuning.budgetNanos = 60'000'000'000;
+  compiled(kPool, tuning, 2);
+  CHECK(tuning.complete);
+  for (uint32_t fast : {1U, 2U}) {
+    std::string text;
+    for (absl::string_view line : absl::StrSplit(tuning.timings, '\n', absl::SkipEmpty())) {
+      bool free = absl::StrContains(line, absl::StrCat(" x", fast, " "));
+      size_t tab = line.find('\t');
+      absl::StrAppend(&text,
+                      tab == line.npos ? line : absl::StrCat(free ? "0" : "1e9", line.substr(tab)),
+                      "\n");
+    }
+    Tuning edited{text};
+    Executable executable = compiled(kPool, edited, 2);
+    CHECK(edited.complete);
+    REQUIRE(executable.steps.size() == 1);
+    CHECK(executable.steps[0].threads == (fast == 1 ? 1 : 0));
+  }
+}
+
+TEST_CASE("a long step keeps all threads, and so does a device of one") {
+  for (uint32_t threads : {1U, 2U}) {
+    Tuning tuning;
+    Executable executable = compiled(kConvolution, tuning, threads);
+    CHECK(convolution(executable).threads == 0);
+  }
+}
+
 TEST_CASE("algorithms that round more are tried only where that is allowed") {
   for (runtime::Numerics numerics : {runtime::Numerics::kFast, runtime::Numerics::kExact}) {
     Tuning tuning{"", 60'000'000'000, numerics};
