@@ -152,15 +152,16 @@ def compare(bench, what, threads, failures):
 def summary(turns, weights):
     """The figures of one runtime over its turns."""
     latency = [turn["latency_ms"] for turn in turns]
-    peak = max(turn["peak_memory_bytes"] for turn in turns)
+    highest = max(turns, key=lambda turn: turn["peak_memory_bytes"])
+    peak = highest["peak_memory_bytes"]
     found = {"p50_ms": statistics.median(entry["p50"] for entry in latency),
              "p95_ms": statistics.median(entry["p95"] for entry in latency),
              "load_ms": statistics.median(turn["load_ms"] for turn in turns),
              "first_run_ms": statistics.median(turn["first_run_ms"] for turn in turns),
              "peak_memory_bytes": peak, "peak_less_weights_bytes": peak - weights,
              "turns_p50_ms": [entry["p50"] for entry in latency]}
-    if "predicted_peak_bytes" in turns[0]:
-        found["predicted_peak_bytes"] = turns[0]["predicted_peak_bytes"]
+    if "predicted_peak_bytes" in highest:
+        found["predicted_peak_bytes"] = highest["predicted_peak_bytes"]
     return found
 
 

@@ -81,16 +81,23 @@ def operationLines(entry):
         print(f"{kind['ms']:41.3f}  {kind['share']:4.0%} {kind['kernels']:4} {kind['kind']}", flush=True)
 
 
+def predictedShare(entry):
+    """How far our prediction of the peak was off; the target is 3 %."""
+    ours = entry["runtimes"].get("graphrun")
+    return f"{100 * ours['predicted_peak_bytes'] / ours['peak_memory_bytes'] - 100:+.1f} %" if ours else "-"
+
+
 def memoryTable(entries):
-    """Peak memory, the same less the weights, load time and first run."""
+    """Peak memory, the same less the weights, how far ours was predicted, load time and first run."""
     names = list(SHORT.values())
     print()
-    header(("peak MiB", 7, names), ("less weights", 7, names), ("load ms", 7, names + ["cold"]),
+    header(("peak MiB", 7, names), ("less weights", 7, names), ("predicted", 10, ["ours"]), ("load ms", 7, names + ["cold"]),
            ("first run ms", 9, names))
     for entry in entries:
         load = entry["cold"].get("load_ms")
         print(f"{start(entry)}{each(entry, 'peak_memory_bytes', 1 << 20, '{:7.0f}')}"
               f"{each(entry, 'peak_less_weights_bytes', 1 << 20, '{:7.0f}')}"
+              f"{predictedShare(entry):>10}"
               f"{each(entry, 'load_ms', 1, '{:7.0f}')}{f'{load:.0f}' if load else '-':>7}"
               f"{each(entry, 'first_run_ms', 1, '{:9.1f}')}")
 

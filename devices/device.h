@@ -93,7 +93,8 @@ class WeightSource {
   virtual absl::StatusOr<Weight> weight(uint32_t index) = 0;
   /// Weight::checksum, without reading the weight.
   virtual uint64_t checksum(uint32_t /*index*/) const { return 0; }
-  /// Tells that the bytes were copied and are not needed again soon.
+  /// Tells that what was read of the bytes is not needed again soon: it was copied. They stay valid
+  /// as long as their owner, if they have one.
   virtual void release(uint32_t /*index*/) {}
 };
 

@@ -23,10 +23,18 @@ absl::StatusOr<Memory> allocateMemory(size_t bytes) {
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes"));
   }
-  if (alignment == kHugePage) {
-    static_cast<void>(madvise(memory.get(), rounded, MADV_HUGEPAGE));  // a wish, not a need
+  // A wish, not a need; what begins the last huge page would take all of it.
+  if (size_t whole = bytes / kHugePage * kHugePage; whole > 0) {
+    static_cast<void>(madvise(memory.get(), whole, MADV_HUGEPAGE));
   }
   return memory;
+}
+
+void touchMemory(absl::Span<uint8_t> memory) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (size_t at = 0; at < memory.size(); at += page) {
+    memory[at] = 0;
+  }
 }
 
 }  // namespace graphrun::devices::cpu

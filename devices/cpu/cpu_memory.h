@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 namespace graphrun::devices::cpu {
 
@@ -19,6 +20,9 @@ using Memory = std::unique_ptr<uint8_t, FreeMemory>;
 /// Uninitialised memory aligned to kTensorAlignment; from 2 MiB on aligned to huge pages, which the
 /// kernel is asked for. Never null when OK. ResourceExhausted when there is none.
 absl::StatusOr<Memory> allocateMemory(size_t bytes);
+
+/// Has the system back `memory` now, not when a step first writes there. Its content is lost.
+void touchMemory(absl::Span<uint8_t> memory);
 
 }  // namespace graphrun::devices::cpu
 

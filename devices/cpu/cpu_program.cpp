@@ -84,6 +84,7 @@ absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limi
 
 absl::Status CpuProgram::placeArena(const Executable& executable) {
   GR_ASSIGN_OR_RETURN(arena_, allocateMemory(executable.arenaBytes));
+  touchMemory({arena_.get(), executable.arenaBytes});
   buffers_.resize(executable.buffers.size(), nullptr);
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (executable.buffers[i].kind == BufferKind::kArena) {
@@ -163,11 +164,14 @@ absl::StatusOr<CpuProgram::Stored> CpuProgram::store(const Buffer& buffer, Weigh
   if (given.owner != nullptr && isPacked(buffer, given.bytes)) {
     return Stored{given.bytes.data(), given.owner};
   }
-  GR_ASSIGN_OR_RETURN(PackedWeights::Packed made, packed.get(buffer, given, onednn_));
+  auto release = [&] {
+    if (buffer.kind == BufferKind::kWeight) {
+      weights.release(buffer.index);
+    }
+  };
+  GR_ASSIGN_OR_RETURN(PackedWeights::Packed made, packed.get(buffer, given, onednn_, release));
   sharedBytes_ += made.shared ? buffer.bytes : 0;
-  if (buffer.kind == BufferKind::kWeight) {
-    weights.release(buffer.index);
-  }
+  release();
   return Stored{made.bytes.get(), made.bytes};
 }
 

@@ -23,9 +23,9 @@ std::string keyOf(const Buffer& buffer, uint64_t checksum) {
 }
 
 absl::StatusOr<std::shared_ptr<uint8_t>> pack(const Buffer& buffer, const Weight& given,
-                                              OneDnn& onednn) {
+                                              OneDnn& onednn, const std::function<void()>& taken) {
   GR_ASSIGN_OR_RETURN(Memory memory, allocateMemory(buffer.bytes));
-  GR_RETURN_IF_ERROR(packBuffer(buffer, given.bytes, memory.get(), onednn));
+  GR_RETURN_IF_ERROR(packBuffer(buffer, given.bytes, memory.get(), onednn, taken));
   return std::shared_ptr<uint8_t>(std::move(memory));
 }
 
@@ -41,9 +41,10 @@ std::shared_ptr<uint8_t> PackedWeights::find(const Buffer& buffer, uint64_t chec
 }
 
 absl::StatusOr<PackedWeights::Packed> PackedWeights::get(const Buffer& buffer, const Weight& given,
-                                                         OneDnn& onednn) {
+                                                         OneDnn& onednn,
+                                                         const std::function<void()>& taken) {
   if (given.checksum == 0) {
-    GR_ASSIGN_OR_RETURN(std::shared_ptr<uint8_t> own, pack(buffer, given, onednn));
+    GR_ASSIGN_OR_RETURN(std::shared_ptr<uint8_t> own, pack(buffer, given, onednn, taken));
     return Packed{std::move(own), false};
   }
   std::string key = keyOf(buffer, given.checksum);
@@ -52,7 +53,7 @@ absl::StatusOr<PackedWeights::Packed> PackedWeights::get(const Buffer& buffer, c
     return Packed{std::move(found), true};
   }
   lock.unlock();  // others may pack meanwhile, at worst the same
-  GR_ASSIGN_OR_RETURN(std::shared_ptr<uint8_t> made, pack(buffer, given, onednn));
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<uint8_t> made, pack(buffer, given, onednn, taken));
   lock.lock();
   Entry& entry = entries_[key];
   if (std::shared_ptr<uint8_t> first = entry.packed.lock()) {

@@ -3,6 +3,7 @@
 #define GRAPHRUN_DEVICES_CPU_PACKED_WEIGHTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,7 +28,10 @@ class PackedWeights {
   /// The weight of this checksum in the layout of `buffer`, if a program uses it; else null.
   std::shared_ptr<uint8_t> find(const Buffer& buffer, uint64_t checksum);
   /// `given` in the layout of `buffer`. A weight without a checksum is packed for the caller alone.
-  absl::StatusOr<Packed> get(const Buffer& buffer, const Weight& given, OneDnn& onednn);
+  /// `taken`: see packBuffer.
+  absl::StatusOr<Packed> get(
+      const Buffer& buffer, const Weight& given, OneDnn& onednn,
+      const std::function<void()>& taken = [] {});
   /// Forgets what no program uses any more.
   void dropUnused();
   /// Bytes that programs use now, each weight counted once.

@@ -1,5 +1,6 @@
 #include "devices/cpu/packing.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "devices/cpu/cpu_memory.h"
@@ -16,8 +17,84 @@ void fill(const uint8_t* element, size_t size, uint8_t* to, size_t bytes) {
   }
 }
 
+/// A tensor is packed in slices of about so many bytes.
+constexpr size_t kSliceBytes = size_t{8} << 20;
+/// Slices begin at multiples of this: layouts block dims by divisors of it.
+constexpr int64_t kSliceStep = 64;
+
+/// The dim along which slices of a tensor lie one behind the other.
+size_t outermostDim(const dnnl::memory::desc& desc) {
+  const dnnl_memory_desc_t& data = desc.data;
+  size_t outermost = 0;
+  int64_t largest = 0;
+  for (int i = 0; i < data.ndims; ++i) {
+    if (data.dims[i] > 1 && data.format_desc.blocking.strides[i] > largest) {
+      outermost = static_cast<size_t>(i);
+      largest = data.format_desc.blocking.strides[i];
+    }
+  }
+  return outermost;
+}
+
+/// Whether a part of `desc` from a multiple of kSliceStep along `dim` is a tensor by itself.
+bool hasSlices(const dnnl::memory::desc& desc, size_t dim) {
+  const dnnl_blocking_desc_t& blocking = desc.data.format_desc.blocking;
+  int64_t block = 1;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    block *= blocking.inner_idxs[i] == static_cast<dnnl_dim_t>(dim) ? blocking.inner_blks[i] : 1;
+  }
+  return desc.data.extra.flags == 0 && kSliceStep % block == 0;
+}
+
+bool isBlocked(const dnnl::memory::desc& desc) { return desc.data.format_kind == dnnl_blocked; }
+
+/// One tensor in two layouts.
+struct Reorder {
+  dnnl::memory::desc from;
+  const void* source;
+  dnnl::memory::desc to;
+  void* target;
+
+  void run(OneDnn& onednn) const {
+    dnnl::memory input(from, onednn.engine, const_cast<void*>(source));
+    dnnl::memory output(to, onednn.engine, target);
+    dnnl::reorder(input, output).execute(onednn.stream, input, output);
+    onednn.stream.wait();
+  }
+
+  /// Indices [begin, end) of a dim.
+  Reorder slice(size_t dim, int64_t begin, int64_t end) const {
+    dnnl::memory::dims dims = from.dims();
+    dnnl::memory::dims offsets(dims.size(), 0);
+    dims[dim] = end - begin;
+    offsets[dim] = begin;
+    return {from.submemory_desc(dims, offsets), source, to.submemory_desc(dims, offsets), target};
+  }
+};
+
+/// Calls `taken` before each slice, if there are several: the first may touch all of the target,
+/// and all of the source was read to check it.
+void runInSlices(const Reorder& whole, OneDnn& onednn, const std::function<void()>& taken) {
+  if (!isBlocked(whole.from) || !isBlocked(whole.to)) {
+    whole.run(onednn);  // the library's own formats have no parts
+    return;
+  }
+  const size_t dim = outermostDim(whole.from);
+  const int64_t size = whole.from.dims()[dim];
+  const auto rows = static_cast<int64_t>(kSliceBytes * size / (whole.from.get_size() + 1));
+  const int64_t step = std::max<int64_t>(rows / kSliceStep, 1) * kSliceStep;
+  if (step >= size || !hasSlices(whole.from, dim) || !hasSlices(whole.to, dim)) {
+    whole.run(onednn);
+    return;
+  }
+  for (int64_t begin = 0; begin < size; begin += step) {
+    taken();
+    whole.slice(dim, begin, std::min(begin + step, size)).run(onednn);
+  }
+}
+
 absl::Status reorder(const TensorDesc& from, const void* source, const TensorDesc& to, void* target,
-                     OneDnn& onednn) {
+                     OneDnn& onednn, const std::function<void()>& taken) {
   TensorDesc same = from;
   if (same.layout.empty()) {
     same.dims = to.dims;  // groups as a dim of its own: the same dense bytes
@@ -25,10 +102,7 @@ absl::Status reorder(const TensorDesc& from, const void* source, const TensorDes
   GR_ASSIGN_OR_RETURN(dnnl::memory::desc fromDesc, memoryDesc(same));
   GR_ASSIGN_OR_RETURN(dnnl::memory::desc toDesc, memoryDesc(to));
   auto done = guarded("packing weights", [&] {
-    dnnl::memory input(fromDesc, onednn.engine, const_cast<void*>(source));
-    dnnl::memory output(toDesc, onednn.engine, target);
-    dnnl::reorder(input, output).execute(onednn.stream, input, output);
-    onednn.stream.wait();
+    runInSlices({fromDesc, source, toDesc, target}, onednn, taken);
     return true;
   });
   return done.status();
@@ -53,7 +127,7 @@ bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given) {
 }
 
 absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
-                        OneDnn& onednn) {
+                        OneDnn& onednn, const std::function<void()>& taken) {
   TensorDesc source = sourceOf(buffer);
   size_t element = runtime::elementSize(source.type);
   size_t dense = source.spec().byteSize();
@@ -77,15 +151,15 @@ absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, v
     return absl::OkStatus();
   }
   if (!buffer.splat) {
-    return reorder(source, given.data(), buffer.desc, to, onednn);
+    return reorder(source, given.data(), buffer.desc, to, onednn, taken);
   }
   GR_ASSIGN_OR_RETURN(Memory expanded, allocateMemory(dense));
   fill(given.data(), element, expanded.get(), dense);
-  return reorder(source, expanded.get(), buffer.desc, to, onednn);
+  return reorder(source, expanded.get(), buffer.desc, to, onednn, [] {});
 }
 
 absl::Status unpackTensor(const TensorDesc& desc, const void* from, void* to, OneDnn& onednn) {
-  return reorder(desc, from, {desc.type, desc.dims}, to, onednn);
+  return reorder(desc, from, {desc.type, desc.dims}, to, onednn, [] {});
 }
 
 }  // namespace graphrun::devices::cpu

@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_DEVICES_CPU_PACKING_H_
 #define GRAPHRUN_DEVICES_CPU_PACKING_H_
 
+#include <functional>
+
 #include "absl/types/span.h"
 #include "devices/cpu/executable.h"
 #include "devices/cpu/onednn_primitive.h"
@@ -13,9 +15,11 @@ namespace graphrun::devices::cpu {
 bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given);
 
 /// Fills `to` (buffer.bytes long) with `given`, the dense elements (one for a splat) of the
-/// buffer's source. InvalidArgument when `given` has another size than the source says.
-absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
-                        OneDnn& onednn);
+/// buffer's source. `taken` is called before each slice of a large tensor: what was read may leave
+/// the memory. InvalidArgument when `given` has another size than the source says.
+absl::Status packBuffer(
+    const Buffer& buffer, absl::Span<const uint8_t> given, void* to, OneDnn& onednn,
+    const std::function<void()>& taken = [] {});
 
 /// The elements of a tensor that lies as `desc` says, dense and row-major, into `to`.
 absl::Status unpackTensor(const TensorDesc& desc, const void* from, void* to, OneDnn& onednn);

@@ -1,4 +1,6 @@
 // graphrun: one program, a command each; without one it runs a model.
+#include <malloc.h>
+
 #include <cstdio>
 #include <string>
 
@@ -43,6 +45,8 @@ void printUsage(FILE* to) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Large blocks go back to the system when they are freed, whatever was freed before.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
   std::string first = argc > 1 ? argv[1] : "";
   if (first.empty() || first == "--help" || first == "-h" || first == "help") {
     printUsage(first.empty() ? stderr : stdout);

@@ -393,6 +393,10 @@ absl::Status Session::Impl::load(ActivePlan& plan, uint64_t tuneNanos) {
   noteDevices(plan, *reports);
   std::lock_guard lock(statsMutex);
   stats.lastLoadNanos = since(begin);
+  stats.outputBytes = 0;
+  for (const auto& [name, output] : plan.own->outputs()) {
+    stats.outputBytes += output.spec.byteSize();
+  }
   return absl::OkStatus();
 }
 

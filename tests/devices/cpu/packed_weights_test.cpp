@@ -3,6 +3,11 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <numeric>
+
+#include "devices/cpu/cpu_memory.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/packing.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -21,7 +26,62 @@ Weight weight(const float& value, uint64_t checksum) {
   return {{reinterpret_cast<const uint8_t*>(&value), sizeof value}, nullptr, checksum};
 }
 
+TensorDesc blocked(const TensorDesc& source) {
+  const std::vector<int64_t>& dims = source.dims;
+  int64_t blocks = (dims[1] + 15) / 16;
+  int64_t places = dims[2] * dims[3] * 16;
+  Blocking blocking;
+  blocking.dims = dims;
+  blocking.paddedDims = {dims[0], blocks * 16, dims[2], dims[3]};
+  blocking.strides = {blocks * places, places, dims[3] * 16, 16};
+  blocking.innerDims = {1};
+  blocking.innerBlocks = {16};
+  return *blockedDesc(source.type, blocking);
+}
+
+/// `source` in blocks of 16 channels and back.
+std::vector<float> packedAndBack(const std::vector<float>& elements, const TensorDesc& source,
+                                 int& slices) {
+  OneDnn onednn;
+  Buffer buffer;
+  buffer.kind = BufferKind::kWeight;
+  buffer.desc = blocked(source);
+  buffer.bytes = *layoutBytes(buffer.desc);
+  buffer.source = source;
+  Memory packed = *allocateMemory(buffer.bytes);
+  auto bytes = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(elements.data()),
+                                   elements.size() * sizeof(float));
+  REQUIRE(packBuffer(buffer, bytes, packed.get(), onednn, [&] { ++slices; }).ok());
+  std::vector<float> back(elements.size());
+  REQUIRE(unpackTensor(buffer.desc, packed.get(), back.data(), onednn).ok());
+  return back;
+}
+
 }  // namespace
+
+TEST_CASE("a large weight is packed in slices along its outermost dim") {
+  constexpr int64_t kRows = 200, kChannels = 150, kPlace = 100;  // 12 MB
+  std::vector<float> elements(kRows * kChannels * kPlace);
+  std::iota(elements.begin(), elements.end(), 0.0F);
+  int slices = 0;
+  SECTION("rows") {
+    TensorDesc source{runtime::ElementType::kF32, {kRows, kChannels, 10, 10}, {}, false};
+    CHECK(packedAndBack(elements, source, slices) == elements);
+  }
+  SECTION("channels, when the matrix is read transposed") {
+    auto source = stridedDesc(runtime::ElementType::kF32, {kRows, kChannels, 10, 10},
+                              {kPlace, kRows * kPlace, 10, 1});
+    REQUIRE(source.ok());
+    std::vector<float> back = packedAndBack(elements, *source, slices);
+    bool same = true;
+    for (int64_t at = 0; at < std::ssize(back); ++at) {
+      int64_t row = at / kPlace / kChannels, channel = at / kPlace % kChannels;
+      same = same && back[at] == elements[(channel * kRows + row) * kPlace + at % kPlace];
+    }
+    CHECK(same);
+  }
+  CHECK(slices > 1);
+}
 
 TEST_CASE("what is packed once is shared until its last user has gone") {
   PackedWeights packed;
