@@ -3,38 +3,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <optional>
 
 #include "placement/cluster.h"
+#include "runtime/base/cgroup.h"
 
 namespace graphrun::placement {
 namespace {
 
-std::vector<int> allowedCores() {
+/// Threads that can run at the same time: by the affinity mask and the control groups.
+int allowedThreads() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-    for (int i = 0; i < CPU_SETSIZE; ++i) {
-      if (CPU_ISSET(i, &set)) {
-        cores.push_back(i);
-      }
-    }
-  }
-  return cores;
-}
-
-/// The number in a cgroup file, or `otherwise` ("max", no such file).
-int64_t readLimit(const char* path, int64_t otherwise) {
-  std::ifstream file(path);
-  int64_t value = 0;
-  return file >> value && value > 0 ? value : otherwise;
+  int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  std::optional<size_t> quota = runtime::readCgroup().cores;
+  return std::max(1, quota ? std::min(cores, static_cast<int>(*quota)) : cores);
 }
 
 int64_t machineMemory() {
   int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  bytes = std::min(bytes, readLimit("/sys/fs/cgroup/memory.max", bytes));
-  return std::min(bytes, readLimit("/sys/fs/cgroup/memory/memory.limit_in_bytes", bytes));
+  std::optional<uint64_t> limit = runtime::readCgroup().memory;
+  return limit ? std::min(bytes, static_cast<int64_t>(*limit)) : bytes;
 }
 
 }  // namespace
@@ -42,7 +31,7 @@ int64_t machineMemory() {
 Cluster localCluster(int threads) {
   // No cores are named: threads of this process stay where the system puts them.
   DeviceSpec cpu;
-  int allowed = std::max(1, static_cast<int>(allowedCores().size()));
+  int allowed = allowedThreads();
   cpu.threads = threads > 0 ? std::min(threads, allowed) : allowed;
   cpu.memoryBytes = machineMemory();
 

@@ -7,58 +7,17 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <optional>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "runtime/base/cgroup.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
 
 namespace graphrun::devices::cpu {
 namespace {
-
-/// First line of a file, or nothing.
-std::optional<std::string> firstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) {
-    return std::nullopt;
-  }
-  return line;
-}
-
-std::optional<int64_t> numberIn(const std::string& path) {
-  std::optional<std::string> line = firstLine(path);
-  int64_t value;
-  return line && absl::SimpleAtoi(*line, &value) ? std::optional(value) : std::nullopt;
-}
-
-/// CPUs that the cgroup pays for, rounded up; nothing when there is no quota. Inside a container
-/// the process's own group is mounted at the root.
-std::optional<size_t> quotaCores() {
-  int64_t quota = 0;
-  int64_t period = 0;
-  if (std::optional<std::string> line = firstLine("/sys/fs/cgroup/cpu.max")) {
-    std::vector<std::string> parts = absl::StrSplit(*line, ' ');
-    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &quota) ||
-        !absl::SimpleAtoi(parts[1], &period)) {
-      return std::nullopt;  // "max"
-    }
-  } else {
-    quota = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").value_or(0);
-    period = numberIn("/sys/fs/cgroup/cpu/cpu.cfs_period_us").value_or(0);
-  }
-  if (quota <= 0 || period <= 0) {
-    return std::nullopt;
-  }
-  return static_cast<size_t>((quota + period - 1) / period);
-}
 
 /// Value of the first line "key : value" of /proc/cpuinfo with one of `keys`.
 std::string cpuInfo(std::initializer_list<absl::string_view> keys) {
@@ -90,20 +49,14 @@ std::vector<uint32_t> allowedCores() {
   if (cores.empty()) {
     cores.push_back(0);
   }
-  cores.resize(std::min(cores.size(), quotaCores().value_or(cores.size())));
+  cores.resize(std::min(cores.size(), runtime::readCgroup().cores.value_or(cores.size())));
   return cores;
 }
 
 uint64_t allowedMemory() {
   auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
   uint64_t bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    if (std::optional<int64_t> limit = numberIn(path); limit && *limit > 0) {
-      bytes = std::min(bytes, static_cast<uint64_t>(*limit));
-    }
-  }
-  return bytes;
+  return std::min(bytes, runtime::readCgroup().memory.value_or(bytes));
 }
 
 std::string processorFingerprint() {

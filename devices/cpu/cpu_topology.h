@@ -11,8 +11,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Logical CPUs of the affinity mask of the process, ascending; only as many as the cgroup's CPU
-/// quota pays for. At least one.
+/// Logical CPUs of the affinity mask of the process, ascending; only as many as the CPU quota of
+/// its control groups (runtime/base/cgroup.h) pays for. At least one.
 std::vector<uint32_t> allowedCores();
 
 /// Memory of the machine or of the cgroup, whichever is less, in bytes.
