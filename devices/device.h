@@ -116,6 +116,10 @@ class Device {
                                                         WeightSource& weights) = 0;
   /// Prepares the calling thread to run programs of this device (affinity, number of threads).
   virtual absl::Status enter() = 0;
+  /// Ends threads that wait for the calling thread to run programs of this device.
+  virtual void leave() {}
+  /// Whether programs that run at the same time would be in each other's way.
+  virtual bool takesTurns() const { return false; }
 };
 
 /// Makes the device of this process that `description` tells; NotFound when the kind is not built

@@ -22,7 +22,9 @@ int threadsOf(const DeviceDescription& description) {
 }
 
 CpuDevice::CpuDevice(DeviceDescription description)
-    : description_(std::move(description)), threads_(threadsOf(description_)) {}
+    : description_(std::move(description)),
+      threads_(threadsOf(description_)),
+      cores_((description_.cores.empty() ? allowedCores() : description_.cores).size()) {}
 
 std::string CpuDevice::fingerprint() const {
   // The library blocks its loops for a number of threads: layouts and scratch sizes depend on it.
@@ -67,6 +69,12 @@ absl::Status CpuDevice::enter() {
   }
   omp_set_num_threads(threads_);
   return absl::OkStatus();
+}
+
+void CpuDevice::leave() { omp_pause_resource_all(omp_pause_soft); }
+
+bool CpuDevice::takesTurns() const {
+  return threads_ > 1 && 2 * static_cast<size_t>(threads_) > cores_;
 }
 
 absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description) {

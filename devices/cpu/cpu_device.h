@@ -29,6 +29,9 @@ class CpuDevice : public Device {
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override;
   absl::Status enter() override;
+  void leave() override;
+  /// True where two kernels at a time would have more threads than there are cores.
+  bool takesTurns() const override;
 
   /// Bytes of the weights that its programs have packed.
   uint64_t packedBytes() const { return packed_.bytes(); }
@@ -38,6 +41,7 @@ class CpuDevice : public Device {
  private:
   DeviceDescription description_;
   int threads_;
+  size_t cores_;  ///< that its threads run on
   PackedWeights packed_;
 };
 

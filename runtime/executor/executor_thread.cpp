@@ -32,15 +32,15 @@ void awaitAtLeast(const std::atomic<uint64_t>& value, uint64_t target, EventCoun
 
 }  // namespace
 
-ExecutorThread::ExecutorThread(Executor* executor)
-    : executor_(executor), thread_([this] { loop(); }) {}
+ExecutorThread::ExecutorThread() : thread_([this] { loop(); }) {}
 
 ExecutorThread::~ExecutorThread() {
-  start(0, 0);
+  start(nullptr, 0, 0);
   thread_.join();
 }
 
-void ExecutorThread::start(uint64_t firstStep, uint32_t steps) {
+void ExecutorThread::start(Executor* executor, uint64_t firstStep, uint32_t steps) {
+  executor_ = executor;
   firstStep_ = firstStep;
   steps_ = steps;
   asked_.fetch_add(1);
@@ -55,7 +55,7 @@ bool ExecutorThread::wait() {
 void ExecutorThread::loop() {
   for (uint64_t order = 1;; ++order) {
     awaitAtLeast(asked_, order, asking_);
-    if (steps_ == 0) {
+    if (executor_ == nullptr) {
       return;
     }
     result_ = executor_->run(firstStep_, steps_);

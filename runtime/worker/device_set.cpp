@@ -8,20 +8,20 @@
 
 namespace graphrun::runtime {
 
-absl::StatusOr<std::shared_ptr<devices::Device>> DeviceSet::get(
+absl::StatusOr<std::shared_ptr<SharedDevice>> DeviceSet::get(
     const devices::DeviceDescription& description) {
   std::string key = absl::StrCat(description.name, " ", description.kind, " ", description.index,
                                  " ", description.memoryBytes, " ", description.threads, " ",
                                  absl::StrJoin(description.cores, ","));
   std::lock_guard lock(mutex_);
-  std::shared_ptr<devices::Device>& device = devices_[key];
+  std::shared_ptr<SharedDevice>& device = devices_[key];
   if (device == nullptr) {
     absl::StatusOr<std::unique_ptr<devices::Device>> made = factory_(description);
     if (!made.ok()) {
       devices_.erase(key);
       return made.status();
     }
-    device = *std::move(made);
+    device = std::make_shared<SharedDevice>(*std::move(made));
   }
   return device;
 }

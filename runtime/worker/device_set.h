@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "devices/device.h"
+#include "runtime/executor/device_turns.h"
 
 namespace graphrun::runtime {
 
@@ -18,19 +19,27 @@ namespace graphrun::runtime {
 using DeviceFactory = std::function<absl::StatusOr<std::unique_ptr<devices::Device>>(
     const devices::DeviceDescription&)>;
 
-/// Plans share devices, and with them packed weights; so do sessions with the same set.
+/// A device and who runs on it.
+struct SharedDevice {
+  explicit SharedDevice(std::unique_ptr<devices::Device> made)
+      : device(std::move(made)), turns(device.get()) {}
+
+  std::unique_ptr<devices::Device> device;
+  DeviceTurns turns;
+};
+
+/// Plans share devices, and with them packed weights and threads; so do sessions with the same set.
 /// Thread-safe.
 class DeviceSet {
  public:
   explicit DeviceSet(DeviceFactory factory) : factory_(std::move(factory)) {}
 
-  absl::StatusOr<std::shared_ptr<devices::Device>> get(
-      const devices::DeviceDescription& description);
+  absl::StatusOr<std::shared_ptr<SharedDevice>> get(const devices::DeviceDescription& description);
 
  private:
   const DeviceFactory factory_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<devices::Device>> devices_;
+  std::map<std::string, std::shared_ptr<SharedDevice>> devices_;
 };
 
 }  // namespace graphrun::runtime

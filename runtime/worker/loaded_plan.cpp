@@ -35,7 +35,7 @@ devices::DeviceDescription describe(const format::PlanDevice& device) {
 struct LoadedPlan::Memory {
   struct Part {
     uint32_t device = 0;  // in the plan
-    std::shared_ptr<devices::Device> owner;
+    std::shared_ptr<SharedDevice> owner;
     LoadedProgram loaded;
     std::vector<void*> allocated;
   };
@@ -43,7 +43,7 @@ struct LoadedPlan::Memory {
     for (Part& part : parts) {
       part.loaded.program.reset();
       for (void* memory : part.allocated) {
-        part.owner->deallocate(memory);
+        part.owner->device->deallocate(memory);
       }
     }
   }
@@ -87,8 +87,8 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   loaded->collectEndpoints();
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
   if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
-    for (const auto& executor : loaded->executors_) {
-      loaded->threads_.push_back(std::make_unique<ExecutorThread>(executor.get()));
+    for (size_t i = 0; i < loaded->executors_.size(); ++i) {
+      loaded->threads_.push_back(std::make_unique<ExecutorThread>());
     }
   }
   return loaded;
@@ -127,7 +127,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   devices::DeviceDescription description = describe(plan_->device(part.device));
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
   absl::StatusOr<LoadedProgram> loaded =
-      home.loader->load(*plan_, index, *part.owner, weights, home.tuneNanos);
+      home.loader->load(*plan_, index, *part.owner->device, weights, home.tuneNanos);
   if (!loaded.ok()) {
     return withFirstCause(loaded.status(), {"", "", description.name, worker_});
   }
@@ -183,8 +183,9 @@ absl::Status LoadedPlan::openEdges(const PlanHome& home) {
       }
       ends.push_back(*end);
     }
-    GR_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                        Executor::create(part.owner.get(), part.loaded.program, ends, &control_));
+    GR_ASSIGN_OR_RETURN(
+        std::unique_ptr<Executor> executor,
+        Executor::create(part.owner->device.get(), part.loaded.program, ends, &control_));
     executors_.push_back(std::move(executor));
   }
   return absl::OkStatus();
@@ -248,7 +249,7 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const Edg
 
 absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes) {
   Memory::Part& owner = memory_->parts[part];
-  GR_ASSIGN_OR_RETURN(void* memory, owner.owner->allocate(bytes));
+  GR_ASSIGN_OR_RETURN(void* memory, owner.owner->device->allocate(bytes));
   owner.allocated.push_back(memory);
   return memory;
 }
@@ -322,11 +323,17 @@ absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlin
 }
 
 bool LoadedPlan::runExecutors(uint64_t firstStep, uint32_t steps) {
-  if (threads_.empty()) {
-    return executors_.empty() || executors_[0]->run(firstStep, steps);
+  if (executors_.empty()) {
+    return true;
   }
-  for (const auto& thread : threads_) {
-    thread->start(firstStep, steps);
+  if (threads_.empty()) {
+    Executor& only = *executors_[0];
+    // Whoever shares an edge with others must not keep them waiting.
+    return edges_.empty() ? memory_->parts[0].owner->turns.run(&only, firstStep, steps)
+                          : only.run(firstStep, steps);
+  }
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    threads_[i]->start(executors_[i].get(), firstStep, steps);
   }
   bool ok = true;
   for (const auto& thread : threads_) {

@@ -17,6 +17,7 @@
 #include "runtime/executor/executor_thread.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/transport/transport.h"
+#include "runtime/worker/device_set.h"
 #include "runtime/worker/program_loader.h"
 
 namespace graphrun::runtime {
@@ -32,12 +33,13 @@ struct PlanHome {
   std::map<std::string, uint32_t> ranks;  // of the other workers on `network`, by name
   const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
   /// The device for a description of the plan; the same one for the same description.
-  std::function<absl::StatusOr<std::shared_ptr<devices::Device>>(const devices::DeviceDescription&)>
+  std::function<absl::StatusOr<std::shared_ptr<SharedDevice>>(const devices::DeviceDescription&)>
       device;
 };
 
-/// A plan with one device here runs on the caller's thread, one with several, or with one in the
-/// client that keeps to some cores, on a thread a device.
+/// A plan with one device here runs on the caller's thread, or takes turns with other callers of
+/// that device; one with several, or with one in the client that keeps to some cores, runs on a
+/// thread a device.
 /// Thread-safe: one run at a time, the others wait; fail() at any time.
 class LoadedPlan {
  public:

@@ -2,6 +2,7 @@
 // shapes, several sessions, and doing nothing.
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <ctime>
@@ -122,6 +123,40 @@ TEST_CASE("sessions share weights when they are given the same devices, and thre
   CHECK(run(*third, 1, 70) == expected);
   CHECK(third->stats().devices[0].sharedBytes == 0);
   CHECK(threadsOfProcess() <= threads);
+}
+
+TEST_CASE("sessions that several threads call share the threads of kernels") {
+  World world;
+  world.options.devices = makeDeviceSet();
+  world.options.threads = 4;
+  std::vector<float> expected = run(*world.open(), 4, 70);
+  const size_t before = threadsOfProcess();
+  std::vector<std::thread> callers;
+  std::atomic<int> right{0};
+  std::atomic<int> done{0};
+  std::atomic<bool> end{false};
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&] {
+      auto session = world.open();
+      for (int k = 0; k < 20; ++k) {
+        right += run(*session, 4, 70) == expected ? 1 : 0;
+      }
+      ++done;
+      while (!end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+  while (done < 3) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // The callers, the thread that runs all of them, and three that help it: not three each.
+  CHECK(threadsOfProcess() <= before + 3 + 1 + 3);
+  end = true;
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  CHECK(right == 60);
 }
 
 TEST_CASE("a session with nothing to do takes no processor") {

@@ -106,10 +106,10 @@ TEST_CASE("a chain runs in order on the caller's thread") {
 
 TEST_CASE("two devices pass values to and fro over many steps") {
   PingPong pair;
-  ExecutorThread threadB(pair.b.get());
+  ExecutorThread threadB;
   for (uint64_t step = 0; step < 200; ++step) {
     pair.x[0] = static_cast<float>(step);
-    threadB.start(step, 1);
+    threadB.start(pair.b.get(), step, 1);
     REQUIRE(pair.a->run(step, 1));
     REQUIRE(threadB.wait());
     REQUIRE(pair.y[0] == static_cast<float>(step) + 111);
@@ -146,9 +146,9 @@ TEST_CASE("a hundred thousand steps allocate nothing") {
 
 TEST_CASE("steps over two threads allocate nothing") {
   PingPong pair;
-  ExecutorThread threadB(pair.b.get());
+  ExecutorThread threadB;
   checkNoGrowth(2'000, [&](uint64_t first, uint32_t count) {
-    threadB.start(first, count);
+    threadB.start(pair.b.get(), first, count);
     REQUIRE(pair.a->run(first, count));
     REQUIRE(threadB.wait());
   });
@@ -157,9 +157,9 @@ TEST_CASE("steps over two threads allocate nothing") {
 
 TEST_CASE("the first failure stops every device and says where it began") {
   PingPong pair(/*codeOnB=*/5);
-  ExecutorThread threadB(pair.b.get());
+  ExecutorThread threadB;
   int64_t begin = runtime::nowNanos();
-  threadB.start(0, 1000);
+  threadB.start(pair.b.get(), 0, 1000);
   CHECK_FALSE(pair.a->run(0, 1000));
   CHECK_FALSE(threadB.wait());
   CHECK(runtime::nowNanos() - begin < kSecond);
@@ -270,8 +270,8 @@ struct Forwarding {
 TEST_CASE("two devices that pass a tensor to and fro do not wait for each other") {
   Forwarding pair;
   pair.links.control->begin(runtime::nowNanos() + 10 * kSecond);
-  ExecutorThread threadB(pair.b.get());
-  threadB.start(0, 100);
+  ExecutorThread threadB;
+  threadB.start(pair.b.get(), 0, 100);
   bool ended = pair.a->run(0, 100);
   ended = threadB.wait() && ended;
   auto failure = pair.links.control->failure();
@@ -289,8 +289,8 @@ TEST_CASE("slots let the producer run ahead, and no further") {
   uint32_t value = program->addBuffer(1);
   program->send(0, value, 1);
   auto executor = *Executor::create(&device, std::move(program), {send}, links.control.get());
-  ExecutorThread thread(executor.get());
-  thread.start(0, 3);
+  ExecutorThread thread;
+  thread.start(executor.get(), 0, 3);
   for (uint64_t step = 0; step < 3; ++step) {
     auto options = runtime::WaitOptions::within(10 * kSecond);
     REQUIRE(receive.receive->wait(step, options).ok());

@@ -1,0 +1,25 @@
+#include "runtime/executor/device_turns.h"
+
+namespace graphrun::runtime {
+
+bool DeviceTurns::run(Executor* executor, uint64_t firstStep, uint32_t steps) {
+  if (!device_->takesTurns()) {
+    return executor->run(firstStep, steps);
+  }
+  std::lock_guard turn(mutex_);
+  const std::thread::id caller = std::this_thread::get_id();
+  if (first_ == std::thread::id()) {
+    first_ = caller;
+  }
+  if (thread_ == nullptr && first_ == caller) {
+    return executor->run(firstStep, steps);
+  }
+  device_->leave();  // the caller's team: of earlier runs, or of packing weights
+  if (thread_ == nullptr) {
+    thread_ = std::make_unique<ExecutorThread>();
+  }
+  thread_->start(executor, firstStep, steps);
+  return thread_->wait();
+}
+
+}  // namespace graphrun::runtime
