@@ -1,9 +1,12 @@
 #include "frontends/onnx/model_file.h"
 
+#include <sys/mman.h>
+
 #include <climits>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace graphrun::frontends {
@@ -88,10 +91,36 @@ absl::Status parseError(absl::string_view bytes, absl::string_view name) {
       "; the file is cut off, damaged or of another format: export or download it again"));
 }
 
-}  // namespace
+/// A file in windows: where it is mapped, what was read leaves the memory before more is read.
+class WindowStream final : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit WindowStream(const llvm::MemoryBuffer& file)
+      : file_(file),
+        stream_(file.getBufferStart(), static_cast<int>(file.getBufferSize()), kWindowBytes) {}
 
-absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseModel(absl::string_view bytes,
-                                                               absl::string_view name) {
+  bool Next(const void** data, int* size) override {
+    // Not MemoryBuffer::dontNeedIfMmap: posix_madvise, which it calls, does nothing here.
+    if (file_.getBufferKind() == llvm::MemoryBuffer::MemoryBuffer_MMap) {
+      size_t read = stream_.ByteCount() / kWindowBytes * kWindowBytes;
+      madvise(const_cast<char*>(file_.getBufferStart()), read, MADV_DONTNEED);
+    }
+    return stream_.Next(data, size);
+  }
+  void BackUp(int count) override { stream_.BackUp(count); }
+  bool Skip(int count) override { return stream_.Skip(count); }
+  int64_t ByteCount() const override { return stream_.ByteCount(); }
+
+ private:
+  static constexpr int kWindowBytes = 4 << 20;
+
+  const llvm::MemoryBuffer& file_;
+  google::protobuf::io::ArrayInputStream stream_;
+};
+
+/// What `parse` makes of `bytes`.
+absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseChecked(
+    absl::string_view bytes, absl::string_view name,
+    llvm::function_ref<bool(::onnx::ModelProto&)> parse) {
   if (bytes.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": the file is empty, expected an ONNX model"));
@@ -102,7 +131,7 @@ absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseModel(absl::string_view
                      "; its writer must put weights beyond 2 GiB into external data"));
   }
   auto model = std::make_unique<::onnx::ModelProto>();
-  if (!model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!parse(*model)) {
     return parseError(bytes, name);
   }
   if (!model->has_graph()) {
@@ -111,6 +140,15 @@ absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseModel(absl::string_view
         " bytes); expected an ONNX ModelProto: is this file a tensor or a checkpoint?"));
   }
   return model;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseModel(absl::string_view bytes,
+                                                               absl::string_view name) {
+  return parseChecked(bytes, name, [&](::onnx::ModelProto& model) {
+    return model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  });
 }
 
 absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> readModel(const std::string& path) {
@@ -122,7 +160,11 @@ absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> readModel(const std::string&
                                                          : absl::InternalError(text);
   }
   llvm::StringRef bytes = (*file)->getBuffer();
-  return parseModel(absl::string_view(bytes.data(), bytes.size()), path);
+  return parseChecked(absl::string_view(bytes.data(), bytes.size()), path,
+                      [&](::onnx::ModelProto& model) {
+                        WindowStream stream(**file);
+                        return model.ParseFromZeroCopyStream(&stream);
+                      });
 }
 
 }  // namespace graphrun::frontends

@@ -39,9 +39,10 @@ void addFolder(CacheKey& key, const std::filesystem::path& folder) {
   key.add(absl::StrJoin(lines, "\n"));
 }
 
-/// Name of the imported model in the cache.
-std::string importKey(const std::string& path, absl::Span<const uint8_t> bytes,
-                      Compiler& compiler) {
+/// Name of the imported model in the cache. The file is mapped no longer than it takes.
+absl::StatusOr<std::string> importKey(const std::string& path, Compiler& compiler) {
+  GR_ASSIGN_OR_RETURN(MappedFile onnx, MappedFile::open(path));
+  absl::Span<const uint8_t> bytes = onnx.bytes();
   CacheKey key;
   key.add(compiler.identity()).add(bytes);
   absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -54,8 +55,7 @@ std::string importKey(const std::string& path, absl::Span<const uint8_t> bytes,
 
 absl::StatusOr<std::string> import(const std::string& path, Compiler& compiler, DiskCache& cache,
                                    bool& imported) {
-  GR_ASSIGN_OR_RETURN(MappedFile onnx, MappedFile::open(path));
-  std::string key = importKey(path, onnx.bytes(), compiler);
+  GR_ASSIGN_OR_RETURN(std::string key, importKey(path, compiler));
   GR_ASSIGN_OR_RETURN(std::string target, cache.pathOf(key));
   if (!cache.has(key) || !format::ModelFile::open(target).ok()) {
     GR_RETURN_IF_ERROR(compiler.importOnnx(path, target).status());
