@@ -27,6 +27,7 @@ struct Tuning {
   std::string timings;
   uint64_t budgetNanos = 0;  ///< to be spent on measuring; 0: estimates do
   runtime::Numerics numerics = runtime::Numerics::kFast;
+  runtime::Precision precision = runtime::Precision::kF32;  ///< that the partition was made for
   bool complete = false;  ///< out: no choice waits for a measurement
 };
 

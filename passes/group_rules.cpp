@@ -3,6 +3,7 @@
 #include "ir/cost.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -85,7 +86,7 @@ bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis
   if (!dims || !otherDims || other == chain) {
     return false;
   }
-  if (constantOf(other) && isScalarOrPerChannel(other, *dims, channelAxis)) {
+  if (weightOf(other) && isScalarOrPerChannel(other, *dims, channelAxis)) {
     return true;
   }
   // A slope of a whole tensor is no library's post-operation.
@@ -98,6 +99,10 @@ bool canBeSeenThrough(mlir::Operation* op) {
   }
   if (llvm::isa<ir::TransposeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SplitOp>(op)) {
     return true;
+  }
+  if (auto cast = llvm::dyn_cast<ir::CastOp>(op)) {
+    auto isRead = [](mlir::Type type) { return type.isF32() || type.isBF16(); };
+    return isRead(cast.getTo()) && isRead(mlir::getElementTypeOrSelf(cast.getInput().getType()));
   }
   if (auto gather = llvm::dyn_cast<ir::GatherOp>(op)) {
     auto index = llvm::cast<mlir::RankedTensorType>(gather.getIndices().getType());

@@ -20,9 +20,9 @@ inline constexpr size_t kMaxMapInputs = 16;
 bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
 
 /// True when `op` only shows its operand's elements in another order or shape, or a part of them:
-/// transpose, reshape, squeeze, unsqueeze, split, a slice with constant ranges, or a gather of one
-/// constant index. Such an
-/// operation joins the attention that it is for, whose kernel reads and writes through strides.
+/// transpose, reshape, squeeze, unsqueeze, split, a slice with constant ranges, a gather of one
+/// constant index, or a cast between f32 and bf16. Such an operation joins the attention that it is
+/// for, whose kernel reads and writes through strides.
 bool canBeSeenThrough(mlir::Operation* op);
 
 /// True when `op` can be a member of a map group at all: element-wise, expand, squeeze, unsqueeze,

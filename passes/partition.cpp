@@ -22,10 +22,10 @@ namespace {
 
 using Device = std::string;
 
-/// Constants, and operations on nothing but constants with small integer results: shape arithmetic
+/// Weights, and operations on nothing but constants with small integer results: shape arithmetic
 /// that is cheaper to repeat than to send.
 bool isRepeatable(mlir::Operation* op) {
-  if (llvm::isa<ir::ConstantOp>(op)) {
+  if (isWeight(op)) {
     return true;
   }
   bool isSmall = llvm::all_of(op->getResultTypes(), [](mlir::Type type) {

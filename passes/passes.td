@@ -102,6 +102,26 @@ def FoldNormalization : Pass<"gr-fold-normalization", "::mlir::func::FuncOp"> {
   }];
 }
 
+def LowerPrecision : Pass<"gr-lower-precision", "::mlir::func::FuncOp"> {
+  let summary = "Compute products, and what lies between them, in bf16";
+  let description = [{
+    Convolutions and matrix products of f32 take and give bf16, and so do the element-wise operations,
+    movements, pools and softmaxes behind them. Inputs, outputs, constants and all other operations
+    keep their types: casts stand between. A cast of a constant is part of the weight that it gives.
+
+        %0 = gr.conv %x, %w {…} : (tensor<…xf32>, tensor<…xf32>) -> tensor<…xf32>
+        %1 = gr.relu %0 : …
+        return %1
+    becomes
+        %2 = gr.cast %x {to = bf16} : …
+        %3 = gr.cast %w {to = bf16} : …
+        %0 = gr.conv %2, %3 {…} : (tensor<…xbf16>, tensor<…xbf16>) -> tensor<…xbf16>
+        %1 = gr.relu %0 : …
+        %4 = gr.cast %1 {to = f32} : …
+        return %4
+  }];
+}
+
 def FormGroups : Pass<"gr-form-groups", "::mlir::func::FuncOp"> {
   let summary = "Join operations that become one kernel";
   let description = [{

@@ -19,9 +19,14 @@ void buildSimplifyPipeline(mlir::OpPassManager& manager) {
   functions.addPass(mlir::createCSEPass());
 }
 
-void buildGroupPipeline(mlir::OpPassManager& manager, bool fusion) {
+void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& options) {
   buildSimplifyPipeline(manager);
-  if (fusion) {
+  if (options.precision == runtime::Precision::kBF16) {
+    // Behind what recognises forms, which it would hide; before groups, which end where types
+    // change.
+    manager.addNestedPass<mlir::func::FuncOp>(createLowerPrecision());
+  }
+  if (options.fusion) {
     manager.addNestedPass<mlir::func::FuncOp>(createFormGroups());
   }
 }
@@ -32,9 +37,9 @@ mlir::LogicalResult simplify(mlir::ModuleOp module) {
   return manager.run(module);
 }
 
-mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, bool fusion) {
+mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options) {
   mlir::PassManager manager(module.getContext());
-  buildGroupPipeline(manager, fusion);
+  buildGroupPipeline(manager, options);
   return manager.run(module);
 }
 

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/base/numerics.h"
 
 namespace graphrun::passes {
 
@@ -11,12 +12,18 @@ namespace graphrun::passes {
 /// Run after import, and again after specialisation.
 void buildSimplifyPipeline(mlir::OpPassManager& manager);
 
-/// Simplification, then groups unless `fusion` is off. Run on a specialised graph before placement.
-void buildGroupPipeline(mlir::OpPassManager& manager, bool fusion);
+/// What a user chooses of how operations are computed.
+struct GroupOptions {
+  bool fusion = true;  ///< false: no groups
+  runtime::Precision precision = runtime::Precision::kF32;
+};
+
+/// Simplification, the precision, then groups. Run on a specialised graph before placement.
+void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& options);
 
 /// Runs a pipeline on `module`; the diagnostics of a failure are those of its passes.
 mlir::LogicalResult simplify(mlir::ModuleOp module);
-mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, bool fusion);
+mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options = {});
 
 /// Registers the pipeline `gr-simplify` for graphrun-opt.
 void registerPipelines();

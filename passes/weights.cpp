@@ -8,6 +8,7 @@
 #include "ir/folding.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace graphrun::passes {
 namespace {
@@ -87,6 +88,13 @@ mlir::ElementsAttr resourceOf(mlir::RankedTensorType type, llvm::ArrayRef<char> 
   return mlir::DenseResourceElementsAttr::get(type, "constant", std::move(blob));
 }
 
+/// An argument of a group's region stands for the group's operand.
+mlir::Value outsideGroup(mlir::Value value) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return group ? group.getInputs()[argument.getArgNumber()] : value;
+}
+
 bool isReadable(mlir::Type element) {
   auto type = llvm::dyn_cast<mlir::FloatType>(element);
   return type && (type.isF64() || type.isF32() || type.isF16() || type.isBF16());
@@ -143,6 +151,21 @@ mlir::ElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char
 mlir::ElementsAttr constantOf(mlir::Value value) {
   auto constant = value.getDefiningOp<ir::ConstantOp>();
   return constant ? constant.getValue() : nullptr;
+}
+
+ir::ConstantOp weightOf(mlir::Value value) {
+  value = outsideGroup(value);
+  auto cast = value.getDefiningOp<ir::CastOp>();
+  if (!cast) {
+    return value.getDefiningOp<ir::ConstantOp>();
+  }
+  mlir::Value input = outsideGroup(cast.getInput());
+  bool shortens = cast.getTo().isBF16() && mlir::getElementTypeOrSelf(input.getType()).isF32();
+  return shortens ? input.getDefiningOp<ir::ConstantOp>() : nullptr;
+}
+
+bool isWeight(mlir::Operation* op) {
+  return llvm::isa<ir::ConstantOp, ir::CastOp>(op) && weightOf(op->getResult(0));
 }
 
 std::optional<std::vector<double>> floatsOf(mlir::ElementsAttr value) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/dialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
 
@@ -33,6 +34,13 @@ mlir::ElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char
 
 /// The constant that defines `value`; null when it is not one.
 mlir::ElementsAttr constantOf(mlir::Value value);
+
+/// The constant that a device lays out once as `value`: its own, or one of f32 that it is a cast to
+/// bf16 of; seen through the arguments of groups. Null when there is none.
+ir::ConstantOp weightOf(mlir::Value value);
+
+/// True for a constant, and for a cast that makes a weight of one: nothing is left to do in a step.
+bool isWeight(mlir::Operation* op);
 
 /// The elements of a floating-point constant in row-major order, a splat spread out; nothing for
 /// other types.

@@ -7,6 +7,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "passes/weights.h"
 #include "passes/wishes.h"
 #include "placement/roofline.h"
 #include "runtime/base/status.h"
@@ -80,7 +81,7 @@ class Builder {
       GR_RETURN_IF_ERROR(addTensor(argument, -1, absl::StrCat("input ", argument.getArgNumber())));
     }
     for (mlir::Operation& op : function.front().without_terminator()) {
-      if (!llvm::isa<ir::ConstantOp>(op)) {
+      if (!passes::isWeight(&op)) {
         GR_RETURN_IF_ERROR(addNode(&op));
       }
     }
@@ -127,7 +128,7 @@ class Builder {
     std::string name = node.name;
     std::vector<mlir::Value> inputs;
     for (mlir::Value operand : op->getOperands()) {
-      if (operand.getDefiningOp<ir::ConstantOp>() != nullptr) {
+      if (passes::weightOf(operand)) {
         node.weightBytes += ir::byteSize(operand.getType());
       } else {
         inputs.push_back(operand);

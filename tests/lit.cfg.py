@@ -43,6 +43,9 @@ config.substitutions += [
 ]
 if os.path.isdir(config.onnx_cases):
     config.available_features.add("onnx-cases")  # REQUIRES: onnx-cases
+with open("/proc/cpuinfo", encoding="utf-8") as cpu:
+    if "avx512_bf16" in cpu.read():
+        config.available_features.add("bf16")  # REQUIRES: bf16
 for variable in ("HOME", "XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

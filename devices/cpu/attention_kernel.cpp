@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <utility>
 
+#include "devices/cpu/bfloat16_rows.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/softmax_rows.h"
 
@@ -17,9 +19,13 @@ struct View {
   int64_t offset = 0;
   std::array<int64_t, 4> strides = {};
 
+  ElementType type = ElementType::kF32;
+
   int64_t at(int64_t n, int64_t head, int64_t row) const {
     return offset + n * strides[0] + head * strides[1] + row * strides[2];
   }
+  /// Elements of scratch memory for `count` of them, which are computed in f32.
+  int64_t widened(int64_t count) const { return type == ElementType::kF32 ? 0 : count; }
 };
 
 /// gr.attention of one step: sizes as in the operation's description.
@@ -46,6 +52,13 @@ struct Plan {
   /// Floats from one row of scores to the next: rows begin where vectors do.
   int64_t scoreStride() const { return (keys + 15) / 16 * 16; }
   int64_t scoresOfBlock() const { return blockRows() * scoreStride(); }
+  /// Elements of a thread's scratch memory: scores, and what is not of f32.
+  int64_t scratch() const {
+    int64_t floats = scoresOfBlock() + query.widened(blockRows() * width) +
+                     key.widened(keys * width) + value.widened(keys * valueWidth) +
+                     output.widened(blockRows() * valueWidth);
+    return (floats + 15) / 16 * 16;
+  }
 };
 
 absl::Status declined(absl::string_view what) {
@@ -54,7 +67,7 @@ absl::Status declined(absl::string_view what) {
 
 View denseView(const Dims& dims) {
   Dims strides = denseStrides(dims);
-  return {0, {strides[0], strides[1], strides[2], strides[3]}};
+  return {0, {strides[0], strides[1], strides[2], strides[3]}, ElementType::kF32};
 }
 
 /// Sizes and views from the operands' own dims.
@@ -128,11 +141,13 @@ absl::Status planMask(const Step& step, Plan& p) {
 absl::Status requireStep(const Step& step) {
   bool arity = (step.inputs.size() == 3 || step.inputs.size() == 4) && step.outputs.size() == 1;
   auto fits = [](const Argument& argument) {
-    return argument.desc.type == ElementType::kF32 && isDense(argument.desc);
+    ElementType type = argument.desc.type;
+    return (type == ElementType::kF32 || type == ElementType::kBF16) && isDense(argument.desc);
   };
   bool good = arity && std::all_of(step.inputs.begin(), step.inputs.end(), fits) &&
-              fits(step.outputs[0]) && step.postOps.empty();
-  return good ? absl::OkStatus() : declined("dense operands of f32");
+              fits(step.outputs[0]) && step.postOps.empty() &&
+              (step.inputs.size() == 3 || step.inputs[3].desc.type == ElementType::kF32);
+  return good ? absl::OkStatus() : declined("dense operands of f32 or bf16, and a mask of f32");
 }
 
 /// One row, or neighbouring columns.
@@ -143,6 +158,8 @@ absl::StatusOr<Plan> planOf(const Step& step) {
   Plan p;
   GR_RETURN_IF_ERROR(step.attributes.contains("views") ? planFromViews(step, p)
                                                        : planFromDims(step, p));
+  p.query.type = step.inputs[0].desc.type, p.key.type = step.inputs[1].desc.type;
+  p.value.type = step.inputs[2].desc.type, p.output.type = step.outputs[0].desc.type;
   GR_RETURN_IF_ERROR(planMask(step, p));
   GR_ASSIGN_OR_RETURN(double scale, attributeOr(step, "scale", 1.0));
   GR_ASSIGN_OR_RETURN(p.causal, attributeOr(step, "causal", false));
@@ -166,78 +183,123 @@ absl::StatusOr<Plan> planOf(const Step& step) {
 int64_t threadsOf(const Plan& p) { return std::min(p.threads, p.batch * p.heads * p.blocks()); }
 
 uint64_t scratchBytes(const Plan& p) {
-  return static_cast<uint64_t>(threadsOf(p) * p.scoresOfBlock()) * sizeof(float);
+  return static_cast<uint64_t>(threadsOf(p) * p.scratch()) * sizeof(float);
 }
 
 /// One step's operands in memory.
 struct Data {
-  const float *query, *key, *value, *mask;
-  float* output;
+  const void *query, *key, *value;
+  const float* mask;
+  void* output;
 };
 
-/// The least distance between rows that the library takes.
+/// Lines of f32 that lie `leading` elements apart.
+struct Lines {
+  const float* data;
+  int64_t leading;
+};
+
+/// A thread's scratch memory, and the head whose keys and values are in it.
+struct Workspace {
+  float *scores, *query, *key, *value, *output;
+  int64_t head = -1;
+
+  Workspace(const Plan& p, float* memory) : scores(memory) {
+    query = scores + p.scoresOfBlock();
+    key = query + p.query.widened(p.blockRows() * p.width);
+    value = key + p.key.widened(p.keys * p.width);
+    output = value + p.value.widened(p.keys * p.valueWidth);
+  }
+};
+
+/// The least distance between lines that the library takes.
 int64_t leading(int64_t stride, int64_t columns) { return std::max(stride, columns); }
 
+/// `count` lines of `columns` neighbours, which lie `stride` apart from element `at` on: where they
+/// are, or widened into `to` (where `isThere`, they are already).
+Lines linesOf(const void* data, ElementType type, int64_t at, int64_t stride, int64_t count,
+              int64_t columns, float* to, bool isThere) {
+  if (type == ElementType::kF32) {
+    return {static_cast<const float*>(data) + at, leading(stride, columns)};
+  }
+  const auto* from = static_cast<const BFloat16*>(data) + at;
+  for (int64_t i = 0; !isThere && i < count; ++i) {
+    widenRow(from + i * stride, to + i * columns, columns);
+  }
+  return {to, columns};
+}
+
 /// softmax(scale * Q K' + mask) V for rows [first, last) of one head.
-int attend(const Plan& p, const Data& data, int64_t n, int64_t head, int64_t first, int64_t last,
-           float* scores) {
+int attend(const Plan& p, const Data& data, Workspace& mine, int64_t n, int64_t head, int64_t first,
+           int64_t last) {
   int64_t group = head / (p.heads / p.keyHeads);
   int64_t count = last - first;
   int64_t keys = p.causal ? std::min(p.keys, last) : p.keys;
-  const float* query = data.query + p.query.at(n, head, first);
-  const float* key = data.key + p.key.at(n, group, 0);
-  const float* value = data.value + p.value.at(n, group, 0);
-  float* output = data.output + p.output.at(n, head, first);
-  int64_t keyLeading =
-      p.keyByColumns ? leading(p.key.strides[3], keys) : leading(p.key.strides[2], p.width);
-  dnnl_status_t status = dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width, p.scale,
-                                    query, leading(p.query.strides[2], p.width), key, keyLeading,
-                                    0.0F, scores, p.scoreStride());
+  bool isThere = std::exchange(mine.head, n * p.keyHeads + group) == mine.head;
+  Lines query = linesOf(data.query, p.query.type, p.query.at(n, head, first), p.query.strides[2],
+                        count, p.width, mine.query, false);
+  Lines key = linesOf(data.key, p.key.type, p.key.at(n, group, 0),
+                      p.key.strides[p.keyByColumns ? 3 : 2], p.keyByColumns ? p.width : p.keys,
+                      p.keyByColumns ? p.keys : p.width, mine.key, isThere);
+  Lines value = linesOf(data.value, p.value.type, p.value.at(n, group, 0), p.value.strides[2],
+                        p.keys, p.valueWidth, mine.value, isThere);
+  bool direct = p.output.type == ElementType::kF32;
+  int64_t at = p.output.at(n, head, first);
+  float* output = direct ? static_cast<float*>(data.output) + at : mine.output;
+  int64_t outputLeading = direct ? leading(p.output.strides[2], p.valueWidth) : p.valueWidth;
+  dnnl_status_t status =
+      dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width, p.scale, query.data,
+                 query.leading, key.data, key.leading, 0.0F, mine.scores, p.scoreStride());
   for (int64_t row = 0; row < count; ++row) {
     const float* mask = data.mask;
     if (mask != nullptr) {
       mask += n * p.mask[0] + head * p.mask[1] + (first + row) * p.mask[2];
     }
     int64_t seen = p.causal ? std::min(keys, first + row + 1) : keys;
-    float* weights = scores + row * p.scoreStride();
+    float* weights = mine.scores + row * p.scoreStride();
     softmaxRow(weights, mask, seen);
     std::fill(weights + seen, weights + keys, 0.0F);
   }
   if (status == dnnl_success) {
-    status = dnnl_sgemm('N', 'N', count, p.valueWidth, keys, 1.0F, scores, p.scoreStride(), value,
-                        leading(p.value.strides[2], p.valueWidth), 0.0F, output,
-                        leading(p.output.strides[2], p.valueWidth));
+    status = dnnl_sgemm('N', 'N', count, p.valueWidth, keys, 1.0F, mine.scores, p.scoreStride(),
+                        value.data, value.leading, 0.0F, output, outputLeading);
+  }
+  for (int64_t row = 0; !direct && row < count; ++row) {
+    narrowRow(output + row * p.valueWidth,
+              static_cast<BFloat16*>(data.output) + at + row * p.output.strides[2], p.valueWidth);
   }
   return status;
 }
 
 class AttentionKernel : public Kernel {
  public:
-  AttentionKernel(const Step& step, const Plan& plan, uint32_t scores)
-      : plan_(plan), threads_(threadsOf(plan)), output_(step.outputs[0].buffer), scores_(scores) {
+  AttentionKernel(const Step& step, const Plan& plan, uint32_t scratch)
+      : plan_(plan), threads_(threadsOf(plan)), output_(step.outputs[0].buffer), scratch_(scratch) {
     for (const Argument& input : step.inputs) {
       inputs_.push_back(input.buffer);
     }
   }
 
   int run(void* const* buffers) override {
-    auto input = [&](size_t i) { return static_cast<const float*>(buffers[inputs_[i]]); };
-    Data data{input(0), input(1), input(2), plan_.hasMask ? input(3) : nullptr,
-              static_cast<float*>(buffers[output_])};
-    auto* scores = static_cast<float*>(buffers[scores_]);
+    auto input = [&](size_t i) -> const void* { return buffers[inputs_[i]]; };
+    Data data{input(0), input(1), input(2),
+              plan_.hasMask ? static_cast<const float*>(input(3)) : nullptr, buffers[output_]};
+    auto* scratch = static_cast<float*>(buffers[scratch_]);
     int64_t blocks = plan_.blocks();
     int64_t count = plan_.batch * plan_.heads * blocks;
     int failure = dnnl_success;
-    // Blocks of a causal attention differ in work: whoever is done takes the next one.
-#pragma omp parallel for schedule(dynamic) num_threads(static_cast<int>(threads_)) \
-    reduction(max : failure)
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t block = i % blocks;
-      int64_t head = i / blocks;
-      float* mine = scores + omp_get_thread_num() * plan_.scoresOfBlock();
-      int status = attend(plan_, data, head / plan_.heads, head % plan_.heads,
-                          plan_.firstRow(block), plan_.firstRow(block + 1), mine);
-      failure = std::max(failure, status);
+#pragma omp parallel num_threads(static_cast<int>(threads_)) reduction(max : failure)
+    {
+      Workspace mine(plan_, scratch + omp_get_thread_num() * plan_.scratch());
+      // Blocks of a causal attention differ in work: whoever is done takes the next one.
+#pragma omp for schedule(dynamic)
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t block = i % blocks;
+        int64_t head = i / blocks;
+        int status = attend(plan_, data, mine, head / plan_.heads, head % plan_.heads,
+                            plan_.firstRow(block), plan_.firstRow(block + 1));
+        failure = std::max(failure, status);
+      }
     }
     return failure;
   }
@@ -251,7 +313,7 @@ class AttentionKernel : public Kernel {
   int64_t threads_;
   std::vector<uint32_t> inputs_;
   uint32_t output_;
-  uint32_t scores_;
+  uint32_t scratch_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "devices/cpu/instructions.h"
 #include "devices/cpu/onednn_layouts.h"
 
 namespace graphrun::devices::cpu {
@@ -341,23 +342,6 @@ absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs)
   }
   return absl::OkStatus();
 }
-
-namespace {
-
-/// True where u8 times s8 is summed exactly: elsewhere pairs of products saturate to 16 bits.
-bool sumsBytesExactly() {
-  switch (dnnl_get_effective_cpu_isa()) {
-    case dnnl_cpu_isa_avx2_vnni:
-    case dnnl_cpu_isa_avx512_core_vnni:
-    case dnnl_cpu_isa_avx512_core_bf16:
-    case dnnl_cpu_isa_avx512_core_amx:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 absl::Status requireProductStep(const Step& step) {
   using runtime::ElementType;

@@ -7,6 +7,7 @@
 
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/deviation.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/clock.h"
@@ -106,6 +107,7 @@ void print(const Json& report) {
   std::printf("memory     peak %.1f MiB of this process, %.1f MiB once loaded\n",
               report["peak_memory_bytes"].get<double>() / (1 << 20),
               report["predicted_peak_bytes"].get<double>() / (1 << 20));
+  std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
 }
 
 absl::StatusOr<Json> bench(const BenchOptions& options) {
@@ -136,7 +138,7 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
     GR_RETURN_IF_ERROR(fileError(session->writeTrace(options.trace)));
   }
   runtime::SessionStats stats = session->stats();
-  return Json{{"latency_ms", latencyJson(measured.times)},
+  Json report{{"latency_ms", latencyJson(measured.times)},
               {"throughput_per_s", static_cast<double>(measured.times.size()) / measured.seconds},
               {"runs", measured.times.size()},
               {"load_ms", millis(static_cast<uint64_t>(loaded - begin))},
@@ -146,8 +148,14 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
               {"weight_bytes", session->weightBytes()},
               {"threads", options.place.threads != 0 ? options.place.threads
                                                      : std::thread::hardware_concurrency()},
-              {"precision", inputs.empty() ? "" : elementTypeName(inputs[0].tensor.spec().type)},
+              {"precision", options.place.precision},
               {"session", statsJson(stats)}};
+  if (sessionOptions.precision != runtime::Precision::kF32) {
+    // Behind what counts memory: it takes a session of its own.
+    GR_ASSIGN_OR_RETURN(report["deviation"],
+                        deviationFromF32(options.model, sessionOptions, inputs, outputs));
+  }
+  return report;
 }
 
 }  // namespace

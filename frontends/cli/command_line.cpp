@@ -84,6 +84,10 @@ void PlaceOptions::add(CLI::App& app) {
                "Excludes algorithms that round more than the operations (Winograd)");
   app.add_flag("--deterministic", deterministic,
                "As --exact, and kernels are not chosen by measurement: equal runs, equal bits");
+  app.add_option("--precision", precision,
+                 "f32: as the model says; bf16: products and what lies between them, half as many "
+                 "bits; the outputs' deviation is reported (f32)")
+      ->check(CLI::IsMember({"f32", "bf16"}));
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
 }
 
@@ -96,6 +100,7 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.numerics = deterministic ? runtime::Numerics::kDeterministic
                      : exact       ? runtime::Numerics::kExact
                                    : runtime::Numerics::kFast;
+  session.precision = precision == "bf16" ? runtime::Precision::kBF16 : runtime::Precision::kF32;
   session.stepTimeout = std::chrono::milliseconds(
       static_cast<int64_t>(std::ceil(timeoutSeconds * 1000)));  // 0 would be no limit
   session.tuneBudget = std::chrono::milliseconds(static_cast<int64_t>(tuneSeconds * 1000));

@@ -45,6 +45,7 @@ struct PlaceOptions {
   double tuneSeconds = 5;
   bool exact = false;
   bool deterministic = false;
+  std::string precision = "f32";
   bool noFusion = false;
 
   void add(CLI::App& app);

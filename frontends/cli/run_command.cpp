@@ -8,6 +8,7 @@
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compare.h"
+#include "frontends/cli/deviation.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/clock.h"
@@ -163,11 +164,17 @@ absl::StatusOr<int> run(const RunOptions& options) {
   }
   Json report = statsJson(session->stats());
   report["latency_ms"] = latencyJson(times);
+  report["precision"] = options.place.precision;
+  if (sessionOptions.precision != runtime::Precision::kF32) {
+    GR_ASSIGN_OR_RETURN(report["deviation"],
+                        deviationFromF32(options.model, sessionOptions, inputs, outputs));
+  }
   GR_RETURN_IF_ERROR(writeFiles(options, *session, outputs, report));
   if (options.json) {
     std::fputs(dump(report).c_str(), stdout);
   } else {
     std::for_each(outputs.begin(), outputs.end(), print);
+    std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
   }
   return compare(outputs, expected, options.tolerance);
 }

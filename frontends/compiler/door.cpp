@@ -154,7 +154,8 @@ int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* ou
     CallerCode code(*task);
     GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(partition.device.kind, &code));
     devices::Tuning times{textOf(tuning->known), tuning->budgetNanos,
-                          static_cast<runtime::Numerics>(file->plan().numerics())};
+                          static_cast<runtime::Numerics>(file->plan().numerics()),
+                          static_cast<runtime::Precision>(file->plan().precision())};
     absl::StatusOr<std::vector<uint8_t>> executable = compiler->compile(
         partition.function, partition.device, task->fingerprint, partition.weightIndex, times);
     fill(&tuning->measured, times.timings);

@@ -52,6 +52,7 @@ class PlanWriter {
     plan.add_strings(strings);
     plan.add_string_values(stringValues);
     plan.add_numerics(parts_.numerics);
+    plan.add_precision(parts_.precision);
     format::FinishPlanBuffer(builder_, plan.Finish());
     std::vector<uint8_t> bytes(builder_.GetBufferPointer(),
                                builder_.GetBufferPointer() + builder_.GetSize());

@@ -26,7 +26,8 @@ struct PlanParts {
   const passes::Partitioning& partitioning;
   const placement::PlacementResult& result;
   const passes::InternedStrings& strings;
-  uint8_t numerics;  ///< runtime::Numerics
+  uint8_t numerics;   ///< runtime::Numerics
+  uint8_t precision;  ///< runtime::Precision
 };
 
 /// The FlatBuffer of the Plan. Worker 0 is the client; a cluster's worker inside the client is the

@@ -226,7 +226,9 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   }
   annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
   strings = passes::internStrings(*function);
-  if (mlir::failed(passes::simplifyAndGroup(module, request.fusion()))) {
+  passes::GroupOptions options{request.fusion(),
+                               static_cast<runtime::Precision>(request.precision())};
+  if (mlir::failed(passes::simplifyAndGroup(module, options))) {
     return failure();
   }
   return *function;
@@ -302,8 +304,8 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (mlir::failed(parts)) {
     return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
-  GR_ASSIGN_OR_RETURN(
-      planned.plan, writePlan({model, hash, cluster, *parts, result, strings, request.numerics()}));
+  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, strings,
+                                               request.numerics(), request.precision()}));
   if (std::string note = placement::unusedAnnotations(annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }

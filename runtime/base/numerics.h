@@ -1,4 +1,4 @@
-// How freely kernels may round.
+// How freely kernels may round, and to what.
 #ifndef GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
 #define GRAPHRUN_RUNTIME_BASE_NUMERICS_H_
 
@@ -12,6 +12,14 @@ enum class Numerics : uint8_t {
   kExact,  ///< only algorithms that round as the operation's definition does, in any order of sums
   /// As kExact, and chosen without measuring: equal runs on equal machines give equal bits.
   kDeterministic
+};
+
+/// What products, and what lies between them, compute in. In files as a number: append only.
+enum class Precision : uint8_t {
+  kF32,  ///< as the model says
+  /// Operands and results of f32 rounded to bf16 (8 bits of precision), sums kept in f32; inputs,
+  /// outputs and normalisations stay as they are.
+  kBF16
 };
 
 }  // namespace graphrun::runtime

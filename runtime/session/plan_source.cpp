@@ -91,6 +91,7 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.threads = options.threads;
   request.fusion = options.fusion;
   request.numerics = static_cast<uint8_t>(options.numerics);
+  request.precision = static_cast<uint8_t>(options.precision);
   for (const PlacementPin& pin : options.pins) {
     auto entry = std::make_unique<format::PinT>();
     entry->nodes = pin.nodes;

@@ -385,8 +385,9 @@ absl::Status Session::Impl::load(ActivePlan& plan, uint64_t tuneNanos) {
   const format::PlanFile& file = *plan.found.plan;
   auto reports = coordinator->load(file, tuneNanos);
   if (!reports.ok()) {
-    bool room = absl::IsResourceExhausted(reports.status());
-    return atStage(reports.status(), room ? SessionStage::kPlacement : SessionStage::kRun);
+    bool unfit =
+        absl::IsResourceExhausted(reports.status()) || absl::IsUnimplemented(reports.status());
+    return atStage(reports.status(), unfit ? SessionStage::kPlacement : SessionStage::kRun);
   }
   GR_ASSIGN_OR_RETURN(plan.own, core->prepared(file.hash()));
   plan.strings = PlanStrings(file.plan());

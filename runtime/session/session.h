@@ -51,6 +51,7 @@ struct SessionOptions {
   std::vector<DeviceMemoryLimit> memoryLimits;
   bool fusion = true;  ///< false: every operation is a kernel of its own
   Numerics numerics = Numerics::kFast;
+  Precision precision = Precision::kF32;
   /// A plan's second run begins with measuring, for so long at most, which kernels are fastest for
   /// it on each device; the result is kept in the cache, for other plans and sessions too. 0:
   /// never. A deterministic plan is not measured.

@@ -26,6 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       mlir::failed(passes::cutAtData(*function))) {
     return 0;
   }
-  (void)passes::simplifyAndGroup(**module, /*fusion=*/true);
+  (void)passes::simplifyAndGroup(**module);
   return 0;
 }

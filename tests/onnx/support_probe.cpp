@@ -88,7 +88,7 @@ absl::Status probe(const std::string& bytes, const std::string& kind, Json& barr
     return absl::FailedPreconditionError("depends on the elements of " + stages->neededInputs[0]);
   }
   passes::internStrings(*function);
-  if (mlir::failed(passes::simplifyAndGroup(*module, /*fusion=*/true))) {
+  if (mlir::failed(passes::simplifyAndGroup(*module))) {
     return failed();
   }
   GR_ASSIGN_OR_RETURN(auto compiler, devices::createDeviceCompiler(kind));

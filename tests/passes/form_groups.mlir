@@ -171,6 +171,27 @@ func.func @alone(%x: tensor<4x3xf32>, %d: tensor<?xf32>) -> (tensor<1x1x4x3xf32>
 
 // -----
 
+// Casts between f32 and bf16 are views, too: the kernel makes them.
+// CHECK-LABEL: @attention_of_bf16
+// CHECK-NEXT: %[[G:.*]] = gr.group(%arg0) attributes {kind = "attention"} {
+// CHECK-COUNT-3: gr.cast
+// CHECK: gr.attention
+// CHECK-NEXT: gr.cast {{.*}} {to = bf16}
+// CHECK-NEXT: gr.transpose
+// CHECK-NEXT: gr.yield
+func.func @attention_of_bf16(%x: tensor<1x2x4x6xbf16>) -> tensor<1x4x2x2xbf16> {
+  %q16, %k16, %v16 = gr.split %x {axis = 3 : i64, sizes = array<i64: 2, 2, 2>} : (tensor<1x2x4x6xbf16>) -> (tensor<1x2x4x2xbf16>, tensor<1x2x4x2xbf16>, tensor<1x2x4x2xbf16>)
+  %q = gr.cast %q16 {to = f32} : (tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
+  %k = gr.cast %k16 {to = f32} : (tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
+  %v = gr.cast %v16 {to = f32} : (tensor<1x2x4x2xbf16>) -> tensor<1x2x4x2xf32>
+  %a = gr.attention %q, %k, %v : (tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xf32>
+  %n = gr.cast %a {to = bf16} : (tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xbf16>
+  %y = gr.transpose %n {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x4x2xbf16>) -> tensor<1x4x2x2xbf16>
+  return %y : tensor<1x4x2x2xbf16>
+}
+
+// -----
+
 // An attention with the views of a packed projection, and of its result; the mask is no view.
 // CHECK-LABEL: @attention
 // CHECK-NEXT: %[[G:.*]] = gr.group(%arg0, %arg1) attributes {kind = "attention"} {

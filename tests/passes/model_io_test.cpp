@@ -226,7 +226,7 @@ TEST_CASE("a loaded model can be simplified, grouped and saved again") {
   mlir::MLIRContext second;
   auto loaded = loadModel(file.path, second);
   REQUIRE(loaded.ok());
-  REQUIRE(mlir::succeeded(simplifyAndGroup(**loaded, true)));
+  REQUIRE(mlir::succeeded(simplifyAndGroup(**loaded)));
   REQUIRE(saveModel(**loaded, file.path).message() == "");
   mlir::MLIRContext third;
   auto again = loadModel(file.path, third);

@@ -45,6 +45,21 @@ func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = 
 
 // -----
 
+// A weight in another type is repeated as a constant is, and needs no device.
+// CHECK: gr.edges = []
+// CHECK-LABEL: func.func @"client/cpu:0"
+// CHECK-NEXT: %[[W:.*]] = gr.constant
+// CHECK-NEXT: %[[B:.*]] = gr.cast %[[W]] {to = bf16}
+// CHECK-NEXT: gr.matmul %arg0, %[[B]]
+func.func @weights(%x: tensor<2x2xbf16>) -> tensor<2x2xbf16> {
+  %w = gr.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
+  %0 = gr.cast %w {to = bf16} : (tensor<2x2xf32>) -> tensor<2x2xbf16>
+  %1 = gr.matmul %x, %0 {gr.device = #gr.device<"client/cpu:0">} : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>
+  return %1 : tensor<2x2xbf16>
+}
+
+// -----
+
 // Ranks order a device's operations; shape arithmetic on constants needs no device. An input that is an
 // output stays at home.
 // CHECK: gr.edges = []

@@ -2,6 +2,7 @@
 
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -50,7 +51,7 @@ std::optional<TensorDesc> operandDesc(mlir::Value operand, size_t rank, KernelLa
     return desc;
   }
   if (missing == 1) {
-    if (ValueTable::resolve(operand).getDefiningOp<ir::ConstantOp>() == nullptr) {
+    if (!passes::weightOf(operand)) {
       return std::nullopt;  // only a constant can be laid out under another rank
     }
     desc.dims.insert(desc.dims.begin(), 1);

@@ -5,6 +5,7 @@
 #include "devices/cpu/compiler/lowering.h"
 #include "devices/cpu/compiler/place_buffers.h"
 #include "devices/cpu/cpu_device.h"
+#include "devices/cpu/instructions.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "passes/type_codec.h"
@@ -57,6 +58,11 @@ absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp par
                                                           const std::string& fingerprint,
                                                           const WeightIndex& weightIndex,
                                                           Tuning& tuning) const {
+  if (tuning.precision == runtime::Precision::kBF16 && !multipliesBFloat16()) {
+    return absl::UnimplementedError(
+        "the CPU has no products of bf16 (AVX512_BF16), which --precision bf16 is for; run with "
+        "--precision f32");
+  }
   Executable executable;
   executable.fingerprint = fingerprint;
   CodeModule code(*partition.getContext(), code_, threadsOf(device));

@@ -4,6 +4,7 @@
 #include "devices/cpu/compiler/strided_views.h"
 #include "devices/cpu/compiler/value_table.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -118,9 +119,7 @@ bool diesAt(mlir::Value value, mlir::Operation* user) {
 
 }  // namespace
 
-bool isConstant(mlir::Value value) {
-  return ValueTable::resolve(value).getDefiningOp<ir::ConstantOp>() != nullptr;
-}
+bool isConstant(mlir::Value value) { return passes::weightOf(value) != nullptr; }
 
 absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         llvm::ArrayRef<mlir::Operation*> epilogue,

@@ -30,7 +30,7 @@ absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
 /// result then lies where that operand was. Nothing when it has none.
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op);
 
-/// True for a constant, seen through the arguments of groups.
+/// True for what is laid out at load (see passes::weightOf).
 bool isConstant(mlir::Value value);
 
 }  // namespace graphrun::devices::cpu

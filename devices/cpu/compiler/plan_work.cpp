@@ -5,6 +5,7 @@
 #include "devices/cpu/compiler/attributes.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -30,8 +31,10 @@ class WorkPlanner {
 
  private:
   absl::Status addOperation(mlir::Operation* op) {
+    if (passes::isWeight(op)) {
+      return absl::OkStatus();  // read where it is used
+    }
     return llvm::TypeSwitch<mlir::Operation*, absl::Status>(op)
-        .Case([](ir::ConstantOp) { return absl::OkStatus(); })  // read where it is used
         .Case([&](ir::GroupOp group) { return addGroup(group); })
         .Case<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SendOp, ir::RecvOp,
               mlir::func::ReturnOp>([&](auto) { return addOther(op); })

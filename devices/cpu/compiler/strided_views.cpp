@@ -127,15 +127,17 @@ StridedView transposed(StridedView view, llvm::ArrayRef<int64_t> permutation) {
   return result;
 }
 
-bool isReshape(mlir::Operation* op) {
-  return llvm::isa_and_nonnull<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(op);
+/// Operations that keep the order of the elements. (Of casts there are those that kernels make
+/// while they read and write.)
+bool keepsOrder(mlir::Operation* op) {
+  return llvm::isa_and_nonnull<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::CastOp>(op);
 }
 
 }  // namespace
 
 std::optional<StridedView> viewOf(mlir::Value value) {
   mlir::Operation* op = value.getDefiningOp();
-  bool moves = isReshape(op) ||
+  bool moves = keepsOrder(op) ||
                llvm::isa_and_nonnull<ir::TransposeOp, ir::SliceOp, ir::SplitOp, ir::GatherOp>(op);
   if (!moves || llvm::is_contained(sizesOf(value), 0)) {
     return denseView(value);
@@ -157,7 +159,7 @@ std::optional<StridedView> viewUnder(mlir::Value value, mlir::Value result) {
   StridedView view = denseView(result);
   while (result != value) {
     mlir::Operation* op = result.getDefiningOp();
-    if (isReshape(op)) {
+    if (keepsOrder(op)) {
       std::optional<StridedView> before = reshaped(view, sizesOf(op->getOperand(0)));
       if (!before) {
         return std::nullopt;

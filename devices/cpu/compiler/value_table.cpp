@@ -5,8 +5,22 @@
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "passes/type_codec.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
+
+namespace {
+
+/// The same elements in the same order, of another type.
+absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc, runtime::ElementType type) {
+  if (desc.type == type || desc.layout.empty()) {
+    return TensorDesc{type, desc.dims, desc.layout};
+  }
+  GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
+  return blockedDesc(type, blocking);
+}
+
+}  // namespace
 
 TensorDesc denseDesc(mlir::Value value) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
@@ -70,9 +84,9 @@ absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const Tenso
   buffer.desc = desc;
   TensorDesc given = denseDesc(op.getResult());
   if (source != nullptr) {
-    buffer.source = *source;
-  } else if (given.dims != desc.dims) {
-    buffer.source = TensorDesc{desc.type, desc.dims};
+    GR_ASSIGN_OR_RETURN(buffer.source, ofType(*source, given.type));
+  } else if (given.dims != desc.dims || given.type != desc.type) {
+    buffer.source = TensorDesc{given.type, desc.dims};
   }
   auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue());
   buffer.splat = dense && dense.isSplat() && dense.getNumElements() > 1;
@@ -91,7 +105,8 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
                                           const TensorDesc* source) {
   value = resolve(value);
   bool permuted = source != nullptr && !isDense(*source);
-  if (permuted && !value.getDefiningOp<ir::ConstantOp>()) {
+  ir::ConstantOp constant = passes::weightOf(value);
+  if (permuted && !constant) {
     return readThrough(value, desc, *source);
   }
   auto& places = places_[value];
@@ -101,7 +116,7 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
       return Argument{place.buffer, desc};
     }
   }
-  if (auto constant = value.getDefiningOp<ir::ConstantOp>()) {
+  if (constant) {
     GR_ASSIGN_OR_RETURN(Argument made, readConstant(constant, desc, source));
     if (!permuted) {
       places_[value].push_back(made);

@@ -1,8 +1,10 @@
 // Attention: the reference by hand, and blocks of rows against the reference.
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
+#include "devices/cpu/bfloat16_rows.h"
 #include "devices/cpu/softmax_rows.h"
 #include "tests/devices/cpu/step_runner.h"
 
@@ -78,6 +80,51 @@ TEST_CASE("blocks of rows agree with the reference") {
       }
     }
   }
+}
+
+TEST_CASE("operands of bf16 are computed in f32, and only the result is rounded") {
+  std::mt19937 random(8);
+  const Shape shapes[] = {{1, 1, 1, 1, 1, 1, 1}, {2, 4, 2, 130, 70, 16, 5}};
+  for (const Shape& s : shapes) {
+    CAPTURE(s.rows);
+    Tensors narrow, wide;
+    for (const HostTensor& operand : randomOperands(s, random)) {
+      narrow.push_back(tensor(ElementType::kBF16, operand.spec().dims, values(operand)));
+      wide.push_back(f32(operand.spec().dims, values(narrow.back())));
+    }
+    Dims result = {s.batch, s.heads, s.rows, s.valueWidth};
+    auto expected = runOperation(attention(result), wide);
+    REQUIRE(expected.ok());
+    for (ElementType type : {ElementType::kF32, ElementType::kBF16}) {
+      auto got = runOperation({"gr.attention", {}, {{type, result}}, {}}, narrow, {"attention"});
+      INFO(got.status());
+      REQUIRE(got.ok());
+      HostTensor wideResult = f32(result, values((*got)[0]));
+      CHECK(distance(wideResult, (*expected)[0]) <
+            (type == ElementType::kF32 ? kTolerance : 1. / 256));
+    }
+  }
+}
+
+TEST_CASE("rows are rounded to the nearest bf16, ties to even") {
+  constexpr size_t kCount = 37;  // whole vectors and some more
+  std::vector<float> from(kCount, 1.0F), back(kCount);
+  from[0] = 1 + 0x1p-8F;                // a tie: to the even 1
+  from[1] = 1 + 0x1p-7F + 0x1p-8F;      // a tie: up to the even 1 + 2^-6
+  from[2] = -(1 + 0x1p-8F + 0x1p-20F);  // above a tie
+  from[3] = std::numeric_limits<float>::max();
+  from[4] = -std::numeric_limits<float>::infinity();
+  from[36] = std::bit_cast<float>(0x7f800001U);  // a NaN whose upper bits are those of infinity
+  std::vector<BFloat16> to(kCount);
+  narrowRow(from.data(), to.data(), kCount);
+  widenRow(to.data(), back.data(), kCount);
+  CHECK(back[0] == 1.0F);
+  CHECK(back[1] == 1 + 0x1p-6F);
+  CHECK(back[2] == -(1 + 0x1p-7F));
+  CHECK(std::isinf(back[3]));
+  CHECK(back[4] == from[4]);
+  CHECK(back[5] == 1.0F);
+  CHECK(std::isnan(back[36]));
 }
 
 TEST_CASE("views read heads out of a packed projection and write them side by side") {
