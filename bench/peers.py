@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures one model with ONNX Runtime or OpenVINO, in a process of its own, as `graphrun bench --json` does.
 
-Both get float32, static shapes, one stream, and inputs that are bound once. Resident memory counts
+Both get static shapes, one stream, and inputs that are bound once. Resident memory counts
 from before the runtime is imported, so that Python and NumPy are nobody's burden.
 """
 
@@ -59,7 +59,7 @@ class OpenVino:
         core = openvino.Core()
         model = core.read_model(args.model)
         model.reshape({name: list(array.shape) for name, array in feeds.items()})
-        settings = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY",
+        settings = {"INFERENCE_PRECISION_HINT": args.precision, "PERFORMANCE_HINT": "LATENCY",
                     "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": str(args.threads)}
         compiled = core.compile_model(model, "CPU", settings)
         self.request = compiled.create_infer_request()
@@ -91,6 +91,8 @@ def main():
     parser.add_argument("runtime", choices=["onnxruntime", "openvino"])
     parser.add_argument("model")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32",
+                        help="of OpenVINO; ONNX Runtime computes in the model's types")
     parser.add_argument("--duration", type=float, default=1)
     parser.add_argument("--input", nargs=2, action="append", default=[], metavar=("NAME", "NPY"))
     parser.add_argument("--symbol", nargs=2, action="append", default=[], metavar=("NAME", "SIZE"))

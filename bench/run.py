@@ -36,7 +36,8 @@ def chosen(args):
 
 def benchModels(args):
     """Every chosen model at every size, batch and number of threads."""
-    bench = measure.Bench(args.graphrun, os.path.join(args.out, "cache"), args.seconds)
+    bench = measure.Bench(args.graphrun, os.path.join(args.out, "cache"), args.seconds,
+                          args.precision)
     results = {"host": report.host(), "seconds": args.seconds, "turns": args.turns, "entries": []}
     report.speedHeader()
     for model in chosen(args):
@@ -71,6 +72,7 @@ def arguments():
     models.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,…")
     models.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     models.add_argument("--batch", type=int, nargs="+", default=[1, 8])
+    models.add_argument("--precision", choices=["f32", "bf16"], default="f32")
     models.add_argument("--turns", type=int, default=3, help="processes of each runtime")
     models.add_argument("--seconds", type=float, default=1.5, help="measured in each")
     models.add_argument("--quick", action="store_true", help="1 thread, batch 1, one turn")

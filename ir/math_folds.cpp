@@ -174,7 +174,10 @@ mlir::OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   mlir::RankedTensorType type = foldableType(getType());
   // How small floats round and saturate is left to kernels.
   bool toSmall = !isComputed(getTo()) && !llvm::isa<mlir::IntegerType>(getTo());
-  if (!input || !type || type.getNumElements() == 0 || toSmall) {
+  // Weights of bytes stay bytes: products read them as they are.
+  bool isWeight = input && input.getElementType().isInteger(8) && !input.isSplat() &&
+                  llvm::isa<mlir::FloatType>(getTo());
+  if (!input || !type || type.getNumElements() == 0 || toSmall || isWeight) {
     return nullptr;
   }
   if (!llvm::isa<mlir::FloatType>(input.getElementType())) {

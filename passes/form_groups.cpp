@@ -4,6 +4,7 @@
 #include "ir/dialect.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/group_builder.h"
 #include "passes/group_rules.h"
 #include "passes/passes.h"
@@ -69,9 +70,12 @@ class GroupFinder {
     bool isConv = llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(anchor);
     auto type = llvm::dyn_cast_or_null<mlir::RankedTensorType>(
         anchor->getNumResults() == 1 ? anchor->getResult(0).getType() : mlir::Type());
-    // Libraries have no post-operations on the sums of an integer product.
-    if ((!isConv && !llvm::isa<ir::MatMulOp>(anchor)) || !type ||
-        !llvm::isa<mlir::FloatType>(type.getElementType())) {
+    if ((!isConv && !llvm::isa<ir::MatMulOp>(anchor)) || !type) {
+      return;
+    }
+    bool sumsBytes = mlir::getElementTypeOrSelf(anchor->getOperand(0).getType()).isInteger(8) &&
+                     type.getElementType().isInteger(32);
+    if (!sumsBytes && !llvm::isa<mlir::FloatType>(type.getElementType())) {
       return;
     }
     GroupPlan plan{isConv ? "conv" : "matmul", {anchor}};
@@ -81,15 +85,19 @@ class GroupFinder {
     place.add(anchor);
     while (chain.hasOneUse() && plan.members.size() <= kMaxPostOps) {
       mlir::Operation* user = *chain.user_begin();
+      bool canFollow = sumsBytes ? canFollowSums(user, chain, channelAxis)
+                                 : canFollowAnchor(user, chain, channelAxis);
       if (!positions_.contains(user) || taken_.contains(user) || !place.allows(user) ||
-          !canFollowAnchor(user, chain, channelAxis)) {
+          !canFollow) {
         break;
       }
       place.add(user);
       plan.members.push_back(user);
       chain = user->getResult(0);
     }
-    if (plan.members.size() > 1) {
+    // Libraries have no post-operations on integers: the sums must have become floats.
+    bool isFloat = !sumsBytes || !mlir::getElementTypeOrSelf(chain.getType()).isInteger(32);
+    if (plan.members.size() > 1 && isFloat) {
       take(std::move(plan));
     }
   }

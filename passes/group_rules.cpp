@@ -63,13 +63,8 @@ bool onlyAddsOrDropsOnes(ir::ReshapeOp op) {
          withoutOnes(op.getInput().getType()) == withoutOnes(op.getType());
 }
 
-bool hasConstantOperands(mlir::Operation* op) {
-  return llvm::all_of(op->getOperands().drop_front(), constantOf);
-}
-
-}  // namespace
-
-bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis) {
+/// canFollowAnchor; where it does not need constants, a channel's value may be computed.
+bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool needsConstants) {
   if (op->getNumResults() != 1 || op->getResult(0).getType() != chain.getType()) {
     return false;
   }
@@ -86,11 +81,42 @@ bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis
   if (!dims || !otherDims || other == chain) {
     return false;
   }
-  if (weightOf(other) && isScalarOrPerChannel(other, *dims, channelAxis)) {
+  if ((!needsConstants || weightOf(other)) && isScalarOrPerChannel(other, *dims, channelAxis)) {
     return true;
   }
   // A slope of a whole tensor is no library's post-operation.
   return sameShape(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
+}
+
+/// A cast to bytes of what a clip keeps in their range.
+bool keepsBytes(ir::CastOp cast) {
+  auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
+  auto type = llvm::dyn_cast<mlir::IntegerType>(cast.getTo());
+  if (!clip || !type || type.getWidth() != 8) {
+    return false;
+  }
+  double low = type.isUnsigned() ? 0 : -128;
+  return clip.getLow().convertToDouble() == low && clip.getHigh().convertToDouble() == low + 255;
+}
+
+bool hasConstantOperands(mlir::Operation* op) {
+  return llvm::all_of(op->getOperands().drop_front(), constantOf);
+}
+
+}  // namespace
+
+bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis) {
+  return follows(op, chain, channelAxis, /*needsConstants=*/true);
+}
+
+bool canFollowSums(mlir::Operation* op, mlir::Value chain, int64_t channelAxis) {
+  if (auto cast = llvm::dyn_cast<ir::CastOp>(op)) {
+    mlir::Type from = mlir::getElementTypeOrSelf(chain.getType());
+    return (from.isInteger(32) && cast.getTo().isF32()) || keepsBytes(cast);
+  }
+  bool integers = mlir::getElementTypeOrSelf(chain.getType()).isInteger(32);
+  return (!integers || llvm::isa<ir::AddOp, ir::SubOp>(op)) &&
+         follows(op, chain, channelAxis, /*needsConstants=*/false);
 }
 
 bool canBeSeenThrough(mlir::Operation* op) {

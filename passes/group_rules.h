@@ -19,6 +19,11 @@ inline constexpr size_t kMaxMapInputs = 16;
 /// the same.
 bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
 
+/// The same behind sums of products of bytes: also a per-channel operand that is no constant, sums
+/// and differences of i32, the cast of the sums to f32, and at the end the cast to bytes of what a
+/// clip keeps in their range.
+bool canFollowSums(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
+
 /// True when `op` only shows its operand's elements in another order or shape, or a part of them:
 /// transpose, reshape, squeeze, unsqueeze, split, a slice with constant ranges, a gather of one
 /// constant index, or a cast between f32 and bf16. Such an operation joins the attention that it is

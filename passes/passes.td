@@ -102,6 +102,25 @@ def FoldNormalization : Pass<"gr-fold-normalization", "::mlir::func::FuncOp"> {
   }];
 }
 
+def LowerQuantized : Pass<"gr-lower-quantized", "::mlir::func::FuncOp"> {
+  let summary = "Products of dequantised bytes become products of bytes";
+  let description = [{
+    A convolution or matrix product of dequantised u8 by constant dequantised i8 sums the bytes'
+    products in i32; bias, zero point and scales follow. What is quantised as it was dequantised is
+    passed on as it is, also through pools and movements; activations of i8 become u8. Where the model
+    rounds a bias to the products' units, so does this pass; else it does so first.
+
+        %0 = gr.mul %x, %sx : …          (x a cast of u8 to f32, w one of constant i8)
+        %1 = gr.mul %w, %sw : …
+        %2 = gr.conv %0, %1, %bias {…} : …
+    becomes
+        %2 = gr.conv %x, %w {…} : (tensor<…xui8>, tensor<…xi8>) -> tensor<…xi32>
+        %3 = gr.add %2, %bias_and_zero : …
+        %4 = gr.cast %3 {to = f32} : …
+        %5 = gr.mul %4, %sx_sw : …
+  }];
+}
+
 def LowerPrecision : Pass<"gr-lower-precision", "::mlir::func::FuncOp"> {
   let summary = "Compute products, and what lies between them, in bf16";
   let description = [{

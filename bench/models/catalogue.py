@@ -9,7 +9,7 @@ from typing import Callable
 import numpy as np
 import onnx
 
-from models import collected, convolutional, mobile, recurrent, transformers
+from models import collected, convolutional, mobile, quantized, recurrent, transformers
 from models.collected import cases
 
 TARGETS = {"vgg19": 2.0, "resnet50": 1.2}  # times as fast as the better peer; 1.0 for the others
@@ -26,6 +26,10 @@ class Model:
     @property
     def target(self):
         return TARGETS.get(self.name, 1.0)
+
+    @property
+    def isQuantized(self):
+        return self.name.endswith(("_int8", "_dynamic"))
 
 
 def lines(*widths):
@@ -49,14 +53,17 @@ def catalogue():
               Model("resnet18", convolutional.resnet18),
               Model("unet", convolutional.unet),
               Model("unet_resize", convolutional.resizedUnet),
-              Model("lstm", recurrent.lstm)]
+              Model("lstm", recurrent.lstm),
+              Model("resnet50_int8", quantized.resnet50),
+              Model("bert_base_int8", quantized.bert, {"128": (128,)}),
+              Model("bert_base_dynamic", quantized.dynamicBert, {"128": (128,)})]
     return {model.name: model for model in found}
 
 
 def written(model, folder):
     """The path of the model below `folder`, written unless these sources wrote it before."""
     here = os.path.join(folder, model.name)
-    key = cases.packageVersions("onnx", "numpy")
+    key = cases.packageVersions("onnx", "onnxruntime", "numpy")
     for path in sorted(glob.glob(os.path.join(os.path.dirname(__file__), "*.py"))):
         with open(path, encoding="utf-8") as file:
             key += file.read()

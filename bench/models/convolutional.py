@@ -1,4 +1,4 @@
-"""ResNet-18, with its batch normalisations, and U-Net, with transposed convolutions or resizing."""
+"""ResNet-18 and -50, with their batch normalisations, and U-Net, with transposed convolutions or resizing."""
 
 import math
 
@@ -32,6 +32,27 @@ def resnet18():
     for out, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
         for i in range(2):
             x = basicBlock(graph, x, width, out, 1 if i else stride)
+            width = out
+    return classify(graph, x, width)
+
+
+def bottleneck(graph, x, width, out, stride):
+    y = relu(graph, normalised(graph, x, width, out // 4, 1))
+    y = relu(graph, normalised(graph, y, out // 4, out // 4, 3, stride))
+    y = normalised(graph, y, out // 4, out, 1)
+    if stride != 1 or width != out:
+        x = normalised(graph, x, width, out, 1, stride, gain=LINEAR)
+    return relu(graph, graph.op("Add", y, x))
+
+
+def resnet50():
+    graph = Graph("resnet50")
+    x = relu(graph, normalised(graph, graph.input("input", ["batch", 3, 224, 224]), 3, 64, 7, 2))
+    x = graph.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    width = 64
+    for out, count, stride in ((256, 3, 1), (512, 4, 2), (1024, 6, 2), (2048, 3, 2)):
+        for i in range(count):
+            x = bottleneck(graph, x, width, out, 1 if i else stride)
             width = out
     return classify(graph, x, width)
 

@@ -192,7 +192,7 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
         return dnnl::convolution_forward::primitive_desc(desc, attributes, engine);
       }));
-  if (isQuantized(step)) {
+  if (isQuantized(step) && givesSums(step)) {
     GR_RETURN_IF_ERROR(requireExactSums(step, plan.descriptor));
   }
   addArguments(operands, plan);

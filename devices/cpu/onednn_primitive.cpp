@@ -193,7 +193,7 @@ absl::Status appendBinary(const Step& step, size_t index, const std::vector<int6
   if (desc.layout.empty()) {
     GR_ASSIGN_OR_RETURN(dims, alignDims(desc.dims, outputDims));
   }
-  bool open = desc.any && dims == outputDims;
+  bool open = desc.any && dims == outputDims && desc.type == step.outputs[0].desc.type;
   desc.any = false;
   GR_ASSIGN_OR_RETURN(PlannedOperand operand, planOperand(desc, dims));
   if (open && outputDesc != nullptr) {
@@ -261,6 +261,12 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
     } else {
       GR_RETURN_IF_ERROR(appendBinary(step, i, outputDims, outputDesc, ops, planned));
     }
+  }
+  GR_ASSIGN_OR_RETURN(auto scales, attributeOr(step, "scales", std::vector<double>()));
+  if (!scales.empty()) {
+    size_t channel = step.operation == "gr.conv" ? 1 : outputDims.size() - 1;
+    planned.attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << channel,
+                                         std::vector<float>(scales.begin(), scales.end()));
   }
   planned.attributes.set_post_ops(ops);
   planned.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -347,13 +353,12 @@ absl::Status requireProductStep(const Step& step) {
   using runtime::ElementType;
   bool quantized = step.inputs.size() >= 2 && step.outputs.size() == 1 &&
                    step.inputs[0].desc.type == ElementType::kU8 &&
-                   step.inputs[1].desc.type == ElementType::kI8 &&
-                   step.outputs[0].desc.type == ElementType::kI32;
+                   step.inputs[1].desc.type == ElementType::kI8;
   if (!quantized) {
     return requireFloatStep(step, 2, 3);
   }
   // A bias would be added in f32, as post-operations compute.
-  if (step.inputs.size() > 2 || !step.postOps.empty()) {
+  if (givesSums(step) && (step.inputs.size() > 2 || !step.postOps.empty())) {
     return absl::UnimplementedError(
         absl::StrCat(step.operation, ": oneDNN adds nothing to integer sums exactly"));
   }

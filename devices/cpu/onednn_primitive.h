@@ -104,13 +104,20 @@ absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
 /// all of them are of type f32 (or bf16 where the library and the machine can).
 absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs);
 
-/// The same for a product, with or without a bias: also u8 by i8 summed in i32, alone (no bias, no
-/// post-ops), where the machine's instructions do not saturate on the way.
+/// The same for a product, with or without a bias: also u8 by i8 where the machine's instructions
+/// do not saturate on the way. Their sums in i32 are exact, so stand alone (no bias, no post-ops);
+/// with f32 or bytes as result they are multiplied by the attribute "scales" (one, or one a
+/// channel) behind a bias of i32, before the post-ops.
 absl::Status requireProductStep(const Step& step);
 
 /// True for a product of integers.
 inline bool isQuantized(const Step& step) {
   return step.inputs[0].desc.type == runtime::ElementType::kU8;
+}
+
+/// True where it gives the sums themselves.
+inline bool givesSums(const Step& step) {
+  return step.outputs[0].desc.type == runtime::ElementType::kI32;
 }
 
 /// Fails with Unimplemented when the step has post-ops.

@@ -1,5 +1,7 @@
 // oneDNN's products of bytes against the reference kernels: integers, so bit by bit.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <numeric>
 
 #include "tests/devices/cpu/step_runner.h"
@@ -148,6 +150,57 @@ TEST_CASE("integer sums take no bias and no post-operation in oneDNN") {
   Operation product{"gr.matmul", {}, {{ElementType::kI32, {4, 4}}}, {}};
   CHECK(absl::IsUnimplemented(runOperation(product, inputs, {"onednn.matmul"}).status()));
   CHECK(runOperation(product, inputs).ok());
+}
+
+TEST_CASE("sums of bytes are scaled, shifted and stored as bytes or floats") {
+  std::mt19937 random(7);
+  bool exact = machineIsExact();
+  for (ElementType type : {ElementType::kU8, ElementType::kI8, ElementType::kF32}) {
+    for (const char* kernel : {"onednn.matmul", "onednn.inner_product", "onednn.conv"}) {
+      CAPTURE(runtime::elementTypeName(type), kernel);
+      bool convolves = kernel == std::string("onednn.conv");
+      constexpr int64_t kRows = 9, kDepth = 40, kChannels = 24;
+      // The same product twice: a convolution of one place a row.
+      Dims in = {kRows, kDepth}, weights = {kChannels, kDepth}, out = {kRows, kChannels};
+      Attributes attributes = {{"transpose_rhs", true}};
+      if (convolves) {
+        in.insert(in.end(), {1, 1});
+        weights.insert(weights.end(), {1, 1});
+        out.insert(out.end(), {1, 1});
+        attributes = {{"strides", Dims{1, 1}}, {"dilations", Dims{1, 1}}, {"pads", Dims(4, 0)}};
+      }
+      std::string name = convolves ? "gr.conv" : "gr.matmul";
+      Tensors inputs;
+      inputs.push_back(bytes(ElementType::kU8, in, random, false));
+      inputs.push_back(bytes(ElementType::kI8, weights, random, false));
+      auto sums = runOperation({name, attributes, {{ElementType::kI32, out}}, {}}, inputs);
+      REQUIRE(sums.ok());
+      std::vector<double> bias, scales;
+      for (int64_t c = 0; c < kChannels; ++c) {
+        bias.push_back(static_cast<double>(c) * 100 - 1000);
+        scales.push_back(0.002 + 0.0001 * static_cast<double>(c));
+      }
+      inputs.push_back(tensor(ElementType::kI32, {kChannels}, bias));
+      attributes["scales"] = scales;
+      Operation operation{name, attributes, {{type, out}}, {}};
+      operation.postOps = {{PostOpKind::kEltwise, "linear", 0.5, 11, {}}};
+      auto got = runOperation(operation, inputs, {kernel, true, {1, 2}, false});
+      INFO(got.status());
+      REQUIRE(got.ok() == exact);
+      if (!exact) {
+        continue;
+      }
+      double low = type == ElementType::kU8 ? 0 : -128;
+      std::vector<double> y = values((*got)[0]), sum = values((*sums)[0]);
+      for (size_t i = 0; i < y.size(); ++i) {
+        size_t c = i % kChannels;
+        double expected = (sum[i] + bias[c]) * scales[c] * 0.5 + 11;
+        bool isFloat = type == ElementType::kF32;
+        expected = isFloat ? expected : std::clamp(std::nearbyint(expected), low, low + 255);
+        CHECK(y[i] == Approx(expected).margin(isFloat ? 1e-3 : 0));
+      }
+    }
+  }
 }
 
 TEST_CASE("rows are padded as by the reference, whatever the order of dims") {

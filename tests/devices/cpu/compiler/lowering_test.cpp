@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "devices/cpu/instructions.h"
 #include "tests/devices/cpu/compiler/compiled.h"
 
 namespace graphrun::devices::cpu {
@@ -48,6 +49,65 @@ TEST_CASE("a residual that was sent keeps its memory until the step has ended") 
       compiled(twoSums("  gr.send %a {edge = 0 : i64} : (tensor<16x16xf32>) -> ()\n"));
   auto steps = products(executable);
   CHECK(steps[1]->outputs[0].buffer != steps[0]->outputs[0].buffer);
+}
+
+TEST_CASE("weights of f32 are rounded to bf16 where they are packed, in no step") {
+  Executable executable = compiled(
+      "func.func @f(%x: tensor<2x2xbf16> {gr.name = \"x\"}) -> (tensor<2x2xbf16> {gr.name = "
+      "\"y\"}) {\n"
+      "  %w = gr.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32> : tensor<2x2xf32>\n"
+      "  %n = gr.cast %w {to = bf16} : (tensor<2x2xf32>) -> tensor<2x2xbf16>\n"
+      "  %y = gr.matmul %x, %n {transpose_rhs = true} : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> "
+      "tensor<2x2xbf16>\n"
+      "  return %y : tensor<2x2xbf16>\n}");
+  REQUIRE(executable.steps.size() == 1);
+  const Buffer& weights = executable.buffers[executable.steps[0].inputs[1].buffer];
+  CHECK(weights.desc.type == runtime::ElementType::kBF16);
+  REQUIRE(weights.source);
+  CHECK(weights.source->type == runtime::ElementType::kF32);
+}
+
+TEST_CASE("what quantises sums of bytes is their scales and how they are stored") {
+  Executable executable = compiled(
+      "func.func @f(%x: tensor<4x8xui8> {gr.name = \"x\"}, %z: tensor<f32> {gr.name = \"z\"})\n"
+      "    -> (tensor<4x8xui8> {gr.name = \"y\"}) {\n"
+      "  %w = gr.constant dense<3> : tensor<8x8xi8> : tensor<8x8xi8>\n"
+      "  %b = gr.constant dense<[1, 2, 3, 4, 5, 6, 7, 8]> : tensor<8xi32> : tensor<8xi32>\n"
+      "  %s = gr.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32> : "
+      "tensor<8xf32>\n"
+      "  %y = gr.group(%x, %w, %b, %s, %z) attributes {kind = \"matmul\"} {\n"
+      "  ^bb0(%p: tensor<4x8xui8>, %q: tensor<8x8xi8>, %c: tensor<8xi32>, %t: tensor<8xf32>, %k: "
+      "tensor<f32>):\n"
+      "    %half = gr.constant dense<2.0> : tensor<f32> : tensor<f32>\n"
+      "    %zero = gr.constant dense<128.0> : tensor<f32> : tensor<f32>\n"
+      "    %0 = gr.matmul %p, %q : (tensor<4x8xui8>, tensor<8x8xi8>) -> tensor<4x8xi32>\n"
+      "    %1 = gr.add %0, %c : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>\n"
+      "    %2 = gr.cast %1 {to = f32} : (tensor<4x8xi32>) -> tensor<4x8xf32>\n"
+      "    %3 = gr.mul %2, %t : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>\n"
+      "    %4 = gr.mul %3, %k : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>\n"
+      "    %5 = gr.div %4, %half : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>\n"
+      "    %6 = gr.round %5 : (tensor<4x8xf32>) -> tensor<4x8xf32>\n"
+      "    %7 = gr.add %6, %zero : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>\n"
+      "    %8 = gr.clip %7 {low = 0.0 : f64, high = 255.0 : f64} : (tensor<4x8xf32>) -> "
+      "tensor<4x8xf32>\n"
+      "    %9 = gr.cast %8 {to = ui8} : (tensor<4x8xf32>) -> tensor<4x8xui8>\n"
+      "    gr.yield %9 : tensor<4x8xui8>\n"
+      "  } : (tensor<4x8xui8>, tensor<8x8xi8>, tensor<8xi32>, tensor<8xf32>, tensor<f32>) -> "
+      "tensor<4x8xui8>\n"
+      "  return %y : tensor<4x8xui8>\n}");
+  if (!sumsBytesExactly()) {
+    return;  // the operations stand alone
+  }
+  REQUIRE(executable.steps.size() == 1);
+  const Step& step = executable.steps[0];
+  CHECK(step.inputs.size() == 3);
+  CHECK(std::get<std::vector<double>>(step.attributes.at("scales")) ==
+        std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8});
+  REQUIRE(step.postOps.size() == 2);
+  CHECK(step.postOps[0].kind == PostOpKind::kBinaryMul);
+  CHECK(step.postOps[1].algorithm == "linear");
+  CHECK(step.postOps[1].alpha == 0.5F);
+  CHECK(step.postOps[1].beta == 128);
 }
 
 /// "%name = gr.concat …" of f32 tensors along dim 1; `dims` are those of the operands.

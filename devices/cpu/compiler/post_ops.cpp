@@ -1,0 +1,279 @@
+#include "devices/cpu/compiler/post_ops.h"
+
+#include "devices/cpu/compiler/value_table.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "passes/weights.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// Appends the post-op for an element-wise operation of one operand; false when there is none.
+bool appendEltwise(Step& step, mlir::Operation* op) {
+  PostOp post;
+  post.algorithm = op->getName().getStringRef().str();
+  llvm::TypeSwitch<mlir::Operation*>(op)
+      .Case<ir::LeakyReluOp, ir::EluOp, ir::SwishOp>(
+          [&](auto a) { post.alpha = static_cast<float>(a.getAlpha().convertToDouble()); })
+      .Case([&](ir::ClipOp a) {
+        post.alpha = static_cast<float>(a.getLow().convertToDouble());
+        post.beta = static_cast<float>(a.getHigh().convertToDouble());
+      })
+      .Case([&](ir::HardSigmoidOp a) {
+        post.alpha = static_cast<float>(a.getAlpha().convertToDouble());
+        post.beta = static_cast<float>(a.getBeta().convertToDouble());
+      })
+      .Case([&](ir::GeluOp a) {
+        post.algorithm = a.getApproximate() ? "gelu_tanh" : post.algorithm;
+      });
+  step.postOps.push_back(std::move(post));
+  return op->getNumOperands() == 1;
+}
+
+std::optional<PostOpKind> binaryKind(mlir::Operation* op) {
+  using Result = std::optional<PostOpKind>;
+  return llvm::TypeSwitch<mlir::Operation*, Result>(op)
+      .Case([](ir::AddOp) { return PostOpKind::kBinaryAdd; })
+      .Case([](ir::MulOp) { return PostOpKind::kBinaryMul; })
+      .Case([](ir::SubOp) { return PostOpKind::kBinarySub; })
+      .Case([](ir::DivOp) { return PostOpKind::kBinaryDiv; })
+      .Case([](ir::MaxOp) { return PostOpKind::kBinaryMax; })
+      .Case([](ir::MinOp) { return PostOpKind::kBinaryMin; })
+      .Default([](mlir::Operation*) { return std::nullopt; });
+}
+
+/// The desc of `value` with leading dims of 1 up to `rank`.
+TensorDesc extendRank(TensorDesc desc, size_t rank) {
+  if (desc.dims.size() < rank) {
+    desc.layout.clear();
+    desc.dims.insert(desc.dims.begin(), rank - desc.dims.size(), 1);
+  }
+  return desc;
+}
+
+absl::Status noPostOp() {
+  return absl::UnimplementedError("an operation of the group is no post-operation");
+}
+
+/// The operand that a binary operation takes beside `current`.
+absl::StatusOr<mlir::Value> otherOperand(mlir::Operation* op, mlir::Value current) {
+  bool onLeft = op->getOperand(0) == current;
+  mlir::Value other = op->getOperand(onLeft ? 1 : 0);
+  bool swapped = !onLeft && !op->hasTrait<mlir::OpTrait::IsCommutative>();
+  if (swapped || other == current) {
+    return noPostOp();
+  }
+  return other;
+}
+
+/// x -> alpha * x + beta.
+struct Linear {
+  double alpha = 1;
+  double beta = 0;
+};
+
+/// The one number that all elements of a constant of f32 are.
+std::optional<double> numberOf(mlir::Value value) {
+  ir::ConstantOp constant = passes::weightOf(value);
+  auto floats = constant ? passes::floatsOf(constant.getValue()) : std::nullopt;
+  return floats && !floats->empty() && llvm::all_equal(*floats) ? std::optional(floats->front())
+                                                                : std::nullopt;
+}
+
+/// What `op` does to `current` as a linear function; nothing where it is none.
+std::optional<Linear> linearOf(mlir::Operation* op, mlir::Value current) {
+  bool onLeft = op->getNumOperands() == 2 && op->getOperand(0) == current;
+  std::optional<double> number =
+      op->getNumOperands() == 2 ? numberOf(op->getOperand(onLeft ? 1 : 0)) : std::nullopt;
+  using Result = std::optional<Linear>;
+  if (!number) {
+    return std::nullopt;
+  }
+  return llvm::TypeSwitch<mlir::Operation*, Result>(op)
+      .Case([&](ir::AddOp) { return Linear{1, *number}; })
+      .Case([&](ir::MulOp) { return Linear{*number, 0}; })
+      .Case([&](ir::SubOp) { return onLeft ? Result(Linear{1, -*number}) : std::nullopt; })
+      .Case([&](ir::DivOp) { return onLeft ? Result(Linear{1 / *number, 0}) : std::nullopt; })
+      .Default([](mlir::Operation*) { return std::nullopt; });
+}
+
+bool isByte(mlir::Type type) {
+  return llvm::isa<mlir::IntegerType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+bool givesBytes(mlir::Operation* op) {
+  auto cast = llvm::dyn_cast<ir::CastOp>(op);
+  return cast && isByte(cast.getTo());
+}
+
+/// A clip to the range of the bytes that the next operation gives.
+bool saturates(llvm::ArrayRef<mlir::Operation*> epilogue) {
+  auto clip = llvm::dyn_cast<ir::ClipOp>(epilogue[0]);
+  if (!clip || epilogue.size() != 2 || !givesBytes(epilogue[1])) {
+    return false;
+  }
+  bool isUnsigned = llvm::cast<ir::CastOp>(epilogue[1]).getTo().isUnsignedInteger();
+  double low = isUnsigned ? 0 : -128;
+  return clip.getLow().convertToDouble() == low && clip.getHigh().convertToDouble() == low + 255;
+}
+
+/// Walks what follows sums of bytes. One use.
+class SumsEpilogue {
+ public:
+  SumsEpilogue(LibraryStep& step, mlir::Value anchor) : step_(step), current_(anchor) {
+    const std::vector<int64_t> dims = denseDesc(anchor).dims;
+    rank_ = dims.size();
+    channels_ = step.step.operation == "gr.conv" ? dims[1] : dims.back();
+  }
+
+  absl::Status add(llvm::ArrayRef<mlir::Operation*> epilogue) {
+    for (; !epilogue.empty(); epilogue = epilogue.drop_front()) {
+      GR_RETURN_IF_ERROR(addOne(epilogue));
+      current_ = epilogue[0]->getResult(0);
+    }
+    if (mlir::getElementTypeOrSelf(current_.getType()).isInteger(32)) {
+      return noPostOp();
+    }
+    flush();
+    step_.step.attributes["scales"] = scales_;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status addOne(llvm::ArrayRef<mlir::Operation*> epilogue) {
+    mlir::Operation* op = epilogue[0];
+    bool rounds = llvm::isa<ir::RoundOp>(op) && isQuantization(epilogue.drop_front());
+    if (llvm::isa<ir::CastOp>(op) || rounds || saturates(epilogue)) {
+      return absl::OkStatus();  // what the library does in any case
+    }
+    if (std::optional<Linear> linear = linearOf(op, current_)) {
+      linear_ = {linear_.alpha * linear->alpha, linear_.beta * linear->alpha + linear->beta};
+      return absl::OkStatus();
+    }
+    if (op->getNumOperands() == 2) {
+      return addBinary(op);
+    }
+    flush();
+    step_.postOperands.push_back(nullptr);
+    return appendEltwise(step_.step, op) ? absl::OkStatus() : noPostOp();
+  }
+
+  /// What may follow the rounding of a quantisation: a zero point, then bytes.
+  bool isQuantization(llvm::ArrayRef<mlir::Operation*> rest) const {
+    if (rest.size() == 3 && linearOf(rest[0], rest[0]->getOperand(0))) {
+      rest = rest.drop_front();
+    }
+    return !rest.empty() && saturates(rest);
+  }
+
+  absl::Status addBinary(mlir::Operation* op) {
+    std::optional<PostOpKind> kind = binaryKind(op);
+    if (!kind) {
+      return noPostOp();
+    }
+    GR_ASSIGN_OR_RETURN(mlir::Value other, otherOperand(op, current_));
+    bool isFirst = step_.step.postOps.empty() && linear_.alpha == 1 && linear_.beta == 0;
+    if (isFirst && addBias(*kind, other)) {
+      return absl::OkStatus();
+    }
+    if (isFirst && addScales(*kind, other)) {
+      return absl::OkStatus();
+    }
+    flush();
+    PostOp post;
+    post.kind = *kind;
+    post.operand = Argument{0, extendRank(denseDesc(other), rank_)};
+    step_.step.postOps.push_back(std::move(post));
+    step_.postOperands.push_back(other);
+    return absl::OkStatus();
+  }
+
+  bool isOfChannels(mlir::Value value) const {
+    return denseDesc(value).spec().elementCount() == channels_;
+  }
+
+  /// Constant integers of the channels, added to nothing but the sums.
+  bool addBias(PostOpKind kind, mlir::Value other) {
+    bool fits = kind == PostOpKind::kBinaryAdd && isConstant(other) && isOfChannels(other) &&
+                denseDesc(other).type == runtime::ElementType::kI32 &&
+                step_.step.inputs.size() == 2 && scales_.size() == 1 && scales_[0] == 1;
+    if (fits) {
+      step_.operands.push_back(other);
+      step_.step.inputs.push_back({0, {runtime::ElementType::kI32, {channels_}}});
+    }
+    return fits;
+  }
+
+  bool addScales(PostOpKind kind, mlir::Value other) {
+    ir::ConstantOp constant = passes::weightOf(other);
+    auto floats = constant ? passes::floatsOf(constant.getValue()) : std::nullopt;
+    if (kind != PostOpKind::kBinaryMul || !floats || !isOfChannels(other)) {
+      return false;
+    }
+    double common = scales_[0];
+    bool isCommon = scales_.size() == 1;
+    scales_.resize(floats->size(), common);
+    for (auto [scale, factor] : llvm::zip(scales_, *floats)) {
+      scale = (isCommon ? common : scale) * factor;
+    }
+    return true;
+  }
+
+  /// Writes the linear function that is still to be done: where it is first, into the scales.
+  void flush() {
+    if (step_.step.postOps.empty()) {
+      llvm::for_each(scales_, [&](double& scale) { scale *= linear_.alpha; });
+      linear_.alpha = 1;
+    }
+    if (linear_.alpha != 1 || linear_.beta != 0) {
+      PostOp post;
+      post.algorithm = "linear";
+      post.alpha = static_cast<float>(linear_.alpha);
+      post.beta = static_cast<float>(linear_.beta);
+      step_.step.postOps.push_back(std::move(post));
+      step_.postOperands.push_back(nullptr);
+    }
+    linear_ = {};
+  }
+
+  LibraryStep& step_;
+  mlir::Value current_;
+  size_t rank_ = 0;
+  int64_t channels_ = 0;
+  std::vector<double> scales_ = {1};
+  Linear linear_;
+};
+
+}  // namespace
+
+absl::Status addPostOps(LibraryStep& work, llvm::ArrayRef<mlir::Operation*> epilogue,
+                        mlir::Value anchor) {
+  mlir::Value current = anchor;
+  TensorDesc result = denseDesc(anchor);
+  for (mlir::Operation* op : epilogue) {
+    mlir::Value other;
+    if (op->getNumOperands() == 2) {
+      std::optional<PostOpKind> kind = binaryKind(op);
+      if (!kind) {
+        return noPostOp();
+      }
+      GR_ASSIGN_OR_RETURN(other, otherOperand(op, current));
+      PostOp post;
+      post.kind = *kind;
+      post.operand = Argument{0, extendRank(denseDesc(other), result.dims.size())};
+      work.step.postOps.push_back(std::move(post));
+    } else if (op->getNumOperands() != 1 || !appendEltwise(work.step, op)) {
+      return noPostOp();
+    }
+    work.postOperands.push_back(other);
+    current = op->getResult(0);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status addPostOpsOfSums(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epilogue,
+                              mlir::Value anchor) {
+  return SumsEpilogue(step, anchor).add(epilogue);
+}
+
+}  // namespace graphrun::devices::cpu

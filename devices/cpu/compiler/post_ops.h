@@ -1,0 +1,24 @@
+// What follows an anchor in its group, as post-operations of a step.
+#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_POST_OPS_H_
+#define GRAPHRUN_DEVICES_CPU_COMPILER_POST_OPS_H_
+
+#include "devices/cpu/compiler/library_step.h"
+
+namespace graphrun::devices::cpu {
+
+/// Adds the post-ops for the operations behind an anchor whose result is `anchor`. Unimplemented
+/// when one of them is no post-op.
+absl::Status addPostOps(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epilogue,
+                        mlir::Value anchor);
+
+/// The same behind sums of products of bytes, whose operands `step` has already: constants become
+/// the bias and the scales of the sums (attribute "scales", one or one a channel), and what
+/// quantises at the end becomes what the library does when it stores bytes: round to nearest, ties
+/// to even, and saturate. It adds the zero point before it rounds, so that ties may come out one
+/// step apart.
+absl::Status addPostOpsOfSums(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epilogue,
+                              mlir::Value anchor);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_POST_OPS_H_

@@ -1,0 +1,151 @@
+#include "passes/quantized_forms.h"
+
+#include <cstring>
+
+#include "mlir/IR/TypeUtilities.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+namespace {
+
+mlir::Type elementOf(mlir::Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
+
+/// The constant behind operations that add or drop dims of 1.
+mlir::Value withoutMovement(mlir::Value value) {
+  while (llvm::isa_and_nonnull<ir::SqueezeOp, ir::UnsqueezeOp>(value.getDefiningOp())) {
+    value = value.getDefiningOp()->getOperand(0);
+  }
+  return value;
+}
+
+/// The one number that all elements of a floating-point constant are.
+std::optional<double> numberOf(mlir::Value value) {
+  std::optional<std::vector<double>> all = floatsOf(constantOf(withoutMovement(value)));
+  if (!all || all->empty() || !llvm::all_equal(*all)) {
+    return std::nullopt;
+  }
+  return all->front();
+}
+
+/// Scales from a constant that broadcasts to a tensor of `rank` and differs along one dim at most.
+bool readScales(mlir::Value value, int64_t rank, Dequantized& result) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  std::optional<std::vector<double>> scales = floatsOf(constantOf(withoutMovement(value)));
+  if (!type || !scales || scales->empty() || type.getRank() > rank) {
+    return false;
+  }
+  if (llvm::all_equal(*scales)) {
+    result.scales = {scales->front()};
+    return true;
+  }
+  result.scales = *std::move(scales);
+  for (auto [d, size] : llvm::enumerate(type.getShape())) {
+    if (size == static_cast<int64_t>(result.scales.size())) {
+      result.axis = rank - type.getRank() + static_cast<int64_t>(d);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool isByte(mlir::Type type) {
+  return llvm::isa<mlir::IntegerType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// `value`'s operand and the number that is added to it; `value` and 0 where that is no addition.
+std::pair<mlir::Value, double> withoutOffset(mlir::Value value) {
+  if (auto add = value.getDefiningOp<ir::AddOp>()) {
+    if (std::optional<double> number = numberOf(add.getRhs())) {
+      return {add.getLhs(), *number};
+    }
+    if (std::optional<double> number = numberOf(add.getLhs())) {
+      return {add.getRhs(), *number};
+    }
+  }
+  if (auto sub = value.getDefiningOp<ir::SubOp>()) {
+    if (std::optional<double> number = numberOf(sub.getRhs())) {
+      return {sub.getLhs(), -*number};
+    }
+  }
+  return {value, 0};
+}
+
+template <typename T>
+std::vector<int64_t> elements(llvm::ArrayRef<char> bytes) {
+  std::vector<int64_t> values(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    values[i] = value;
+  }
+  return values;
+}
+
+}  // namespace
+
+std::optional<Dequantized> dequantizedOf(mlir::Value value) {
+  auto mul = value ? value.getDefiningOp<ir::MulOp>() : nullptr;
+  auto type = mul ? llvm::dyn_cast<mlir::RankedTensorType>(mul.getType()) : nullptr;
+  if (!type || !type.getElementType().isF32()) {
+    return std::nullopt;
+  }
+  Dequantized result;
+  bool onRight = readScales(mul.getRhs(), type.getRank(), result);
+  if (!onRight && !readScales(mul.getLhs(), type.getRank(), result)) {
+    return std::nullopt;
+  }
+  mlir::Value offset = onRight ? mul.getLhs() : mul.getRhs();
+  for (auto [inner, number] = withoutOffset(offset); inner != offset;
+       std::tie(inner, number) = withoutOffset(offset)) {
+    offset = inner;
+    result.zero -= number;
+  }
+  auto cast = offset.getDefiningOp<ir::CastOp>();
+  if (!cast || cast.getType() != type ||
+      !(isByte(elementOf(cast.getInput())) || elementOf(cast.getInput()).isInteger(32))) {
+    return std::nullopt;
+  }
+  result.integers = cast.getInput();
+  return result;
+}
+
+std::optional<Quantized> quantizedOf(ir::CastOp cast) {
+  auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
+  if (!isByte(cast.getTo()) || !clip) {
+    return std::nullopt;
+  }
+  double low = cast.getTo().isUnsignedInteger() ? 0 : -128;
+  if (clip.getLow().convertToDouble() != low || clip.getHigh().convertToDouble() != low + 255) {
+    return std::nullopt;
+  }
+  Quantized result;
+  auto [whole, zero] = withoutOffset(clip.getInput());
+  auto round = whole.getDefiningOp<ir::RoundOp>();
+  auto div = round ? round.getInput().getDefiningOp<ir::DivOp>() : nullptr;
+  std::optional<double> scale = div ? numberOf(div.getRhs()) : std::nullopt;
+  if (!scale || !elementOf(div.getLhs()).isF32()) {
+    return std::nullopt;
+  }
+  return Quantized{div.getLhs(), *scale, zero};
+}
+
+std::optional<std::vector<int64_t>> integersOf(mlir::Value value) {
+  mlir::ElementsAttr constant = constantOf(withoutMovement(value));
+  std::optional<ElementBytes> raw = constant ? bytesOf(constant) : std::nullopt;
+  if (!raw) {
+    return std::nullopt;
+  }
+  mlir::Type type = constant.getElementType();
+  if (!isByte(type) && !type.isInteger(32)) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> values = type.isInteger(32)         ? elements<int32_t>(raw->bytes)
+                                : type.isUnsignedInteger() ? elements<uint8_t>(raw->bytes)
+                                                           : elements<int8_t>(raw->bytes);
+  if (raw->splat) {
+    values.resize(constant.getNumElements(), values.front());
+  }
+  return values;
+}
+
+}  // namespace graphrun::passes

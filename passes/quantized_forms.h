@@ -1,0 +1,38 @@
+// What quantised models spell out: bytes as floats (DequantizeLinear), floats as bytes
+// (QuantizeLinear). Internal to passes.
+#ifndef GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
+#define GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
+
+#include <optional>
+#include <vector>
+
+#include "ir/dialect.h"
+
+namespace graphrun::passes {
+
+/// A value of f32 that is scale * (integers - zero).
+struct Dequantized {
+  mlir::Value integers;        ///< of u8, i8 or i32
+  std::vector<double> scales;  ///< one, or one for each element of dim `axis`
+  int64_t axis = 0;
+  double zero = 0;
+
+  bool isUniform() const { return scales.size() == 1; }
+};
+std::optional<Dequantized> dequantizedOf(mlir::Value value);
+
+/// A cast to u8 or i8 that gives round(input / scale) + zero, within the type's range.
+struct Quantized {
+  mlir::Value input;
+  double scale = 1;
+  double zero = 0;
+};
+std::optional<Quantized> quantizedOf(ir::CastOp cast);
+
+/// The elements of a constant of u8, i8 or i32, which may have got or lost dims of 1; nothing for
+/// other values.
+std::optional<std::vector<int64_t>> integersOf(mlir::Value value);
+
+}  // namespace graphrun::passes
+
+#endif  // GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
