@@ -52,6 +52,9 @@ class DeviceCompiler {
   /// can.
   virtual std::string whyUnsupported(mlir::Operation* op) const = 0;
 
+  /// Whether devices of this kind on this machine multiply u8 by i8, exactly and fast.
+  virtual bool multipliesBytes() const { return false; }
+
   /// Turns a partition (static shapes, operations in execution order) into an executable for the
   /// device that `device` and `fingerprint` describe. Must run on the machine that has the device;
   /// while it measures, nothing else should.

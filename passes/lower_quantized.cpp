@@ -294,11 +294,48 @@ struct MultiplyBytes : mlir::OpRewritePattern<ir::MatMulOp> {
   }
 };
 
+/// Weights that no product of bytes takes, as the floats that they stand for: computed once.
+struct DequantizeWeights : mlir::OpRewritePattern<ir::MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ir::MulOp op, PatternRewriter& rewriter) const override {
+    auto isProduct = [](mlir::Operation* user) {
+      return llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MatMulOp>(user);
+    };
+    std::optional<Dequantized> weights = dequantizedOf(op);
+    std::optional<std::vector<int64_t>> integers =
+        weights && llvm::all_of(op->getUsers(), isProduct) ? integersOf(weights->integers)
+                                                           : std::nullopt;
+    mlir::RankedTensorType type = typeOf(op);
+    if (!integers || static_cast<int64_t>(integers->size()) != type.getNumElements()) {
+      return mlir::failure();
+    }
+    size_t inner = 1;  // elements from one scale to the next
+    for (int64_t size : type.getShape().drop_front(weights->isUniform() ? 0 : weights->axis + 1)) {
+      inner *= size;
+    }
+    std::vector<double> floats(integers->size());
+    for (size_t i = 0; i < floats.size(); ++i) {
+      double scale = weights->scales[weights->isUniform() ? 0 : i / inner % weights->scales.size()];
+      floats[i] = scale * (static_cast<double>((*integers)[i]) - weights->zero);
+    }
+    rewriter.replaceOpWithNewOp<ir::ConstantOp>(op, type, makeFloats(type, floats, "weights"));
+    return mlir::success();
+  }
+};
+
 struct LowerQuantizedPass : impl::LowerQuantizedBase<LowerQuantizedPass> {
+  using LowerQuantizedBase::LowerQuantizedBase;
+
   void runOnOperation() override {
-    mlir::RewritePatternSet patterns(&getContext());
-    patterns.add<ShiftSignedBytes, SkipFloats, ConvolveBytes, MultiplyBytes>(&getContext());
-    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
+    mlir::RewritePatternSet products(&getContext());
+    products.add<ShiftSignedBytes, SkipFloats>(&getContext());
+    if (bytes) {
+      products.add<ConvolveBytes, MultiplyBytes>(&getContext());
+    }
+    mlir::RewritePatternSet rest(&getContext());
+    rest.add<DequantizeWeights>(&getContext());
+    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(products))) ||
+        mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(rest)))) {
       signalPassFailure();
     }
   }

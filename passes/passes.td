@@ -108,7 +108,8 @@ def LowerQuantized : Pass<"gr-lower-quantized", "::mlir::func::FuncOp"> {
     A convolution or matrix product of dequantised u8 by constant dequantised i8 sums the bytes'
     products in i32; bias, zero point and scales follow. What is quantised as it was dequantised is
     passed on as it is, also through pools and movements; activations of i8 become u8. Where the model
-    rounds a bias to the products' units, so does this pass; else it does so first.
+    rounds a bias to the products' units, so does this pass; else it does so first. Weights of other
+    products become constants of f32.
 
         %0 = gr.mul %x, %sx : …          (x a cast of u8 to f32, w one of constant i8)
         %1 = gr.mul %w, %sw : …
@@ -119,6 +120,7 @@ def LowerQuantized : Pass<"gr-lower-quantized", "::mlir::func::FuncOp"> {
         %4 = gr.cast %3 {to = f32} : …
         %5 = gr.mul %4, %sx_sw : …
   }];
+  let options = [Option<"bytes", "bytes", "bool", "true", "make products of bytes">];
 }
 
 def LowerPrecision : Pass<"gr-lower-precision", "::mlir::func::FuncOp"> {

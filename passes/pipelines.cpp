@@ -21,7 +21,7 @@ void buildSimplifyPipeline(mlir::OpPassManager& manager) {
 
 void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& options) {
   buildSimplifyPipeline(manager);
-  manager.addNestedPass<mlir::func::FuncOp>(createLowerQuantized());
+  manager.addNestedPass<mlir::func::FuncOp>(createLowerQuantized({options.bytes}));
   if (options.precision == runtime::Precision::kBF16) {
     // Behind what recognises forms, which it would hide; before groups, which end where types
     // change.

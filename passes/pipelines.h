@@ -16,6 +16,8 @@ void buildSimplifyPipeline(mlir::OpPassManager& manager);
 struct GroupOptions {
   bool fusion = true;  ///< false: no groups
   runtime::Precision precision = runtime::Precision::kF32;
+  bool bytes =
+      true;  ///< false: quantised products are of floats, where no device has them of bytes
 };
 
 /// Simplification, the precision, then groups. Run on a specialised graph before placement.

@@ -76,7 +76,7 @@ std::vector<int64_t> elements(llvm::ArrayRef<char> bytes) {
   for (size_t i = 0; i < values.size(); ++i) {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    values[i] = value;
+    values[i] = static_cast<int64_t>(value);
   }
   return values;
 }
@@ -118,7 +118,6 @@ std::optional<Quantized> quantizedOf(ir::CastOp cast) {
   if (clip.getLow().convertToDouble() != low || clip.getHigh().convertToDouble() != low + 255) {
     return std::nullopt;
   }
-  Quantized result;
   auto [whole, zero] = withoutOffset(clip.getInput());
   auto round = whole.getDefiningOp<ir::RoundOp>();
   auto div = round ? round.getInput().getDefiningOp<ir::DivOp>() : nullptr;

@@ -167,6 +167,13 @@ class Compilers {
   std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
 };
 
+/// Whether products of bytes are worth making: asked of this machine, which workers are taken to be
+/// like.
+bool multipliesBytes() {
+  auto compiler = devices::createDeviceCompiler("cpu");
+  return compiler.ok() && (*compiler)->multipliesBytes();
+}
+
 /// The graph that the request is about: the model's, or what is left of it.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
                                                           const format::ModelFile& model,
@@ -226,8 +233,8 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   }
   annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
   strings = passes::internStrings(*function);
-  passes::GroupOptions options{request.fusion(),
-                               static_cast<runtime::Precision>(request.precision())};
+  passes::GroupOptions options{
+      request.fusion(), static_cast<runtime::Precision>(request.precision()), multipliesBytes()};
   if (mlir::failed(passes::simplifyAndGroup(module, options))) {
     return failure();
   }

@@ -1,5 +1,6 @@
 // RUN: graphrun-opt %s --gr-lower-quantized --split-input-file | FileCheck %s
 // RUN: graphrun-opt %s --gr-lower-quantized --gr-form-groups --split-input-file | FileCheck %s --check-prefix=GROUP
+// RUN: graphrun-opt %s --gr-lower-quantized=bytes=false --split-input-file | FileCheck %s --check-prefix=FLOAT
 
 // A convolution of dequantised bytes: its padding holds the zero point, the bias and what the zero point
 // adds are in units of the sums, and the scales are one a channel. The quantisation behind it joins.
@@ -12,6 +13,10 @@
 // CHECK: %[[A:.*]] = gr.add %[[C]], %[[O]]
 // CHECK: %[[F:.*]] = gr.cast %[[A]] {to = f32}
 // CHECK: gr.mul %[[F]], %[[S]]
+// Without products of bytes its weights are floats, computed once.
+// FLOAT-LABEL: @convolution
+// FLOAT: gr.constant {{.*}}6.000000e+00{{.*}}-1.600000e+01{{.*}} tensor<2x1x1x1xf32>
+// FLOAT-NOT: xi32
 // GROUP-LABEL: @convolution
 // GROUP: gr.group({{.*}}) attributes {kind = "conv"} {
 // GROUP: gr.conv

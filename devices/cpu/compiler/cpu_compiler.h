@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
 
+#include "devices/cpu/instructions.h"
 #include "devices/device_compiler.h"
 
 namespace graphrun::devices::cpu {
@@ -15,6 +16,7 @@ class CpuCompiler final : public DeviceCompiler {
 
   std::string kind() const override { return "cpu"; }
   std::string whyUnsupported(mlir::Operation* op) const override;
+  bool multipliesBytes() const override { return sumsBytesExactly(); }
   absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
                                                const DeviceDescription& device,
                                                const std::string& fingerprint,
