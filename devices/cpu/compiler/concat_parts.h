@@ -8,7 +8,8 @@ namespace graphrun::devices::cpu {
 
 /// Offsets in bytes of the operands of a concatenation along `axis` in its result, all of them in
 /// `layout`, when each is one piece of the result's memory at a multiple of kTensorAlignment; empty
-/// otherwise. For a split, the other way round: its results are the operands, its operand the result.
+/// otherwise. For a split, the other way round: its results are the operands, its operand the
+/// result.
 std::vector<uint64_t> concatParts(const std::vector<TensorDesc>& operands, const TensorDesc& result,
                                   KernelLayout layout, size_t axis);
 
