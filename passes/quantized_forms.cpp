@@ -72,13 +72,9 @@ std::pair<mlir::Value, double> withoutOffset(mlir::Value value) {
 
 template <typename T>
 std::vector<int64_t> elements(llvm::ArrayRef<char> bytes) {
-  std::vector<int64_t> values(bytes.size() / sizeof(T));
-  for (size_t i = 0; i < values.size(); ++i) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    values[i] = static_cast<int64_t>(value);
-  }
-  return values;
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return {values.begin(), values.end()};
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ void Timings::insert(const std::string& key, Measured measured) {
 
 std::optional<double> Timings::find(const Step& step, absl::string_view kernel, int threads) {
   constexpr double kMostElements = 4;
-  constexpr double kMostWidth = 2;
+  constexpr double kMostWidth = 1.5;
   auto found = classes_.find(keyOf(step, kernel, threads));
   if (found == classes_.end()) {
     return std::nullopt;

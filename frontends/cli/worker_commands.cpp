@@ -140,6 +140,7 @@ int certsCommand(int argc, char** argv) {
       ->required();
   return parseAndRun(app, argc, argv, [&]() -> int {
     std::vector<runtime::CertificateName> names;
+    names.reserve(workers.size());
     for (const std::string& worker : workers) {
       names.push_back(parseName(worker));
     }
