@@ -6,9 +6,7 @@ threads, in turns. The shortest times count, because whatever else uses the memo
 """
 
 import ctypes
-import json
 import os
-import subprocess
 import threading
 import time
 
@@ -79,26 +77,15 @@ class Copy:
         return 2 * self.size / min(times)
 
 
-def shortestTime(program, path, folder, threads):
-    """Of graphrun, in seconds; None, and its message, where it fails."""
-    command = [program, "bench", path, "--data", folder, "--threads", str(threads), "--duration",
-               str(SECONDS), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
-    if done.returncode != 0:
-        print(f"bench: exit code {done.returncode} from {' '.join(command)}\n{done.stderr}")
-        return None
-    return 1e-3 * json.loads(done.stdout)["latency_ms"]["min"]
-
-
 def measure(args, name, operands, path, folder, threads):
     copy = Copy(MEBIBYTES, threads)
     ours, theirs = [], []
     for _ in range(args.turns):
         theirs.append(copy.bandwidth())
-        seconds = shortestTime(args.graphrun, path, folder, threads)
-        if seconds is None:
+        times = ops.ourTimes(args.graphrun, path, folder, threads, SECONDS)
+        if times is None:
             return None
-        ours.append((operands + 1) * copy.size / seconds)
+        ours.append((operands + 1) * copy.size / (1e-3 * times["min"]))
     mine, other = max(ours), max(theirs)
     return {"name": name, "threads": threads, "ours_gb_s": mine / 1e9, "copy_gb_s": other / 1e9,
             "ratio": mine / other}

@@ -348,15 +348,15 @@ def theirTime(path, feeds, threads):
     return statistics.median(times)
 
 
-def ourTime(program, path, folder, threads):
-    """Median latency of graphrun in microseconds; None, and its message, where it fails."""
+def ourTimes(program, path, folder, threads, seconds):
+    """Latencies of graphrun in milliseconds; None, and its message, where it fails."""
     command = [program, "bench", path, "--data", folder, "--threads", str(threads), "--duration",
-               str(SECONDS), "--json"]
+               str(seconds), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
     if done.returncode != 0:
         print(f"bench: exit code {done.returncode} from {' '.join(command)}\n{done.stderr}")
         return None
-    return 1e3 * json.loads(done.stdout)["latency_ms"]["p50"]
+    return json.loads(done.stdout)["latency_ms"]
 
 
 def writeCase(name, folder):
@@ -379,9 +379,10 @@ def measureCase(args, name, threads):
     ours, theirs = [], []
     for _ in range(args.turns):
         theirs.append(theirTime(path, feeds, threads))
-        ours.append(ourTime(args.graphrun, path, folder, threads))
-    if None in ours:
-        return None
+        times = ourTimes(args.graphrun, path, folder, threads, SECONDS)
+        if times is None:
+            return None
+        ours.append(1e3 * times["p50"])
     mine, other = statistics.median(ours), statistics.median(theirs)
     return {"name": name, "threads": threads, "ours_us": mine, "theirs_us": other,
             "ratio": other / mine}

@@ -4,6 +4,7 @@
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/quantized_forms.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -91,12 +92,7 @@ bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool n
 /// A cast to bytes of what a clip keeps in their range.
 bool keepsBytes(ir::CastOp cast) {
   auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
-  auto type = llvm::dyn_cast<mlir::IntegerType>(cast.getTo());
-  if (!clip || !type || type.getWidth() != 8) {
-    return false;
-  }
-  double low = type.isUnsigned() ? 0 : -128;
-  return clip.getLow().convertToDouble() == low && clip.getHigh().convertToDouble() == low + 255;
+  return clip && isByte(cast.getTo()) && clipsToBytes(clip, cast.getTo());
 }
 
 bool hasConstantOperands(mlir::Operation* op) {

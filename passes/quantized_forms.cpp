@@ -18,13 +18,8 @@ mlir::Value withoutMovement(mlir::Value value) {
   return value;
 }
 
-/// The one number that all elements of a floating-point constant are.
 std::optional<double> numberOf(mlir::Value value) {
-  std::optional<std::vector<double>> all = floatsOf(constantOf(withoutMovement(value)));
-  if (!all || all->empty() || !llvm::all_equal(*all)) {
-    return std::nullopt;
-  }
-  return all->front();
+  return passes::numberOf(constantOf(withoutMovement(value)));
 }
 
 /// Scales from a constant that broadcasts to a tensor of `rank` and differs along one dim at most.
@@ -46,10 +41,6 @@ bool readScales(mlir::Value value, int64_t rank, Dequantized& result) {
     }
   }
   return false;
-}
-
-bool isByte(mlir::Type type) {
-  return llvm::isa<mlir::IntegerType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
 
 /// `value`'s operand and the number that is added to it; `value` and 0 where that is no addition.
@@ -79,6 +70,15 @@ std::vector<int64_t> elements(llvm::ArrayRef<char> bytes) {
 
 }  // namespace
 
+bool isByte(mlir::Type type) {
+  return llvm::isa<mlir::IntegerType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+bool clipsToBytes(ir::ClipOp clip, mlir::Type bytes) {
+  double low = bytes.isUnsignedInteger() ? 0 : -128;
+  return clip.getLow().convertToDouble() == low && clip.getHigh().convertToDouble() == low + 255;
+}
+
 std::optional<Dequantized> dequantizedOf(mlir::Value value) {
   auto mul = value ? value.getDefiningOp<ir::MulOp>() : nullptr;
   auto type = mul ? llvm::dyn_cast<mlir::RankedTensorType>(mul.getType()) : nullptr;
@@ -107,11 +107,7 @@ std::optional<Dequantized> dequantizedOf(mlir::Value value) {
 
 std::optional<Quantized> quantizedOf(ir::CastOp cast) {
   auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
-  if (!isByte(cast.getTo()) || !clip) {
-    return std::nullopt;
-  }
-  double low = cast.getTo().isUnsignedInteger() ? 0 : -128;
-  if (clip.getLow().convertToDouble() != low || clip.getHigh().convertToDouble() != low + 255) {
+  if (!isByte(cast.getTo()) || !clip || !clipsToBytes(clip, cast.getTo())) {
     return std::nullopt;
   }
   auto [whole, zero] = withoutOffset(clip.getInput());

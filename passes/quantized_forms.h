@@ -1,5 +1,5 @@
 // What quantised models spell out: bytes as floats (DequantizeLinear), floats as bytes
-// (QuantizeLinear). Internal to passes.
+// (QuantizeLinear).
 #ifndef GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
 #define GRAPHRUN_PASSES_QUANTIZED_FORMS_H_
 
@@ -9,6 +9,12 @@
 #include "ir/dialect.h"
 
 namespace graphrun::passes {
+
+/// True for u8 and i8.
+bool isByte(mlir::Type type);
+
+/// True for a clip to the range of `bytes`, u8 or i8.
+bool clipsToBytes(ir::ClipOp clip, mlir::Type bytes);
 
 /// A value of f32 that is scale * (integers - zero).
 struct Dequantized {

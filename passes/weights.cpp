@@ -88,13 +88,6 @@ mlir::ElementsAttr resourceOf(mlir::RankedTensorType type, llvm::ArrayRef<char> 
   return mlir::DenseResourceElementsAttr::get(type, "constant", std::move(blob));
 }
 
-/// An argument of a group's region stands for the group's operand.
-mlir::Value outsideGroup(mlir::Value value) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return group ? group.getInputs()[argument.getArgNumber()] : value;
-}
-
 bool isReadable(mlir::Type element) {
   auto type = llvm::dyn_cast<mlir::FloatType>(element);
   return type && (type.isF64() || type.isF32() || type.isF16() || type.isBF16());
@@ -153,6 +146,12 @@ mlir::ElementsAttr constantOf(mlir::Value value) {
   return constant ? constant.getValue() : nullptr;
 }
 
+mlir::Value outsideGroup(mlir::Value value) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return group ? group.getInputs()[argument.getArgNumber()] : value;
+}
+
 ir::ConstantOp weightOf(mlir::Value value) {
   value = outsideGroup(value);
   auto cast = value.getDefiningOp<ir::CastOp>();
@@ -182,6 +181,11 @@ std::optional<std::vector<double>> floatsOf(mlir::ElementsAttr value) {
     values[i] = reader.read(raw->bytes.data() + (raw->splat ? 0 : i * reader.width()));
   }
   return values;
+}
+
+std::optional<double> numberOf(mlir::ElementsAttr value) {
+  std::optional<std::vector<double>> all = floatsOf(value);
+  return all && !all->empty() && llvm::all_equal(*all) ? std::optional(all->front()) : std::nullopt;
 }
 
 mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values,

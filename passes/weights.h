@@ -35,6 +35,9 @@ mlir::ElementsAttr elementsFrom(mlir::RankedTensorType type, llvm::ArrayRef<char
 /// The constant that defines `value`; null when it is not one.
 mlir::ElementsAttr constantOf(mlir::Value value);
 
+/// An argument of a group's region stands for the group's operand; other values for themselves.
+mlir::Value outsideGroup(mlir::Value value);
+
 /// The constant that a device lays out once as `value`: its own, or one of f32 that it is a cast to
 /// bf16 of; seen through the arguments of groups. Null when there is none.
 ir::ConstantOp weightOf(mlir::Value value);
@@ -45,6 +48,9 @@ bool isWeight(mlir::Operation* op);
 /// The elements of a floating-point constant in row-major order, a splat spread out; nothing for
 /// other types.
 std::optional<std::vector<double>> floatsOf(mlir::ElementsAttr value);
+
+/// The one number that all elements of a floating-point constant are; nothing for other constants.
+std::optional<double> numberOf(mlir::ElementsAttr value);
 
 /// A constant of floating-point `type`, rounded from `values` (one for each element). `name` tells
 /// a resource from others in the IR's text.

@@ -16,45 +16,45 @@ def normalised(graph, x, width, out, kernel, stride=1, gain=RELU):
     return graph.op("BatchNormalization", x, *statistics, epsilon=1e-5, momentum=0.9)
 
 
-def basicBlock(graph, x, width, out, stride):
-    y = relu(graph, normalised(graph, x, width, out, 3, stride))
-    y = normalised(graph, y, out, out, 3)
+def joined(graph, y, x, width, out, stride):
+    """What a block made of x, and x itself."""
     if stride != 1 or width != out:
         x = normalised(graph, x, width, out, 1, stride, gain=LINEAR)
     return relu(graph, graph.op("Add", y, x))
 
 
-def resnet18():
-    graph = Graph("resnet18")
-    x = relu(graph, normalised(graph, graph.input("input", ["batch", 3, 224, 224]), 3, 64, 7, 2))
-    x = graph.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
-    width = 64
-    for out, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
-        for i in range(2):
-            x = basicBlock(graph, x, width, out, 1 if i else stride)
-            width = out
-    return classify(graph, x, width)
+def basicBlock(graph, x, width, out, stride):
+    y = relu(graph, normalised(graph, x, width, out, 3, stride))
+    y = normalised(graph, y, out, out, 3)
+    return joined(graph, y, x, width, out, stride)
 
 
 def bottleneck(graph, x, width, out, stride):
     y = relu(graph, normalised(graph, x, width, out // 4, 1))
     y = relu(graph, normalised(graph, y, out // 4, out // 4, 3, stride))
     y = normalised(graph, y, out // 4, out, 1)
-    if stride != 1 or width != out:
-        x = normalised(graph, x, width, out, 1, stride, gain=LINEAR)
-    return relu(graph, graph.op("Add", y, x))
+    return joined(graph, y, x, width, out, stride)
 
 
-def resnet50():
-    graph = Graph("resnet50")
+def residual(name, block, stages):
+    """`stages`: channels, blocks, and the stride of the first of these."""
+    graph = Graph(name)
     x = relu(graph, normalised(graph, graph.input("input", ["batch", 3, 224, 224]), 3, 64, 7, 2))
     x = graph.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
     width = 64
-    for out, count, stride in ((256, 3, 1), (512, 4, 2), (1024, 6, 2), (2048, 3, 2)):
+    for out, count, stride in stages:
         for i in range(count):
-            x = bottleneck(graph, x, width, out, 1 if i else stride)
+            x = block(graph, x, width, out, 1 if i else stride)
             width = out
     return classify(graph, x, width)
+
+
+def resnet18():
+    return residual("resnet18", basicBlock, ((64, 2, 1), (128, 2, 2), (256, 2, 2), (512, 2, 2)))
+
+
+def resnet50():
+    return residual("resnet50", bottleneck, ((256, 3, 1), (512, 4, 2), (1024, 6, 2), (2048, 3, 2)))
 
 
 def twice(graph, x, width, out):

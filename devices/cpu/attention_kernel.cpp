@@ -18,7 +18,6 @@ namespace {
 struct View {
   int64_t offset = 0;
   std::array<int64_t, 4> strides = {};
-
   ElementType type = ElementType::kF32;
 
   int64_t at(int64_t n, int64_t head, int64_t row) const {

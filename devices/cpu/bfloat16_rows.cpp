@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "devices/cpu/wide.h"
+
 namespace graphrun::devices::cpu {
 namespace {
 
@@ -23,42 +25,14 @@ namespace {
   }
 }
 
-#if defined(__x86_64__)
-[[gnu::target("avx512f,avx512bw,avx512vl")]] void widenAvx512(const BFloat16* from, float* to,
-                                                              int64_t count) {
-  widen(from, to, count);
-}
-
-[[gnu::target("avx512f,avx512bw,avx512vl")]] void narrowAvx512(const float* from, BFloat16* to,
-                                                               int64_t count) {
-  narrow(from, to, count);
-}
-
-bool hasAvx512() {
-  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vl");
-  return has;
-}
-#endif
-
 }  // namespace
 
 void widenRow(const BFloat16* from, float* to, int64_t count) {
-#if defined(__x86_64__)
-  if (hasAvx512()) {
-    return widenAvx512(from, to, count);
-  }
-#endif
-  widen(from, to, count);
+  runWide([&] { widen(from, to, count); });
 }
 
 void narrowRow(const float* from, BFloat16* to, int64_t count) {
-#if defined(__x86_64__)
-  if (hasAvx512()) {
-    return narrowAvx512(from, to, count);
-  }
-#endif
-  narrow(from, to, count);
+  runWide([&] { narrow(from, to, count); });
 }
 
 }  // namespace graphrun::devices::cpu

@@ -7,7 +7,7 @@
 #include "frontends/onnx/ops_window.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"
-#include "passes/weights.h"
+#include "passes/quantized_forms.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -16,40 +16,12 @@ using Ints = llvm::SmallVector<int64_t>;
 
 constexpr int64_t kHalf = 128;  // between u8 and i8
 
-bool isByte(mlir::Type element) {
-  return llvm::isa<mlir::IntegerType>(element) && element.getIntOrFloatBitWidth() == 8;
-}
-
 mlir::Type i32(Node& node) { return node.builder().getI32Type(); }
 
 mlir::Value inI32(Node& node, mlir::Value value) { return castTo(node, value, i32(node)); }
 
 mlir::Value binary(Node& node, llvm::StringRef operation, mlir::Value lhs, mlir::Value rhs) {
   return node.emit(operation, {lhs, rhs});
-}
-
-/// The elements of a constant of u8 or i8, which may have got or lost dims of 1; nothing for other
-/// values.
-std::optional<std::vector<int64_t>> integersOf(mlir::Value value) {
-  while (value && llvm::isa_and_nonnull<ir::SqueezeOp, ir::UnsqueezeOp>(value.getDefiningOp())) {
-    value = value.getDefiningOp()->getOperand(0);
-  }
-  mlir::ElementsAttr constant = value ? passes::constantOf(value) : nullptr;
-  std::optional<passes::ElementBytes> elements =
-      constant ? passes::bytesOf(constant) : std::nullopt;
-  if (!elements || !isByte(constant.getElementType())) {
-    return std::nullopt;
-  }
-  bool isUnsigned = constant.getElementType().isUnsignedInteger();
-  std::vector<int64_t> integers;
-  integers.reserve(elements->bytes.size());
-  for (char byte : elements->bytes) {
-    integers.push_back(isUnsigned ? static_cast<uint8_t>(byte) : static_cast<int8_t>(byte));
-  }
-  if (elements->splat) {
-    integers.resize(constant.getNumElements(), integers.front());
-  }
-  return integers;
 }
 
 /// `values` (of i8, in range) as a constant.
@@ -86,9 +58,9 @@ QuantizedOperand leftOperand(Node& node, const QuantizedOperand& operand) {
 /// Constant weights with their one zero point taken off, where all that remains fits into i8; else
 /// null.
 mlir::Value centredWeights(Node& node, const QuantizedOperand& operand) {
-  std::optional<std::vector<int64_t>> values = integersOf(operand.value);
+  std::optional<std::vector<int64_t>> values = passes::integersOf(operand.value);
   std::optional<std::vector<int64_t>> zeros =
-      operand.zeroPoint ? integersOf(operand.zeroPoint) : std::vector<int64_t>{0};
+      operand.zeroPoint ? passes::integersOf(operand.zeroPoint) : std::vector<int64_t>{0};
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(operand.value.getType());
   if (!values || !zeros || zeros->empty() || !llvm::all_equal(*zeros) || !type || values->empty()) {
     return nullptr;
@@ -112,7 +84,7 @@ QuantizedOperand rightOperand(Node& node, const QuantizedOperand& operand) {
   }
   if (node.elementOf(operand.value).isUnsignedInteger()) {
     QuantizedOperand moved = shifted(node, operand, -kHalf);
-    std::optional<std::vector<int64_t>> values = integersOf(operand.value);
+    std::optional<std::vector<int64_t>> values = passes::integersOf(operand.value);
     if (values && !values->empty()) {  // what is computed of large constants is not folded
       llvm::for_each(*values, [](int64_t& value) { value -= kHalf; });
       moved.value = constantBytes(
@@ -125,7 +97,7 @@ QuantizedOperand rightOperand(Node& node, const QuantizedOperand& operand) {
 
 /// Sums of i8 elements over `axes`, which stay as dims of 1. Of constants a constant.
 mlir::Value sumOver(Node& node, mlir::Value value, const Ints& axes) {
-  std::optional<std::vector<int64_t>> values = integersOf(value);
+  std::optional<std::vector<int64_t>> values = passes::integersOf(value);
   auto type = llvm::cast<mlir::ShapedType>(value.getType());
   if (!values || static_cast<int64_t>(values->size()) != type.getNumElements()) {
     return node.emit(

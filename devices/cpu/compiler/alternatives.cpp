@@ -6,6 +6,7 @@
 #include "devices/cpu/compiler/native_code.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 
@@ -181,7 +182,7 @@ void Alternatives::addParts(KernelLayout layout, Alternative& way) {
 std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library) const {
   const Step& step = library.step;
   auto axis = attributeOr<int64_t>(step, "axis", -1);
-  mlir::Operation* producer = ValueTable::resolve(library.operands[0]).getDefiningOp();
+  mlir::Operation* producer = passes::outsideGroup(library.operands[0]).getDefiningOp();
   if (step.operation != "gr.split" || !axis.ok() || *axis < 0 || producer == nullptr ||
       llvm::isa<ir::ConstantOp, ir::RecvOp>(producer)) {
     return {};

@@ -22,7 +22,7 @@ bool sumsBytes(const Step& step) {
 
 /// True when `user` is the last operation that reads `value` and its buffer may be overwritten.
 bool diesAt(mlir::Value value, mlir::Operation* user) {
-  value = ValueTable::resolve(value);
+  value = passes::outsideGroup(value);
   mlir::Operation* producer = value.getDefiningOp();
   mlir::Operation* last = user->getParentOfType<ir::GroupOp>();
   last = last != nullptr ? last : user;

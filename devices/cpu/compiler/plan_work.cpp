@@ -124,7 +124,7 @@ class WorkPlanner {
   /// The value that work produces, behind arguments and results of groups.
   mlir::Value resolved(mlir::Value value) const {
     while (true) {
-      value = ValueTable::resolve(value);
+      value = passes::outsideGroup(value);
       auto found = standsFor_.find(value);
       if (found == standsFor_.end()) {
         return value;

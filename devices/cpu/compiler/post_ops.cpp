@@ -3,6 +3,7 @@
 #include "devices/cpu/compiler/value_table.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/quantized_forms.h"
 #include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
@@ -72,12 +73,9 @@ struct Linear {
   double beta = 0;
 };
 
-/// The one number that all elements of a constant of f32 are.
 std::optional<double> numberOf(mlir::Value value) {
   ir::ConstantOp constant = passes::weightOf(value);
-  auto floats = constant ? passes::floatsOf(constant.getValue()) : std::nullopt;
-  return floats && !floats->empty() && llvm::all_equal(*floats) ? std::optional(floats->front())
-                                                                : std::nullopt;
+  return constant ? passes::numberOf(constant.getValue()) : std::nullopt;
 }
 
 /// What `op` does to `current` as a linear function; nothing where it is none.
@@ -97,24 +95,11 @@ std::optional<Linear> linearOf(mlir::Operation* op, mlir::Value current) {
       .Default([](mlir::Operation*) { return std::nullopt; });
 }
 
-bool isByte(mlir::Type type) {
-  return llvm::isa<mlir::IntegerType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
-bool givesBytes(mlir::Operation* op) {
-  auto cast = llvm::dyn_cast<ir::CastOp>(op);
-  return cast && isByte(cast.getTo());
-}
-
 /// A clip to the range of the bytes that the next operation gives.
 bool saturates(llvm::ArrayRef<mlir::Operation*> epilogue) {
   auto clip = llvm::dyn_cast<ir::ClipOp>(epilogue[0]);
-  if (!clip || epilogue.size() != 2 || !givesBytes(epilogue[1])) {
-    return false;
-  }
-  bool isUnsigned = llvm::cast<ir::CastOp>(epilogue[1]).getTo().isUnsignedInteger();
-  double low = isUnsigned ? 0 : -128;
-  return clip.getLow().convertToDouble() == low && clip.getHigh().convertToDouble() == low + 255;
+  auto cast = epilogue.size() == 2 ? llvm::dyn_cast<ir::CastOp>(epilogue[1]) : nullptr;
+  return clip && cast && passes::isByte(cast.getTo()) && passes::clipsToBytes(clip, cast.getTo());
 }
 
 /// Walks what follows sums of bytes. One use.

@@ -32,12 +32,6 @@ uint32_t ValueTable::newBuffer(Buffer buffer) {
   return executable_.buffers.size() - 1;
 }
 
-mlir::Value ValueTable::resolve(mlir::Value value) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return group ? group.getInputs()[argument.getArgNumber()] : value;
-}
-
 absl::StatusOr<uint32_t> ValueTable::newArenaBuffer(const TensorDesc& desc) {
   Buffer buffer;
   GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
@@ -73,7 +67,7 @@ absl::Status ValueTable::place(mlir::Value value, const Argument& place) {
 }
 
 TensorDesc ValueTable::produced(mlir::Value value) const {
-  auto found = places_.find(resolve(value));
+  auto found = places_.find(passes::outsideGroup(value));
   return found == places_.end() ? denseDesc(value) : found->second.front().desc;
 }
 
@@ -103,7 +97,7 @@ absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const Tenso
 
 absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& desc,
                                           const TensorDesc* source) {
-  value = resolve(value);
+  value = passes::outsideGroup(value);
   bool permuted = source != nullptr && !isDense(*source);
   ir::ConstantOp constant = passes::weightOf(value);
   if (permuted && !constant) {

@@ -20,9 +20,6 @@ class ValueTable {
   ValueTable(Executable& executable, const WeightIndex& weightIndex)
       : executable_(executable), weightIndex_(weightIndex) {}
 
-  /// An argument of a group's region stands for the group's operand; other values for themselves.
-  static mlir::Value resolve(mlir::Value value);
-
   /// A new buffer in the arena.
   absl::StatusOr<uint32_t> newArenaBuffer(const TensorDesc& desc);
   uint32_t newBuffer(Buffer buffer);
