@@ -13,27 +13,24 @@
 #include "runtime/base/tensor.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session.h"
+#include "runtime/session/stage_input.h"
 #include "runtime/session/strings.h"
 #include "runtime/worker/loaded_plan.h"
 
 namespace graphrun::runtime {
 
-/// An input of a stage: the caller's tensor, or one that an earlier stage made.
-struct StageInput {
-  std::string name;
-  const HostTensor* tensor = nullptr;
-  std::shared_ptr<const HostTensor> owner;  ///< null when the caller owns it
-};
-
 /// A plan in use. Not thread-safe.
 struct ActivePlan {
+  size_t stage = 0;  // of the run: 0 for the model's own graph
   std::string signature;
   FoundPlan found;
   std::shared_ptr<LoadedPlan> own;
   PlanStrings strings;
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
-  bool tuned = false;                         // or not to be
+  uint64_t loadNanos = 0;                     // of the last time
+  uint64_t ranNanos = 0;                      // all runs together
+  uint64_t tuneNanos = 0;                     // what it was given for measuring last
   std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
 
   /// Makes the next step read `inputs`, in place where their memory allows it.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,11 +14,12 @@
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
-#include "runtime/session/active_plan.h"
+#include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
 #include "runtime/session/model_source.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session_stage.h"
+#include "runtime/session/stage_input.h"
 #include "runtime/session/strings.h"
 #include "runtime/session/worker_program.h"
 #include "runtime/worker/network_interface.h"
@@ -48,121 +48,10 @@ std::string interfaceFor(const ClusterFile& cluster) {
   return "";
 }
 
-/// Largest input whose elements may decide shapes: plans are kept by these elements.
-constexpr size_t kMaxDecidingBytes = size_t{1} << 20;
-/// Signatures for which it is remembered which inputs' elements decide shapes.
-constexpr size_t kMaxRemembered = 1024;
 /// At most so many different notes of plans are told.
 constexpr size_t kMaxNotes = 16;
-
-/// Which plan a stage needs: what is to do, the shapes of its inputs and the elements of some.
-std::string signatureOf(const Remainder* stage, absl::Span<const PlannedInput> inputs) {
-  std::string signature = absl::StrCat(stage == nullptr ? 0 : stage->hash, ":");
-  for (const PlannedInput& input : inputs) {
-    absl::StrAppend(&signature, input.spec.toString(), ";");
-    if (input.elements != nullptr) {
-      signature += '=';  // tells "no elements" from "not given"
-      signature.append(static_cast<const char*>(input.elements->data()),
-                       input.elements->byteSize());
-      for (const std::string& string : input.elements->strings()) {
-        absl::StrAppend(&signature, string.size(), "'", string);
-      }
-    }
-  }
-  return signature;
-}
-
-std::vector<PlannedInput> plannedInputs(absl::Span<const NamedSpec> specs) {
-  std::vector<PlannedInput> inputs;
-  for (const NamedSpec& spec : specs) {
-    inputs.push_back({spec.name, spec.spec, nullptr});
-  }
-  return inputs;
-}
-
-std::vector<PlannedInput> plannedInputs(absl::Span<const StageInput> given) {
-  std::vector<PlannedInput> inputs;
-  for (const StageInput& input : given) {
-    inputs.push_back({input.name, input.tensor->spec(), nullptr});
-  }
-  return inputs;
-}
-
-/// Memory that loaded plans take on all devices.
-uint64_t bytesOf(const std::list<ActivePlan>& plans) {
-  uint64_t bytes = 0;
-  for (const ActivePlan& plan : plans) {
-    for (const DeviceStats& device : plan.devices) {
-      bytes += device.bytes - device.sharedBytes;
-    }
-  }
-  return bytes;
-}
-
-/// Gives the inputs `needed` their elements. The planner asks for no input twice.
-absl::Status addElements(const std::vector<std::string>& needed,
-                         absl::Span<const StageInput> values, std::vector<PlannedInput>& inputs) {
-  for (const std::string& name : needed) {
-    auto at = std::find_if(values.begin(), values.end(),
-                           [&](const StageInput& value) { return value.name == name; });
-    auto index = static_cast<size_t>(at - values.begin());
-    if (at == values.end() || inputs[index].elements != nullptr) {
-      return absl::InternalError(absl::StrCat("the planner asks for the elements of '", name,
-                                              "', which is no input or was given"));
-    }
-    size_t bytes = at->tensor->byteSize();
-    for (const std::string& string : at->tensor->strings()) {
-      bytes += string.size();
-    }
-    if (bytes > kMaxDecidingBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("planning depends on the elements of '", name, "', which has ", bytes,
-                       " bytes, expected at most ", kMaxDecidingBytes,
-                       " for a value that decides shapes or from which text is computed"));
-    }
-    inputs[index].elements = at->tensor;
-  }
-  return absl::OkStatus();
-}
-
-/// `values` with numbers in place of strings.
-std::vector<StageInput> numbered(absl::Span<const StageInput> values, RunStrings& strings) {
-  std::vector<StageInput> inputs(values.begin(), values.end());
-  for (StageInput& input : inputs) {
-    if (input.tensor->spec().type == ElementType::kString) {
-      input.owner = std::make_shared<HostTensor>(strings.numbersOf(*input.tensor));
-      input.tensor = input.owner.get();
-    }
-  }
-  return inputs;
-}
-
-/// The inputs of what is left to do: values that the plan made, or its own inputs.
-absl::StatusOr<std::vector<StageInput>> stageInputs(const std::vector<std::string>& sources,
-                                                    absl::Span<const StageInput> made,
-                                                    absl::Span<const NamedTensor> results,
-                                                    absl::Span<const StageInput> values) {
-  std::vector<StageInput> inputs;
-  for (const std::string& source : sources) {
-    StageInput input;
-    auto take = [&](const StageInput& value) {
-      if (value.name == source && input.tensor == nullptr) {
-        input = value;
-      }
-    };
-    std::for_each(made.begin(), made.end(), take);
-    for (const NamedTensor& result : results) {
-      take({result.name, &result.tensor, nullptr});
-    }
-    std::for_each(values.begin(), values.end(), take);
-    if (input.tensor == nullptr) {
-      return absl::InternalError(absl::StrCat("no stage made the value '", source, "'"));
-    }
-    input.name = absl::StrCat("value ", inputs.size());
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
-}
+/// Signatures for which it is remembered which inputs' elements decide shapes.
+constexpr size_t kMaxRemembered = 1024;
 
 }  // namespace
 
@@ -173,7 +62,6 @@ struct Session::Impl {
         planCache(folder(given, "plans"), kPlanCacheBytes),
         compiler(given.compiler != nullptr ? given.compiler : &door),
         planSource(compiler, &planCache) {}
-  ~Impl();
 
   absl::Status open(const std::string& modelPath);
   WorkerCoreOptions coreOptions() const;
@@ -181,15 +69,10 @@ struct Session::Impl {
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs);
-  absl::StatusOr<ActivePlan*> planFor(const Remainder* stage, std::vector<PlannedInput> inputs,
+  absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
+                                      std::vector<PlannedInput> inputs,
                                       absl::Span<const StageInput> values);
-  ActivePlan* loadedPlan(const std::string& signature);
-  absl::StatusOr<ActivePlan*> loadPlan(std::string signature, FoundPlan found);
-  absl::Status load(ActivePlan& plan, uint64_t tuneNanos = 0);
-  absl::Status tune(ActivePlan& plan);
-  void noteDevices(ActivePlan& plan,
-                   const std::map<std::string, std::vector<DeviceReport>>& reports);
-  void drop(std::list<ActivePlan>::iterator plan);
+  void noteLoad(const ActivePlan& plan);
   absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
   absl::Status runStage(ActivePlan& plan, absl::Span<const StageInput> values,
                         std::vector<NamedTensor>& results, std::vector<StageInput>& made);
@@ -208,20 +91,15 @@ struct Session::Impl {
   std::unique_ptr<ClusterFile> cluster;  // null: this machine alone
   std::unique_ptr<WorkerCore> core;
   std::unique_ptr<Coordinator> coordinator;
+  std::unique_ptr<ActivePlans>
+      plans;  // goes before the coordinator and with it their edges' network
   std::mutex mutex;
-  std::list<ActivePlan> plans;  // the one used last comes first
   // Inputs whose elements decide shapes, by the signature without them.
   std::map<std::string, std::vector<std::string>> deciding;
   mutable std::mutex statsMutex;
   SessionStats stats;
   std::set<std::string> noted;  // notes of plans that the user was told
 };
-
-// Plans go before the coordinator, which ends the job and with it their edges' network.
-Session::Impl::~Impl() {
-  plans.clear();
-  coordinator.reset();
-}
 
 absl::Status Session::Impl::open(const std::string& modelPath) {
   const int64_t begin = nowNanos();
@@ -239,6 +117,7 @@ absl::Status Session::Impl::open(const std::string& modelPath) {
   core = std::make_unique<WorkerCore>(coreOptions());
   core->addModel(model.model);
   coordinator = std::make_unique<Coordinator>(coordinatorOptions(), core.get());
+  plans = std::make_unique<ActivePlans>(options, *coordinator, *core);
   stats.imported = model.imported;
   stats.openNanos = since(begin);
   return absl::OkStatus();
@@ -323,50 +202,38 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
   return found;
 }
 
-ActivePlan* Session::Impl::loadedPlan(const std::string& signature) {
-  for (auto plan = plans.begin(); plan != plans.end(); ++plan) {
-    if (plan->signature == signature) {
-      plans.splice(plans.begin(), plans, plan);
-      std::lock_guard lock(statsMutex);
-      ++stats.planHits;
-      return &plans.front();
-    }
-  }
-  return nullptr;
-}
-
-absl::StatusOr<ActivePlan*> Session::Impl::loadPlan(std::string signature, FoundPlan found) {
-  ActivePlan plan;
-  plan.signature = std::move(signature);
-  plan.found = std::move(found);
-  while (!plans.empty() &&
-         (plans.size() >= options.maxPlans || bytesOf(plans) >= options.maxPlanBytes)) {
-    drop(std::prev(plans.end()));
-    std::lock_guard lock(statsMutex);
-    ++stats.plansEvicted;
-  }
-  GR_RETURN_IF_ERROR(load(plan));
-  plans.push_front(std::move(plan));
+void Session::Impl::noteLoad(const ActivePlan& plan) {
   std::lock_guard lock(statsMutex);
-  ++stats.plansLoaded;
-  return &plans.front();
+  stats.plansEvicted = plans->evicted();
+  stats.lastLoadNanos = plan.loadNanos;
+  stats.outputBytes = 0;
+  for (const auto& [name, output] : plan.own->outputs()) {
+    stats.outputBytes += output.spec.byteSize();
+  }
 }
 
-/// The plan for a stage, loaded. `values` give elements when the planner needs some; null when it
-/// does and there are none.
-absl::StatusOr<ActivePlan*> Session::Impl::planFor(const Remainder* stage,
+/// The plan for the stage with this number, loaded. `values` give elements when the planner needs
+/// some; null when it does and there are none.
+absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainder* stage,
                                                    std::vector<PlannedInput> planned,
                                                    absl::Span<const StageInput> values) {
   for (;;) {
     std::string signature = signatureOf(stage, planned);
-    if (ActivePlan* plan = loadedPlan(signature)) {
+    if (ActivePlan* plan = plans->find(signature)) {
+      std::lock_guard lock(statsMutex);
+      ++stats.planHits;
       return plan;
     }
     auto remembered = deciding.find(signature);
     if (remembered == deciding.end()) {
       GR_ASSIGN_OR_RETURN(FoundPlan found, findPlan(stage, planned));
       if (found.neededInputs.empty()) {
-        return loadPlan(std::move(signature), std::move(found));
+        GR_ASSIGN_OR_RETURN(ActivePlan * plan,
+                            plans->load(number, std::move(signature), std::move(found)));
+        noteLoad(*plan);
+        std::lock_guard lock(statsMutex);
+        ++stats.plansLoaded;
+        return plan;
       }
       if (deciding.size() >= kMaxRemembered) {
         deciding.clear();
@@ -378,65 +245,6 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(const Remainder* stage,
     }
     GR_RETURN_IF_ERROR(addElements(remembered->second, values, planned));
   }
-}
-
-absl::Status Session::Impl::load(ActivePlan& plan, uint64_t tuneNanos) {
-  const int64_t begin = nowNanos();
-  const format::PlanFile& file = *plan.found.plan;
-  auto reports = coordinator->load(file, tuneNanos);
-  if (!reports.ok()) {
-    bool unfit =
-        absl::IsResourceExhausted(reports.status()) || absl::IsUnimplemented(reports.status());
-    return atStage(reports.status(), unfit ? SessionStage::kPlacement : SessionStage::kRun);
-  }
-  GR_ASSIGN_OR_RETURN(plan.own, core->prepared(file.hash()));
-  plan.strings = PlanStrings(file.plan());
-  noteDevices(plan, *reports);
-  std::lock_guard lock(statsMutex);
-  stats.lastLoadNanos = since(begin);
-  stats.outputBytes = 0;
-  for (const auto& [name, output] : plan.own->outputs()) {
-    stats.outputBytes += output.spec.byteSize();
-  }
-  return absl::OkStatus();
-}
-
-/// A plan that is run again is worth measuring kernels for: loads it once more, with the best.
-absl::Status Session::Impl::tune(ActivePlan& plan) {
-  plan.tuned = true;
-  if (options.tuneBudget.count() <= 0 ||
-      std::all_of(plan.devices.begin(), plan.devices.end(),
-                  [](const DeviceStats& device) { return device.tuned; })) {
-    return absl::OkStatus();
-  }
-  plan.own.reset();
-  plan.devices.clear();
-  plan.nextStep = 0;
-  coordinator->unload(*plan.found.plan);
-  return load(plan, static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count()));
-}
-
-void Session::Impl::noteDevices(ActivePlan& plan,
-                                const std::map<std::string, std::vector<DeviceReport>>& reports) {
-  const format::PlanFile& file = *plan.found.plan;
-  for (const auto& [worker, devices] : reports) {
-    for (const DeviceReport& report : devices) {
-      DeviceStats device{report.device,      worker,      report.peakBytes,
-                         report.sharedBytes, 0,           report.prepareNanos,
-                         report.fromCache,   report.tuned};
-      std::optional<uint32_t> index = file.findDevice(report.device);
-      if (index.has_value() && file.partitionOn(*index) != nullptr) {
-        device.predictedBytes = file.partitionOn(*index)->predicted_peak_bytes();
-      }
-      plan.devices.push_back(std::move(device));
-    }
-  }
-}
-
-void Session::Impl::drop(std::list<ActivePlan>::iterator plan) {
-  auto file = plan->found.plan;
-  plans.erase(plan);
-  coordinator->unload(*file);
 }
 
 /// Runs a plan once. Outputs of the model go to `results`, what only later stages read to `made`.
@@ -484,19 +292,19 @@ absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInp
 absl::Status Session::Impl::runStages(std::vector<StageInput> values,
                                       std::vector<NamedTensor>& results) {
   std::shared_ptr<const Remainder> stage;
+  size_t number = 0;
   do {
-    GR_ASSIGN_OR_RETURN(ActivePlan * plan, planFor(stage.get(), plannedInputs(values), values));
-    if (plan->nextStep > 0 && !plan->tuned) {
-      if (absl::Status tuned = tune(*plan); !tuned.ok()) {
-        drop(plans.begin());
-        return tuned;
-      }
+    GR_ASSIGN_OR_RETURN(ActivePlan * plan,
+                        planFor(number++, stage.get(), plannedInputs(values), values));
+    GR_ASSIGN_OR_RETURN(bool tuned, plans->tuneIfDue(*plan));
+    if (tuned) {
+      noteLoad(*plan);
     }
     std::vector<StageInput> made;
     absl::Status status = runStage(*plan, values, results, made);
     if (!status.ok()) {
       if (plan->own->broken() && coordinator->lost().ok()) {
-        drop(plans.begin());  // the next run loads it again
+        plans->drop(*plan);  // the next run loads it again
       }
       return atStage(status, SessionStage::kRun);
     }
@@ -508,7 +316,9 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
 
 absl::Status Session::Impl::execute(ActivePlan& plan) {
   Millis timeout = options.stepTimeout.count() > 0 ? options.stepTimeout : kStepTimeout;
+  const int64_t begin = nowNanos();
   absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout);
+  plan.ranNanos += since(begin);
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
@@ -570,7 +380,7 @@ absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<Name
 absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
-  return impl_->planFor(nullptr, plannedInputs(shapes), {}).status();
+  return impl_->planFor(0, nullptr, plannedInputs(shapes), {}).status();
 }
 
 absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs) {
@@ -627,9 +437,9 @@ absl::Status Session::writeTrace(const std::string& path) {
   std::vector<TraceProcess> processes;
   std::vector<std::string> edges;
   TraceProcess own{kClientName, 0, {}};
-  if (!impl_->plans.empty()) {
-    own.streams = impl_->plans.front().own->trace();
-    const format::PlanFile& plan = *impl_->plans.front().found.plan;
+  if (const ActivePlan* last = impl_->plans->last()) {
+    own.streams = last->own->trace();
+    const format::PlanFile& plan = *last->found.plan;
     for (size_t i = 0; i < plan.edgeCount(); ++i) {
       edges.emplace_back(format::textOf(plan.edge(i).name()));
     }

@@ -94,6 +94,28 @@ TEST_CASE("a second run begins with tuning, once for all sessions") {
   CHECK(folder.compiler.compiles == 2);
 }
 
+TEST_CASE("later shapes are measured when their runs took ten times as long") {
+  SessionFolder folder;
+  folder.compiler.tunesItself = false;
+  runtime::SessionOptions options = folder.options();
+  options.tuneBudget = std::chrono::milliseconds(2);
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  auto tunedBy = [&](const std::vector<float>& input) {
+    REQUIRE(session->run(vectorInput(input), outputs).ok());
+    return session->stats().devices[0].tuned;
+  };
+  CHECK_FALSE(tunedBy({1}));
+  CHECK(tunedBy({1}));
+  auto begin = std::chrono::steady_clock::now();
+  while (!tunedBy({1, 2})) {
+    REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+  }
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(20));
+  CHECK(tunedBy({1, 2}));
+  CHECK(folder.compiler.compiles == 4);
+}
+
 TEST_CASE("timings are kept from one compilation to the next") {
   SessionFolder folder;
   folder.compiler.tunesItself = false;
