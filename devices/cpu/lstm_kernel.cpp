@@ -47,8 +47,11 @@ struct Run {
     for (int64_t row = 0; row < count; ++row) {
       std::copy_n(bias + panel * kPanel, kPanel, sums + row * kPanel);
     }
-    addPanelProduct(x + first * plan.inputs, plan.inputs, count, plan.inputs,
-                    weights + panel * plan.inputs * kPanel, sums);
+    addPanelProduct({{x + first * plan.inputs, plan.inputs},
+                     count,
+                     plan.inputs,
+                     weights + panel * plan.inputs * kPanel},
+                    sums);
   }
 
   /// Applies the gates i, f, c and o to the state of `width` hidden values, and makes those.
@@ -71,8 +74,9 @@ struct Run {
     int64_t from = panel * kLanes;
     int64_t width = std::min(kLanes, plan.hidden - from);
     float* sums = products + (panel * rowsOfChunk() + row) * kPanel;
-    addPanelProduct(before, plan.hidden, plan.batch, plan.hidden,
-                    recurrent + panel * plan.hidden * kPanel, sums);
+    addPanelProduct(
+        {{before, plan.hidden}, plan.batch, plan.hidden, recurrent + panel * plan.hidden * kPanel},
+        sums);
     runWide([&] {
       for (int64_t b = 0; b < plan.batch; ++b) {
         int64_t at = b * plan.hidden + from;

@@ -4,16 +4,35 @@
 
 #include <cstdint>
 
+#include "devices/cpu/vector.h"
+
 namespace graphrun::devices::cpu {
 
 /// Columns of a panel.
 inline constexpr int64_t kPanel = 64;
 
-/// Adds to `sums`, rows x kPanel, the product of `x`, rows x depth with `stride` floats from row to
-/// row, and `panel`, depth x kPanel. `panel` and `sums` are aligned to 64 bytes. One thread, with
-/// the widest vectors of the machine.
-void addPanelProduct(const float* x, int64_t stride, int64_t rows, int64_t depth,
-                     const float* panel, float* sums);
+/// A matrix: element k of row r lies at data[r * stride + k / 16 * block + k % 16].
+struct PanelRows {
+  const float* data;
+  int64_t stride;
+  int64_t block = kVectorLanes;  ///< as it is: the elements of a row follow each other
+};
+
+/// A product of `x`, rows x depth, and `panel`, depth x width, which is aligned to 64 bytes. A
+/// panel of fewer columns than kPanel has whole vectors of them.
+struct PanelProduct {
+  PanelRows x;
+  int64_t rows, depth;
+  const float* panel;
+  int64_t width = kPanel;
+};
+
+/// Leaves the product in `sums`, rows x width, aligned to 64 bytes. One thread, with the widest
+/// vectors of the machine.
+void makePanelProduct(const PanelProduct& product, float* sums);
+
+/// Adds it to them.
+void addPanelProduct(const PanelProduct& product, float* sums);
 
 }  // namespace graphrun::devices::cpu
 

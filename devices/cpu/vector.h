@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace graphrun::devices::cpu {
 
@@ -44,6 +45,15 @@ using QuarterVector [[gnu::vector_size(kVectorLanes / 4 * sizeof(float))]] = flo
       to[i] = lanes[static_cast<size_t>(i)];
     }
   }
+}
+
+/// `body(i)` for the constants i in [0, count): arrays stay in registers where their indices are
+/// constants.
+template <int64_t count, typename Body>
+[[gnu::always_inline]] inline void unrolled(const Body& body) {
+  [&]<int64_t... i>(std::integer_sequence<int64_t, i...>) __attribute__((always_inline)) {
+    (body(std::integral_constant<int64_t, i>()), ...);
+  }(std::make_integer_sequence<int64_t, count>());
 }
 
 /// All lanes combined by `combine(a, b)`, which leaves its result in a.
