@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/container/flat_hash_set.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/packing.h"
 
@@ -16,30 +15,6 @@ bool isStored(const Buffer& buffer) {
 
 int runKernel(void* state, void* const* buffers) {
   return static_cast<Kernel*>(state)->run(buffers);
-}
-
-/// Only a kernel that compared an opaque layout with the library's own may vouch for it.
-absl::Status checkOpaque(const Executable& executable) {
-  absl::flat_hash_set<uint32_t> vouched;
-  for (const Step& step : executable.steps) {
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      if (step.kernel == "onednn.conv" && i == 1) {
-        const Buffer& buffer = executable.buffers[step.inputs[i].buffer];
-        if (step.inputs[i].desc == buffer.desc) {
-          vouched.insert(step.inputs[i].buffer);
-        }
-      }
-    }
-  }
-  for (uint32_t i = 0; i < executable.buffers.size(); ++i) {
-    const Buffer& buffer = executable.buffers[i];
-    bool opaque = isOpaque(buffer.desc) || (buffer.source && isOpaque(*buffer.source));
-    if (isStored(buffer) && opaque && !vouched.contains(i)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("executable: buffer ", i, " has an opaque layout that no kernel asks for"));
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -61,7 +36,6 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
   }
   GR_RETURN_IF_ERROR(program->checkMemory(executable, memoryLimit));
   GR_RETURN_IF_ERROR(program->createSteps(executable));
-  GR_RETURN_IF_ERROR(checkOpaque(executable));
   GR_RETURN_IF_ERROR(program->placeArena(executable));
   GR_RETURN_IF_ERROR(program->pack(executable, weights, packed));
   program->bindEndpoints(executable);

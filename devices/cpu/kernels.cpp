@@ -15,6 +15,7 @@
 #include "devices/cpu/simple_kernels.h"
 #include "devices/cpu/softmax_kernel.h"
 #include "devices/cpu/transpose_kernel.h"
+#include "devices/cpu/winograd_kernel.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -55,6 +56,7 @@ constexpr KernelEntry primitive(absl::string_view name) {
 
 /// For one operation the order of the rows is the order of preference.
 constexpr Row kRows[] = {
+    {{"winograd", chooseWinograd, createWinograd}, kConv},
     {primitive<planConv>("onednn.conv"), kConv},
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},

@@ -182,11 +182,12 @@ bool overlapsMuch(const Step& step, int64_t groups, const Window& window) {
 }  // namespace
 
 absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& engine) {
+  if (step.attributes.contains("algorithm")) {
+    return absl::UnimplementedError("gr.conv: the library's convolution is the direct one");
+  }
   GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, false));
-  GR_ASSIGN_OR_RETURN(std::string name, attributeOr(step, "algorithm", std::string("direct")));
-  auto algorithm = name == "winograd" ? dnnl::algorithm::convolution_winograd
-                                      : dnnl::algorithm::convolution_direct;
-  auto desc = descriptorOf<dnnl::convolution_forward>(operands, algorithm);
+  auto desc =
+      descriptorOf<dnnl::convolution_forward>(operands, dnnl::algorithm::convolution_direct);
   GR_ASSIGN_OR_RETURN(
       PrimitivePlan plan,
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {

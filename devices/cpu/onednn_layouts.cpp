@@ -8,11 +8,14 @@
 #include <numeric>
 
 #include "devices/cpu/onednn_memory.h"
+#include "devices/cpu/winograd_filter.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 60;
+/// Rows and columns of the filters that are transformed.
+constexpr int kWinogradTaps = 3;
 
 absl::Status malformed(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("malformed layout: ", what));
@@ -59,6 +62,13 @@ absl::Status checkBlocks(const dnnl_memory_desc_t& md) {
   return absl::OkStatus();
 }
 
+/// The one descriptor that winogradDesc makes for the tile that `md` says.
+absl::Status checkWinograd(const dnnl_memory_desc_t& md, const TensorDesc& desc) {
+  GR_ASSIGN_OR_RETURN(TensorDesc whole,
+                      winogradDesc(desc.dims, md.format_desc.wino_desc.alpha - kWinogradTaps + 1));
+  return desc.layout == whole.layout ? absl::OkStatus() : malformed("transformed filter");
+}
+
 /// The descriptor in `desc.layout`, its header checked. The bytes may lie at any alignment.
 absl::StatusOr<dnnl_memory_desc_t> parse(const TensorDesc& desc) {
   dnnl_memory_desc_t md;
@@ -76,9 +86,7 @@ absl::StatusOr<dnnl_memory_desc_t> parse(const TensorDesc& desc) {
     return malformed("kind or type");
   }
   GR_RETURN_IF_ERROR(checkHeader(md, desc));
-  if (md.format_kind == dnnl_blocked) {
-    GR_RETURN_IF_ERROR(checkBlocks(md));
-  }
+  GR_RETURN_IF_ERROR(md.format_kind == dnnl_blocked ? checkBlocks(md) : checkWinograd(md, desc));
   return md;
 }
 
@@ -174,6 +182,9 @@ absl::StatusOr<dnnl::memory::desc> stridedMemory(runtime::ElementType type,
 absl::StatusOr<dnnl::memory::desc> memoryDesc(const TensorDesc& desc) {
   if (!desc.layout.empty()) {
     GR_ASSIGN_OR_RETURN(dnnl_memory_desc_t md, parse(desc));
+    if (md.format_kind != dnnl_blocked) {
+      return absl::UnimplementedError("oneDNN does not read transformed filters");
+    }
     return dnnl::memory::desc(md);
   }
   if (desc.dims.empty()) {
@@ -206,7 +217,7 @@ absl::StatusOr<Blocking> blockingOf(const TensorDesc& desc) {
   }
   GR_ASSIGN_OR_RETURN(dnnl_memory_desc_t md, parse(desc));
   if (md.format_kind != dnnl_blocked) {
-    return absl::InvalidArgumentError("the layout is opaque: only the library knows its structure");
+    return absl::InvalidArgumentError("the layout is opaque: it holds no elements of the tensor");
   }
   return blockingFrom(md);
 }
@@ -216,7 +227,6 @@ absl::StatusOr<uint64_t> layoutBytes(const TensorDesc& desc) {
     return runtime::checkedByteSize(desc.type, desc.dims);
   }
   if (isOpaque(desc)) {
-    // The kernel that reads it checks that this is the very descriptor that the library gives.
     GR_ASSIGN_OR_RETURN(dnnl_memory_desc_t md, parse(desc));
     return static_cast<uint64_t>(md.format_desc.wino_desc.size);
   }
@@ -294,7 +304,8 @@ std::string layoutName(const TensorDesc& desc) {
   }
   auto blocking = blockingOf(desc);
   if (!blocking.ok()) {
-    return isOpaque(desc) ? "opaque" : "malformed";
+    std::optional<int64_t> tile = winogradTile(desc);
+    return tile ? absl::StrCat("winograd_", *tile, "x", *tile) : "malformed";
   }
   std::vector<int> order(desc.dims.size());
   std::iota(order.begin(), order.end(), 0);
@@ -336,6 +347,37 @@ absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking
   TensorDesc desc = plainDesc(md, type);
   GR_RETURN_IF_ERROR(blockingOf(desc).status());
   return desc;
+}
+
+absl::StatusOr<TensorDesc> winogradDesc(const std::vector<int64_t>& dims, int64_t tile) {
+  constexpr int64_t kMostChannels = int64_t{1} << 24;
+  bool fits = dims.size() == 4 && dims[2] == kWinogradTaps && dims[3] == kWinogradTaps &&
+              std::min(dims[0], dims[1]) > 0 && std::max(dims[0], dims[1]) <= kMostChannels;
+  if (!fits || (tile != 2 && tile != 4)) {
+    return absl::InvalidArgumentError("not a filter that is transformed");
+  }
+  GR_RETURN_IF_ERROR(runtime::checkedByteSize(runtime::ElementType::kF32, dims).status());
+  // In oneDNN's form for such a filter, so that each layout is a descriptor of the library.
+  GR_ASSIGN_OR_RETURN(dnnl::memory::desc md,
+                      stridedMemory(runtime::ElementType::kF32, dims, denseStrides(dims)));
+  WinogradFilter filter{tile, dims[1], dims[0]};
+  md.data.format_kind = dnnl_format_kind_wino;
+  std::memset(&md.data.format_desc, 0, sizeof(md.data.format_desc));
+  dnnl_wino_desc_t& wino = md.data.format_desc.wino_desc;
+  wino.r = kWinogradTaps;
+  wino.alpha = static_cast<int>(tile) + kWinogradTaps - 1;
+  wino.ic = static_cast<int>(filter.in);
+  wino.oc = static_cast<int>(filter.out);
+  wino.oc_block = static_cast<int>(kPanel);
+  wino.size = static_cast<size_t>(filter.floats()) * sizeof(float);
+  return layoutDesc(md, runtime::ElementType::kF32);
+}
+
+std::optional<int64_t> winogradTile(const TensorDesc& desc) {
+  if (!isOpaque(desc)) {
+    return std::nullopt;
+  }
+  return parse(desc)->format_desc.wino_desc.alpha - kWinogradTaps + 1;
 }
 
 std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {

@@ -4,6 +4,7 @@
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_LAYOUTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,7 @@ struct Blocking {
   int64_t extent() const;
 };
 
-/// Blocking of `desc`; InvalidArgument for a malformed layout, and for an opaque one (the weights
-/// of a Winograd convolution), whose structure only the library knows.
+/// Blocking of `desc`; InvalidArgument for a malformed layout, and for an opaque one.
 absl::StatusOr<Blocking> blockingOf(const TensorDesc& desc);
 
 /// Bytes that a tensor of `desc` occupies. InvalidArgument for malformed dims, types and layouts.
@@ -43,14 +43,14 @@ bool isDense(const TensorDesc& desc);
 /// True when there are elements beyond the dims; kernels keep them 0.
 bool hasPadding(const TensorDesc& desc);
 
-/// True for a layout whose structure only the library knows.
+/// True for a layout that holds no elements of the tensor: that of winogradDesc.
 bool isOpaque(const TensorDesc& desc);
 
 /// True when the two tensors lie alike in memory, element for element.
 bool sameLayout(const TensorDesc& a, const TensorDesc& b);
 
 /// Name in oneDNN's notation: letters by descending stride, upper case when blocked, then the inner
-/// blocks: "abcd", "aBcd16b"; "dense" where the desc has no layout, "opaque".
+/// blocks: "abcd", "aBcd16b"; "dense" where the desc has no layout, "winograd_4x4".
 std::string layoutName(const TensorDesc& desc);
 
 /// A tensor with the given strides in elements: a permuted or transposed view. At most 12 dims, of
@@ -60,6 +60,13 @@ absl::StatusOr<TensorDesc> stridedDesc(runtime::ElementType type, const std::vec
 
 /// A tensor with that blocking: for layouts that the compiler derives (a slice, a concatenation).
 absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking& blocking);
+
+/// An f32 filter of `dims`, O x I x 3 x 3, transformed as winograd_filter.h says for results of
+/// tile x tile, 2 or 4. InvalidArgument for other dims and tiles.
+absl::StatusOr<TensorDesc> winogradDesc(const std::vector<int64_t>& dims, int64_t tile);
+
+/// The tile of such a layout; nothing for others.
+std::optional<int64_t> winogradTile(const TensorDesc& desc);
 
 /// True for the element types that oneDNN's descriptors can hold (not 64-bit ones, 16-bit integers
 /// or bool).

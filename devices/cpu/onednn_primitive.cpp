@@ -223,10 +223,6 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc, const std::ve
     GR_ASSIGN_OR_RETURN(planned.source, stridedDesc(desc.type, dims, strides));
   }
   if (!desc.layout.empty() && desc.dims == dims) {
-    if (isOpaque(desc)) {
-      GR_ASSIGN_OR_RETURN(planned.desc, openMemory(desc.type, dims));
-      return planned;
-    }
     GR_ASSIGN_OR_RETURN(planned.desc, memoryDesc(desc));
     return planned;
   }

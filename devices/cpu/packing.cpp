@@ -6,6 +6,7 @@
 #include "devices/cpu/cpu_memory.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/parallel.h"
+#include "devices/cpu/winograd_filter.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -21,6 +22,7 @@ void fill(const uint8_t* element, size_t size, uint8_t* to, size_t bytes) {
 constexpr size_t kSliceBytes = size_t{8} << 20;
 /// Slices begin at multiples of this: layouts block dims by divisors of it.
 constexpr int64_t kSliceStep = 64;
+static_assert(kSliceStep % kPanel == 0);
 
 /// The dim along which slices of a tensor lie one behind the other.
 size_t outermostDim(const dnnl::memory::desc& desc) {
@@ -45,8 +47,6 @@ bool hasSlices(const dnnl::memory::desc& desc, size_t dim) {
   }
   return desc.data.extra.flags == 0 && kSliceStep % block == 0;
 }
-
-bool isBlocked(const dnnl::memory::desc& desc) { return desc.data.format_kind == dnnl_blocked; }
 
 /// One tensor in two layouts.
 struct Reorder {
@@ -75,10 +75,6 @@ struct Reorder {
 /// Calls `taken` before each slice, if there are several: the first may touch all of the target,
 /// and all of the source was read to check it.
 void runInSlices(const Reorder& whole, OneDnn& onednn, const std::function<void()>& taken) {
-  if (!isBlocked(whole.from) || !isBlocked(whole.to)) {
-    whole.run(onednn);  // the library's own formats have no parts
-    return;
-  }
   const size_t dim = outermostDim(whole.from);
   const int64_t size = whole.from.dims()[dim];
   const auto rows = static_cast<int64_t>(kSliceBytes * size / (whole.from.get_size() + 1));
@@ -106,6 +102,43 @@ absl::Status reorder(const TensorDesc& from, const void* source, const TensorDes
     return true;
   });
   return done.status();
+}
+
+/// `source`, dense f32, as the filter that `to` is, in slices of results.
+void transformInSlices(const TensorDesc& to, int64_t tile, const float* source, void* target,
+                       const std::function<void()>& taken) {
+  const WinogradFilter filter{tile, to.dims[1], to.dims[0]};
+  const int64_t row = to.spec().elementCount() / std::max<int64_t>(1, filter.out);
+  const auto rows = static_cast<int64_t>(kSliceBytes / sizeof(float)) / (row + 1);
+  const int64_t step = std::max<int64_t>(rows / kSliceStep, 1) * kSliceStep;
+  for (int64_t begin = 0; begin < filter.out; begin += step) {
+    if (step < filter.out) {
+      taken();
+    }
+    transformFilter(filter, begin, std::min(step, filter.out - begin), source + begin * row,
+                    static_cast<float*>(target));
+  }
+}
+
+absl::Status transform(const TensorDesc& from, const void* source, const TensorDesc& to,
+                       int64_t tile, void* target, OneDnn& onednn,
+                       const std::function<void()>& taken) {
+  TensorDesc dense{to.type, to.dims};
+  if (sameLayout(from, dense)) {
+    transformInSlices(to, tile, static_cast<const float*>(source), target, taken);
+    return absl::OkStatus();
+  }
+  GR_ASSIGN_OR_RETURN(Memory elements, allocateMemory(dense.spec().byteSize()));
+  GR_RETURN_IF_ERROR(reorder(from, source, dense, elements.get(), onednn, taken));
+  transformInSlices(to, tile, reinterpret_cast<const float*>(elements.get()), target, [] {});
+  return absl::OkStatus();
+}
+
+absl::Status layOut(const TensorDesc& from, const void* source, const TensorDesc& to, void* target,
+                    OneDnn& onednn, const std::function<void()>& taken) {
+  std::optional<int64_t> tile = winogradTile(to);
+  return tile ? transform(from, source, to, *tile, target, onednn, taken)
+              : reorder(from, source, to, target, onednn, taken);
 }
 
 /// How the elements that packBuffer gets are laid out.
@@ -151,11 +184,11 @@ absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, v
     return absl::OkStatus();
   }
   if (!buffer.splat) {
-    return reorder(source, given.data(), buffer.desc, to, onednn, taken);
+    return layOut(source, given.data(), buffer.desc, to, onednn, taken);
   }
   GR_ASSIGN_OR_RETURN(Memory expanded, allocateMemory(dense));
   fill(given.data(), element, expanded.get(), dense);
-  return reorder(source, expanded.get(), buffer.desc, to, onednn, [] {});
+  return layOut(source, expanded.get(), buffer.desc, to, onednn, [] {});
 }
 
 absl::Status unpackTensor(const TensorDesc& desc, const void* from, void* to, OneDnn& onednn) {

@@ -5,6 +5,7 @@
 #include "devices/cpu/compiler/concat_parts.h"
 #include "devices/cpu/compiler/native_code.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/winograd_kernel.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/weights.h"
 
@@ -103,7 +104,10 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
     requests.push_back({blocks, blocks, ""});
   }
   if (approximate && hasWinograd(step)) {
-    requests.push_back({blocks, blocks, "winograd"});
+    // Its blocks are the same on machines whose own are smaller.
+    KernelLayout layout = block == kWinogradBlock ? blocks : kChannelsLast;
+    requests.push_back({layout, layout, "winograd_4x4"});
+    requests.push_back({layout, layout, "winograd_2x2"});
   }
   return requests;
 }

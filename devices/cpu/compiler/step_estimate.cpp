@@ -12,6 +12,8 @@ namespace {
 constexpr double kPeakFlops = 200e9;
 constexpr double kBytesPerSecond = 16e9;
 constexpr double kCachedBytesPerSecond = 40e9;
+/// Of a filter that is read while others are multiplied.
+constexpr double kFilterBytesPerSecond = 20e9;
 constexpr double kStartNanos = 500;
 /// Until all threads have begun and ended.
 constexpr double kForkNanos = 1000;
@@ -24,8 +26,8 @@ struct Rate {
 
 /// The first that is found counts.
 constexpr Rate kRates[] = {
-    {"ref", 0.002},    {"jit_wino", 2.2}, {"fp32_wino", 2.0}, {"jit_dw", 0.5}, {"dw", 0.4},
-    {"gemm:jit", 0.6}, {"brgconv", 1.0},  {"jit_1x1", 0.97},  {"jit", 0.92},   {"gemm", 0.6},
+    {"ref", 0.002},   {"jit_dw", 0.5},   {"dw", 0.4},   {"gemm:jit", 0.6},
+    {"brgconv", 1.0}, {"jit_1x1", 0.97}, {"jit", 0.92}, {"gemm", 0.6},
 };
 
 double shareOf(absl::string_view implementation) {
@@ -79,6 +81,17 @@ uint64_t bytesOf(const TensorDesc& desc) {
   return bytes.ok() ? *bytes : 0;
 }
 
+/// Of the products of a Winograd convolution's tiles, or of its filter's way from memory: it is
+/// several times as large as it was. Its transforms pass over the images besides.
+double winogradNanos(const Step& step, const LayoutChoice& choice, int64_t tile) {
+  const std::vector<int64_t>& out = step.outputs[0].desc.dims;
+  auto filter = static_cast<double>(bytesOf(choice.inputs[1]));
+  auto tiles =
+      static_cast<double>(out[0] * ((out[2] + tile - 1) / tile) * ((out[3] + tile - 1) / tile));
+  return 1e9 *
+         std::max(2 * tiles * filter / sizeof(float) / kPeakFlops, filter / kFilterBytesPerSecond);
+}
+
 double startNanos(int threads) { return kStartNanos + (threads > 1 ? kForkNanos : 0); }
 
 }  // namespace
@@ -98,15 +111,15 @@ double estimateNanos(const Step& step, const Candidate& candidate, int threads) 
   for (const TensorDesc& output : choice.outputs) {
     bytes += bytesOf(output);
   }
-  // The transforms of a Winograd convolution pass over its tensors several times.
-  double passes = absl::StrContains(name, "wino") ? 4 : 1;
+  std::optional<int64_t> tile =
+      step.operation == "gr.conv" ? winogradTile(choice.inputs[1]) : std::nullopt;
+  double passes = tile ? 4 : 1;
   double slowdown = absl::StrContains(name, "ref") || averagesSlowly(step) ? 30 : 1;
   double flops = flopsOf(step);
   double share = flops == 0 ? 1 : shareOf(name) * groupShare(step, name);
-  double compute = 1e9 * flops / (kPeakFlops * share);
+  double compute = tile ? winogradNanos(step, choice, *tile) : 1e9 * flops / (kPeakFlops * share);
   double move = 1e9 * passes * slowdown * static_cast<double>(bytes) / kCachedBytesPerSecond;
-  bool both = passes > 1;
-  return startNanos(threads) + (both ? compute + move : std::max(compute, move)) / threads;
+  return startNanos(threads) + (tile ? compute + move : std::max(compute, move)) / threads;
 }
 
 }  // namespace graphrun::devices::cpu

@@ -178,25 +178,6 @@ TEST_CASE("post-ops of a convolution: activation, residual, scale") {
   }
 }
 
-TEST_CASE("a Winograd convolution has weights of an opaque layout, and agrees") {
-  std::mt19937 random(4);
-  Dims in = {1, 64, 28, 28};
-  Tensors inputs;
-  inputs.push_back(randomTensor(in, random));
-  inputs.push_back(randomTensor({64, 64, 3, 3}, random));
-  Operation conv{"gr.conv", {{"pads", Dims{1, 1, 1, 1}}}, {{ElementType::kF32, in}}, {}};
-  auto expected = runOperation(conv, inputs);
-  REQUIRE(expected.ok());
-  conv.attributes["algorithm"] = std::string("winograd");
-  auto got = runOperation(conv, inputs, {"onednn.conv", true, {1}});
-  if (absl::IsUnimplemented(got.status())) {
-    WARN("this machine has no Winograd convolution: " << got.status());
-    return;
-  }
-  REQUIRE(got.ok());
-  CHECK(distance((*got)[0], (*expected)[0]) < 1e-3);
-}
-
 TEST_CASE("oneDNN pools agree with the reference") {
   std::mt19937 random(5);
   int ran = 0;
