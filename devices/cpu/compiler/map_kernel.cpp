@@ -255,6 +255,7 @@ class MapKernelBuilder {
       }
     }
     indexDims_ = loops_.size();
+    channel_ = padded_ ? logical_[1] : mlir::AffineExpr();
   }
 
   /// Place in memory of the element `index` of a tensor. A blocked operand has the result's
@@ -352,18 +353,22 @@ class MapKernelBuilder {
 
   /// Drops loops of one iteration and merges neighbours that every access walks as one.
   void mergeLoops() {
+    llvm::SmallVector<mlir::AffineExpr*> places;
+    for (auto& [key, access] : accesses_) {
+      places.push_back(&access.place);
+    }
+    places.push_back(&store_);
     if (padded_) {
-      return;  // the channel of an element must stay known
+      places.push_back(&channel_);
     }
     llvm::SmallVector<llvm::SmallVector<int64_t>> all;
-    for (auto& [key, access] : accesses_) {
-      auto flat = coefficients(access.place);
+    for (mlir::AffineExpr* place : places) {
+      auto flat = coefficients(*place);
       if (!flat) {
         return;
       }
       all.push_back(*flat);
     }
-    all.push_back(*coefficients(store_));
     llvm::SmallVector<int64_t> sizes;
     // From the innermost loop outwards: a loop joins the one inside it where every access does.
     llvm::SmallVector<llvm::SmallVector<int64_t>> merged(all.size());
@@ -394,11 +399,9 @@ class MapKernelBuilder {
       }
       place = expr;
     };
-    size_t next = 0;
-    for (auto& [key, access] : accesses_) {
-      rebuild(access.place, merged[next++]);
+    for (auto [place, list] : llvm::zip(places, merged)) {
+      rebuild(*place, list);
     }
-    rebuild(store_, merged[next]);
     loops_.assign(sizes.rbegin(), sizes.rend());
   }
 
@@ -512,23 +515,45 @@ class MapKernelBuilder {
     builder_.setInsertionPointToStart(block);
     pointers_.assign(block->args_begin(), block->args_begin() + pointers);
     sizeValues_.assign(block->args_begin() + pointers, block->args_begin() + count);
-    auto loop = builder_.create<mlir::scf::ForOp>(loc_, block->getArgument(count),
-                                                  block->getArgument(count + 1), constantIndex(1));
-    bool flat = loops_.size() == 1;
-    if (flat) {
-      loop.erase();
-      emitInnermost({}, block->getArgument(count), block->getArgument(count + 1));
-    } else {
-      builder_.setInsertionPointToStart(loop.getBody());
-      emitNest(splitParallel(loop.getInductionVar()));
-      builder_.setInsertionPointAfter(loop);
-    }
+    emitParallel(block->getArgument(count), block->getArgument(count + 1));
+    builder_.setInsertionPointToEnd(block);
     builder_.create<mlir::func::ReturnOp>(loc_);
   }
 
-  /// Indices of the parallel loops from the linear one.
-  llvm::SmallVector<mlir::Value> splitParallel(mlir::Value linear) {
-    unsigned count = parallelLoops();
+  /// Iterations [begin, end) of the parallel loops.
+  void emitParallel(mlir::Value begin, mlir::Value end) {
+    if (loops_.size() == 1) {
+      return emitInnermost({}, begin, end);
+    }
+    unsigned last = parallelLoops() - 1;
+    if (last == 0) {
+      return emitNest({startLoop(begin, end)});
+    }
+    // Only what is before the last of them is found by division.
+    mlir::Value size = sizeOf(last);
+    mlir::Value beyond = builder_.create<mlir::arith::AddIOp>(
+        loc_, builder_.create<mlir::arith::SubIOp>(loc_, end, constantIndex(1)), size);
+    mlir::Value line = startLoop(builder_.create<mlir::arith::DivUIOp>(loc_, begin, size),
+                                 builder_.create<mlir::arith::DivUIOp>(loc_, beyond, size));
+    llvm::SmallVector<mlir::Value> indices = splitParallel(line, last);
+    mlir::Value first = builder_.create<mlir::arith::MulIOp>(loc_, line, size);
+    mlir::Value from = builder_.create<mlir::arith::MaxSIOp>(
+        loc_, builder_.create<mlir::arith::SubIOp>(loc_, begin, first), constantIndex(0));
+    mlir::Value to = builder_.create<mlir::arith::MinSIOp>(
+        loc_, builder_.create<mlir::arith::SubIOp>(loc_, end, first), size);
+    indices.push_back(startLoop(from, to));
+    emitNest(indices);
+  }
+
+  /// A loop's index; what is emitted next is its body.
+  mlir::Value startLoop(mlir::Value begin, mlir::Value end) {
+    auto loop = builder_.create<mlir::scf::ForOp>(loc_, begin, end, constantIndex(1));
+    builder_.setInsertionPointToStart(loop.getBody());
+    return loop.getInductionVar();
+  }
+
+  /// Indices of the first `count` parallel loops from the linear one.
+  llvm::SmallVector<mlir::Value> splitParallel(mlir::Value linear, unsigned count) {
     llvm::SmallVector<mlir::Value> indices(count);
     for (unsigned i = count; i-- > 1;) {
       indices[i] = builder_.create<mlir::arith::RemUIOp>(loc_, linear, sizeOf(i));
@@ -540,10 +565,7 @@ class MapKernelBuilder {
 
   void emitNest(llvm::SmallVector<mlir::Value> indices) {
     while (indices.size() + 1 < loops_.size()) {
-      auto loop = builder_.create<mlir::scf::ForOp>(loc_, constantIndex(0), sizeOf(indices.size()),
-                                                    constantIndex(1));
-      indices.push_back(loop.getInductionVar());
-      builder_.setInsertionPointToStart(loop.getBody());
+      indices.push_back(startLoop(constantIndex(0), sizeOf(indices.size())));
     }
     emitInnermost(indices, constantIndex(0), sizeOf(loops_.size() - 1));
   }
@@ -679,7 +701,7 @@ class MapKernelBuilder {
   mlir::Value zeroPadding(mlir::Value value, mlir::ValueRange indices, int64_t lanes) {
     mlir::Type i64 = builder_.getI64Type();
     mlir::Value channel =
-        builder_.create<mlir::arith::IndexCastOp>(loc_, i64, apply(logical_[1], indices));
+        builder_.create<mlir::arith::IndexCastOp>(loc_, i64, apply(channel_, indices));
     mlir::Value channels = builder_.create<mlir::arith::ConstantOp>(
         loc_, builder_.getI64IntegerAttr(tensorOf(resultsOf(op_)[0]).getDimSize(1)));
     if (lanes > 1) {
@@ -739,7 +761,8 @@ class MapKernelBuilder {
   mlir::Location loc_;
   llvm::SmallVector<int64_t> loops_;
   Index logical_;
-  unsigned indexDims_ = 0;  // of indices: the loops before they were merged
+  mlir::AffineExpr channel_;  // of the result's element, where `padded_`
+  unsigned indexDims_ = 0;    // of indices: the loops before they were merged
   llvm::DenseMap<mlir::Value, llvm::MapVector<mlir::Attribute, Index>> needed_;
   llvm::MapVector<Key, Access> accesses_;
   mlir::AffineExpr store_;

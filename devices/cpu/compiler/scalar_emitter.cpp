@@ -59,7 +59,17 @@ struct Emitter {
     return choose<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(x, y);
   }
   mlir::Value clamp(mlir::Value x, double low, double high) {
-    return min(max(x, constant(low)), constant(high));
+    return atMost(atLeast(x, low), high);
+  }
+  /// The greater of x and a number. With floats, what a machine's instruction gives: the second
+  /// operand where one is NaN, which a number is not.
+  mlir::Value atLeast(mlir::Value x, double low) {
+    mlir::Value limit = constant(low);
+    return isFloat ? select(less(x, limit), limit, x) : max(x, limit);
+  }
+  mlir::Value atMost(mlir::Value x, double high) {
+    mlir::Value limit = constant(high);
+    return isFloat ? select(less(limit, x), limit, x) : min(x, limit);
   }
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) {
     return make<arith::SelectOp>(condition, x, y);
@@ -118,7 +128,7 @@ mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
 /// log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 mlir::Value softplus(Emitter& e, mlir::Value x) {
   mlir::Value small = e.exp(e.negative(e.make<math::AbsFOp>(x)));
-  return e.add(e.max(x, e.constant(0)), e.make<math::Log1pOp>(small));
+  return e.add(e.atLeast(x, 0), e.make<math::Log1pOp>(small));
 }
 
 mlir::Value absolute(Emitter& e, mlir::Value x) {
@@ -146,6 +156,21 @@ mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
   }
   return e.isUnsigned ? e.select(inRange, e.make<arith::ShRUIOp>(x, bounded), e.constant(0))
                       : e.make<arith::ShRSIOp>(x, bounded);
+}
+
+/// A division by a constant whose quotient is only rounded to an integer, as in a quantisation, is
+/// done as a product, several times as fast; the two differ in the last bit.
+mlir::Value quotient(Emitter& e, mlir::Operation* op, mlir::Value x, mlir::Value y) {
+  mlir::FloatAttr divisor;
+  auto constant = y.getDefiningOp<arith::ConstantOp>();
+  if (auto splat =
+          constant ? llvm::dyn_cast<mlir::SplatElementsAttr>(constant.getValue()) : nullptr) {
+    divisor = llvm::dyn_cast<mlir::FloatAttr>(splat.getSplatValue<mlir::Attribute>());
+  } else if (constant) {
+    divisor = llvm::dyn_cast<mlir::FloatAttr>(constant.getValue());
+  }
+  bool isRounded = llvm::all_of(op->getUsers(), llvm::IsaPred<RoundOp>);
+  return divisor && isRounded ? e.mul(x, e.constant(1 / divisor.getValueAsDouble())) : e.div(x, y);
 }
 
 /// Gives null for an operation that is not known; emits nothing when `e` is null.
@@ -187,7 +212,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         });
       })
       .Case([&](SoftplusOp) { return when([&](Emitter& m) { return softplus(m, x[0]); }); })
-      .Case([&](ReluOp) { return when([&](Emitter& m) { return m.max(x[0], m.constant(0)); }); })
+      .Case([&](ReluOp) { return when([&](Emitter& m) { return m.atLeast(x[0], 0); }); })
       .Case([&](HardSwishOp) {
         return when([&](Emitter& m) {
           mlir::Value gate = m.add(m.mul(x[0], m.constant(1.0 / 6)), m.constant(0.5));
@@ -238,7 +263,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](AddOp) { return when([&](Emitter& m) { return m.add(x[0], x[1]); }); })
       .Case([&](SubOp) { return when([&](Emitter& m) { return m.sub(x[0], x[1]); }); })
       .Case([&](MulOp) { return when([&](Emitter& m) { return m.mul(x[0], x[1]); }); })
-      .Case([&](DivOp) { return when([&](Emitter& m) { return m.div(x[0], x[1]); }); })
+      .Case([&](DivOp) { return when([&](Emitter& m) { return quotient(m, op, x[0], x[1]); }); })
       .Case([&](MinOp) { return when([&](Emitter& m) { return m.min(x[0], x[1]); }); })
       .Case([&](MaxOp) { return when([&](Emitter& m) { return m.max(x[0], x[1]); }); })
       .Case(

@@ -171,6 +171,30 @@ TEST_CASE("channel blocks keep their padding zero") {
   checkClose(y, expected);
 }
 
+TEST_CASE("bounds keep NaN, and a quantisation rounds what lies between bytes") {
+  Fixture fixture(
+      R"(func.func @f(%x: tensor<3x8xf32>) -> tensor<3x8xf32> {
+    %s = gr.constant dense<2.5> : tensor<f32> : tensor<f32>
+    %0 = gr.group (%x, %s) attributes {kind = "map"} {
+    ^bb0(%a: tensor<3x8xf32>, %b: tensor<f32>):
+      %1 = gr.div %a, %b : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+      %2 = gr.round %1 : (tensor<3x8xf32>) -> tensor<3x8xf32>
+      %3 = gr.clip %2 {low = -128.0, high = 127.0} : (tensor<3x8xf32>) -> tensor<3x8xf32>
+      gr.yield %3 : tensor<3x8xf32>
+    } : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    return %0 : tensor<3x8xf32>
+  })");
+  std::vector<float> x = randomFloats(24, 10), y(24);
+  std::transform(x.begin(), x.end(), x.begin(), [](float v) { return 150 * v; });
+  x[5] = x[23] = NAN;
+  fixture.run({x.data(), nullptr, y.data()});
+  for (size_t i = 0; i < x.size(); ++i) {
+    INFO("element " << i);
+    CHECK((std::isnan(x[i]) ? std::isnan(y[i])
+                            : y[i] == std::clamp(std::nearbyint(x[i] / 2.5F), -128.F, 127.F)));
+  }
+}
+
 TEST_CASE("channels last with parameters of a channel") {
   Fixture fixture(
       R"(func.func @f(%x: tensor<2x21x2x3xf32>, %c: tensor<21x1x1xf32>, %g: tensor<2x21x1x1xf32>) -> tensor<2x21x2x3xf32> {
