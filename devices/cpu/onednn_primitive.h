@@ -8,6 +8,7 @@
 
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_memory.h"
+#include "devices/cpu/swish.h"
 
 namespace graphrun::devices::cpu {
 
@@ -36,6 +37,7 @@ struct PlannedArgument {
 struct PrimitivePlan {
   dnnl::primitive_desc_base descriptor;
   std::vector<PlannedArgument> arguments;
+  std::optional<Swish> after;  ///< the last post-op, where the kernel does it better
 };
 
 /// Makes the plan of a step for one kind of primitive. May throw dnnl::error.
@@ -79,7 +81,8 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc);
 struct PlannedPostOps {
   dnnl::primitive_attr attributes;
   std::vector<PlannedArgument> arguments;
-  bool open = false;  ///< an operand waits for the result's layout: plan again with it
+  std::optional<Swish> after;  ///< the last one, which is not among the attributes
+  bool open = false;           ///< an operand waits for the result's layout: plan again with it
 };
 absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc);
@@ -90,7 +93,7 @@ template <typename Make>
 absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
                                               const std::vector<int64_t>& outputDims, Make make) {
   GR_ASSIGN_OR_RETURN(PlannedPostOps ops, planPostOps(step, outputDims, nullptr));
-  PrimitivePlan plan{make(ops.attributes), {}};
+  PrimitivePlan plan{make(ops.attributes), {}, ops.after};
   if (ops.open) {
     dnnl::memory::desc result = plan.descriptor.query_md(dnnl::query::dst_md, 0);
     GR_ASSIGN_OR_RETURN(ops, planPostOps(step, outputDims, &result));

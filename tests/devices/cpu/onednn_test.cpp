@@ -1,5 +1,6 @@
 // oneDNN's kernels against the reference kernels, on random shapes.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 
 #include "devices/cpu/kernels.h"
@@ -175,6 +176,34 @@ TEST_CASE("post-ops of a convolution: activation, residual, scale") {
         CHECK(distance((*got)[0], expected) < kTolerance);
       }
     }
+  }
+}
+
+TEST_CASE("swish behind a convolution, near 0, far from it and of NaN") {
+  constexpr int64_t kChannels = 20;
+  const std::vector<double> line = {-1e4, -200, -88, -9, -0.5, -1e-3, 0, 1e-3, 2, 30, 1e4, NAN};
+  auto width = static_cast<int64_t>(line.size());
+  std::vector<double> x, identity, expected;
+  for (int64_t c = 0; c < kChannels; ++c) {
+    for (double value : line) {
+      x.push_back(value);
+      expected.push_back(value / (1 + std::exp(-1.5 * value)));
+    }
+    for (int64_t k = 0; k < kChannels; ++k) {
+      identity.push_back(c == k ? 1 : 0);
+    }
+  }
+  Dims dims = {1, kChannels, 1, width};
+  Tensors inputs;
+  inputs.push_back(f32(dims, x));
+  inputs.push_back(f32({kChannels, kChannels, 1, 1}, identity));
+  Operation conv{"gr.conv", {}, {{ElementType::kF32, dims}}, {}};
+  conv.postOps = {{PostOpKind::kEltwise, "gr.swish", 1.5F, 0, {}}};
+  for (bool open : {false, true}) {
+    CAPTURE(open);
+    auto got = runOperation(conv, inputs, {"onednn.conv", open, {1}});
+    REQUIRE(got.status().ToString() == "OK");
+    CHECK(distance((*got)[0], f32(dims, expected)) < 1e-6);
   }
 }
 
