@@ -46,6 +46,8 @@ struct Plan {
     return std::clamp<int64_t>(std::min(kScores / keys, share), 4, causal ? 64 : 256);
   }
   int64_t blocks() const { return (rows + blockRows() - 1) / blockRows(); }
+  /// The head of keys and values that head `head` of the queries has.
+  int64_t keyHead(int64_t head) const { return head / (heads / keyHeads); }
   /// First row of block `i`: all have about as many.
   int64_t firstRow(int64_t i) const { return rows * i / blocks(); }
   /// Floats from one row of scores to the next: rows begin where vectors do.
@@ -228,10 +230,48 @@ Lines linesOf(const void* data, ElementType type, int64_t at, int64_t stride, in
   return {to, columns};
 }
 
-/// softmax(scale * Q K' + mask) V for rows [first, last) of one head.
-int attend(const Plan& p, const Data& data, Workspace& mine, int64_t n, int64_t head, int64_t first,
-           int64_t last) {
-  int64_t group = head / (p.heads / p.keyHeads);
+/// Rows [first, last) of one head.
+struct Block {
+  int64_t n, head, first, last;
+};
+
+/// Block `i` of all: those of one head follow each other.
+Block blockAt(const Plan& p, int64_t i) {
+  int64_t blocks = p.blocks();
+  int64_t line = i / blocks;
+  return {line / p.heads, line % p.heads, p.firstRow(i % blocks), p.firstRow(i % blocks + 1)};
+}
+
+/// Asks for part `share` of `shares` of what a block will read. Its lines are short and far apart:
+/// the machine does not foresee them, and waits for each when they are no more in its caches.
+void expect(const Plan& p, const Data& data, const Block& next, int64_t share, int64_t shares) {
+  constexpr int64_t kCacheLine = 64;
+  auto ask = [&](const void* from, ElementType type, int64_t at, int64_t stride, int64_t lines,
+                 int64_t columns) {
+    int64_t size = type == ElementType::kF32 ? 4 : 2;
+    for (int64_t i = lines * share / shares; i < lines * (share + 1) / shares; ++i) {
+      const char* line = static_cast<const char*>(from) + (at + i * stride) * size;
+      for (int64_t byte = 0; byte < columns * size; byte += kCacheLine) {
+        __builtin_prefetch(line + byte, 0, 2);
+      }
+    }
+  };
+  int64_t group = p.keyHead(next.head);
+  int64_t key = p.key.at(next.n, group, 0);
+  ask(data.query, p.query.type, p.query.at(next.n, next.head, next.first), p.query.strides[2],
+      next.last - next.first, p.width);
+  p.keyByColumns ? ask(data.key, p.key.type, key, p.key.strides[3], p.width, p.keys)
+                 : ask(data.key, p.key.type, key, p.key.strides[2], p.keys, p.width);
+  ask(data.value, p.value.type, p.value.at(next.n, group, 0), p.value.strides[2], p.keys,
+      p.valueWidth);
+}
+
+/// softmax(scale * Q K' + mask) V for one block. Meanwhile asks for `next`, which is likely to be
+/// the thread's next one.
+int attend(const Plan& p, const Data& data, Workspace& mine, const Block& block,
+           const std::optional<Block>& next) {
+  auto [n, head, first, last] = block;
+  int64_t group = p.keyHead(head);
   int64_t count = last - first;
   int64_t keys = p.causal ? std::min(p.keys, last) : p.keys;
   bool isThere = std::exchange(mine.head, n * p.keyHeads + group) == mine.head;
@@ -256,6 +296,9 @@ int attend(const Plan& p, const Data& data, Workspace& mine, int64_t n, int64_t 
     }
     int64_t seen = p.causal ? std::min(keys, first + row + 1) : keys;
     float* weights = mine.scores + row * p.scoreStride();
+    if (next) {
+      expect(p, data, *next, row, count);
+    }
     softmaxRow(weights, mask, seen);
     std::fill(weights + seen, weights + keys, 0.0F);
   }
@@ -284,8 +327,7 @@ class AttentionKernel : public Kernel {
     Data data{input(0), input(1), input(2),
               plan_.hasMask ? static_cast<const float*>(input(3)) : nullptr, buffers[output_]};
     auto* scratch = static_cast<float*>(buffers[scratch_]);
-    int64_t blocks = plan_.blocks();
-    int64_t count = plan_.batch * plan_.heads * blocks;
+    int64_t count = plan_.batch * plan_.heads * plan_.blocks();
     int failure = dnnl_success;
 #pragma omp parallel num_threads(static_cast<int>(threads_)) reduction(max : failure)
     {
@@ -293,10 +335,11 @@ class AttentionKernel : public Kernel {
       // Blocks of a causal attention differ in work: whoever is done takes the next one.
 #pragma omp for schedule(dynamic)
       for (int64_t i = 0; i < count; ++i) {
-        int64_t block = i % blocks;
-        int64_t head = i / blocks;
-        int status = attend(plan_, data, mine, head / plan_.heads, head % plan_.heads,
-                            plan_.firstRow(block), plan_.firstRow(block + 1));
+        std::optional<Block> next;
+        if (i + threads_ < count) {
+          next = blockAt(plan_, i + threads_);
+        }
+        int status = attend(plan_, data, mine, blockAt(plan_, i), next);
         failure = std::max(failure, status);
       }
     }

@@ -47,6 +47,9 @@ void printUsage(FILE* to) {
 int main(int argc, char** argv) {
   // Large blocks go back to the system when they are freed, whatever was freed before.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  // Some of what smaller ones leave is kept: in each step the library packs operands into memory
+  // that it allocates, which would be given back and faulted in again every time.
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
   std::string first = argc > 1 ? argv[1] : "";
   if (first.empty() || first == "--help" || first == "-h" || first == "help") {
     printUsage(first.empty() ? stderr : stdout);
