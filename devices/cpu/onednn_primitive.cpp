@@ -44,7 +44,7 @@ class PrimitiveKernel : public Kernel {
     dnnl_status_t status = dnnl_primitive_execute(
         primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
     if (after_ && status == dnnl_success) {
-      applySwish(*after_, static_cast<float*>(buffers[result_]), resultElements_);
+      activate(*after_, static_cast<float*>(buffers[result_]), resultElements_);
     }
     return status;
   }
@@ -63,7 +63,7 @@ class PrimitiveKernel : public Kernel {
   std::vector<dnnl::memory> memories_;
   std::vector<Bound> buffers_;
   std::vector<dnnl_exec_arg_t> arguments_;
-  std::optional<Swish> after_;
+  std::optional<Activation> after_;
   uint32_t result_ = 0;
   int64_t resultElements_ = 0;
 };
@@ -228,12 +228,14 @@ bool isWhole(const TensorDesc& desc) {
 }
 
 /// The last post-op where it is an activation that the kernel applies itself: in the library's code
-/// it takes twice as long as in a pass of its own.
-std::optional<Swish> swishBehind(const Step& step) {
+/// it takes twice as long as in a pass of its own over what is still in a cache.
+std::optional<Activation> activationBehind(const Step& step) {
+  constexpr uint64_t kCached = 8 << 20;  // of a third-level cache
   bool fits = !step.postOps.empty() && step.outputs.size() == 1 &&
               step.outputs[0].desc.type == runtime::ElementType::kF32 &&
+              step.outputs[0].desc.spec().byteSize() <= kCached &&
               (step.outputs[0].desc.any || isWhole(step.outputs[0].desc));
-  return fits ? swishOf(step.postOps.back()) : std::nullopt;
+  return fits ? activationOf(step.postOps.back()) : std::nullopt;
 }
 
 }  // namespace
@@ -273,7 +275,7 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc) {
 absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc) {
   PlannedPostOps planned;
-  planned.after = swishBehind(step);
+  planned.after = activationBehind(step);
   dnnl::post_ops ops;
   for (size_t i = 0; i < step.postOps.size() - (planned.after ? 1 : 0); ++i) {
     const PostOp& op = step.postOps[i];

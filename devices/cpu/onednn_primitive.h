@@ -6,9 +6,9 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "devices/cpu/activation.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_memory.h"
-#include "devices/cpu/swish.h"
 
 namespace graphrun::devices::cpu {
 
@@ -37,7 +37,7 @@ struct PlannedArgument {
 struct PrimitivePlan {
   dnnl::primitive_desc_base descriptor;
   std::vector<PlannedArgument> arguments;
-  std::optional<Swish> after;  ///< the last post-op, where the kernel does it better
+  std::optional<Activation> after;  ///< the last post-op, where the kernel does it better
 };
 
 /// Makes the plan of a step for one kind of primitive. May throw dnnl::error.
@@ -81,8 +81,8 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc);
 struct PlannedPostOps {
   dnnl::primitive_attr attributes;
   std::vector<PlannedArgument> arguments;
-  std::optional<Swish> after;  ///< the last one, which is not among the attributes
-  bool open = false;           ///< an operand waits for the result's layout: plan again with it
+  std::optional<Activation> after;  ///< the last one, which is not among the attributes
+  bool open = false;  ///< an operand waits for the result's layout: plan again with it
 };
 absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc);
