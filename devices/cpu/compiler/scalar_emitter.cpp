@@ -158,21 +158,6 @@ mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
                       : e.make<arith::ShRSIOp>(x, bounded);
 }
 
-/// A division by a constant whose quotient is only rounded to an integer, as in a quantisation, is
-/// done as a product, several times as fast; the two differ in the last bit.
-mlir::Value quotient(Emitter& e, mlir::Operation* op, mlir::Value x, mlir::Value y) {
-  mlir::FloatAttr divisor;
-  auto constant = y.getDefiningOp<arith::ConstantOp>();
-  if (auto splat =
-          constant ? llvm::dyn_cast<mlir::SplatElementsAttr>(constant.getValue()) : nullptr) {
-    divisor = llvm::dyn_cast<mlir::FloatAttr>(splat.getSplatValue<mlir::Attribute>());
-  } else if (constant) {
-    divisor = llvm::dyn_cast<mlir::FloatAttr>(constant.getValue());
-  }
-  bool isRounded = llvm::all_of(op->getUsers(), llvm::IsaPred<RoundOp>);
-  return divisor && isRounded ? e.mul(x, e.constant(1 / divisor.getValueAsDouble())) : e.div(x, y);
-}
-
 /// Gives null for an operation that is not known; emits nothing when `e` is null.
 mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool& known) {
   known = true;
@@ -263,7 +248,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](AddOp) { return when([&](Emitter& m) { return m.add(x[0], x[1]); }); })
       .Case([&](SubOp) { return when([&](Emitter& m) { return m.sub(x[0], x[1]); }); })
       .Case([&](MulOp) { return when([&](Emitter& m) { return m.mul(x[0], x[1]); }); })
-      .Case([&](DivOp) { return when([&](Emitter& m) { return quotient(m, op, x[0], x[1]); }); })
+      .Case([&](DivOp) { return when([&](Emitter& m) { return m.div(x[0], x[1]); }); })
       .Case([&](MinOp) { return when([&](Emitter& m) { return m.min(x[0], x[1]); }); })
       .Case([&](MaxOp) { return when([&](Emitter& m) { return m.max(x[0], x[1]); }); })
       .Case(
