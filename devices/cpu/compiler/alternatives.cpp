@@ -103,11 +103,10 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
   } else {
     requests.push_back({blocks, blocks, ""});
   }
-  if (approximate && hasWinograd(step)) {
-    // Its blocks are the same on machines whose own are smaller.
-    KernelLayout layout = block == kWinogradBlock ? blocks : kChannelsLast;
-    requests.push_back({layout, layout, "winograd_4x4"});
-    requests.push_back({layout, layout, "winograd_2x2"});
+  // Its sums leave no registers free on machines of shorter vectors, where it is the slower way.
+  if (approximate && hasWinograd(step) && block == kWinogradBlock) {
+    requests.push_back({blocks, blocks, "winograd_4x4"});
+    requests.push_back({blocks, blocks, "winograd_2x2"});
   }
   return requests;
 }

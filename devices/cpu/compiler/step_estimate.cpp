@@ -86,10 +86,9 @@ uint64_t bytesOf(const TensorDesc& desc) {
 double winogradNanos(const Step& step, const LayoutChoice& choice, int64_t tile) {
   const std::vector<int64_t>& out = step.outputs[0].desc.dims;
   auto filter = static_cast<double>(bytesOf(choice.inputs[1]));
-  auto tiles =
-      static_cast<double>(out[0] * ((out[2] + tile - 1) / tile) * ((out[3] + tile - 1) / tile));
-  return 1e9 *
-         std::max(2 * tiles * filter / sizeof(float) / kPeakFlops, filter / kFilterBytesPerSecond);
+  int64_t tiles = out[0] * ((out[2] + tile - 1) / tile) * ((out[3] + tile - 1) / tile);
+  double flops = 2 * static_cast<double>(tiles) * filter / sizeof(float);
+  return 1e9 * std::max(flops / kPeakFlops, filter / kFilterBytesPerSecond);
 }
 
 double startNanos(int threads) { return kStartNanos + (threads > 1 ? kForkNanos : 0); }

@@ -265,7 +265,7 @@ TEST_CASE("programs of all batches and image sizes share one transformed filter"
   PackedWeights packed;
   OneDnn onednn;
   std::shared_ptr<uint8_t> first;
-  for (Dims in : {Dims{1, 32, 14, 14}, Dims{8, 32, 14, 14}, Dims{2, 32, 30, 17}}) {
+  for (const Dims& in : {Dims{1, 32, 14, 14}, Dims{8, 32, 14, 14}, Dims{2, 32, 30, 17}}) {
     Case c(random, in, 64, {1, 1, 1, 1});
     HostTensor taps = randomTensor({64, 32, 3, 3}, random);
     Executable executable =
