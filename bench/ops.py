@@ -104,7 +104,9 @@ def convolutions():
     conv("dw 3x3 96 56", (1, 96, 56, 56), 96, 3, groups=96, then="HardSwish")
     conv("dw 5x5 s2 100 28", (1, 100, 28, 28), 100, 5, groups=100, stride=2)
     conv("dw 3x3 24 112", (1, 24, 112, 112), 24, 3, groups=24)
+    conv("dw 3x3 136 28", (1, 136, 28, 28), 136, 3, groups=136)
     conv("grouped 1x1 g4 24>112 56", (1, 24, 56, 56), 112, 1, groups=4, then="Relu")
+    conv("grouped 1x1 g4 136>136 28", (1, 136, 28, 28), 136, 1, groups=4, then="Relu")
     conv("grouped 3x3 g32 128>128 56", (1, 128, 56, 56), 128, 3, groups=32)
 
     def transposed(name, shape, filters, kernel, stride, pad=0, groups=1, then=None):

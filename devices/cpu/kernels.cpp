@@ -9,6 +9,7 @@
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/pad_kernel.h"
+#include "devices/cpu/plane_conv_kernel.h"
 #include "devices/cpu/reduce_kernel.h"
 #include "devices/cpu/reference.h"
 #include "devices/cpu/resize_kernel.h"
@@ -57,6 +58,7 @@ constexpr KernelEntry primitive(absl::string_view name) {
 /// For one operation the order of the rows is the order of preference.
 constexpr Row kRows[] = {
     {{"winograd", chooseWinograd, createWinograd}, kConv},
+    {{"plane_conv", choosePlaneConv, createPlaneConv}, kConv},
     {primitive<planConv>("onednn.conv"), kConv},
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},

@@ -26,8 +26,8 @@ struct Rate {
 
 /// The first that is found counts.
 constexpr Rate kRates[] = {
-    {"ref", 0.002},   {"jit_dw", 0.5},   {"dw", 0.4},   {"gemm:jit", 0.6},
-    {"brgconv", 1.0}, {"jit_1x1", 0.97}, {"jit", 0.92}, {"gemm", 0.6},
+    {"ref", 0.002},    {"jit_dw", 0.5}, {"dw", 0.4},   {"gemm:jit", 0.6}, {"brgconv", 1.0},
+    {"jit_1x1", 0.97}, {"jit", 0.92},   {"gemm", 0.6}, {"planes", 0.7},
 };
 
 double shareOf(absl::string_view implementation) {

@@ -315,6 +315,98 @@ TEST_CASE("transposed convolutions are products, spread") {
   CHECK(ran >= 80);
 }
 
+TEST_CASE("convolutions in groups are sums of planes") {
+  std::mt19937 random(21);
+  for (int i = 0; i < 160; ++i) {
+    size_t spatial = pick(random, {2, 2, 2, 1}) == 1 ? 1 : 2;
+    int64_t groups = pick(random, {2, 3, 5});
+    int64_t inGroup = pick(random, {1, 1, 2, 7});
+    int64_t outGroup = inGroup == 1 ? pick(random, {1, 1, 2}) : pick(random, {1, 4, 7, 13});
+    Dims in = {pick(random, {1, 2}), groups * inGroup};
+    Dims filter = {groups * outGroup, inGroup};
+    Dims out = {in[0], groups * outGroup};
+    Dims strides, dilations, pads(2 * spatial);
+    int64_t square = pick(random, {1, 3, 5, 7});
+    int64_t step = pick(random, {1, 1, 2, 3});
+    for (size_t d = 0; d < spatial; ++d) {
+      in.push_back(pick(random, {5, 7, 14, 16, 23, 40}));
+      filter.push_back(i % 4 == 0 ? pick(random, {1, 2, 4}) : square);
+      strides.push_back(i % 8 == 0 ? pick(random, {1, 2}) : step);
+      dilations.push_back(pick(random, {1, 1, 1, 2}));
+      pads[d] = square == 1 ? pick(random, {0, 0, 1}) : pick(random, {0, 1, square / 2});
+      pads[spatial + d] = pads[d];
+      int64_t reach = (filter.back() - 1) * dilations[d];
+      int64_t moves = in.back() + 2 * pads[d] - reach - 1;
+      out.push_back(moves < 0 ? 0 : moves / strides[d] + 1);
+    }
+    if (*std::min_element(out.begin(), out.end()) < 1) {
+      continue;
+    }
+    CAPTURE(i, in, filter, out, groups, strides, dilations, pads);
+    Operation conv{
+        "gr.conv",
+        {{"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups}},
+        {{ElementType::kF32, out}},
+        {}};
+    Tensors inputs = oneOf(in, random);
+    inputs.push_back(randomTensor(filter, random));
+    if (i % 2 == 0) {
+      inputs.push_back(randomTensor({out[1]}, random));
+    }
+    auto expected = runOperation(conv, inputs);
+    INFO(expected.status());
+    REQUIRE(expected.ok());
+    RunOptions options{"plane_conv", false, {1}, true};
+    auto got = runOperation(conv, inputs, options);
+    INFO(got.status());
+    REQUIRE(got.ok());
+    CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+  }
+}
+
+TEST_CASE("what is fused behind sums of planes is applied to their rows") {
+  std::mt19937 random(22);
+  Dims in = {1, 6, 9, 14}, out = {1, 12, 9, 14};
+  Tensors inputs = oneOf(in, random);
+  inputs.push_back(randomTensor({12, 2, 1, 1}, random));
+  Operation conv{"gr.conv", {{"groups", int64_t{3}}}, {{ElementType::kF32, out}}, {}};
+  auto plain = runOperation(conv, inputs);
+  REQUIRE(plain.ok());
+  HostTensor sums = std::move((*plain)[0]);
+  std::vector<double> expected = values(sums);
+  std::vector<double> channels = values(randomTensor({12}, random));
+  std::vector<double> elements = values(randomTensor(out, random));
+  auto operand = [](Dims dims) { return Argument{0, {ElementType::kF32, std::move(dims)}}; };
+  conv.postOps = {{PostOpKind::kBinaryMul, "", 0, 0, operand({1, 12, 1, 1})},
+                  {PostOpKind::kBinaryAdd, "", 0, 0, operand(out)},
+                  {PostOpKind::kEltwise, "gr.hard_swish", 0, 0, {}},
+                  {PostOpKind::kBinarySub, "", 0, 0, operand({1, 1, 1, 1})},
+                  {PostOpKind::kEltwise, "gr.clip", -0.25F, 1.5F, {}}};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double x = expected[i] * channels[i / 126] + elements[i];
+    x = x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
+    expected[i] = std::clamp(x - 0.125, -0.25, 1.5);
+  }
+  inputs.push_back(f32({1, 12, 1, 1}, channels));
+  inputs.push_back(f32(out, elements));
+  inputs.push_back(f32({1, 1, 1, 1}, {0.125}));
+  auto got = runOperation(conv, inputs, {"plane_conv", false, {1}, true});
+  INFO(got.status());
+  REQUIRE(got.ok());
+  CHECK(distance((*got)[0], f32(out, expected)) < kTolerance);
+
+  // A sum with what the result's memory holds.
+  conv.postOps = {{PostOpKind::kSum, "", 0, 0, Argument{}}};
+  std::vector<double> summed = values(sums);
+  std::transform(summed.begin(), summed.end(), elements.begin(), summed.begin(), std::plus<>());
+  inputs.resize(2);
+  inputs.push_back(f32(out, elements));
+  got = runOperation(conv, inputs, {"plane_conv", false, {1}, true});
+  INFO(got.status());
+  REQUIRE(got.ok());
+  CHECK(distance((*got)[0], f32(out, summed)) < kTolerance);
+}
+
 TEST_CASE("deformable convolutions are products of what they read") {
   std::mt19937 random(10);
   for (int i = 0; i < 12; ++i) {

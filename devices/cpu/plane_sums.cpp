@@ -1,0 +1,75 @@
+#include "devices/cpu/plane_sums.h"
+
+#include <array>
+#include <utility>
+
+#include "devices/cpu/vector.h"
+#include "devices/cpu/wide.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// `count` rows over some vectors of places.
+template <int64_t count, int64_t vectors>
+[[gnu::always_inline]] inline void sumTile(const PlaneSums& s, const float* from,
+                                           int64_t planeStride, const float* weights,
+                                           const float* bias, float* rows, int64_t stride) {
+  std::array<std::array<Vector, vectors>, count> sums;
+  unrolled<count>([&](auto r) __attribute__((always_inline)) {
+    unrolled<vectors>([&](auto v)
+                          __attribute__((always_inline)) { sums[r][v] = Vector{} + bias[r]; });
+  });
+  for (int64_t p = 0; p < s.planes; ++p, from += planeStride) {
+    for (int64_t offset : s.offsets) {
+      std::array<Vector, vectors> x;
+      unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
+        loadVector(from + offset + v * kVectorLanes, x[v]);
+      });
+      unrolled<count>([&](auto r) __attribute__((always_inline)) {
+        unrolled<vectors>([&](auto v)
+                              __attribute__((always_inline)) { sums[r][v] += weights[r] * x[v]; });
+      });
+      weights += s.results;
+    }
+  }
+  unrolled<count>([&](auto r) __attribute__((always_inline)) {
+    unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
+      storeVector(sums[r][v], rows + r * stride + v * kVectorLanes);
+    });
+  });
+}
+
+/// All places of `count` rows; few that are left over take narrower tiles.
+template <int64_t count>
+[[gnu::always_inline]] inline void sumRows(const PlaneSums& s, const float* from,
+                                           int64_t planeStride, const float* weights,
+                                           const float* bias, int64_t places, float* rows,
+                                           int64_t stride) {
+  constexpr int64_t kVectors = kSumPlaces / kVectorLanes;
+  for (int64_t i = 0; i < places; i += kSumPlaces) {
+    int64_t left = places - i;
+    if (left <= kVectorLanes) {
+      sumTile<count, 1>(s, from + i, planeStride, weights, bias, rows + i, stride);
+    } else if (left <= kVectorLanes * 2) {
+      sumTile<count, 2>(s, from + i, planeStride, weights, bias, rows + i, stride);
+    } else {
+      sumTile<count, kVectors>(s, from + i, planeStride, weights, bias, rows + i, stride);
+    }
+  }
+}
+
+}  // namespace
+
+void PlaneSums::make(const float* from, int64_t planeStride, const float* weights,
+                     const float* bias, int64_t count, int64_t places, float* rows,
+                     int64_t stride) const {
+  runWide([&] {
+    unrolled<kSumRows>([&](auto i) __attribute__((always_inline)) {
+      if (count == i + 1) {
+        sumRows<i + 1>(*this, from, planeStride, weights, bias, places, rows, stride);
+      }
+    });
+  });
+}
+
+}  // namespace graphrun::devices::cpu
