@@ -46,29 +46,12 @@ absl::Status checkStep(const Step& step) {
   return absl::OkStatus();
 }
 
-/// Dims of the filter as it is packed: G x I/G x kernel x O/G, from the operation's I x O/G x
-/// kernel or from themselves.
-absl::StatusOr<Dims> packedDims(const Step& step, int64_t groups) {
-  const Dims& filter = step.inputs[1].desc.dims;
-  size_t rank = step.inputs[0].desc.dims.size();
-  if (filter.size() == rank + 1) {
-    return filter;
-  }
-  if (filter.size() != rank || groups < 1 || filter[0] % groups != 0) {
-    return invalidStep(step, "the filter does not fit the input");
-  }
-  Dims packed = {groups, filter[0] / groups};
-  packed.insert(packed.end(), filter.begin() + 2, filter.end());
-  packed.push_back(filter[1]);
-  return packed;
-}
-
 absl::StatusOr<Shape> shapeOf(const Step& step) {
   GR_RETURN_IF_ERROR(checkStep(step));
   const Dims& in = step.inputs[0].desc.dims;
   const Dims& out = step.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  GR_ASSIGN_OR_RETURN(Dims filter, packedDims(step, groups));
+  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(step, groups));
   Shape shape{in[0], groups, in[1], out[1], 1, 1, {}, {}, {}, {}};
   shape.input.assign(in.begin() + 2, in.end());
   shape.output.assign(out.begin() + 2, out.end());
@@ -289,8 +272,24 @@ absl::StatusOr<TensorDesc> channelsLast(const TensorDesc& desc) {
   return stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims));
 }
 
-/// The operation's filter, as its bytes lie, under the packed dims.
-absl::StatusOr<TensorDesc> filterSource(const TensorDesc& packed) {
+}  // namespace
+
+absl::StatusOr<Dims> packedDeconvDims(const Step& step, int64_t groups) {
+  const Dims& filter = step.inputs[1].desc.dims;
+  size_t rank = step.inputs[0].desc.dims.size();
+  if (filter.size() == rank + 1) {
+    return filter;
+  }
+  if (filter.size() != rank || groups < 1 || filter[0] % groups != 0) {
+    return invalidStep(step, "the filter does not fit the input");
+  }
+  Dims packed = {groups, filter[0] / groups};
+  packed.insert(packed.end(), filter.begin() + 2, filter.end());
+  packed.push_back(filter[1]);
+  return packed;
+}
+
+absl::StatusOr<TensorDesc> deconvFilterSource(const TensorDesc& packed) {
   const Dims& dims = packed.dims;
   int64_t taps = countOf(absl::MakeConstSpan(dims).subspan(2, dims.size() - 3));
   Dims strides(dims.size());
@@ -305,15 +304,13 @@ absl::StatusOr<TensorDesc> filterSource(const TensorDesc& packed) {
   return stridedDesc(packed.type, dims, strides);
 }
 
-}  // namespace
-
 absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step) {
   GR_ASSIGN_OR_RETURN(Shape shape, shapeOf(step));
   LayoutChoice choice;
   GR_ASSIGN_OR_RETURN(TensorDesc in, channelsLast(step.inputs[0].desc));
   GR_ASSIGN_OR_RETURN(TensorDesc out, channelsLast(step.outputs[0].desc));
   TensorDesc filter{ElementType::kF32, {}};
-  GR_ASSIGN_OR_RETURN(filter.dims, packedDims(step, shape.groups));
+  GR_ASSIGN_OR_RETURN(filter.dims, packedDeconvDims(step, shape.groups));
   const TensorDesc& given = step.inputs[1].desc;
   bool fits = (step.inputs[0].desc.any || sameLayout(step.inputs[0].desc, in)) &&
               (step.outputs[0].desc.any || sameLayout(step.outputs[0].desc, out)) &&
@@ -321,7 +318,7 @@ absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step) {
   if (!fits) {
     return declined("with the channels last, and from a filter of its own layout");
   }
-  GR_ASSIGN_OR_RETURN(TensorDesc source, filterSource(filter));
+  GR_ASSIGN_OR_RETURN(TensorDesc source, deconvFilterSource(filter));
   choice.inputs = {std::move(in), std::move(filter)};
   choice.sources = {TensorDesc{ElementType::kF32, step.inputs[0].desc.dims}, std::move(source)};
   if (step.inputs.size() == 3) {

@@ -3,9 +3,18 @@
 #ifndef GRAPHRUN_DEVICES_CPU_DECONV_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_DECONV_KERNEL_H_
 
+#include <vector>
+
 #include "devices/cpu/kernels.h"
 
 namespace graphrun::devices::cpu {
+
+/// The filter as products read it: dims G x I/G x kernel x O/G, from the operation's I x O/G x
+/// kernel or from themselves.
+absl::StatusOr<std::vector<int64_t>> packedDeconvDims(const Step& step, int64_t groups);
+
+/// The operation's filter, as its bytes lie, under the packed dims.
+absl::StatusOr<TensorDesc> deconvFilterSource(const TensorDesc& packed);
 
 /// Takes its input and leaves its result with the channels last; the filter as I x taps x O/G.
 /// Needs scratch memory for the products of one image. Declines (Unimplemented) what is fused

@@ -10,6 +10,7 @@
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/pad_kernel.h"
 #include "devices/cpu/plane_conv_kernel.h"
+#include "devices/cpu/plane_deconv_kernel.h"
 #include "devices/cpu/reduce_kernel.h"
 #include "devices/cpu/reference.h"
 #include "devices/cpu/resize_kernel.h"
@@ -60,6 +61,7 @@ constexpr Row kRows[] = {
     {{"winograd", chooseWinograd, createWinograd}, kConv},
     {{"plane_conv", choosePlaneConv, createPlaneConv}, kConv},
     {primitive<planConv>("onednn.conv"), kConv},
+    {{"plane_deconv", choosePlaneDeconv, createPlaneDeconv}, kDeconv},
     {primitive<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
     {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},

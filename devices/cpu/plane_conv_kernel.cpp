@@ -101,7 +101,13 @@ absl::StatusOr<PlaneShape> shapeOf(const Step& step) {
 class StripSums {
  public:
   explicit StripSums(const PlaneShape& shape)
-      : shape_(shape), strips_(shape), sums_{shape.in, strips_.offsets(), shape.out} {}
+      : shape_(shape), strips_(shape), sums_{shape.in, shape.kernel.count() * shape.out, {}} {
+    int64_t weight = 0;
+    for (int64_t offset : strips_.offsets()) {
+      sums_.taps.push_back({offset, weight});
+      weight += shape.out;
+    }
+  }
 
   const PlaneStrips& strips() const { return strips_; }
   /// Floats of the planes of a strip, and of a row of results.

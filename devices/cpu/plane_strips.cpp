@@ -9,6 +9,9 @@
 namespace graphrun::devices::cpu {
 namespace {
 
+/// Places that keep the sums' registers busy, however many channels there are.
+constexpr int64_t kFewest = 2 * kSumPlaces;
+
 /// Floats that a strip's planes may have: they stay in a cache while they are read.
 int64_t budgetOf(const PlaneShape& shape) {
   constexpr int64_t kFirstLevel = 8192, kSecondLevel = 32768;
@@ -102,7 +105,8 @@ PlaneStrips::PlaneStrips(const PlaneShape& shape) : shape_(shape) {
   }
   reach_ = {(shape.kernel.h - 1) * shape.dilations.h / shape.strides.h,
             (shape.kernel.w - 1) * shape.dilations.w / shape.strides.w};
-  int64_t floats = budgetOf(shape) / (shape.in * static_cast<int64_t>(phases_.size()));
+  int64_t floats =
+      std::max(kFewest, budgetOf(shape) / (shape.in * static_cast<int64_t>(phases_.size())));
   columns_ = shape.output.h > 1 ? shape.output.w : partOf(shape.output.w, floats, kSumPlaces);
   width_ = columns_ + reach_.w;
   rows_ = partOf(shape.output.h, floats / width_ - reach_.h, 1);

@@ -19,17 +19,17 @@ template <int64_t count, int64_t vectors>
     unrolled<vectors>([&](auto v)
                           __attribute__((always_inline)) { sums[r][v] = Vector{} + bias[r]; });
   });
-  for (int64_t p = 0; p < s.planes; ++p, from += planeStride) {
-    for (int64_t offset : s.offsets) {
+  for (int64_t p = 0; p < s.planes; ++p, from += planeStride, weights += s.planeWeights) {
+    for (const PlaneSums::Tap& tap : s.taps) {
       std::array<Vector, vectors> x;
       unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
-        loadVector(from + offset + v * kVectorLanes, x[v]);
+        loadVector(from + tap.offset + v * kVectorLanes, x[v]);
       });
       unrolled<count>([&](auto r) __attribute__((always_inline)) {
-        unrolled<vectors>([&](auto v)
-                              __attribute__((always_inline)) { sums[r][v] += weights[r] * x[v]; });
+        unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
+          sums[r][v] += weights[tap.weight + r] * x[v];
+        });
       });
-      weights += s.results;
     }
   }
   unrolled<count>([&](auto r) __attribute__((always_inline)) {

@@ -14,12 +14,16 @@ inline constexpr int64_t kSumRows = 6;
 inline constexpr int64_t kSumPlaces = 64;
 
 /// Row r at place i is
-///   bias[r] + sum over planes p and taps t of weights[(p * taps + t) * results + r] *
-///             planes[p * planeStride + offsets[t] + i].
+///   bias[r] + sum over planes p and taps t of weights[p * planeWeights + t.weight + r] *
+///             planes[p * planeStride + t.offset + i].
 struct PlaneSums {
+  struct Tap {
+    int64_t offset, weight;
+  };
+
   int64_t planes;
-  std::vector<int64_t> offsets;  ///< one a tap
-  int64_t results;               ///< rows that there are in all
+  int64_t planeWeights;
+  std::vector<Tap> taps;
 
   /// Makes `count` rows (at most kSumRows) of `places` each, `stride` floats apart; `weights` and
   /// `bias` are those of the first row. Reads and writes whole vectors, at the end up to

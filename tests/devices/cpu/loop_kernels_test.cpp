@@ -310,6 +310,12 @@ TEST_CASE("transposed convolutions are products, spread") {
     INFO(got.status());
     REQUIRE(got.ok());
     CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+    if (spatial < 3) {
+      got = runOperation(deconv, inputs, {"plane_deconv", false, {1}, true});
+      INFO(got.status());
+      REQUIRE(got.ok());
+      CHECK(distance((*got)[0], (*expected)[0]) < kTolerance);
+    }
     ++ran;
   }
   CHECK(ran >= 80);

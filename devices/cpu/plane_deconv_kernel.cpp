@@ -1,0 +1,319 @@
+#include "devices/cpu/plane_deconv_kernel.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "devices/cpu/deconv_kernel.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/plane_strips.h"
+#include "devices/cpu/plane_sums.h"
+#include "devices/cpu/reference_support.h"
+#include "devices/cpu/row_post_ops.h"
+#include "devices/cpu/vector.h"
+#include "devices/cpu/wide.h"
+#include "devices/cpu/window.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+absl::Status declined(absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat("gr.conv_transpose: planes are summed ", what));
+}
+
+/// A tap of the window, and how far from its result the element lies that it is multiplied with.
+struct Meeting {
+  int64_t tap, shift;
+};
+
+/// Along one dim: for each remainder of the stride the taps that fall on such results.
+struct Meetings {
+  std::vector<std::vector<Meeting>> phases;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t most = std::numeric_limits<int64_t>::min();
+
+  Meetings(int64_t taps, int64_t stride, int64_t dilation, int64_t pad)
+      : phases(static_cast<size_t>(stride)) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      // Result stride * q + r has element q + shift where r + pad - tap * dilation = stride *
+      // shift.
+      int64_t r = ((tap * dilation - pad) % stride + stride) % stride;
+      int64_t shift = (r + pad - tap * dilation) / stride;
+      phases[static_cast<size_t>(r)].push_back({tap, shift});
+      least = std::min(least, shift);
+      most = std::max(most, shift);
+    }
+  }
+  int64_t reach() const { return most - least; }
+};
+
+struct Plan {
+  Extent strides, output;
+  Meetings rows, columns;
+  PlaneShape shape;  ///< of the sums: a convolution whose results are those of one remainder
+  Extent kernel;     ///< the window
+};
+
+absl::Status checkStep(const Step& step) {
+  auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
+  auto isPlain = [](const Argument& a) { return !a.desc.any && isDense(a.desc); };
+  if (step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1 ||
+      !isFloat(step.outputs[0]) || !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat) ||
+      !isPlain(step.inputs[0]) || !isPlain(step.outputs[0])) {
+    return declined("of dense f32");
+  }
+  size_t rank = step.inputs[0].desc.dims.size();
+  if (rank < 3 || rank > 4 || step.outputs[0].desc.dims.size() != rank ||
+      countOf(step.inputs[0].desc.dims) == 0 || countOf(step.outputs[0].desc.dims) == 0) {
+    return declined("over one or two spatial dims, not empty");
+  }
+  return absl::OkStatus();
+}
+
+/// Checks that the sizes fit each other and that blocks of channels are not the better choice.
+absl::Status checkShapes(const Step& step, const Dims& filter, int64_t groups) {
+  constexpr int64_t kManyChannels = 32;
+  const Dims& in = step.inputs[0].desc.dims;
+  const Dims& out = step.outputs[0].desc.dims;
+  bool fits = in[0] == out[0] && filter[0] == groups && groups * filter[1] == in[1] &&
+              groups * filter.back() == out[1] &&
+              countOf(absl::MakeConstSpan(filter).subspan(2)) > 0 &&
+              (step.inputs.size() == 2 || step.inputs[2].desc.dims == Dims{out[1]});
+  if (!fits) {
+    return invalidStep(step, "the shapes of input, filter, bias and result do not fit");
+  }
+  return step.postOps.empty() || filter.back() <= kManyChannels
+             ? absl::OkStatus()
+             : declined("with nothing fused behind many channels");
+}
+
+absl::StatusOr<Plan> planOf(const Step& step) {
+  GR_RETURN_IF_ERROR(checkStep(step));
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
+  GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(step, groups));
+  GR_RETURN_IF_ERROR(checkShapes(step, filter, groups));
+  Dims window(filter.begin() + 2, filter.end() - 1);
+  GR_ASSIGN_OR_RETURN(Window w, transposedWindowOf(step, in.subspan(2), window, out.subspan(2)));
+  Extent kernel = Extent::of(window, 1), strides = Extent::of(w.strides, 1);
+  Extent dilations = Extent::of(w.dilations, 1), pads = Extent::of(w.padsBegin, 0);
+  Extent output = Extent::of(out.subspan(2), 1);
+  Meetings rows(kernel.h, strides.h, dilations.h, pads.h);
+  Meetings columns(kernel.w, strides.w, dilations.w, pads.w);
+  Extent sums{(output.h + strides.h - 1) / strides.h, (output.w + strides.w - 1) / strides.w};
+  PlaneShape shape{in[0],
+                   groups,
+                   filter[1],
+                   filter.back(),
+                   Extent::of(in.subspan(2), 1),
+                   sums,
+                   {rows.reach() + 1, columns.reach() + 1},
+                   {1, 1},
+                   {1, 1},
+                   {-rows.least, -columns.least}};
+  return Plan{strides, output, std::move(rows), std::move(columns), shape, kernel};
+}
+
+/// What one remainder of the strides is the sum of.
+PlaneSums sumsOf(const Plan& plan, const PlaneStrips& strips, int64_t y, int64_t x) {
+  int64_t out = plan.shape.out;
+  PlaneSums sums{plan.shape.in, plan.kernel.count() * out, {}};
+  for (const Meeting& row : plan.rows.phases[static_cast<size_t>(y)]) {
+    for (const Meeting& column : plan.columns.phases[static_cast<size_t>(x)]) {
+      sums.taps.push_back(
+          {(row.shift - plan.rows.least) * strips.width() + column.shift - plan.columns.least,
+           (row.tap * plan.kernel.w + column.tap) * out});
+    }
+  }
+  return sums;
+}
+
+/// Elements 0 of `count` rows, then elements 1 …, `width` of each and up to a vector more. The rows
+/// are `stride` floats apart.
+[[gnu::always_inline]] inline void interleave(const float* rows, int64_t count, int64_t stride,
+                                              int64_t width, float* to) {
+  if (count == 2) {
+    for (int64_t i = 0; i < width; i += kVectorLanes) {
+      Vector a, b;
+      loadVector(rows + i, a);
+      loadVector(rows + stride + i, b);
+      storeVector(
+          __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+          to + 2 * i);
+      storeVector(__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                          30, 15, 31),
+                  to + 2 * i + kVectorLanes);
+    }
+    return;
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    for (int64_t i = 0; i < width; ++i) {
+      to[i * count + r] = rows[r * stride + i];
+    }
+  }
+}
+
+class PlaneDeconv : public Kernel {
+ public:
+  PlaneDeconv(const Step& step, const Plan& plan, RowPostOps postOps, uint32_t scratch)
+      : shape_(plan.shape),
+        strides_(plan.strides),
+        output_(plan.output),
+        taps_(plan.kernel.count()),
+        strips_(plan.shape),
+        postOps_(std::move(postOps)),
+        x_(step.inputs[0].buffer),
+        filter_(step.inputs[1].buffer),
+        y_(step.outputs[0].buffer),
+        scratch_(scratch) {
+    for (int64_t y = 0; y < strides_.h; ++y) {
+      for (int64_t x = 0; x < strides_.w; ++x) {
+        phases_.push_back(sumsOf(plan, strips_, y, x));
+      }
+    }
+    if (step.inputs.size() == 3) {
+      bias_ = step.inputs[2].buffer;
+    } else {
+      zeros_.resize(static_cast<size_t>(shape_.groups * shape_.out));
+    }
+  }
+
+  /// Floats of a thread's scratch memory: planes, the sums of a row of remainders, a row of
+  /// results.
+  static int64_t scratchFloats(const Plan& plan) {
+    PlaneStrips strips(plan.shape);
+    return planeFloats(plan.shape, strips) + plan.strides.w * kSumRows * rowFloats(strips) +
+           lineFloats(plan.strides, strips);
+  }
+
+  int run(void* const* buffers) override {
+    auto* scratch = static_cast<float*>(buffers[scratch_]);
+    int64_t floats = planeFloats(shape_, strips_) + strides_.w * kSumRows * rowFloats(strips_) +
+                     lineFloats(strides_, strips_);
+    int64_t work = strips_.rows() * strips_.columns() * shape_.in * shape_.out * taps_;
+    parallelFor(strips_.count(), work, [&](int64_t i) {
+      makeStrip(strips_.strip(i), scratch + omp_get_thread_num() * floats, buffers);
+    });
+    return 0;
+  }
+
+ private:
+  static int64_t planeFloats(const PlaneShape& shape, const PlaneStrips& strips) {
+    return shape.in * strips.channelFloats() + kSumPlaces;
+  }
+  static int64_t rowFloats(const PlaneStrips& strips) {
+    return (strips.rows() * strips.width() + 2 * kSumPlaces - 1) / kSumPlaces * kSumPlaces;
+  }
+  static int64_t lineFloats(Extent strides, const PlaneStrips& strips) {
+    return (strips.columns() + 2 * kVectorLanes) / kVectorLanes * kVectorLanes * strides.w;
+  }
+
+  void makeStrip(const Strip& strip, float* scratch, void* const* buffers) const {
+    const auto* x = static_cast<const float*>(buffers[x_]);
+    int64_t plane = shape_.input.count();
+    const float* end = x + shape_.batch * shape_.groups * shape_.in * plane;
+    x += (strip.image * shape_.groups + strip.group) * shape_.in * plane;
+    for (int64_t c = 0; c < shape_.in; ++c) {
+      strips_.layOut(strip, x + c * plane, end, scratch + c * strips_.channelFloats());
+    }
+    const auto* filter = static_cast<const float*>(buffers[filter_]);
+    filter += strip.group * shape_.in * taps_ * shape_.out;
+    const float* bias = bias_ ? static_cast<const float*>(buffers[*bias_]) : zeros_.data();
+    bias += strip.group * shape_.out;
+    float* rows = scratch + planeFloats(shape_, strips_);
+    int64_t blocks = (shape_.out + kSumRows - 1) / kSumRows;
+    for (int64_t b = 0; b < blocks; ++b) {
+      int64_t first = shape_.out * b / blocks;
+      int64_t count = shape_.out * (b + 1) / blocks - first;
+      for (int64_t phase = 0; phase < strides_.h; ++phase) {
+        makeRows(strip, scratch, phase, filter + first, bias + first, count, rows);
+        storeRows(strip, phase, first, count, rows, buffers);
+      }
+    }
+  }
+
+  /// The sums of one remainder of the rows and all of the columns.
+  void makeRows(const Strip& strip, const float* planes, int64_t phase, const float* filter,
+                const float* bias, int64_t count, float* rows) const {
+    int64_t places = (strip.rows - 1) * strips_.width() + strip.columns;
+    for (int64_t x = 0; x < strides_.w; ++x) {
+      phases_[static_cast<size_t>(phase * strides_.w + x)].make(
+          planes, strips_.channelFloats(), filter, bias, count, places,
+          rows + x * kSumRows * rowFloats(strips_), rowFloats(strips_));
+    }
+  }
+
+  void storeRows(const Strip& strip, int64_t phase, int64_t first, int64_t count, const float* rows,
+                 void* const* buffers) const {
+    float* line = const_cast<float*>(rows) + strides_.w * kSumRows * rowFloats(strips_);
+    int64_t column = strip.column * strides_.w;
+    int64_t width = std::min(strip.columns * strides_.w, output_.w - column);
+    auto* y = static_cast<float*>(buffers[y_]);
+    for (int64_t r = 0; r < count; ++r) {
+      int64_t channel = strip.group * shape_.out + first + r;
+      int64_t plane = strip.image * shape_.groups * shape_.out + channel;
+      for (int64_t row = 0; row < strip.rows; ++row) {
+        int64_t at = (strip.row + row) * strides_.h + phase;
+        if (at >= output_.h) {
+          break;
+        }
+        const float* sums = rows + r * rowFloats(strips_) + row * strips_.width();
+        runWide([&] {
+          interleave(sums, strides_.w, kSumRows * rowFloats(strips_), strip.columns, line);
+        });
+        int64_t place = (plane * output_.h + at) * output_.w + column;
+        postOps_.apply(buffers, y, channel, place, width, line);
+        std::copy_n(line, width, y + place);
+      }
+    }
+  }
+
+  PlaneShape shape_;
+  Extent strides_, output_;
+  int64_t taps_;
+  PlaneStrips strips_;
+  std::vector<PlaneSums> phases_;
+  RowPostOps postOps_;
+  uint32_t x_, filter_, y_, scratch_;
+  std::optional<uint32_t> bias_;
+  std::vector<float> zeros_;  ///< without a bias
+};
+
+}  // namespace
+
+absl::StatusOr<LayoutChoice> choosePlaneDeconv(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+  GR_RETURN_IF_ERROR(RowPostOps::make(step).status());
+  TensorDesc filter{ElementType::kF32, {}};
+  GR_ASSIGN_OR_RETURN(filter.dims, packedDeconvDims(step, plan.shape.groups));
+  const TensorDesc& given = step.inputs[1].desc;
+  if (!given.any && !sameLayout(given, filter)) {
+    return declined("from a filter of its own layout");
+  }
+  LayoutChoice choice;
+  for (const Argument& input : step.inputs) {
+    choice.inputs.push_back(TensorDesc{ElementType::kF32, input.desc.dims});
+  }
+  choice.sources = choice.inputs;
+  GR_ASSIGN_OR_RETURN(choice.sources[1], deconvFilterSource(filter));
+  choice.inputs[1] = std::move(filter);
+  choice.outputs = {TensorDesc{ElementType::kF32, step.outputs[0].desc.dims}};
+  choice.postOps = RowPostOps::layouts(step);
+  choice.scratchBytes =
+      static_cast<uint64_t>(omp_get_max_threads() * PlaneDeconv::scratchFloats(plan)) *
+      sizeof(float);
+  choice.implementation = "planes";
+  return choice;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> createPlaneDeconv(const Step& step, KernelContext&) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlaneDeconv(step));
+  GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
+  GR_ASSIGN_OR_RETURN(RowPostOps postOps, RowPostOps::make(step));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
+  return std::make_unique<PlaneDeconv>(step, plan, std::move(postOps), scratch);
+}
+
+}  // namespace graphrun::devices::cpu
