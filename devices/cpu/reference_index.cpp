@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -91,7 +92,6 @@ struct ElementPlaces {
   int64_t axisStride, columnStride;
   int64_t dim;  ///< of the data, on the axis
   IntOperand indices;
-  bool wide;  ///< the indices are i64, which are read without asking each for its type
 
   static absl::StatusOr<ElementPlaces> make(const Step& step) {
     const Dims& data = step.inputs[0].desc.dims;
@@ -120,8 +120,7 @@ struct ElementPlaces {
                          axisStride,
                          columnStride,
                          data[at],
-                         indices,
-                         step.inputs[1].desc.type == ElementType::kI64};
+                         indices};
   }
 
   int64_t rowCount() const { return countOf(rows); }
@@ -139,10 +138,17 @@ struct ElementPlaces {
     return index < 0 ? -1 : base + index * axisStride + column * columnStride;
   }
   bool inRange(void* const* buffers) const {
-    if (wide) {
+    if (indices.wide) {
       const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]);
-      return std::all_of(index, index + indices.count,
-                         [this](int64_t i) { return i >= -dim && i < dim; });
+      uint64_t outside = 0;
+      runWide([&] {
+        auto length = static_cast<uint64_t>(dim);
+#pragma omp simd reduction(| : outside)
+        for (int64_t i = 0; i < indices.count; ++i) {
+          outside |= static_cast<uint64_t>(index[i]) + length >= 2 * length ? 1 : 0;
+        }
+      });
+      return outside == 0;
     }
     for (int64_t i = 0; i < indices.count; ++i) {
       if (wrapped(indices.at(buffers, i), dim) < 0) {
@@ -156,13 +162,20 @@ struct ElementPlaces {
   template <typename Body>
   void forEach(void* const* buffers, int64_t row, const Body& body) const {
     int64_t start = base(row);
-    if (!wide) {
+    if (!indices.wide) {
       for (int64_t i = 0; i < columns; ++i) {
         body(i, place(buffers, row, start, i));
       }
       return;
     }
     const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]) + row * columns;
+    if (axisStride == 1 && columnStride == 0) {
+      // Along the last axis, as mostly.
+      for (int64_t i = 0; i < columns; ++i) {
+        body(i, start + index[i] + (index[i] < 0 ? dim : 0));
+      }
+      return;
+    }
     for (int64_t i = 0; i < columns; ++i) {
       int64_t at = index[i] < 0 ? index[i] + dim : index[i];
       body(i, start + at * axisStride + i * columnStride);
@@ -227,7 +240,7 @@ struct SlicePlaces {
   int64_t count() const { return batches * perBatch; }
   /// The number of the slice that vector `i` names; -1 when out of range.
   int64_t at(void* const* buffers, int64_t i) const {
-    int64_t place = perBatch == 0 ? 0 : i / perBatch * batchStride;
+    int64_t place = batches == 1 ? 0 : i / perBatch * batchStride;
     auto depth = static_cast<int64_t>(dims.size());
     for (int64_t d = 0; d < depth; ++d) {
       auto dim = static_cast<size_t>(d);
@@ -414,6 +427,10 @@ KernelOr makeScatterNd(const Step& step, SlicePlaces places) {
         const T* updates = static_cast<const T*>(buffers[from]);
         for (int64_t i = 0; i < places.count(); ++i) {
           T* y = static_cast<T*>(buffers[out]) + places.at(buffers, i) * places.slice;
+          if constexpr (std::is_same_v<Join, Replace>) {
+            std::copy_n(updates + i * places.slice, places.slice, y);
+            continue;
+          }
           for (int64_t j = 0; j < places.slice; ++j) {
             join<Join>(y[j], updates[i * places.slice + j]);
           }

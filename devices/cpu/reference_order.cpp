@@ -1,13 +1,13 @@
 // What compares or runs along an axis: selection, distinct slices, running sums; and determinants.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
-
 namespace graphrun::devices::cpu {
 namespace {
 
@@ -23,6 +23,45 @@ bool isLess(C a, C b) {
 
 constexpr const char* kTopKMessages[] = {"k at run time is another one than was planned"};
 
+/// Elements that are compared with the worst one of the best at once.
+constexpr int64_t kCompared = 64;
+using Marks = std::array<uint8_t, kCompared>;
+
+/// Marks with 1 which of kCompared elements are beyond `limit`, or NaN.
+template <bool kLargest>
+void markBeyond(const float* x, float limit, Marks& marks) {
+  runWide([&] {
+#pragma omp simd
+    for (int64_t i = 0; i < kCompared; ++i) {
+      marks[static_cast<size_t>(i)] = (kLargest ? x[i] <= limit : x[i] >= limit) ? 0 : 1;
+    }
+  });
+}
+
+/// `body(i)` for all elements of a line from `first` on that may be better than the one that
+/// `worst` points to: few where the best ones are few.
+template <typename T, bool kLargest, typename Body>
+void forCandidates(const T* x, int64_t dim, int64_t stride, int64_t first, const int64_t* worst,
+                   const Body& body) {
+  int64_t i = first;
+  if constexpr (std::is_same_v<T, float>) {
+    Marks marks;
+    for (; stride == 1 && i + kCompared <= dim; i += kCompared) {
+      markBeyond<kLargest>(x + i, x[*worst], marks);
+      for (int64_t part = 0; part < kCompared; part += 8) {
+        uint64_t word;
+        std::memcpy(&word, marks.data() + part, sizeof(word));
+        for (; word != 0; word &= word - 1) {
+          body(i + part + std::countr_zero(word) / 8);
+        }
+      }
+    }
+  }
+  for (; i < dim; ++i) {
+    body(i);
+  }
+}
+
 /// Indices of the `k` best elements of a line, best first, by a heap whose root is the worst.
 template <typename T, bool kLargest>
 void selectBest(const T* x, int64_t dim, int64_t stride, int64_t k, int64_t* best) {
@@ -36,13 +75,13 @@ void selectBest(const T* x, int64_t dim, int64_t stride, int64_t k, int64_t* bes
   };
   std::iota(best, best + k, int64_t{0});
   std::make_heap(best, best + k, better);
-  for (int64_t i = k; k > 0 && i < dim; ++i) {
+  forCandidates<T, kLargest>(x, k == 0 ? 0 : dim, stride, k, best, [&](int64_t i) {
     if (better(i, best[0])) {
       std::pop_heap(best, best + k, better);
       best[k - 1] = i;
       std::push_heap(best, best + k, better);
     }
-  }
+  });
   std::sort_heap(best, best + k, better);
 }
 

@@ -112,13 +112,17 @@ struct IntOperand {
   uint32_t buffer;
   ReadInt read;
   int64_t count;
+  bool wide;  ///< of i64, as most are: read without a call
 
   static absl::StatusOr<IntOperand> make(const Step& step, size_t index) {
     const Argument& argument = step.inputs[index];
     GR_ASSIGN_OR_RETURN(ReadInt read, intReader(step, argument.desc));
-    return IntOperand{argument.buffer, read, countOf(argument.desc.dims)};
+    return IntOperand{argument.buffer, read, countOf(argument.desc.dims),
+                      argument.desc.type == ElementType::kI64};
   }
-  int64_t at(void* const* buffers, int64_t i) const { return read(buffers[buffer], i); }
+  int64_t at(void* const* buffers, int64_t i) const {
+    return wide ? static_cast<const int64_t*>(buffers[buffer])[i] : read(buffers[buffer], i);
+  }
 };
 
 /// A tensor as lines along an axis: before it, along it, behind it.

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tests/devices/cpu/step_runner.h"
 
@@ -173,6 +175,28 @@ TEST_CASE("top_k along each axis, ties by index, and another k than planned") {
   CHECK(other.status().message().find("another one than was planned") != std::string::npos);
   CHECK(runAll("gr.top_k", {{"axis", int64_t{0}}}, {{ElementType::kF32, {2}}, i64s({2})},
                list(f32({3}, {1, kNan, 2}), i64({1}, {2})))[1] == Values{1, 2});
+}
+
+TEST_CASE("top_k of long lines") {
+  std::mt19937 random(3);
+  for (bool largest : {true, false}) {
+    for (int64_t k : {1, 5, 70}) {
+      CAPTURE(largest, k);
+      // Few values, so that many are equal.
+      Values x(500);
+      std::generate(x.begin(), x.end(), [&] { return static_cast<double>(random() % 97); });
+      Values order(x.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](double a, double b) {
+        double u = x[static_cast<size_t>(a)], v = x[static_cast<size_t>(b)];
+        return largest ? u > v : u < v;
+      });
+      order.resize(static_cast<size_t>(k));
+      CHECK(runAll("gr.top_k", {{"axis", int64_t{0}}, {"largest", largest}},
+                   {{ElementType::kF32, {k}}, i64s({k})},
+                   list(f32({500}, x), i64({1}, {static_cast<double>(k)})))[1] == order);
+    }
+  }
 }
 
 TEST_CASE("arg_reduce takes the first or last of equal elements") {
