@@ -6,25 +6,60 @@
 
 #include "devices/cpu/deform_conv.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/transpose_kernel.h"
+#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Result positions whose places are worked out together, and then used for all channels.
+/// Result positions that a thread takes at once.
 constexpr int64_t kPositions = 16;
 
 absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.deform_conv: a product ", what));
 }
 
+/// Rows and their weights, summed: `count` columns.
+void sumRows(const Corners& corners, float factor, const float* rows, int64_t stride, int64_t count,
+             float* to) {
+  std::array<float, 1 << kMostSpatial> weights{};
+  std::array<const float*, 1 << kMostSpatial> from{};
+  for (size_t i = 0; i < corners.count; ++i) {
+    weights[i] = static_cast<float>(corners.weight[i]) * factor;
+    from[i] = rows + corners.index[i] * stride;
+  }
+  if (corners.count == 4) {  // within an image
+    const float *a = from[0], *b = from[1], *c = from[2], *d = from[3];
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] = weights[0] * a[i] + weights[1] * b[i] + weights[2] * c[i] + weights[3] * d[i];
+    }
+    return;
+  }
+  std::fill_n(to, count, 0.0F);
+  for (size_t r = 0; r < corners.count; ++r) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      to[i] += weights[r] * from[r][i];
+    }
+  }
+}
+
 class DeformKernel : public Kernel {
  public:
-  DeformKernel(DeformConv conv, uint32_t columns) : conv_(std::move(conv)), columns_(columns) {}
+  DeformKernel(DeformConv conv, uint32_t scratch) : conv_(std::move(conv)), scratch_(scratch) {}
 
   int run(void* const* buffers) override {
-    for (int64_t image = 0; image < conv_.batch; ++image) {
-      interpolate(buffers, image);
-      if (int code = multiply(buffers, image); code != 0) {
+    const DeformConv& c = conv_;
+    auto* pixels = static_cast<float*>(buffers[scratch_]);
+    float* columns = pixels + c.inChannels * c.inCount;
+    for (int64_t image = 0; image < c.batch; ++image) {
+      // With the channels last, what is read lies together.
+      transposeMatrix(
+          static_cast<const float*>(buffers[c.input]) + image * c.inChannels * c.inCount,
+          c.inChannels, c.inCount, pixels);
+      interpolate(buffers, image, pixels, columns);
+      if (int code = multiply(buffers, image, columns); code != 0) {
         return code;
       }
     }
@@ -36,47 +71,49 @@ class DeformKernel : public Kernel {
   }
 
  private:
-  /// Fills the columns, channel x filter element x result position.
-  void interpolate(void* const* buffers, int64_t image) const {
+  /// Input channels of a group.
+  int64_t perGroup() const { return conv_.inChannels / conv_.groups; }
+
+  /// Fills the columns: group x result position x filter element x channel.
+  void interpolate(void* const* buffers, int64_t image, const float* pixels, float* columns) const {
     const DeformConv& c = conv_;
     int64_t blocks = (c.outCount + kPositions - 1) / kPositions;
-    int64_t channels = c.inChannels / c.offsetGroups;
-    parallelFor(c.offsetGroups * c.kernelCount * blocks, kPositions * channels * 4,
-                [&](int64_t unit) {
+    parallelFor(c.offsetGroups * c.kernelCount * blocks,
+                kPositions * c.inChannels / c.offsetGroups * 4, [&](int64_t unit) {
                   int64_t group = unit / blocks / c.kernelCount;
                   int64_t k = unit / blocks % c.kernelCount;
-                  fillBlock(buffers, image, group, k, unit % blocks * kPositions);
+                  int64_t first = unit % blocks * kPositions;
+                  runWide([&] {
+                    for (int64_t o = first; o < std::min(first + kPositions, c.outCount); ++o) {
+                      fill(buffers, image, group, k, o, pixels, columns);
+                    }
+                  });
                 });
   }
 
-  void fillBlock(void* const* buffers, int64_t image, int64_t group, int64_t k,
-                 int64_t first) const {
+  /// What filter element `k` reads for position `o` of the channels that share offsets.
+  void fill(void* const* buffers, int64_t image, int64_t group, int64_t k, int64_t o,
+            const float* pixels, float* columns) const {
     const DeformConv& c = conv_;
-    auto count = static_cast<size_t>(std::min(kPositions, c.outCount - first));
-    const float* offsets = static_cast<const float*>(buffers[c.offsets]);
-    const float* masks = c.mask ? static_cast<const float*>(buffers[*c.mask]) : nullptr;
-    int64_t row = ((image * c.offsetGroups + group) * c.kernelCount + k) * c.outCount + first;
-    std::array<Corners, kPositions> corners;
-    for (size_t i = 0; i < count; ++i) {
-      auto o = static_cast<int64_t>(i);
-      corners[i] = Corners(c, placeOf(c, offsets, image, group, k, first + o));
-      for (double& weight : corners[i].weight) {
-        weight *= masks == nullptr ? 1 : static_cast<double>(masks[row + o]);
-      }
+    Corners corners(c,
+                    placeOf(c, static_cast<const float*>(buffers[c.offsets]), image, group, k, o));
+    float mask = 1;
+    if (c.mask) {
+      int64_t row = (image * c.offsetGroups + group) * c.kernelCount + k;
+      mask = static_cast<const float*>(buffers[*c.mask])[row * c.outCount + o];
     }
-    int64_t channels = c.inChannels / c.offsetGroups;
-    auto* columns = static_cast<float*>(buffers[columns_]);
-    for (int64_t channel = group * channels; channel < (group + 1) * channels; ++channel) {
-      const float* plane = static_cast<const float*>(buffers[c.input]) +
-                           (image * c.inChannels + channel) * c.inCount;
-      float* to = columns + (channel * c.kernelCount + k) * c.outCount + first;
-      for (size_t i = 0; i < count; ++i) {
-        to[i] = static_cast<float>(corners[i].value(plane));
-      }
+    int64_t end = (group + 1) * (c.inChannels / c.offsetGroups);
+    for (int64_t channel = group * (c.inChannels / c.offsetGroups); channel < end;) {
+      int64_t within = channel % perGroup();
+      int64_t count = std::min(end - channel, perGroup() - within);
+      int64_t row = (channel / perGroup() * c.outCount + o) * c.kernelCount + k;
+      sumRows(corners, mask, pixels + channel, c.inChannels, count,
+              columns + row * perGroup() + within);
+      channel += count;
     }
   }
 
-  int multiply(void* const* buffers, int64_t image) const {
+  int multiply(void* const* buffers, int64_t image, const float* columns) const {
     const DeformConv& c = conv_;
     const float* bias = c.bias ? static_cast<const float*>(buffers[*c.bias]) : nullptr;
     float* y = static_cast<float*>(buffers[c.result]) + image * c.outChannels * c.outCount;
@@ -84,13 +121,12 @@ class DeformKernel : public Kernel {
       std::fill_n(y + channel * c.outCount, c.outCount, bias == nullptr ? 0.0F : bias[channel]);
     }
     int64_t rows = c.outChannels / c.groups;
-    int64_t depth = c.inChannels / c.groups * c.kernelCount;
+    int64_t depth = perGroup() * c.kernelCount;
     for (int64_t g = 0; g < c.groups; ++g) {
-      dnnl_status_t status =
-          dnnl_sgemm('N', 'N', rows, c.outCount, depth, 1.0F,
-                     static_cast<const float*>(buffers[c.filter]) + g * rows * depth, depth,
-                     static_cast<const float*>(buffers[columns_]) + g * depth * c.outCount,
-                     c.outCount, 1.0F, y + g * rows * c.outCount, c.outCount);
+      dnnl_status_t status = dnnl_sgemm(
+          'N', 'T', rows, c.outCount, depth, 1.0F,
+          static_cast<const float*>(buffers[c.filter]) + g * rows * depth, depth,
+          columns + g * depth * c.outCount, depth, 1.0F, y + g * rows * c.outCount, c.outCount);
       if (status != dnnl_success) {
         return status;
       }
@@ -99,7 +135,7 @@ class DeformKernel : public Kernel {
   }
 
   DeformConv conv_;
-  uint32_t columns_;
+  uint32_t scratch_;
 };
 
 absl::Status checkStep(const Step& step) {
@@ -111,23 +147,63 @@ absl::Status checkStep(const Step& step) {
 }
 
 uint64_t scratchBytes(const DeformConv& c) {
-  return static_cast<uint64_t>(c.inChannels * c.kernelCount * c.outCount) * sizeof(float);
+  return static_cast<uint64_t>(c.inChannels * (c.inCount + c.kernelCount * c.outCount)) *
+         sizeof(float);
+}
+
+/// The filter as it is packed: 1 x O x kernel x I/G, from the operation's O x I/G x kernel.
+Dims packedDims(const Dims& filter) {
+  Dims packed = {1, filter[0]};
+  packed.insert(packed.end(), filter.begin() + 2, filter.end());
+  packed.push_back(filter[1]);
+  return packed;
+}
+
+/// `step` with the filter's dims as the operation has them: it may be packed already.
+Step unpacked(Step step) {
+  Dims& filter = step.inputs[1].desc.dims;
+  if (filter.size() == step.inputs[0].desc.dims.size() + 1) {
+    filter.insert(filter.begin() + 2, filter.back());
+    filter.pop_back();
+    filter.erase(filter.begin());
+  }
+  return step;
+}
+
+/// The operation's filter, as its bytes lie, under the packed dims.
+absl::StatusOr<TensorDesc> filterSource(const Dims& packed) {
+  Dims strides(packed.size());
+  int64_t stride = 1;
+  for (size_t d = packed.size() - 1; d-- > 2;) {
+    strides[d] = stride;
+    stride *= packed[d];
+  }
+  strides.back() = stride;
+  strides[1] = stride * packed.back();
+  strides[0] = strides[1] * packed[1];
+  return stridedDesc(ElementType::kF32, packed, strides);
 }
 
 }  // namespace
 
 absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
   GR_RETURN_IF_ERROR(checkStep(step));
-  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(step));
-  if (conv.outCount == 0 || scratchBytes(conv) == 0) {
+  bool packs = step.inputs[1].desc.dims.size() > step.inputs[0].desc.dims.size();
+  if (!packs && !step.inputs[1].desc.any) {
+    return declined("with a filter that is known before");
+  }
+  Step given = unpacked(step);
+  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(given));
+  if (conv.outCount == 0 || conv.inChannels == 0 || conv.kernelCount == 0) {
     return declined("that is not empty");
   }
   LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
-    TensorDesc dense{ElementType::kF32, input.desc.dims};
-    choice.inputs.push_back(dense);
-    choice.sources.push_back(std::move(dense));
+  for (const Argument& input : given.inputs) {
+    choice.inputs.push_back(TensorDesc{ElementType::kF32, input.desc.dims});
   }
+  choice.sources = choice.inputs;
+  choice.inputs[1].dims = packedDims(given.inputs[1].desc.dims);
+  GR_ASSIGN_OR_RETURN(choice.sources[1], filterSource(choice.inputs[1].dims));
   choice.outputs = {TensorDesc{ElementType::kF32, step.outputs[0].desc.dims}};
   choice.scratchBytes = scratchBytes(conv);
   choice.implementation = "product";
@@ -136,9 +212,9 @@ absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> createDeformProduct(const Step& step, KernelContext&) {
   GR_ASSIGN_OR_RETURN(LayoutChoice choice, chooseDeformProduct(step));
-  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(step));
-  GR_ASSIGN_OR_RETURN(uint32_t columns, scratchBuffer(step, choice.scratchBytes));
-  return std::make_unique<DeformKernel>(std::move(conv), columns);
+  GR_ASSIGN_OR_RETURN(DeformConv conv, deformConvOf(unpacked(step)));
+  GR_ASSIGN_OR_RETURN(uint32_t scratch, scratchBuffer(step, choice.scratchBytes));
+  return std::make_unique<DeformKernel>(std::move(conv), scratch);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -247,6 +247,12 @@ absl::Status checkStep(const Step& step) {
 
 }  // namespace
 
+void transposeMatrix(const float* from, int64_t rows, int64_t columns, float* to) {
+  Matrix matrix{rows, columns, columns, rows};
+  runWide(
+      [&] { matrix.transpose(reinterpret_cast<const Word*>(from), reinterpret_cast<Word*>(to)); });
+}
+
 absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step) {
   GR_RETURN_IF_ERROR(checkStep(step));
   GR_RETURN_IF_ERROR(planOf(step).status());

@@ -3,9 +3,15 @@
 #ifndef GRAPHRUN_DEVICES_CPU_TRANSPOSE_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_TRANSPOSE_KERNEL_H_
 
+#include <cstdint>
+
 #include "devices/cpu/kernels.h"
 
 namespace graphrun::devices::cpu {
+
+/// to[column][row] = from[row][column] for dense matrices of f32. One thread, with the machine's
+/// widest vectors.
+void transposeMatrix(const float* from, int64_t rows, int64_t columns, float* to);
 
 /// Of elements of 32 bits, in squares that stay in registers and lines of the cache. Layouts as
 /// given, an open result is dense. Declines (Unimplemented) what only copies rows, and blocks that
