@@ -79,8 +79,9 @@ absl::StatusOr<PlaneShape> shapeOf(const Step& step) {
   absl::Span<const int64_t> in = step.inputs[0].desc.dims;
   absl::Span<const int64_t> out = step.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
-  if (groups < 2) {
-    return declined("in groups");
+  constexpr int64_t kFewChannels = 4;
+  if (groups < 1 || (groups == 1 && in[1] > kFewChannels)) {
+    return declined("in groups, or of few channels");
   }
   GR_ASSIGN_OR_RETURN(Dims filter, packedDims(step, groups));
   Dims kernel(filter.begin() + 2, filter.end() - 1);

@@ -1,5 +1,6 @@
 // Positions: ranges, gathering and scattering by index, places of what is not zero.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "devices/cpu/reference_support.h"
@@ -83,6 +84,31 @@ int64_t wrapped(int64_t index, int64_t dim) {
   return index >= 0 && index < dim ? index : -1;
 }
 
+/// Whether all indices are in [-dim, dim). Without comparisons, which compilers take apart: i + dim
+/// or dim - 1 - i is negative, or wraps to where it is, for those outside.
+bool areInRange(const int64_t* indices, int64_t count, uint64_t dim) {
+  using Indices [[gnu::vector_size(64)]] = uint64_t;
+  constexpr int64_t kLanes = sizeof(Indices) / sizeof(uint64_t);
+  Indices signs{};
+  int64_t done = 0;
+  runWide([&] {
+    for (; done + kLanes <= count; done += kLanes) {
+      Indices i;
+      std::memcpy(&i, indices + done, sizeof(i));
+      signs |= (i + dim) | (dim - 1 - i);
+    }
+  });
+  uint64_t sign = 0;
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    sign |= signs[lane];
+  }
+  for (; done < count; ++done) {
+    auto i = static_cast<uint64_t>(indices[done]);
+    sign |= (i + dim) | (dim - 1 - i);
+  }
+  return sign >> 63 == 0;
+}
+
 /// Where the elements of an index tensor point to: for each of its rows along the last dim a base
 /// in the data, and how index and column add to it.
 struct ElementPlaces {
@@ -137,25 +163,10 @@ struct ElementPlaces {
     int64_t index = wrapped(indices.at(buffers, row * columns + column), dim);
     return index < 0 ? -1 : base + index * axisStride + column * columnStride;
   }
-  bool inRange(void* const* buffers) const {
-    if (indices.wide) {
-      const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]);
-      uint64_t outside = 0;
-      runWide([&] {
-        auto length = static_cast<uint64_t>(dim);
-#pragma omp simd reduction(| : outside)
-        for (int64_t i = 0; i < indices.count; ++i) {
-          outside |= static_cast<uint64_t>(index[i]) + length >= 2 * length ? 1 : 0;
-        }
-      });
-      return outside == 0;
-    }
-    for (int64_t i = 0; i < indices.count; ++i) {
-      if (wrapped(indices.at(buffers, i), dim) < 0) {
-        return false;
-      }
-    }
-    return true;
+  bool inRange(void* const* buffers) const { return isRangeGood(buffers, 0, indices.count); }
+  /// The indices of one row, which are then read again soon.
+  bool isRowInRange(void* const* buffers, int64_t row) const {
+    return isRangeGood(buffers, row * columns, columns);
   }
 
   /// Calls `body(column, place)` along a row; the indices are in range.
@@ -181,6 +192,20 @@ struct ElementPlaces {
       body(i, start + at * axisStride + i * columnStride);
     }
   }
+
+ private:
+  bool isRangeGood(void* const* buffers, int64_t first, int64_t count) const {
+    if (indices.wide) {
+      const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]) + first;
+      return areInRange(index, count, static_cast<uint64_t>(dim));
+    }
+    for (int64_t i = first; i < first + count; ++i) {
+      if (wrapped(indices.at(buffers, i), dim) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
 };
 
 KernelOr createGatherElements(const Step& step) {
@@ -193,15 +218,17 @@ KernelOr createGatherElements(const Step& step) {
   return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, places = std::move(places)](void* const* buffers) {
-          if (!places.inRange(buffers)) {
-            return 1;
-          }
+          std::atomic<int> code = 0;
           const T* x = static_cast<const T*>(buffers[in]);
           parallelFor(places.rowCount(), places.columns, [&](int64_t row) {
+            if (!places.isRowInRange(buffers, row)) {
+              code.store(1, std::memory_order_relaxed);
+              return;
+            }
             T* y = static_cast<T*>(buffers[out]) + row * places.columns;
             places.forEach(buffers, row, [&](int64_t i, int64_t place) { y[i] = x[place]; });
           });
-          return 0;
+          return code.load();
         },
         kIndexMessages);
   });

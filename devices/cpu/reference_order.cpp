@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/vector.h"
 #include "devices/cpu/wide.h"
 namespace graphrun::devices::cpu {
 namespace {
@@ -25,15 +26,23 @@ constexpr const char* kTopKMessages[] = {"k at run time is another one than was 
 
 /// Elements that are compared with the worst one of the best at once.
 constexpr int64_t kCompared = 64;
-using Marks = std::array<uint8_t, kCompared>;
+using Marks = std::array<uint32_t, kCompared>;
 
-/// Marks with 1 which of kCompared elements are beyond `limit`, or NaN.
+/// Marks with 1 which of kCompared elements may be beyond `limit` (all that are, and NaN). Without
+/// comparisons, which compilers take apart: the sign of the difference tells, and that of how far
+/// its magnitude is from infinity's.
 template <bool kLargest>
 void markBeyond(const float* x, float limit, Marks& marks) {
+  using Bits [[gnu::vector_size(kVectorLanes * sizeof(uint32_t))]] = uint32_t;
+  constexpr uint32_t kInfinity = 0x7F800000;
   runWide([&] {
-#pragma omp simd
-    for (int64_t i = 0; i < kCompared; ++i) {
-      marks[static_cast<size_t>(i)] = (kLargest ? x[i] <= limit : x[i] >= limit) ? 0 : 1;
+    for (int64_t i = 0; i < kCompared; i += kVectorLanes) {
+      Vector elements;
+      loadVector(x + i, elements);
+      Vector room = kLargest ? limit - elements : elements - limit;
+      Bits bits = __builtin_bit_cast(Bits, room);
+      bits = (bits | (kInfinity - (bits & ~(1U << 31)))) >> 31;
+      std::memcpy(&marks[static_cast<size_t>(i)], &bits, sizeof(bits));
     }
   });
 }
@@ -48,11 +57,11 @@ void forCandidates(const T* x, int64_t dim, int64_t stride, int64_t first, const
     Marks marks;
     for (; stride == 1 && i + kCompared <= dim; i += kCompared) {
       markBeyond<kLargest>(x + i, x[*worst], marks);
-      for (int64_t part = 0; part < kCompared; part += 8) {
-        uint64_t word;
-        std::memcpy(&word, marks.data() + part, sizeof(word));
-        for (; word != 0; word &= word - 1) {
-          body(i + part + std::countr_zero(word) / 8);
+      for (int64_t part = 0; part < kCompared; part += 2) {
+        uint64_t both;
+        std::memcpy(&both, &marks[static_cast<size_t>(part)], sizeof(both));
+        for (; both != 0; both &= both - 1) {
+          body(i + part + std::countr_zero(both) / 32);
         }
       }
     }

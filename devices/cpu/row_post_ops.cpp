@@ -163,6 +163,7 @@ absl::StatusOr<RowPostOps> RowPostOps::make(const Step& step) {
 
 std::vector<TensorDesc> RowPostOps::layouts(const Step& step) {
   std::vector<TensorDesc> descs;
+  descs.reserve(step.postOps.size());
   for (const PostOp& post : step.postOps) {
     descs.push_back(post.operand ? TensorDesc{post.operand->desc.type, post.operand->desc.dims}
                                  : TensorDesc());
