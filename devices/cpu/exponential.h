@@ -2,7 +2,6 @@
 #ifndef GRAPHRUN_DEVICES_CPU_EXPONENTIAL_H_
 #define GRAPHRUN_DEVICES_CPU_EXPONENTIAL_H_
 
-#include <cmath>
 #include <cstdint>
 
 namespace graphrun::devices::cpu {
@@ -59,21 +58,31 @@ template <typename Float>
   x = __builtin_bit_cast(Float, bits);
 }
 
-[[gnu::always_inline]] inline float expNegative(float x) {
-  raiseNegative(x);
+/// Makes x 1 / (1 + e^-x), within 2e-7. NaN stays.
+template <typename Float>
+[[gnu::always_inline]] inline void makeLogistic(Float& x) {
+  Float e = x < 0 ? x : -x;
+  raiseNegative(e);
+  x = (x < 0 ? e : Float{} + 1.0F) / (1.0F + e);
+}
+
+/// Makes x its hyperbolic tangent, within 2e-7. NaN stays.
+template <typename Float>
+[[gnu::always_inline]] inline void makeTangent(Float& x) {
+  Float e = x < 0 ? x + x : -(x + x);
+  raiseNegative(e);
+  Float size = (1.0F - e) / (1.0F + e);
+  x = x < 0 ? -size : size;
+}
+
+[[gnu::always_inline]] inline float logistic(float x) {
+  makeLogistic(x);
   return x;
 }
 
-/// 1 / (1 + e^-x), within 2e-7.
-[[gnu::always_inline]] inline float logistic(float x) {
-  float e = expNegative(-std::fabs(x));
-  return (x < 0 ? e : 1.0F) / (1.0F + e);
-}
-
-/// The hyperbolic tangent, within 2e-7.
 [[gnu::always_inline]] inline float hyperbolicTangent(float x) {
-  float e = expNegative(-2.0F * std::fabs(x));
-  return std::copysign((1.0F - e) / (1.0F + e), x);
+  makeTangent(x);
+  return x;
 }
 
 }  // namespace graphrun::devices::cpu

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "devices/cpu/exponential.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
@@ -19,64 +18,16 @@ template <typename F>
   }
 }
 
-// NaN passes through each of them.
-[[gnu::always_inline]] inline float clip(float x, float low, float high) {
-  float raised = x < low ? low : x;
-  return raised > high ? high : raised;
+void applyCall(const PostOpCall& call, float* row, int64_t count) {
+  runWide([&] {
+    withFunction(call.function, [&](const auto& function) __attribute__((always_inline)) {
+      forRow(row, count, [&](float x) __attribute__((always_inline)) {
+        function(x, call.alpha, call.beta);
+        return x;
+      });
+    });
+  });
 }
-
-struct Named {
-  absl::string_view name;
-  void (*function)(float* row, int64_t count, float alpha, float beta);
-};
-
-/// A function of an element and two parameters as one of rows, for the machine's vectors.
-template <typename F>
-constexpr auto rows() {
-  return [](float* row, int64_t count, float alpha, float beta) {
-    runWide([&] { forRow(row, count, [&](float x) { return F()(x, alpha, beta); }); });
-  };
-}
-
-struct Relu {
-  float operator()(float x, float, float) const { return x < 0 ? 0 : x; }
-};
-struct LeakyRelu {
-  float operator()(float x, float alpha, float) const { return x < 0 ? alpha * x : x; }
-};
-struct Clip {
-  float operator()(float x, float low, float high) const { return clip(x, low, high); }
-};
-struct HardSigmoid {
-  float operator()(float x, float alpha, float beta) const { return clip(alpha * x + beta, 0, 1); }
-};
-struct HardSwish {
-  float operator()(float x, float, float) const { return x * clip(x / 6 + 0.5F, 0, 1); }
-};
-struct Sigmoid {
-  float operator()(float x, float, float) const { return logistic(x); }
-};
-struct Swish {
-  float operator()(float x, float alpha, float) const { return x * logistic(alpha * x); }
-};
-struct Tanh {
-  float operator()(float x, float, float) const { return hyperbolicTangent(x); }
-};
-struct Linear {
-  float operator()(float x, float alpha, float beta) const { return alpha * x + beta; }
-};
-
-constexpr Named kFunctions[] = {
-    {"gr.relu", rows<Relu>()},
-    {"gr.leaky_relu", rows<LeakyRelu>()},
-    {"gr.clip", rows<Clip>()},
-    {"gr.hard_sigmoid", rows<HardSigmoid>()},
-    {"gr.hard_swish", rows<HardSwish>()},
-    {"gr.sigmoid", rows<Sigmoid>()},
-    {"gr.swish", rows<Swish>()},
-    {"gr.tanh", rows<Tanh>()},
-    {"linear", rows<Linear>()},
-};
 
 /// row[i] = F(row[i], other[i]), or other[0] for all.
 template <typename F>
@@ -124,12 +75,10 @@ absl::Status declined(absl::string_view what) {
 }  // namespace
 
 absl::StatusOr<RowPostOps::Op> RowPostOps::opOf(const Step& step, const PostOp& post) {
-  Op op{nullptr, post.alpha, post.beta, nullptr, std::nullopt, Reach::kElement};
+  Op op;
   if (post.kind == PostOpKind::kEltwise) {
-    for (const Named& named : kFunctions) {
-      op.function = named.name == post.algorithm ? named.function : op.function;
-    }
-    return op.function == nullptr ? absl::StatusOr<Op>(declined(post.algorithm)) : op;
+    op.call = postOpCall(post);
+    return op.call ? absl::StatusOr<Op>(op) : declined(post.algorithm);
   }
   op.combination = combinationOf(post.kind);
   if (post.kind == PostOpKind::kSum) {
@@ -179,8 +128,8 @@ bool RowPostOps::readsResult() const {
 void RowPostOps::apply(void* const* buffers, const float* result, int64_t channel, int64_t place,
                        int64_t count, float* row) const {
   for (const Op& op : ops_) {
-    if (op.function != nullptr) {
-      op.function(row, count, op.alpha, op.beta);
+    if (op.call) {
+      applyCall(*op.call, row, count);
       continue;
     }
     const float* other = op.operand ? static_cast<const float*>(buffers[*op.operand]) : result;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/post_op_functions.h"
 
 namespace graphrun::devices::cpu {
 
@@ -30,12 +31,10 @@ class RowPostOps {
 
  private:
   enum class Reach : uint8_t { kOne, kChannel, kElement };
-  using Function = void (*)(float* row, int64_t count, float alpha, float beta);
   using Combination = void (*)(float* row, int64_t count, const float* other, bool one);
 
   struct Op {
-    Function function = nullptr;  ///< without an operand
-    float alpha = 0, beta = 0;
+    std::optional<PostOpCall> call;     ///< without an operand
     Combination combination = nullptr;  ///< with an operand, or the result that is there
     std::optional<uint32_t> operand;
     Reach reach = Reach::kElement;

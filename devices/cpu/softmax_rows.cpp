@@ -1,6 +1,7 @@
 #include "devices/cpu/softmax_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "devices/cpu/exponential.h"

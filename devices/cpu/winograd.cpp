@@ -224,14 +224,14 @@ class Winograd::Block {
       });
     };
     for (const VectorPostOp& op : operands_.postOps) {
-      if (op.kind == VectorPostOp::Kind::kAdd) {
+      if (!op.call) {
         forInside([&](Vector& value, int64_t where) __attribute__((always_inline)) {
           Vector other;
           loadVector(op.address + where, other);
           value += other;
         });
       } else {
-        applyPostOp(op, row);
+        applyCall(*op.call, row);
       }
     }
     if (lanes < kVectorLanes) {

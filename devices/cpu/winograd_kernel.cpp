@@ -134,7 +134,7 @@ class WinogradKernel : public Kernel {
   int run(void* const* buffers) override {
     auto floats = [&](uint32_t buffer) { return static_cast<float*>(buffers[buffer]); };
     for (VectorPostOp& op : postOps_) {
-      op.address = op.kind == VectorPostOp::Kind::kAdd ? floats(op.operand) : nullptr;
+      op.address = op.call ? nullptr : floats(op.operand);
     }
     winograd_.run({floats(source_), floats(filter_), bias_ ? floats(*bias_) : nullptr,
                    floats(result_), floats(scratch_), postOps_});

@@ -143,6 +143,9 @@ TEST_CASE("what follows a Winograd convolution is applied to its results") {
        [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
       {eltwise("gr.sigmoid", 0, 0), logistic},
       {eltwise("gr.swish", 0.5, 0), [&](double x) { return x * logistic(0.5 * x); }},
+      {eltwise("gr.tanh", 0, 0), [](double x) { return std::tanh(x); }},
+      {eltwise("gr.hard_sigmoid", 0.2F, 0.5),
+       [](double x) { return std::clamp(0.2F * x + 0.5, 0.0, 1.0); }},
   };
   std::mt19937 random(3);
   // Channels beyond the 20 are kept 0, whatever a function makes of 0.
@@ -179,7 +182,7 @@ TEST_CASE("padding channels of a Winograd convolution's result are 0") {
   Memory scratch = *allocateMemory(winograd.scratchFloats() * sizeof(float));
   transformFilter(filter, 0, kOut, taps.data(), reinterpret_cast<float*>(packed.get()));
   std::vector<float> x(images.image, 1), y(images.image, 7);
-  const std::vector<VectorPostOp> postOps = {{VectorPostOp::Kind::kSigmoid}};
+  const std::vector<VectorPostOp> postOps = {{PostOpCall{PostOpFunction::kSigmoid}}};
   winograd.run({x.data(), reinterpret_cast<float*>(packed.get()), nullptr, y.data(),
                 reinterpret_cast<float*>(scratch.get()), postOps});
   for (int64_t at = images.block; at < images.image; ++at) {
@@ -255,7 +258,7 @@ TEST_CASE("Winograd's algorithm is declined where it does not apply") {
   }));
   CHECK(declines([](Step& s) { s.inputs[0].desc.any = false; }));  // dense
   CHECK(declines([](Step& s) { s.inputs[1].desc.any = false; }));  // not known at load
-  CHECK(declines([](Step& s) { s.postOps = {{PostOpKind::kEltwise, "gr.tanh", 0, 0, {}}}; }));
+  CHECK(declines([](Step& s) { s.postOps = {{PostOpKind::kEltwise, "gr.gelu", 0, 0, {}}}; }));
   CHECK(declines([](Step& s) { s.postOps = {{PostOpKind::kBinaryMul, "", 0, 0, s.outputs[0]}}; }));
   CHECK(absl::IsUnimplemented(findKernel("onednn.conv")->choose(step).status()));
 }
