@@ -42,9 +42,11 @@ template <int64_t rows, int64_t vectors>
   }
   const float* block = x.data;
   auto addElement = [&](int64_t k, auto stream) __attribute__((always_inline)) {
-    unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
-      __builtin_prefetch(weights + kAhead * vectors + v);
-    });
+    if constexpr (rows > 1) {  // one row passes too fast for that: the machine foresees its reads
+      unrolled<vectors>([&](auto v) __attribute__((always_inline)) {
+        __builtin_prefetch(weights + kAhead * vectors + v);
+      });
+    }
     forSums<rows, vectors>([&](auto r, auto v) __attribute__((always_inline)) {
       parts[stream][r][v] += block[r * x.stride + k] * weights[v];
     });
