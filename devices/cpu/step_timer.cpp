@@ -1,13 +1,17 @@
 #include "devices/cpu/step_timer.h"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
 #include "devices/cpu/cpu_memory.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/packing.h"
-#include "devices/cpu/parallel.h"
 #include "runtime/base/clock.h"
 
 namespace graphrun::devices::cpu {
@@ -19,7 +23,19 @@ constexpr int kMostRuns = 15;
 constexpr int64_t kEnoughNanos = 3'000'000;
 /// A weight below is taken to stay in the caches from one inference to the next.
 constexpr uint64_t kSmallWeight = 64 << 10;
-constexpr size_t kEvictionBytes = size_t{64} << 20;
+
+/// Drops a line of the machine's caches, in all of them.
+void dropLine(const void* address) {
+#if defined(__x86_64__)
+  _mm_clflush(address);
+#elif defined(__powerpc64__)
+  __asm__ volatile("dcbf 0, %0" : : "r"(address) : "memory");
+#elif defined(__aarch64__)
+  __asm__ volatile("dc civac, %0" : : "r"(address) : "memory");
+#else
+#error "step_timer.cpp: how this machine drops a line of its caches is not known here"
+#endif
+}
 
 /// Elements in [-0.5, 0.5), the same for each call with one seed; other types than f32 get small
 /// bytes.
@@ -67,11 +83,14 @@ class Tensors {
   uint64_t bytes(const Argument& argument) const { return bytes_[argument.buffer]; }
 
   /// Brings a tensor into the caches.
-  void touch(const Argument& argument) const {
-    const auto* data = static_cast<const volatile uint8_t*>(table_[argument.buffer]);
-    for (uint64_t at = 0; at < bytes_[argument.buffer]; at += runtime::kTensorAlignment) {
-      static_cast<void>(data[at]);
-    }
+  void warm(const Argument& argument) const {
+    forLines(argument, [](const volatile uint8_t* line) { static_cast<void>(*line); });
+  }
+  /// Leaves it in none of them.
+  void cool(const Argument& argument) const {
+    forLines(argument,
+             [](const volatile uint8_t* line) { dropLine(const_cast<const uint8_t*>(line)); });
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 
   /// The elements of an f32 tensor, dense.
@@ -83,6 +102,15 @@ class Tensors {
   }
 
  private:
+  template <typename Visit>
+  void forLines(const Argument& argument, const Visit& visit) const {
+    constexpr uint64_t kLine = 64;  // or twice that, of which one half is enough
+    const auto* data = static_cast<const volatile uint8_t*>(table_[argument.buffer]);
+    for (uint64_t at = 0; at < bytes_[argument.buffer]; at += kLine) {
+      visit(data + at);
+    }
+  }
+
   OneDnn& onednn_;
   std::vector<void*> table_;
   std::vector<uint64_t> bytes_;
@@ -119,15 +147,6 @@ absl::Status runOnce(Kernel& kernel, const Tensors& tensors) {
 
 }  // namespace
 
-void StepTimer::evictCaches() {
-  eviction_.resize(kEvictionBytes / sizeof(uint64_t), 1);
-  parallelRanges(static_cast<int64_t>(eviction_.size()), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i += 8) {
-      ++eviction_[i];
-    }
-  });
-}
-
 absl::StatusOr<Trial> StepTimer::run(const Step& step, const Candidate& candidate,
                                      bool wantResult) {
   OneDnn onednn;
@@ -142,20 +161,13 @@ absl::StatusOr<Trial> StepTimer::run(const Step& step, const Candidate& candidat
   if (wantResult) {
     GR_ASSIGN_OR_RETURN(result.result, tensors.read(trial.outputs[0]));
   }
-  bool cold = false;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    cold = cold || (step.inputs[i].desc.any && tensors.bytes(trial.inputs[i]) > kSmallWeight);
-  }
   int64_t best = std::numeric_limits<int64_t>::max();
   int64_t total = 0;
   for (int i = 0; i < kFewestRuns || (i < kMostRuns && total < kEnoughNanos); ++i) {
-    if (cold) {
-      evictCaches();
-    }
     for (size_t k = 0; k < step.inputs.size(); ++k) {
-      if (!step.inputs[k].desc.any) {
-        tensors.touch(trial.inputs[k]);
-      }
+      bool isLarge = tensors.bytes(trial.inputs[k]) > kSmallWeight;
+      step.inputs[k].desc.any&& isLarge ? tensors.cool(trial.inputs[k])
+                                        : tensors.warm(trial.inputs[k]);
     }
     int64_t begin = runtime::nowNanos();
     GR_RETURN_IF_ERROR(runOnce(*kernel, tensors));

@@ -25,11 +25,6 @@ class StepTimer {
   /// weight is that was last read one inference ago; the others are warm.
   /// Fails as making or running the kernel fails; ResourceExhausted without memory for it.
   absl::StatusOr<Trial> run(const Step& step, const Candidate& candidate, bool wantResult);
-
- private:
-  void evictCaches();
-
-  std::vector<uint64_t> eviction_;  // larger than the caches
 };
 
 }  // namespace graphrun::devices::cpu

@@ -3,12 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -45,8 +45,8 @@ absl::StatusOr<std::string> importKey(const std::string& path, Compiler& compile
   absl::Span<const uint8_t> bytes = onnx.bytes();
   CacheKey key;
   key.add(compiler.identity()).add(bytes);
-  absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (absl::StrContains(text, kExternalKey)) {
+  // Not by string_view: it would stop at each first letter, of which weights are full.
+  if (memmem(bytes.data(), bytes.size(), kExternalKey.data(), kExternalKey.size()) != nullptr) {
     std::error_code error;
     addFolder(key, std::filesystem::absolute(path, error).parent_path());
   }
