@@ -52,8 +52,8 @@ struct SessionOptions {
   bool fusion = true;  ///< false: every operation is a kernel of its own
   Numerics numerics = Numerics::kFast;
   Precision precision = Precision::kF32;
-  /// A session's second run begins with measuring, for so long at most, which kernels are fastest on
-  /// each device; the result is kept in the cache, for other plans and sessions too. For other
+  /// A session's second run begins with measuring, for so long at most, which kernels are fastest
+  /// on each device; the result is kept in the cache, for other plans and sessions too. For other
   /// shapes that is done when measuring takes a tenth of the time that their runs took. 0: never. A
   /// deterministic plan is not measured.
   std::chrono::milliseconds tuneBudget{5'000};
