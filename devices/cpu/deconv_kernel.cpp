@@ -290,18 +290,7 @@ absl::StatusOr<Dims> packedDeconvDims(const Step& step, int64_t groups) {
 }
 
 absl::StatusOr<TensorDesc> deconvFilterSource(const TensorDesc& packed) {
-  const Dims& dims = packed.dims;
-  int64_t taps = countOf(absl::MakeConstSpan(dims).subspan(2, dims.size() - 3));
-  Dims strides(dims.size());
-  strides.back() = taps;
-  int64_t stride = 1;
-  for (size_t d = dims.size() - 1; d-- > 2;) {
-    strides[d] = stride;
-    stride *= dims[d];
-  }
-  strides[1] = taps * dims.back();
-  strides[0] = strides[1] * dims[1];
-  return stridedDesc(packed.type, dims, strides);
+  return movedLastDesc(packed.type, packed.dims, 2);
 }
 
 absl::StatusOr<LayoutChoice> chooseDeconvProduct(const Step& step) {

@@ -170,20 +170,6 @@ Step unpacked(Step step) {
   return step;
 }
 
-/// The operation's filter, as its bytes lie, under the packed dims.
-absl::StatusOr<TensorDesc> filterSource(const Dims& packed) {
-  Dims strides(packed.size());
-  int64_t stride = 1;
-  for (size_t d = packed.size() - 1; d-- > 2;) {
-    strides[d] = stride;
-    stride *= packed[d];
-  }
-  strides.back() = stride;
-  strides[1] = stride * packed.back();
-  strides[0] = strides[1] * packed[1];
-  return stridedDesc(ElementType::kF32, packed, strides);
-}
-
 }  // namespace
 
 absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
@@ -203,7 +189,8 @@ absl::StatusOr<LayoutChoice> chooseDeformProduct(const Step& step) {
   }
   choice.sources = choice.inputs;
   choice.inputs[1].dims = packedDims(given.inputs[1].desc.dims);
-  GR_ASSIGN_OR_RETURN(choice.sources[1], filterSource(choice.inputs[1].dims));
+  GR_ASSIGN_OR_RETURN(choice.sources[1],
+                      movedLastDesc(ElementType::kF32, choice.inputs[1].dims, 2));
   choice.outputs = {TensorDesc{ElementType::kF32, step.outputs[0].desc.dims}};
   choice.scratchBytes = scratchBytes(conv);
   choice.implementation = "product";

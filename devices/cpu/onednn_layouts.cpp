@@ -328,6 +328,16 @@ absl::StatusOr<TensorDesc> stridedDesc(runtime::ElementType type, const std::vec
   return plainDesc(md, type);
 }
 
+absl::StatusOr<TensorDesc> movedLastDesc(runtime::ElementType type,
+                                         const std::vector<int64_t>& dims, size_t position) {
+  std::vector<int64_t> stored(dims.begin(), dims.end() - 1);
+  auto at = static_cast<std::ptrdiff_t>(position);
+  stored.insert(stored.begin() + at, dims.back());
+  std::vector<int64_t> strides = denseStrides(stored);
+  std::rotate(strides.begin() + at, strides.begin() + at + 1, strides.end());
+  return stridedDesc(type, dims, strides);
+}
+
 absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking& blocking) {
   size_t rank = blocking.dims.size();
   if (blocking.innerBlocks.size() > DNNL_MAX_NDIMS || blocking.strides.size() != rank ||

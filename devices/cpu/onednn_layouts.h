@@ -58,6 +58,11 @@ std::string layoutName(const TensorDesc& desc);
 absl::StatusOr<TensorDesc> stridedDesc(runtime::ElementType type, const std::vector<int64_t>& dims,
                                        const std::vector<int64_t>& strides);
 
+/// A dense tensor with one of its dims put last: in memory the last one of `dims` lies before dim
+/// `position` of the others. So a filter's source is told in the order in which it is packed.
+absl::StatusOr<TensorDesc> movedLastDesc(runtime::ElementType type,
+                                         const std::vector<int64_t>& dims, size_t position);
+
 /// A tensor with that blocking: for layouts that the compiler derives (a slice, a concatenation).
 absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking& blocking);
 

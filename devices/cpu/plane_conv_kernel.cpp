@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/plane_step.h"
 #include "devices/cpu/plane_strips.h"
 #include "devices/cpu/plane_sums.h"
 #include "devices/cpu/plane_windows.h"
@@ -14,10 +15,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-absl::Status declined(absl::string_view what) {
-  return absl::UnimplementedError(absl::StrCat("gr.conv: planes are summed ", what));
-}
 
 /// Dims of the filter as it is packed: G x I/G x kernel x O/G, from the operation's O x I/G x
 /// kernel or from themselves.
@@ -36,36 +33,6 @@ absl::StatusOr<Dims> packedDims(const Step& step, int64_t groups) {
   return packed;
 }
 
-/// The operation's filter, as its bytes lie, under the packed dims.
-absl::StatusOr<TensorDesc> filterSource(const TensorDesc& packed) {
-  Dims strides(packed.dims.size());
-  int64_t stride = 1;
-  for (size_t d = strides.size() - 1; d-- > 1;) {
-    strides[d] = stride;
-    stride *= packed.dims[d];
-  }
-  strides.back() = stride;
-  strides[0] = stride * packed.dims.back();
-  return stridedDesc(packed.type, packed.dims, strides);
-}
-
-absl::Status checkStep(const Step& step) {
-  auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  auto isPlain = [](const Argument& a) { return !a.desc.any && isDense(a.desc); };
-  if (step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1 ||
-      !isFloat(step.outputs[0]) || !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat) ||
-      !isPlain(step.inputs[0]) || !isPlain(step.outputs[0])) {
-    return declined("of dense f32");
-  }
-  size_t rank = step.inputs[0].desc.dims.size();
-  if (rank < 3 || rank > 4 || step.outputs[0].desc.dims.size() != rank ||
-      step.attributes.contains("algorithm") || countOf(step.inputs[0].desc.dims) == 0 ||
-      countOf(step.outputs[0].desc.dims) == 0) {
-    return declined("over one or two spatial dims, not empty");
-  }
-  return absl::OkStatus();
-}
-
 /// Where there is but one tap, an image is a row.
 PlaneShape flattened(PlaneShape s) {
   if (s.isPointwise()) {
@@ -75,22 +42,20 @@ PlaneShape flattened(PlaneShape s) {
 }
 
 absl::StatusOr<PlaneShape> shapeOf(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
+  GR_RETURN_IF_ERROR(checkPlaneStep(step));
+  if (step.attributes.contains("algorithm")) {
+    return declinedByPlanes(step, "by no other algorithm");
+  }
   absl::Span<const int64_t> in = step.inputs[0].desc.dims;
   absl::Span<const int64_t> out = step.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
   constexpr int64_t kFewChannels = 4;
   if (groups < 1 || (groups == 1 && in[1] > kFewChannels)) {
-    return declined("in groups, or of few channels");
+    return declinedByPlanes(step, "in groups, or of few channels");
   }
   GR_ASSIGN_OR_RETURN(Dims filter, packedDims(step, groups));
+  GR_RETURN_IF_ERROR(checkPlaneFilter(step, filter, groups));
   Dims kernel(filter.begin() + 2, filter.end() - 1);
-  bool fits = in[0] == out[0] && filter[0] == groups && groups * filter[1] == in[1] &&
-              groups * filter.back() == out[1] &&
-              (step.inputs.size() == 2 || step.inputs[2].desc.dims == Dims{out[1]});
-  if (!fits) {
-    return invalidStep(step, "the shapes of input, filter, bias and result do not fit");
-  }
   GR_ASSIGN_OR_RETURN(Window w, windowOf(step, in.subspan(2), kernel, out.subspan(2), false));
   return flattened(PlaneShape{in[0], groups, filter[1], filter.back(), Extent::of(in.subspan(2), 1),
                               Extent::of(out.subspan(2), 1), Extent::of(kernel, 1),
@@ -153,13 +118,9 @@ class PlaneConv : public Kernel {
         x_(step.inputs[0].buffer),
         filter_(step.inputs[1].buffer),
         y_(step.outputs[0].buffer),
-        scratch_(scratch) {
-    if (step.inputs.size() == 3) {
-      bias_ = step.inputs[2].buffer;
-    } else {
-      zeros_.resize(static_cast<size_t>(shape.groups * shape.out));
-    }
-  }
+        scratch_(scratch),
+        floats_(scratchFloats(shape)),
+        bias_(step) {}
 
   /// Floats of a thread's scratch memory.
   static int64_t scratchFloats(const PlaneShape& shape) {
@@ -169,12 +130,11 @@ class PlaneConv : public Kernel {
 
   int run(void* const* buffers) override {
     auto* scratch = static_cast<float*>(buffers[scratch_]);
-    int64_t floats = scratchFloats(shape_);
     const PlaneStrips& strips = sums_.strips();
     int64_t work =
         strips.rows() * strips.columns() * shape_.in * shape_.out * shape_.kernel.count();
     parallelFor(strips.count(), work, [&](int64_t i) {
-      makeStrip(strips.strip(i), scratch + omp_get_thread_num() * floats, buffers);
+      makeStrip(strips.strip(i), scratch + omp_get_thread_num() * floats_, buffers);
     });
     return 0;
   }
@@ -228,8 +188,7 @@ class PlaneConv : public Kernel {
            strip.group * shape_.in * shape_.kernel.count() * shape_.out;
   }
   const float* biasOf(const Strip& strip, void* const* buffers) const {
-    const float* bias = bias_ ? static_cast<const float*>(buffers[*bias_]) : zeros_.data();
-    return bias + strip.group * shape_.out;
+    return bias_.in(buffers) + strip.group * shape_.out;
   }
 
   void makeResults(const Strip& strip, const float* planes, int64_t planeStride, float* rows,
@@ -270,38 +229,19 @@ class PlaneConv : public Kernel {
   RowPostOps postOps_;
   bool sumsInPlace_;  ///< adds to what the result's memory holds
   uint32_t x_, filter_, y_, scratch_;
-  std::optional<uint32_t> bias_;
-  std::vector<float> zeros_;  ///< without a bias
+  int64_t floats_;  ///< of a thread's scratch memory
+  PlaneBias bias_;
 };
-
-uint64_t scratchBytes(const PlaneShape& shape) {
-  return static_cast<uint64_t>(omp_get_max_threads() * PlaneConv::scratchFloats(shape)) *
-         sizeof(float);
-}
 
 }  // namespace
 
 absl::StatusOr<LayoutChoice> choosePlaneConv(const Step& step) {
   GR_ASSIGN_OR_RETURN(PlaneShape shape, shapeOf(step));
-  GR_RETURN_IF_ERROR(RowPostOps::make(step).status());
-  TensorDesc filter{ElementType::kF32, {}};
-  GR_ASSIGN_OR_RETURN(filter.dims, packedDims(step, shape.groups));
-  const TensorDesc& given = step.inputs[1].desc;
-  if (!given.any && !sameLayout(given, filter)) {
-    return declined("from a filter of its own layout");
-  }
-  LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
-    choice.inputs.push_back(TensorDesc{ElementType::kF32, input.desc.dims});
-  }
-  choice.sources = choice.inputs;
-  GR_ASSIGN_OR_RETURN(choice.sources[1], filterSource(filter));
-  choice.inputs[1] = std::move(filter);
-  choice.outputs = {TensorDesc{ElementType::kF32, step.outputs[0].desc.dims}};
-  choice.postOps = RowPostOps::layouts(step);
-  choice.scratchBytes = scratchBytes(shape);
-  choice.implementation = shape.in == 1 ? "planes_dw" : "planes";
-  return choice;
+  GR_ASSIGN_OR_RETURN(Dims packed, packedDims(step, shape.groups));
+  absl::StatusOr<TensorDesc> source = movedLastDesc(ElementType::kF32, packed, 1);
+  return planeLayouts(step, std::move(packed), std::move(source),
+                      omp_get_max_threads() * PlaneConv::scratchFloats(shape),
+                      shape.in == 1 ? "planes_dw" : "planes");
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> createPlaneConv(const Step& step, KernelContext&) {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "devices/cpu/deconv_kernel.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/plane_step.h"
 #include "devices/cpu/plane_strips.h"
 #include "devices/cpu/plane_sums.h"
 #include "devices/cpu/reference_support.h"
@@ -17,10 +17,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-absl::Status declined(absl::string_view what) {
-  return absl::UnimplementedError(absl::StrCat("gr.conv_transpose: planes are summed ", what));
-}
 
 /// A tap of the window, and how far from its result the element lies that it is multiplied with.
 struct Meeting {
@@ -55,46 +51,17 @@ struct Plan {
   Extent kernel;     ///< the window
 };
 
-absl::Status checkStep(const Step& step) {
-  auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  auto isPlain = [](const Argument& a) { return !a.desc.any && isDense(a.desc); };
-  if (step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1 ||
-      !isFloat(step.outputs[0]) || !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat) ||
-      !isPlain(step.inputs[0]) || !isPlain(step.outputs[0])) {
-    return declined("of dense f32");
-  }
-  size_t rank = step.inputs[0].desc.dims.size();
-  if (rank < 3 || rank > 4 || step.outputs[0].desc.dims.size() != rank ||
-      countOf(step.inputs[0].desc.dims) == 0 || countOf(step.outputs[0].desc.dims) == 0) {
-    return declined("over one or two spatial dims, not empty");
-  }
-  return absl::OkStatus();
-}
-
-/// Checks that the sizes fit each other and that blocks of channels are not the better choice.
-absl::Status checkShapes(const Step& step, const Dims& filter, int64_t groups) {
-  constexpr int64_t kManyChannels = 32;
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
-  bool fits = in[0] == out[0] && filter[0] == groups && groups * filter[1] == in[1] &&
-              groups * filter.back() == out[1] &&
-              countOf(absl::MakeConstSpan(filter).subspan(2)) > 0 &&
-              (step.inputs.size() == 2 || step.inputs[2].desc.dims == Dims{out[1]});
-  if (!fits) {
-    return invalidStep(step, "the shapes of input, filter, bias and result do not fit");
-  }
-  return step.postOps.empty() || filter.back() <= kManyChannels
-             ? absl::OkStatus()
-             : declined("with nothing fused behind many channels");
-}
-
 absl::StatusOr<Plan> planOf(const Step& step) {
-  GR_RETURN_IF_ERROR(checkStep(step));
+  constexpr int64_t kManyChannels = 32;
+  GR_RETURN_IF_ERROR(checkPlaneStep(step));
   absl::Span<const int64_t> in = step.inputs[0].desc.dims;
   absl::Span<const int64_t> out = step.outputs[0].desc.dims;
   GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
   GR_ASSIGN_OR_RETURN(Dims filter, packedDeconvDims(step, groups));
-  GR_RETURN_IF_ERROR(checkShapes(step, filter, groups));
+  GR_RETURN_IF_ERROR(checkPlaneFilter(step, filter, groups));
+  if (!step.postOps.empty() && filter.back() > kManyChannels) {
+    return declinedByPlanes(step, "with nothing fused behind many channels");
+  }
   Dims window(filter.begin() + 2, filter.end() - 1);
   GR_ASSIGN_OR_RETURN(Window w, transposedWindowOf(step, in.subspan(2), window, out.subspan(2)));
   Extent kernel = Extent::of(window, 1), strides = Extent::of(w.strides, 1);
@@ -167,34 +134,29 @@ class PlaneDeconv : public Kernel {
         x_(step.inputs[0].buffer),
         filter_(step.inputs[1].buffer),
         y_(step.outputs[0].buffer),
-        scratch_(scratch) {
+        scratch_(scratch),
+        floats_(scratchFloats(plan.shape, plan.strides)),
+        bias_(step) {
     for (int64_t y = 0; y < strides_.h; ++y) {
       for (int64_t x = 0; x < strides_.w; ++x) {
         phases_.push_back(sumsOf(plan, strips_, y, x));
       }
     }
-    if (step.inputs.size() == 3) {
-      bias_ = step.inputs[2].buffer;
-    } else {
-      zeros_.resize(static_cast<size_t>(shape_.groups * shape_.out));
-    }
   }
 
   /// Floats of a thread's scratch memory: planes, the sums of a row of remainders, a row of
   /// results.
-  static int64_t scratchFloats(const Plan& plan) {
-    PlaneStrips strips(plan.shape);
-    return planeFloats(plan.shape, strips) + plan.strides.w * kSumRows * rowFloats(strips) +
-           lineFloats(plan.strides, strips);
+  static int64_t scratchFloats(const PlaneShape& shape, Extent strides) {
+    PlaneStrips strips(shape);
+    return planeFloats(shape, strips) + strides.w * kSumRows * rowFloats(strips) +
+           lineFloats(strides, strips);
   }
 
   int run(void* const* buffers) override {
     auto* scratch = static_cast<float*>(buffers[scratch_]);
-    int64_t floats = planeFloats(shape_, strips_) + strides_.w * kSumRows * rowFloats(strips_) +
-                     lineFloats(strides_, strips_);
     int64_t work = strips_.rows() * strips_.columns() * shape_.in * shape_.out * taps_;
     parallelFor(strips_.count(), work, [&](int64_t i) {
-      makeStrip(strips_.strip(i), scratch + omp_get_thread_num() * floats, buffers);
+      makeStrip(strips_.strip(i), scratch + omp_get_thread_num() * floats_, buffers);
     });
     return 0;
   }
@@ -220,8 +182,7 @@ class PlaneDeconv : public Kernel {
     }
     const auto* filter = static_cast<const float*>(buffers[filter_]);
     filter += strip.group * shape_.in * taps_ * shape_.out;
-    const float* bias = bias_ ? static_cast<const float*>(buffers[*bias_]) : zeros_.data();
-    bias += strip.group * shape_.out;
+    const float* bias = bias_.in(buffers) + strip.group * shape_.out;
     float* rows = scratch + planeFloats(shape_, strips_);
     int64_t blocks = (shape_.out + kSumRows - 1) / kSumRows;
     for (int64_t b = 0; b < blocks; ++b) {
@@ -277,35 +238,19 @@ class PlaneDeconv : public Kernel {
   std::vector<PlaneSums> phases_;
   RowPostOps postOps_;
   uint32_t x_, filter_, y_, scratch_;
-  std::optional<uint32_t> bias_;
-  std::vector<float> zeros_;  ///< without a bias
+  int64_t floats_;  ///< of a thread's scratch memory
+  PlaneBias bias_;
 };
 
 }  // namespace
 
 absl::StatusOr<LayoutChoice> choosePlaneDeconv(const Step& step) {
   GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  GR_RETURN_IF_ERROR(RowPostOps::make(step).status());
-  TensorDesc filter{ElementType::kF32, {}};
-  GR_ASSIGN_OR_RETURN(filter.dims, packedDeconvDims(step, plan.shape.groups));
-  const TensorDesc& given = step.inputs[1].desc;
-  if (!given.any && !sameLayout(given, filter)) {
-    return declined("from a filter of its own layout");
-  }
-  LayoutChoice choice;
-  for (const Argument& input : step.inputs) {
-    choice.inputs.push_back(TensorDesc{ElementType::kF32, input.desc.dims});
-  }
-  choice.sources = choice.inputs;
-  GR_ASSIGN_OR_RETURN(choice.sources[1], deconvFilterSource(filter));
-  choice.inputs[1] = std::move(filter);
-  choice.outputs = {TensorDesc{ElementType::kF32, step.outputs[0].desc.dims}};
-  choice.postOps = RowPostOps::layouts(step);
-  choice.scratchBytes =
-      static_cast<uint64_t>(omp_get_max_threads() * PlaneDeconv::scratchFloats(plan)) *
-      sizeof(float);
-  choice.implementation = "planes";
-  return choice;
+  GR_ASSIGN_OR_RETURN(Dims packed, packedDeconvDims(step, plan.shape.groups));
+  absl::StatusOr<TensorDesc> source = deconvFilterSource({ElementType::kF32, packed});
+  return planeLayouts(step, std::move(packed), std::move(source),
+                      omp_get_max_threads() * PlaneDeconv::scratchFloats(plan.shape, plan.strides),
+                      "planes");
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> createPlaneDeconv(const Step& step, KernelContext&) {

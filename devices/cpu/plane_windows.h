@@ -14,8 +14,8 @@ inline constexpr int64_t kWindowRows = 7;
 bool sumsWindowsInPlace(const PlaneShape& shape);
 
 /// The results of rows [row, row + count) and all columns, one row after the other, from a plane of
-/// `input`. `weights` are
-/// the window's, `step` floats from one to the next. One thread, with the machine's widest vectors.
+/// `input`. `weights` are the window's, `step` floats from one to the next. One thread, with the
+/// machine's widest vectors.
 void sumWindows(const PlaneShape& shape, absl::Span<const float> input, const float* plane,
                 const float* weights, int64_t step, float bias, int64_t row, int64_t count,
                 float* results);
