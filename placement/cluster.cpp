@@ -160,12 +160,12 @@ absl::Status Cluster::setMemoryLimit(absl::string_view device, int64_t bytes) {
 }
 
 LinkModel Cluster::link(int fromDevice, int toDevice) const {
-  LinkModel model = defaultLink(linkKindOf(*this, fromDevice, toDevice));
+  LinkModel model = otherLinks.value_or(defaultLink(linkKindOf(*this, fromDevice, toDevice)));
   int a = workerOf(*this, fromDevice);
   int b = workerOf(*this, toDevice);
   for (const LinkOverride& given : links) {
     if ((given.workerA == a && given.workerB == b) || (given.workerA == b && given.workerB == a)) {
-      model.kind = LinkKind::kGiven;
+      model.kind = given.shared ? LinkKind::kGiven : LinkKind::kInProcess;
       model.latencyNs = given.latencyNs.value_or(model.latencyNs);
       model.bytesPerSecond = given.bytesPerSecond.value_or(model.bytesPerSecond);
     }

@@ -42,6 +42,14 @@ struct Device {
   std::vector<int> cores;
   int64_t memoryBytes = 0;  // limit; 0: none given
   DeviceModel model;
+  /// Each tensor that comes from or goes to another device takes CostTensor::portNs of this
+  /// device's own time.
+  bool hasPort = false;
+  /// Its nodes are one call: it begins when all that comes from other devices is there, and what
+  /// goes to others leaves when all nodes have run.
+  bool oneCall = false;
+  /// Nodes that run at the same time; 0: any number.
+  int lanes = 1;
 };
 
 struct Worker {
@@ -80,6 +88,8 @@ struct LinkOverride {
   int workerB = 0;
   std::optional<int64_t> latencyNs;
   std::optional<double> bytesPerSecond;
+  /// False: each pair of devices has a link of its own.
+  bool shared = true;
 };
 
 /// Nodes whose name matches a shell pattern go to a device.
@@ -107,6 +117,8 @@ struct Cluster {
   /// Devices of all workers in the order of the workers; rebuilt by rebuildDevices.
   std::vector<Device> devices;
   std::vector<LinkOverride> links;
+  /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.
+  std::optional<LinkModel> otherLinks;
   std::vector<PinRule> pins;
   std::optional<SecurityFiles> security;
 

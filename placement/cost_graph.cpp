@@ -12,6 +12,9 @@
 namespace graphrun::placement {
 namespace {
 
+/// Nodes of a cycle that its message names.
+constexpr size_t kMostShown = 20;
+
 class Checker {
  public:
   Checker(CostGraph& graph, int deviceCount) : graph_(graph), deviceCount_(deviceCount) {}
@@ -74,8 +77,9 @@ void Checker::checkTensors() {
     if (!ids || !isEndpoint(tensor.inputHome) || !isEndpoint(tensor.outputHome)) {
       problem("tensor '", tensor.name, "': a node or a home device does not exist");
     }
-    if (tensor.bytes < 0) {
-      problem("tensor '", tensor.name, "': got ", tensor.bytes, " bytes");
+    if (tensor.bytes < 0 || tensor.portNs < 0) {
+      problem("tensor '", tensor.name, "': got ", tensor.bytes, " bytes and ", tensor.portNs,
+              " ns at a port");
     }
   }
 }
@@ -161,9 +165,14 @@ void Checker::reportCycle(const std::vector<int>& pending) {
   }
   std::vector<int> cycle(seen, path.end());
   std::reverse(cycle.begin(), cycle.end());
-  problem("the nodes form a cycle: ", absl::StrJoin(cycle, " -> ", [&](std::string* out, int n) {
-            absl::StrAppend(out, "'", graph_.node(n).name, "'");
-          }));
+  size_t more = cycle.size() > kMostShown ? cycle.size() - kMostShown : 0;
+  cycle.resize(cycle.size() - more);
+  problem("the nodes form a cycle: ",
+          absl::StrJoin(cycle, " -> ",
+                        [&](std::string* out, int n) {
+                          absl::StrAppend(out, "'", graph_.node(n).name, "'");
+                        }),
+          more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
 std::vector<std::string> nodeNames(const CostGraph& graph) {

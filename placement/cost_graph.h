@@ -35,6 +35,8 @@ struct CostNode {
   /// For reports: arithmetic operations, and bytes read and written.
   int64_t flops = 0;
   int64_t bytesTouched = 0;
+  /// Of training's way back: contiguous placements may cut it as they like.
+  bool backward = false;
 
   // Filled by CostGraph::finish: tensor ids, each once, ascending.
   std::vector<int> inputs;
@@ -51,6 +53,8 @@ struct CostTensor {
   int producer = -1;           // node, or -1: a graph input
   std::vector<int> consumers;  // nodes; sorted and made unique by CostGraph::finish
   int64_t bytes = 0;
+  /// Time that it takes at each end whose device has a port.
+  int64_t portNs = 0;
   /// A graph input comes from `inputHome`, a graph output goes to `outputHome`: a device or
   /// kClient.
   int inputHome = kClient;

@@ -76,6 +76,10 @@ class Walker {
     add(PathKind::kLinkWait, transfer_, transfer.ready, transfer.start);
     node_ = graph_.tensor(transfer.tensor).producer;
     transfer_ = -1;
+    if (node_ >= 0) {  // what a call makes leaves when the call ends
+      add(PathKind::kDeviceWait, node_, simulation_.ops[static_cast<size_t>(node_)].finish,
+          transfer.ready);
+    }
   }
 
   const CostGraph& graph_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "placement/contiguity.h"
 #include "placement/list_schedule.h"
 #include "placement/units.h"
 #include "runtime/base/status.h"
@@ -44,9 +45,12 @@ absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
       return failure.ok() ? placement.status() : failure;
     }
     GR_ASSIGN_OR_RETURN(Simulation simulation, problem.simulator.run(*placement));
-    failure = checkLimits(problem, simulation);
+    failure = checkFeasible(problem, *placement, simulation);
     if (failure.ok()) {
       return PlacementResult{*std::move(placement), std::move(simulation)};
+    }
+    if (!absl::IsResourceExhausted(failure)) {
+      return failure;  // less memory would not help
     }
     cutBudget(problem, simulation, budget);
   }
@@ -78,7 +82,7 @@ absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& proble
   absl::StatusOr<PlacementResult> result = absl::ResourceExhaustedError("no placer");
   for (const BudgetedPlacer& placer : placers) {
     result = placeWithCuts(problem, placer);
-    if (result.ok() || !absl::IsResourceExhausted(result.status())) {
+    if (result.ok()) {
       return result;
     }
   }

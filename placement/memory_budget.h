@@ -12,9 +12,9 @@ namespace graphrun::placement {
 /// Places within the given bytes by device; ResourceExhausted when a node fits nowhere.
 using BudgetedPlacer = std::function<absl::StatusOr<Placement>(const std::vector<int64_t>& budget)>;
 
-/// Runs the placers in turn until one's placement stays within the limits in the simulator. One
-/// that exceeds them is run again with its budget cut by the excess, a few times. Returns the last
-/// failure when all fail, and any failure that is not ResourceExhausted at once.
+/// Runs the placers in turn until one's placement stays within the limits in the simulator and is
+/// contiguous where it has to be. One that exceeds the limits is run again with its budget cut by
+/// the excess, a few times. Returns the last failure when all fail.
 absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& problem,
                                                   const std::vector<BudgetedPlacer>& placers);
 

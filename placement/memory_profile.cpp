@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <utility>
 
 namespace graphrun::placement {
 namespace {
@@ -35,9 +36,14 @@ class DeviceMemory {
         lastUse_(lastUse),
         device_(device),
         simulation_(simulation),
+        sideBySide_(simulator.cluster().devices[static_cast<size_t>(device)].lanes != 1),
         use_(simulation.devices[static_cast<size_t>(device)]) {}
 
-  void run(const std::vector<int>& nodes) {
+  void run(std::vector<int> nodes) {
+    if (sideBySide_) {
+      std::stable_sort(nodes.begin(), nodes.end(),
+                       [&](int a, int b) { return timeOf(a).start < timeOf(b).start; });
+    }
     base_ = use_.weightBytes + use_.receiveBytes;
     use_.peakBytes = base_;
     use_.memory.reserve(nodes.size());
@@ -47,9 +53,11 @@ class DeviceMemory {
   }
 
  private:
+  OpTime timeOf(int node) const { return simulation_.ops[static_cast<size_t>(node)]; }
+
   void runNode(int n) {
     const CostNode& node = graph_.node(n);
-    OpTime time = simulation_.ops[static_cast<size_t>(n)];
+    OpTime time = timeOf(n);
     while (!releases_.empty() && releases_.top().time <= time.start) {
       live_ -= releases_.top().bytes;
       releases_.pop();
@@ -62,6 +70,10 @@ class DeviceMemory {
     if (inUse > use_.peakBytes || use_.peakNode < 0) {
       use_.peakBytes = std::max(use_.peakBytes, inUse);
       use_.peakNode = n;
+    }
+    if (sideBySide_) {
+      live_ += node.workspaceBytes;
+      releases_.push({time.finish, node.workspaceBytes});
     }
     for (int t : node.inputs) {
       releaseAfter(n, t, time.finish);
@@ -81,7 +93,7 @@ class DeviceMemory {
       return;
     }
     int64_t time = std::max(finish, sentAt(simulation_, t));
-    if (time > finish) {
+    if (time > finish || sideBySide_) {
       releases_.push({time, tensor.bytes});
     } else {
       live_ -= tensor.bytes;
@@ -93,6 +105,7 @@ class DeviceMemory {
   const std::vector<int>& lastUse_;
   int device_;
   Simulation& simulation_;
+  bool sideBySide_;  // other nodes may run before a node has finished
   DeviceUse& use_;
   int64_t base_ = 0;
   int64_t live_ = 0;
@@ -121,14 +134,19 @@ void addStaticBytes(const Simulator& simulator, const Placement& placement,
 }
 
 /// By tensor: the last node, on the device of its producer, that needs it; -1 for graph inputs.
-std::vector<int> lastUses(const CostGraph& graph, const Placement& placement) {
+std::vector<int> lastUses(const CostGraph& graph, const Placement& placement,
+                          const Simulation& simulation) {
+  auto when = [&](int node) {
+    auto n = static_cast<size_t>(node);
+    return std::pair(simulation.ops[n].finish, placement.rank[n]);
+  };
   std::vector<int> result;
   result.reserve(graph.tensors.size());
   for (const CostTensor& tensor : graph.tensors) {
     int last = tensor.producer;
     for (int consumer : tensor.consumers) {
       auto c = static_cast<size_t>(consumer);
-      if (last >= 0 && placement.rank[c] > placement.rank[static_cast<size_t>(last)] &&
+      if (last >= 0 && when(consumer) > when(last) &&
           placement.device[c] == placement.device[static_cast<size_t>(tensor.producer)]) {
         last = consumer;
       }
@@ -143,7 +161,7 @@ std::vector<int> lastUses(const CostGraph& graph, const Placement& placement) {
 void profileMemory(const Simulator& simulator, const Placement& placement,
                    const std::vector<std::vector<int>>& byDevice, Simulation& simulation) {
   addStaticBytes(simulator, placement, simulation);
-  std::vector<int> lastUse = lastUses(simulator.graph(), placement);
+  std::vector<int> lastUse = lastUses(simulator.graph(), placement, simulation);
   for (size_t d = 0; d < byDevice.size(); ++d) {
     DeviceMemory(simulator, placement, lastUse, static_cast<int>(d), simulation).run(byDevice[d]);
   }

@@ -2,11 +2,13 @@
 #ifndef GRAPHRUN_PLACEMENT_PROBLEM_H_
 #define GRAPHRUN_PLACEMENT_PROBLEM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "placement/constraints.h"
 #include "placement/simulator.h"
 
@@ -15,12 +17,31 @@ namespace graphrun::placement {
 /// Limit of a device for which none is given.
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
 
+/// What a placement is to minimise.
+enum class Objective : uint8_t {
+  kLatency,     ///< the time of one step
+  kThroughput,  ///< the time between steps that follow each other without a gap
+};
+
+/// "latency", "throughput".
+absl::string_view objectiveName(Objective objective);
+
+/// What a search may use. The same seed and no budget give the same placement.
+struct SearchOptions {
+  uint64_t seed = 0;
+  int64_t budgetNs = 0;  ///< 0: the strategy's own
+};
+
 /// Graph, cluster, resolved constraints, limits and the evaluator. Graph and cluster must outlive
 /// it. Copy it and change `limits` to ask "what if".
 struct PlacementProblem {
   Simulator simulator;
   Constraints constraints;
   std::vector<int64_t> limits;  // bytes by device, kUnlimited without one
+  Objective objective = Objective::kLatency;
+  /// Whether no path may leave a device and come back to it, backward nodes aside.
+  bool contiguous = false;
+  SearchOptions search;
 
   /// InvalidArgument if the graph was not finished for this cluster's devices, FailedPrecondition
   /// for conflicting constraints (see resolveConstraints).
@@ -30,16 +51,25 @@ struct PlacementProblem {
   const CostGraph& graph() const { return simulator.graph(); }
   const Cluster& cluster() const { return simulator.cluster(); }
   int deviceCount() const { return static_cast<int>(limits.size()); }
+
+  /// What the placement of this simulation is judged by, ns.
+  int64_t objectiveNs(const Simulation& simulation) const {
+    return objective == Objective::kLatency ? simulation.stepNs : simulation.periodNs;
+  }
 };
 
-/// Lower bounds of any placement's step.
+/// Lower bounds of any placement's objective, ns.
 struct LowerBounds {
-  /// The longest path with each node on its fastest allowed device and free transfers, ns.
+  /// The longest path with each node on its fastest allowed device and free transfers; 0 for
+  /// throughput.
   int64_t criticalPathNs = 0;
-  /// Every node's smallest time, added up and split over all devices, ns.
+  /// All nodes, cut at will and spread over all lanes as their times on each allow. What may run on
+  /// a device without a limit of lanes does not count.
   int64_t workNs = 0;
+  /// The largest unit on the device that is best for it.
+  int64_t unitNs = 0;
 
-  int64_t ns() const { return criticalPathNs > workNs ? criticalPathNs : workNs; }
+  int64_t ns() const { return std::max({criticalPathNs, workNs, unitNs}); }
 };
 
 LowerBounds lowerBounds(const PlacementProblem& problem);

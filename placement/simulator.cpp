@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/memory_profile.h"
+#include "placement/ports.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -49,7 +50,9 @@ class Run {
         placement_(placement),
         byDevice_(simulator.cluster().devices.size()),
         next_(byDevice_.size(), 0),
-        busy_(byDevice_.size(), false),
+        running_(byDevice_.size(), 0),
+        ports_(portUse(graph_, simulator.cluster(), placement)),
+        toCome_(byDevice_.size(), 0),
         missing_(graph_.nodes.size(), 0),
         linkFree_(simulator.links().links().size(), 0) {
     result_.ops.resize(graph_.nodes.size());
@@ -60,23 +63,29 @@ class Run {
       byDevice_[static_cast<size_t>(deviceOf(n))].push_back(n);
       missing_[static_cast<size_t>(n)] = static_cast<int>(graph_.node(n).inputs.size());
     }
+    for (size_t d = 0; d < byDevice_.size(); ++d) {
+      toCome_[d] = ports_[d].arrivals;
+    }
   }
 
   absl::StatusOr<Simulation> run() {
     start();
     while (!events_.empty()) {
-      auto [time, isTransfer, id] = events_.top();
+      auto [time, rank, isTransfer, id] = events_.top();
       events_.pop();
       result_.stepNs = std::max(result_.stepNs, time);
       isTransfer ? finishTransfer(id, time) : finishNode(id, time);
     }
     GR_RETURN_IF_ERROR(checkAllRan());
+    fillLoads();
     profileMemory(simulator_, placement_, byDevice_, result_);
     return std::move(result_);
   }
 
  private:
-  using Event = std::tuple<int64_t, bool, int>;  // time, is a transfer, node or transfer
+  /// Time; rank of the node or of the transfer's producer; is a transfer; node or transfer. What
+  /// happens at one time happens in the order of ranks, so that no cause comes after its effect.
+  using Event = std::tuple<int64_t, int, bool, int>;
 
   /// The nodes that wait for a tensor on one endpoint: a range of `receivers_`.
   struct Delivery {
@@ -84,7 +93,9 @@ class Run {
     size_t end;
   };
 
+  const Device& device(size_t d) const { return simulator_.cluster().devices[d]; }
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+  int rankOf(int node) const { return node < 0 ? -1 : placement_.rank[static_cast<size_t>(node)]; }
 
   void start() {
     for (int t = 0; t < graph_.tensorCount(); ++t) {
@@ -93,7 +104,20 @@ class Run {
       }
     }
     for (size_t d = 0; d < byDevice_.size(); ++d) {
-      startNext(static_cast<int>(d), 0);
+      startDevice(d);
+    }
+  }
+
+  void startDevice(size_t d) {
+    if (device(d).oneCall) {
+      startCall(d, 0);
+      return;
+    }
+    startNext(d, 0);
+    for (int n : byDevice_[d]) {
+      if (device(d).lanes == 0 && graph_.node(n).inputs.empty()) {
+        startNode(n, 0);
+      }
     }
   }
 
@@ -110,6 +134,10 @@ class Run {
       size_t end = begin;
       while (end < receivers_.size() && deviceOf(receivers_[end]) == device) {
         ++end;
+      }
+      if (!outputSent && tensor.outputHome < device) {
+        send(t, home, tensor.outputHome, now, {begin, begin});
+        outputSent = true;
       }
       outputSent = outputSent || device == tensor.outputHome;
       device == home ? deliver({begin, end}, now) : send(t, home, device, now, {begin, end});
@@ -137,64 +165,133 @@ class Run {
     }
     result_.transfers.push_back({t, from, to, link, now, begin, freeAt});
     deliveries_.push_back(delivery);
-    events_.emplace(freeAt, true, id);
+    events_.emplace(freeAt, rankOf(graph_.tensor(t).producer), true, id);
   }
 
   void deliver(Delivery delivery, int64_t now) {
     for (size_t i = delivery.begin; i < delivery.end; ++i) {
       int node = receivers_[i];
-      if (--missing_[static_cast<size_t>(node)] == 0) {
-        startNext(deviceOf(node), now);
+      auto d = static_cast<size_t>(deviceOf(node));
+      if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).oneCall) {
+        device(d).lanes == 0 ? startNode(node, now) : startNext(d, now);
       }
     }
   }
 
-  void startNext(int device, int64_t now) {
-    auto d = static_cast<size_t>(device);
-    if (busy_[d] || next_[d] == byDevice_[d].size()) {
-      return;
+  /// Starts nodes of the device in rank order while it has a lane for them.
+  void startNext(size_t d, int64_t now) {
+    while (running_[d] < device(d).lanes && next_[d] < byDevice_[d].size() &&
+           missing_[static_cast<size_t>(byDevice_[d][next_[d]])] == 0) {
+      startNode(byDevice_[d][next_[d]], now);
     }
-    int node = byDevice_[d][next_[d]];
-    if (missing_[static_cast<size_t>(node)] > 0) {
-      return;
-    }
-    busy_[d] = true;
+  }
+
+  void startNode(int node, int64_t now) {
+    auto d = static_cast<size_t>(deviceOf(node));
+    ++next_[d];
+    ++running_[d];
+    int64_t finish = runNode(node, now);
+    events_.emplace(finish, rankOf(node), false, node);
+  }
+
+  int64_t runNode(int node, int64_t now) {
+    auto d = static_cast<size_t>(deviceOf(node));
     int64_t duration = graph_.node(node).timeNs[d];
     result_.ops[static_cast<size_t>(node)] = {now, now + duration};
     result_.devices[d].busyNs += duration;
-    events_.emplace(now + duration, false, node);
+    return now + duration;
+  }
+
+  /// All nodes of the device, if what they read from elsewhere is there. The event of its end is
+  /// that of its last node.
+  void startCall(size_t d, int64_t now) {
+    if (toCome_[d] > 0 || byDevice_[d].empty()) {
+      return;
+    }
+    int64_t time = now + ports_[d].inNs;
+    for (int n : byDevice_[d]) {
+      time = runNode(n, time);
+    }
+    next_[d] = byDevice_[d].size();
+    int last = byDevice_[d].back();
+    events_.emplace(time + ports_[d].outNs, rankOf(last), false, last);
   }
 
   void finishNode(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    busy_[d] = false;
-    ++next_[d];
+    if (device(d).oneCall) {
+      for (int n : byDevice_[d]) {
+        publishOutputs(n, now);
+      }
+      return;
+    }
+    --running_[d];
+    publishOutputs(node, now);
+    startNext(d, now);
+  }
+
+  void publishOutputs(int node, int64_t now) {
     for (int t : graph_.node(node).outputs) {
       publish(t, deviceOf(node), now);
     }
-    startNext(deviceOf(node), now);
   }
 
-  void finishTransfer(int id, int64_t now) { deliver(deliveries_[static_cast<size_t>(id)], now); }
+  void finishTransfer(int id, int64_t now) {
+    Delivery delivery = deliveries_[static_cast<size_t>(id)];
+    int to = result_.transfers[static_cast<size_t>(id)].to;
+    deliver(delivery, now);
+    if (delivery.begin < delivery.end && device(static_cast<size_t>(to)).oneCall) {
+      --toCome_[static_cast<size_t>(to)];
+      startCall(static_cast<size_t>(to), now);
+    }
+  }
+
+  void fillLoads() {
+    for (size_t d = 0; d < byDevice_.size(); ++d) {
+      DeviceUse& use = result_.devices[d];
+      use.portNs = ports_[d].inNs + ports_[d].outNs;
+      int lanes = device(d).lanes;
+      int64_t load = lanes == 0 ? 0 : (use.busyNs + use.portNs + lanes - 1) / lanes;
+      result_.periodNs = std::max(result_.periodNs, load);
+    }
+    for (const LinkUse& use : result_.links) {
+      result_.periodNs = std::max(result_.periodNs, use.busyNs);
+    }
+  }
 
   absl::Status checkAllRan() const {
-    for (size_t d = 0; d < byDevice_.size(); ++d) {
-      if (next_[d] < byDevice_[d].size()) {
-        int node = byDevice_[d][next_[d]];
-        return absl::InvalidArgumentError(absl::StrCat(
-            "placement: ", simulator_.cluster().devices[d].name, " waits for ever at node '",
-            graph_.node(node).name, "': the ranks are no topological order"));
+    for (bool calls : {true, false}) {
+      for (size_t d = 0; d < byDevice_.size(); ++d) {
+        if (next_[d] < byDevice_[d].size() && device(d).oneCall == calls) {
+          return stuck(d);
+        }
       }
     }
     return absl::OkStatus();
+  }
+
+  absl::Status stuck(size_t d) const {
+    const std::vector<int>& nodes = byDevice_[d];
+    int node = *std::find_if(nodes.begin(), nodes.end(), [&](int n) {
+      return missing_[static_cast<size_t>(n)] > 0 || n == nodes.back();
+    });
+    std::string why = device(d).oneCall
+                          ? ": its nodes are one call, which needs what others make of its own "
+                            "outputs; they must be contiguous"
+                          : absl::StrCat(" at node '", graph_.node(node).name,
+                                         "': the ranks are no topological order");
+    return absl::InvalidArgumentError(
+        absl::StrCat("placement: ", device(d).name, " waits for ever", why));
   }
 
   const Simulator& simulator_;
   const CostGraph& graph_;
   const Placement& placement_;
   std::vector<std::vector<int>> byDevice_;
-  std::vector<size_t> next_;  // by device: position of the node that runs or waits
-  std::vector<bool> busy_;
+  std::vector<size_t> next_;  // by device: nodes that have started
+  std::vector<int> running_;  // by device
+  std::vector<PortUse> ports_;
+  std::vector<int> toCome_;   // by device that is one call: tensors from elsewhere
   std::vector<int> missing_;  // by node: inputs not there yet
   std::vector<int64_t> linkFree_;
   std::vector<int> receivers_;
@@ -217,7 +314,7 @@ const Transfer* Simulation::transfer(int tensor, int to) const {
 }
 
 Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOptions options)
-    : graph_(graph), cluster_(cluster), options_(options), links_(cluster) {}
+    : graph_(graph), cluster_(cluster), options_(options), links_(cluster), flat_(graph) {}
 
 absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
   GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "placement/cluster.h"
 #include "placement/cost_graph.h"
+#include "placement/flat_graph.h"
 #include "placement/link_table.h"
 #include "placement/placement.h"
 
@@ -44,6 +45,8 @@ struct MemorySample {
 
 struct DeviceUse {
   int64_t busyNs = 0;
+  /// Of its own time for tensors that come and go; see Device::hasPort.
+  int64_t portNs = 0;
   int64_t weightBytes = 0;
   /// Buffers of incoming edges; held for the whole step.
   int64_t receiveBytes = 0;
@@ -65,6 +68,9 @@ struct LinkUse {
 struct Simulation {
   /// Until the last node has run and the last output has reached its home.
   int64_t stepNs = 0;
+  /// The load of the busiest device (its nodes and its ports, spread over its lanes; nothing for
+  /// one without a limit) or link: what a step takes when many follow each other.
+  int64_t periodNs = 0;
   std::vector<OpTime> ops;  // by node
   /// In the order in which they were queued; those of one tensor are consecutive.
   std::vector<Transfer> transfers;
@@ -76,11 +82,14 @@ struct Simulation {
   const Transfer* transfer(int tensor, int to) const;
 };
 
-/// Model: each device runs its nodes one at a time in rank order, as soon as the next one's inputs
-/// are there; a tensor leaves when its producer finishes, once for each target; a link carries one
-/// transfer at a time, first come first served (ties: lower tensor id, then lower device). Outputs
-/// and workspace of a node live from its start; a tensor lives until its last consumer on the
-/// device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
+/// Model: each device runs its nodes in rank order, as soon as the next one's inputs are there, as
+/// many at a time as it has lanes (without a limit: each as soon as its own inputs are there); one
+/// that is one call runs them all one after the other, between the ports' time for what comes and
+/// for what goes. Elsewhere ports count for the period only. A tensor leaves when its producer
+/// finishes, once for each target; a link carries one transfer at a time, first come first served
+/// (ties: lower tensor id, then lower device). Outputs and workspace of a node live from its start;
+/// a tensor lives until its last consumer on the device has finished and its last transfer has
+/// arrived. Deterministic, O((V + E) log V).
 ///
 /// Keeps references to graph and cluster, which must outlive it. Immutable: safe to use from
 /// threads.
@@ -89,13 +98,15 @@ class Simulator {
   Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOptions options = {});
 
   /// InvalidArgument if the placement has wrong sizes, a device that is missing or cannot run its
-  /// node, ranks that are no permutation, or an order in which devices would wait for each other.
+  /// node, ranks that are no permutation, or an order in which devices, or calls, would wait for
+  /// each other.
   /// Memory limits are not looked at here: see validate.h.
   absl::StatusOr<Simulation> run(const Placement& placement) const;
 
   const CostGraph& graph() const { return graph_; }
   const Cluster& cluster() const { return cluster_; }
   const LinkTable& links() const { return links_; }
+  const FlatGraph& flat() const { return flat_; }
   const SimulatorOptions& options() const { return options_; }
 
   /// Receive buffers that a tensor from `from` takes on another device.
@@ -108,6 +119,7 @@ class Simulator {
   const Cluster& cluster_;
   SimulatorOptions options_;
   LinkTable links_;
+  FlatGraph flat_;
 };
 
 }  // namespace graphrun::placement

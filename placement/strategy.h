@@ -20,8 +20,8 @@ struct PlacementResult {
 };
 
 /// One way to place. `place` is deterministic and returns a placement that validatePlacement
-/// accepts, or ResourceExhausted when memory limits are what stops it, FailedPrecondition for
-/// another reason; either says which nodes and devices.
+/// accepts (memory and contiguity included), or ResourceExhausted when memory limits are what stops
+/// it, FailedPrecondition for another reason; either says which nodes and devices.
 struct Strategy {
   absl::string_view name;
   absl::string_view summary;
@@ -45,8 +45,9 @@ struct Candidate {
 /// Runs every candidate of the table.
 std::vector<Candidate> runCandidates(const PlacementProblem& problem);
 
-/// The smallest predicted step of those that succeeded, the first of equals; nullptr without one.
-const PlacementResult* bestCandidate(const std::vector<Candidate>& candidates);
+/// The smallest objective of those that succeeded, the first of equals; nullptr without one.
+const PlacementResult* bestCandidate(const PlacementProblem& problem,
+                                     const std::vector<Candidate>& candidates);
 
 /// Places with the strategy of this name, or with "random:SEED" (placeRandom). When memory stops
 /// it: FailedPrecondition with the limits that broke and the least memory that would do (see
@@ -55,7 +56,8 @@ absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::str
 
 // The strategies of the table, one file each.
 
-/// All nodes on the one device that gives the shortest step; pinned nodes where they are pinned.
+/// All nodes on the one device that gives the smallest objective; pinned nodes where they are
+/// pinned.
 absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem);
 /// In program order, each node where it finishes first and fits.
 absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);

@@ -14,11 +14,13 @@ std::vector<Candidate> runCandidates(const PlacementProblem& problem) {
   return candidates;
 }
 
-const PlacementResult* bestCandidate(const std::vector<Candidate>& candidates) {
+const PlacementResult* bestCandidate(const PlacementProblem& problem,
+                                     const std::vector<Candidate>& candidates) {
   const PlacementResult* best = nullptr;
   for (const Candidate& candidate : candidates) {
     if (candidate.result.ok() &&
-        (best == nullptr || candidate.result->simulation.stepNs < best->simulation.stepNs)) {
+        (best == nullptr || problem.objectiveNs(candidate.result->simulation) <
+                                problem.objectiveNs(best->simulation))) {
       best = &*candidate.result;
     }
   }
@@ -27,7 +29,7 @@ const PlacementResult* bestCandidate(const std::vector<Candidate>& candidates) {
 
 absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem) {
   std::vector<Candidate> candidates = runCandidates(problem);
-  const PlacementResult* best = bestCandidate(candidates);
+  const PlacementResult* best = bestCandidate(problem, candidates);
   if (best != nullptr) {
     return *best;
   }

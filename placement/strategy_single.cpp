@@ -2,8 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/memory_budget.h"
+#include "placement/contiguity.h"
 #include "placement/orders.h"
+#include "placement/strategy.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -35,11 +36,11 @@ absl::StatusOr<PlacementResult> placeOn(const PlacementProblem& problem, int dev
   GR_ASSIGN_OR_RETURN(Placement placement, allOn(problem, device));
   placement.setOrder(problem.graph().topologicalOrder);
   GR_ASSIGN_OR_RETURN(Simulation simulation, problem.simulator.run(placement));
-  absl::Status fits = checkLimits(problem, simulation);
+  absl::Status fits = checkFeasible(problem, placement, simulation);
   if (!fits.ok()) {
     placement.setOrder(leanOrder(problem.graph()));
     GR_ASSIGN_OR_RETURN(simulation, problem.simulator.run(placement));
-    GR_RETURN_IF_ERROR(checkLimits(problem, simulation));
+    GR_RETURN_IF_ERROR(checkFeasible(problem, placement, simulation));
   }
   return PlacementResult{std::move(placement), std::move(simulation)};
 }
@@ -55,7 +56,8 @@ absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem) {
     if (!result.ok()) {
       memory = memory || absl::IsResourceExhausted(result.status());
       reasons.emplace_back(result.status().message());
-    } else if (!best.has_value() || result->simulation.stepNs < best->simulation.stepNs) {
+    } else if (!best.has_value() ||
+               problem.objectiveNs(result->simulation) < problem.objectiveNs(best->simulation)) {
       best = *std::move(result);
     }
   }

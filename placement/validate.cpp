@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "placement/contiguity.h"
 #include "placement/memory_budget.h"
 
 namespace graphrun::placement {
@@ -33,6 +34,11 @@ class Validator {
     }
     if (checkRanks()) {
       checkOrder();
+    }
+    if (placed && problem_.contiguous) {
+      for (std::string& broken : brokenContiguity(problem_, placement_)) {
+        violations_.push_back(std::move(broken));
+      }
     }
     if (violations_.empty()) {
       checkMemory();

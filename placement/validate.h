@@ -13,8 +13,8 @@ namespace graphrun::placement {
 
 /// Every rule that `placement` breaks, one sentence each; empty for a valid one. Checked: one
 /// existing device that supports it for each node, pins, colocation groups, ranks that are a
-/// topological order, no circle of devices that wait for each other, and, when all that holds, the
-/// peak memory of each device against its limit.
+/// topological order, no circle of devices that wait for each other, contiguity where the problem
+/// asks for it, and, when all that holds, the peak memory of each device against its limit.
 std::vector<std::string> placementViolations(const PlacementProblem& problem,
                                              const Placement& placement);
 

@@ -142,4 +142,33 @@ std::string explainText(const std::string& source) {
   return text;
 }
 
+std::string placeText(const std::string& source) {
+  Json json = Json::parse(source, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("objective")) {
+    return source + "\n";
+  }
+  std::string unit = json.value("unit", "");
+  auto number = [&](const char* key) { return json.value(key, 0.0); };
+  double bound = number("lower_bound");
+  std::string gap =
+      bound > 0 ? absl::StrFormat(", %.2f %% above it", (number("objective") / bound - 1) * 100)
+                : "";
+  std::string text = absl::StrFormat(
+      "placed by %s in %.3f s: %s %.8g %s%s\nno placement has less than %.8g %s%s\n",
+      json.value("strategy", ""), number("seconds"), json.value("goal", ""), number("objective"),
+      unit, json.value("contiguous", false) ? ", contiguous" : "", bound, unit,
+      json.value("proved", false) ? ": proved to be the best" : gap);
+  std::string busy = absl::StrCat("busy (", unit, ")");
+  std::string ports = absl::StrCat("ports (", unit, ")");
+  section(json, "devices", "devices",
+          {{"device", "device", Format::kText},
+           {"nodes", "nodes", Format::kCount},
+           {busy.c_str(), "busy", Format::kCount},
+           {ports.c_str(), "ports", Format::kCount},
+           {"peak", "peak_bytes", Format::kBytes},
+           {"limit", "memory_bytes", Format::kBytes}},
+          text);
+  return text;
+}
+
 }  // namespace graphrun::cli

@@ -10,6 +10,9 @@ namespace graphrun::cli {
 /// not there are left out. JSON that is none of it comes back as it is.
 std::string explainText(const std::string& json);
 
+/// The same for the JSON of GrCompilerApi::placeCosts.
+std::string placeText(const std::string& json);
+
 }  // namespace graphrun::cli
 
 #endif  // GRAPHRUN_FRONTENDS_CLI_EXPLAIN_TEXT_H_

@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
     {"compile", graphrun::cli::compileCommand, "imports, checks and simplifies an ONNX model"},
     {"explain", graphrun::cli::explainCommand,
      "shows where a model's operations would run, and why"},
+    {"place", graphrun::cli::placeCommand, "places a bare cost graph, without a model"},
     {"bench", graphrun::cli::benchCommand, "measures latency, throughput and memory"},
     {"test", graphrun::cli::testCommand, "runs ONNX test cases"},
     {"inspect", graphrun::cli::inspectCommand, "shows inputs, outputs, operations and sizes"},

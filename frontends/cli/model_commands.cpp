@@ -1,5 +1,6 @@
 // graphrun compile, explain and inspect: a model without running it.
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -47,10 +48,22 @@ absl::Status checkOnnx(const std::string& model, const std::string& out) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> explain(const ModelArguments& arguments) {
+absl::Status writeFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? absl::OkStatus() : usageError(absl::StrCat("cannot write '", path, "'"));
+}
+
+/// `costs`: where the model's cost graph is to be written, "" for nowhere.
+absl::StatusOr<std::string> explain(const ModelArguments& arguments, const std::string& costs) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, arguments.open());
   GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
                       feedShapes(arguments.feed, session->inputs()));
+  if (!costs.empty()) {
+    GR_ASSIGN_OR_RETURN(std::string text, session->costs(shapes));
+    GR_RETURN_IF_ERROR(writeFile(costs, text));
+  }
   return session->explain(shapes);
 }
 
@@ -135,13 +148,16 @@ int explainCommand(int argc, char** argv) {
                "graphrun explain");
   ModelArguments arguments;
   std::string onnx;
+  std::string costs;
   arguments.add(app);
+  app.add_option("--costs", costs,
+                 "Writes the model's cost graph on this cluster, as `graphrun place` reads it");
   app.add_option("--write-onnx", onnx,
                  "Writes the ONNX model with its placement, as Netron shows it and explain and run "
                  "read it: placed.onnx");
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::Status usable = checkOnnx(arguments.model, onnx);
-    absl::StatusOr<std::string> text = usable.ok() ? explain(arguments) : usable;
+    absl::StatusOr<std::string> text = usable.ok() ? explain(arguments, costs) : usable;
     if (!text.ok()) {
       return report(text.status());
     }

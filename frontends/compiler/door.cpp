@@ -10,6 +10,7 @@
 #include "devices/device_compiler.h"
 #include "flatbuffers/flatbuffers.h"
 #include "frontends/compiler/context.h"
+#include "frontends/compiler/cost_planner.h"
 #include "frontends/compiler/partition_reader.h"
 #include "frontends/compiler/placement_json.h"
 #include "frontends/compiler/planner.h"
@@ -186,15 +187,28 @@ int32_t annotateOnnxFile(const char* path, GrBytes explanation, const char* outP
   });
 }
 
+int32_t placeCostFile(const GrCosts* costs, GrBuffer* out) {
+  return answer(out, [&] { return placeCosts(*costs); });
+}
+
+int32_t costsOfModel(const GrModel* model, GrBytes request, GrBuffer* out) {
+  return answer(out, [&]() -> absl::StatusOr<std::string> {
+    GR_ASSIGN_OR_RETURN(const format::PlanRequest* asked, requestOf(request));
+    GR_ASSIGN_OR_RETURN(auto file,
+                        format::ModelFile::fromCheckedBytes(spanOf(model->bytes), model->name));
+    return costsOf(*file, *asked);
+  });
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   buffer->data = nullptr;
   buffer->size = 0;
 }
 
-constexpr GrCompilerApi kApi = {
-    GR_COMPILER_API_VERSION, importOnnxFile, plan, compilePartition, inspect,
-    annotateOnnxFile,        release};
+constexpr GrCompilerApi kApi = {GR_COMPILER_API_VERSION, importOnnxFile, plan,
+                                compilePartition,        inspect,        annotateOnnxFile,
+                                placeCostFile,           costsOfModel,   release};
 
 }  // namespace
 }  // namespace graphrun::compiler

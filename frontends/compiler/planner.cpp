@@ -24,6 +24,7 @@
 #include "passes/weights.h"
 #include "placement/annotations.h"
 #include "placement/build_cost_graph.h"
+#include "placement/cost_file.h"
 #include "placement/explain.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
@@ -241,6 +242,19 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   return *function;
 }
 
+/// Every operation with its costs, and what the user pins.
+absl::StatusOr<placement::GraphOfOps> costGraphOf(mlir::func::FuncOp function,
+                                                  const placement::Cluster& cluster) {
+  Compilers compilers;
+  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
+                      placement::buildCostGraph(
+                          function, cluster, [&](placement::DeviceKind kind, mlir::Operation* op) {
+                            return compilers.whyUnsupported(kind, op);
+                          }));
+  GR_RETURN_IF_ERROR(graph.graph.applyPinRules(cluster));
+  return graph;
+}
+
 absl::StatusOr<placement::PlacementResult> placeWith(const placement::PlacementProblem& problem,
                                                      const std::string& strategy) {
   bool isFile = strategy.ends_with(".json");
@@ -294,13 +308,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (!planned.neededInputs.empty()) {
     return planned;
   }
-  Compilers compilers;
-  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
-                      placement::buildCostGraph(
-                          function, cluster, [&](placement::DeviceKind kind, mlir::Operation* op) {
-                            return compilers.whyUnsupported(kind, op);
-                          }));
-  GR_RETURN_IF_ERROR(graph.graph.applyPinRules(cluster));
+  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph, costGraphOf(function, cluster));
   GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(graph.graph, cluster));
   GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
                       placeWith(problem, text(request.strategy())));
@@ -323,6 +331,25 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   planned.explanationJson = placement::explanationJson(explanation)
                                 .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   return planned;
+}
+
+absl::StatusOr<std::string> costsOf(const format::ModelFile& model,
+                                    const format::PlanRequest& request) {
+  std::vector<Block> storage;
+  Context context;
+  Planned planned;
+  GR_ASSIGN_OR_RETURN(auto module, graphOf(context, model, request, storage));
+  GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
+  passes::InternedStrings strings;
+  std::vector<placement::AnnotationReport> annotations;
+  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function, prepare(context, model, *module, request,
+                                                           cluster, planned, strings, annotations));
+  if (!planned.neededInputs.empty()) {
+    return "";
+  }
+  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph, costGraphOf(function, cluster));
+  GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(graph.graph, cluster));
+  return placement::writeCostFile(problem);
 }
 
 absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,

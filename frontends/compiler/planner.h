@@ -31,6 +31,11 @@ struct Planned {
 absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                   const format::PlanRequest& request, uint64_t hash);
 
+/// The cost graph that planModel would place, as text (placement/cost_file.h); "" when there are
+/// inputs whose elements decide shapes.
+absl::StatusOr<std::string> costsOf(const format::ModelFile& model,
+                                    const format::PlanRequest& request);
+
 /// JSON text with the work of one step: see GrCompilerApi::inspect.
 absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
                                          const format::PlanRequest& request);

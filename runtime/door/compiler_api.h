@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 3
+#define GR_COMPILER_API_VERSION 4
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -70,6 +70,18 @@ typedef struct GrTuning {
   uint8_t complete;      ///< out: 1 when no choice waits for a measurement
 } GrTuning;
 
+/// A bare cost graph, and how to place it.
+typedef struct GrCosts {
+  const char* name;       ///< path, for messages
+  GrBytes bytes;          ///< the file (placement/cost_file.h)
+  uint32_t devices;       ///< for standard task graphs; 0: not given
+  uint8_t contiguous;     ///< 1: no path may leave a device and come back to it
+  const char* objective;  ///< "latency", "throughput", "": that of the file
+  const char* strategy;   ///< "auto", "heft" …
+  uint64_t seed;          ///< of what searches at random
+  uint64_t budgetNanos;   ///< that a search may take; 0: its own
+} GrCosts;
+
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on
 /// failure: then it holds the message, UTF-8 without a final zero. No exception leaves them.
 typedef struct GrCompilerApi {
@@ -97,6 +109,17 @@ typedef struct GrCompilerApi {
   /// nothing. FailedPrecondition: `outPath` is in a folder where the model's weights are not.
   int32_t (*annotateOnnx)(const char* path, GrBytes explanation, const char* outPath,
                           GrBuffer* out);
+
+  /// `out`: JSON text, times in the file's unit: {"goal": "latency" or "throughput", "contiguous",
+  ///  "unit", "objective", "lower_bound", "proved" (they are equal), "strategy", "seed", "seconds",
+  ///  "devices": [{"device", "nodes", "busy", "ports", "peak_bytes", "memory_bytes" (null: no
+  ///  limit)}], "nodes": [{"node", "device", "start", "finish"}]}. InvalidArgument holds all
+  /// problems of the file, NotFound an unknown strategy; FailedPrecondition: it cannot be placed.
+  int32_t (*placeCosts)(const GrCosts* costs, GrBuffer* out);
+
+  /// `request` as for plan. `out`: the cost graph of the model on the request's cluster, in the
+  /// format that placeCosts reads, or nothing when shapes depend on elements of inputs.
+  int32_t (*costs)(const GrModel* model, GrBytes request, GrBuffer* out);
 
   /// Frees what a function set and empties it.
   void (*release)(GrBuffer* buffer);

@@ -188,4 +188,21 @@ absl::StatusOr<std::string> CompilerDoor::annotateOnnx(const std::string& path,
   return result.text();
 }
 
+absl::StatusOr<std::string> CompilerDoor::placeCosts(const GrCosts& costs) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(result.status(compiler->placeCosts(&costs, result.out())));
+  return result.text();
+}
+
+absl::StatusOr<std::string> CompilerDoor::costs(absl::Span<const uint8_t> model,
+                                                const std::string& modelName,
+                                                absl::Span<const uint8_t> request) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  GrModel given{modelName.c_str(), toBytes(model)};
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(result.status(compiler->costs(&given, toBytes(request), result.out())));
+  return result.text();
+}
+
 }  // namespace graphrun::runtime

@@ -77,6 +77,12 @@ class Compiler {
   virtual absl::StatusOr<std::string> annotateOnnx(const std::string& path,
                                                    const std::string& explanation,
                                                    const std::string& outPath) = 0;
+  /// Places a bare cost graph; JSON text, see GrCompilerApi::placeCosts.
+  virtual absl::StatusOr<std::string> placeCosts(const GrCosts& costs) = 0;
+  /// The cost graph of a model as text, "" when there is no one; see GrCompilerApi::costs.
+  virtual absl::StatusOr<std::string> costs(absl::Span<const uint8_t> model,
+                                            const std::string& modelName,
+                                            absl::Span<const uint8_t> request) = 0;
 };
 
 /// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else
@@ -99,6 +105,9 @@ class CompilerDoor final : public Compiler {
                                       absl::Span<const uint8_t> request) override;
   absl::StatusOr<std::string> annotateOnnx(const std::string& path, const std::string& explanation,
                                            const std::string& outPath) override;
+  absl::StatusOr<std::string> placeCosts(const GrCosts& costs) override;
+  absl::StatusOr<std::string> costs(absl::Span<const uint8_t> model, const std::string& modelName,
+                                    absl::Span<const uint8_t> request) override;
 
   /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
   absl::Status check() { return api().status(); }

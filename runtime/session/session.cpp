@@ -69,6 +69,8 @@ struct Session::Impl {
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs);
+  /// Whether a plan was found without the elements of an input.
+  absl::Status checkPlaceable(const FoundPlan& found) const;
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
                                       std::vector<PlannedInput> inputs,
                                       absl::Span<const StageInput> values);
@@ -200,6 +202,17 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
     }
   }
   return found;
+}
+
+absl::Status Session::Impl::checkPlaceable(const FoundPlan& found) const {
+  if (found.neededInputs.empty()) {
+    return absl::OkStatus();
+  }
+  return atStage(absl::InvalidArgumentError(absl::StrCat(
+                     "model '", name, "': shapes depend on the elements of input '",
+                     absl::StrJoin(found.neededInputs, "', '"),
+                     "', so there is no one placement; run it instead, with --report")),
+                 SessionStage::kInput);
 }
 
 void Session::Impl::noteLoad(const ActivePlan& plan) {
@@ -387,14 +400,24 @@ absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs)
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
   GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, plannedInputs(shapes)));
-  if (!found.neededInputs.empty()) {
-    return atStage(absl::InvalidArgumentError(absl::StrCat(
-                       "model '", impl_->name, "': shapes depend on the elements of input '",
-                       absl::StrJoin(found.neededInputs, "', '"),
-                       "', so there is no one placement; run it instead, with --report")),
-                   SessionStage::kInput);
-  }
+  GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   return found.explanation;
+}
+
+absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
+  std::lock_guard lock(impl_->mutex);
+  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
+  std::vector<PlannedInput> planned = plannedInputs(shapes);
+  GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
+  GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
+  GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices());
+  std::string request =
+      planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices);
+  auto bytes =
+      absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
+  absl::StatusOr<std::string> text =
+      impl_->compiler->costs(impl_->model.model->bytes(), impl_->name, bytes);
+  return text.ok() ? text : atStage(text.status(), SessionStage::kPlacement);
 }
 
 absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs) {
@@ -470,6 +493,25 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
   }
   bool misplaced = absl::IsFailedPrecondition(warnings.status());
   return atStage(warnings.status(), misplaced ? SessionStage::kInput : SessionStage::kModel);
+}
+
+absl::StatusOr<std::string> placeCosts(const GrCosts& costs, Compiler* compiler) {
+  CompilerDoor door;
+  if (compiler == nullptr) {
+    GR_RETURN_IF_ERROR(door.check());
+    compiler = &door;
+  }
+  absl::StatusOr<std::string> answer = compiler->placeCosts(costs);
+  switch (answer.status().code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return atStage(answer.status(), SessionStage::kModel);
+    case absl::StatusCode::kNotFound:
+      return atStage(answer.status(), SessionStage::kInput);
+    case absl::StatusCode::kFailedPrecondition:
+      return atStage(answer.status(), SessionStage::kPlacement);
+    default:
+      return answer;
+  }
 }
 
 }  // namespace graphrun::runtime

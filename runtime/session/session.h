@@ -20,6 +20,8 @@ class Device;
 struct DeviceDescription;
 }  // namespace graphrun::devices
 
+struct GrCosts;
+
 namespace graphrun::runtime {
 
 class Compiler;
@@ -169,6 +171,8 @@ class Session {
 
   /// What the placement is and why, with predicted times and memory, as JSON; starts nothing.
   absl::StatusOr<std::string> explain(absl::Span<const NamedSpec> inputs);
+  /// The cost graph that explain places, as text that placeCosts reads; starts nothing.
+  absl::StatusOr<std::string> costs(absl::Span<const NamedSpec> inputs);
   /// Operations, flops and bytes of a step as JSON; see GrCompilerApi::inspect.
   absl::StatusOr<std::string> inspect(absl::Span<const NamedSpec> inputs);
 
@@ -196,6 +200,9 @@ absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::
 absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
                                           const std::string& explanation,
                                           const std::string& outPath, Compiler* compiler = nullptr);
+
+/// Places a bare cost graph; JSON text, see GrCompilerApi::placeCosts.
+absl::StatusOr<std::string> placeCosts(const GrCosts& costs, Compiler* compiler = nullptr);
 
 }  // namespace graphrun::runtime
 

@@ -36,7 +36,7 @@ TEST_CASE("the text is aligned and stable") {
   Fixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   std::vector<Candidate> candidates = runCandidates(problem);
-  const PlacementResult* best = bestCandidate(candidates);
+  const PlacementResult* best = bestCandidate(problem, candidates);
   REQUIRE(best != nullptr);
   std::string text = explanationText(explain(problem, *best, candidates));
   CHECK(text == R"(placement: greedy, predicted step 6.69 us (no placement is below 6.00 us)
@@ -110,7 +110,7 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
   Fixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   std::vector<Candidate> candidates = runCandidates(problem);
-  auto json = explanationJson(explain(problem, *bestCandidate(candidates), candidates));
+  auto json = explanationJson(explain(problem, *bestCandidate(problem, candidates), candidates));
   CHECK(json["strategy"] == "greedy");
   CHECK(json["step_ns"] == 6690);
   CHECK(json["lower_bound_ns"] == 6000);
@@ -132,7 +132,8 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
                                                    {"start_ns", 1320},
                                                    {"finish_ns", 5320},
                                                    {"members", nlohmann::ordered_json::array()}});
-  auto node = explanationJson(explainNode(problem, *bestCandidate(candidates), "join").value());
+  auto node =
+      explanationJson(explainNode(problem, *bestCandidate(problem, candidates), "join").value());
   CHECK(node["choices"][1]["time_ns"].is_null());
   CHECK(node["choices"][1]["why"] == "no kernel for complex64");
 }
@@ -142,7 +143,8 @@ TEST_CASE("a strategy that failed is in the table, long lists are cut") {
   f.cluster.devices[0].memoryBytes = 8000;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   std::vector<Candidate> candidates = runCandidates(problem);
-  std::string text = explanationText(explain(problem, *bestCandidate(candidates), candidates), 2);
+  std::string text =
+      explanationText(explain(problem, *bestCandidate(problem, candidates), candidates), 2);
   CHECK_THAT(text,
              Catch::Contains("single          -        -         -          -      -  single: no "
                              "device can run the whole graph: n0/cpu:0 needs 9.09 KiB"));

@@ -39,6 +39,11 @@ TEST_CASE("errors keep code and message, also those of weights") {
   CHECK(bad.message() == "bad.onnx to b.fb");
   CHECK(door.inspect({}, "m", {}).status().code() == absl::StatusCode::kUnimplemented);
   CHECK(door.annotateOnnx("a.onnx", "{}", "b.onnx").value() == "a.onnx {} b.onnx");
+  GrCosts costs{};
+  costs.name = "c.json ";
+  costs.strategy = "heft";
+  CHECK(door.placeCosts(costs).value() == "c.json heft");
+  CHECK(door.costs({}, "m", bytesOf("REQUEST")).value() == "m costs REQUEST");
   auto missing = [](uint32_t) -> absl::StatusOr<absl::Span<const uint8_t>> {
     return absl::DataLossError("weight 'w' is damaged");
   };
@@ -53,7 +58,7 @@ TEST_CASE("a missing or an old library is explained") {
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
   CompilerDoor old(OLD_COMPILER);
   CHECK(old.check().code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 3"));
+  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 4"));
   CHECK_FALSE(old.loaded());
 }
 

@@ -44,6 +44,14 @@ int32_t annotateOnnx(const char* path, GrBytes explanation, const char* outPath,
   return answer(out, 0, std::string(path) + " " + json + " " + outPath);
 }
 
+int32_t placeCosts(const GrCosts* costs, GrBuffer* out) {
+  return answer(out, 0, std::string(costs->name) + text(costs->bytes) + costs->strategy);
+}
+
+int32_t costs(const GrModel* model, GrBytes request, GrBuffer* out) {
+  return answer(out, 0, std::string(model->name) + " costs " + text(request));
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   *buffer = {nullptr, 0};
@@ -52,7 +60,7 @@ void release(GrBuffer* buffer) {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const GrCompilerApi* grCompilerApi() {
-  static const GrCompilerApi api{FAKE_VERSION, importOnnx,   plan,   compilePartition,
-                                 inspect,      annotateOnnx, release};
+  static const GrCompilerApi api{FAKE_VERSION, importOnnx, plan,  compilePartition, inspect,
+                                 annotateOnnx, placeCosts, costs, release};
   return &api;
 }

@@ -41,6 +41,13 @@ class ToyCompiler : public runtime::Compiler {
                                            const std::string&) override {
     return absl::UnimplementedError("the toy compiler writes no ONNX files");
   }
+  absl::StatusOr<std::string> placeCosts(const GrCosts&) override {
+    return absl::UnimplementedError("the toy compiler places no cost graphs");
+  }
+  absl::StatusOr<std::string> costs(absl::Span<const uint8_t>, const std::string&,
+                                    absl::Span<const uint8_t>) override {
+    return absl::UnimplementedError("the toy compiler writes no cost graphs");
+  }
 
   std::atomic<int> imports{0};
   std::atomic<int> plans{0};

@@ -1,0 +1,83 @@
+// graphrun place: a bare cost graph, placed without a model.
+#include <cstdio>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "frontends/cli/command_line.h"
+#include "frontends/cli/commands.h"
+#include "frontends/cli/explain_text.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/door/compiler_api.h"
+
+namespace graphrun::cli {
+namespace {
+
+struct PlaceArguments {
+  std::string file;
+  uint32_t devices = 0;
+  std::string objective;
+  bool contiguous = false;
+  std::string strategy = "auto";
+  uint64_t seed = 0;
+  double budgetMs = 0;
+  bool json = false;
+
+  void add(CLI::App& app) {
+    app.add_option("FILE", file,
+                   "GraphRun's own cost graphs (JSON), standard task graphs (STG) and those of "
+                   "dnn-partitioning (JSON)")
+        ->required();
+    app.add_option("--devices", devices, "Equal processors, for a standard task graph")
+        ->check(CLI::Range(1u, 1024u));
+    app.add_option("--objective", objective,
+                   "latency: the time of one step; throughput: the time between steps that follow "
+                   "each other; default: the file's")
+        ->check(CLI::IsMember({"latency", "throughput"}));
+    app.add_flag("--contiguous", contiguous,
+                 "No path may leave a device and come back to it, backward nodes aside");
+    app.add_option("--strategy", strategy, "auto, single, greedy, heft or random:SEED (auto)");
+    app.add_option("--seed", seed, "Of what searches at random (0)");
+    app.add_option("--plan-budget", budgetMs, "Time that a search may take: 200ms, 2s")
+        ->transform(CLI::AsNumberWithUnit(
+            std::map<std::string, double>{{"us", 1e-3}, {"ms", 1}, {"s", 1e3}, {"min", 6e4}},
+            static_cast<CLI::AsNumberWithUnit::Options>(CLI::AsNumberWithUnit::CASE_SENSITIVE |
+                                                        CLI::AsNumberWithUnit::UNIT_REQUIRED)))
+        ->check(CLI::Range(0.0, 24 * 3.6e6));
+    app.add_flag("--json", json, "Prints JSON, with a device, start and finish for each node");
+  }
+
+  absl::StatusOr<std::string> run() const {
+    absl::StatusOr<runtime::MappedFile> mapped = runtime::MappedFile::open(file);
+    if (!mapped.ok()) {
+      return fileError(mapped.status());
+    }
+    GrCosts costs{};
+    costs.name = file.c_str();
+    costs.bytes = {mapped->bytes().data(), mapped->bytes().size()};
+    costs.devices = devices;
+    costs.contiguous = contiguous ? 1 : 0;
+    costs.objective = objective.c_str();
+    costs.strategy = strategy.c_str();
+    costs.seed = seed;
+    costs.budgetNanos = static_cast<uint64_t>(budgetMs * 1e6);
+    return runtime::placeCosts(costs);
+  }
+};
+
+}  // namespace
+
+int placeCommand(int argc, char** argv) {
+  CLI::App app("Places a bare cost graph, without a model.", "graphrun place");
+  PlaceArguments arguments;
+  arguments.add(app);
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    absl::StatusOr<std::string> answer = arguments.run();
+    if (!answer.ok()) {
+      return report(answer.status());
+    }
+    std::fputs((arguments.json ? *answer + "\n" : placeText(*answer)).c_str(), stdout);
+    return kOk;
+  });
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,310 @@
+// GraphRun's own format of cost graphs: costs.schema.json.
+#include <algorithm>
+#include <unordered_map>
+
+#include "absl/strings/str_cat.h"
+#include "placement/cost_file_formats.h"
+
+namespace graphrun::placement {
+namespace {
+
+constexpr char kClientName[] = "client";
+constexpr int64_t kMostLanes = 1'000'000;
+constexpr double kMostBandwidth = 1e18;
+/// Names among which the one that was meant is looked for.
+constexpr size_t kMostHints = 10'000;
+
+using Ids = std::unordered_map<std::string, int>;
+
+class NativeReader {
+ public:
+  NativeReader(const nlohmann::json& json, FileProblems& problems, CostFile& file)
+      : root_(json, "", problems), problems_(problems), file_(file) {}
+
+  void read() {
+    root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
+                    "default_link", "nodes", "tensors", "colocate", "pins"});
+    readHead();
+    forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
+    if (file_.cluster.devices.empty()) {
+      root_.problem("devices", "expected at least one device");
+      return;
+    }
+    file_.cluster.otherLinks = freeLink();
+    if (const nlohmann::json* link = root_.find("default_link")) {
+      readDefaultLink(JsonObject(*link, "default_link", problems_));
+    }
+    forEach("links", false, [&](const JsonObject& json) { readLink(json); });
+    forEach("nodes", true, [&](const JsonObject& json) { readNode(json); });
+    forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
+    readColocation();
+    forEach("pins", false, [&](const JsonObject& json) { readPin(json); });
+  }
+
+ private:
+  template <typename Function>
+  void forEach(const char* key, bool required, Function function) {
+    const nlohmann::json* items = root_.array(key, required);
+    for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+      function(JsonObject((*items)[i], absl::StrCat(key, "[", i, "]"), problems_));
+    }
+  }
+
+  std::string hint(const Ids& ids, const std::string& name) const {
+    if (problems_.full() || ids.size() > kMostHints) {
+      return "";
+    }
+    std::vector<std::string> known;
+    known.reserve(ids.size());
+    for (const auto& [key, id] : ids) {
+      known.push_back(key);
+    }
+    std::sort(known.begin(), known.end());
+    return hintFor(name, known);
+  }
+
+  /// The id of a name that the file must have given; what it has not is a problem.
+  std::optional<int> idOf(const Ids& ids, const char* what, const std::string& name,
+                          const JsonObject& json, absl::string_view key) {
+    auto found = ids.find(name);
+    if (found == ids.end()) {
+      json.problem(key, absl::StrCat("there is no ", what, " ", describeJson(nlohmann::json(name)),
+                                     hint(ids, name)));
+      return std::nullopt;
+    }
+    return found->second;
+  }
+
+  void newName(Ids& ids, const std::string& name, int id, const JsonObject& json) {
+    if (!name.empty() && !ids.try_emplace(name, id).second) {
+      json.problem("name", absl::StrCat(describeJson(nlohmann::json(name)), " is given twice"));
+    }
+  }
+
+  template <typename T>
+  T choice(const JsonObject& json, const char* key, const std::vector<std::string>& names,
+           T otherwise) {
+    std::string text = json.text(key);
+    auto found = std::find(names.begin(), names.end(), text);
+    if (!text.empty() && found == names.end()) {
+      json.problem(key, absl::StrCat("got ", describeJson(nlohmann::json(text)), ", expected '",
+                                     names[0], "' or '", names[1], "'", hintFor(text, names)));
+    }
+    return found == names.end() ? otherwise : static_cast<T>(found - names.begin());
+  }
+
+  void readHead() {
+    if (root_.text("format", true) != "graphrun-costs") {
+      root_.problem("format", "expected 'graphrun-costs'");
+    }
+    if (root_.integer("version", std::nullopt, kMostNs) != 1) {
+      root_.problem("version", "expected 1");
+    }
+    file_.objective = choice(root_, "objective", {"latency", "throughput"}, Objective::kLatency);
+    file_.contiguous = root_.flag("contiguous", false);
+  }
+
+  void readDevice(const JsonObject& json) {
+    json.onlyKeys({"name", "worker", "memory_bytes", "class", "port", "calls", "lanes"});
+    if (file_.cluster.devices.size() == static_cast<size_t>(kMostDevices)) {
+      json.problem("name", absl::StrCat("there are more than ", kMostDevices, " devices"));
+      return;
+    }
+    std::string name = json.text("name", true);
+    std::string worker = json.text("worker");
+    worker = worker.empty() ? name : worker;
+    for (const std::string& taken : {name, worker}) {
+      if (taken == kClientName) {
+        json.problem("name", "'client' is the process that the user starts, and no device");
+      }
+    }
+    newName(devices_, name, static_cast<int>(file_.cluster.devices.size()), json);
+    Device& device = addDevice(file_.cluster, name, worker);
+    workers_.try_emplace(worker, device.worker);
+    if (json.find("memory_bytes") != nullptr) {
+      device.memoryBytes = json.integer("memory_bytes", std::nullopt, kMostBytes);
+      if (device.memoryBytes == 0) {
+        json.problem("memory_bytes", "expected at least one byte; leave it out for no limit");
+      }
+    }
+    device.hasPort = json.flag("port", false);
+    device.oneCall = choice(json, "calls", {"each", "once"}, 0) == 1;
+    device.lanes = static_cast<int>(json.integer("lanes", 1, kMostLanes));
+    if (device.oneCall && device.lanes != 1) {
+      json.problem("lanes", "a device with \"calls\": \"once\" runs its nodes one after the other");
+    }
+    classes_.push_back(json.text("class"));
+    classIds_.try_emplace(classes_.back(), 0);
+  }
+
+  double bandwidth(const JsonObject& json) {
+    double rate = json.number("bytes_per_second", std::nullopt, kMostBandwidth);
+    if (rate < 1) {
+      json.problem("bytes_per_second", "expected at least 1; leave it out for no limit");
+    }
+    return std::max(rate, 1.0);
+  }
+
+  void readDefaultLink(const JsonObject& json) {
+    json.onlyKeys({"latency_ns", "bytes_per_second"});
+    LinkModel& link = *file_.cluster.otherLinks;
+    link.latencyNs = json.integer("latency_ns", 0, kMostNs);
+    if (json.find("bytes_per_second") != nullptr) {
+      link.bytesPerSecond = bandwidth(json);
+    }
+  }
+
+  void readLink(const JsonObject& json) {
+    json.onlyKeys({"between", "latency_ns", "bytes_per_second", "shared"});
+    std::vector<std::string> ends = json.texts("between", true);
+    if (ends.size() != 2) {
+      json.problem("between", "expected two names of workers, or 'client'");
+      return;
+    }
+    auto end = [&](const std::string& name) {
+      return name == kClientName ? kClient
+                                 : idOf(workers_, "worker", name, json, "between").value_or(0);
+    };
+    LinkOverride link;
+    link.workerA = end(ends[0]);
+    link.workerB = end(ends[1]);
+    if (json.find("latency_ns") != nullptr) {
+      link.latencyNs = json.integer("latency_ns", std::nullopt, kMostNs);
+    }
+    if (json.find("bytes_per_second") != nullptr) {
+      link.bytesPerSecond = bandwidth(json);
+    }
+    link.shared = json.flag("shared", true);
+    file_.cluster.links.push_back(link);
+  }
+
+  void readNode(const JsonObject& json) {
+    json.onlyKeys({"name", "op", "time_ns", "weight_bytes", "workspace_bytes", "backward"});
+    int64_t times =
+        (int64_t{file_.graph.nodeCount()} + 1) * static_cast<int64_t>(file_.cluster.devices.size());
+    if (times > kMostTimes) {
+      problems_.add(json.path(), "too many nodes for so many devices");
+      return;
+    }
+    CostNode node;
+    node.name = json.text("name", true);
+    node.op = json.text("op");
+    node.op = node.op.empty() ? "node" : node.op;
+    newName(nodes_, node.name, file_.graph.nodeCount(), json);
+    readTimes(json, node);
+    node.weightBytes = json.integer("weight_bytes", 0, kMostBytes);
+    node.workspaceBytes = json.integer("workspace_bytes", 0, kMostBytes);
+    node.backward = json.flag("backward", false);
+    file_.graph.addNode(std::move(node));
+  }
+
+  void readTimes(const JsonObject& json, CostNode& node) {
+    const nlohmann::json* given = json.find("time_ns");
+    size_t count = file_.cluster.devices.size();
+    if (given == nullptr || !given->is_object()) {
+      node.timeNs.assign(count, json.integer("time_ns", std::nullopt, kMostNs));
+      return;
+    }
+    JsonObject times(*given, json.at("time_ns"), problems_);
+    for (const auto& [key, value] : given->items()) {
+      if (!classIds_.contains(key)) {
+        idOf(devices_, "device or class", key, times, "");
+      }
+    }
+    for (size_t d = 0; d < count; ++d) {
+      const std::string& name = file_.cluster.devices[d].name;
+      const std::string& key = given->contains(name) ? name : classes_[d];
+      bool runs = !key.empty() && given->contains(key);
+      node.timeNs.push_back(runs ? times.integer(key.c_str(), std::nullopt, kMostNs)
+                                 : kUnsupported);
+      if (!runs) {
+        node.unsupported.emplace_back(static_cast<int>(d), "the file gives no time for it");
+      }
+    }
+  }
+
+  void readTensor(const JsonObject& json) {
+    json.onlyKeys({"name", "producer", "consumers", "bytes", "port_ns", "output", "home"});
+    CostTensor tensor;
+    tensor.name = json.text("name");
+    std::string producer = json.text("producer");
+    if (!producer.empty()) {
+      tensor.producer = idOf(nodes_, "node", producer, json, "producer").value_or(0);
+    }
+    tensor.name = !tensor.name.empty() ? tensor.name
+                  : !producer.empty()  ? producer
+                                       : absl::StrCat("input ", file_.graph.tensorCount());
+    for (const std::string& consumer : json.texts("consumers")) {
+      tensor.consumers.push_back(idOf(nodes_, "node", consumer, json, "consumers").value_or(0));
+    }
+    tensor.bytes = json.integer("bytes", 0, kMostBytes);
+    tensor.portNs = json.integer("port_ns", 0, kMostNs);
+    tensor.isOutput = json.flag("output", false);
+    readHome(json, tensor);
+    file_.graph.addTensor(std::move(tensor));
+  }
+
+  void readHome(const JsonObject& json, CostTensor& tensor) {
+    std::string home = json.text("home");
+    if (home.empty() || home == kClientName) {
+      return;
+    }
+    if (tensor.producer >= 0 && !tensor.isOutput) {
+      json.problem("home", "only what no node makes, or what is an output, has one");
+      return;
+    }
+    int device = idOf(devices_, "device", home, json, "home").value_or(kClient);
+    tensor.inputHome = tensor.producer < 0 ? device : kClient;
+    tensor.outputHome = tensor.isOutput ? device : kClient;
+  }
+
+  void readColocation() {
+    const nlohmann::json* groups = root_.array("colocate");
+    for (size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
+      std::string key = absl::StrCat("colocate[", i, "]");
+      std::vector<int> group;
+      if (!(*groups)[i].is_array() || (*groups)[i].empty()) {
+        root_.problem(key, "expected an array of names of nodes");
+        continue;
+      }
+      for (const nlohmann::json& name : (*groups)[i]) {
+        if (!name.is_string()) {
+          root_.problem(key, absl::StrCat("got ", describeJson(name), ", expected a string"));
+          continue;
+        }
+        group.push_back(idOf(nodes_, "node", name.get<std::string>(), root_, key).value_or(0));
+      }
+      file_.graph.colocation.push_back(std::move(group));
+    }
+  }
+
+  void readPin(const JsonObject& json) {
+    json.onlyKeys({"node", "device"});
+    std::string node = json.text("node", true);
+    std::string device = json.text("device", true);
+    if (!node.empty() && !device.empty()) {
+      NodePin pin;
+      pin.node = idOf(nodes_, "node", node, json, "node").value_or(0);
+      pin.device = idOf(devices_, "device", device, json, "device").value_or(0);
+      pin.source = json.path();
+      file_.graph.pins.push_back(std::move(pin));
+    }
+  }
+
+  JsonObject root_;
+  FileProblems& problems_;
+  CostFile& file_;
+  Ids devices_;
+  Ids workers_;
+  Ids nodes_;
+  Ids classIds_;
+  std::vector<std::string> classes_;  // by device, "" without one
+};
+
+}  // namespace
+
+void readNativeCosts(const nlohmann::json& json, FileProblems& problems, CostFile& file) {
+  NativeReader(json, problems, file).read();
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,174 @@
+// The other way: a problem in GraphRun's own format.
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "placement/cost_file.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class Writer {
+ public:
+  explicit Writer(const PlacementProblem& problem)
+      : problem_(problem), graph_(problem.graph()), cluster_(problem.cluster()) {}
+
+  absl::StatusOr<std::string> run() {
+    json_["format"] = "graphrun-costs";
+    json_["version"] = 1;
+    json_["objective"] = objectiveName(problem_.objective);
+    json_["contiguous"] = problem_.contiguous;
+    writeDevices();
+    GR_RETURN_IF_ERROR(writeLinks());
+    writeNodes();
+    writeTensors();
+    writeConstraints();
+    return json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
+ private:
+  const std::string& nodeName(int node) const { return graph_.node(node).name; }
+  const Device& device(int d) const { return cluster_.devices[static_cast<size_t>(d)]; }
+  std::string workerName(int worker) const {
+    return worker == kClient ? "client" : cluster_.workers[static_cast<size_t>(worker)].name;
+  }
+
+  void writeDevices() {
+    json_["devices"] = Json::array();
+    for (int d = 0; d < problem_.deviceCount(); ++d) {
+      Json entry = {{"name", device(d).name}, {"worker", workerName(device(d).worker)}};
+      if (int64_t limit = problem_.limits[static_cast<size_t>(d)]; limit != kUnlimited) {
+        entry["memory_bytes"] = limit;
+      }
+      if (device(d).hasPort) {
+        entry["port"] = true;
+      }
+      if (device(d).oneCall) {
+        entry["calls"] = "once";
+      }
+      if (device(d).lanes != 1) {
+        entry["lanes"] = device(d).lanes;
+      }
+      json_["devices"].push_back(std::move(entry));
+    }
+  }
+
+  /// One entry for each pair of workers, from any of their devices: all must have the same.
+  absl::Status writeLinks() {
+    std::map<std::pair<int, int>, LinkInfo> links;
+    for (int from = kClient; from < problem_.deviceCount(); ++from) {
+      for (int to = from + 1; to < problem_.deviceCount(); ++to) {
+        const LinkTable& table = problem_.simulator.links();
+        const LinkInfo& link = table.link(table.id(from, to));
+        std::pair ends(from == kClient ? kClient : device(from).worker, device(to).worker);
+        auto [known, fresh] = links.try_emplace(ends, link);
+        const LinkModel& first = known->second.model;
+        if (first.latencyNs != link.model.latencyNs ||
+            first.bytesPerSecond != link.model.bytesPerSecond) {
+          return absl::FailedPreconditionError(
+              absl::StrCat("costs: ", known->second.name, " and ", link.name,
+                           " differ, but the file can tell only one link between two workers"));
+        }
+      }
+    }
+    json_["links"] = Json::array();
+    for (const auto& [ends, link] : links) {
+      addLink(ends.first, ends.second, link.model);
+    }
+    return absl::OkStatus();
+  }
+
+  void addLink(int a, int b, const LinkModel& model) {
+    Json entry = {{"between", {workerName(a), workerName(b)}}, {"latency_ns", model.latencyNs}};
+    if (std::isfinite(model.bytesPerSecond)) {
+      entry["bytes_per_second"] = model.bytesPerSecond;
+    }
+    bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
+    if (a != b && perDevice) {
+      entry["shared"] = false;
+    }
+    json_["links"].push_back(std::move(entry));
+  }
+
+  void writeNodes() {
+    json_["nodes"] = Json::array();
+    for (const CostNode& node : graph_.nodes) {
+      Json entry = {{"name", node.name}, {"op", node.op}};
+      Json times = Json::object();
+      for (int d = 0; d < problem_.deviceCount(); ++d) {
+        if (node.supports(d)) {
+          times[device(d).name] = node.timeNs[static_cast<size_t>(d)];
+        }
+      }
+      entry["time_ns"] = std::move(times);
+      addUnlessZero(entry, "weight_bytes", node.weightBytes);
+      addUnlessZero(entry, "workspace_bytes", node.workspaceBytes);
+      if (node.backward) {
+        entry["backward"] = true;
+      }
+      json_["nodes"].push_back(std::move(entry));
+    }
+  }
+
+  static void addUnlessZero(Json& entry, const char* key, int64_t value) {
+    if (value != 0) {
+      entry[key] = value;
+    }
+  }
+
+  void writeTensors() {
+    json_["tensors"] = Json::array();
+    for (const CostTensor& tensor : graph_.tensors) {
+      Json entry = {{"name", tensor.name}};
+      if (tensor.producer >= 0) {
+        entry["producer"] = nodeName(tensor.producer);
+      }
+      entry["consumers"] = Json::array();
+      for (int consumer : tensor.consumers) {
+        entry["consumers"].push_back(nodeName(consumer));
+      }
+      addUnlessZero(entry, "bytes", tensor.bytes);
+      addUnlessZero(entry, "port_ns", tensor.portNs);
+      if (tensor.isOutput) {
+        entry["output"] = true;
+      }
+      int home = tensor.producer < 0 ? tensor.inputHome : tensor.outputHome;
+      if (home != kClient) {
+        entry["home"] = device(home).name;
+      }
+      json_["tensors"].push_back(std::move(entry));
+    }
+  }
+
+  void writeConstraints() {
+    json_["colocate"] = Json::array();
+    for (const std::vector<int>& group : graph_.colocation) {
+      Json names = Json::array();
+      for (int node : group) {
+        names.push_back(nodeName(node));
+      }
+      json_["colocate"].push_back(std::move(names));
+    }
+    json_["pins"] = Json::array();
+    for (const NodePin& pin : graph_.pins) {
+      json_["pins"].push_back({{"node", nodeName(pin.node)}, {"device", device(pin.device).name}});
+    }
+  }
+
+  const PlacementProblem& problem_;
+  const CostGraph& graph_;
+  const Cluster& cluster_;
+  Json json_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> writeCostFile(const PlacementProblem& problem) {
+  return Writer(problem).run();
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,174 @@
+// What no placement can be better than.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "placement/problem.h"
+
+namespace graphrun::placement {
+
+int64_t fastestNs(const PlacementProblem& problem, int node) {
+  int64_t best = kUnlimited;
+  for (int device : problem.constraints.unit(node).allowed) {
+    best = std::min(best, problem.graph().node(node).timeNs[static_cast<size_t>(device)]);
+  }
+  return best;
+}
+
+namespace {
+
+/// Of the search for prices: rounds, and nodes times classes looked at in all.
+constexpr size_t kPriceRounds = 100;
+constexpr size_t kPriceWork = 10'000'000;
+constexpr double kRounding = 1e-9;
+
+int lanesOf(const PlacementProblem& problem, int device) {
+  return problem.cluster().devices[static_cast<size_t>(device)].lanes;
+}
+
+/// `ns` of work on so many lanes; 0: any number.
+int64_t spread(int64_t ns, int64_t lanes) { return lanes == 0 ? 0 : (ns + lanes - 1) / lanes; }
+
+int64_t longestPath(const PlacementProblem& problem) {
+  const CostGraph& graph = problem.graph();
+  std::vector<int64_t> finish(graph.nodes.size(), 0);
+  int64_t longest = 0;
+  for (int n : graph.topologicalOrder) {
+    int64_t start = 0;
+    for (int t : graph.node(n).inputs) {
+      int producer = graph.tensor(t).producer;
+      start = std::max(start, producer < 0 ? 0 : finish[static_cast<size_t>(producer)]);
+    }
+    finish[static_cast<size_t>(n)] = start + fastestNs(problem, n);
+    longest = std::max(longest, finish[static_cast<size_t>(n)]);
+  }
+  return longest;
+}
+
+int64_t workOfAll(const PlacementProblem& problem) {
+  int64_t lanes = 0;
+  for (int d = 0; d < problem.deviceCount(); ++d) {
+    lanes += lanesOf(problem, d);
+  }
+  int64_t total = 0;
+  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
+    const std::vector<int>& allowed = problem.constraints.unit(n).allowed;
+    bool counts = std::all_of(allowed.begin(), allowed.end(),
+                              [&](int device) { return lanesOf(problem, device) > 0; });
+    total += counts ? fastestNs(problem, n) : 0;
+  }
+  return spread(total, lanes);
+}
+
+/// The nodes of a unit run on one device, whichever it is.
+int64_t largestUnit(const PlacementProblem& problem) {
+  int64_t largest = 0;
+  for (const Unit& unit : problem.constraints.units) {
+    int64_t best = kUnlimited;
+    for (int device : unit.allowed) {
+      int64_t ns = 0;
+      for (int n : unit.nodes) {
+        ns += problem.graph().node(n).timeNs[static_cast<size_t>(device)];
+      }
+      best = std::min(best, spread(ns, lanesOf(problem, device)));
+    }
+    largest = std::max(largest, best);
+  }
+  return largest;
+}
+
+/// Devices on which every node takes the same time, as one with all their lanes.
+struct DeviceClass {
+  int device = 0;
+  double lanes = 0;
+};
+
+std::vector<DeviceClass> classesOf(const PlacementProblem& problem) {
+  const CostGraph& graph = problem.graph();
+  std::map<std::vector<int64_t>, DeviceClass> classes;
+  for (int d = 0; d < problem.deviceCount(); ++d) {
+    std::vector<int64_t> times;
+    times.reserve(graph.nodes.size());
+    for (int n = 0; n < graph.nodeCount(); ++n) {
+      bool allowed = problem.constraints.unit(n).allows(d);
+      times.push_back(allowed ? graph.node(n).timeNs[static_cast<size_t>(d)] : kUnsupported);
+    }
+    DeviceClass& entry = classes.try_emplace(std::move(times), DeviceClass{d, 0}).first->second;
+    entry.lanes += lanesOf(problem, d);
+  }
+  std::vector<DeviceClass> result;
+  result.reserve(classes.size());
+  for (const auto& [times, entry] : classes) {
+    result.push_back(entry);
+  }
+  return result;
+}
+
+/// What all nodes take when each lane of class k costs price[k], each node where it is cheapest;
+/// `use` is set to the time that each class then works.
+double cheapestWork(const PlacementProblem& problem, const std::vector<DeviceClass>& classes,
+                    const std::vector<double>& price, std::vector<double>& use) {
+  double sum = 0;
+  use.assign(classes.size(), 0);
+  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
+    double least = std::numeric_limits<double>::infinity();
+    std::pair<size_t, double> where;
+    for (size_t k = 0; k < classes.size(); ++k) {
+      int device = classes[k].device;
+      if (problem.constraints.unit(n).allows(device)) {
+        auto ns = static_cast<double>(problem.graph().node(n).timeNs[static_cast<size_t>(device)]);
+        if (ns * price[k] < least) {
+          least = ns * price[k];
+          where = {k, ns};
+        }
+      }
+    }
+    sum += least;
+    use[where.first] += where.second;
+  }
+  return sum;
+}
+
+/// The work when the nodes, cut at will, are spread so that all lanes end together, from below: the
+/// dual of that linear program, whose prices are raised where the work would be too much. Any
+/// prices give a bound.
+int64_t spreadOverClasses(const PlacementProblem& problem) {
+  std::vector<DeviceClass> classes = classesOf(problem);
+  bool unlimited = std::any_of(classes.begin(), classes.end(),
+                               [](const DeviceClass& entry) { return entry.lanes == 0; });
+  size_t work = problem.graph().nodes.size() * classes.size();
+  if (unlimited || classes.size() == 1 || work == 0) {
+    return 0;
+  }
+  size_t rounds = std::min(kPriceRounds, kPriceWork / work + 1);
+  std::vector<double> price(classes.size(), 1);
+  std::vector<double> use;
+  double best = 0;
+  for (size_t round = 0; round < rounds; ++round) {
+    double lanes = 0;
+    for (size_t k = 0; k < classes.size(); ++k) {
+      lanes += price[k] * classes[k].lanes;
+    }
+    double bound = cheapestWork(problem, classes, price, use) / lanes;
+    best = std::max(best, bound);
+    for (size_t k = 0; k < classes.size() && bound > 0; ++k) {
+      double excess = std::min(use[k] / classes[k].lanes / bound - 1, 1.0);
+      price[k] *= std::exp(excess / std::sqrt(static_cast<double>(round) + 1));
+    }
+  }
+  // Rounding errors of the sum must not pass for work.
+  return static_cast<int64_t>(best * (1 - kRounding));
+}
+
+}  // namespace
+
+LowerBounds lowerBounds(const PlacementProblem& problem) {
+  LowerBounds bounds;
+  bounds.criticalPathNs = problem.objective == Objective::kLatency ? longestPath(problem) : 0;
+  bounds.workNs = std::max(workOfAll(problem), spreadOverClasses(problem));
+  bounds.unitNs = largestUnit(problem);
+  return bounds;
+}
+
+}  // namespace graphrun::placement

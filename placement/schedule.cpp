@@ -1,0 +1,269 @@
+#include "placement/schedule.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+
+Schedule::Schedule(const Simulator& simulator)
+    : simulator_(&simulator), graph_(&simulator.graph()), flat_(&simulator.flat()) {}
+
+absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Placement& placement) {
+  GR_ASSIGN_OR_RETURN(Simulation simulation, simulator.run(placement));
+  Schedule schedule(simulator);
+  schedule.build(placement, simulation);
+  return schedule;
+}
+
+void Schedule::build(const Placement& placement, const Simulation& simulation) {
+  size_t nodes = graph_->nodes.size();
+  size_t devices = simulator_->cluster().devices.size();
+  size_t links = simulator_->links().links().size();
+  rank_ = placement.rank;
+  order_ = placement.order();
+  nodes_.assign(nodes, {});
+  arrives_.assign(flat_->edgeCount(), kNone);
+  sent_.assign(graph_->tensors.size(), kNone);
+  onDevice_.assign(devices, {});
+  onLink_.assign(links, {});
+  dueRanks_ = DueRanks(static_cast<int>(nodes));
+  nodeDue_.assign(nodes, 0);
+  lately_.resize(devices);
+  deviceRound_.assign(devices, 0);
+  linkRound_.assign(links, 0);
+  findSharedLinks();
+  for (int n : order_) {
+    Node& node = nodes_.edit(n);
+    node.start = simulation.ops[static_cast<size_t>(n)].start;
+    node.finish = simulation.ops[static_cast<size_t>(n)].finish;
+    joinDevice(n, placement.device[static_cast<size_t>(n)]);
+  }
+  for (const Transfer& transfer : simulation.transfers) {  // each link's in its order
+    Sending& sending = sendings_.edit(make(transfer.tensor, transfer.to));
+    sending.start = transfer.start;
+    sending.finish = transfer.finish;
+  }
+  for (int t = 0; t < graph_->tensorCount(); ++t) {
+    const CostTensor& tensor = graph_->tensor(t);
+    for (const Use& use : flat_->uses(t)) {
+      if (device(use.node) != homeOf(t)) {
+        arrives_.edit(use.edge) = acquire(t, device(use.node));
+      }
+    }
+    if (tensor.isOutput && tensor.outputHome != homeOf(t)) {
+      acquire(t, tensor.outputHome);
+    }
+  }
+  learnReaders();
+  keep();
+}
+
+Placement Schedule::placement(const char* strategy) const {
+  Placement placement;
+  for (int n = 0; n < nodeCount(); ++n) {
+    placement.device.push_back(device(n));
+  }
+  placement.rank = rank_;
+  placement.strategy = strategy;
+  return placement;
+}
+
+int Schedule::homeOf(int tensor) const {
+  const CostTensor& at = graph_->tensor(tensor);
+  return at.producer < 0 ? at.inputHome : device(at.producer);
+}
+
+// What is sent.
+
+/// A sending that nobody waits for yet.
+int Schedule::make(int tensor, int to) {
+  int id;
+  if (free_.empty()) {
+    id = sendings_.append();
+    sendingDue_.push_back(0);
+  } else {
+    id = free_.back();
+    free_.pop_back();
+  }
+  made_.push_back(id);
+  Sending& sending = sendings_.replace(id);
+  sending = {};
+  sending.tensor = tensor;
+  sending.producer = graph_->tensor(tensor).producer;
+  sending.to = to;
+  sending.ready = sending.producer < 0 ? 0 : nodes_[sending.producer].finish;
+  sending.next = sent_[tensor];
+  sent_.edit(tensor) = id;
+  joinLink(id);
+  return id;
+}
+
+int Schedule::find(int tensor, int to) const {
+  int id = sent_[tensor];
+  while (id != kNone && sendings_[id].to != to) {
+    id = sendings_[id].next;
+  }
+  return id;
+}
+
+int Schedule::acquire(int tensor, int to) {
+  int id = find(tensor, to);
+  id = id == kNone ? make(tensor, to) : id;
+  ++sendings_.edit(id).uses;
+  return id;
+}
+
+void Schedule::release(int id) {
+  if (--sendings_.edit(id).uses > 0) {
+    return;
+  }
+  leaveLink(id);
+  const Sending& gone = sendings_[id];
+  int* place = &sent_.edit(gone.tensor);
+  while (*place != id) {
+    place = &sendings_.edit(*place).next;
+  }
+  *place = gone.next;
+  sendingDue_[static_cast<size_t>(id)] = 0;
+  gone_.push_back(id);
+}
+
+// Changes.
+
+void Schedule::setDevice(int node, int to) {
+  assert(shifts_.empty());
+  int from = device(node);
+  if (from == to) {
+    return;
+  }
+  leaveDevice(node);
+  joinDevice(node, to);
+  auto edge = static_cast<int>(flat_->firstEdge(node));
+  for (int tensor : flat_->inputs(node)) {
+    int arrived = arrives_[edge];
+    arrives_.edit(edge) = homeOf(tensor) == to ? kNone : acquire(tensor, to);
+    if (arrived != kNone) {
+      release(arrived);
+    }
+    ++edge;
+  }
+  for (int tensor : flat_->outputs(node)) {
+    moveOutput(tensor, from, to);
+  }
+  touchNode(node);
+}
+
+/// A tensor is made on `to` instead of `from`.
+void Schedule::moveOutput(int tensor, int from, int to) {
+  forSendings(tensor, [&](int id) {
+    if (sendings_[id].to != to) {
+      leaveLink(id);
+      joinLink(id);
+    }
+  });
+  for (const Use& use : flat_->uses(tensor)) {
+    int there = device(use.node);
+    if (there == from) {
+      arrives_.edit(use.edge) = acquire(tensor, from);
+      touchNode(use.node);
+    } else if (there == to) {
+      int arrived = arrives_[use.edge];
+      arrives_.edit(use.edge) = kNone;
+      release(arrived);
+      touchNode(use.node);
+    }
+  }
+  const CostTensor& at = graph_->tensor(tensor);
+  if (at.isOutput && at.outputHome == from) {
+    acquire(tensor, from);
+  } else if (at.isOutput && at.outputHome == to) {
+    release(find(tensor, to));
+  }
+}
+
+std::pair<int, int> Schedule::rankRange(int node) const {
+  int first = 0;
+  int last = nodeCount() - 1;
+  for (int tensor : flat_->inputs(node)) {
+    int producer = graph_->tensor(tensor).producer;
+    first = producer < 0 ? first : std::max(first, rank(producer) + 1);
+  }
+  for (int tensor : flat_->outputs(node)) {
+    for (const Use& use : flat_->uses(tensor)) {
+      last = std::min(last, rank(use.node) - 1);
+    }
+  }
+  return {first, last};
+}
+
+/// Moves the node in the order of all nodes; those between move by one.
+void Schedule::turnOrder(int node, int to) {
+  int from = rank(node);
+  auto at = [&](int r) { return order_.begin() + r; };
+  if (from < to) {
+    std::rotate(at(from), at(from + 1), at(to + 1));
+  } else {
+    std::rotate(at(to), at(from), at(from + 1));
+  }
+  for (int r = std::min(from, to); r <= std::max(from, to); ++r) {
+    rank_[static_cast<size_t>(nodeAt(r))] = r;
+  }
+}
+
+void Schedule::setRank(int node, int to) {
+  assert(shifts_.empty());
+  int from = rank(node);
+  if (from == to) {
+    return;
+  }
+  ranksBefore_.emplace_back(node, from);
+  readers_.moved.push_back(node);
+  turnOrder(node, to);
+  touchAgain(std::min(from, to), std::max(from, to));
+  int on = device(node);
+  leaveDevice(node);
+  joinDevice(node, on);
+  touchNode(node);
+  forSendingsOf(node, [&](int id) { reinsert(id); });
+}
+
+void Schedule::undo() {
+  forget();
+  shifts_.clear();
+  nodes_.undo();
+  arrives_.undo();
+  sendings_.undo();
+  sent_.undo();
+  onDevice_.undo();
+  onLink_.undo();
+  for (auto change = ranksBefore_.rbegin(); change != ranksBefore_.rend(); ++change) {
+    turnOrder(change->first, change->second);
+  }
+  ranksBefore_.clear();
+  free_.insert(free_.end(), made_.begin(), made_.end());
+  made_.clear();
+  gone_.clear();
+}
+
+void Schedule::keep() {
+  constexpr size_t kMostMoved = 64;
+  stepNs();  // what is due now could not be told from what later changes make due
+  applyShifts();
+  nodes_.keep();
+  arrives_.keep();
+  sendings_.keep();
+  sent_.keep();
+  onDevice_.keep();
+  onLink_.keep();
+  ranksBefore_.clear();
+  free_.insert(free_.end(), gone_.begin(), gone_.end());
+  made_.clear();
+  gone_.clear();
+  if (readers_.moved.size() > kMostMoved) {
+    learnReaders();
+  }
+}
+
+}  // namespace graphrun::placement

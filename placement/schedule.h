@@ -1,0 +1,237 @@
+// A placement whose predicted times follow its changes.
+#ifndef GRAPHRUN_PLACEMENT_SCHEDULE_H_
+#define GRAPHRUN_PLACEMENT_SCHEDULE_H_
+
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "placement/due_ranks.h"
+#include "placement/placement.h"
+#include "placement/simulator.h"
+#include "placement/undoable_vector.h"
+
+namespace graphrun::placement {
+
+/// What local search changes. Its times are those of the simulator, bit for bit, but a change costs
+/// only what it affects. One thread.
+///
+///     schedule.setDevice(node, device);            // any number of changes
+///     if (schedule.stepNs() < best) {
+///       schedule.keep();
+///     } else {
+///       schedule.undo();
+///     }
+///
+/// A device runs its nodes by rank, a link carries its transfers in the order in which they are
+/// ready (ties: rank of the producer, tensor, target). Both orders are lists here, so that each
+/// node and each transfer starts when the last of a few others has finished. One that may start at
+/// another time is *due*; what is due is settled by rank until nothing is.
+///
+/// In a full schedule nearly every change delays nearly everything that follows, mostly all by the
+/// same time. So once most devices are off by one delay at some rank, that is noted for all ranks
+/// from there on at once (a *shift*), and what is due then is what waits for something that is not
+/// off by so much.
+class Schedule {
+ public:
+  /// InvalidArgument for a placement that the simulator refuses. The simulator must outlive it.
+  static absl::StatusOr<Schedule> create(const Simulator& simulator, const Placement& placement);
+
+  /// Moves a node to a device that supports it, at its rank.
+  void setDevice(int node, int device);
+  /// The ranks that keep the order topological while all other nodes stay in theirs: first, last.
+  std::pair<int, int> rankRange(int node) const;
+  /// Takes the node out of the order of all nodes and puts it back as number `rank`, which lies in
+  /// its range.
+  void setRank(int node, int rank);
+
+  /// The predicted step. After it comes keep or undo, before other changes.
+  int64_t stepNs();
+
+  /// Takes back the changes since the last keep, undo or create, in the time that they took.
+  void undo();
+  /// Makes them permanent.
+  void keep();
+
+  int device(int node) const { return nodes_[node].device; }
+  int rank(int node) const { return rank_[static_cast<size_t>(node)]; }
+  /// Valid after stepNs.
+  OpTime time(int node) const { return {startOf(node), finishOf(node)}; }
+  Placement placement(const char* strategy) const;
+
+ private:
+  static constexpr int kNone = -1;
+
+  /// A node, and its neighbours on its device. Times without shifts.
+  struct Node {
+    int device = 0;
+    int before = kNone;
+    int after = kNone;
+    int64_t start = 0;
+    int64_t finish = 0;
+  };
+  /// A tensor on its way to an endpoint, and its neighbours on its link. Times without shifts.
+  struct Sending {
+    int tensor = 0;
+    int producer = kNone;  // node; kNone for an input of the graph
+    int to = kClient;
+    int link = 0;
+    int uses = 0;      // consumers there, and one for an output that goes there
+    int next = kNone;  // another sending of the tensor
+    int before = kNone;
+    int after = kNone;
+    int64_t duration = 0;
+    int64_t ready = 0;
+    int64_t start = 0;
+    int64_t finish = 0;
+  };
+  /// Nodes of a device, or sendings of a link.
+  struct List {
+    int first = kNone;
+    int last = kNone;
+    int count = 0;
+  };
+  /// Everything of a rank from here on happens so much later than its times tell.
+  struct Shift {
+    int rank = 0;
+    int64_t delay = 0;
+  };
+  /// The last node of a device that was settled, and how much later it ends than before.
+  struct Delayed {
+    int rank = std::numeric_limits<int>::min() / 2;
+    int64_t delay = 0;
+  };
+  /// Where a sending belongs on its link.
+  struct Place {
+    int64_t ready;
+    int rank;
+    int tensor;
+    int to;
+    int sending;
+    bool operator<(const Place& other) const {
+      return std::tie(ready, rank, tensor, to) <
+             std::tie(other.ready, other.rank, other.tensor, other.to);
+    }
+  };
+  /// Which nodes read something that was made before a rank: the oldest input of each, as of an
+  /// order that has changed little since.
+  struct Readers {
+    std::vector<int> order;   // nodes by rank at that time
+    std::vector<int> oldest;  // by rank at that time: lowest rank of a producer
+    std::vector<int> moved;   // nodes that got another rank since; all others moved by as many
+                              // ranks at most
+  };
+
+  explicit Schedule(const Simulator& simulator);
+  void build(const Placement& placement, const Simulation& simulation);
+  int nodeCount() const { return nodes_.size(); }
+  int nodeAt(int rank) const { return order_[static_cast<size_t>(rank)]; }
+  int homeOf(int tensor) const;
+  int rankOf(const Sending& sending) const {
+    return sending.producer < 0 ? kNone : rank(sending.producer);
+  }
+  /// Calls `visit` with each sending of a tensor, or of all outputs of a node.
+  template <typename Visit>
+  void forSendings(int tensor, const Visit& visit) const {
+    for (int id = sent_[tensor]; id != kNone; id = sendings_[id].next) {
+      visit(id);
+    }
+  }
+  template <typename Visit>
+  void forSendingsOf(int node, const Visit& visit) const {
+    for (int tensor : flat_->outputs(node)) {
+      forSendings(tensor, visit);
+    }
+  }
+
+  // schedule.cpp: changes.
+  int make(int tensor, int to);
+  int find(int tensor, int to) const;
+  int acquire(int tensor, int to);
+  void release(int sending);
+  void moveOutput(int tensor, int from, int to);
+  void turnOrder(int node, int rank);
+
+  // schedule_lists.cpp: the order of devices and links.
+  int nodeBefore(int node, int device) const;
+  void leaveDevice(int node);
+  void joinDevice(int node, int device);
+  Place placeOf(int sending) const;
+  bool precedes(int a, int b) const;
+  int neighbour(const Sending& sending) const;
+  void leaveLink(int sending);
+  void joinLink(int sending);
+  void insert(int sending, int near);
+  void reinsert(int sending);
+  void mergeLink(int link, int cut);
+  void findSharedLinks();
+
+  // schedule_times.cpp: what is due.
+  int64_t shiftOf(int rank) const;
+  int64_t startOf(int node) const { return nodes_[node].start + shiftOf(rank(node)); }
+  int64_t finishOf(int node) const { return nodes_[node].finish + shiftOf(rank(node)); }
+  int64_t arrivalOf(int sending) const {
+    return sendings_[sending].finish + shiftOf(rankOf(sendings_[sending]));
+  }
+  int64_t earliestStart(int node) const;
+  void touchNode(int node);
+  void touchSending(int sending);
+  void touchAgain(int firstRank, int lastRank);
+  void followNode(int64_t was, int64_t is, int node);
+  void followSending(int64_t was, int64_t is, int sending);
+  void settleNode(int node);
+  void settleSending(int sending);
+  void settleRank(int rank);
+  void forget();
+
+  // schedule_shifts.cpp: delays of everything from a rank on.
+  int64_t commonDelay(int cut) const;
+  void shift(int64_t delay, int cut);
+  void touchReaders(int cut);
+  void touchFirsts(int cut);
+  void learnReaders();
+  void applyShifts();
+
+  const Simulator* simulator_;
+  const CostGraph* graph_;
+  const FlatGraph* flat_;
+
+  UndoableVector<Node> nodes_;
+  std::vector<int> rank_;        // by node
+  std::vector<int> order_;       // nodes by rank
+  UndoableVector<int> arrives_;  // by edge: the sending that brings the tensor, kNone at home
+  UndoableVector<Sending> sendings_;
+  UndoableVector<int> sent_;  // by tensor: its first sending
+  UndoableVector<List> onDevice_;
+  UndoableVector<List> onLink_;
+  std::vector<char> isShared_;  // by link: several endpoints send over it
+
+  std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
+  std::vector<int> free_;                         // sendings that stand for nothing
+  std::vector<int> made_;                         // sendings since the last keep
+  std::vector<int> gone_;
+
+  DueRanks dueRanks_;
+  std::vector<char> nodeDue_;
+  std::vector<char> sendingDue_;
+  std::vector<int> dueInputs_;  // sendings of the graph's inputs
+
+  std::vector<Shift> shifts_;    // ascending; the last one that is not above a rank counts
+  std::vector<Delayed> lately_;  // by device
+  Readers readers_;
+
+  // Scratch.
+  int round_ = 0;
+  std::vector<int> deviceRound_;
+  std::vector<int> linkRound_;
+  std::vector<Place> early_;
+  std::vector<Place> late_;
+  std::vector<Place> merged_;
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_SCHEDULE_H_

@@ -1,0 +1,185 @@
+// The order of what devices run and links carry.
+#include <algorithm>
+#include <iterator>
+
+#include "placement/schedule.h"
+
+namespace graphrun::placement {
+
+/// The last node of `device` with a lower rank than `node`: looked for from the end of the device's
+/// list when that is short, else from the node's place among all.
+int Schedule::nodeBefore(int node, int device) const {
+  constexpr int kShort = 32;
+  int at = onDevice_[device].last;
+  if (onDevice_[device].count <= kShort) {
+    while (at != kNone && rank(at) > rank(node)) {
+      at = nodes_[at].before;
+    }
+    return at;
+  }
+  for (int r = rank(node) - 1; r >= 0; --r) {
+    if (this->device(nodeAt(r)) == device) {
+      return nodeAt(r);
+    }
+  }
+  return kNone;
+}
+
+void Schedule::leaveDevice(int node) {
+  Node left = nodes_[node];
+  List& list = onDevice_.edit(left.device);
+  --list.count;
+  (left.before == kNone ? list.first : nodes_.edit(left.before).after) = left.after;
+  (left.after == kNone ? list.last : nodes_.edit(left.after).before) = left.before;
+  if (left.after != kNone) {
+    touchNode(left.after);
+  }
+}
+
+void Schedule::joinDevice(int node, int device) {
+  List& list = onDevice_.edit(device);
+  int before = nodeBefore(node, device);
+  int after = before == kNone ? list.first : nodes_[before].after;
+  ++list.count;
+  Node& joined = nodes_.edit(node);
+  joined.device = device;
+  joined.before = before;
+  joined.after = after;
+  (before == kNone ? list.first : nodes_.edit(before).after) = node;
+  (after == kNone ? list.last : nodes_.edit(after).before) = node;
+  if (after != kNone) {
+    touchNode(after);
+  }
+}
+
+/// What one endpoint sends is ready in the order of ranks, whatever is due.
+Schedule::Place Schedule::placeOf(int id) const {
+  const Sending& at = sendings_[id];
+  int rank = rankOf(at);
+  int64_t ready = isShared_[static_cast<size_t>(at.link)] != 0 ? at.ready + shiftOf(rank) : 0;
+  return {ready, rank, at.tensor, at.to, id};
+}
+
+bool Schedule::precedes(int a, int b) const { return placeOf(a) < placeOf(b); }
+
+/// A sending on the same link, likely to be near; kNone when there is no other.
+int Schedule::neighbour(const Sending& sending) const {
+  constexpr int kFar = 64;  // ranks
+  int found = kNone;
+  int last = std::max(0, rankOf(sending) - kFar);
+  for (int r = rankOf(sending) - 1; r >= last && found == kNone; --r) {
+    forSendingsOf(nodeAt(r),
+                  [&](int id) { found = sendings_[id].link == sending.link ? id : found; });
+  }
+  return found == kNone ? onLink_[sending.link].last : found;
+}
+
+void Schedule::leaveLink(int id) {
+  Sending left = sendings_[id];
+  List& list = onLink_.edit(left.link);
+  (left.before == kNone ? list.first : sendings_.edit(left.before).after) = left.after;
+  (left.after == kNone ? list.last : sendings_.edit(left.after).before) = left.before;
+  if (left.after != kNone) {
+    touchSending(left.after);
+  }
+}
+
+/// Puts a sending on the link that leads from where its tensor is.
+void Schedule::joinLink(int id) {
+  Sending& sending = sendings_.edit(id);
+  sending.link = simulator_->links().id(homeOf(sending.tensor), sending.to);
+  sending.duration =
+      simulator_->links().link(sending.link).model.transferNs(graph_->tensor(sending.tensor).bytes);
+  insert(id, neighbour(sending));
+}
+
+/// Puts a sending where its link's order wants it, looking from `near` on.
+void Schedule::insert(int id, int near) {
+  int before = near;
+  while (before != kNone && precedes(id, before)) {
+    before = sendings_[before].before;
+  }
+  List& list = onLink_.edit(sendings_[id].link);
+  int after = before == kNone ? list.first : sendings_[before].after;
+  while (after != kNone && precedes(after, id)) {
+    before = after;
+    after = sendings_[after].after;
+  }
+  Sending& inserted = sendings_.edit(id);
+  inserted.before = before;
+  inserted.after = after;
+  (before == kNone ? list.first : sendings_.edit(before).after) = id;
+  (after == kNone ? list.last : sendings_.edit(after).before) = id;
+  touchSending(id);
+  if (after != kNone) {
+    touchSending(after);
+  }
+}
+
+/// After a change of what decides its place.
+void Schedule::reinsert(int id) {
+  int before = sendings_[id].before;
+  int after = sendings_[id].after;
+  if ((before != kNone && precedes(id, before)) || (after != kNone && precedes(after, id))) {
+    leaveLink(id);
+    insert(id, before != kNone ? before : after);
+  }
+}
+
+/// Puts what several endpoints send over a link in order again after a shift: what has ranks below
+/// `cut` is in order, and so is the rest.
+void Schedule::mergeLink(int link, int cut) {
+  early_.clear();
+  late_.clear();
+  bool sorted = true;
+  bool wasLate = false;
+  Place last{-1, 0, 0, 0, kNone};
+  for (int id = onLink_[link].first; id != kNone; id = sendings_[id].after) {
+    Place place = placeOf(id);
+    if (wasLate != (place.rank >= cut)) {
+      wasLate = !wasLate;
+      touchSending(id);
+    }
+    sorted = sorted && last < place;
+    last = place;
+    (wasLate ? late_ : early_).push_back(place);
+  }
+  if (sorted) {
+    return;
+  }
+  merged_.clear();
+  std::merge(early_.begin(), early_.end(), late_.begin(), late_.end(), std::back_inserter(merged_));
+  List& list = onLink_.edit(link);
+  list.first = merged_.front().sending;
+  list.last = merged_.back().sending;
+  for (size_t i = 0; i < merged_.size(); ++i) {
+    int id = merged_[i].sending;
+    int before = i == 0 ? kNone : merged_[i - 1].sending;
+    int after = i + 1 == merged_.size() ? kNone : merged_[i + 1].sending;
+    if (sendings_[id].before != before) {
+      touchSending(id);
+    }
+    if (sendings_[id].before != before || sendings_[id].after != after) {
+      sendings_.edit(id).before = before;
+      sendings_.edit(id).after = after;
+    }
+  }
+}
+
+void Schedule::findSharedLinks() {
+  const LinkTable& links = simulator_->links();
+  std::vector<int> senders(links.links().size(), kClient - 1);
+  isShared_.assign(senders.size(), 0);
+  int devices = onDevice_.size();
+  for (int from = kClient; from < devices; ++from) {
+    for (int to = kClient; to < devices; ++to) {
+      if (from != to) {
+        auto link = static_cast<size_t>(links.id(from, to));
+        isShared_[link] |= senders[link] >= kClient && senders[link] != from ? 1 : 0;
+        senders[link] = from;
+      }
+    }
+  }
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,136 @@
+// Delays of everything from a rank on.
+#include <algorithm>
+
+#include "placement/schedule.h"
+
+namespace graphrun::placement {
+
+/// By how much most devices that have something to run from rank `cut` on are late there; 0 when
+/// there is no such time.
+int64_t Schedule::commonDelay(int cut) const {
+  const int window = 64 + 16 * static_cast<int>(lately_.size());
+  auto delayOf = [&](const Delayed& late) { return late.rank + window >= cut ? late.delay : 0; };
+  int64_t common = 0;
+  int most = 0;
+  int active = 0;
+  for (int d = 0; d < onDevice_.size(); ++d) {
+    int last = onDevice_[d].last;
+    active += last != kNone && rank(last) >= cut ? 1 : 0;
+    int64_t delay = delayOf(lately_[static_cast<size_t>(d)]);
+    auto same =
+        static_cast<int>(std::count_if(lately_.begin(), lately_.end(), [&](const Delayed& other) {
+          return delayOf(other) == delay;
+        }));
+    if (delay != 0 && same > most) {
+      common = delay;
+      most = same;
+    }
+  }
+  return 2 * most > active ? common : 0;
+}
+
+/// Delays everything from rank `cut` on; what waits for something before it is due.
+void Schedule::shift(int64_t delay, int cut) {
+  shifts_.push_back({cut, (shifts_.empty() ? 0 : shifts_.back().delay) + delay});
+  for (Delayed& late : lately_) {
+    late.delay -= delay;
+  }
+  touchReaders(cut);
+  touchFirsts(cut);
+  for (int l = 0; l < onLink_.size(); ++l) {
+    if (isShared_[static_cast<size_t>(l)] != 0) {
+      mergeLink(l, cut);
+    }
+  }
+}
+
+/// Nodes that read tensors from before `cut`, and perhaps some more.
+void Schedule::touchReaders(int cut) {
+  auto touch = [&](int node) {
+    if (rank(node) >= cut) {
+      touchNode(node);
+    }
+  };
+  auto slack = static_cast<int>(readers_.moved.size());
+  for (int r = std::max(0, cut - slack); r < nodeCount(); ++r) {
+    if (readers_.oldest[static_cast<size_t>(r)] < cut + slack) {
+      touch(readers_.order[static_cast<size_t>(r)]);
+    }
+  }
+  for (int node : readers_.moved) {
+    touch(node);
+    for (int tensor : flat_->outputs(node)) {
+      for (const Use& use : flat_->uses(tensor)) {
+        touch(use.node);
+      }
+    }
+  }
+}
+
+/// The first node of each device and the first sending of each link from `cut` on.
+void Schedule::touchFirsts(int cut) {
+  int missing = 0;
+  for (int d = 0; d < onDevice_.size(); ++d) {
+    int last = onDevice_[d].last;
+    missing += last != kNone && rank(last) >= cut ? 1 : 0;
+  }
+  for (int l = 0; l < onLink_.size(); ++l) {
+    int last = onLink_[l].last;
+    bool counts = isShared_[static_cast<size_t>(l)] == 0 && last != kNone;
+    missing += counts && rankOf(sendings_[last]) >= cut ? 1 : 0;
+  }
+  ++round_;
+  auto isFirst = [&](std::vector<int>& rounds, int id) {
+    int& seen = rounds[static_cast<size_t>(id)];
+    bool first = seen != round_;
+    seen = round_;
+    missing -= first ? 1 : 0;
+    return first;
+  };
+  for (int r = cut; missing > 0 && r < nodeCount(); ++r) {
+    int node = nodeAt(r);
+    if (isFirst(deviceRound_, device(node))) {
+      touchNode(node);
+    }
+    forSendingsOf(node, [&](int id) {
+      int link = sendings_[id].link;
+      if (isShared_[static_cast<size_t>(link)] == 0 && isFirst(linkRound_, link)) {
+        while (sendings_[id].before != kNone && rankOf(sendings_[sendings_[id].before]) >= cut) {
+          id = sendings_[id].before;  // of several sendings of the node the first
+        }
+        touchSending(id);
+      }
+    });
+  }
+}
+
+void Schedule::learnReaders() {
+  readers_ = {order_, {}, {}};
+  for (int node : order_) {
+    int oldest = std::numeric_limits<int>::max() / 2;
+    for (int tensor : flat_->inputs(node)) {
+      int producer = graph_->tensor(tensor).producer;
+      oldest = std::min(oldest, producer < 0 ? kNone : rank(producer));
+    }
+    readers_.oldest.push_back(oldest);
+  }
+}
+
+/// Writes the shifts into the times of all.
+void Schedule::applyShifts() {
+  for (int r = shifts_.empty() ? nodeCount() : shifts_.front().rank; r < nodeCount(); ++r) {
+    int64_t delay = shiftOf(r);
+    Node& node = nodes_.edit(nodeAt(r));
+    node.start += delay;
+    node.finish += delay;
+    forSendingsOf(nodeAt(r), [&](int id) {
+      Sending& sending = sendings_.edit(id);
+      sending.ready += delay;
+      sending.start += delay;
+      sending.finish += delay;
+    });
+  }
+  shifts_.clear();
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,191 @@
+// When nodes and transfers start: what is due, and settling it.
+#include <algorithm>
+
+#include "placement/schedule.h"
+
+namespace graphrun::placement {
+
+int64_t Schedule::shiftOf(int rank) const {
+  for (auto shift = shifts_.rbegin(); shift != shifts_.rend(); ++shift) {
+    if (rank >= shift->rank) {
+      return shift->delay;
+    }
+  }
+  return 0;
+}
+
+int64_t Schedule::earliestStart(int node) const {
+  int before = nodes_[node].before;
+  int64_t start = before == kNone ? 0 : finishOf(before);
+  auto edge = static_cast<int>(flat_->firstEdge(node));
+  for (int tensor : flat_->inputs(node)) {
+    int arrived = arrives_[edge++];
+    int producer = arrived == kNone ? graph_->tensor(tensor).producer : kNone;
+    int64_t there = arrived != kNone ? arrivalOf(arrived) : producer < 0 ? 0 : finishOf(producer);
+    start = std::max(start, there);
+  }
+  return start;
+}
+
+void Schedule::touchNode(int node) {
+  nodeDue_[static_cast<size_t>(node)] = 1;
+  dueRanks_.add(rank(node));
+}
+
+void Schedule::touchSending(int id) {
+  sendingDue_[static_cast<size_t>(id)] = 1;
+  if (sendings_[id].producer < 0) {
+    dueInputs_.push_back(id);
+  }
+  dueRanks_.add(rankOf(sendings_[id]));
+}
+
+/// What is due of nodes that have new ranks is due at these.
+void Schedule::touchAgain(int firstRank, int lastRank) {
+  for (int r = firstRank; r <= lastRank; ++r) {
+    bool due = nodeDue_[static_cast<size_t>(nodeAt(r))] != 0;
+    forSendingsOf(nodeAt(r),
+                  [&](int id) { due = due || sendingDue_[static_cast<size_t>(id)] != 0; });
+    if (due) {
+      dueRanks_.add(r);
+    }
+  }
+}
+
+/// Something that a node waits for ends at `is` instead of `was`: the node starts at another time
+/// only if it waited for that last, or does now.
+void Schedule::followNode(int64_t was, int64_t is, int node) {
+  int64_t start = startOf(node);
+  if (is > start || was >= start) {
+    touchNode(node);
+  }
+}
+
+void Schedule::followSending(int64_t was, int64_t is, int id) {
+  int64_t start = sendings_[id].start + shiftOf(rankOf(sendings_[id]));
+  if (is > start || was >= start) {
+    touchSending(id);
+  }
+}
+
+void Schedule::settleNode(int node) {
+  const Node& at = nodes_[node];
+  int64_t delay = shiftOf(rank(node));
+  int64_t start = earliestStart(node) - delay;
+  int64_t finish = start + flat_->timeNs(node, at.device);
+  int64_t was = at.finish;
+  if (start == at.start && finish == was) {
+    return;
+  }
+  Node& settled = nodes_.edit(node);
+  settled.start = start;
+  settled.finish = finish;
+  lately_[static_cast<size_t>(settled.device)] = {rank(node), finish - was};
+  if (finish == was) {
+    return;
+  }
+  if (settled.after != kNone) {
+    followNode(was + delay, finish + delay, settled.after);
+  }
+  for (int tensor : flat_->outputs(node)) {
+    for (const Use& use : flat_->uses(tensor)) {
+      if (arrives_[use.edge] == kNone) {
+        followNode(was + delay, finish + delay, use.node);
+      }
+    }
+    forSendings(tensor, [&](int id) {
+      sendings_.edit(id).ready = finish;
+      reinsert(id);
+      followSending(was + delay, finish + delay, id);
+    });
+  }
+}
+
+void Schedule::settleSending(int id) {
+  sendingDue_[static_cast<size_t>(id)] = 0;
+  const Sending& at = sendings_[id];
+  int64_t delay = shiftOf(rankOf(at));
+  int64_t start = at.before == kNone ? at.ready : std::max(at.ready, arrivalOf(at.before) - delay);
+  int64_t finish = start + at.duration;
+  int64_t was = at.finish;
+  if (start == at.start && finish == was) {
+    return;
+  }
+  Sending& settled = sendings_.edit(id);
+  settled.start = start;
+  settled.finish = finish;
+  if (finish == was) {
+    return;
+  }
+  if (settled.after != kNone) {
+    followSending(was + delay, finish + delay, settled.after);
+  }
+  for (const Use& use : flat_->uses(settled.tensor)) {
+    if (arrives_[use.edge] == id) {
+      followNode(was + delay, finish + delay, use.node);
+    }
+  }
+}
+
+void Schedule::settleRank(int rank) {
+  if (rank < 0) {
+    std::vector<int> inputs = std::move(dueInputs_);
+    dueInputs_.clear();
+    for (int id : inputs) {
+      settleSending(id);
+    }
+    return;
+  }
+  int node = nodeAt(rank);
+  if (nodeDue_[static_cast<size_t>(node)] != 0) {
+    nodeDue_[static_cast<size_t>(node)] = 0;
+    settleNode(node);
+  }
+  forSendingsOf(node, [&](int id) {
+    if (sendingDue_[static_cast<size_t>(id)] != 0) {
+      settleSending(id);
+    }
+  });
+}
+
+int64_t Schedule::stepNs() {
+  constexpr int kFirstLook = 48;  // settled ranks after which a shift is considered
+  std::fill(lately_.begin(), lately_.end(), Delayed{});
+  int settled = 0;
+  int look = kFirstLook;
+  for (int rank = dueRanks_.take(); rank < nodeCount(); rank = dueRanks_.take()) {
+    settleRank(rank);
+    if (++settled >= look && (shifts_.empty() || shifts_.back().rank <= rank)) {
+      if (int64_t delay = commonDelay(rank + 1); delay != 0) {
+        shift(delay, rank + 1);
+      }
+      look = 2 * settled;
+    }
+  }
+  int64_t step = 0;
+  for (int d = 0; d < onDevice_.size(); ++d) {
+    int last = onDevice_[d].last;
+    step = last == kNone ? step : std::max(step, finishOf(last));
+  }
+  for (int l = 0; l < onLink_.size(); ++l) {
+    int last = onLink_[l].last;
+    step = last == kNone ? step : std::max(step, arrivalOf(last));
+  }
+  return step;
+}
+
+/// Nothing is due any more.
+void Schedule::forget() {
+  for (int rank = dueRanks_.take(); rank < nodeCount(); rank = dueRanks_.take()) {
+    if (rank >= 0) {
+      nodeDue_[static_cast<size_t>(nodeAt(rank))] = 0;
+      forSendingsOf(nodeAt(rank), [&](int id) { sendingDue_[static_cast<size_t>(id)] = 0; });
+    }
+  }
+  for (int id : dueInputs_) {
+    sendingDue_[static_cast<size_t>(id)] = 0;
+  }
+  dueInputs_.clear();
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,104 @@
+#include "placement/schedule.h"
+
+#include "placement/strategy.h"
+#include "tests/placement/graphs.h"
+
+namespace graphrun::placement {
+namespace {
+
+using testing::makeProblem;
+using testing::randomGraph;
+
+/// A random change that keeps the placement valid.
+void changeSomething(Schedule& schedule, const CostGraph& graph, std::mt19937& random) {
+  auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  int node = pick(0, graph.nodeCount() - 1);
+  if (pick(0, 2) == 0) {
+    auto [low, high] = schedule.rankRange(node);
+    schedule.setRank(node, pick(low, high));
+    return;
+  }
+  std::vector<int> devices;
+  for (size_t d = 0; d < graph.node(node).timeNs.size(); ++d) {
+    if (graph.node(node).supports(static_cast<int>(d))) {
+      devices.push_back(static_cast<int>(d));
+    }
+  }
+  schedule.setDevice(node,
+                     devices[static_cast<size_t>(pick(0, static_cast<int>(devices.size()) - 1))]);
+}
+
+void requireSame(Schedule& schedule, const PlacementProblem& problem) {
+  int64_t step = schedule.stepNs();
+  auto full = problem.simulator.run(schedule.placement("test"));
+  INFO(testing::messageOf(full.status()));
+  REQUIRE(full.ok());
+  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
+    INFO("node " << n);
+    REQUIRE(schedule.time(n).start == full->ops[static_cast<size_t>(n)].start);
+    REQUIRE(schedule.time(n).finish == full->ops[static_cast<size_t>(n)].finish);
+  }
+  REQUIRE(step == full->stepNs);
+}
+
+/// Workers with two devices each: what these send to another worker shares a link.
+Cluster pairedCluster(int count) {
+  Cluster cluster;
+  for (int i = 0; 2 * i < count; ++i) {
+    Worker worker;
+    worker.name = absl::StrCat("n", i);
+    worker.address = absl::StrCat("10.0.0.", i + 1, ":7070");
+    worker.devicesGiven = true;
+    worker.specs.resize(static_cast<size_t>(std::min(2, count - 2 * i)));
+    for (size_t d = 0; d < worker.specs.size(); ++d) {
+      worker.specs[d].cores = {static_cast<int>(d)};
+    }
+    cluster.workers.push_back(worker);
+    for (int j = kClient; j < i; ++j) {
+      cluster.links.push_back({j, i, 10, 1e9});
+    }
+  }
+  cluster.rebuildDevices();
+  return cluster;
+}
+
+TEST_CASE("times that follow changes are those of the simulator") {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 1000; ++trial) {
+    testing::RandomOptions options;
+    options.devices = 1 + trial % 6;
+    options.maxNodes = trial % 7 == 0 ? 120 : 40;
+    if (trial % 50 == 0) {
+      options.minNodes = options.maxNodes = 1500;
+    }
+    CostGraph graph = randomGraph(random, options);
+    Cluster cluster =
+        trial % 4 == 0 ? pairedCluster(options.devices) : testing::simpleCluster(options.devices);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    auto start = placeRandom(problem, static_cast<uint64_t>(trial));
+    REQUIRE(start.ok());
+    auto schedule = Schedule::create(problem.simulator, start->placement);
+    REQUIRE(schedule.ok());
+    requireSame(*schedule, problem);
+    for (int move = 0; move < 50; ++move) {
+      for (int changes = 1 + static_cast<int>(random() % 3); changes > 0; --changes) {
+        changeSomething(*schedule, graph, random);
+      }
+      if (random() % 2 == 0) {
+        requireSame(*schedule, problem);
+      }
+      if (random() % 2 == 0) {
+        schedule->undo();
+        requireSame(*schedule, problem);
+      } else {
+        schedule->keep();
+      }
+    }
+    requireSame(*schedule, problem);
+  }
+}
+
+}  // namespace
+}  // namespace graphrun::placement
