@@ -18,11 +18,13 @@ constexpr absl::string_view kRandom = "random:";
 }  // namespace
 
 absl::Span<const Strategy> strategies() {
-  static constexpr std::array<Strategy, 4> kTable = {{
+  static constexpr std::array<Strategy, 5> kTable = {{
       {"single", "all on the best single device", placeSingle, true},
       {"greedy", "in program order, each node where it finishes first", placeGreedy, true},
       {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft, true},
-      {"auto", "the best of all, never worse than single", placeAuto, false},
+      {"machines", "search and proof for equal devices with free transfers", nullptr, false,
+       improveOnMachines, isForMachines},
+      {"auto", "the best of all, never worse than single", placeAuto},
   }};
   return kTable;
 }
@@ -40,13 +42,27 @@ absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
                    " (known: ", absl::StrJoin(names, ", "), ", random:SEED)"));
 }
 
+absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem,
+                                          const Strategy& strategy) {
+  if (strategy.improve == nullptr) {
+    return strategy.place(problem);
+  }
+  if (!strategy.isFor(problem)) {
+    return absl::FailedPreconditionError(absl::StrCat("strategy '", strategy.name,
+                                                      "' is not for this problem (",
+                                                      strategy.summary, "); use 'auto'"));
+  }
+  std::vector<Candidate> candidates = runCandidates(problem);
+  return strategy.improve(problem, bestCandidate(problem, candidates));
+}
+
 absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view name) {
   uint64_t seed = 0;
   if (absl::StartsWith(name, kRandom) && absl::SimpleAtoi(name.substr(kRandom.size()), &seed)) {
     return placeRandom(problem, seed);
   }
   GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
-  absl::StatusOr<PlacementResult> result = strategy->place(problem);
+  absl::StatusOr<PlacementResult> result = placeWith(problem, *strategy);
   if (absl::IsResourceExhausted(result.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         "cannot place the graph within the memory limits:\n", result.status().message(), "\n",

@@ -17,37 +17,56 @@ namespace graphrun::placement {
 struct PlacementResult {
   Placement placement;
   Simulation simulation;
+  /// No placement has a smaller objective, ns; 0: the strategy proved nothing.
+  int64_t boundNs = 0;
 };
 
-/// One way to place. `place` is deterministic and returns a placement that validatePlacement
-/// accepts (memory and contiguity included), or ResourceExhausted when memory limits are what stops
-/// it, FailedPrecondition for another reason; either says which nodes and devices.
+/// One way to place: a heuristic, a search, or what runs others ("auto"). Deterministic, but for
+/// searches with a budget (SearchOptions), which stop at a time. What comes back is accepted by
+/// validatePlacement (memory and contiguity included). ResourceExhausted when memory limits are
+/// what stops it, FailedPrecondition for another reason; either says which nodes and devices.
 struct Strategy {
   absl::string_view name;
   absl::string_view summary;
+  /// Heuristics and "auto".
   absl::StatusOr<PlacementResult> (*place)(const PlacementProblem& problem);
   /// Takes part in `auto` and in comparisons.
-  bool candidate;
+  bool heuristic = false;
+  /// Searches: a placement that is no worse than `start`, the best one that is known, or nullptr.
+  absl::StatusOr<PlacementResult> (*improve)(const PlacementProblem& problem,
+                                             const PlacementResult* start) = nullptr;
+  /// Searches: whether they are for problems of this kind.
+  bool (*applies)(const PlacementProblem& problem) = nullptr;
+
+  bool isFor(const PlacementProblem& problem) const {
+    return applies == nullptr || applies(problem);
+  }
 };
 
-/// All strategies, in the order in which `auto` prefers equals.
+/// All strategies: heuristics in the order in which `auto` prefers equals, searches in the order in
+/// which it runs them.
 absl::Span<const Strategy> strategies();
 
 /// The strategy of this name; NotFound lists the names.
 absl::StatusOr<const Strategy*> findStrategy(absl::string_view name);
 
-/// What one candidate gave.
+/// What one heuristic gave.
 struct Candidate {
   std::string strategy;
   absl::StatusOr<PlacementResult> result;
 };
 
-/// Runs every candidate of the table.
+/// Runs every heuristic of the table.
 std::vector<Candidate> runCandidates(const PlacementProblem& problem);
 
 /// The smallest objective of those that succeeded, the first of equals; nullptr without one.
 const PlacementResult* bestCandidate(const PlacementProblem& problem,
                                      const std::vector<Candidate>& candidates);
+
+/// Places with a strategy; a search begins with the best candidate. FailedPrecondition for a search
+/// that is for problems of another kind.
+absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem,
+                                          const Strategy& strategy);
 
 /// Places with the strategy of this name, or with "random:SEED" (placeRandom). When memory stops
 /// it: FailedPrecondition with the limits that broke and the least memory that would do (see
@@ -64,8 +83,15 @@ absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
 /// Heterogeneous earliest finish time: by upward rank, with insertion, where it finishes first and
 /// fits.
 absl::StatusOr<PlacementResult> placeHeft(const PlacementProblem& problem);
-/// The best of all candidates.
+/// The best of all candidates, improved by the searches that are for its kind of problem, until one
+/// has proved that nothing is better or the budget is used up.
 absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem);
+
+/// Devices that are all alike and free transfers: see machine_schedule.h. Proves the optimum of
+/// small graphs.
+absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
+                                                  const PlacementResult* start);
+bool isForMachines(const PlacementProblem& problem);
 
 /// Each unit on one of the devices that may have it, drawn with `seed`: for tests that a split
 /// model gives what it gives whole. FailedPrecondition when that breaks a memory limit.

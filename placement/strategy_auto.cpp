@@ -1,4 +1,6 @@
-#include "absl/strings/str_cat.h"
+#include <chrono>
+#include <optional>
+
 #include "absl/strings/str_join.h"
 #include "placement/strategy.h"
 
@@ -7,7 +9,7 @@ namespace graphrun::placement {
 std::vector<Candidate> runCandidates(const PlacementProblem& problem) {
   std::vector<Candidate> candidates;
   for (const Strategy& strategy : strategies()) {
-    if (strategy.candidate) {
+    if (strategy.heuristic) {
       candidates.push_back({std::string(strategy.name), strategy.place(problem)});
     }
   }
@@ -27,20 +29,81 @@ const PlacementResult* bestCandidate(const PlacementProblem& problem,
   return best;
 }
 
-absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem) {
-  std::vector<Candidate> candidates = runCandidates(problem);
-  const PlacementResult* best = bestCandidate(problem, candidates);
-  if (best != nullptr) {
-    return *best;
-  }
+namespace {
+
+/// Why nothing was found: memory, if any way failed for it.
+absl::Status combined(const std::vector<absl::Status>& failures) {
   bool memory = false;
   std::vector<std::string> reasons;
-  for (const Candidate& candidate : candidates) {
-    memory = memory || absl::IsResourceExhausted(candidate.result.status());
-    reasons.emplace_back(candidate.result.status().message());
+  for (const absl::Status& failure : failures) {
+    memory = memory || absl::IsResourceExhausted(failure);
+    reasons.emplace_back(failure.message());
   }
   std::string message = absl::StrJoin(reasons, "\n");
   return memory ? absl::ResourceExhaustedError(message) : absl::FailedPreconditionError(message);
+}
+
+std::vector<const Strategy*> searchesFor(const PlacementProblem& problem) {
+  std::vector<const Strategy*> searches;
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.improve != nullptr && strategy.isFor(problem)) {
+      searches.push_back(&strategy);
+    }
+  }
+  return searches;
+}
+
+/// Shares what is left of a budget among so many searches.
+class BudgetShares {
+ public:
+  explicit BudgetShares(int64_t budgetNs) : budgetNs_(budgetNs) {}
+  int64_t next(size_t searches) const {
+    constexpr int64_t kLeast = 1;  // 0 would be a search's own
+    if (budgetNs_ == 0) {
+      return 0;
+    }
+    auto used = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin_).count();
+    return std::max(kLeast, (budgetNs_ - used) / static_cast<int64_t>(searches));
+  }
+
+ private:
+  int64_t budgetNs_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem) {
+  BudgetShares shares(problem.search.budgetNs);
+  std::vector<Candidate> candidates = runCandidates(problem);
+  std::vector<absl::Status> failures;
+  for (const Candidate& candidate : candidates) {
+    failures.push_back(candidate.result.status());
+  }
+  std::optional<PlacementResult> best;
+  if (const PlacementResult* candidate = bestCandidate(problem, candidates)) {
+    best = *candidate;
+  }
+  const int64_t bound = lowerBounds(problem).ns();
+  std::vector<const Strategy*> searches = searchesFor(problem);
+  PlacementProblem within = problem;
+  for (size_t i = 0; i < searches.size(); ++i) {
+    if (best.has_value() &&
+        problem.objectiveNs(best->simulation) <= std::max(bound, best->boundNs)) {
+      break;
+    }
+    within.search.budgetNs = shares.next(searches.size() - i);
+    auto found = searches[i]->improve(within, best.has_value() ? &*best : nullptr);
+    failures.push_back(found.status());
+    if (found.ok()) {
+      found->boundNs = std::max(found->boundNs, best.has_value() ? best->boundNs : 0);
+      best = *std::move(found);
+    }
+  }
+  if (!best.has_value()) {
+    return combined(failures);
+  }
+  return *std::move(best);
 }
 
 }  // namespace graphrun::placement

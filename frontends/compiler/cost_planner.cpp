@@ -1,5 +1,6 @@
 #include "frontends/compiler/cost_planner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -96,7 +97,7 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result->placement),
                                        "the placement that was found"));
   int64_t objective = problem.objectiveNs(result->simulation);
-  int64_t bound = placement::lowerBounds(problem).ns();
+  int64_t bound = std::max(placement::lowerBounds(problem).ns(), result->boundNs);
   Json json;
   json["goal"] = placement::objectiveName(problem.objective);
   json["contiguous"] = problem.contiguous;

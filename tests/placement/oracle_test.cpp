@@ -95,7 +95,7 @@ TEST_CASE("auto under limits against the optimum of tiny graphs") {
     Cluster cluster = simpleCluster(2, {limit(random), limit(random)});
     PlacementProblem problem = makeProblem(graph, cluster);
     std::optional<int64_t> best = optimum(problem);
-    auto result = findStrategy("auto").value()->place(problem);
+    auto result = placeWith(problem, *findStrategy("auto").value());
     REQUIRE((!result.ok() || best.has_value()));
     if (result.ok()) {
       REQUIRE(result->simulation.stepNs >= *best);

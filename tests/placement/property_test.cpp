@@ -110,7 +110,10 @@ TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto th
     REQUIRE(best.ok());
     for (const Strategy& strategy : strategies()) {
       CAPTURE(strategy.name);
-      auto result = strategy.place(*problem);
+      if (!strategy.isFor(*problem)) {
+        continue;
+      }
+      auto result = placeWith(*problem, strategy);
       REQUIRE(result.ok());
       checkResult(*problem, *result);
       REQUIRE(best->simulation.stepNs <= result->simulation.stepNs);
@@ -147,13 +150,13 @@ TEST_CASE("under random limits a placement stays within them or is refused") {
     std::uniform_int_distribution<int64_t> limit(whole * 3 / 10, whole * 11 / 10);
     Cluster cluster = simpleCluster(3, {limit(random), limit(random), limit(random)});
     PlacementProblem problem = makeProblem(graph, cluster);
-    auto single = findStrategy("single").value()->place(problem);
-    auto best = findStrategy("auto").value()->place(problem);
+    auto single = placeWith(problem, *findStrategy("single").value());
+    auto best = placeWith(problem, *findStrategy("auto").value());
     REQUIRE((best.ok() || absl::IsResourceExhausted(best.status())));
     REQUIRE((best.ok() || !single.ok()));
     for (const Strategy& strategy : strategies()) {
       CAPTURE(strategy.name);
-      auto result = strategy.place(problem);
+      auto result = placeWith(problem, strategy);
       if (result.ok()) {
         checkResult(problem, *result);
       }

@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "placement/machine_schedule.h"
+#include "placement/strategy.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// List schedules that are tried, if there is time, and states of the proof without a budget.
+constexpr int64_t kMostSchedules = 40'000;
+constexpr int64_t kMostStates = 200'000;
+/// Of a budget for list schedules.
+constexpr double kSearchShare = 0.6;
+
+/// Each task on a machine that is idle when it starts, the tasks in the order of their starts.
+Placement placementOf(const PlacementProblem& problem, const MachineProblem& machines,
+                      const MachineSchedule& schedule) {
+  std::vector<int> tasks(schedule.start.size());
+  std::iota(tasks.begin(), tasks.end(), 0);
+  std::stable_sort(tasks.begin(), tasks.end(), [&](int a, int b) {
+    return schedule.start[static_cast<size_t>(a)] < schedule.start[static_cast<size_t>(b)];
+  });
+  Placement placement;
+  placement.strategy = "machines";
+  placement.device.resize(tasks.size());
+  std::vector<int> order;
+  std::vector<int64_t> idleFrom(static_cast<size_t>(machines.machines), 0);
+  for (int task : tasks) {
+    auto t = static_cast<size_t>(task);
+    auto machine = std::min_element(idleFrom.begin(), idleFrom.end());
+    *machine = schedule.start[t] + machines.duration[t];
+    int node = problem.graph().topologicalOrder[t];
+    placement.device[static_cast<size_t>(node)] = static_cast<int>(machine - idleFrom.begin());
+    order.push_back(node);
+  }
+  placement.setOrder(order);
+  return placement;
+}
+
+}  // namespace
+
+bool isForMachines(const PlacementProblem& problem) {
+  return MachineProblem::of(problem).has_value();
+}
+
+absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
+                                                  const PlacementResult* start) {
+  std::optional<MachineProblem> machines = MachineProblem::of(problem);
+  int64_t budget = problem.search.budgetNs;
+  SearchLimit limit(budget, kMostSchedules + kMostStates);
+  SearchLimit first(static_cast<int64_t>(kSearchShare * static_cast<double>(budget)),
+                    kMostSchedules);
+  int64_t bound = intervalBound(*machines);
+  MachineSchedule schedule = searchPriorities(*machines, bound, problem.search.seed, first);
+  MachineProof proof = proveMachine(*machines, std::move(schedule), bound, limit);
+  PlacementResult result;
+  result.placement = placementOf(problem, *machines, proof.best);
+  GR_ASSIGN_OR_RETURN(result.simulation, problem.simulator.run(result.placement));
+  if (start != nullptr && start->simulation.stepNs <= result.simulation.stepNs) {
+    result = *start;
+  }
+  result.boundNs = proof.bound;
+  return result;
+}
+
+}  // namespace graphrun::placement
