@@ -1,7 +1,11 @@
 #include "runtime/base/sibling_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,6 +20,39 @@ std::filesystem::path ownFile() {
   std::error_code error;
   auto path = std::filesystem::canonical(info.dli_fname, error);
   return error ? std::filesystem::path() : path;
+}
+
+/// Drops a segment that nobody writes to, not even the dynamic linker: libraries are linked with
+/// `-z text`.
+void dropSegment(const dl_phdr_info& library, const ElfW(Phdr) & segment) {
+  if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) {
+    return;
+  }
+  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = library.dlpi_addr + segment.p_vaddr;
+  uintptr_t end = (begin + segment.p_memsz) / page * page;
+  begin = (begin + page - 1) / page * page;
+  if (begin < end) {
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+}
+
+bool holds(const dl_phdr_info& library, uintptr_t address) {
+  return std::any_of(library.dlpi_phdr, library.dlpi_phdr + library.dlpi_phnum,
+                     [&](const ElfW(Phdr) & segment) {
+                       return segment.p_type == PT_LOAD &&
+                              address - (library.dlpi_addr + segment.p_vaddr) < segment.p_memsz;
+                     });
+}
+
+int dropCodeOf(dl_phdr_info* library, size_t /*size*/, void* function) {
+  constexpr int kStop = 1;
+  if (!holds(*library, reinterpret_cast<uintptr_t>(function))) {
+    return 0;
+  }
+  std::for_each(library->dlpi_phdr, library->dlpi_phdr + library->dlpi_phnum,
+                [&](const ElfW(Phdr) & segment) { dropSegment(*library, segment); });
+  return kStop;
 }
 
 }  // namespace
@@ -34,5 +71,7 @@ std::string findSiblingLibrary(const char* library, const char* variable) {
   }
   return library;
 }
+
+void releaseCode(const void* function) { dl_iterate_phdr(dropCodeOf, const_cast<void*>(function)); }
 
 }  // namespace graphrun::runtime

@@ -12,6 +12,11 @@ namespace graphrun::runtime {
 /// linker looks for.
 std::string findSiblingLibrary(const char* library, const char* variable);
 
+/// Gives back the memory of the code and constants of the library that holds `function`: tens of
+/// MiB for one that is large and done for now. What is used of them later is read from the file
+/// again. Does nothing for an address of no library.
+void releaseCode(const void* function);
+
 }  // namespace graphrun::runtime
 
 #endif  // GRAPHRUN_RUNTIME_BASE_SIBLING_LIBRARY_H_

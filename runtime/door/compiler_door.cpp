@@ -1,6 +1,7 @@
 #include "runtime/door/compiler_door.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
@@ -74,6 +75,13 @@ struct CompileContext {
     }
   }
 };
+
+/// Compiling comes last before a program is loaded, which may need the memory: the compiler's code,
+/// and what it has freed between other things on the heap.
+void releaseMemory(const GrCompilerApi* compiler) {
+  releaseCode(reinterpret_cast<const void*>(compiler->compilePartition));
+  malloc_trim(0);
+}
 
 }  // namespace
 
@@ -160,6 +168,7 @@ absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const Partition
   absl::Status status =
       result.status(compiler->compilePartition(&partition, &tuning, result.out()));
   Result measured(compiler, tuning.measured);
+  releaseMemory(compiler);
   if (!status.ok() && !context.failure.ok()) {
     return annotate(context.failure, "compiling a partition");
   }
