@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
-#include "placement/list_schedule.h"
 #include "placement/units.h"
 #include "runtime/base/status.h"
 
@@ -13,18 +12,6 @@ namespace graphrun::placement {
 namespace {
 
 constexpr int kBudgetCuts = 6;
-
-absl::Status fitsNowhere(const PlacementProblem& problem, int node,
-                         const std::vector<Trial>& trials, const char* strategy) {
-  auto describe = [&](std::string* out, const Trial& trial) {
-    auto d = static_cast<size_t>(trial.device);
-    absl::StrAppend(out, problem.cluster().devices[d].name, " would need ",
-                    formatBytes(trial.peakBytes), ", limit ", formatBytes(problem.limits[d]));
-  };
-  return absl::ResourceExhaustedError(
-      absl::StrCat(strategy, ": node '", problem.graph().node(node).name,
-                   "' fits on no device: ", absl::StrJoin(trials, "; ", describe)));
-}
 
 /// Takes what the simulation uses beyond the limits off the budget.
 void cutBudget(const PlacementProblem& problem, const Simulation& simulation,
@@ -59,6 +46,18 @@ absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
 
 }  // namespace
 
+absl::Status fitsNowhere(const PlacementProblem& problem, int node,
+                         const std::vector<Trial>& trials, const char* strategy) {
+  auto describe = [&](std::string* out, const Trial& trial) {
+    auto d = static_cast<size_t>(trial.device);
+    absl::StrAppend(out, problem.cluster().devices[d].name, " would need ",
+                    formatBytes(trial.peakBytes), ", limit ", formatBytes(problem.limits[d]));
+  };
+  return absl::ResourceExhaustedError(
+      absl::StrCat(strategy, ": node '", problem.graph().node(node).name,
+                   "' fits on no device: ", absl::StrJoin(trials, "; ", describe)));
+}
+
 absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation) {
   std::vector<std::string> broken;
   for (size_t d = 0; d < simulation.devices.size(); ++d) {
@@ -89,25 +88,36 @@ absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& proble
   return result;
 }
 
-absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,
-                                              const std::vector<int>& order,
-                                              const std::vector<int64_t>& budget, bool insertion,
-                                              const char* strategy) {
+absl::StatusOr<Placement> placeByScore(const PlacementProblem& problem,
+                                       const std::vector<int>& order,
+                                       const std::vector<int64_t>& budget, bool insertion,
+                                       const TrialScore& score, const char* strategy) {
   ListSchedule schedule(problem, budget, insertion);
+  std::vector<Trial> trials;
   for (int node : order) {
-    std::vector<Trial> trials;
+    trials.clear();
     for (int device : schedule.candidates(node)) {
       trials.push_back(schedule.attempt(node, device));
     }
-    auto best = std::min_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
-      return std::pair(a.overBytes > 0, a.finish) < std::pair(b.overBytes > 0, b.finish);
-    });
+    auto key = [&](const Trial& trial) {
+      return std::pair(trial.overBytes > 0, score(node, trial));
+    };
+    auto best = std::min_element(trials.begin(), trials.end(),
+                                 [&](const Trial& a, const Trial& b) { return key(a) < key(b); });
     if (best->overBytes > 0) {
       return fitsNowhere(problem, node, trials, strategy);
     }
     schedule.commit(node, *best);
   }
   return schedule.finish(strategy);
+}
+
+absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,
+                                              const std::vector<int>& order,
+                                              const std::vector<int64_t>& budget, bool insertion,
+                                              const char* strategy) {
+  auto finish = [](int, const Trial& trial) { return static_cast<double>(trial.finish); };
+  return placeByScore(problem, order, budget, insertion, finish, strategy);
 }
 
 absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,

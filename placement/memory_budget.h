@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "placement/list_schedule.h"
 #include "placement/strategy.h"
 
 namespace graphrun::placement {
@@ -18,6 +19,10 @@ using BudgetedPlacer = std::function<absl::StatusOr<Placement>(const std::vector
 absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& problem,
                                                   const std::vector<BudgetedPlacer>& placers);
 
+/// ResourceExhausted: what each device that `node` was tried on would need.
+absl::Status fitsNowhere(const PlacementProblem& problem, int node,
+                         const std::vector<Trial>& trials, const char* strategy);
+
 /// OK, or ResourceExhausted naming every device whose peak passes its limit, with the node of the
 /// peak.
 absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation);
@@ -28,6 +33,13 @@ absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simu
 absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,
                                         const std::vector<int>& order,
                                         const std::vector<int64_t>& budget, const char* strategy);
+
+/// Each node of `order` on the device with the least score among those that it fits on.
+using TrialScore = std::function<double(int node, const Trial& trial)>;
+absl::StatusOr<Placement> placeByScore(const PlacementProblem& problem,
+                                       const std::vector<int>& order,
+                                       const std::vector<int64_t>& budget, bool insertion,
+                                       const TrialScore& score, const char* strategy);
 
 /// Each node of `order` where it finishes first among the devices that it fits on.
 absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,

@@ -1,10 +1,11 @@
 #include "placement/orders.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
+#include <queue>
 #include <set>
 #include <utility>
+
+#include "placement/mean_costs.h"
 
 namespace graphrun::placement {
 namespace {
@@ -94,24 +95,10 @@ class LeanOrder {
   std::set<std::pair<int64_t, int>> ready_;
 };
 
-using NodeTime = std::function<double(int)>;
-using EdgeTime = std::function<double(const CostTensor&, int)>;  // tensor, consumer
-
-std::vector<int> byUpwardRank(const CostGraph& graph, const NodeTime& nodeTime,
-                              const EdgeTime& edgeTime) {
-  std::vector<double> rank(graph.nodes.size(), 0);
+/// By descending rank. Equal ranks keep their topological positions, or they could turn an edge
+/// round.
+std::vector<int> byRank(const CostGraph& graph, const std::vector<double>& rank) {
   const std::vector<int>& order = graph.topologicalOrder;
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    double tail = 0;
-    for (int t : graph.node(*it).outputs) {
-      for (int consumer : graph.tensor(t).consumers) {
-        tail = std::max(tail,
-                        edgeTime(graph.tensor(t), consumer) + rank[static_cast<size_t>(consumer)]);
-      }
-    }
-    rank[static_cast<size_t>(*it)] = nodeTime(*it) + tail;
-  }
-  // Equal ranks keep their topological positions, or they could turn an edge round.
   std::vector<std::pair<double, size_t>> keys;
   for (size_t i = 0; i < order.size(); ++i) {
     keys.emplace_back(-rank[static_cast<size_t>(order[i])], i);
@@ -124,66 +111,63 @@ std::vector<int> byUpwardRank(const CostGraph& graph, const NodeTime& nodeTime,
   return result;
 }
 
-double meanNodeNs(const PlacementProblem& problem, int node) {
-  double sum = 0;
-  const std::vector<int>& allowed = problem.constraints.unit(node).allowed;
-  for (int device : allowed) {
-    sum += static_cast<double>(problem.graph().node(node).timeNs[static_cast<size_t>(device)]);
-  }
-  return sum / static_cast<double>(allowed.size());
-}
-
-/// Mean over all ordered pairs of devices, of which equal ones cost nothing.
-struct MeanLink {
-  double latencyNs = 0;
-  double nsPerByte = 0;
-
-  explicit MeanLink(const PlacementProblem& problem) {
-    int count = problem.deviceCount();
-    for (int a = 0; a < count; ++a) {
-      for (int b = 0; b < count; ++b) {
-        if (a != b) {
-          const LinkTable& table = problem.simulator.links();
-          const LinkModel& model = table.link(table.id(a, b)).model;
-          latencyNs += static_cast<double>(model.latencyNs);
-          nsPerByte += 1e9 / model.bytesPerSecond;
-        }
-      }
-    }
-    latencyNs /= static_cast<double>(count) * count;
-    nsPerByte /= static_cast<double>(count) * count;
-  }
-};
-
 }  // namespace
 
 std::vector<int> leanOrder(const CostGraph& graph) { return LeanOrder(graph).run(); }
 
 std::vector<int> upwardRankOrder(const PlacementProblem& problem) {
-  MeanLink link(problem);
-  return byUpwardRank(
-      problem.graph(), [&](int n) { return meanNodeNs(problem, n); },
-      [&](const CostTensor& tensor, int) {
-        return link.latencyNs + link.nsPerByte * static_cast<double>(tensor.bytes);
-      });
+  return byRank(problem.graph(), upwardRanks(problem));
 }
 
 std::vector<int> upwardRankOrder(const PlacementProblem& problem, const std::vector<int>& device) {
   const CostGraph& graph = problem.graph();
-  return byUpwardRank(
-      graph,
-      [&](int n) {
-        return static_cast<double>(
-            graph.node(n).timeNs[static_cast<size_t>(device[static_cast<size_t>(n)])]);
-      },
-      [&](const CostTensor& tensor, int consumer) {
-        int from = device[static_cast<size_t>(tensor.producer)];
-        int to = device[static_cast<size_t>(consumer)];
-        const LinkTable& table = problem.simulator.links();
-        return from == to ? 0.0
-                          : static_cast<double>(
-                                table.link(table.id(from, to)).model.transferNs(tensor.bytes));
-      });
+  const LinkTable& table = problem.simulator.links();
+  auto deviceOf = [&](int node) { return device[static_cast<size_t>(node)]; };
+  std::vector<double> rank(graph.nodes.size(), 0);
+  const std::vector<int>& order = graph.topologicalOrder;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    int from = deviceOf(*it);
+    double tail = 0;
+    for (int t : graph.node(*it).outputs) {
+      for (int consumer : graph.tensor(t).consumers) {
+        int to = deviceOf(consumer);
+        int64_t transfer =
+            from == to ? 0 : table.link(table.id(from, to)).model.transferNs(graph.tensor(t).bytes);
+        tail = std::max(tail, static_cast<double>(transfer) + rank[static_cast<size_t>(consumer)]);
+      }
+    }
+    rank[static_cast<size_t>(*it)] =
+        static_cast<double>(graph.node(*it).timeNs[static_cast<size_t>(from)]) + tail;
+  }
+  return byRank(graph, rank);
+}
+
+std::vector<int> priorityOrder(const CostGraph& graph, const std::vector<double>& priority) {
+  std::vector<int> missing(graph.nodes.size(), 0);
+  std::priority_queue<std::pair<double, int>> ready;  // the lower id of equals
+  auto push = [&](int n) { ready.emplace(priority[static_cast<size_t>(n)], -n); };
+  for (int n = 0; n < graph.nodeCount(); ++n) {
+    for (int t : graph.node(n).inputs) {
+      missing[static_cast<size_t>(n)] += graph.tensor(t).producer >= 0 ? 1 : 0;
+    }
+    if (missing[static_cast<size_t>(n)] == 0) {
+      push(n);
+    }
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    int n = -ready.top().second;
+    ready.pop();
+    order.push_back(n);
+    for (int t : graph.node(n).outputs) {
+      for (int consumer : graph.tensor(t).consumers) {
+        if (--missing[static_cast<size_t>(consumer)] == 0) {
+          push(consumer);
+        }
+      }
+    }
+  }
+  return order;
 }
 
 }  // namespace graphrun::placement

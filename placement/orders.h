@@ -12,12 +12,15 @@ namespace graphrun::placement {
 /// A greedy heuristic for the least memory on one device. O(E log V) for bounded fan-out.
 std::vector<int> leanOrder(const CostGraph& graph);
 
-/// By descending upward rank: the mean time of the node plus the longest mean way to the end,
-/// transfers included. Source: Topcuoglu, Hariri, Wu, "HEFT", IEEE TPDS 13(3), 2002, section 4.
+/// By descending upward rank (mean_costs.h). Source: Topcuoglu, Hariri, Wu, "HEFT", IEEE TPDS
+/// 13(3), 2002, section 4.
 std::vector<int> upwardRankOrder(const PlacementProblem& problem);
 
 /// As upwardRankOrder with the true times and transfers of a given device for each node.
 std::vector<int> upwardRankOrder(const PlacementProblem& problem, const std::vector<int>& device);
+
+/// Of the nodes that could run next, always the one of the highest priority, ties by id.
+std::vector<int> priorityOrder(const CostGraph& graph, const std::vector<double>& priority);
 
 }  // namespace graphrun::placement
 

@@ -18,10 +18,15 @@ constexpr absl::string_view kRandom = "random:";
 }  // namespace
 
 absl::Span<const Strategy> strategies() {
-  static constexpr std::array<Strategy, 5> kTable = {{
+  static constexpr std::array<Strategy, 9> kTable = {{
       {"single", "all on the best single device", placeSingle, true},
       {"greedy", "in program order, each node where it finishes first", placeGreedy, true},
       {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft, true},
+      {"cpop", "the critical path on one device, the rest where it finishes first", placeCpop,
+       true},
+      {"peft", "each node where it finishes first, the way to the end counted in", placePeft, true},
+      {"etf", "of all ready nodes and devices the pair that starts first", placeEtf, true},
+      {"sct", "as etf, but devices wait for what their last result is best for", placeSct, true},
       {"machines", "search and proof for equal devices with free transfers", nullptr, false,
        improveOnMachines, isForMachines},
       {"auto", "the best of all, never worse than single", placeAuto},

@@ -83,6 +83,13 @@ absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
 /// Heterogeneous earliest finish time: by upward rank, with insertion, where it finishes first and
 /// fits.
 absl::StatusOr<PlacementResult> placeHeft(const PlacementProblem& problem);
+/// Critical path on a processor; see strategy_cpop.cpp for the sources of this and the next.
+absl::StatusOr<PlacementResult> placeCpop(const PlacementProblem& problem);
+/// Predicted earliest finish time.
+absl::StatusOr<PlacementResult> placePeft(const PlacementProblem& problem);
+/// Earliest task first, and small communication times: within memory limits.
+absl::StatusOr<PlacementResult> placeEtf(const PlacementProblem& problem);
+absl::StatusOr<PlacementResult> placeSct(const PlacementProblem& problem);
 /// The best of all candidates, improved by the searches that are for its kind of problem, until one
 /// has proved that nothing is better or the budget is used up.
 absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem);

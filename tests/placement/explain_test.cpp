@@ -68,6 +68,10 @@ strategies
   single    10.17 us        1  9.09 KiB          2  150 B
   greedy     6.69 us        2  7.67 KiB          4  650 B
   heft       6.69 us        2  7.67 KiB          4  650 B
+  cpop       6.69 us        2  7.67 KiB          4  650 B
+  peft       6.69 us        2  7.67 KiB          4  650 B
+  etf        6.69 us        2  7.67 KiB          4  650 B
+  sct        6.69 us        2  7.67 KiB          4  650 B
 )");
 }
 

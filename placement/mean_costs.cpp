@@ -1,0 +1,68 @@
+#include "placement/mean_costs.h"
+
+#include <algorithm>
+
+namespace graphrun::placement {
+
+MeanCosts::MeanCosts(const PlacementProblem& problem) : problem_(problem) {
+  int count = problem.deviceCount();
+  const LinkTable& table = problem.simulator.links();
+  for (int a = 0; a < count; ++a) {
+    for (int b = 0; b < count; ++b) {
+      if (a != b) {
+        const LinkModel& model = table.link(table.id(a, b)).model;
+        latencyNs_ += static_cast<double>(model.latencyNs);
+        nsPerByte_ += 1e9 / model.bytesPerSecond;
+      }
+    }
+  }
+  latencyNs_ /= static_cast<double>(count) * count;
+  nsPerByte_ /= static_cast<double>(count) * count;
+  otherShare_ = count > 1 ? static_cast<double>(count) / (count - 1) : 0;
+}
+
+double MeanCosts::nodeNs(int node) const {
+  double sum = 0;
+  const std::vector<int>& allowed = problem_.constraints.unit(node).allowed;
+  for (int device : allowed) {
+    sum += static_cast<double>(problem_.graph().node(node).timeNs[static_cast<size_t>(device)]);
+  }
+  return sum / static_cast<double>(allowed.size());
+}
+
+std::vector<double> upwardRanks(const PlacementProblem& problem) {
+  const CostGraph& graph = problem.graph();
+  MeanCosts mean(problem);
+  std::vector<double> rank(graph.nodes.size(), 0);
+  const std::vector<int>& order = graph.topologicalOrder;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    double tail = 0;
+    for (int t : graph.node(*it).outputs) {
+      double transfer = mean.transferNs(graph.tensor(t).bytes);
+      for (int consumer : graph.tensor(t).consumers) {
+        tail = std::max(tail, transfer + rank[static_cast<size_t>(consumer)]);
+      }
+    }
+    rank[static_cast<size_t>(*it)] = mean.nodeNs(*it) + tail;
+  }
+  return rank;
+}
+
+std::vector<double> downwardRanks(const PlacementProblem& problem) {
+  const CostGraph& graph = problem.graph();
+  MeanCosts mean(problem);
+  std::vector<double> rank(graph.nodes.size(), 0);
+  for (int n : graph.topologicalOrder) {
+    for (int t : graph.node(n).inputs) {
+      if (int producer = graph.tensor(t).producer; producer >= 0) {
+        rank[static_cast<size_t>(n)] =
+            std::max(rank[static_cast<size_t>(n)], rank[static_cast<size_t>(producer)] +
+                                                       mean.nodeNs(producer) +
+                                                       mean.transferNs(graph.tensor(t).bytes));
+      }
+    }
+  }
+  return rank;
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,43 @@
+// What nodes and transfers take on the average: what list heuristics rank nodes by before they know
+// any device.
+#ifndef GRAPHRUN_PLACEMENT_MEAN_COSTS_H_
+#define GRAPHRUN_PLACEMENT_MEAN_COSTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "placement/problem.h"
+
+namespace graphrun::placement {
+
+/// Keeps a reference to the problem, which must outlive it.
+class MeanCosts {
+ public:
+  explicit MeanCosts(const PlacementProblem& problem);
+
+  /// Over the devices that the node may go to.
+  double nodeNs(int node) const;
+  /// Over all ordered pairs of devices, of which equal ones cost nothing.
+  double transferNs(int64_t bytes) const {
+    return latencyNs_ + nsPerByte_ * static_cast<double>(bytes);
+  }
+  /// Over all pairs of different devices.
+  double transferToOtherNs(int64_t bytes) const { return transferNs(bytes) * otherShare_; }
+
+ private:
+  const PlacementProblem& problem_;
+  double latencyNs_ = 0;
+  double nsPerByte_ = 0;
+  double otherShare_ = 1;
+};
+
+/// By node: its mean time and the longest mean way from its end to the end of the step, transfers
+/// included.
+std::vector<double> upwardRanks(const PlacementProblem& problem);
+
+/// By node: the longest mean way from the begin of the step to its start, transfers included.
+std::vector<double> downwardRanks(const PlacementProblem& problem);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_MEAN_COSTS_H_

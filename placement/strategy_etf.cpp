@@ -1,0 +1,171 @@
+// ETF and SCT within memory limits. Sources: Hwang, Chow, Anger, Lee, "Scheduling Precedence Graphs
+// in Systems with Interprocessor Communication Times", SIAM J. Computing 18(2), 1989; Hanen,
+// Munier, "An Approximation Algorithm for Scheduling Dependent Tasks on m Processors with Small
+// Communication Delays", 1995; with memory: Jeon et al., "Baechi", SoCC 2020.
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <tuple>
+
+#include "placement/mean_costs.h"
+#include "placement/memory_budget.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// By node: the consumer that would best run right after it on its device, -1 for none; no two have
+/// the same one. The papers find it by a linear program; here the longest transfers are saved
+/// first.
+std::vector<int> favouriteChildren(const PlacementProblem& problem) {
+  const CostGraph& graph = problem.graph();
+  std::vector<std::tuple<int64_t, int, int>> edges;  // bytes, producer, consumer
+  for (const CostTensor& tensor : graph.tensors) {
+    for (int consumer : tensor.consumers) {
+      if (tensor.producer >= 0) {
+        edges.emplace_back(-tensor.bytes, tensor.producer, consumer);
+      }
+    }
+  }
+  std::sort(edges.begin(), edges.end());
+  std::vector<int> child(graph.nodes.size(), -1);
+  std::vector<bool> isTaken(graph.nodes.size(), false);
+  for (auto [bytes, producer, consumer] : edges) {
+    int& favourite = child[static_cast<size_t>(producer)];
+    if (favourite < 0 && !isTaken[static_cast<size_t>(consumer)]) {
+      favourite = consumer;
+      isTaken[static_cast<size_t>(consumer)] = true;
+    }
+  }
+  return child;
+}
+
+/// Of all ready nodes and devices, always the pair that starts first; of equals the node with the
+/// higher rank.
+class EarliestStart {
+ public:
+  EarliestStart(const PlacementProblem& problem, const std::vector<int64_t>& budget,
+                const std::vector<double>& rank, const std::vector<int>* favourites)
+      : problem_(problem),
+        graph_(problem.graph()),
+        mean_(problem),
+        rank_(rank),
+        favourites_(favourites),
+        schedule_(problem, budget, false),
+        missing_(graph_.nodes.size(), 0),
+        isPlaced_(graph_.nodes.size(), false),
+        lastOn_(budget.size(), -1),
+        lastFinish_(budget.size(), 0) {}
+
+  absl::StatusOr<Placement> run(const char* strategy) {
+    for (int n = 0; n < graph_.nodeCount(); ++n) {
+      for (int t : graph_.node(n).inputs) {
+        missing_[static_cast<size_t>(n)] += graph_.tensor(t).producer >= 0 ? 1 : 0;
+      }
+      if (missing_[static_cast<size_t>(n)] == 0) {
+        ready_.push(keyOf(n, attempt(n)));
+      }
+    }
+    while (!ready_.empty()) {
+      int node = std::get<int>(ready_.top());
+      Key known = ready_.top();
+      ready_.pop();
+      Trial trial = attempt(node);
+      // Starts only get later while others are placed: a key is looked at again when it is first.
+      if (Key now = keyOf(node, trial); now > known && !ready_.empty() && now > ready_.top()) {
+        ready_.push(now);
+      } else if (trial.overBytes > 0) {
+        return fitsNowhere(problem_, node, trials_, strategy);
+      } else {
+        place(node, trial);
+      }
+    }
+    return schedule_.finish(strategy);
+  }
+
+ private:
+  using Key = std::tuple<bool, double, double, int>;  // fits not, start, -rank, node
+
+  /// When the node should start there: a device waits for the favourite of what it ran last, for as
+  /// long as bringing that elsewhere would take.
+  double startOf(int node, const Trial& trial) const {
+    auto d = static_cast<size_t>(trial.device);
+    auto start = static_cast<double>(trial.start);
+    if (favourites_ == nullptr || lastOn_[d] < 0) {
+      return start;
+    }
+    int favourite = (*favourites_)[static_cast<size_t>(lastOn_[d])];
+    if (favourite < 0 || favourite == node || isPlaced_[static_cast<size_t>(favourite)]) {
+      return start;
+    }
+    int64_t bytes = 0;
+    for (int t : graph_.node(favourite).inputs) {
+      bytes =
+          graph_.tensor(t).producer == lastOn_[d] ? std::max(bytes, graph_.tensor(t).bytes) : bytes;
+    }
+    return std::max(start, static_cast<double>(lastFinish_[d]) + mean_.transferToOtherNs(bytes));
+  }
+
+  Trial attempt(int node) {
+    trials_.clear();
+    for (int device : schedule_.candidates(node)) {
+      trials_.push_back(schedule_.attempt(node, device));
+    }
+    auto key = [&](const Trial& trial) {
+      return std::tuple(trial.overBytes > 0, startOf(node, trial), trial.finish);
+    };
+    return *std::min_element(trials_.begin(), trials_.end(),
+                             [&](const Trial& a, const Trial& b) { return key(a) < key(b); });
+  }
+  Key keyOf(int node, const Trial& trial) const {
+    return {trial.overBytes > 0, startOf(node, trial), -rank_[static_cast<size_t>(node)], node};
+  }
+
+  void place(int node, const Trial& trial) {
+    schedule_.commit(node, trial);
+    isPlaced_[static_cast<size_t>(node)] = true;
+    lastOn_[static_cast<size_t>(trial.device)] = node;
+    lastFinish_[static_cast<size_t>(trial.device)] = trial.finish;
+    for (int t : graph_.node(node).outputs) {
+      for (int consumer : graph_.tensor(t).consumers) {
+        if (--missing_[static_cast<size_t>(consumer)] == 0) {
+          ready_.push(keyOf(consumer, attempt(consumer)));
+        }
+      }
+    }
+  }
+
+  const PlacementProblem& problem_;
+  const CostGraph& graph_;
+  MeanCosts mean_;
+  const std::vector<double>& rank_;
+  const std::vector<int>* favourites_;
+  ListSchedule schedule_;
+  std::vector<int> missing_;  // by node: producers to come
+  std::vector<bool> isPlaced_;
+  std::vector<int> lastOn_;          // by device: node
+  std::vector<int64_t> lastFinish_;  // by device
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready_;
+  std::vector<Trial> trials_;  // of the node that was tried last
+};
+
+absl::StatusOr<PlacementResult> placeByStart(const PlacementProblem& problem,
+                                             const std::vector<int>* favourites,
+                                             const char* strategy) {
+  std::vector<double> rank = upwardRanks(problem);
+  return placeWithinLimits(problem, {[&](const auto& budget) {
+                             return EarliestStart(problem, budget, rank, favourites).run(strategy);
+                           }});
+}
+
+}  // namespace
+
+absl::StatusOr<PlacementResult> placeEtf(const PlacementProblem& problem) {
+  return placeByStart(problem, nullptr, "etf");
+}
+
+absl::StatusOr<PlacementResult> placeSct(const PlacementProblem& problem) {
+  std::vector<int> favourites = favouriteChildren(problem);
+  return placeByStart(problem, &favourites, "sct");
+}
+
+}  // namespace graphrun::placement
