@@ -26,12 +26,15 @@ constexpr std::array<Unit, 6> kByteUnits = {{{"KB", 1e3},
                                              {"MiB", 1048576.0},
                                              {"GB", 1e9},
                                              {"GiB", 1073741824.0}}};
-constexpr std::array<Unit, 6> kBandwidthUnits = {{{"KB/s", 1e3},
+constexpr std::array<Unit, 9> kBandwidthUnits = {{{"KB/s", 1e3},
                                                   {"KiB/s", 1024.0},
                                                   {"MB/s", 1e6},
                                                   {"MiB/s", 1048576.0},
                                                   {"GB/s", 1e9},
-                                                  {"GiB/s", 1073741824.0}}};
+                                                  {"GiB/s", 1073741824.0},
+                                                  {"Kbps", 1e3 / 8},
+                                                  {"Mbps", 1e6 / 8},
+                                                  {"Gbps", 1e9 / 8}}};
 constexpr std::array<Unit, 3> kTimeUnits = {{{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
 
 constexpr double kLargest = 4611686018427387904.0;  // 2^62

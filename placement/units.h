@@ -15,7 +15,8 @@ namespace graphrun::placement {
 /// is required and no space may stand before it. InvalidArgument otherwise, for 0 and beyond 2^62.
 absl::StatusOr<int64_t> parseBytes(absl::string_view text);
 
-/// Bytes per second of "12GB/s"; units as in parseBytes, each followed by "/s".
+/// Bytes per second of "12GB/s" or "100Gbps"; units as in parseBytes, each followed by "/s", or
+/// Kbps, Mbps, Gbps (of 1000) for bits.
 absl::StatusOr<double> parseBandwidth(absl::string_view text);
 
 /// Nanoseconds of "3us"; units us, ms and s. 0 is allowed.

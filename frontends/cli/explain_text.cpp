@@ -101,6 +101,11 @@ std::string explainText(const std::string& source) {
                                   ": a step takes ", cell(json, {"", "step_ns", Format::kNanos}),
                                   " (predicted; no placement takes less than ",
                                   cell(json, {"", "lower_bound_ns", Format::kNanos}), ")\n");
+  if (double now = json.value("step_ns_without", 0.0); now > 0) {
+    absl::StrAppend(&text, "without what was added or changed: ",
+                    cell(json, {"", "step_ns_without", Format::kNanos}), ", ",
+                    absl::StrFormat("%.2f", now / json.value("step_ns", now)), " times as long\n");
+  }
   section(json, "devices", "devices",
           {{"device", "device", Format::kText},
            {"ops", "ops", Format::kCount},

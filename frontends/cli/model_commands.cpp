@@ -30,8 +30,9 @@ struct ModelArguments {
     feed.add(app);
     app.add_flag("--json", json, "Prints JSON");
   }
-  absl::StatusOr<std::unique_ptr<Session>> open() const {
+  absl::StatusOr<std::unique_ptr<Session>> open(const runtime::WhatIf& whatIf = {}) const {
     GR_ASSIGN_OR_RETURN(runtime::SessionOptions options, place.toSession());
+    options.whatIf = whatIf;
     return Session::create(model, options);
   }
 };
@@ -55,16 +56,34 @@ absl::Status writeFile(const std::string& path, const std::string& text) {
   return file ? absl::OkStatus() : usageError(absl::StrCat("cannot write '", path, "'"));
 }
 
+/// Adds to an explanation what a step takes by another one.
+absl::StatusOr<std::string> withStepWithout(const std::string& changed, const std::string& now) {
+  auto json = nlohmann::ordered_json::parse(changed, nullptr, /*allow_exceptions=*/false);
+  Json without = Json::parse(now, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !without.is_object()) {
+    return absl::InternalError("an explanation is no JSON object");
+  }
+  json["step_ns_without"] = without.value("step_ns", Json(0));
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// `costs`: where the model's cost graph is to be written, "" for nowhere.
-absl::StatusOr<std::string> explain(const ModelArguments& arguments, const std::string& costs) {
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, arguments.open());
+absl::StatusOr<std::string> explain(const ModelArguments& arguments, const runtime::WhatIf& whatIf,
+                                    const std::string& costs) {
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, arguments.open(whatIf));
   GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
                       feedShapes(arguments.feed, session->inputs()));
   if (!costs.empty()) {
     GR_ASSIGN_OR_RETURN(std::string text, session->costs(shapes));
     GR_RETURN_IF_ERROR(writeFile(costs, text));
   }
-  return session->explain(shapes);
+  GR_ASSIGN_OR_RETURN(std::string explanation, session->explain(shapes));
+  if (whatIf.empty()) {
+    return explanation;
+  }
+  GR_ASSIGN_OR_RETURN(session, arguments.open());
+  GR_ASSIGN_OR_RETURN(std::string now, session->explain(shapes));
+  return withStepWithout(explanation, now);
 }
 
 Json portsJson(const std::vector<runtime::ModelPort>& ports) {
@@ -149,7 +168,15 @@ int explainCommand(int argc, char** argv) {
   ModelArguments arguments;
   std::string onnx;
   std::string costs;
+  runtime::WhatIf whatIf;
   arguments.add(app);
+  app.add_option(
+      "--add", whatIf.addedDevices,
+      "A device that is only thought of: node2:cuda, node2:cpu=48GiB; with a worker of a "
+      "new name on a machine of its own");
+  app.add_option(
+      "--link", whatIf.changedLinks,
+      "Other links, only thought of: 100Gbps between all workers, node0,node1=12GB/s,3us");
   app.add_option("--costs", costs,
                  "Writes the model's cost graph on this cluster, as `graphrun place` reads it");
   app.add_option("--write-onnx", onnx,
@@ -157,7 +184,7 @@ int explainCommand(int argc, char** argv) {
                  "read it: placed.onnx");
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::Status usable = checkOnnx(arguments.model, onnx);
-    absl::StatusOr<std::string> text = usable.ok() ? explain(arguments, costs) : usable;
+    absl::StatusOr<std::string> text = usable.ok() ? explain(arguments, whatIf, costs) : usable;
     if (!text.ok()) {
       return report(text.status());
     }

@@ -28,6 +28,7 @@
 #include "placement/explain.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
+#include "placement/what_if.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
 #include "runtime/format/weight_table.h"
@@ -68,6 +69,19 @@ void addFoundDevices(const format::PlanRequest& request, placement::Cluster& clu
   }
 }
 
+/// Adds what there is not yet, to see what it would bring.
+absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster& cluster) {
+  for (size_t i = 0; i < format::sizeOf(request.added_devices()); ++i) {
+    GR_RETURN_IF_ERROR(runtime::annotate(
+        placement::addDevice(cluster, request.added_devices()->Get(i)->str()), "--add"));
+  }
+  for (size_t i = 0; i < format::sizeOf(request.changed_links()); ++i) {
+    GR_RETURN_IF_ERROR(runtime::annotate(
+        placement::changeLinks(cluster, request.changed_links()->Get(i)->str()), "--link"));
+  }
+  return absl::OkStatus();
+}
+
 /// The cluster of the request with its devices, pins and limits.
 absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
   placement::Cluster cluster;
@@ -78,6 +92,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
     GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(yaml, text(request.cluster_path())));
   }
   addFoundDevices(request, cluster);
+  GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);
     cluster.pins.push_back(

@@ -104,6 +104,8 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
     entry->bytes = limit.bytes;
     request.limits.push_back(std::move(entry));
   }
+  request.added_devices = options.whatIf.addedDevices;
+  request.changed_links = options.whatIf.changedLinks;
 }
 
 /// True when the request holds texts of a run: they are none of the disk's business, and a plan for

@@ -230,6 +230,11 @@ void Session::Impl::noteLoad(const ActivePlan& plan) {
 absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainder* stage,
                                                    std::vector<PlannedInput> planned,
                                                    absl::Span<const StageInput> values) {
+  if (!options.whatIf.empty()) {
+    return atStage(absl::FailedPreconditionError(
+                       "a cluster with devices or links that are only thought of runs nothing"),
+                   SessionStage::kPlacement);
+  }
   for (;;) {
     std::string signature = signatureOf(stage, planned);
     if (ActivePlan* plan = plans->find(signature)) {

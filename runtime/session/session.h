@@ -43,6 +43,14 @@ struct DeviceMemoryLimit {
   uint64_t bytes = 0;
 };
 
+/// What a cluster does not have yet. With any of it a session explains, and does not run.
+struct WhatIf {
+  std::vector<std::string> addedDevices;  ///< "node2:cuda", "node2:cpu=48GiB"
+  std::vector<std::string> changedLinks;  ///< "100Gbps", "node0,node1=12GB/s,3us"
+
+  bool empty() const { return addedDevices.empty() && changedLinks.empty(); }
+};
+
 struct SessionOptions {
   std::string cluster;  ///< path of cluster.yaml; "": this machine alone, in this process
   /// Threads of a kernel on this machine without a cluster; 0: as many as the process may use.
@@ -51,6 +59,7 @@ struct SessionOptions {
   std::string strategy = "auto";
   std::vector<PlacementPin> pins;
   std::vector<DeviceMemoryLimit> memoryLimits;
+  WhatIf whatIf;
   bool fusion = true;  ///< false: every operation is a kernel of its own
   Numerics numerics = Numerics::kFast;
   Precision precision = Precision::kF32;

@@ -35,6 +35,7 @@ TEST_CASE("what is no plain quantity is refused") {
 TEST_CASE("bandwidth and durations") {
   CHECK(parseBandwidth("12GB/s").value() == 12e9);
   CHECK(parseBandwidth("1GiB/s").value() == 1073741824.0);
+  CHECK(parseBandwidth("100Gbps").value() == 12.5e9);
   CHECK(parseDuration("3us").value() == 3000);
   CHECK(parseDuration("1.5ms").value() == 1'500'000);
   CHECK(parseDuration("2s").value() == 2'000'000'000);

@@ -43,6 +43,18 @@ TEST_CASE("a model runs in this process with inputs and outputs in place") {
   CHECK((*session)->stats().devices[0].device == "client/cpu:0");
 }
 
+TEST_CASE("a cluster that is only thought of is explained and runs nothing") {
+  SessionFolder folder;
+  auto options = folder.options();
+  options.whatIf.addedDevices = {"node2:cuda"};
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  absl::Status refused = session->run(vectorInput({1}), outputs);
+  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("only thought of"));
+  CHECK(session->explain({{"x", runtime::TensorSpec{runtime::ElementType::kF32, {1}}}}).ok());
+}
+
 TEST_CASE("plans are kept for shapes, within a bound") {
   SessionFolder folder;
   auto options = folder.options();
