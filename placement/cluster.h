@@ -120,6 +120,8 @@ struct Cluster {
   /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.
   std::optional<LinkModel> otherLinks;
   std::vector<PinRule> pins;
+  /// Nodes that stay off devices: of these, too, a shell pattern. No annotations.
+  std::vector<PinRule> forbids;
   std::optional<SecurityFiles> security;
 
   /// Index of the worker or device of this name, nothing if there is none.

@@ -57,6 +57,7 @@ class ClusterReader {
   void readLink(const YAML::Node& node);
   std::optional<int> readEndpoint(const YAML::Node& node, const std::string& where);
   void readSecurity(const YAML::Node& node);
+  void readForbid(const YAML::Node& node);
   void readPin(const YAML::Node& node);
   void checkPinDevice(const YAML::Node& at, const std::string& device);
   std::vector<std::string> workerNames() const;
@@ -401,8 +402,16 @@ void ClusterReader::readPin(const YAML::Node& node) {
   cluster_.pins.push_back(std::move(pin));
 }
 
+void ClusterReader::readForbid(const YAML::Node& node) {
+  if (!checkMap(node, "forbids", {"nodes", "device"})) {
+    return;
+  }
+  cluster_.forbids.push_back({text(node, "nodes", "forbids"), text(node, "device", "forbids"),
+                              absl::StrCat(fileName_, ":", lineOf(node))});
+}
+
 void ClusterReader::readRoot(const YAML::Node& root) {
-  if (!checkMap(root, "cluster", {"workers", "links", "security", "pins"})) {
+  if (!checkMap(root, "cluster", {"workers", "links", "security", "pins", "forbids"})) {
     return;
   }
   auto each = [&](const char* key, void (ClusterReader::*read)(const YAML::Node&)) {
@@ -419,6 +428,7 @@ void ClusterReader::readRoot(const YAML::Node& root) {
   cluster_.rebuildDevices();
   each("links", &ClusterReader::readLink);
   each("pins", &ClusterReader::readPin);
+  each("forbids", &ClusterReader::readForbid);
   if (root["security"]) {
     readSecurity(root["security"]);
   }

@@ -207,46 +207,100 @@ int CostGraph::addTensor(CostTensor tensor) {
 
 absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
 
+std::vector<int> CostGraph::nodesOf(const PinRule& rule) const {
+  auto matches = [&](const std::string& name) { return matchesGlob(rule.nodes, name); };
+  std::vector<int> result;
+  for (int n = 0; n < nodeCount(); ++n) {
+    const std::vector<std::string>& members = node(n).members;
+    if (matches(node(n).name) || std::any_of(members.begin(), members.end(), matches)) {
+      result.push_back(n);
+    }
+  }
+  return result;
+}
+
 namespace {
 
-bool matchesNode(const std::string& pattern, const CostNode& node) {
-  return matchesGlob(pattern, node.name) ||
-         std::any_of(node.members.begin(), node.members.end(),
-                     [&](const std::string& member) { return matchesGlob(pattern, member); });
-}
+/// Applies rules on names of nodes, and keeps what is wrong with them.
+class Rules {
+ public:
+  Rules(CostGraph& graph, const Cluster& cluster) : graph_(graph), cluster_(cluster) {}
+
+  void pin(const PinRule& rule) {
+    std::optional<int> device = cluster_.findDevice(rule.device);
+    if (!device.has_value()) {
+      noDevice("pin", rule);
+    }
+    for (int n : matched("pin", rule)) {
+      graph_.pins.push_back({n, device.value_or(0), rule.source});
+      pinned_.insert(n);
+    }
+  }
+
+  void forbid(const PinRule& rule) {
+    std::vector<int> nodes = matched("forbid", rule);
+    bool found = false;
+    for (size_t d = 0; d < cluster_.devices.size(); ++d) {
+      if (matchesGlob(rule.device, cluster_.devices[d].name)) {
+        found = true;
+        for (int n : nodes) {
+          forbidOn(static_cast<int>(d), graph_.nodes[static_cast<size_t>(n)], rule);
+        }
+      }
+    }
+    if (!found) {
+      noDevice("forbid", rule);
+    }
+  }
+
+  absl::Status finish() {
+    std::erase_if(graph_.pins,
+                  [&](const NodePin& pin) { return pin.fromModel && pinned_.contains(pin.node); });
+    return problems_.empty() ? absl::OkStatus()
+                             : absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
+  }
+
+ private:
+  std::vector<int> matched(absl::string_view what, const PinRule& rule) {
+    std::vector<int> nodes = graph_.nodesOf(rule);
+    if (nodes.empty()) {
+      problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes,
+                                       "' matches no node",
+                                       didYouMean(rule.nodes, nodeNames(graph_))));
+    }
+    return nodes;
+  }
+  void noDevice(absl::string_view what, const PinRule& rule) {
+    problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes, "': no device '",
+                                     rule.device, "'",
+                                     didYouMean(rule.device, cluster_.deviceNames())));
+  }
+  static void forbidOn(int device, CostNode& node, const PinRule& rule) {
+    if (node.supports(device)) {
+      node.timeNs[static_cast<size_t>(device)] = kUnsupported;
+      node.unsupported.emplace_back(device, absl::StrCat("forbidden by ", rule.source));
+    }
+  }
+
+  CostGraph& graph_;
+  const Cluster& cluster_;
+  std::set<int> pinned_;
+  std::vector<std::string> problems_;
+};
 
 }  // namespace
 
 absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
-  std::vector<std::string> problems;
-  std::set<int> pinned;
+  Rules rules(*this, cluster);
   for (const PinRule& rule : cluster.pins) {
-    if (rule.annotation) {
-      continue;
-    }
-    std::optional<int> device = cluster.findDevice(rule.device);
-    bool matched = false;
-    for (int n = 0; n < nodeCount(); ++n) {
-      if (matchesNode(rule.nodes, node(n))) {
-        matched = true;
-        pins.push_back({n, device.value_or(0), rule.source});
-        pinned.insert(n);
-      }
-    }
-    if (!device.has_value()) {
-      problems.push_back(absl::StrCat(rule.source, ": pin '", rule.nodes, "': no device '",
-                                      rule.device, "'",
-                                      didYouMean(rule.device, cluster.deviceNames())));
-    }
-    if (!matched) {
-      problems.push_back(absl::StrCat(rule.source, ": pin '", rule.nodes, "' matches no node",
-                                      didYouMean(rule.nodes, nodeNames(*this))));
+    if (!rule.annotation) {
+      rules.pin(rule);
     }
   }
-  std::erase_if(pins,
-                [&](const NodePin& pin) { return pin.fromModel && pinned.contains(pin.node); });
-  return problems.empty() ? absl::OkStatus()
-                          : absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
+  for (const PinRule& rule : cluster.forbids) {
+    rules.forbid(rule);
+  }
+  return rules.finish();
 }
 
 }  // namespace graphrun::placement

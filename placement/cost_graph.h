@@ -90,9 +90,12 @@ struct CostGraph {
   std::vector<int> topologicalOrder;
 
   /// Adds the cluster's rules on names of nodes to `pins`, and drops those from the model that they
-  /// overrule. NotFound or InvalidArgument names every rule that matches no node or names no
-  /// device.
+  /// overrule; what a rule forbids a device is not supported there from now on. InvalidArgument
+  /// names every rule that matches no node or names no device.
   absl::Status applyPinRules(const Cluster& cluster);
+
+  /// Nodes that the rule is for, by their own names or their members'.
+  std::vector<int> nodesOf(const PinRule& rule) const;
 
   int nodeCount() const { return static_cast<int>(nodes.size()); }
   int tensorCount() const { return static_cast<int>(tensors.size()); }

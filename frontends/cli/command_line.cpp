@@ -73,6 +73,7 @@ void PlaceOptions::add(CLI::App& app) {
       "--pin", pins,
       "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "
       "its device or layer gpu0: '@gpu0=node1/cpu:0'");
+  app.add_option("--forbid", forbids, "Keeps nodes off devices: 'embed*=node1/cuda:*'");
   app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
   app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
   app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")
@@ -107,6 +108,10 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   for (const std::string& pin : pins) {
     GR_ASSIGN_OR_RETURN(auto pair, splitPair(pin, '=', "--pin"));
     session.pins.push_back({pair.first, pair.second});
+  }
+  for (const std::string& forbid : forbids) {
+    GR_ASSIGN_OR_RETURN(auto pair, splitPair(forbid, '=', "--forbid"));
+    session.forbids.push_back({pair.first, pair.second});
   }
   for (const std::string& limit : memoryLimits) {
     GR_ASSIGN_OR_RETURN(auto pair, splitPair(limit, '=', "--memory-limit"));

@@ -39,6 +39,7 @@ struct PlaceOptions {
   std::string cluster;
   std::string placement = "auto";
   std::vector<std::string> pins;
+  std::vector<std::string> forbids;
   std::vector<std::string> memoryLimits;
   uint32_t threads = 0;
   double timeoutSeconds = 0;

@@ -98,6 +98,10 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
     cluster.pins.push_back(
         placement::makePinRule(pin->nodes()->str(), pin->device()->str(), "--pin"));
   }
+  for (size_t i = 0; i < format::sizeOf(request.forbids()); ++i) {
+    const format::Pin* forbid = request.forbids()->Get(i);
+    cluster.forbids.push_back({forbid->nodes()->str(), forbid->device()->str(), "--forbid"});
+  }
   for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
     const format::MemoryLimit* limit = request.limits()->Get(i);
     GR_RETURN_IF_ERROR(

@@ -86,18 +86,24 @@ void addFound(format::PlanRequestT& request,
   }
 }
 
+std::vector<std::unique_ptr<format::PinT>> rulesOf(const std::vector<PlacementPin>& rules) {
+  std::vector<std::unique_ptr<format::PinT>> result;
+  for (const PlacementPin& rule : rules) {
+    result.push_back(std::make_unique<format::PinT>());
+    result.back()->nodes = rule.nodes;
+    result.back()->device = rule.device;
+  }
+  return result;
+}
+
 void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.strategy = options.strategy;
   request.threads = options.threads;
   request.fusion = options.fusion;
   request.numerics = static_cast<uint8_t>(options.numerics);
   request.precision = static_cast<uint8_t>(options.precision);
-  for (const PlacementPin& pin : options.pins) {
-    auto entry = std::make_unique<format::PinT>();
-    entry->nodes = pin.nodes;
-    entry->device = pin.device;
-    request.pins.push_back(std::move(entry));
-  }
+  request.pins = rulesOf(options.pins);
+  request.forbids = rulesOf(options.forbids);
   for (const DeviceMemoryLimit& limit : options.memoryLimits) {
     auto entry = std::make_unique<format::MemoryLimitT>();
     entry->device = limit.device;

@@ -58,6 +58,7 @@ struct SessionOptions {
   /// "auto", "single", "greedy", "heft", "search", or the path of a placement file.
   std::string strategy = "auto";
   std::vector<PlacementPin> pins;
+  std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"
   std::vector<DeviceMemoryLimit> memoryLimits;
   WhatIf whatIf;
   bool fusion = true;  ///< false: every operation is a kernel of its own

@@ -26,6 +26,7 @@ workers:
 links: [{between: [node0, node1], bandwidth: 12GB/s, latency: 3us}]
 security: {ca: ca.pem, cert: coordinator.pem, key: coordinator.key}
 pins: [{nodes: "encoder/*", device: node1/cuda:0}, {annotation: gpu0, device: node1/cuda:0}]
+forbids: [{nodes: "embed*", device: "node1/*"}]
 )",
                               "c.yaml");
   INFO(messageOf(cluster.status()));
@@ -49,6 +50,10 @@ pins: [{nodes: "encoder/*", device: node1/cuda:0}, {annotation: gpu0, device: no
   REQUIRE(cluster->security);
   CHECK(cluster->security->cert == "coordinator.pem");
   REQUIRE(cluster->pins.size() == 2);
+  REQUIRE(cluster->forbids.size() == 1);
+  CHECK(cluster->forbids[0].nodes == "embed*");
+  CHECK(cluster->forbids[0].device == "node1/*");
+  CHECK(cluster->forbids[0].source == "c.yaml:13");
   CHECK_FALSE(cluster->pins[0].annotation);
   CHECK(cluster->pins[1].nodes == "gpu0");
   CHECK(cluster->pins[1].annotation);
@@ -66,7 +71,7 @@ link: []
 c.yaml:3: worker 'node0': unknown key 'adress'; did you mean 'address'? (known: name, address, devices)
 c.yaml:4: worker 'node0': cpu: cores: the range '3-1' runs backwards; expected CPU numbers as in 0-15 or "0-7,9"
 c.yaml:4: worker 'node0': cpu: memory: '48G' is not a number followed by one of KB, KiB, MB, MiB, GB, GiB
-c.yaml:5: cluster: unknown key 'link'; did you mean 'links'? (known: workers, links, security, pins))");
+c.yaml:5: cluster: unknown key 'link'; did you mean 'links'? (known: workers, links, security, pins, forbids))");
 }
 
 TEST_CASE("each diagnostic of the file") {
@@ -76,7 +81,7 @@ TEST_CASE("each diagnostic of the file") {
   };
   const Case cases[] = {
       {"{}", "1: cluster: 'workers' is missing"},
-      {"", "1: cluster: expected a mapping with the keys workers, links, security, pins"},
+      {"", "1: cluster: expected a mapping with the keys workers, links, security, pins, forbids"},
       {"[1]", "expected a mapping"},
       {"workers: [", "c.yaml:1: not YAML: "},
       {"workers: []", "1: workers: expected a list with at least one entry"},
@@ -194,6 +199,8 @@ TEST_CASE("each diagnostic of links, pins and security") {
       {"security: 1", "security: expected a mapping with the keys ca, cert, key"},
       {"security: {ca: a, cert: b}", "security: 'key' is missing"},
       {"pins: [{nodes: a}]", "pins: 'device' is missing"},
+      {"forbids: [{nodes: a}]", "forbids: 'device' is missing"},
+      {"forbids: [{nodes: a, devices: b}]", "forbids: unknown key 'devices'"},
       {"pins: [{device: node0/cpu:0}]", "pins: 'nodes' is missing"},
       {"pins: [{nodes: a, annotation: gpu0, device: node0/cpu:0}]",
        "an entry is for nodes or for an annotation of the model, not for both"},

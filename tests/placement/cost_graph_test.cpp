@@ -71,6 +71,34 @@ TEST_CASE("pin rules match globs and must match something") {
         "--pin: pin 'head': no device 'n1/cpu:7'; did you mean 'n1/cpu:0'?");
 }
 
+TEST_CASE("what is forbidden a device does not run there, and why is told") {
+  Cluster cluster = simpleCluster(3);
+  CostGraph graph;
+  addNode(graph, "embed/a", {1, 1, 1});
+  addNode(graph, "embed/b", {1, 1, kUnsupported});
+  addNode(graph, "head", {1, 1, 1});
+  REQUIRE(graph.finish(3).ok());
+  cluster.forbids = {{"embed/*", "n[12]/cpu:*", "c.yaml:3"}};
+  REQUIRE(graph.applyPinRules(cluster).ok());
+  auto problem = PlacementProblem::create(graph, cluster);
+  REQUIRE(problem.ok());
+  CHECK(problem->constraints.unit(0).allowed == std::vector<int>{0});
+  CHECK(problem->constraints.unit(1).allowed == std::vector<int>{0});
+  CHECK(problem->constraints.unit(2).allowed == std::vector<int>{0, 1, 2});
+  CHECK(graph.node(0).whyUnsupported(2) == "forbidden by c.yaml:3");
+  CHECK(graph.node(1).whyUnsupported(2) == "no kernel for complex64");
+
+  cluster.forbids = {{"head", "*", "--forbid"}};
+  REQUIRE(graph.applyPinRules(cluster).ok());
+  CHECK_THAT(messageOf(PlacementProblem::create(graph, cluster).status()),
+             Catch::Contains("no device can run node 'head'") &&
+                 Catch::Contains("n1/cpu:0: 'head' (test): forbidden by --forbid"));
+  cluster.forbids = {{"heat", "n0/cpu:0", "--forbid"}, {"head", "n9/*", "--forbid"}};
+  CHECK(messageOf(graph.applyPinRules(cluster)) ==
+        "--forbid: forbid 'heat' matches no node; did you mean 'head'?\n"
+        "--forbid: forbid 'head': no device 'n9/*'");
+}
+
 TEST_CASE("a user's pin overrules the model's own") {
   Cluster cluster = simpleCluster(2);
   CostGraph graph;
