@@ -162,6 +162,14 @@ absl::Status requireExactSums(const Step& step, const dnnl::primitive_desc_base&
                                                      depth, " products"));
 }
 
+/// The library's products of bytes by its gemm add whole tensors from wrong places.
+bool addsWrongly(const Step& step, const dnnl::primitive_desc_base& descriptor) {
+  return absl::StrContains(descriptor.impl_info_str(), "gemm") &&
+         std::any_of(step.postOps.begin(), step.postOps.end(), [&](const PostOp& op) {
+           return op.operand && op.operand->desc.dims == step.outputs[0].desc.dims;
+         });
+}
+
 /// Whether a transposed convolution gains from summing in registers what falls on one element of
 /// the result: its products are many times the result, and do not stay in a cache. The library also
 /// fills up few channels to a whole block.
@@ -195,6 +203,9 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
       }));
   if (isQuantized(step) && givesSums(step)) {
     GR_RETURN_IF_ERROR(requireExactSums(step, plan.descriptor));
+  }
+  if (isQuantized(step) && addsWrongly(step, plan.descriptor)) {
+    return absl::UnimplementedError("gr.conv: gemm of bytes with a tensor added");
   }
   addArguments(operands, plan);
   return plan;

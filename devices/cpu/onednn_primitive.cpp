@@ -204,19 +204,50 @@ absl::Status appendBinary(const Step& step, size_t index, const std::vector<int6
   if (desc.layout.empty()) {
     GR_ASSIGN_OR_RETURN(dims, alignDims(desc.dims, outputDims));
   }
-  bool open = desc.any && dims == outputDims && desc.type == step.outputs[0].desc.type;
+  bool open = desc.any && dims == outputDims;
   desc.any = false;
   GR_ASSIGN_OR_RETURN(PlannedOperand operand, planOperand(desc, dims));
   if (open && outputDesc != nullptr) {
+    dnnl_data_type_t type = operand.desc.data.data_type;
     operand.desc = *outputDesc;
+    operand.desc.data.data_type = type;
   }
   planned.open = planned.open || open;
+  planned.arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1,
+                               {Operand::Role::kPostOp, index},
+                               operand.desc,
+                               operand.source});
   ops.append_binary(algorithm, operand.desc);
-  planned.arguments.push_back(
-      {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(index)) | DNNL_ARG_SRC_1,
-       {Operand::Role::kPostOp, index},
-       operand.desc,
-       operand.source});
+  return absl::OkStatus();
+}
+
+/// True where an element-wise post-op only scales what an element-wise one before it gives: the
+/// library has a factor behind each.
+bool onlyScales(const Step& step, size_t index) {
+  return index > 0 && step.postOps[index].algorithm == "linear" && step.postOps[index].beta == 0 &&
+         step.postOps[index - 1].kind == PostOpKind::kEltwise &&
+         step.postOps[index - 1].algorithm != "linear";
+}
+
+/// Appends an element-wise post-op, and the factor that follows it.
+absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) {
+  const PostOp& op = step.postOps[index];
+  GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, eltwiseAlgorithm(op.algorithm));
+  bool scaled = index + 1 < step.postOps.size() && onlyScales(step, index + 1);
+  float scale = scaled ? step.postOps[index + 1].alpha : 1.0F;
+  for (int i = 0; i < ops.len(); ++i) {
+    dnnl::algorithm other = dnnl::algorithm::undef;
+    float otherScale = 1, alpha = 0, beta = 0;
+    if (ops.kind(i) == dnnl::primitive::kind::eltwise) {
+      ops.get_params_eltwise(i, otherScale, other, alpha, beta);
+    }
+    // oneDNN 2.6 generates code for each algorithm once, with the parameters that come first.
+    if (other == algorithm && (otherScale != scale || alpha != op.alpha || beta != op.beta)) {
+      return absl::UnimplementedError(
+          absl::StrCat(step.operation, ": ", op.algorithm, " twice, with other parameters"));
+    }
+  }
+  ops.append_eltwise(scale, algorithm, op.alpha, op.beta);
   return absl::OkStatus();
 }
 
@@ -280,8 +311,9 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
   for (size_t i = 0; i < step.postOps.size() - (planned.after ? 1 : 0); ++i) {
     const PostOp& op = step.postOps[i];
     if (op.kind == PostOpKind::kEltwise) {
-      GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, eltwiseAlgorithm(op.algorithm));
-      ops.append_eltwise(1.0F, algorithm, op.alpha, op.beta);
+      if (!onlyScales(step, i)) {
+        GR_RETURN_IF_ERROR(appendEltwise(step, i, ops));
+      }
     } else if (op.kind == PostOpKind::kSum) {
       ops.append_sum(1.0F);
     } else {

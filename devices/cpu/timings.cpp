@@ -58,6 +58,15 @@ std::string describeClass(const TensorDesc& desc, Role role) {
   return describeTensor(desc, absl::StrJoin(dims, "x"));
 }
 
+/// The parameters of a post-op where they decide what it takes: numbers to calculate with do not.
+std::string describeParameters(const Step& step, const PostOp& post) {
+  bool repeated = std::count_if(step.postOps.begin(), step.postOps.end(), [&](const PostOp& other) {
+                    return other.algorithm == post.algorithm;
+                  }) > 1;
+  bool calculates = post.algorithm == "linear" || post.algorithm == "gr.clip";
+  return calculates && !repeated ? "" : absl::StrCat(",", post.alpha, ",", post.beta);
+}
+
 template <typename Describe>
 std::string describe(const Step& step, Describe tensor) {
   std::string text = step.operation;
@@ -76,8 +85,8 @@ std::string describe(const Step& step, Describe tensor) {
     text += tensor(output.desc, Role::kOther);
   }
   for (const PostOp& post : step.postOps) {
-    absl::StrAppend(&text, " +", static_cast<int>(post.kind), post.algorithm, ",", post.alpha, ",",
-                    post.beta);
+    absl::StrAppend(&text, " +", static_cast<int>(post.kind), post.algorithm,
+                    describeParameters(step, post));
     if (post.operand) {
       text += tensor(post.operand->desc, Role::kOther);
     }

@@ -203,6 +203,25 @@ TEST_CASE("sums of bytes are scaled, shifted and stored as bytes or floats") {
   }
 }
 
+TEST_CASE(
+    "an element-wise post-op comes but once with each algorithm, scaled where a factor follows") {
+  Tensors inputs;
+  inputs.push_back(f32({2, 2}, {1, -2, 3, -4}));
+  inputs.push_back(f32({2, 2}, {1, 0, 0, 1}));
+  Operation product{"gr.matmul", {}, {{ElementType::kF32, {2, 2}}}, {}};
+  auto eltwise = [](const char* name, float alpha, float beta) {
+    return PostOp{PostOpKind::kEltwise, name, alpha, beta, {}};
+  };
+  product.postOps = {eltwise("gr.clip", -1, 2), eltwise("linear", 3, 0), eltwise("gr.abs", 0, 0),
+                     eltwise("linear", 2, 1)};
+  auto got = runOperation(product, inputs, {"onednn.matmul"});
+  REQUIRE(got.ok());
+  CHECK(values((*got)[0]) == std::vector<double>{7, 7, 13, 7});
+  product.postOps = {eltwise("gr.leaky_relu", 0.5, 0), eltwise("gr.relu", 0, 0)};
+  got = runOperation(product, inputs, {"onednn.matmul"});
+  CHECK(absl::IsUnimplemented(got.status()));  // oneDNN would give -1 for -2
+}
+
 TEST_CASE("rows are padded as by the reference, whatever the order of dims") {
   std::mt19937 random(5);
   for (int i = 0; i < 40; ++i) {
