@@ -22,12 +22,13 @@ bool sumsBytes(const Step& step) {
 
 /// True when `user` is the last operation that reads `value` and its buffer may be overwritten.
 bool diesAt(mlir::Value value, mlir::Operation* user) {
+  bool isReadOnce = value.hasOneUse();  // in the group
   value = passes::outsideGroup(value);
   mlir::Operation* producer = value.getDefiningOp();
   mlir::Operation* last = user->getParentOfType<ir::GroupOp>();
   last = last != nullptr ? last : user;
-  if (producer == nullptr || producer->getBlock() != last->getBlock() || sharesMemory(producer) ||
-      llvm::isa<ir::ConstantOp, ir::RecvOp, ir::ReduceOp>(producer)) {
+  if (!isReadOnce || producer == nullptr || producer->getBlock() != last->getBlock() ||
+      sharesMemory(producer) || llvm::isa<ir::ConstantOp, ir::RecvOp, ir::ReduceOp>(producer)) {
     return false;
   }
   return llvm::all_of(value.getUsers(),
@@ -105,14 +106,12 @@ absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group) {
 }
 
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op) {
-  if (step.step.inputs.empty() || sumsBytes(step.step)) {
-    return std::nullopt;  // a result of bytes does not hold what is added to it
-  }
   for (auto [i, other] : llvm::enumerate(step.postOperands)) {
     const PostOp& post = step.step.postOps[i];
+    const TensorDesc& result = step.step.outputs[0].desc;
     if (post.kind == PostOpKind::kBinaryAdd && post.operand &&
-        post.operand->desc.dims == step.step.outputs[0].desc.dims && !isConstant(other) &&
-        diesAt(other, op)) {
+        post.operand->desc.dims == result.dims && post.operand->desc.type == result.type &&
+        !isConstant(other) && diesAt(other, op)) {
       LibraryStep inPlace = step;
       inPlace.step.postOps[i].kind = PostOpKind::kSum;
       inPlace.step.postOps[i].operand.reset();

@@ -44,6 +44,24 @@ TEST_CASE("a residual that nothing reads again is added in place") {
   CHECK(steps[1]->outputs[0].buffer == steps[0]->outputs[0].buffer);
 }
 
+TEST_CASE("a residual that its product reads is not overwritten") {
+  Executable executable = compiled(
+      "func.func @f(%x: tensor<16x16xf32> {gr.name = \"x\"})\n"
+      "    -> (tensor<16x16xf32> {gr.name = \"y\"}) {\n"
+      "  %e = gr.exp %x : (tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+      "  %a = gr.group(%e, %x) attributes {kind = \"matmul\"} {\n"
+      "  ^bb0(%p: tensor<16x16xf32>, %q: tensor<16x16xf32>):\n"
+      "    %m = gr.matmul %p, %q : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+      "    %s = gr.add %m, %p : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+      "    gr.yield %s : tensor<16x16xf32>\n"
+      "  } : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+      "  %y = gr.exp %a : (tensor<16x16xf32>) -> tensor<16x16xf32>\n"
+      "  return %y : tensor<16x16xf32>\n}");
+  const Step& product = executable.steps[1];
+  REQUIRE(product.operation == "gr.matmul");
+  CHECK(product.outputs[0].buffer != product.inputs[0].buffer);
+}
+
 TEST_CASE("a residual that was sent keeps its memory until the step has ended") {
   Executable executable =
       compiled(twoSums("  gr.send %a {edge = 0 : i64} : (tensor<16x16xf32>) -> ()\n"));
