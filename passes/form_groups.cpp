@@ -8,6 +8,7 @@
 #include "passes/group_builder.h"
 #include "passes/group_rules.h"
 #include "passes/passes.h"
+#include "passes/quantized_forms.h"
 #include "passes/weights.h"
 #include "passes/wishes.h"
 
@@ -81,6 +82,7 @@ class GroupFinder {
     GroupPlan plan{isConv ? "conv" : "matmul", {anchor}};
     int64_t channelAxis = isConv ? 1 : type.getRank() - 1;
     mlir::Value chain = anchor->getResult(0);
+    size_t untilBytes = 0;  // members, up to the last that makes bytes
     Place place;
     place.add(anchor);
     while (chain.hasOneUse() && plan.members.size() <= kMaxPostOps) {
@@ -91,15 +93,43 @@ class GroupFinder {
           !canFollow) {
         break;
       }
+      if (sumsBytes) {
+        plan.members.append(dequantizationBeside(user, chain, place));
+      }
       place.add(user);
       plan.members.push_back(user);
       chain = user->getResult(0);
+      untilBytes =
+          isByte(mlir::getElementTypeOrSelf(chain.getType())) ? plan.members.size() : untilBytes;
+    }
+    if (untilBytes > 0) {
+      plan.members.truncate(
+          untilBytes);  // floats of bytes that stay floats are cheaper to read as bytes
     }
     // Libraries have no post-operations on integers: the sums must have become floats.
     bool isFloat = !sumsBytes || !mlir::getElementTypeOrSelf(chain.getType()).isInteger(32);
     if (plan.members.size() > 1 && isFloat) {
       take(std::move(plan));
     }
+  }
+
+  /// What makes floats of the bytes that `user` adds to `chain`, where nothing else reads those
+  /// floats: the addition can read the bytes.
+  llvm::SmallVector<mlir::Operation*> dequantizationBeside(mlir::Operation* user, mlir::Value chain,
+                                                           const Place& place) const {
+    auto add = llvm::dyn_cast<ir::AddOp>(user);
+    mlir::Value other = add ? (add.getLhs() == chain ? add.getRhs() : add.getLhs()) : nullptr;
+    std::optional<Dequantized> bytes = other ? dequantizedOf(other) : std::nullopt;
+    if (!bytes || !bytes->isUniform() || other.getType() != chain.getType() ||
+        !isByte(mlir::getElementTypeOrSelf(bytes->integers.getType())) ||
+        constantOf(bytes->integers)) {
+      return {};
+    }
+    llvm::SmallVector<mlir::Operation*> ops = dequantizationOf(other);
+    bool own = llvm::all_of(ops, [&](mlir::Operation* op) {
+      return op->hasOneUse() && positions_.contains(op) && !taken_.contains(op) && place.allows(op);
+    });
+    return own ? ops : llvm::SmallVector<mlir::Operation*>();
   }
 
   /// An attention with what its operands and its result are seen through. Of the operations before

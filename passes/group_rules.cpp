@@ -89,12 +89,6 @@ bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool n
   return sameShape(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
 }
 
-/// A cast to bytes of what a clip keeps in their range.
-bool keepsBytes(ir::CastOp cast) {
-  auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
-  return clip && isByte(cast.getTo()) && clipsToBytes(clip, cast.getTo());
-}
-
 bool hasConstantOperands(mlir::Operation* op) {
   return llvm::all_of(op->getOperands().drop_front(), constantOf);
 }
@@ -106,13 +100,12 @@ bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis
 }
 
 bool canFollowSums(mlir::Operation* op, mlir::Value chain, int64_t channelAxis) {
+  mlir::Type from = mlir::getElementTypeOrSelf(chain.getType());
   if (auto cast = llvm::dyn_cast<ir::CastOp>(op)) {
-    mlir::Type from = mlir::getElementTypeOrSelf(chain.getType());
-    return (from.isInteger(32) && cast.getTo().isF32()) || keepsBytes(cast);
+    return ((from.isInteger(32) || isByte(from)) && cast.getTo().isF32()) || storesBytes(cast);
   }
-  bool integers = mlir::getElementTypeOrSelf(chain.getType()).isInteger(32);
-  return (!integers || llvm::isa<ir::AddOp, ir::SubOp>(op)) &&
-         follows(op, chain, channelAxis, /*needsConstants=*/false);
+  bool computes = from.isF32() || (from.isInteger(32) && llvm::isa<ir::AddOp, ir::SubOp>(op));
+  return computes && follows(op, chain, channelAxis, /*needsConstants=*/false);
 }
 
 bool canBeSeenThrough(mlir::Operation* op) {

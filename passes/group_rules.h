@@ -7,7 +7,7 @@
 namespace graphrun::passes {
 
 /// Most operations after an anchor in one group.
-inline constexpr size_t kMaxPostOps = 16;
+inline constexpr size_t kMaxPostOps = 24;
 /// Most members and most inputs of a map group: bounds the size of a generated kernel.
 inline constexpr size_t kMaxMapMembers = 64;
 inline constexpr size_t kMaxMapInputs = 16;
@@ -20,8 +20,8 @@ inline constexpr size_t kMaxMapInputs = 16;
 bool canFollowAnchor(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
 
 /// The same behind sums of products of bytes: also a per-channel operand that is no constant, sums
-/// and differences of i32, the cast of the sums to f32, and at the end the cast to bytes of what a
-/// clip keeps in their range.
+/// and differences of i32, the cast of the sums to f32, the cast to bytes of whole numbers that a
+/// clip keeps in their range, and the cast of these to f32.
 bool canFollowSums(mlir::Operation* op, mlir::Value chain, int64_t channelAxis);
 
 /// True when `op` only shows its operand's elements in another order or shape, or a part of them:

@@ -61,6 +61,17 @@ std::pair<mlir::Value, double> withoutOffset(mlir::Value value) {
   return {value, 0};
 }
 
+/// The same where several are added, one after the other.
+std::pair<mlir::Value, double> withoutOffsets(mlir::Value value) {
+  double sum = 0;
+  for (auto [inner, number] = withoutOffset(value); inner != value;
+       std::tie(inner, number) = withoutOffset(value)) {
+    value = inner;
+    sum += number;
+  }
+  return {value, sum};
+}
+
 template <typename T>
 std::vector<int64_t> elements(llvm::ArrayRef<char> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -79,6 +90,12 @@ bool clipsToBytes(ir::ClipOp clip, mlir::Type bytes) {
   return clip.getLow().convertToDouble() == low && clip.getHigh().convertToDouble() == low + 255;
 }
 
+bool storesBytes(ir::CastOp cast) {
+  auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
+  return clip && isByte(cast.getTo()) && clipsToBytes(clip, cast.getTo()) &&
+         withoutOffsets(clip.getInput()).first.getDefiningOp<ir::RoundOp>();
+}
+
 std::optional<Dequantized> dequantizedOf(mlir::Value value) {
   auto mul = value ? value.getDefiningOp<ir::MulOp>() : nullptr;
   auto type = mul ? llvm::dyn_cast<mlir::RankedTensorType>(mul.getType()) : nullptr;
@@ -90,13 +107,9 @@ std::optional<Dequantized> dequantizedOf(mlir::Value value) {
   if (!onRight && !readScales(mul.getLhs(), type.getRank(), result)) {
     return std::nullopt;
   }
-  mlir::Value offset = onRight ? mul.getLhs() : mul.getRhs();
-  for (auto [inner, number] = withoutOffset(offset); inner != offset;
-       std::tie(inner, number) = withoutOffset(offset)) {
-    offset = inner;
-    result.zero -= number;
-  }
-  auto cast = offset.getDefiningOp<ir::CastOp>();
+  auto [floats, offset] = withoutOffsets(onRight ? mul.getLhs() : mul.getRhs());
+  result.zero = -offset;
+  auto cast = floats.getDefiningOp<ir::CastOp>();
   if (!cast || cast.getType() != type ||
       !(isByte(elementOf(cast.getInput())) || elementOf(cast.getInput()).isInteger(32))) {
     return std::nullopt;
@@ -105,12 +118,22 @@ std::optional<Dequantized> dequantizedOf(mlir::Value value) {
   return result;
 }
 
+llvm::SmallVector<mlir::Operation*> dequantizationOf(mlir::Value value) {
+  llvm::SmallVector<mlir::Operation*> ops = {value.getDefiningOp()};
+  while (!llvm::isa<ir::CastOp>(ops.back())) {
+    mlir::Operation* op = ops.back();
+    bool constantFirst = constantOf(withoutMovement(op->getOperand(0))) != nullptr;
+    ops.push_back(op->getOperand(constantFirst ? 1 : 0).getDefiningOp());
+  }
+  return {ops.rbegin(), ops.rend()};
+}
+
 std::optional<Quantized> quantizedOf(ir::CastOp cast) {
   auto clip = cast.getInput().getDefiningOp<ir::ClipOp>();
   if (!isByte(cast.getTo()) || !clip || !clipsToBytes(clip, cast.getTo())) {
     return std::nullopt;
   }
-  auto [whole, zero] = withoutOffset(clip.getInput());
+  auto [whole, zero] = withoutOffsets(clip.getInput());
   auto round = whole.getDefiningOp<ir::RoundOp>();
   auto div = round ? round.getInput().getDefiningOp<ir::DivOp>() : nullptr;
   std::optional<double> scale = div ? numberOf(div.getRhs()) : std::nullopt;

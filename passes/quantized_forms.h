@@ -16,6 +16,9 @@ bool isByte(mlir::Type type);
 /// True for a clip to the range of `bytes`, u8 or i8.
 bool clipsToBytes(ir::ClipOp clip, mlir::Type bytes);
 
+/// True for a cast to u8 or i8 of whole numbers that a clip keeps in its range.
+bool storesBytes(ir::CastOp cast);
+
 /// A value of f32 that is scale * (integers - zero).
 struct Dequantized {
   mlir::Value integers;        ///< of u8, i8 or i32
@@ -26,6 +29,9 @@ struct Dequantized {
   bool isUniform() const { return scales.size() == 1; }
 };
 std::optional<Dequantized> dequantizedOf(mlir::Value value);
+
+/// The operations that make `value` of its integers, the cast first. Requires dequantizedOf(value).
+llvm::SmallVector<mlir::Operation*> dequantizationOf(mlir::Value value);
 
 /// A cast to u8 or i8 that gives round(input / scale) + zero, within the type's range.
 struct Quantized {

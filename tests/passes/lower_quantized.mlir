@@ -108,3 +108,61 @@ func.func @signed(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
   %8 = gr.matmul %5, %7 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
   return %8 : tensor<1x2xf32>
 }
+
+// -----
+
+// A sum with other bytes, quantised, is part of the later convolution's group: it reads the bytes. Floats
+// that stay floats are made of bytes behind it.
+// GROUP-LABEL: @residual
+// GROUP: %[[A:.*]] = gr.group({{.*}}) attributes {kind = "conv"}
+// GROUP: %[[B:.*]] = gr.group(%[[A]], %{{.*}}, %arg1) attributes {kind = "conv"} {
+// GROUP-NEXT: ^bb0(%{{.*}}: tensor<1x1x2x2xui8>, %{{.*}}: tensor<1x1x1x1xi8>, %[[R:.*]]: tensor<1x1x2x2xui8>):
+// GROUP: gr.cast {{.*}} {to = ui8}
+// GROUP-NEXT: gr.cast {{.*}} {to = f32}
+// GROUP-NEXT: gr.mul
+// GROUP-NEXT: %[[F:.*]] = gr.cast %[[R]] {to = f32}
+// GROUP-NEXT: %[[S:.*]] = gr.sub %[[F]]
+// GROUP-NEXT: %[[M:.*]] = gr.mul %[[S]]
+// GROUP-NEXT: gr.add %{{.*}}, %[[M]]
+// GROUP-NEXT: gr.div
+// GROUP-NEXT: gr.round
+// GROUP-NEXT: gr.clip
+// GROUP-NEXT: %[[Y:.*]] = gr.cast {{.*}} {to = ui8}
+// GROUP-NEXT: gr.yield %[[Y]]
+// GROUP: gr.group(%[[B]]) attributes {kind = "map"}
+func.func @residual(%x: tensor<1x1x2x2xui8>, %r: tensor<1x1x2x2xui8>) -> tensor<1x1x2x2xf32> {
+  %w = gr.constant dense<3> : tensor<1x1x1x1xi8> : tensor<1x1x1x1xi8>
+  %s = gr.constant dense<0.5> : tensor<f32> : tensor<f32>
+  %z = gr.constant dense<10.0> : tensor<f32> : tensor<f32>
+  %0 = gr.cast %x {to = f32} : (tensor<1x1x2x2xui8>) -> tensor<1x1x2x2xf32>
+  %1 = gr.mul %0, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %2 = gr.cast %w {to = f32} : (tensor<1x1x1x1xi8>) -> tensor<1x1x1x1xf32>
+  %3 = gr.mul %2, %s : (tensor<1x1x1x1xf32>, tensor<f32>) -> tensor<1x1x1x1xf32>
+  %4 = gr.conv %1, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x2xf32>
+  %5 = gr.div %4, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %6 = gr.round %5 : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %7 = gr.clip %6 {low = 0.0 : f64, high = 255.0 : f64} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %8 = gr.cast %7 {to = ui8} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xui8>
+  %9 = gr.cast %8 {to = f32} : (tensor<1x1x2x2xui8>) -> tensor<1x1x2x2xf32>
+  %10 = gr.mul %9, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %11 = gr.conv %10, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>}
+    : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x2xf32>
+  %12 = gr.div %11, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %13 = gr.round %12 : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %14 = gr.clip %13 {low = 0.0 : f64, high = 255.0 : f64} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %15 = gr.cast %14 {to = ui8} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xui8>
+  %16 = gr.cast %15 {to = f32} : (tensor<1x1x2x2xui8>) -> tensor<1x1x2x2xf32>
+  %17 = gr.mul %16, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %18 = gr.cast %r {to = f32} : (tensor<1x1x2x2xui8>) -> tensor<1x1x2x2xf32>
+  %19 = gr.sub %18, %z : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %20 = gr.mul %19, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %21 = gr.add %17, %20 : (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %22 = gr.div %21, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  %23 = gr.round %22 : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %24 = gr.clip %23 {low = 0.0 : f64, high = 255.0 : f64} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %25 = gr.cast %24 {to = ui8} : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xui8>
+  %26 = gr.cast %25 {to = f32} : (tensor<1x1x2x2xui8>) -> tensor<1x1x2x2xf32>
+  %27 = gr.mul %26, %s : (tensor<1x1x2x2xf32>, tensor<f32>) -> tensor<1x1x2x2xf32>
+  return %27 : tensor<1x1x2x2xf32>
+}

@@ -5,6 +5,9 @@
 #include "devices/cpu/compiler/attributes.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "passes/group_builder.h"
+#include "passes/quantized_forms.h"
 #include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
@@ -61,13 +64,32 @@ class WorkPlanner {
         return added;
       }
     }
-    // No kernel takes the group as a whole: its operations one by one.
-    for (mlir::Operation* op : body) {
-      GR_RETURN_IF_ERROR(addOperation(op));
-    }
+    GR_RETURN_IF_ERROR(addParts(body));
     for (auto [result, inner] :
          llvm::zip(group.getResults(), block.getTerminator()->getOperands())) {
       standsFor_[result] = resolved(inner);
+    }
+    return absl::OkStatus();
+  }
+
+  /// What no kernel takes as a whole: a product up to its first bytes, and one loop nest for what
+  /// follows, or else its operations one by one.
+  absl::Status addParts(llvm::ArrayRef<mlir::Operation*> body) {
+    auto makesBytes = [](mlir::Operation* op) {
+      return llvm::isa<ir::CastOp>(op) &&
+             passes::isByte(mlir::getElementTypeOrSelf(op->getResult(0).getType()));
+    };
+    size_t head = llvm::find_if(body, makesBytes) - body.begin() + 1;
+    if (head < body.size()) {
+      auto step = libraryStep(body[0], body.slice(1, head - 1), body[head - 1]->getResult(0));
+      if (step.ok() && addLibrary(*std::move(step), body[0], true).ok()) {
+        body = body.drop_front(head);
+        return addOperation(body.size() == 1 ? body[0]
+                                             : passes::buildGroup({"map", llvm::to_vector(body)}));
+      }
+    }
+    for (mlir::Operation* op : body) {
+      GR_RETURN_IF_ERROR(addOperation(op));
     }
     return absl::OkStatus();
   }

@@ -113,6 +113,9 @@ class SumsEpilogue {
 
   absl::Status add(llvm::ArrayRef<mlir::Operation*> epilogue) {
     for (; !epilogue.empty(); epilogue = epilogue.drop_front()) {
+      if (!llvm::is_contained(epilogue[0]->getOperands(), current_)) {
+        continue;  // dequantises what is added further on
+      }
       GR_RETURN_IF_ERROR(addOne(epilogue));
       current_ = epilogue[0]->getResult(0);
     }
@@ -138,17 +141,42 @@ class SumsEpilogue {
     if (op->getNumOperands() == 2) {
       return addBinary(op);
     }
+    if (auto clip = llvm::dyn_cast<ir::ClipOp>(op); clip && linear_.alpha == 1) {
+      addClip(clip);
+      return absl::OkStatus();
+    }
+    if (llvm::isa<ir::ReluOp>(op) && quantisesFromZero(epilogue)) {
+      return absl::OkStatus();
+    }
     flush();
     step_.postOperands.push_back(nullptr);
     return appendEltwise(step_.step, op) ? absl::OkStatus() : noPostOp();
   }
 
-  /// What may follow the rounding of a quantisation: a zero point, then bytes.
+  /// What may follow the rounding of a quantisation: offsets, then bytes.
   bool isQuantization(llvm::ArrayRef<mlir::Operation*> rest) const {
-    if (rest.size() == 3 && linearOf(rest[0], rest[0]->getOperand(0))) {
+    while (rest.size() > 2 && linearOf(rest[0], rest[0]->getOperand(0))) {
       rest = rest.drop_front();
     }
-    return !rest.empty() && saturates(rest);
+    return saturates(rest);
+  }
+
+  /// Bytes of u8 with the zero point 0 hold nothing below: they are their own relu.
+  static bool quantisesFromZero(llvm::ArrayRef<mlir::Operation*> epilogue) {
+    auto cast = llvm::dyn_cast<ir::CastOp>(epilogue.back());
+    std::optional<passes::Quantized> bytes = cast ? passes::quantizedOf(cast) : std::nullopt;
+    return bytes && cast.getTo().isUnsignedInteger() && bytes->zero == 0 &&
+           bytes->input == epilogue[0]->getResult(0);
+  }
+
+  /// Before the shift that is still to be done, by bounds that are shifted the other way.
+  void addClip(ir::ClipOp clip) {
+    PostOp post;
+    post.algorithm = "gr.clip";
+    post.alpha = static_cast<float>(clip.getLow().convertToDouble() - linear_.beta);
+    post.beta = static_cast<float>(clip.getHigh().convertToDouble() - linear_.beta);
+    step_.step.postOps.push_back(std::move(post));
+    step_.postOperands.push_back(nullptr);
   }
 
   absl::Status addBinary(mlir::Operation* op) {
@@ -164,13 +192,34 @@ class SumsEpilogue {
     if (isFirst && addScales(*kind, other)) {
       return absl::OkStatus();
     }
+    if (other.getDefiningOp() != nullptr && !isConstant(other)) {
+      return addBytes(*kind, other);
+    }
+    pushBinary(*kind, other);
+    return absl::OkStatus();
+  }
+
+  /// Of what else is made in the group only bytes that become floats are added: in units of theirs.
+  absl::Status addBytes(PostOpKind kind, mlir::Value other) {
+    std::optional<passes::Dequantized> bytes = passes::dequantizedOf(other);
+    if (kind != PostOpKind::kBinaryAdd || !bytes || !bytes->isUniform()) {
+      return noPostOp();
+    }
+    double unit = bytes->scales[0];
+    double shift = linear_.beta - unit * bytes->zero;  // can as well be added afterwards
+    linear_ = {linear_.alpha / unit, 0};
+    pushBinary(kind, bytes->integers);
+    linear_ = {unit, shift};
+    return absl::OkStatus();
+  }
+
+  void pushBinary(PostOpKind kind, mlir::Value other) {
     flush();
     PostOp post;
-    post.kind = *kind;
+    post.kind = kind;
     post.operand = Argument{0, extendRank(denseDesc(other), rank_)};
     step_.step.postOps.push_back(std::move(post));
     step_.postOperands.push_back(other);
-    return absl::OkStatus();
   }
 
   bool isOfChannels(mlir::Value value) const {

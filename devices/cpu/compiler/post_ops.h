@@ -15,7 +15,8 @@ absl::Status addPostOps(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epil
 /// the bias and the scales of the sums (attribute "scales", one or one a channel), and what
 /// quantises at the end becomes what the library does when it stores bytes: round to nearest, ties
 /// to even, and saturate. It adds the zero point before it rounds, so that ties may come out one
-/// step apart.
+/// step apart. What quantises on the way stays spelled out; bytes that are dequantised to be added
+/// are added as bytes, in units of theirs.
 absl::Status addPostOpsOfSums(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epilogue,
                               mlir::Value anchor);
 

@@ -15,20 +15,25 @@
 
 namespace graphrun::devices::cpu {
 
-/// The executable of the first function in `text`, for a device of `threads` threads.
-inline Executable compiled(const std::string& text, Tuning& tuning, uint32_t threads = 1) {
-  mlir::MLIRContext context;
-  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  REQUIRE(module);
+/// The executable of the first function in `module`, for a device of `threads` threads.
+inline Executable compiled(mlir::ModuleOp module, Tuning& tuning, uint32_t threads = 1) {
   DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, threads};
   auto bytes = CpuCompiler().compile(
-      *module->getOps<mlir::func::FuncOp>().begin(), device, "test",
+      *module.getOps<mlir::func::FuncOp>().begin(), device, "test",
       [](ir::ConstantOp) { return std::nullopt; }, tuning);
   REQUIRE(bytes.status().ToString() == "OK");
   auto executable = readExecutable(*bytes);
   REQUIRE(executable.status().ToString() == "OK");
   return *std::move(executable);
+}
+
+/// The same of the first function in `text`.
+inline Executable compiled(const std::string& text, Tuning& tuning, uint32_t threads = 1) {
+  mlir::MLIRContext context;
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  return compiled(*module, tuning, threads);
 }
 
 /// The same by estimates.
