@@ -77,6 +77,14 @@ struct PostOp {
   std::optional<Argument> operand;  ///< kBinary…
 };
 
+/// True where the post-op at `index` only scales what an element-wise one before it gives: the
+/// library has a factor behind each.
+inline bool onlyScales(const std::vector<PostOp>& postOps, size_t index) {
+  return index > 0 && postOps[index].algorithm == "linear" && postOps[index].beta == 0 &&
+         postOps[index - 1].kind == PostOpKind::kEltwise &&
+         postOps[index - 1].algorithm != "linear";
+}
+
 struct Step {
   std::string kernel;     ///< name in the kernel list, or "send", "receive"
   std::string operation;  ///< "gr.conv"

@@ -193,13 +193,20 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
   if (step.attributes.contains("algorithm")) {
     return absl::UnimplementedError("gr.conv: the library's convolution is the direct one");
   }
+  GR_ASSIGN_OR_RETURN(auto implementation, attributeOr(step, "implementation", std::string()));
   GR_ASSIGN_OR_RETURN(ConvOperands operands, planOperands(step, false));
   auto desc =
       descriptorOf<dnnl::convolution_forward>(operands, dnnl::algorithm::convolution_direct);
   GR_ASSIGN_OR_RETURN(
       PrimitivePlan plan,
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
-        return dnnl::convolution_forward::primitive_desc(desc, attributes, engine);
+        dnnl::convolution_forward::primitive_desc made(desc, attributes, engine);
+        while (!absl::StartsWith(made.impl_info_str(), implementation)) {
+          if (!made.next_impl()) {
+            throw dnnl::error(dnnl_unimplemented, "the library has no such implementation");
+          }
+        }
+        return made;
       }));
   if (isQuantized(step) && givesSums(step)) {
     GR_RETURN_IF_ERROR(requireExactSums(step, plan.descriptor));

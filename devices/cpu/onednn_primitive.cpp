@@ -221,19 +221,11 @@ absl::Status appendBinary(const Step& step, size_t index, const std::vector<int6
   return absl::OkStatus();
 }
 
-/// True where an element-wise post-op only scales what an element-wise one before it gives: the
-/// library has a factor behind each.
-bool onlyScales(const Step& step, size_t index) {
-  return index > 0 && step.postOps[index].algorithm == "linear" && step.postOps[index].beta == 0 &&
-         step.postOps[index - 1].kind == PostOpKind::kEltwise &&
-         step.postOps[index - 1].algorithm != "linear";
-}
-
 /// Appends an element-wise post-op, and the factor that follows it.
 absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) {
   const PostOp& op = step.postOps[index];
   GR_ASSIGN_OR_RETURN(dnnl::algorithm algorithm, eltwiseAlgorithm(op.algorithm));
-  bool scaled = index + 1 < step.postOps.size() && onlyScales(step, index + 1);
+  bool scaled = index + 1 < step.postOps.size() && onlyScales(step.postOps, index + 1);
   float scale = scaled ? step.postOps[index + 1].alpha : 1.0F;
   for (int i = 0; i < ops.len(); ++i) {
     dnnl::algorithm other = dnnl::algorithm::undef;
@@ -311,7 +303,7 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
   for (size_t i = 0; i < step.postOps.size() - (planned.after ? 1 : 0); ++i) {
     const PostOp& op = step.postOps[i];
     if (op.kind == PostOpKind::kEltwise) {
-      if (!onlyScales(step, i)) {
+      if (!onlyScales(step.postOps, i)) {
         GR_RETURN_IF_ERROR(appendEltwise(step, i, ops));
       }
     } else if (op.kind == PostOpKind::kSum) {

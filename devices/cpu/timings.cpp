@@ -58,13 +58,21 @@ std::string describeClass(const TensorDesc& desc, Role role) {
   return describeTensor(desc, absl::StrJoin(dims, "x"));
 }
 
-/// The parameters of a post-op where they decide what it takes: numbers to calculate with do not.
-std::string describeParameters(const Step& step, const PostOp& post) {
-  bool repeated = std::count_if(step.postOps.begin(), step.postOps.end(), [&](const PostOp& other) {
-                    return other.algorithm == post.algorithm;
-                  }) > 1;
-  bool calculates = post.algorithm == "linear" || post.algorithm == "gr.clip";
-  return calculates && !repeated ? "" : absl::StrCat(",", post.alpha, ",", post.beta);
+/// The parameters of a post-op where they decide what it takes: numbers to calculate with do not,
+/// unless there are others for the same.
+std::string describeParameters(const std::vector<PostOp>& postOps, size_t index) {
+  const std::string& algorithm = postOps[index].algorithm;
+  if (onlyScales(postOps, index)) {
+    return "*";
+  }
+  int same = 0;
+  for (size_t i = 0; i < postOps.size(); ++i) {
+    same += postOps[i].algorithm == algorithm && !onlyScales(postOps, i) ? 1 : 0;
+  }
+  bool calculates = algorithm == "linear" || algorithm == "gr.clip";
+  return calculates && same == 1
+             ? ""
+             : absl::StrCat(",", postOps[index].alpha, ",", postOps[index].beta);
 }
 
 template <typename Describe>
@@ -84,9 +92,10 @@ std::string describe(const Step& step, Describe tensor) {
   for (const Argument& output : step.outputs) {
     text += tensor(output.desc, Role::kOther);
   }
-  for (const PostOp& post : step.postOps) {
+  for (size_t i = 0; i < step.postOps.size(); ++i) {
+    const PostOp& post = step.postOps[i];
     absl::StrAppend(&text, " +", static_cast<int>(post.kind), post.algorithm,
-                    describeParameters(step, post));
+                    describeParameters(step.postOps, i));
     if (post.operand) {
       text += tensor(post.operand->desc, Role::kOther);
     }

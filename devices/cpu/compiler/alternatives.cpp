@@ -18,6 +18,7 @@ struct Alternatives::Request {
   KernelLayout input;
   std::optional<KernelLayout> result;  ///< nothing: as the kernel likes
   std::string algorithm;               ///< of a convolution; empty: the usual one
+  std::string implementation;          ///< how the library's name for it begins; empty: its choice
 };
 
 namespace {
@@ -103,6 +104,10 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
   } else {
     requests.push_back({blocks, blocks, ""});
   }
+  if (step.inputs[0].desc.type == runtime::ElementType::kU8) {
+    // Which of the library's ways is faster depends on image, filter and what lies in the caches.
+    requests.push_back({kChannelsLast, kChannelsLast, "", "jit"});
+  }
   // Its sums leave no registers free on machines of shorter vectors, where it is the slower way.
   if (approximate && hasWinograd(step) && block == kWinogradBlock) {
     requests.push_back({blocks, blocks, "winograd_4x4"});
@@ -136,6 +141,9 @@ std::optional<Step> Alternatives::apply(const Request& request, const LibrarySte
   }
   if (!request.algorithm.empty()) {
     step.attributes["algorithm"] = request.algorithm;
+  }
+  if (!request.implementation.empty()) {
+    step.attributes["implementation"] = request.implementation;
   }
   return step;
 }

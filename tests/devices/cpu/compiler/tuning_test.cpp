@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "devices/cpu/instructions.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/step_timer.h"
 #include "devices/cpu/timings.h"
@@ -102,6 +103,40 @@ TEST_CASE("a long step keeps all threads, and so does a device of one") {
     Executable executable = compiled(kConvolution, tuning, threads);
     CHECK(convolution(executable).threads == 0);
   }
+}
+
+TEST_CASE("of bytes the library's ways to convolve are tried") {
+  if (!sumsBytesExactly()) {
+    return;  // it declines
+  }
+  Tuning tuning;
+  tuning.budgetNanos = 60'000'000'000;
+  compiled(
+      "func.func @f(%x: tensor<1x32x24x24xui8> {gr.name = \"x\"})\n"
+      "    -> (tensor<1x32x24x24xi32> {gr.name = \"y\"}) {\n"
+      "  %w = gr.constant dense<1> : tensor<32x32x3x3xi8> : tensor<32x32x3x3xi8>\n"
+      "  %y = gr.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, "
+      "1, 1, 1>, strides = array<i64: 1, 1>} : (tensor<1x32x24x24xui8>, tensor<32x32x3x3xi8>) -> "
+      "tensor<1x32x24x24xi32>\n"
+      "  return %y : tensor<1x32x24x24xi32>\n}",
+      tuning);
+  CHECK(absl::StrContains(tuning.timings, "implementation=jit"));
+}
+
+TEST_CASE("numbers that a post-op calculates with are no part of a timing") {
+  auto described = [](std::vector<PostOp> postOps) {
+    Step step;
+    step.operation = "gr.conv";
+    step.postOps = std::move(postOps);
+    return describeStep(step);
+  };
+  PostOp clip{PostOpKind::kEltwise, "gr.clip", -1, 1, {}};
+  PostOp wider{PostOpKind::kEltwise, "gr.clip", -2, 2, {}};
+  PostOp leaky{PostOpKind::kEltwise, "gr.leaky_relu", 0.1F, 0, {}};
+  PostOp steep{PostOpKind::kEltwise, "gr.leaky_relu", 0.2F, 0, {}};
+  CHECK(described({clip}) == described({wider}));
+  CHECK(described({clip, clip}) != described({clip, wider}));
+  CHECK(described({leaky}) != described({steep}));
 }
 
 TEST_CASE("algorithms that round more are tried only where that is allowed") {
