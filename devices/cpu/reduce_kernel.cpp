@@ -1,5 +1,7 @@
 #include "devices/cpu/reduce_kernel.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -38,8 +40,8 @@ struct Smallest {
   }
 };
 
-/// Elements of a line that are combined one after the other; more are combined from such parts, so
-/// that sums stay exact to a few bits however long a line is.
+/// Elements that are combined one after the other; more are combined from such parts, so that sums
+/// stay exact to a few bits however long a line is.
 constexpr int64_t kPart = 1024;
 /// Lines side by side that are combined together.
 constexpr int64_t kWidth = 512;
@@ -76,73 +78,59 @@ void reduceLines(const float* x, int64_t count, int64_t stride, int64_t width, f
   }
 }
 
-/// Takes as much of a line as fills rows of `lanes`, and combines it with `whole`.
-template <typename Op, int64_t lanes>
-void reduceLanes(const float*& x, int64_t& count, float& whole) {
-  std::array<float, lanes> sums;
-  if (int64_t rows = count / lanes; rows > 0) {
-    reduceLines<Op>(x, rows, lanes, lanes, sums.data());
-    for (int64_t half = lanes / 2; half > 0; half /= 2) {
-      reduceRows<Op>(sums.data() + half, 1, 0, half, sums.data());
-    }
-    whole = Op::apply(whole, sums[0]);
-    x += rows * lanes;
-    count -= rows * lanes;
-  }
-}
+/// Lines that are combined together where the elements of a line follow each other, and the lanes
+/// of each.
+constexpr int64_t kLanes = 16;
+using Lanes = std::array<float, kLanes>;
 
-/// The sum of a line in four streams, so that additions need not wait for each other.
-float sumLine(const float* x, int64_t count) {
-  constexpr int64_t kShort = 256;
-  float whole = 0;
-  if (count < kShort) {
-#pragma omp simd reduction(+ : whole)
-    for (int64_t i = 0; i < count; ++i) {
-      whole += x[i];
-    }
-    return whole;
-  }
-  for (int64_t begin = 0; begin < count; begin += kPart) {
-    const float* part = x + begin;
-    int64_t length = std::min(kPart, count - begin);
-    int64_t quarter = length / 4;
-    float a = 0, b = 0, c = 0, d = 0;
-#pragma omp simd reduction(+ : a, b, c, d)
-    for (int64_t i = 0; i < quarter; ++i) {
-      a += part[i];
-      b += part[quarter + i];
-      c += part[2 * quarter + i];
-      d += part[3 * quarter + i];
-    }
-    for (int64_t i = 4 * quarter; i < length; ++i) {
-      a += part[i];
-    }
-    whole += (a + b) + (c + d);
-  }
-  return whole;
-}
-
-/// One line, whose elements follow each other: taken for lines side by side.
+/// Combines the elements of a line into `to`, taken for kLanes lines side by side.
 template <typename Op>
-float reduceLine(const float* x, int64_t count) {
-  if constexpr (std::is_same_v<Op, Add>) {
-    return sumLine(x, count);
+void reduceLine(const float* x, int64_t count, Lanes& to) {
+  int64_t rows = count / kLanes;
+  if (rows <= kPart) {
+    to.fill(Op::kStart);
+    reduceRows<Op>(x, rows, kLanes, kLanes, to.data());
+  } else {
+    reduceLines<Op>(x, rows, kLanes, kLanes, to.data());
   }
-  float whole = Op::kStart;
-  reduceLanes<Op, 128>(x, count, whole);
-  reduceLanes<Op, 16>(x, count, whole);
-  for (int64_t i = 0; i < count; ++i) {
-    whole = Op::apply(whole, x[i]);
+  x += rows * kLanes;
+  count -= rows * kLanes;
+#pragma omp simd
+  for (int64_t j = 0; j < kLanes; ++j) {
+    to[j] = Op::apply(to[j], j < count ? x[j] : Op::kStart);
   }
-  return whole;
+}
+
+/// At most kLanes lines of `count` elements, which follow each other.
+template <typename Op>
+void reduceRuns(const float* x, int64_t lines, int64_t count, float* to) {
+  std::array<Lanes, kLanes> all;
+  for (int64_t line = 0; line < lines; ++line) {
+    reduceLine<Op>(x + line * count, count, all[static_cast<size_t>(line)]);
+  }
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t line = 0; line < lines; ++line) {
+      float* lanes = all[static_cast<size_t>(line)].data();
+      reduceRows<Op>(lanes + half, 1, 0, half, lanes);
+    }
+  }
+  for (int64_t line = 0; line < lines; ++line) {
+    to[line] = all[static_cast<size_t>(line)][0];
+  }
 }
 
 /// outer x dim x inner to outer x inner.
 template <typename Op>
 void reduceDim(const float* x, int64_t outer, int64_t dim, int64_t inner, float* to) {
   if (inner == 1) {
-    parallelFor(outer, dim,
-                [&](int64_t o) { runWide([&] { to[o] = reduceLine<Op>(x + o * dim, dim); }); });
+    // A vector of lines at a time, as long as each thread has some.
+    int64_t lines = std::clamp<int64_t>(outer / omp_get_max_threads(), 1, kLanes);
+    parallelFor((outer + lines - 1) / lines, dim * lines, [&](int64_t unit) {
+      int64_t first = unit * lines;
+      runWide([&] {
+        reduceRuns<Op>(x + first * dim, std::min(lines, outer - first), dim, to + first);
+      });
+    });
     return;
   }
   int64_t blocks = (inner + kWidth - 1) / kWidth;
