@@ -64,6 +64,27 @@ bool onlyAddsOrDropsOnes(ir::ReshapeOp op) {
          withoutOnes(op.getInput().getType()) == withoutOnes(op.getType());
 }
 
+/// Before or behind a transposition of parts of dims, whose result has the rank that was there: a
+/// shuffle of channels, or from channels to places and back.
+bool cutsForTranspose(ir::ReshapeOp op) {
+  constexpr int64_t kLeastRank = 4;
+  auto shuffles = [](ir::ReshapeOp before, mlir::Operation* between, ir::ReshapeOp behind) {
+    return before && behind && llvm::isa<ir::TransposeOp>(between) && before->hasOneUse() &&
+           between->hasOneUse() && constantOf(before.getShape()) && constantOf(behind.getShape()) &&
+           before.getInput().getType().getRank() >= kLeastRank &&
+           before.getInput().getType().getRank() == behind.getType().getRank();
+  };
+  mlir::Operation* source = op.getInput().getDefiningOp();
+  mlir::Operation* user = op->hasOneUse() ? *op->user_begin() : nullptr;
+  auto reshapeOf = [](mlir::Operation* found) {
+    return llvm::dyn_cast_or_null<ir::ReshapeOp>(found);
+  };
+  return (source != nullptr && source->getNumOperands() > 0 &&
+          shuffles(reshapeOf(source->getOperand(0).getDefiningOp()), source, op)) ||
+         (user != nullptr && user->hasOneUse() &&
+          shuffles(op, user, reshapeOf(*user->user_begin())));
+}
+
 /// canFollowAnchor; where it does not need constants, a channel's value may be computed.
 bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool needsConstants) {
   if (op->getNumResults() != 1 || op->getResult(0).getType() != chain.getType()) {
@@ -135,9 +156,9 @@ bool canJoinMap(mlir::Operation* op) {
     return true;
   }
   if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) {
-    return onlyAddsOrDropsOnes(reshape);
+    return onlyAddsOrDropsOnes(reshape) || cutsForTranspose(reshape);
   }
-  return llvm::isa<ir::ExpandOp, ir::SliceOp>(op) && hasConstantOperands(op);
+  return llvm::isa<ir::ExpandOp, ir::SliceOp, ir::TileOp>(op) && hasConstantOperands(op);
 }
 
 bool isCheapIn(mlir::Operation* op, mlir::Type result) {

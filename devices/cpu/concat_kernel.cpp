@@ -64,6 +64,25 @@ Rows rowsOf(const Step& step, const std::vector<size_t>& order, int64_t axis) {
   return rows;
 }
 
+/// Bytes [begin, end) of the result.
+void copyPiece(const Rows& rows, const std::vector<uint32_t>& from, void* const* buffers,
+               int64_t begin, int64_t end, char* to) {
+  for (int64_t row = begin / rows.bytes; row * rows.bytes < end; ++row) {
+    int64_t first = row * rows.bytes;  // of the operand at hand
+    for (size_t i = 0; i < from.size(); ++i) {
+      int64_t bytes = rows.operandBytes[i];
+      int64_t low = std::max(begin, first);
+      int64_t high = std::min(end, first + bytes);
+      if (low < high) {
+        std::memcpy(to + low,
+                    static_cast<const char*>(buffers[from[i]]) + row * bytes + low - first,
+                    static_cast<size_t>(high - low));
+      }
+      first += bytes;
+    }
+  }
+}
+
 /// The order of all operands' dims; that of the first which is not dense, as a dense one may lie
 /// alike (a dim of 1).
 absl::StatusOr<std::vector<size_t>> commonOrder(const Step& step) {
@@ -114,14 +133,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, Kerne
   }
   return makeKernel([from = std::move(from), to = step.outputs[0].buffer,
                      rows = rowsOf(step, order, axis)](void* const* buffers) {
-    parallelFor(rows.count, rows.bytes / 4, [&](int64_t row) {
-      char* at = static_cast<char*>(buffers[to]) + row * rows.bytes;
-      for (size_t i = 0; i < from.size(); ++i) {
-        int64_t bytes = rows.operandBytes[i];
-        std::memcpy(at, static_cast<const char*>(buffers[from[i]]) + row * bytes,
-                    static_cast<size_t>(bytes));
-        at += bytes;
-      }
+    // Some bytes of the result at a time: rows may be many and short, or one.
+    constexpr int64_t kBytes = 32768;
+    int64_t bytes = rows.count * rows.bytes;
+    parallelFor((bytes + kBytes - 1) / kBytes, kBytes / 4, [&](int64_t piece) {
+      copyPiece(rows, from, buffers, piece * kBytes, std::min(bytes, (piece + 1) * kBytes),
+                static_cast<char*>(buffers[to]));
     });
     return 0;
   });

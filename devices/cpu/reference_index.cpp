@@ -183,12 +183,12 @@ struct ElementPlaces {
     if (axisStride == 1 && columnStride == 0) {
       // Along the last axis, as mostly.
       for (int64_t i = 0; i < columns; ++i) {
-        body(i, start + index[i] + (index[i] < 0 ? dim : 0));
+        body(i, start + index[i] + ((index[i] >> 63) & dim));
       }
       return;
     }
     for (int64_t i = 0; i < columns; ++i) {
-      int64_t at = index[i] < 0 ? index[i] + dim : index[i];
+      int64_t at = index[i] + ((index[i] >> 63) & dim);
       body(i, start + at * axisStride + i * columnStride);
     }
   }
@@ -477,21 +477,41 @@ KernelOr createScatterNd(const Step& step) {
   });
 }
 
+/// Columns of the elements of a row that are not 0, in order; gives their number. Every element's is
+/// written, to where the next one's belongs: nothing is to be guessed.
+template <typename T>
+int64_t listColumns(const T* x, int64_t columns, int64_t* list) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < columns; ++i) {
+    list[found] = i;
+    found += load(x[i]) != Compute<T>{0} ? 1 : 0;
+  }
+  return found;
+}
+
 /// Writes the places of what is not zero; `at` is scratch for one place. Gives their number.
 template <typename T>
 int64_t writePositions(const T* x, const Dims& dims, int64_t count, Dims& at, int64_t* positions) {
+  if (dims.empty()) {
+    return load(x[0]) != Compute<T>{0} ? 1 : 0;
+  }
   std::fill(at.begin(), at.end(), 0);
+  size_t last = dims.size() - 1;
+  int64_t columns = dims[last];
   int64_t found = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (load(x[i]) != Compute<T>{0}) {
-      for (size_t d = 0; d < dims.size(); ++d) {
-        positions[static_cast<int64_t>(d) * count + found] = at[d];
-      }
-      ++found;
+  for (int64_t first = 0; first < count; first += columns) {
+    int64_t* list = positions + static_cast<int64_t>(last) * count + found;
+    int64_t more = listColumns(x + first, columns, list);
+    for (size_t d = 0; d < last; ++d) {
+      std::fill_n(positions + static_cast<int64_t>(d) * count + found, more, at[d]);
     }
-    for (size_t d = dims.size(); d > 0 && ++at[d - 1] == dims[d - 1]; --d) {
+    found += more;
+    for (size_t d = last; d > 0 && ++at[d - 1] == dims[d - 1]; --d) {
       at[d - 1] = 0;
     }
+  }
+  for (size_t d = 0; d <= last; ++d) {
+    std::fill_n(positions + static_cast<int64_t>(d) * count + found, count - found, 0);
   }
   return found;
 }
@@ -509,7 +529,6 @@ KernelOr createNonZero(const Step& step) {
   return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel([=, at = dims](void* const* buffers) mutable {
       auto* to = static_cast<int64_t*>(buffers[positions]);
-      std::fill(to, to + static_cast<int64_t>(dims.size()) * count, 0);
       *static_cast<int64_t*>(buffers[found]) =
           writePositions(static_cast<const T*>(buffers[in]), dims, count, at, to);
       return 0;

@@ -133,6 +133,28 @@ class Sample {
     list(axes, 0, 0, 1);
   }
 
+  /// Writes the sample of each channel; planes are `plane` elements apart, results `stride`.
+  template <typename T>
+  void write(const std::vector<GridAxis>& axes, const T* in, int64_t plane, int64_t channels,
+             T* out, int64_t stride) const {
+    if constexpr (std::is_same_v<T, float>) {
+      constexpr size_t kBilinear = 4;
+      if (count_ == kBilinear) {
+        std::array<float, kBilinear> w;
+        std::copy_n(weight_.begin(), kBilinear, w.begin());
+        for (int64_t c = 0; c < channels; ++c, in += plane, out += stride) {
+          *out = (w[0] * in[index_[0]] + w[1] * in[index_[1]]) +
+                 (w[2] * in[index_[2]] + w[3] * in[index_[3]]);
+        }
+        return;
+      }
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      out[c * stride] = value(axes, in + c * plane);
+    }
+  }
+
+ private:
   template <typename T>
   T value(const std::vector<GridAxis>& axes, const T* in) const {
     if (axes[0].mode == Mode::kNearest) {
@@ -150,7 +172,6 @@ class Sample {
         convert<Compute<T>>(std::is_integral_v<Compute<T>> ? std::nearbyint(exact) : exact));
   }
 
- private:
   static constexpr size_t kListed = 16;  // cubic in two dims, linear in four
 
   /// Lists the elements that count, of dims [d, rank). Recurses once a dim.
@@ -243,10 +264,8 @@ KernelOr createGridSample(const Step& step) {
           }
           const T* x = static_cast<const T*>(buffers[image]) + n * channels * plane;
           T* y = static_cast<T*>(buffers[result]) + n * channels * places + first;
-          for (int64_t c = 0; c < channels; ++c) {
-            for (size_t i = 0; i < count; ++i) {
-              y[c * places + static_cast<int64_t>(i)] = samples[i].value(axes, x + c * plane);
-            }
+          for (size_t i = 0; i < count; ++i) {
+            samples[i].write(axes, x, plane, channels, y + i, places);
           }
         });
         return 0;

@@ -216,3 +216,26 @@ func.func @attention(%x: tensor<1x4x12xf32>, %mask: tensor<1x4xf32>) -> tensor<1
   %y = gr.reshape %t, %joined : (tensor<1x4x2x2xf32>, tensor<3xi64>) -> tensor<1x4x4xf32>
   return %y : tensor<1x4x4xf32>
 }
+
+// -----
+
+// A shuffle of channels is one kernel with what follows it; a reshape that ends elsewhere stays outside.
+// CHECK-LABEL: @shuffle
+// CHECK: %[[G:.*]] = gr.group(%arg0
+// CHECK: gr.reshape
+// CHECK-NEXT: gr.transpose
+// CHECK-NEXT: gr.reshape
+// CHECK-NEXT: %[[Y:.*]] = gr.relu
+// CHECK-NEXT: gr.yield %[[Y]]
+// CHECK: gr.reshape %[[G]]
+func.func @shuffle(%x: tensor<1x6x4x4xf32>) -> tensor<6x16xf32> {
+  %p = gr.constant dense<[1, 2, 3, 4, 4]> : tensor<5xi64> : tensor<5xi64>
+  %q = gr.constant dense<[1, 6, 4, 4]> : tensor<4xi64> : tensor<4xi64>
+  %r = gr.constant dense<[6, 16]> : tensor<2xi64> : tensor<2xi64>
+  %0 = gr.reshape %x, %p : (tensor<1x6x4x4xf32>, tensor<5xi64>) -> tensor<1x2x3x4x4xf32>
+  %1 = gr.transpose %0 {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<1x2x3x4x4xf32>) -> tensor<1x3x2x4x4xf32>
+  %2 = gr.reshape %1, %q : (tensor<1x3x2x4x4xf32>, tensor<4xi64>) -> tensor<1x6x4x4xf32>
+  %3 = gr.relu %2 : (tensor<1x6x4x4xf32>) -> tensor<1x6x4x4xf32>
+  %4 = gr.reshape %3, %r : (tensor<1x6x4x4xf32>, tensor<2xi64>) -> tensor<6x16xf32>
+  return %4 : tensor<6x16xf32>
+}

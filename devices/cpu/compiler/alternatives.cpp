@@ -6,6 +6,7 @@
 #include "devices/cpu/compiler/native_code.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/winograd_kernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/weights.h"
 
@@ -63,6 +64,15 @@ bool layOut(std::vector<Argument>& arguments, size_t rank, KernelLayout layout) 
     argument.desc = *std::move(desc);
   }
   return true;
+}
+
+/// Leaves the partition, as it is or under another shape: what has parts lies in the arena, and
+/// would be copied from there.
+bool isReturned(mlir::Value value) {
+  return llvm::any_of(value.getUsers(), [](mlir::Operation* user) {
+    bool isView = llvm::isa<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(user);
+    return llvm::isa<mlir::func::ReturnOp>(user) || (isView && isReturned(user->getResult(0)));
+  });
 }
 
 /// Equal for steps of which a kernel wants the same, to the bytes of their layouts.
@@ -183,9 +193,9 @@ absl::StatusOr<Alternative> Alternatives::alternative(Step step, const LibrarySt
   return result;
 }
 
-void Alternatives::addParts(KernelLayout layout, Alternative& way) {
+void Alternatives::addParts(KernelLayout layout, mlir::Value result, Alternative& way) {
   auto axis = attributeOr<int64_t>(way.step, "axis", -1);
-  if (way.step.operation == "gr.concat" && axis.ok() && *axis >= 0) {
+  if (way.step.operation == "gr.concat" && axis.ok() && *axis >= 0 && !isReturned(result)) {
     way.parts = concatParts(way.operands, way.results[0], layout, static_cast<size_t>(*axis));
   }
 }
@@ -246,7 +256,7 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
       }
       absl::StatusOr<Alternative> alternative = this->alternative(*std::move(step), *way);
       if (alternative.ok()) {
-        addParts(request.input, *alternative);
+        addParts(request.input, way->results[0], *alternative);
         found.push_back(*std::move(alternative));
         addNarrow(*way, found);
         added = true;

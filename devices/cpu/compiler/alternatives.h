@@ -31,8 +31,8 @@ class Alternatives {
   static std::optional<Step> apply(const Request& request, const LibraryStep& step);
   absl::StatusOr<Candidate> ask(const Step& step);
   absl::StatusOr<Alternative> alternative(Step step, const LibraryStep& library);
-  /// Notes when a concatenation in `layout` needs no copies.
-  static void addParts(KernelLayout layout, Alternative& way);
+  /// Notes when a concatenation in `layout`, whose result stays inside, needs no copies.
+  static void addParts(KernelLayout layout, mlir::Value result, Alternative& way);
   /// The split of a tensor that is made here in each layout where its results are pieces of it.
   std::vector<Alternative> splitsInPlace(const LibraryStep& step) const;
   /// Adds the last of `ways` on one thread, where that may be the faster.

@@ -25,14 +25,24 @@ Blocking channelBlocks(const std::vector<int64_t>& dims, int64_t block) {
   return blocking;
 }
 
-bool isElementwiseThroughout(mlir::Operation* op) {
+bool isEachOf(mlir::Operation* op, bool (*holds)(mlir::Operation*)) {
   auto group = llvm::dyn_cast<ir::GroupOp>(op);
-  if (!group) {
-    return op->hasTrait<ir::IsElementwise>();
-  }
-  return llvm::all_of(group.getBody().front().without_terminator(), [](mlir::Operation& inner) {
-    return inner.hasTrait<ir::IsElementwise>() || llvm::isa<ir::ConstantOp>(inner);
-  });
+  return group ? llvm::all_of(group.getBody().front().without_terminator(),
+                              [&](mlir::Operation& inner) { return holds(&inner); })
+               : holds(op);
+}
+
+bool isElementwise(mlir::Operation* op) {
+  return op->hasTrait<ir::IsElementwise>() || llvm::isa<ir::ConstantOp>(op);
+}
+
+/// Channel by channel, whatever it does inside one.
+bool keepsChannels(mlir::Operation* op) {
+  auto resize = llvm::dyn_cast<ir::ResizeOp>(op);
+  auto channels = [](mlir::Value value) {
+    return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().take_front(2);
+  };
+  return isElementwise(op) || (resize && channels(resize.getInput()) == channels(op->getResult(0)));
 }
 
 /// True when the operand's elements lie alike in `layout` and dense.
@@ -79,7 +89,8 @@ std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout) {
   MapLayouts layouts;
   layouts.resultKernel = layout;
   size_t rank = denseDesc(op->getResult(0)).dims.size();
-  if (!layout.isDense() && (rank < 3 || rank > 5 || !isElementwiseThroughout(op))) {
+  bool blocks = layout.order == Order::kChannelBlocks;
+  if (!layout.isDense() && (rank < 3 || rank > 5 || (blocks && !isEachOf(op, keepsChannels)))) {
     return std::nullopt;
   }
   for (mlir::Value operand : op->getOperands()) {
@@ -97,6 +108,11 @@ std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout) {
       return std::nullopt;
     }
     layouts.results.push_back(*std::move(laidOut));
+  }
+  // What moves elements may be slow in a layout that was not made for it.
+  if (!layout.isDense() && !isEachOf(op, isElementwise) &&
+      !isVectorMap(op, layouts.operandKernels, layout)) {
+    return std::nullopt;
   }
   return layouts;
 }

@@ -152,8 +152,13 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
     llvm::ArrayRef<std::string> symbols) {
   mlir::OwningOpRef<mlir::ModuleOp> all = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
   for (const std::string& symbol : symbols) {
-    all->getBody()->getOperations().splice(all->getBody()->end(),
-                                           code_[symbol]->getBody()->getOperations());
+    for (mlir::Operation& op : llvm::make_early_inc_range(*code_[symbol]->getBody())) {
+      // What several of them call is declared once.
+      auto declared = llvm::dyn_cast<mlir::LLVM::LLVMFuncOp>(op);
+      if (!declared || !all->lookupSymbol(declared.getSymName())) {
+        op.moveBefore(all->getBody(), all->getBody()->end());
+      }
+    }
   }
   mlir::PassManager passes(&context_);
   addLoweringPasses(passes);

@@ -1,11 +1,11 @@
 #include "devices/cpu/compiler/map_kernel.h"
 
+#include "devices/cpu/compiler/index_maps.h"
+#include "devices/cpu/compiler/linear_places.h"
 #include "devices/cpu/compiler/scalar_emitter.h"
+#include "devices/cpu/compiler/strided_vectors.h"
 #include "ir/dialect.h"
-#include "ir/dims.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
-#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,12 +16,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-using Index = llvm::SmallVector<mlir::AffineExpr, 6>;  // one expression a dim of a value
-
-mlir::RankedTensorType tensorOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
 
 /// The operations of a group in order, or the single operation.
 llvm::SmallVector<mlir::Operation*> bodyOf(mlir::Operation* op) {
@@ -41,13 +35,6 @@ llvm::SmallVector<mlir::Value> resultsOf(mlir::Operation* op) {
   return group
              ? llvm::to_vector(group.getBody().front().getTerminator()->getOperands())
              : llvm::to_vector(llvm::map_range(op->getResults(), [](mlir::Value v) { return v; }));
-}
-
-/// A region argument stands for the group's operand; constants are looked up through it.
-mlir::Value outside(mlir::Value value) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return group ? group.getInputs()[argument.getArgNumber()] : value;
 }
 
 /// The constant's one value when it is a scalar or splat; such constants become immediates.
@@ -71,152 +58,50 @@ std::optional<double> splatValue(mlir::Value value) {
                : std::nullopt;
 }
 
-/// Index of an operand that broadcasts to the result whose index is `index`.
-Index broadcastIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int64_t> shape,
-                     mlir::MLIRContext* context) {
-  Index operand(index.take_back(shape.size()));
-  for (auto [expr, dim] : llvm::zip(operand, shape)) {
-    expr = dim == 1 ? mlir::getAffineConstantExpr(0, context) : expr;
-  }
-  return operand;
-}
-
-/// Index in `to` when it has the dims of `from` but for some of 1; nothing when it has others.
-std::optional<Index> sameDimsIndex(llvm::ArrayRef<mlir::AffineExpr> index,
-                                   llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,
-                                   mlir::MLIRContext* context) {
-  Index result(to.size(), mlir::getAffineConstantExpr(0, context));
-  size_t at = 0;
-  for (auto [expr, dim] : llvm::zip(result, to)) {
-    while (dim != 1 && at < from.size() && from[at] == 1) {
-      ++at;
-    }
-    if (dim != 1 && (at == from.size() || from[at] != dim)) {
-      return std::nullopt;
-    }
-    expr = dim == 1 ? expr : index[at++];
-  }
-  return result;
-}
-
-/// Row-major index in `to` of the element with index `index` in `from` (as many elements).
-Index reshapeIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int64_t> from,
-                   llvm::ArrayRef<int64_t> to, mlir::MLIRContext* context) {
-  if (std::optional<Index> same = sameDimsIndex(index, from, to, context)) {
-    return *same;
-  }
-  mlir::AffineExpr place = mlir::getAffineConstantExpr(0, context);
-  for (auto [expr, dim] : llvm::zip(index, from)) {
-    place = place * dim + expr;
-  }
-  Index result(to.size(), place);
-  for (size_t i = to.size(); i-- > 0;) {
-    result[i] = i == 0 ? place : place % to[i];
-    place = place.floorDiv(to[i]);
-  }
-  return result;
-}
-
-/// Starts and steps of a slice by dim, when its operands are constant.
-std::optional<std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<int64_t>>> sliceRanges(
-    ir::SliceOp op) {
-  auto starts = ir::constantInts(outside(op.getStarts()));
-  auto axes = ir::constantInts(outside(op.getAxes()));
-  auto steps = ir::constantInts(outside(op.getSteps()));
-  if (!starts || !axes || !steps) {
-    return std::nullopt;
-  }
-  llvm::ArrayRef<int64_t> shape = tensorOf(op.getInput()).getShape();
-  llvm::SmallVector<int64_t> first(shape.size(), 0), stride(shape.size(), 1);
-  for (auto [start, axis, step] : llvm::zip(*starts, *axes, *steps)) {
-    int64_t dim = axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis;
-    int64_t from = start < 0 ? start + shape[dim] : start;
-    first[dim] = std::clamp<int64_t>(from, 0, step > 0 ? shape[dim] : shape[dim] - 1);
-    stride[dim] = step;
-  }
-  return std::make_pair(first, stride);
-}
-
-/// Indices of the operands of `op` for the element `index` of its result; nothing for an operation
-/// that is not a map.
-std::optional<llvm::SmallVector<Index>> operandIndices(mlir::Operation* op,
-                                                       llvm::ArrayRef<mlir::AffineExpr> index) {
-  mlir::MLIRContext* context = op->getContext();
-  using Result = std::optional<llvm::SmallVector<Index>>;
-  auto reshape = [&](mlir::Value input) -> Result {
-    llvm::SmallVector<Index> indices(op->getNumOperands());
-    indices[0] = reshapeIndex(index, tensorOf(op->getResult(0)).getShape(),
-                              tensorOf(input).getShape(), context);
-    return indices;
-  };
-  return llvm::TypeSwitch<mlir::Operation*, Result>(op)
-      .Case([&](ir::TransposeOp transpose) -> Result {
-        Index operand(index.size());
-        for (auto [i, from] : llvm::enumerate(transpose.getPermutation())) {
-          operand[from] = index[i];
-        }
-        return llvm::SmallVector<Index>{operand};
-      })
-      .Case([&](ir::ExpandOp expand) -> Result {
-        return llvm::SmallVector<Index>{
-            broadcastIndex(index, tensorOf(expand.getInput()).getShape(), context), Index()};
-      })
-      .Case<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
-          [&](auto movement) { return reshape(movement.getInput()); })
-      .Case([&](ir::SliceOp slice) -> Result {
-        auto ranges = sliceRanges(slice);
-        if (!ranges) {
-          return std::nullopt;
-        }
-        llvm::SmallVector<Index> indices(op->getNumOperands());
-        for (auto [expr, first, step] : llvm::zip(index, ranges->first, ranges->second)) {
-          indices[0].push_back(expr * step + first);
-        }
-        return indices;
-      })
-      .Default([&](mlir::Operation*) -> Result {
-        if (!canEmit(op)) {
-          return std::nullopt;
-        }
-        llvm::SmallVector<Index> indices;
-        for (mlir::Value operand : op->getOperands()) {
-          indices.push_back(broadcastIndex(index, tensorOf(operand).getShape(), context));
-        }
-        return indices;
-      });
-}
-
-bool isMovement(mlir::Operation* op) { return !op->hasTrait<ir::IsElementwise>(); }
-
 /// The loops of a kernel: physical dims of the result, merged where every access allows it.
 class MapKernelBuilder {
  public:
-  MapKernelBuilder(mlir::ModuleOp module, mlir::Operation* op,
-                   llvm::ArrayRef<KernelLayout> operandLayouts, KernelLayout resultLayout,
-                   int64_t vectorBits)
+  MapKernelBuilder(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operandLayouts,
+                   KernelLayout resultLayout, int64_t vectorBits)
       : op_(op),
         operandLayouts_(operandLayouts),
         resultLayout_(resultLayout),
         lanes_(vectorBits / 32),
-        builder_(module.getContext()),
+        builder_(op->getContext()),
         loc_(op->getLoc()) {
-    builder_.setInsertionPointToEnd(module.getBody());
-  }
-
-  GeneratedKernel build(const std::string& symbol) {
     planLoops();
     planValues();
+    while (splitLoop()) {
+      planValues();
+    }
     mergeLoops();
+    planRun();
+  }
+
+  /// All that the kernel reads and writes lies evenly, at most a few elements apart.
+  bool vectorizable() {
+    auto isNear = [&](mlir::AffineExpr place) {
+      std::optional<int64_t> stride = vectorStride(place);
+      return stride && (*stride == -1 || (*stride >= 0 && *stride <= kMostStride));
+    };
+    return loops_.back() > 1 && vectorStride(store_) == run_ &&
+           llvm::all_of(accesses_, [&](auto& entry) { return isNear(entry.second.place); });
+  }
+
+  GeneratedKernel build(mlir::ModuleOp module, const std::string& symbol) {
+    builder_.setInsertionPointToEnd(module.getBody());
     planSizes();
     emitFunction(symbol);
     emitEntry(symbol);
-    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / inner()), sizes_};
+    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / (inner() * run_)), sizes_};
   }
 
  private:
   static constexpr int64_t kGrainElements = 16384;  // some microseconds of work
   static constexpr int64_t kParallel = 64;          // iterations that keep all threads busy
   static constexpr int64_t kNarrower = 4;           // from one width of vectors to the next
+  static constexpr int64_t kMostStride = 8;         // from which on single elements are faster
+  static constexpr size_t kMostLoops = 12;
   static constexpr int64_t kLargestImmediate =
       16;  // a block of channels: such sizes shape the code
 
@@ -246,7 +131,9 @@ class MapKernelBuilder {
       padded_ = shape[1] % resultLayout_.block != 0;
       loops_[1] = llvm::divideCeilSigned(shape[1], resultLayout_.block);
       loops_.push_back(resultLayout_.block);
-      logical_[1] = dim(1) * resultLayout_.block + dim(shape.size());
+      block_ = dim(1);
+      lane_ = dim(shape.size());
+      logical_[1] = block_ * resultLayout_.block + lane_;
     } else if (resultLayout_.order == KernelLayout::Order::kChannelsLast) {
       std::rotate(loops_.begin() + 1, loops_.begin() + 2, loops_.end());
       logical_[1] = dim(shape.size() - 1);
@@ -254,8 +141,32 @@ class MapKernelBuilder {
         logical_[i] = dim(i - 1);
       }
     }
-    indexDims_ = loops_.size();
     channel_ = padded_ ? logical_[1] : mlir::AffineExpr();
+  }
+
+  /// Makes two loops of one where that rids an access of a division; false when there is none.
+  bool splitLoop() {
+    std::optional<LoopSplit> split;
+    for (auto& [key, access] : accesses_) {
+      split = split ? split : splitFor(access.place, loops_);
+    }
+    if (!split || loops_.size() >= kMostLoops) {
+      return false;
+    }
+    auto [loop, inner] = *split;
+    llvm::SmallVector<mlir::AffineExpr> dims;
+    for (unsigned i = 0; i < loops_.size(); ++i) {
+      dims.push_back(i == loop ? dim(i) * inner + dim(i + 1) : dim(i < loop ? i : i + 1));
+    }
+    loops_[loop] /= inner;
+    loops_.insert(loops_.begin() + loop + 1, inner);
+    for (mlir::AffineExpr& expr : logical_) {
+      expr = expr.replaceDims(dims);
+    }
+    for (mlir::AffineExpr* expr : {&block_, &lane_, &channel_}) {
+      *expr = *expr ? expr->replaceDims(dims) : *expr;
+    }
+    return true;
   }
 
   /// Place in memory of the element `index` of a tensor. A blocked operand has the result's
@@ -267,12 +178,12 @@ class MapKernelBuilder {
     if (!layout.isDense()) {
       // The operand's dim that is aligned with the result's channels.
       size_t channel = dims.size() + 1 - tensorOf(resultsOf(op_)[0]).getRank();
-      assert(layout == resultLayout_ && physical[channel] == logical_[1]);
       if (layout.order == KernelLayout::Order::kChannelBlocks) {
+        assert(layout == resultLayout_ && physical[channel] == logical_[1]);
         dims[channel] = llvm::divideCeilSigned(dims[channel], layout.block);
         dims.push_back(layout.block);
-        physical[channel] = dim(1);
-        physical.push_back(dim(indexDims_ - 1));
+        physical[channel] = block_;
+        physical.push_back(lane_);
       } else {
         std::rotate(dims.begin() + channel, dims.begin() + channel + 1, dims.end());
         std::rotate(physical.begin() + channel, physical.begin() + channel + 1, physical.end());
@@ -282,7 +193,7 @@ class MapKernelBuilder {
     for (auto [expr, size] : llvm::zip(physical, dims)) {
       place = place * size + expr;
     }
-    return mlir::simplifyAffineExpr(place, loops_.size(), 0);
+    return withoutDivisions(mlir::simplifyAffineExpr(place, loops_.size(), 0), loops_);
   }
 
   void need(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) {
@@ -291,6 +202,9 @@ class MapKernelBuilder {
 
   /// Which values are needed at which indices (last operation first), and the accesses they end in.
   void planValues() {
+    indexDims_ = loops_.size();
+    needed_.clear();
+    accesses_.clear();
     for (mlir::Value result : resultsOf(op_)) {
       need(result, logical_);
     }
@@ -318,6 +232,10 @@ class MapKernelBuilder {
     }
     auto type = tensorOf(resultsOf(op_)[0]);
     store_ = placeOf(type, logical_, resultLayout_);
+    moves_ = !padded_ && llvm::all_of(bodyOf(op_), isMovement) &&
+             llvm::none_of(inputs(), [&](mlir::Value input) {
+               return !needed_[input].empty() && splatValue(input);
+             });
   }
 
   llvm::SmallVector<mlir::Value> inputs() {
@@ -327,28 +245,6 @@ class MapKernelBuilder {
                           [](mlir::BlockArgument a) -> mlir::Value { return a; }));
     }
     return llvm::to_vector(op_->getOperands());
-  }
-
-  /// Coefficient of each loop in a place; nothing when the place is not linear.
-  std::optional<llvm::SmallVector<int64_t>> coefficients(mlir::AffineExpr place) {
-    llvm::SmallVector<int64_t> flat;
-    mlir::AffineExpr simplified = mlir::simplifyAffineExpr(place, loops_.size(), 0);
-    if (!simplified.isPureAffine() || hasDivision(simplified) ||
-        mlir::failed(mlir::getFlattenedAffineExpr(simplified, loops_.size(), 0, &flat))) {
-      return std::nullopt;
-    }
-    flat.pop_back();  // the constant
-    return flat;
-  }
-
-  static bool hasDivision(mlir::AffineExpr expr) {
-    bool found = false;
-    expr.walk([&](mlir::AffineExpr part) {
-      found |= part.getKind() == mlir::AffineExprKind::FloorDiv ||
-               part.getKind() == mlir::AffineExprKind::CeilDiv ||
-               part.getKind() == mlir::AffineExprKind::Mod;
-    });
-    return found;
   }
 
   /// Drops loops of one iteration and merges neighbours that every access walks as one.
@@ -363,7 +259,7 @@ class MapKernelBuilder {
     }
     llvm::SmallVector<llvm::SmallVector<int64_t>> all;
     for (mlir::AffineExpr* place : places) {
-      auto flat = coefficients(*place);
+      auto flat = coefficientsOf(*place, loops_.size());
       if (!flat) {
         return;
       }
@@ -392,24 +288,44 @@ class MapKernelBuilder {
       sizes.push_back(1);
       llvm::for_each(merged, [](auto& list) { list.push_back(0); });
     }
-    auto rebuild = [&](mlir::AffineExpr& place, llvm::ArrayRef<int64_t> list) {
-      mlir::AffineExpr expr = builder_.getAffineConstantExpr(constantOf(place));
+    auto rebuild = [&](mlir::AffineExpr& place, int64_t constant, llvm::ArrayRef<int64_t> list) {
+      mlir::AffineExpr expr = builder_.getAffineConstantExpr(constant);
       for (auto [i, coefficient] : llvm::enumerate(llvm::reverse(list))) {
         expr = expr + dim(i) * coefficient;
       }
       place = expr;
     };
-    for (auto [place, list] : llvm::zip(places, merged)) {
-      rebuild(*place, list);
+    for (auto [place, flat, list] : llvm::zip(places, all, merged)) {
+      rebuild(*place, flat.back(), list);
     }
     loops_.assign(sizes.rbegin(), sizes.rend());
   }
 
-  int64_t constantOf(mlir::AffineExpr place) {
-    llvm::SmallVector<mlir::AffineExpr> zeros(16, builder_.getAffineConstantExpr(0));
-    auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(
-        mlir::simplifyAffineExpr(place.replaceDims(zeros), 0, 0));
-    return constant ? constant.getValue() : 0;
+  /// Where the last loop is short, and what it does lies next to each other, it is done for a
+  /// vector of the loop before at a time: elements that are repeated, or come from several places
+  /// in turns.
+  void planRun() {
+    int64_t run = loops_.back();
+    if (padded_ || loops_.size() < 2 || run < 2 || run > kMostStride || run >= lanes_ ||
+        loops_[loops_.size() - 2] < kNarrower) {
+      return;
+    }
+    bool follows = vectorStride(store_) == 1;
+    loops_.pop_back();
+    run_ = run;
+    if (!follows || !vectorizable()) {
+      run_ = 1;
+      loops_.push_back(run);
+    }
+  }
+
+  /// Loops, and the run inside them.
+  size_t dimCount() const { return loops_.size() + (run_ > 1 ? 1 : 0); }
+
+  /// From one iteration of the innermost loop to the next; nothing where that differs.
+  std::optional<int64_t> vectorStride(mlir::AffineExpr place) const {
+    auto flat = coefficientsOf(place, dimCount());
+    return flat ? std::optional<int64_t>((*flat)[loops_.size() - 1]) : std::nullopt;
   }
 
   /// Leading loops that the parallel range runs over; at least the innermost loop stays inside
@@ -570,18 +486,11 @@ class MapKernelBuilder {
     emitInnermost(indices, constantIndex(0), sizeOf(loops_.size() - 1));
   }
 
-  bool vectorizable() {
-    auto unitOrZero = [&](mlir::AffineExpr place) {
-      auto flat = coefficients(place);
-      return flat && (flat->back() == 0 || flat->back() == 1);
-    };
-    auto store = coefficients(store_);
-    return loops_.back() > 1 && store && store->back() == 1 &&
-           llvm::all_of(accesses_, [&](auto& entry) { return unitOrZero(entry.second.place); });
-  }
-
   /// The innermost loop: whole vectors, then narrower ones, then single elements.
   void emitInnermost(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end) {
+    if (copiesRuns()) {
+      return emitCopy(outer, begin, end);
+    }
     for (int64_t lanes = vectorizable() ? lanes_ : 1; lanes > 1; lanes /= kNarrower) {
       mlir::AffineExpr whole = dim(0) + (dim(1) - dim(0)).floorDiv(lanes) * lanes;
       mlir::Value split = apply(whole, {begin, end});
@@ -589,6 +498,46 @@ class MapKernelBuilder {
       begin = split;
     }
     emitLoop(outer, begin, end, 1);
+  }
+
+  /// The innermost loop moves bytes from one place to another, many of them.
+  bool copiesRuns() {
+    constexpr int64_t kLeastBits = 2048 * 8;
+    return moves_ && run_ == 1 && accesses_.size() == 1 && resultsOf(op_).size() == 1 &&
+           vectorStride(store_) == 1 && vectorStride(accesses_.front().second.place) == 1 &&
+           loops_.back() * memoryType(accesses_.front().second.element).getIntOrFloatBitWidth() >=
+               kLeastBits;
+  }
+
+  void emitCopy(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end) {
+    const Access& access = accesses_.front().second;
+    mlir::Type memory = memoryType(access.element);
+    llvm::SmallVector<mlir::Value> indices(outer);
+    indices.push_back(begin);
+    mlir::Value from = addressOf(access.argument, memory, access.place, indices);
+    mlir::Value to = addressOf(inputs().size(), memory, store_, indices);
+    mlir::Value bytes = builder_.create<mlir::arith::MulIOp>(
+        loc_, builder_.create<mlir::arith::SubIOp>(loc_, end, begin),
+        constantIndex(memory.getIntOrFloatBitWidth() / 8));
+    bytes = builder_.create<mlir::arith::IndexCastOp>(loc_, builder_.getI64Type(), bytes);
+    builder_.create<mlir::LLVM::CallOp>(loc_, memmove(), mlir::ValueRange{to, from, bytes});
+  }
+
+  /// Not memcpy, nor an intrinsic that becomes it: to code that names no version, the C library
+  /// gives one of 1999, which knows no vectors.
+  mlir::LLVM::LLVMFuncOp memmove() {
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    auto module = builder_.getBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
+    if (auto found = module.lookupSymbol<mlir::LLVM::LLVMFuncOp>("memmove")) {
+      return found;
+    }
+    auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext());
+    auto type =
+        mlir::LLVM::LLVMFunctionType::get(pointer, {pointer, pointer, builder_.getI64Type()});
+    builder_.setInsertionPointToStart(module.getBody());
+    auto function = builder_.create<mlir::LLVM::LLVMFuncOp>(loc_, "memmove", type);
+    function.setPassthroughAttr(builder_.getStrArrayAttr({"nobuiltin"}));
+    return function;
   }
 
   void emitLoop(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end,
@@ -623,41 +572,66 @@ class MapKernelBuilder {
                                               llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
   }
 
+  /// What is only moved stays as it lies in memory.
+  mlir::Type valueType(mlir::Type element) {
+    return moves_ ? memoryType(element) : computeType(element);
+  }
+
   mlir::Value emitLoad(const Access& access, mlir::ValueRange indices, int64_t lanes) {
     mlir::Type memory = memoryType(access.element);
-    bool uniform = lanes > 1 && coefficients(access.place)->back() == 0;
-    int64_t width = uniform ? 1 : lanes;
+    int64_t stride = lanes > 1 ? *vectorStride(access.place) : 0;
+    int64_t width = stride == 0 ? 1 : lanes;
     mlir::Value address = addressOf(access.argument, memory, access.place, indices);
-    unsigned alignment = std::max(1U, memory.getIntOrFloatBitWidth() / 8);
-    mlir::Value value =
-        builder_.create<mlir::LLVM::LoadOp>(loc_, laneType(memory, width), address, alignment);
-    mlir::Type compute = computeType(access.element);
-    if (access.element.isInteger(1)) {
+    mlir::Value value = StridedVectors(builder_, loc_, memory, lanes).load(address, stride);
+    mlir::Type compute = valueType(access.element);
+    if (compute.isInteger(1)) {
       value = builder_.create<mlir::arith::TruncIOp>(loc_, laneType(compute, width), value);
     } else if (memory != compute) {
       value = builder_.create<mlir::arith::ExtFOp>(loc_, laneType(compute, width), value);
     }
-    if (uniform) {
+    if (width < lanes) {
       auto type = llvm::cast<mlir::VectorType>(laneType(compute, lanes));
       value = builder_.create<mlir::vector::BroadcastOp>(loc_, type, value);
     }
     return value;
   }
 
-  void emitStore(unsigned argument, mlir::Value value, mlir::Type element, mlir::ValueRange indices,
-                 int64_t lanes) {
+  /// Stores the values of a run, one after the other, for each lane.
+  void emitStore(unsigned argument, llvm::MutableArrayRef<mlir::Value> values, mlir::Type element,
+                 mlir::ValueRange indices, int64_t lanes) {
     mlir::Type memory = memoryType(element);
-    if (element.isInteger(1)) {
-      value = builder_.create<mlir::arith::ExtUIOp>(loc_, laneType(memory, lanes), value);
-    } else if (memory != computeType(element)) {
-      value = builder_.create<mlir::arith::TruncFOp>(loc_, laneType(memory, lanes), value);
+    for (mlir::Value& value : values) {
+      if (valueType(element).isInteger(1)) {
+        value = builder_.create<mlir::arith::ExtUIOp>(loc_, laneType(memory, lanes), value);
+      } else if (memory != valueType(element)) {
+        value = builder_.create<mlir::arith::TruncFOp>(loc_, laneType(memory, lanes), value);
+      }
     }
     mlir::Value address = addressOf(argument, memory, store_, indices);
-    unsigned alignment = std::max(1U, memory.getIntOrFloatBitWidth() / 8);
-    builder_.create<mlir::LLVM::StoreOp>(loc_, value, address, alignment);
+    StridedVectors(builder_, loc_, memory, lanes).storeInTurns(address, values);
   }
 
   void emitBody(mlir::ValueRange indices, int64_t lanes) {
+    llvm::SmallVector<mlir::Value> results = resultsOf(op_);
+    llvm::SmallVector<llvm::SmallVector<mlir::Value>> runs(results.size());
+    llvm::SmallVector<mlir::Value> first;
+    for (int64_t i = 0; i < run_; ++i) {
+      llvm::SmallVector<mlir::Value> all(indices);
+      if (run_ > 1) {
+        all.push_back(constantIndex(i));
+      }
+      first = i == 0 ? all : first;
+      for (auto [run, value] : llvm::zip(runs, emitValues(all, lanes))) {
+        run.push_back(padded_ ? zeroPadding(value, all, lanes) : value);
+      }
+    }
+    for (auto [i, run] : llvm::enumerate(runs)) {
+      emitStore(inputs().size() + i, run, tensorOf(results[i]).getElementType(), first, lanes);
+    }
+  }
+
+  /// The results' values for one iteration, or a vector of them.
+  llvm::SmallVector<mlir::Value> emitValues(mlir::ValueRange indices, int64_t lanes) {
     llvm::DenseMap<Key, mlir::Value> values;
     auto constant = [&](mlir::Value value, double number) {
       mlir::Type compute = computeType(tensorOf(value).getElementType());
@@ -689,12 +663,8 @@ class MapKernelBuilder {
         values[{result, key}] = emitScalar(builder_, loc_, inner, arguments);
       }
     }
-    unsigned argument = inputs().size();
-    for (mlir::Value result : resultsOf(op_)) {
-      mlir::Value value = values[{result, resultKey()}];
-      emitStore(argument++, padded_ ? zeroPadding(value, indices, lanes) : value,
-                tensorOf(result).getElementType(), indices, lanes);
-    }
+    return llvm::to_vector(llvm::map_range(
+        resultsOf(op_), [&](mlir::Value result) { return values[{result, resultKey()}]; }));
   }
 
   /// Zero for the lanes beyond the last channel: kernels that read whole blocks rely on it.
@@ -761,8 +731,11 @@ class MapKernelBuilder {
   mlir::Location loc_;
   llvm::SmallVector<int64_t> loops_;
   Index logical_;
-  mlir::AffineExpr channel_;  // of the result's element, where `padded_`
-  unsigned indexDims_ = 0;    // of indices: the loops before they were merged
+  mlir::AffineExpr channel_;       // of the result's element, where `padded_`
+  mlir::AffineExpr block_, lane_;  // of channels in blocks
+  int64_t run_ = 1;                // iterations of a last loop that is done for vectors at a time
+  unsigned indexDims_ = 0;         // of indices: the loops before they were merged
+  bool moves_ = false;             // nothing is computed
   llvm::DenseMap<mlir::Value, llvm::MapVector<mlir::Attribute, Index>> needed_;
   llvm::MapVector<Key, Access> accesses_;
   mlir::AffineExpr store_;
@@ -779,11 +752,8 @@ bool computes(mlir::Operation* op) {
   return llvm::all_of(op->getOperands(), isComputed) && llvm::all_of(op->getResults(), isComputed);
 }
 
-}  // namespace
-
-namespace {
-
-/// A transposition that stands alone, of elements of 32 bits that follow each other no more.
+/// A transposition that stands alone, of elements of 32 bits that follow each other no more, nor
+/// lie so near to each other that vectors are made of vectors.
 bool movesLines(mlir::Operation* op) {
   auto transpose = llvm::dyn_cast<ir::TransposeOp>(op);
   if (!transpose || transpose.getPermutation().empty()) {
@@ -791,10 +761,15 @@ bool movesLines(mlir::Operation* op) {
   }
   mlir::RankedTensorType type = tensorOf(transpose.getInput());
   return type.getElementType().isIntOrFloat() && type.getElementTypeBitWidth() == 32 &&
-         transpose.getPermutation().back() != type.getRank() - 1;
+         transpose.getPermutation().back() != type.getRank() - 1 && !isVectorMap(op, {{}}, {});
 }
 
 }  // namespace
+
+bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, KernelLayout result) {
+  constexpr int64_t kWidest = 512;
+  return MapKernelBuilder(op, operands, result, kWidest).vectorizable();
+}
 
 std::string whyNotMapKernel(mlir::Operation* op) {
   llvm::SmallVector<mlir::Value> results = resultsOf(op);
@@ -838,7 +813,7 @@ std::string whyNotMapKernel(mlir::Operation* op) {
 GeneratedKernel buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,
                                llvm::ArrayRef<KernelLayout> operands, KernelLayout result,
                                int64_t vectorBits, const std::string& symbol) {
-  return MapKernelBuilder(module, op, operands, result, vectorBits).build(symbol);
+  return MapKernelBuilder(op, operands, result, vectorBits).build(module, symbol);
 }
 
 }  // namespace graphrun::devices::cpu

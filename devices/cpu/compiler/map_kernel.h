@@ -42,6 +42,10 @@ struct GeneratedKernel {
 /// when one can.
 std::string whyNotMapKernel(mlir::Operation* op);
 
+/// True when the kernel for `op` would work on vectors throughout: all that it reads lies next to
+/// each other, or a few elements apart, in the order of what it writes. Arguments as below.
+bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, KernelLayout result);
+
 /// Appends the kernel for `op` to `module` as functions of the func, scf, vector and llvm dialects.
 /// `operands` has one layout for each operand of `op`; all results have the layout `result`.
 /// Requires an empty whyNotMapKernel(op).

@@ -166,6 +166,14 @@ TEST_CASE("operands of a concatenation are written where they lie in its result"
   CHECK(executable.buffers[executable.steps[2].inputs[0].buffer].offset == first);
 }
 
+TEST_CASE("a concatenation that leaves the partition is copied once, to where it leaves") {
+  Executable executable =
+      compiled("func.func @f(%x: " + kOne + ", %y: " + kOne + ") -> " + kTwo + " {\n" +
+               concat("c", "%x, %y", kOne + ", " + kOne, kTwo) + "  return %c : " + kTwo + "\n}");
+  REQUIRE(executable.steps.size() == 1);
+  CHECK(executable.steps[0].kernel == "concat");
+}
+
 TEST_CASE("so are those of a concatenation that is concatenated") {
   Executable executable =
       concatenated(1,

@@ -2,11 +2,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <set>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "devices/cpu/code_image.h"
 #include "devices/cpu/compiler/code_module.h"
 #include "ir/dialect.h"
@@ -247,6 +251,134 @@ TEST_CASE("a slice with a negative step, integers and bools") {
     for (int i = 0; i < 5; ++i) {
       CHECK(y[row * 5 + i] == (x[row * 9 + 8 - 2 * i] > 6 ? 1 : 0));
     }
+  }
+}
+
+/// A movement of f32 tensors: its text, and where element i of its result comes from.
+struct Movement {
+  std::string function;
+  int64_t in, out;
+  std::function<int64_t(int64_t)> source;
+};
+
+/// N x C x H x W by blocks of b: the operand's elements by the result's, from places to channels.
+Movement spaceToDepth(int64_t c, int64_t h, int64_t w, int64_t b) {
+  auto text = [](std::initializer_list<int64_t> values) {
+    return absl::StrCat("tensor<", absl::StrJoin(values, "x"), "xf32>");
+  };
+  auto shape = [](const char* name, std::initializer_list<int64_t> values) {
+    return absl::StrCat("    %", name, " = gr.constant dense<[", absl::StrJoin(values, ", "),
+                        "]> : tensor<", values.size(), "xi64> : tensor<", values.size(), "xi64>\n");
+  };
+  std::string from = text({1, c, h * b, w * b});
+  std::string parts = text({1, c, h, b, w, b});
+  std::string moved = text({1, b, b, c, h, w});
+  std::string to = text({1, b * b * c, h, w});
+  std::string body = absl::StrCat(
+      "func.func @f(%x: ", from, ") -> ", to, " {\n", shape("p", {1, c, h, b, w, b}),
+      shape("q", {1, b * b * c, h, w}),
+      "    %0 = gr.group (%x, %p, %q) attributes {kind = \"map\"} {\n    ^bb0(%a: ", from,
+      ", %s: tensor<6xi64>, %t: tensor<4xi64>):\n      %1 = gr.reshape %a, %s : (", from,
+      ", tensor<6xi64>) -> ", parts,
+      "\n      %2 = gr.transpose %1 {permutation = array<i64: 0, 3, 5, 1, 2, 4>} : (", parts,
+      ") -> ", moved, "\n      %3 = gr.reshape %2, %t : (", moved, ", tensor<4xi64>) -> ", to,
+      "\n      gr.yield %3 : ", to, "\n    } : (", from, ", tensor<6xi64>, tensor<4xi64>) -> ", to,
+      "\n    return %0 : ", to, "\n  }");
+  int64_t count = c * h * w * b * b;
+  return {body, count, count, [=](int64_t i) {
+            int64_t x = i % w, y = i / w % h, channel = i / w / h % c, block = i / w / h / c;
+            return (channel * h * b + y * b + block / b) * w * b + x * b + block % b;
+          }};
+}
+
+TEST_CASE("what is moved by parts of dims comes from where it should") {
+  auto [channels, height, width, block] = GENERATE(table<int64_t, int64_t, int64_t, int64_t>(
+      {{2, 3, 37, 2}, {1, 5, 16, 3}, {3, 2, 7, 4}, {1, 1, 40, 9}, {2, 2, 1, 2}}));
+  CAPTURE(channels, height, width, block);
+  Movement movement = spaceToDepth(channels, height, width, block);
+  Fixture fixture(movement.function);
+  std::vector<float> x = randomFloats(static_cast<size_t>(movement.in), 21), y(x.size());
+  fixture.run({x.data(), nullptr, nullptr, y.data()});
+  for (int64_t i = 0; i < movement.out; ++i) {
+    INFO("element " << i);
+    REQUIRE(y[static_cast<size_t>(i)] == x[static_cast<size_t>(movement.source(i))]);
+  }
+}
+
+TEST_CASE("nearest neighbours by whole factors are repeated in any layout") {
+  using Order = KernelLayout::Order;
+  KernelLayout layout = GENERATE(KernelLayout{}, KernelLayout{Order::kChannelsLast},
+                                 KernelLayout{Order::kChannelBlocks, 8});
+  auto [height, width] = GENERATE(table<int64_t, int64_t>({{3, 37}, {2, 5}, {1, 1}}));
+  int64_t up = GENERATE(2, 3);
+  CAPTURE(static_cast<int>(layout.order), height, width, up);
+  std::string in = absl::StrCat("tensor<2x12x", height, "x", width, "xf32>");
+  std::string out = absl::StrCat("tensor<2x12x", up * height, "x", up * width, "xf32>");
+  Fixture fixture(absl::StrCat(
+      "func.func @f(%x: ", in, ") -> ", out, " {\n  %s = gr.constant dense<[1.0, 1.0, ", up, ".0, ",
+      up,
+      ".0]> : tensor<4xf32> : tensor<4xf32>\n  %0 = gr.resize %x scales %s {mode = "
+      "\"nearest\", coordinates = \"half_pixel\", rounding = \"round_prefer_floor\"} : (",
+      in, ", tensor<4xf32>) -> ", out, "\n  return %0 : ", out, "\n}"));
+  bool blocks = layout.order == Order::kChannelBlocks;
+  bool last = layout.order == Order::kChannelsLast;
+  // Where channel c of a pixel lies; of 12 channels in blocks of 8 the last four are padding.
+  auto place = [&](int64_t n, int64_t c, int64_t pixel, int64_t pixels) {
+    return blocks ? ((n * 2 + c / 8) * pixels + pixel) * 8 + c % 8
+           : last ? (n * pixels + pixel) * 12 + c
+                  : (n * 12 + c) * pixels + pixel;
+  };
+  int64_t from = height * width;
+  int64_t to = from * up * up;
+  int64_t channels = blocks ? 16 : 12;
+  std::vector<float> x = randomFloats(static_cast<size_t>(2 * channels * from), 22);
+  std::vector<float> y(static_cast<size_t>(2 * channels * to), -1);
+  fixture.run({x.data(), nullptr, y.data()}, {layout}, layout);
+  for (int64_t i = 0; i < 2 * channels * to; ++i) {
+    int64_t n = i / to / channels, c = i / to % channels, pixel = i % to;
+    int64_t source = pixel / (up * width) / up * width + pixel % (up * width) / up;
+    float expected = c < 12 ? x[static_cast<size_t>(place(n, c, source, from))] : 0.0F;
+    REQUIRE(y[static_cast<size_t>(place(n, c, pixel, to))] == expected);
+  }
+}
+
+TEST_CASE("channels are shuffled where they lie last") {
+  Fixture fixture(R"(func.func @f(%x: tensor<1x42x2x3xf32>) -> tensor<1x42x2x3xf32> {
+    %p = gr.constant dense<[1, 2, 21, 2, 3]> : tensor<5xi64> : tensor<5xi64>
+    %q = gr.constant dense<[1, 42, 2, 3]> : tensor<4xi64> : tensor<4xi64>
+    %0 = gr.group (%x, %p, %q) attributes {kind = "map"} {
+    ^bb0(%a: tensor<1x42x2x3xf32>, %s: tensor<5xi64>, %t: tensor<4xi64>):
+      %1 = gr.reshape %a, %s : (tensor<1x42x2x3xf32>, tensor<5xi64>) -> tensor<1x2x21x2x3xf32>
+      %2 = gr.transpose %1 {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<1x2x21x2x3xf32>) -> tensor<1x21x2x2x3xf32>
+      %3 = gr.reshape %2, %t : (tensor<1x21x2x2x3xf32>, tensor<4xi64>) -> tensor<1x42x2x3xf32>
+      gr.yield %3 : tensor<1x42x2x3xf32>
+    } : (tensor<1x42x2x3xf32>, tensor<5xi64>, tensor<4xi64>) -> tensor<1x42x2x3xf32>
+    return %0 : tensor<1x42x2x3xf32>
+  })");
+  KernelLayout last{KernelLayout::Order::kChannelsLast};
+  CHECK(isVectorMap(fixture.op(), {last, {}, {}}, last));
+  std::vector<float> x = randomFloats(252, 23), y(252);
+  fixture.run({x.data(), nullptr, nullptr, y.data()}, {last, {}, {}}, last);
+  for (int i = 0; i < 252; ++i) {
+    int channel = i % 42;
+    REQUIRE(y[i] == x[i - channel + channel % 2 * 21 + channel / 2]);
+  }
+}
+
+TEST_CASE("tensors are tiled, whatever their elements") {
+  auto [rows, columns] = GENERATE(table<int64_t, int64_t>({{3, 17}, {2, 2}, {1, 3000}, {5, 1}}));
+  CAPTURE(rows, columns);
+  std::string in = absl::StrCat("tensor<", rows, "x", columns, "xbf16>");
+  std::string out = absl::StrCat("tensor<", 2 * rows, "x", 3 * columns, "xbf16>");
+  Fixture fixture(absl::StrCat("func.func @f(%x: ", in, ", %r: tensor<2xi64>) -> ", out,
+                               " {\n  %0 = gr.tile %x, %r : (", in, ", tensor<2xi64>) -> ", out,
+                               "\n  return %0 : ", out, "\n}"));
+  std::vector<uint16_t> x(static_cast<size_t>(rows * columns)), y(6 * x.size());
+  std::iota(x.begin(), x.end(), uint16_t{0x7f70});  // NaNs among them, which stay as they are
+  fixture.run({x.data(), nullptr, y.data()});
+  for (int64_t i = 0; i < 6 * rows * columns; ++i) {
+    int64_t row = i / (3 * columns) % rows;
+    REQUIRE(y[static_cast<size_t>(i)] == x[static_cast<size_t>(row * columns + i % columns)]);
   }
 }
 
