@@ -64,6 +64,32 @@ Rows rowsOf(const Step& step, const std::vector<size_t>& order, int64_t axis) {
   return rows;
 }
 
+/// Short rows [begin, end) of one operand, `size` bytes each where that is not 0.
+template <size_t size>
+void copyRows(const char* from, int64_t begin, int64_t end, size_t bytes, char* to,
+              int64_t stride) {
+  for (int64_t row = begin; row < end; ++row) {
+    std::memcpy(to + row * stride, from + row * static_cast<int64_t>(bytes),
+                size != 0 ? size : bytes);
+  }
+}
+
+/// Rows [begin, end) of the result, operand by operand: elements of the usual sizes need no calls.
+void copyShort(const Rows& rows, const std::vector<uint32_t>& from, void* const* buffers,
+               int64_t begin, int64_t end, char* to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    const char* source = static_cast<const char*>(buffers[from[i]]);
+    auto bytes = static_cast<size_t>(rows.operandBytes[i]);
+    auto copy = bytes == 4    ? copyRows<4>
+                : bytes == 8  ? copyRows<8>
+                : bytes == 16 ? copyRows<16>
+                : bytes == 32 ? copyRows<32>
+                              : copyRows<0>;
+    copy(source, begin, end, bytes, to, rows.bytes);
+    to += bytes;
+  }
+}
+
 /// Bytes [begin, end) of the result.
 void copyPiece(const Rows& rows, const std::vector<uint32_t>& from, void* const* buffers,
                int64_t begin, int64_t end, char* to) {
@@ -135,10 +161,19 @@ absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, Kerne
                      rows = rowsOf(step, order, axis)](void* const* buffers) {
     // Some bytes of the result at a time: rows may be many and short, or one.
     constexpr int64_t kBytes = 32768;
+    constexpr int64_t kShort = 256;
+    char* result = static_cast<char*>(buffers[to]);
+    if (rows.bytes > 0 && rows.bytes <= kShort) {
+      int64_t some = kBytes / rows.bytes;
+      parallelFor((rows.count + some - 1) / some, kBytes / 4, [&](int64_t piece) {
+        copyShort(rows, from, buffers, piece * some, std::min(rows.count, (piece + 1) * some),
+                  result);
+      });
+      return 0;
+    }
     int64_t bytes = rows.count * rows.bytes;
     parallelFor((bytes + kBytes - 1) / kBytes, kBytes / 4, [&](int64_t piece) {
-      copyPiece(rows, from, buffers, piece * kBytes, std::min(bytes, (piece + 1) * kBytes),
-                static_cast<char*>(buffers[to]));
+      copyPiece(rows, from, buffers, piece * kBytes, std::min(bytes, (piece + 1) * kBytes), result);
     });
     return 0;
   });

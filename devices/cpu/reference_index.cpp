@@ -1,5 +1,6 @@
 // Positions: ranges, gathering and scattering by index, places of what is not zero.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -84,29 +85,22 @@ int64_t wrapped(int64_t index, int64_t dim) {
   return index >= 0 && index < dim ? index : -1;
 }
 
-/// Whether all indices are in [-dim, dim). Without comparisons, which compilers take apart: i + dim
-/// or dim - 1 - i is negative, or wraps to where it is, for those outside.
-bool areInRange(const int64_t* indices, int64_t count, uint64_t dim) {
-  using Indices [[gnu::vector_size(64)]] = uint64_t;
-  constexpr int64_t kLanes = sizeof(Indices) / sizeof(uint64_t);
-  Indices signs{};
-  int64_t done = 0;
-  runWide([&] {
-    for (; done + kLanes <= count; done += kLanes) {
-      Indices i;
-      std::memcpy(&i, indices + done, sizeof(i));
-      signs |= (i + dim) | (dim - 1 - i);
-    }
-  });
-  uint64_t sign = 0;
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    sign |= signs[lane];
+/// Indices that are made places together.
+constexpr int64_t kIndices = 256;
+using Indices = std::array<int64_t, kIndices>;
+
+/// Indices in [-dim, dim) as places from 0 on. The highest bit of what it gives is set when there
+/// is one outside: without comparisons, which compilers take apart, as i + dim or dim - 1 - i is
+/// negative, or wraps to where it is, for those.
+uint64_t placesOf(const int64_t* indices, int64_t count, uint64_t dim, int64_t* places) {
+  uint64_t signs = 0;
+#pragma omp simd reduction(| : signs)
+  for (int64_t j = 0; j < count; ++j) {
+    auto i = static_cast<uint64_t>(indices[j]);
+    signs |= (i + dim) | (dim - 1 - i);
+    places[j] = static_cast<int64_t>(i + (static_cast<uint64_t>(indices[j] >> 63) & dim));
   }
-  for (; done < count; ++done) {
-    auto i = static_cast<uint64_t>(indices[done]);
-    sign |= (i + dim) | (dim - 1 - i);
-  }
-  return sign >> 63 == 0;
+  return signs;
 }
 
 /// Where the elements of an index tensor point to: for each of its rows along the last dim a base
@@ -163,48 +157,55 @@ struct ElementPlaces {
     int64_t index = wrapped(indices.at(buffers, row * columns + column), dim);
     return index < 0 ? -1 : base + index * axisStride + column * columnStride;
   }
-  bool inRange(void* const* buffers) const { return isRangeGood(buffers, 0, indices.count); }
-  /// The indices of one row, which are then read again soon.
-  bool isRowInRange(void* const* buffers, int64_t row) const {
-    return isRangeGood(buffers, row * columns, columns);
+  bool inRange(void* const* buffers) const {
+    Indices places;
+    bool good = true;
+    for (int64_t i = 0; i < indices.count && good; i += kIndices) {
+      good = wrap(buffers, i, std::min(kIndices, indices.count - i), places);
+    }
+    return good;
   }
 
-  /// Calls `body(column, place)` along a row; the indices are in range.
+  /// Calls `body(column, place)` along a row; false when an index is out of range, before it comes
+  /// to that.
   template <typename Body>
-  void forEach(void* const* buffers, int64_t row, const Body& body) const {
+  bool forEach(void* const* buffers, int64_t row, const Body& body) const {
     int64_t start = base(row);
-    if (!indices.wide) {
-      for (int64_t i = 0; i < columns; ++i) {
-        body(i, place(buffers, row, start, i));
-      }
-      return;
-    }
-    const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]) + row * columns;
-    if (axisStride == 1 && columnStride == 0) {
-      // Along the last axis, as mostly.
-      for (int64_t i = 0; i < columns; ++i) {
-        body(i, start + index[i] + ((index[i] >> 63) & dim));
-      }
-      return;
-    }
-    for (int64_t i = 0; i < columns; ++i) {
-      int64_t at = index[i] + ((index[i] >> 63) & dim);
-      body(i, start + at * axisStride + i * columnStride);
-    }
-  }
-
- private:
-  bool isRangeGood(void* const* buffers, int64_t first, int64_t count) const {
-    if (indices.wide) {
-      const auto* index = static_cast<const int64_t*>(buffers[indices.buffer]) + first;
-      return areInRange(index, count, static_cast<uint64_t>(dim));
-    }
-    for (int64_t i = first; i < first + count; ++i) {
-      if (wrapped(indices.at(buffers, i), dim) < 0) {
+    Indices places;
+    for (int64_t first = 0; first < columns; first += kIndices) {
+      int64_t count = std::min(kIndices, columns - first);
+      if (!wrap(buffers, row * columns + first, count, places)) {
         return false;
+      }
+      if (axisStride == 1 && columnStride == 0) {
+        // Along the last axis, as mostly.
+        for (int64_t i = 0; i < count; ++i) {
+          body(first + i, start + places[i]);
+        }
+        continue;
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        body(first + i, start + places[i] * axisStride + (first + i) * columnStride);
       }
     }
     return true;
+  }
+
+ private:
+  /// The places of indices [first, first + count), at most kIndices; false when one is out of
+  /// range.
+  bool wrap(void* const* buffers, int64_t first, int64_t count, Indices& places) const {
+    const int64_t* from = places.data();
+    if (indices.wide) {
+      from = static_cast<const int64_t*>(buffers[indices.buffer]) + first;
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        places[static_cast<size_t>(i)] = indices.at(buffers, first + i);
+      }
+    }
+    uint64_t signs = 0;
+    runWide([&] { signs = placesOf(from, count, static_cast<uint64_t>(dim), places.data()); });
+    return signs >> 63 == 0;
   }
 };
 
@@ -221,12 +222,10 @@ KernelOr createGatherElements(const Step& step) {
           std::atomic<int> code = 0;
           const T* x = static_cast<const T*>(buffers[in]);
           parallelFor(places.rowCount(), places.columns, [&](int64_t row) {
-            if (!places.isRowInRange(buffers, row)) {
-              code.store(1, std::memory_order_relaxed);
-              return;
-            }
             T* y = static_cast<T*>(buffers[out]) + row * places.columns;
-            places.forEach(buffers, row, [&](int64_t i, int64_t place) { y[i] = x[place]; });
+            if (!places.forEach(buffers, row, [&](int64_t i, int64_t place) { y[i] = x[place]; })) {
+              code.store(1, std::memory_order_relaxed);
+            }
           });
           return code.load();
         },
@@ -477,8 +476,8 @@ KernelOr createScatterNd(const Step& step) {
   });
 }
 
-/// Columns of the elements of a row that are not 0, in order; gives their number. Every element's is
-/// written, to where the next one's belongs: nothing is to be guessed.
+/// Columns of the elements of a row that are not 0, in order; gives their number. Every element's
+/// is written, to where the next one's belongs: nothing is to be guessed.
 template <typename T>
 int64_t listColumns(const T* x, int64_t columns, int64_t* list) {
   int64_t found = 0;

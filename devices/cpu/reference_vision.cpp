@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -119,7 +120,7 @@ struct GridAxis {
 };
 
 /// Places of a grid that are worked out together, and then used for all channels.
-constexpr int64_t kBlock = 16;
+constexpr int64_t kBlock = 128;
 
 /// The elements of one sample, the same in each channel.
 class Sample {
@@ -133,28 +134,24 @@ class Sample {
     list(axes, 0, 0, 1);
   }
 
-  /// Writes the sample of each channel; planes are `plane` elements apart, results `stride`.
-  template <typename T>
-  void write(const std::vector<GridAxis>& axes, const T* in, int64_t plane, int64_t channels,
-             T* out, int64_t stride) const {
-    if constexpr (std::is_same_v<T, float>) {
-      constexpr size_t kBilinear = 4;
-      if (count_ == kBilinear) {
-        std::array<float, kBilinear> w;
-        std::copy_n(weight_.begin(), kBilinear, w.begin());
-        for (int64_t c = 0; c < channels; ++c, in += plane, out += stride) {
-          *out = (w[0] * in[index_[0]] + w[1] * in[index_[1]]) +
-                 (w[2] * in[index_[2]] + w[3] * in[index_[3]]);
-        }
-        return;
-      }
+  /// A sum of four elements, as between pixels of an image.
+  struct Four {
+    size_t sample;
+    std::array<int64_t, 4> index;
+    std::array<float, 4> weight;
+  };
+  /// True when this is such a sum, which it then makes `sum`.
+  bool isFour(size_t sample, Four& sum) const {
+    if (count_ != sum.index.size()) {
+      return false;
     }
-    for (int64_t c = 0; c < channels; ++c) {
-      out[c * stride] = value(axes, in + c * plane);
-    }
+    sum.sample = sample;
+    std::copy_n(index_.begin(), count_, sum.index.begin());
+    std::transform(weight_.begin(), weight_.begin() + sum.weight.size(), sum.weight.begin(),
+                   [](double weight) { return static_cast<float>(weight); });
+    return true;
   }
 
- private:
   template <typename T>
   T value(const std::vector<GridAxis>& axes, const T* in) const {
     if (axes[0].mode == Mode::kNearest) {
@@ -172,6 +169,7 @@ class Sample {
         convert<Compute<T>>(std::is_integral_v<Compute<T>> ? std::nearbyint(exact) : exact));
   }
 
+ private:
   static constexpr size_t kListed = 16;  // cubic in two dims, linear in four
 
   /// Lists the elements that count, of dims [d, rank). Recurses once a dim.
@@ -238,6 +236,66 @@ absl::StatusOr<std::vector<GridAxis>> gridAxes(const Step& step) {
   return axes;
 }
 
+/// The samples of a block of places, those apart that are sums of four elements.
+template <typename T>
+class SampleBlock {
+ public:
+  template <typename G>
+  void fill(const std::vector<GridAxis>& axes, const G* grids, size_t count) {
+    fourCount_ = otherCount_ = 0;
+    for (size_t i = 0; i < count; ++i) {
+      Sample& next = samples_[otherCount_];
+      next.fill(axes, grids + i * axes.size());
+      if (std::is_same_v<T, float> && next.isFour(i, fours_[fourCount_])) {
+        ++fourCount_;
+      } else {
+        others_[otherCount_++] = i;
+      }
+    }
+  }
+
+  /// The samples of each of `channels` planes of `plane` elements, the results `places` apart.
+  void write(const std::vector<GridAxis>& axes, const T* x, int64_t plane, int64_t channels, T* y,
+             int64_t places) const {
+    int64_t c = 0;
+    for (; c + 4 <= channels; c += 4) {
+      writePlanes<4>(axes, x + c * plane, plane, y + c * places, places);
+    }
+    for (; c < channels; ++c) {
+      writePlanes<1>(axes, x + c * plane, plane, y + c * places, places);
+    }
+  }
+
+ private:
+  template <int64_t planes>
+  void writePlanes(const std::vector<GridAxis>& axes, const T* x, int64_t plane, T* y,
+                   int64_t places) const {
+    if constexpr (std::is_same_v<T, float>) {
+      for (size_t i = 0; i < fourCount_; ++i) {
+        const Sample::Four four = fours_[i];
+        auto [a, b, c, d] = four.index;
+        for (int64_t p = 0; p < planes; ++p) {
+          const float* in = x + p * plane;
+          y[p * places + static_cast<int64_t>(four.sample)] =
+              (in[a] * four.weight[0] + in[b] * four.weight[1]) +
+              (in[c] * four.weight[2] + in[d] * four.weight[3]);
+        }
+      }
+    }
+    for (size_t i = 0; i < otherCount_; ++i) {
+      for (int64_t p = 0; p < planes; ++p) {
+        y[p * places + static_cast<int64_t>(others_[i])] = samples_[i].value(axes, x + p * plane);
+      }
+    }
+  }
+
+  std::array<Sample, kBlock> samples_;
+  std::array<size_t, kBlock> others_;  ///< where the samples belong
+  std::array<Sample::Four, kBlock> fours_;
+  size_t fourCount_ = 0;
+  size_t otherCount_ = 0;
+};
+
 KernelOr createGridSample(const Step& step) {
   GR_ASSIGN_OR_RETURN(std::vector<GridAxis> axes, gridAxes(step));
   const Dims& in = step.inputs[0].desc.dims;
@@ -258,15 +316,11 @@ KernelOr createGridSample(const Step& step) {
           auto count = static_cast<size_t>(std::min(kBlock, places - first));
           auto rank = static_cast<int64_t>(axes.size());
           const G* grids = static_cast<const G*>(buffers[grid]) + (n * places + first) * rank;
-          std::array<Sample, kBlock> samples;
-          for (size_t i = 0; i < count; ++i) {
-            samples[i].fill(axes, grids + static_cast<int64_t>(i) * rank);
-          }
+          SampleBlock<T> samples;
+          runWide([&] { samples.fill(axes, grids, count); });
           const T* x = static_cast<const T*>(buffers[image]) + n * channels * plane;
           T* y = static_cast<T*>(buffers[result]) + n * channels * places + first;
-          for (size_t i = 0; i < count; ++i) {
-            samples[i].write(axes, x, plane, channels, y + i, places);
-          }
+          runWide([&] { samples.write(axes, x, plane, channels, y, places); });
         });
         return 0;
       });
