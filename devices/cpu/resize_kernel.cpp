@@ -138,23 +138,13 @@ class Columns {
         weights_.push_back(needed ? sum[t].second : 0.0F);
       }
     }
-    twice_ = copies_ && inner_ == 1 && count_ % 2 == 0;
-    for (int64_t x = 0; x < count_ && twice_; ++x) {
-      twice_ = places_[static_cast<size_t>(x)] == x / 2;
-    }
   }
 
   /// Elements of a row of the result.
   int64_t length() const { return count_ * inner_; }
 
   void apply(const float* from, float* to) const {
-    if (twice_) {
-#pragma omp simd
-      for (int64_t x = 0; x < count_ / 2; ++x) {
-        to[2 * x] = from[x];
-        to[2 * x + 1] = from[x];
-      }
-    } else if (copies_) {
+    if (copies_) {
       copy(from, to);
     } else if (taps_ == 2) {
       inner_ == 1 ? interpolate(from, to) : addPairs(from, to);
@@ -212,7 +202,6 @@ class Columns {
 
   int64_t count_, inner_, taps_ = 0;
   bool copies_ = true;
-  bool twice_ = false;           ///< element x of the row becomes elements 2x and 2x + 1
   std::vector<int32_t> places_;  ///< of a row, which is no longer than that
   std::vector<float> weights_;
 };
