@@ -166,32 +166,61 @@ struct ElementPlaces {
     return good;
   }
 
-  /// Calls `body(column, place)` along a row; false when an index is out of range, before it comes
-  /// to that.
+  /// Calls `body(i, place)` for the indices i of rows [begin, end); false when one is out of range,
+  /// before it comes to that.
   template <typename Body>
-  bool forEach(void* const* buffers, int64_t row, const Body& body) const {
-    int64_t start = base(row);
+  bool forEach(void* const* buffers, int64_t begin, int64_t end, const Body& body) const {
+    if (columns == 0) {
+      return true;
+    }
     Indices places;
-    for (int64_t first = 0; first < columns; first += kIndices) {
-      int64_t count = std::min(kIndices, columns - first);
-      if (!wrap(buffers, row * columns + first, count, places)) {
+    int64_t row = begin;
+    int64_t column = 0;
+    int64_t start = base(row);
+    // Whole rows, as many as can be, or a part of one.
+    int64_t most = columns < kIndices ? kIndices / columns * columns : kIndices;
+    for (int64_t i = begin * columns; i < end * columns;) {
+      int64_t left = columns < kIndices ? end * columns - i : columns - column;
+      int64_t count = std::min(most, left);
+      if (!wrap(buffers, i, count, places)) {
         return false;
       }
-      if (axisStride == 1 && columnStride == 0) {
-        // Along the last axis, as mostly.
-        for (int64_t i = 0; i < count; ++i) {
-          body(first + i, start + places[i]);
+      for (int64_t done = 0; done < count;) {
+        int64_t length = std::min(count - done, columns - column);
+        alongRow(places.data() + done, length, start + column * columnStride,
+                 [&](int64_t j, int64_t place) { body(i + done + j, place); });
+        done += length;
+        column += length;
+        if (column == columns) {
+          column = 0;
+          start = nextBase(++row, start);
         }
-        continue;
       }
-      for (int64_t i = 0; i < count; ++i) {
-        body(first + i, start + places[i] * axisStride + (first + i) * columnStride);
-      }
+      i += count;
     }
     return true;
   }
 
  private:
+  template <typename Body>
+  void alongRow(const int64_t* places, int64_t count, int64_t start, const Body& body) const {
+    if (axisStride == 1 && columnStride == 0) {
+      // Along the last axis, as mostly.
+      for (int64_t j = 0; j < count; ++j) {
+        body(j, start + places[j]);
+      }
+      return;
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      body(j, start + places[j] * axisStride + j * columnStride);
+    }
+  }
+
+  /// The base of a row behind one of base `before`; divides only where a dim begins anew.
+  int64_t nextBase(int64_t row, int64_t before) const {
+    return rows.empty() || row % rows.back() == 0 ? base(row) : before + strides.back();
+  }
+
   /// The places of indices [first, first + count), at most kIndices; false when one is out of
   /// range.
   bool wrap(void* const* buffers, int64_t first, int64_t count, Indices& places) const {
@@ -219,11 +248,16 @@ KernelOr createGatherElements(const Step& step) {
   return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return makeKernel(
         [=, places = std::move(places)](void* const* buffers) {
+          constexpr int64_t kSome = 4096;  // indices that are worth a thread's turn
           std::atomic<int> code = 0;
           const T* x = static_cast<const T*>(buffers[in]);
-          parallelFor(places.rowCount(), places.columns, [&](int64_t row) {
-            T* y = static_cast<T*>(buffers[out]) + row * places.columns;
-            if (!places.forEach(buffers, row, [&](int64_t i, int64_t place) { y[i] = x[place]; })) {
+          T* y = static_cast<T*>(buffers[out]);
+          int64_t count = places.rowCount();
+          int64_t some = kSome / std::max<int64_t>(1, places.columns) + 1;
+          parallelFor((count + some - 1) / some, some * places.columns, [&](int64_t part) {
+            int64_t end = std::min(count, (part + 1) * some);
+            if (!places.forEach(buffers, part * some, end,
+                                [&](int64_t i, int64_t place) { y[i] = x[place]; })) {
               code.store(1, std::memory_order_relaxed);
             }
           });

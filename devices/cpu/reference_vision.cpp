@@ -78,8 +78,10 @@ struct GridAxis {
     return std::clamp<int64_t>(i, 0, size - 1);
   }
 
+  /// Makes `taps` those of a place; not as a result, which would be copied in one vector right
+  /// after it was written in parts.
   template <typename C>
-  Taps tapsAt(C coordinate) const {
+  void tapsAt(C coordinate, Taps& taps) const {
     constexpr double kFar = 0x1p40;
     C exact = place(coordinate);
     double x = std::isnan(exact) ? -kFar : std::clamp(static_cast<double>(exact), -kFar, kFar);
@@ -89,11 +91,10 @@ struct GridAxis {
     } else if (padding == Padding::kReflection) {
       x = reflect(x);
     }
-    Taps taps{};
     if (mode == Mode::kNearest) {
       taps.index[0] = indexOf(static_cast<int64_t>(x));
       taps.weight[0] = 1;
-      return taps;
+      return;
     }
     auto first = static_cast<int64_t>(std::floor(x)) - taps_before();
     for (int64_t t = 0; t < this->taps(); ++t) {
@@ -101,7 +102,6 @@ struct GridAxis {
       taps.index[i] = indexOf(first + t);
       taps.weight[i] = weightAt(x - static_cast<double>(first + t));
     }
-    return taps;
   }
 
  private:
@@ -120,7 +120,7 @@ struct GridAxis {
 };
 
 /// Places of a grid that are worked out together, and then used for all channels.
-constexpr int64_t kBlock = 128;
+constexpr int64_t kBlock = 32;
 
 /// The elements of one sample, the same in each channel.
 class Sample {
@@ -128,10 +128,10 @@ class Sample {
   template <typename G>
   void fill(const std::vector<GridAxis>& axes, const G* place) {
     for (size_t d = 0; d < axes.size(); ++d) {
-      taps_[d] = axes[d].tapsAt(load(place[axes.size() - 1 - d]));
+      axes[d].tapsAt(load(place[axes.size() - 1 - d]), taps_[d]);
     }
     count_ = 0;
-    list(axes, 0, 0, 1);
+    axes.size() == 2 ? listPixels(axes) : list(axes, 0, 0, 1);
   }
 
   /// A sum of four elements, as between pixels of an image.
@@ -171,6 +171,20 @@ class Sample {
 
  private:
   static constexpr size_t kListed = 16;  // cubic in two dims, linear in four
+
+  /// Lists the elements that count, of two dims, as mostly.
+  void listPixels(const std::vector<GridAxis>& axes) {
+    auto taps = static_cast<size_t>(axes[0].taps());
+    for (size_t row = 0; row < taps; ++row) {
+      for (size_t t = 0; t < taps; ++t) {
+        if (taps_[0].index[row] >= 0 && taps_[1].index[t] >= 0 && taps_[0].weight[row] != 0 &&
+            taps_[1].weight[t] != 0) {
+          index_[count_] = taps_[0].index[row] * axes[1].size + taps_[1].index[t];
+          weight_[count_++] = taps_[0].weight[row] * taps_[1].weight[t];
+        }
+      }
+    }
+  }
 
   /// Lists the elements that count, of dims [d, rank). Recurses once a dim.
   void list(const std::vector<GridAxis>& axes, size_t d, int64_t from, double weight) {
@@ -242,11 +256,12 @@ class SampleBlock {
  public:
   template <typename G>
   void fill(const std::vector<GridAxis>& axes, const G* grids, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      samples_[i].fill(axes, grids + i * axes.size());
+    }
     fourCount_ = otherCount_ = 0;
     for (size_t i = 0; i < count; ++i) {
-      Sample& next = samples_[otherCount_];
-      next.fill(axes, grids + i * axes.size());
-      if (std::is_same_v<T, float> && next.isFour(i, fours_[fourCount_])) {
+      if (std::is_same_v<T, float> && samples_[i].isFour(i, fours_[fourCount_])) {
         ++fourCount_;
       } else {
         others_[otherCount_++] = i;
@@ -272,25 +287,27 @@ class SampleBlock {
                    int64_t places) const {
     if constexpr (std::is_same_v<T, float>) {
       for (size_t i = 0; i < fourCount_; ++i) {
-        const Sample::Four four = fours_[i];
-        auto [a, b, c, d] = four.index;
+        const Sample::Four& four = fours_[i];
+        const int64_t a = four.index[0], b = four.index[1], c = four.index[2], d = four.index[3];
+        const float wa = four.weight[0], wb = four.weight[1], wc = four.weight[2],
+                    wd = four.weight[3];
+        float* to = y + four.sample;
         for (int64_t p = 0; p < planes; ++p) {
           const float* in = x + p * plane;
-          y[p * places + static_cast<int64_t>(four.sample)] =
-              (in[a] * four.weight[0] + in[b] * four.weight[1]) +
-              (in[c] * four.weight[2] + in[d] * four.weight[3]);
+          to[p * places] = (in[a] * wa + in[b] * wb) + (in[c] * wc + in[d] * wd);
         }
       }
     }
     for (size_t i = 0; i < otherCount_; ++i) {
       for (int64_t p = 0; p < planes; ++p) {
-        y[p * places + static_cast<int64_t>(others_[i])] = samples_[i].value(axes, x + p * plane);
+        y[p * places + static_cast<int64_t>(others_[i])] =
+            samples_[others_[i]].value(axes, x + p * plane);
       }
     }
   }
 
   std::array<Sample, kBlock> samples_;
-  std::array<size_t, kBlock> others_;  ///< where the samples belong
+  std::array<size_t, kBlock> others_;
   std::array<Sample::Four, kBlock> fours_;
   size_t fourCount_ = 0;
   size_t otherCount_ = 0;
