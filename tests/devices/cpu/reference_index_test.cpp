@@ -67,6 +67,31 @@ TEST_CASE("range in every type, up and down, and of another length than planned"
   CHECK(down({0}, 5, 0).status().message().find("delta is 0") != std::string::npos);
 }
 
+TEST_CASE("gather_elements of rows that are longer, and shorter, than what is read at once") {
+  auto [rows, columns, axis] = GENERATE(
+      table<int64_t, int64_t, int64_t>({{3, 700, 1}, {3, 256, 0}, {900, 5, 1}, {70, 7, 0}}));
+  ElementType type = GENERATE(ElementType::kI64, ElementType::kI32);
+  CAPTURE(rows, columns, axis);
+  int64_t dim = axis == 0 ? rows : columns;
+  Values x(static_cast<size_t>(rows * columns)), picks(x.size()), expected;
+  std::iota(x.begin(), x.end(), 0);
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    int64_t pick = (i * 31 + 7) % (2 * dim) - dim;
+    picks[static_cast<size_t>(i)] = static_cast<double>(pick);
+    int64_t at = pick < 0 ? pick + dim : pick;
+    expected.push_back(
+        static_cast<double>(axis == 0 ? at * columns + i % columns : i / columns * columns + at));
+  }
+  auto inputs = [&] {
+    return list(tensor(ElementType::kF32, {rows, columns}, x),
+                tensor(type, {rows, columns}, picks));
+  };
+  TensorSpec out{ElementType::kF32, {rows, columns}};
+  CHECK(run("gr.gather_elements", {{"axis", axis}}, out, inputs()) == expected);
+  picks.back() = static_cast<double>(dim);
+  CHECK_FALSE(tryRun("gr.gather_elements", {{"axis", axis}}, {out}, inputs()).ok());
+}
+
 TEST_CASE("gather_elements along each axis") {
   for (ElementType type : kNumbers) {
     HostTensor x = tensor(type, {2, 3}, {1, 2, 3, 4, 5, 6});

@@ -64,6 +64,29 @@ TEST_CASE("a grid samples integers, copied or rounded") {
   CHECK(values((*got)[0]) == std::vector<double>{2, 0, 0});  // 1.8 of 3, and nowhere
 }
 
+TEST_CASE("a grid samples many places and channels alike in f32 and f64") {
+  std::string padding = GENERATE("zeros", "border", "reflection");
+  CAPTURE(padding);
+  std::vector<double> image(6 * 7 * 9), grid(5 * 10 * 2);
+  for (size_t i = 0; i < image.size(); ++i) {
+    image[i] = static_cast<double>(i * 37 % 101) / 16;
+  }
+  for (size_t i = 0; i < grid.size(); ++i) {
+    grid[i] = static_cast<double>(i * 29 % 83) / 32 - 1.25;
+  }
+  auto sampled = [&](ElementType type) {
+    Attributes attributes = {
+        {"mode", std::string("linear")}, {"padding", padding}, {"align_corners", false}};
+    Tensors inputs;
+    inputs.push_back(tensor(type, {1, 6, 7, 9}, image));
+    inputs.push_back(tensor(type, {1, 5, 10, 2}, grid));
+    auto got = runOperation({"gr.grid_sample", attributes, {{type, {1, 6, 5, 10}}}, {}}, inputs);
+    REQUIRE(got.ok());
+    return tensor(ElementType::kF64, {1, 6, 5, 10}, values((*got)[0]));
+  };
+  CHECK(distance(sampled(ElementType::kF32), sampled(ElementType::kF64)) < 1e-5);
+}
+
 TEST_CASE("resize antialiases, crops, and keeps the ratio of sides as ONNX's reference does") {
   struct Case {
     std::string mode, coordinates, rounding;
