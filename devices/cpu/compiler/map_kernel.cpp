@@ -502,7 +502,7 @@ class MapKernelBuilder {
 
   /// The innermost loop moves bytes from one place to another, many of them.
   bool copiesRuns() {
-    constexpr int64_t kLeastBits = 2048 * 8;
+    constexpr int64_t kLeastBits = int64_t{2048} * 8;
     return moves_ && run_ == 1 && accesses_.size() == 1 && resultsOf(op_).size() == 1 &&
            vectorStride(store_) == 1 && vectorStride(accesses_.front().second.place) == 1 &&
            loops_.back() * memoryType(accesses_.front().second.element).getIntOrFloatBitWidth() >=
