@@ -136,6 +136,7 @@ def pooling():
             pads=[1, 1, 1, 1])
     one("global avg 2048x7x7", "GlobalAveragePool", x=floats(1, 2048, 7, 7))
     one("global avg 64x56x56", "GlobalAveragePool", x=floats(1, 64, 56, 56))
+    one("global avg 8x2048x7x7", "GlobalAveragePool", x=floats(8, 2048, 7, 7))
     one("global max 512x14x14", "GlobalMaxPool", x=floats(1, 512, 14, 14))
     one("lrn 96x55x55", "LRN", x=floats(1, 96, 55, 55), size=5)
 
@@ -233,6 +234,8 @@ def movement():
          **{n: floats(1, 64, 28, 28) for n in "xyzu"})
     case("concat last 2 x 512x64", lambda c: c.op("Concat", "x", "y", axis=-1),
          x=floats(512, 64), y=floats(512, 64))
+    case("concat last 2 x 4096x1", lambda c: c.op("Concat", "x", "y", axis=-1),
+         x=floats(4096, 1), y=floats(4096, 1))
     case("split channels 3 x 64x28x28", lambda c: c.op("Split", "x", results=3, axis=1),
          x=floats(1, 192, 28, 28))
     case("split last 3 x 128x768", lambda c: c.op("Split", "x", results=3, axis=-1),
@@ -249,6 +252,8 @@ def movement():
     one("gather axis 1", "Gather", ints(*range(0, 64, 2)), x=floats(64, 64, 64), axis=1)
     case("gather_elements 64x1000", lambda c: c.op("GatherElements", "x", "i", axis=1),
          x=floats(64, 1000), i=RANDOM.integers(0, 1000, (64, 1000)))
+    case("gather_elements i32 8x300x4", lambda c: c.op("GatherElements", "x", "i", axis=1),
+         x=floats(8, 1000, 4), i=RANDOM.integers(0, 1000, (8, 300, 4)).astype(np.int32))
     case("gather_nd 4096 of 64x64x64", lambda c: c.op("GatherND", "x", "i"),
          x=floats(64, 64, 64), i=RANDOM.integers(0, 64, (4096, 2)))
     case("scatter_nd 1024 rows", lambda c: c.op("ScatterND", "x", "i", "u"), x=floats(4096, 64),
@@ -256,6 +261,7 @@ def movement():
     one("depth_to_space 64x56x56", "DepthToSpace", x=floats(1, 64, 56, 56), blocksize=2)
     one("space_to_depth 64x56x56", "SpaceToDepth", x=floats(1, 64, 56, 56), blocksize=2)
     one("expand 1x64x1 to 128x64x64", "Expand", ints(128, 64, 64), x=floats(1, 64, 1))
+    one("tile 1x64x28x28 by 8", "Tile", ints(8, 1, 1, 1), x=floats(1, 64, 28, 28))
     one("tile 64x64 by 4x4", "Tile", ints(4, 4), x=floats(64, 64))
     case("one_hot 1024 of 128", lambda c: c.op("OneHot", "x", ints(128)[0],
                                                np.array([0, 1], np.float32)),
@@ -272,6 +278,8 @@ def resizing():
            coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     resize("nearest x8 24x12x12", (1, 24, 12, 12), 8, mode="nearest",
            coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    resize("nearest x2 8x64x28x28", (8, 64, 28, 28), 2, mode="nearest",
+           coordinate_transformation_mode="half_pixel")
     resize("linear x2 64x56x56", (1, 64, 56, 56), 2, mode="linear",
            coordinate_transformation_mode="half_pixel")
     resize("linear x2 corners 64x56x56", (1, 64, 56, 56), 2, mode="linear",
