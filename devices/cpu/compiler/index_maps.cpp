@@ -112,7 +112,8 @@ bool repeatsElements(ir::ResizeOp op) {
       llvm::zip(*scales, tensorOf(op.getInput()).getShape(), tensorOf(op.getOutput()).getShape()),
       [](auto dim) {
         auto [scale, in, out] = dim;
-        return in > 0 && out % in == 0 && scale == static_cast<double>(out / in);
+        return in > 0 && out % in == 0 &&
+               scale * static_cast<double>(in) == static_cast<double>(out);
       });
 }
 
