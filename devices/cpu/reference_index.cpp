@@ -92,13 +92,15 @@ using Indices = std::array<int64_t, kIndices>;
 /// Indices in [-dim, dim) as places from 0 on. The highest bit of what it gives is set when there
 /// is one outside: without comparisons, which compilers take apart, as i + dim or dim - 1 - i is
 /// negative, or wraps to where it is, for those.
-uint64_t placesOf(const int64_t* indices, int64_t count, uint64_t dim, int64_t* places) {
+template <typename T>
+uint64_t placesOf(const T* indices, int64_t count, uint64_t dim, int64_t* places) {
   uint64_t signs = 0;
 #pragma omp simd reduction(| : signs)
   for (int64_t j = 0; j < count; ++j) {
-    auto i = static_cast<uint64_t>(indices[j]);
+    auto index = static_cast<int64_t>(indices[j]);
+    auto i = static_cast<uint64_t>(index);
     signs |= (i + dim) | (dim - 1 - i);
-    places[j] = static_cast<int64_t>(i + (static_cast<uint64_t>(indices[j] >> 63) & dim));
+    places[j] = static_cast<int64_t>(i + (static_cast<uint64_t>(index >> 63) & dim));
   }
   return signs;
 }
@@ -112,6 +114,7 @@ struct ElementPlaces {
   int64_t axisStride, columnStride;
   int64_t dim;  ///< of the data, on the axis
   IntOperand indices;
+  bool narrow;  ///< of i32: read without a call too
 
   static absl::StatusOr<ElementPlaces> make(const Step& step) {
     const Dims& data = step.inputs[0].desc.dims;
@@ -140,7 +143,8 @@ struct ElementPlaces {
                          axisStride,
                          columnStride,
                          data[at],
-                         indices};
+                         indices,
+                         step.inputs[1].desc.type == ElementType::kI32};
   }
 
   int64_t rowCount() const { return countOf(rows); }
@@ -224,16 +228,21 @@ struct ElementPlaces {
   /// The places of indices [first, first + count), at most kIndices; false when one is out of
   /// range.
   bool wrap(void* const* buffers, int64_t first, int64_t count, Indices& places) const {
-    const int64_t* from = places.data();
+    const void* all = buffers[indices.buffer];
+    uint64_t signs = 0;
+    auto make = [&](const auto* from) {
+      runWide([&] { signs = placesOf(from, count, static_cast<uint64_t>(dim), places.data()); });
+    };
     if (indices.wide) {
-      from = static_cast<const int64_t*>(buffers[indices.buffer]) + first;
+      make(static_cast<const int64_t*>(all) + first);
+    } else if (narrow) {
+      make(static_cast<const int32_t*>(all) + first);
     } else {
       for (int64_t i = 0; i < count; ++i) {
         places[static_cast<size_t>(i)] = indices.at(buffers, first + i);
       }
+      make(places.data());
     }
-    uint64_t signs = 0;
-    runWide([&] { signs = placesOf(from, count, static_cast<uint64_t>(dim), places.data()); });
     return signs >> 63 == 0;
   }
 };
