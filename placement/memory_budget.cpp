@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
+#include "placement/orders.h"
 #include "placement/units.h"
 #include "runtime/base/status.h"
 
@@ -12,15 +13,6 @@ namespace graphrun::placement {
 namespace {
 
 constexpr int kBudgetCuts = 6;
-
-/// Takes what the simulation uses beyond the limits off the budget.
-void cutBudget(const PlacementProblem& problem, const Simulation& simulation,
-               std::vector<int64_t>& budget) {
-  for (size_t d = 0; d < budget.size(); ++d) {
-    int64_t over = simulation.devices[d].peakBytes - problem.limits[d];
-    budget[d] -= std::max<int64_t>(over, 0);
-  }
-}
 
 absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
                                               const BudgetedPlacer& placer) {
@@ -39,7 +31,10 @@ absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
     if (!absl::IsResourceExhausted(failure)) {
       return failure;  // less memory would not help
     }
-    cutBudget(problem, simulation, budget);
+    std::vector<int64_t> excess = excessBytes(problem, simulation);
+    for (size_t d = 0; d < budget.size(); ++d) {
+      budget[d] -= excess[d];
+    }
   }
   return failure;
 }
@@ -74,6 +69,32 @@ absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simu
   }
   return broken.empty() ? absl::OkStatus()
                         : absl::ResourceExhaustedError(absl::StrJoin(broken, "; "));
+}
+
+std::vector<int64_t> excessBytes(const PlacementProblem& problem, const Simulation& simulation) {
+  std::vector<int64_t> excess;
+  for (size_t d = 0; d < problem.limits.size(); ++d) {
+    excess.push_back(std::max<int64_t>(simulation.devices[d].peakBytes - problem.limits[d], 0));
+  }
+  return excess;
+}
+
+absl::StatusOr<TriedPlacement> tryDevices(const PlacementProblem& problem, std::vector<int> device,
+                                          const char* strategy) {
+  TriedPlacement tried;
+  Placement& placement = tried.result.placement;
+  placement.strategy = strategy;
+  placement.device = std::move(device);
+  for (bool lean : {false, true}) {
+    placement.setOrder(lean ? leanOrder(problem.graph())
+                            : upwardRankOrder(problem, placement.device));
+    GR_ASSIGN_OR_RETURN(tried.result.simulation, problem.simulator.run(placement));
+    tried.feasible = checkFeasible(problem, placement, tried.result.simulation);
+    if (!absl::IsResourceExhausted(tried.feasible)) {
+      break;
+    }
+  }
+  return tried;
 }
 
 absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& problem,

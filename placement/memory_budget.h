@@ -27,6 +27,20 @@ absl::Status fitsNowhere(const PlacementProblem& problem, int node,
 /// peak.
 absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation);
 
+/// A placement, its prediction, and whether it is an answer (see checkFeasible).
+struct TriedPlacement {
+  PlacementResult result;
+  absl::Status feasible;
+};
+
+/// Nodes on these devices, ranked upwards or, where that does not fit, so that they need the least
+/// memory. An error where devices would wait for each other.
+absl::StatusOr<TriedPlacement> tryDevices(const PlacementProblem& problem, std::vector<int> device,
+                                          const char* strategy);
+
+/// By device, what the simulation uses beyond the limits.
+std::vector<int64_t> excessBytes(const PlacementProblem& problem, const Simulation& simulation);
+
 /// The devices in turn: all that fits goes to the first, the rest to the next and so on, nodes in
 /// the given topological order. Finds room where earliest-finish heuristics paint themselves into a
 /// corner.

@@ -100,6 +100,22 @@ absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& proble
                                                   const PlacementResult* start);
 bool isForMachines(const PlacementProblem& problem);
 
+/// For throughput. Cuts many topological orders into one part for each device, the best way for
+/// each order: contiguous, with the smallest load. See segment_plan.h.
+absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& problem,
+                                                  const PlacementResult* start);
+/// For throughput. Moves nodes until the loads of devices and links are even; contiguous where that
+/// is asked for. See load_search.h.
+absl::StatusOr<PlacementResult> improveByBalance(const PlacementProblem& problem,
+                                                 const PlacementResult* start);
+bool isForThroughput(const PlacementProblem& problem);
+
+/// For the step of devices that are one call, beside others without a limit of nodes at a time and
+/// with free transfers. See call_times.h.
+absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
+                                               const PlacementResult* start);
+bool isForCalls(const PlacementProblem& problem);
+
 /// Each unit on one of the devices that may have it, drawn with `seed`: for tests that a split
 /// model gives what it gives whole. FailedPrecondition when that breaks a memory limit.
 absl::StatusOr<PlacementResult> placeRandom(const PlacementProblem& problem, uint64_t seed);

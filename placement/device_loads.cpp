@@ -1,0 +1,168 @@
+#include "placement/device_loads.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace graphrun::placement {
+namespace {
+
+bool anyLinkTakesTime(const PlacementProblem& problem) {
+  int64_t most = 0;
+  for (const CostTensor& tensor : problem.graph().tensors) {
+    most = std::max(most, tensor.bytes);
+  }
+  const std::vector<LinkInfo>& links = problem.simulator.links().links();
+  return std::any_of(links.begin(), links.end(),
+                     [&](const LinkInfo& link) { return link.model.transferNs(most) > 0; });
+}
+
+}  // namespace
+
+DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
+                         std::vector<int> device)
+    : problem_(problem),
+      pieces_(pieces),
+      devices_(problem.limits.size()),
+      linksTakeTime_(anyLinkTakesTime(problem)),
+      device_(std::move(device)),
+      readers_(pieces.tensors.size() * devices_, 0),
+      total_(devices_ + problem.simulator.links().links().size(), 0),
+      bytes_(devices_, 0),
+      power_(total_.size(), 0),
+      isChanged_(total_.size(), false) {
+  for (int p = 0; p < pieces.count(); ++p) {
+    int at = device_[static_cast<size_t>(p)];
+    add(static_cast<size_t>(at), timeOf(p, at));
+    bytes_[static_cast<size_t>(at)] += pieces.piece(p).weightBytes;
+  }
+  for (const CostTensor& tensor : problem.graph().tensors) {
+    if (tensor.producer < 0 && tensor.inputHome != kClient) {
+      bytes_[static_cast<size_t>(tensor.inputHome)] += tensor.bytes;
+    }
+  }
+  for (size_t t = 0; t < pieces.tensors.size(); ++t) {
+    for (int consumer : pieces.tensors[t].consumers) {
+      ++readers(t, device_[static_cast<size_t>(consumer)]);
+    }
+    count(t, 1);
+  }
+  setScale(std::max<int64_t>(periodNs(), 1));
+}
+
+int64_t DeviceLoads::timeOf(int piece, int device) const {
+  int64_t ns = 0;
+  for (int node : pieces_.piece(piece).nodes) {
+    ns += problem_.simulator.flat().timeNs(node, device);
+  }
+  return ns;
+}
+
+int64_t DeviceLoads::loadNs(size_t resource) const {
+  if (resource >= devices_) {
+    return total_[resource];
+  }
+  int lanes = problem_.cluster().devices[resource].lanes;
+  return lanes == 0 ? 0 : (total_[resource] + lanes - 1) / lanes;
+}
+
+int64_t DeviceLoads::periodNs() const {
+  int64_t most = 0;
+  for (size_t r = 0; r < total_.size(); ++r) {
+    most = std::max(most, loadNs(r));
+  }
+  return most;
+}
+
+double DeviceLoads::powerOf(size_t resource) const {
+  double x = static_cast<double>(loadNs(resource)) / scale_;
+  double x4 = x * x * x * x;
+  return x4 * x4 * x4;
+}
+
+void DeviceLoads::setScale(int64_t ns) {
+  scale_ = static_cast<double>(ns);
+  energy_ = 0;
+  for (size_t r = 0; r < power_.size(); ++r) {
+    power_[r] = powerOf(r);
+    energy_ += power_[r];
+    isChanged_[r] = false;
+  }
+  changed_.clear();
+}
+
+void DeviceLoads::add(size_t resource, int64_t ns) {
+  total_[resource] += ns;
+  if (!isChanged_[resource]) {
+    isChanged_[resource] = true;
+    changed_.push_back(resource);
+  }
+}
+
+void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
+  if (linksTakeTime_) {
+    const LinkTable& links = problem_.simulator.links();
+    int id = links.id(from, to);
+    add(devices_ + static_cast<size_t>(id), sign * links.link(id).model.transferNs(bytes));
+  }
+}
+
+/// The tensor comes from `home` to another device.
+void DeviceLoads::enter(size_t tensor, int home, int device, int sign) {
+  const CostTensor& whole = problem_.graph().tensor(pieces_.tensors[tensor].tensor);
+  auto d = static_cast<size_t>(device);
+  if (problem_.cluster().devices[d].hasPort) {
+    add(d, sign * whole.portNs);
+  }
+  bytes_[d] += sign * problem_.simulator.receiveBytes(whole, home);
+  addLink(home, device, whole.bytes, sign);
+}
+
+/// Adds (or takes away) what the tensor costs all, as its producer and consumers are placed.
+void DeviceLoads::count(size_t tensor, int sign) {
+  const PieceTensor& entry = pieces_.tensors[tensor];
+  const CostTensor& whole = problem_.graph().tensor(entry.tensor);
+  int home = entry.producer < 0 ? whole.inputHome : device_[static_cast<size_t>(entry.producer)];
+  int out = whole.isOutput ? whole.outputHome : home;
+  bool leaves = out != home;
+  for (int d = 0; d < static_cast<int>(devices_); ++d) {
+    if (d != home && (readers(tensor, d) > 0 || d == out)) {
+      enter(tensor, home, d, sign);
+      leaves = true;
+    }
+  }
+  if (out == kClient && home != kClient) {
+    addLink(home, kClient, whole.bytes, sign);
+  }
+  if (leaves && home != kClient && problem_.cluster().devices[static_cast<size_t>(home)].hasPort) {
+    add(static_cast<size_t>(home), sign * whole.portNs);
+  }
+}
+
+void DeviceLoads::move(int piece, int to) {
+  int& at = device_[static_cast<size_t>(piece)];
+  for (int t : pieces_.touching[piece]) {
+    auto tensor = static_cast<size_t>(t);
+    count(tensor, -1);
+    if (pieces_.tensors[tensor].producer != piece) {
+      --readers(tensor, at);
+      ++readers(tensor, to);
+    }
+  }
+  add(static_cast<size_t>(at), -timeOf(piece, at));
+  add(static_cast<size_t>(to), timeOf(piece, to));
+  bytes_[static_cast<size_t>(at)] -= pieces_.piece(piece).weightBytes;
+  bytes_[static_cast<size_t>(to)] += pieces_.piece(piece).weightBytes;
+  at = to;
+  for (int t : pieces_.touching[piece]) {
+    count(static_cast<size_t>(t), 1);
+  }
+  for (size_t r : changed_) {
+    energy_ -= power_[r];
+    power_[r] = powerOf(r);
+    energy_ += power_[r];
+    isChanged_[r] = false;
+  }
+  changed_.clear();
+}
+
+}  // namespace graphrun::placement

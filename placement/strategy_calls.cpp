@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <optional>
+
+#include "placement/call_times.h"
+#include "placement/memory_budget.h"
+#include "placement/piece_orders.h"
+#include "placement/piece_search.h"
+#include "placement/segment_plan.h"
+#include "placement/strategy.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// Beginnings of calls that are looked at for a placement to begin with: for each piece, and in
+/// all.
+constexpr int64_t kPartsPerPiece = 100;
+constexpr int64_t kMostParts = 60'000;
+/// Moves without a budget, times nodes that each looks at.
+constexpr int64_t kMostVisits = 400'000'000;
+/// Of a budget for it.
+constexpr double kShare = 0.3;
+
+/// The best of many orders cut into calls as if all ran one after the other.
+absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const Pieces& pieces,
+                                        std::optional<PlacementResult> best) {
+  SegmentPlanner planner(problem, pieces);
+  PieceOrders orders(problem, pieces, problem.search.seed);
+  SearchLimit limit(static_cast<int64_t>(kShare * static_cast<double>(problem.search.budgetNs)),
+                    std::min(kPartsPerPiece * pieces.count(), kMostParts));
+  absl::Status failure = absl::ResourceExhaustedError(
+      "calls: no way was found to cut the graph into calls within the limits");
+  while (!limit.spent()) {
+    std::optional<SegmentPlan> plan = planner.plan(orders.next(), kUnlimited, limit);
+    if (!plan.has_value()) {
+      continue;
+    }
+    GR_ASSIGN_OR_RETURN(TriedPlacement tried,
+                        tryDevices(problem, pieces.deviceByNode(plan->device), "calls"));
+    if (!tried.feasible.ok()) {
+      failure = tried.feasible;
+    } else if (!best.has_value() || tried.result.simulation.stepNs < best->simulation.stepNs) {
+      best = std::move(tried.result);
+    }
+  }
+  return best.has_value() ? absl::StatusOr<PlacementResult>(*std::move(best)) : failure;
+}
+
+}  // namespace
+
+absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
+                                               const PlacementResult* start) {
+  GR_ASSIGN_OR_RETURN(Pieces pieces, contiguousPieces(problem));
+  std::optional<PlacementResult> known;
+  if (start != nullptr) {
+    known = *start;
+  }
+  GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, pieces, std::move(known)));
+  int64_t bound = std::max(lowerBounds(problem).ns(), callPathBound(problem));
+  CallGoal goal(problem, pieces, best.simulation.stepNs);
+  PlacementProblem rest = problem;
+  rest.search.budgetNs =
+      static_cast<int64_t>((1 - kShare) * static_cast<double>(problem.search.budgetNs));
+  GR_ASSIGN_OR_RETURN(best,
+                      improvePieces(rest, pieces, false, goal, bound,
+                                    kMostVisits / problem.graph().nodeCount(), best, "calls"));
+  best.boundNs = bound;
+  return best;
+}
+
+}  // namespace graphrun::placement

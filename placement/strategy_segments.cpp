@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "placement/memory_budget.h"
+#include "placement/piece_orders.h"
+#include "placement/segment_plan.h"
+#include "placement/strategy.h"
+#include "placement/units.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+constexpr int64_t kNothing = kUnlimited;
+/// Orders that are made anew at first; then one among so many, the others change the best one.
+constexpr int kOrders = 50;
+constexpr int kFreshAmong = 8;
+/// Beginnings of parts that are looked at without a budget: so many orders, or as many in all.
+constexpr int64_t kMostOrders = 1000;
+constexpr int64_t kMostParts = 80'000;
+/// Times that the limits are lowered by what an estimate of memory was wrong.
+constexpr int kMostCorrections = 20;
+
+class SegmentSearch {
+ public:
+  SegmentSearch(const PlacementProblem& problem, const Pieces& pieces)
+      : problem_(problem),
+        planner_(problem, pieces),
+        orders_(problem, pieces, problem.search.seed),
+        pieces_(pieces) {}
+
+  absl::Status run(int64_t bound, SearchLimit& limit) {
+    for (int i = 0; !limit.spent() && plannedNs_ > bound; ++i) {
+      bool fresh = i < kOrders || i % kFreshAmong == 0 || plannedNs_ == kNothing;
+      std::vector<int> order = fresh ? orders_.next() : orders_.changed(order_);
+      GR_RETURN_IF_ERROR(tryOrder(order, limit));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::optional<PlacementResult>& best() const { return best_; }
+  const absl::Status& failure() const { return failure_; }
+
+ private:
+  absl::Status tryOrder(const std::vector<int>& order, SearchLimit& limit) {
+    // Equals are taken: changes lead on.
+    std::optional<SegmentPlan> plan =
+        planner_.plan(order, plannedNs_ == kNothing ? kNothing : plannedNs_ + 1, limit);
+    if (!plan.has_value()) {
+      return absl::OkStatus();
+    }
+    GR_ASSIGN_OR_RETURN(TriedPlacement tried,
+                        tryDevices(problem_, pieces_.deviceByNode(plan->device), "segments"));
+    if (!tried.feasible.ok()) {
+      failure_ = tried.feasible;
+      correct(tried.result.simulation);
+      return absl::OkStatus();
+    }
+    order_ = order;
+    plannedNs_ = plan->ns;
+    if (!best_.has_value() ||
+        problem_.objectiveNs(tried.result.simulation) < problem_.objectiveNs(best_->simulation)) {
+      best_ = std::move(tried.result);
+    }
+    return absl::OkStatus();
+  }
+
+  void correct(const Simulation& simulation) {
+    std::vector<int64_t> excess = excessBytes(problem_, simulation);
+    for (size_t d = 0; d < excess.size() && corrections_ < kMostCorrections; ++d) {
+      planner_.cutLimit(static_cast<int>(d), excess[d]);
+    }
+    ++corrections_;
+  }
+
+  const PlacementProblem& problem_;
+  SegmentPlanner planner_;
+  PieceOrders orders_;
+  const Pieces& pieces_;
+  std::vector<int> order_;
+  int64_t plannedNs_ = kNothing;
+  std::optional<PlacementResult> best_;
+  absl::Status failure_;
+  int corrections_ = 0;
+};
+
+/// Why no order fits.
+absl::Status nothingFits(const PlacementProblem& problem, const Pieces& pieces) {
+  int64_t total = 0;
+  const Piece* largest = &pieces.pieces.front();
+  for (const Piece& piece : pieces.pieces) {
+    total += piece.weightBytes;
+    largest = piece.weightBytes > largest->weightBytes ? &piece : largest;
+  }
+  int64_t most = 0;
+  for (int device : largest->allowed) {
+    most = std::max(most, problem.limits[static_cast<size_t>(device)]);
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "segments: no way was found to cut the graph into one part for each device within the "
+      "limits; its weights are ",
+      formatBytes(total), ", those that go with '",
+      problem.graph().node(largest->nodes.front()).name, "' ", formatBytes(largest->weightBytes),
+      ", where the largest limit is ", most == kUnlimited ? "none" : formatBytes(most)));
+}
+
+}  // namespace
+
+bool isForThroughput(const PlacementProblem& problem) {
+  return problem.objective == Objective::kThroughput && problem.graph().nodeCount() > 0;
+}
+
+absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& problem,
+                                                  const PlacementResult* start) {
+  GR_ASSIGN_OR_RETURN(Pieces pieces, contiguousPieces(problem));
+  int64_t budget = problem.search.budgetNs;
+  SearchLimit limit(budget,
+                    budget > 0 ? kUnlimited : std::min(kMostOrders * pieces.count(), kMostParts));
+  SegmentSearch search(problem, pieces);
+  GR_RETURN_IF_ERROR(search.run(lowerBounds(problem).ns(), limit));
+  const std::optional<PlacementResult>& best = search.best();
+  if (best.has_value() && (start == nullptr || problem.objectiveNs(best->simulation) <
+                                                   problem.objectiveNs(start->simulation))) {
+    return *best;
+  }
+  if (start != nullptr) {
+    return *start;
+  }
+  return search.failure().ok() ? nothingFits(problem, pieces) : search.failure();
+}
+
+}  // namespace graphrun::placement
