@@ -3,9 +3,9 @@
 
 Models: GraphRun, ONNX Runtime and OpenVINO in turns. Chain: scalar additions without fusion. Edges:
 bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Elementwise: chains
-beside a copy. Figures go to build/bench/*.json, a table with targets to
-stdout. A target that was missed does not make the exit code 1; a program that failed, or outputs that
-differ, do.
+beside a copy. Placement: public graphs beside known results. Figures go to build/bench/*.json, a table
+with targets to stdout. A target that was missed does not make the exit code 1; a program that failed,
+or outputs that differ, do.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import elementwise
 import measure
 import operations
 import ops
+import placement
 import report
 import start
 from models import catalogue
@@ -60,7 +61,7 @@ def benchModels(args):
 
 PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges,
          "start": start.benchStart, "ops": ops.benchOps,
-         "elementwise": elementwise.benchElementwise}
+         "elementwise": elementwise.benchElementwise, "placement": placement.benchPlacement}
 
 
 def arguments():
@@ -68,6 +69,7 @@ def arguments():
     parser.add_argument("part", nargs="?", choices=list(PARTS), help="default: all, models by --quick")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "bench"))
+    parser.add_argument("--data", default=placement.DATA, help="graphs for placement")
     models = parser.add_argument_group("models")
     models.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,…")
     models.add_argument("--threads", type=int, nargs="+", default=[1, 2])

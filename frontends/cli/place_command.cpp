@@ -1,6 +1,8 @@
 // graphrun place: a bare cost graph, placed without a model.
 #include <cstdio>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/command_line.h"
@@ -13,7 +15,7 @@ namespace graphrun::cli {
 namespace {
 
 struct PlaceArguments {
-  std::string file;
+  std::vector<std::string> files;
   uint32_t devices = 0;
   std::string objective;
   bool contiguous = false;
@@ -23,9 +25,9 @@ struct PlaceArguments {
   bool json = false;
 
   void add(CLI::App& app) {
-    app.add_option("FILE", file,
+    app.add_option("FILE", files,
                    "GraphRun's own cost graphs (JSON), standard task graphs (STG) and those of "
-                   "dnn-partitioning (JSON)")
+                   "dnn-partitioning (JSON); each is placed by itself")
         ->required();
     app.add_option("--devices", devices, "Equal processors, for a standard task graph")
         ->check(CLI::Range(1u, 1024u));
@@ -35,7 +37,8 @@ struct PlaceArguments {
         ->check(CLI::IsMember({"latency", "throughput"}));
     app.add_flag("--contiguous", contiguous,
                  "No path may leave a device and come back to it, backward nodes aside");
-    app.add_option("--strategy", strategy, "auto, single, greedy, heft or random:SEED (auto)");
+    app.add_option("--strategy", strategy,
+                   "auto, one of its parts (single, heft, balance, …), random:SEED (auto)");
     app.add_option("--seed", seed, "Of what searches at random (0)");
     app.add_option("--plan-budget", budgetMs, "Time that a search may take: 200ms, 2s")
         ->transform(CLI::AsNumberWithUnit(
@@ -43,10 +46,11 @@ struct PlaceArguments {
             static_cast<CLI::AsNumberWithUnit::Options>(CLI::AsNumberWithUnit::CASE_SENSITIVE |
                                                         CLI::AsNumberWithUnit::UNIT_REQUIRED)))
         ->check(CLI::Range(0.0, 24 * 3.6e6));
-    app.add_flag("--json", json, "Prints JSON, with a device, start and finish for each node");
+    app.add_flag("--json", json,
+                 "Prints JSON, an object a file, with a device, start and finish for each node");
   }
 
-  absl::StatusOr<std::string> run() const {
+  absl::StatusOr<std::string> run(const std::string& file) const {
     absl::StatusOr<runtime::MappedFile> mapped = runtime::MappedFile::open(file);
     if (!mapped.ok()) {
       return fileError(mapped.status());
@@ -71,11 +75,13 @@ int placeCommand(int argc, char** argv) {
   PlaceArguments arguments;
   arguments.add(app);
   return parseAndRun(app, argc, argv, [&]() -> int {
-    absl::StatusOr<std::string> answer = arguments.run();
-    if (!answer.ok()) {
-      return report(answer.status());
+    for (const std::string& file : arguments.files) {
+      absl::StatusOr<std::string> answer = arguments.run(file);
+      if (!answer.ok()) {
+        return report(answer.status());
+      }
+      std::fputs((arguments.json ? *answer + "\n" : placeText(*answer)).c_str(), stdout);
     }
-    std::fputs((arguments.json ? *answer + "\n" : placeText(*answer)).c_str(), stdout);
     return kOk;
   });
 }
