@@ -128,6 +128,7 @@ double PieceOrders::keyOf(int piece, size_t turn) {
 
 std::vector<int> PieceOrders::next() {
   std::vector<int> missing;
+  missing.reserve(free_.size());
   std::vector<int> order;
   std::vector<bool> listed(free_.size(), false);
   // The free ones at once, then the least key, the last to come of equals.

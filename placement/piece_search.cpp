@@ -17,6 +17,7 @@ constexpr int64_t kMovesPerPair = 300;
 /// Devices by piece, empty if a piece has several.
 std::vector<int> devicesOf(const Pieces& pieces, const Placement& placement) {
   std::vector<int> device;
+  device.reserve(pieces.pieces.size());
   for (const Piece& piece : pieces.pieces) {
     device.push_back(placement.device[static_cast<size_t>(piece.nodes.front())]);
   }

@@ -17,6 +17,7 @@ constexpr int64_t kMostMoves = 3'200'000;
 absl::StatusOr<PlacementResult> placeByRoom(const PlacementProblem& problem) {
   const std::vector<Unit>& units = problem.constraints.units;
   std::vector<const Unit*> order;
+  order.reserve(units.size());
   for (const Unit& unit : units) {
     order.push_back(&unit);
   }
