@@ -168,6 +168,7 @@ LinkModel Cluster::link(int fromDevice, int toDevice) const {
       model.kind = given.shared ? LinkKind::kGiven : LinkKind::kInProcess;
       model.latencyNs = given.latencyNs.value_or(model.latencyNs);
       model.bytesPerSecond = given.bytesPerSecond.value_or(model.bytesPerSecond);
+      model.queues = given.queues.value_or(model.queues);
     }
   }
   return model;

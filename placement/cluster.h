@@ -75,6 +75,8 @@ struct LinkModel {
   LinkKind kind = LinkKind::kInProcess;
   int64_t latencyNs = 0;
   double bytesPerSecond = 1;
+  /// False: each transfer starts when its data is ready, however many are on their way.
+  bool queues = true;
 
   int64_t transferNs(int64_t bytes) const;
 };
@@ -90,6 +92,7 @@ struct LinkOverride {
   std::optional<double> bytesPerSecond;
   /// False: each pair of devices has a link of its own.
   bool shared = true;
+  std::optional<bool> queues;
 };
 
 /// Nodes whose name matches a shell pattern go to a device.

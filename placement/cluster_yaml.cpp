@@ -52,6 +52,7 @@ class ClusterReader {
   void readCpu(const YAML::Node& node, const std::string& where, Worker& worker);
   void readCuda(const YAML::Node& node, const std::string& where, Worker& worker);
   void readCores(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
+  std::optional<bool> readFlag(const YAML::Node& map, const char* key, const std::string& where);
   void readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
   void checkCores(const YAML::Node& node, const std::string& where, const Worker& worker);
   void readLink(const YAML::Node& node);
@@ -233,9 +234,7 @@ void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, Wo
     if (node["cores"]) {
       readCores(node["cores"], here, spec);
     }
-    if (node["shared"]) {
-      readShared(node, here, spec);
-    }
+    readShared(node, here, spec);
     quantity(node, "memory", here, parseBytes, spec.memoryBytes);
   }
   worker.specs.push_back(std::move(spec));
@@ -256,14 +255,23 @@ void ClusterReader::readCores(const YAML::Node& node, const std::string& where, 
   spec.cores = *std::move(cores);
 }
 
-void ClusterReader::readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec) {
-  std::string value = node["shared"].IsScalar() ? node["shared"].Scalar() : "";
+std::optional<bool> ClusterReader::readFlag(const YAML::Node& map, const char* key,
+                                            const std::string& where) {
+  if (!map[key]) {
+    return std::nullopt;
+  }
+  std::string value = map[key].IsScalar() ? map[key].Scalar() : "";
   if (value != "true" && value != "false") {
-    problem(node["shared"], absl::StrCat(where, ": shared: '", value, "' is not true or false"));
-  } else if (value == "true" && !node["cores"]) {
+    problem(map[key], absl::StrCat(where, ": ", key, ": '", value, "' is not true or false"));
+  }
+  return value == "true";
+}
+
+void ClusterReader::readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec) {
+  spec.shared = readFlag(node, "shared", where).value_or(false);
+  if (spec.shared && !node["cores"]) {
     problem(node["shared"], absl::StrCat(where, ": shared needs cores, the CPUs to share"));
   }
-  spec.shared = value == "true";
 }
 
 void ClusterReader::readCuda(const YAML::Node& node, const std::string& where, Worker& worker) {
@@ -322,7 +330,7 @@ std::optional<int> ClusterReader::readEndpoint(const YAML::Node& node, const std
 
 void ClusterReader::readLink(const YAML::Node& node) {
   std::string where = "links";
-  if (!checkMap(node, where, {"between", "bandwidth", "latency"})) {
+  if (!checkMap(node, where, {"between", "bandwidth", "latency", "queues"})) {
     return;
   }
   YAML::Node between = node["between"];
@@ -336,8 +344,9 @@ void ClusterReader::readLink(const YAML::Node& node) {
   std::optional<int> b = readEndpoint(between[1], where);
   quantity(node, "bandwidth", where, parseBandwidth, link.bytesPerSecond);
   quantity(node, "latency", where, parseDuration, link.latencyNs);
-  if (!node["bandwidth"] && !node["latency"]) {
-    problem(node, "links: an entry needs bandwidth, latency or both");
+  link.queues = readFlag(node, "queues", where);
+  if (!node["bandwidth"] && !node["latency"] && !node["queues"]) {
+    problem(node, "links: an entry needs bandwidth, latency or queues");
   }
   if (!a.has_value() || !b.has_value()) {
     return;

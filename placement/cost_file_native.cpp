@@ -146,16 +146,17 @@ class NativeReader {
   }
 
   void readDefaultLink(const JsonObject& json) {
-    json.onlyKeys({"latency_ns", "bytes_per_second"});
+    json.onlyKeys({"latency_ns", "bytes_per_second", "queues"});
     LinkModel& link = *file_.cluster.otherLinks;
     link.latencyNs = json.integer("latency_ns", 0, kMostNs);
     if (json.find("bytes_per_second") != nullptr) {
       link.bytesPerSecond = bandwidth(json);
     }
+    link.queues = json.flag("queues", true);
   }
 
   void readLink(const JsonObject& json) {
-    json.onlyKeys({"between", "latency_ns", "bytes_per_second", "shared"});
+    json.onlyKeys({"between", "latency_ns", "bytes_per_second", "shared", "queues"});
     std::vector<std::string> ends = json.texts("between", true);
     if (ends.size() != 2) {
       json.problem("between", "expected two names of workers, or 'client'");
@@ -175,6 +176,9 @@ class NativeReader {
       link.bytesPerSecond = bandwidth(json);
     }
     link.shared = json.flag("shared", true);
+    if (json.find("queues") != nullptr) {
+      link.queues = json.flag("queues", true);
+    }
     file_.cluster.links.push_back(link);
   }
 

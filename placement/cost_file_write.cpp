@@ -68,7 +68,8 @@ class Writer {
         auto [known, fresh] = links.try_emplace(ends, link);
         const LinkModel& first = known->second.model;
         if (first.latencyNs != link.model.latencyNs ||
-            first.bytesPerSecond != link.model.bytesPerSecond) {
+            first.bytesPerSecond != link.model.bytesPerSecond ||
+            first.queues != link.model.queues) {
           return absl::FailedPreconditionError(
               absl::StrCat("costs: ", known->second.name, " and ", link.name,
                            " differ, but the file can tell only one link between two workers"));
@@ -90,6 +91,9 @@ class Writer {
     bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
     if (a != b && perDevice) {
       entry["shared"] = false;
+    }
+    if (!model.queues) {
+      entry["queues"] = false;
     }
     json_["links"].push_back(std::move(entry));
   }

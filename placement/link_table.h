@@ -9,7 +9,8 @@
 
 namespace graphrun::placement {
 
-/// One direction between two endpoints that carries one transfer at a time.
+/// One direction between two endpoints that carries one transfer at a time, unless it does not
+/// queue them.
 struct LinkInfo {
   std::string name;  // "node0 -> node1", "node0/cpu:0 -> node0/cpu:1"
   LinkModel model;

@@ -52,14 +52,17 @@ int64_t ListSchedule::arrive(int t, int device, std::vector<std::pair<int, int64
   int64_t ready = tensor.producer < 0 ? 0 : times_[static_cast<size_t>(tensor.producer)].finish;
   const LinkTable& table = problem_.simulator.links();
   int link = table.id(from, device);
+  const LinkModel& model = table.link(link).model;
+  if (!model.queues) {
+    return ready + model.transferNs(tensor.bytes);
+  }
   auto queued = std::find_if(linkFree.begin(), linkFree.end(),
                              [&](const auto& entry) { return entry.first == link; });
   if (queued == linkFree.end()) {
     linkFree.emplace_back(link, linkFree_[static_cast<size_t>(link)]);
     queued = linkFree.end() - 1;
   }
-  queued->second =
-      std::max(ready, queued->second) + table.link(link).model.transferNs(tensor.bytes);
+  queued->second = std::max(ready, queued->second) + model.transferNs(tensor.bytes);
   return queued->second;
 }
 

@@ -34,6 +34,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   deviceRound_.assign(devices, 0);
   linkRound_.assign(links, 0);
   findSharedLinks();
+  findEnds();
   for (int n : order_) {
     Node& node = nodes_.edit(n);
     node.start = simulation.ops[static_cast<size_t>(n)].start;

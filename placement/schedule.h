@@ -56,8 +56,15 @@ class Schedule {
   /// Makes them permanent.
   void keep();
 
+  /// Nodes of a chain that makes the step as long as it is, the last one first: each ends when the
+  /// one before it, or what that sends, can start. After keep or undo.
+  std::vector<int> criticalNodes() const;
+
   int device(int node) const { return nodes_[node].device; }
   int rank(int node) const { return rank_[static_cast<size_t>(node)]; }
+  int nodeAt(int rank) const { return order_[static_cast<size_t>(rank)]; }
+  /// The node that runs before this one on its device, -1 if it is the first.
+  int nodeBefore(int node) const { return nodes_[node].before; }
   /// Valid after stepNs.
   OpTime time(int node) const { return {startOf(node), finishOf(node)}; }
   Placement placement(const char* strategy) const;
@@ -128,8 +135,8 @@ class Schedule {
   explicit Schedule(const Simulator& simulator);
   void build(const Placement& placement, const Simulation& simulation);
   int nodeCount() const { return nodes_.size(); }
-  int nodeAt(int rank) const { return order_[static_cast<size_t>(rank)]; }
   int homeOf(int tensor) const;
+  bool queues(int link) const { return simulator_->links().link(link).model.queues; }
   int rankOf(const Sending& sending) const {
     return sending.producer < 0 ? kNone : rank(sending.producer);
   }
@@ -168,6 +175,7 @@ class Schedule {
   void reinsert(int sending);
   void mergeLink(int link, int cut);
   void findSharedLinks();
+  void findEnds();
 
   // schedule_times.cpp: what is due.
   int64_t shiftOf(int rank) const;
@@ -177,6 +185,9 @@ class Schedule {
     return sendings_[sending].finish + shiftOf(rankOf(sendings_[sending]));
   }
   int64_t earliestStart(int node) const;
+  int lastNode() const;
+  int senderOf(int sending) const;
+  int blocker(int node) const;
   void touchNode(int node);
   void touchSending(int sending);
   void touchAgain(int firstRank, int lastRank);
@@ -208,6 +219,8 @@ class Schedule {
   UndoableVector<List> onDevice_;
   UndoableVector<List> onLink_;
   std::vector<char> isShared_;  // by link: several endpoints send over it
+  std::vector<int> ends_;       // outputs of the graph
+  bool asksLinks_ = false;      // rather than the outputs, for the end of the step
 
   std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
   std::vector<int> free_;                         // sendings that stand for nothing

@@ -65,6 +65,10 @@ bool Schedule::precedes(int a, int b) const { return placeOf(a) < placeOf(b); }
 /// A sending on the same link, likely to be near; kNone when there is no other.
 int Schedule::neighbour(const Sending& sending) const {
   constexpr int kFar = 64;  // ranks
+  constexpr int kShort = 16;
+  if (onLink_[sending.link].count <= kShort) {
+    return onLink_[sending.link].last;
+  }
   int found = kNone;
   int last = std::max(0, rankOf(sending) - kFar);
   for (int r = rankOf(sending) - 1; r >= last && found == kNone; --r) {
@@ -77,6 +81,7 @@ int Schedule::neighbour(const Sending& sending) const {
 void Schedule::leaveLink(int id) {
   Sending left = sendings_[id];
   List& list = onLink_.edit(left.link);
+  --list.count;
   (left.before == kNone ? list.first : sendings_.edit(left.before).after) = left.after;
   (left.after == kNone ? list.last : sendings_.edit(left.after).before) = left.before;
   if (left.after != kNone) {
@@ -105,6 +110,7 @@ void Schedule::insert(int id, int near) {
     before = after;
     after = sendings_[after].after;
   }
+  ++list.count;
   Sending& inserted = sendings_.edit(id);
   inserted.before = before;
   inserted.after = after;
@@ -164,6 +170,20 @@ void Schedule::mergeLink(int link, int cut) {
       sendings_.edit(id).after = after;
     }
   }
+}
+
+/// After a sending that a node waits for comes that node. Of the others the last one on each link
+/// is enough to look at, if the link queues, or all, if they are fewer.
+void Schedule::findEnds() {
+  const std::vector<LinkInfo>& links = simulator_->links().links();
+  for (int t = 0; t < graph_->tensorCount(); ++t) {
+    if (graph_->tensor(t).isOutput) {
+      ends_.push_back(t);
+    }
+  }
+  asksLinks_ = ends_.size() > links.size() &&
+               std::all_of(links.begin(), links.end(),
+                           [](const LinkInfo& link) { return link.model.queues; });
 }
 
 void Schedule::findSharedLinks() {

@@ -105,7 +105,8 @@ void Schedule::settleSending(int id) {
   sendingDue_[static_cast<size_t>(id)] = 0;
   const Sending& at = sendings_[id];
   int64_t delay = shiftOf(rankOf(at));
-  int64_t start = at.before == kNone ? at.ready : std::max(at.ready, arrivalOf(at.before) - delay);
+  bool waits = at.before != kNone && queues(at.link);
+  int64_t start = waits ? std::max(at.ready, arrivalOf(at.before) - delay) : at.ready;
   int64_t finish = start + at.duration;
   int64_t was = at.finish;
   if (start == at.start && finish == was) {
@@ -117,7 +118,7 @@ void Schedule::settleSending(int id) {
   if (finish == was) {
     return;
   }
-  if (settled.after != kNone) {
+  if (settled.after != kNone && queues(settled.link)) {
     followSending(was + delay, finish + delay, settled.after);
   }
   for (const Use& use : flat_->uses(settled.tensor)) {
@@ -167,9 +168,12 @@ int64_t Schedule::stepNs() {
     int last = onDevice_[d].last;
     step = last == kNone ? step : std::max(step, finishOf(last));
   }
-  for (int l = 0; l < onLink_.size(); ++l) {
+  for (int l = 0; asksLinks_ && l < onLink_.size(); ++l) {
     int last = onLink_[l].last;
     step = last == kNone ? step : std::max(step, arrivalOf(last));
+  }
+  for (size_t i = 0; !asksLinks_ && i < ends_.size(); ++i) {
+    forSendings(ends_[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
   }
   return step;
 }

@@ -151,10 +151,12 @@ class Run {
   void send(int t, int from, int to, int64_t now, Delivery delivery) {
     int link = simulator_.links().id(from, to);
     int64_t bytes = graph_.tensor(t).bytes;
-    int64_t duration = simulator_.links().link(link).model.transferNs(bytes);
+    const LinkModel& model = simulator_.links().link(link).model;
+    int64_t duration = model.transferNs(bytes);
     int64_t& freeAt = linkFree_[static_cast<size_t>(link)];
-    int64_t begin = std::max(now, freeAt);
-    freeAt = begin + duration;
+    int64_t begin = model.queues ? std::max(now, freeAt) : now;
+    int64_t end = begin + duration;
+    freeAt = end;
     LinkUse& use = result_.links[static_cast<size_t>(link)];
     use.busyNs += duration;
     use.bytes += bytes;
@@ -163,9 +165,9 @@ class Run {
     if (result_.firstTransfer[static_cast<size_t>(t)] < 0) {
       result_.firstTransfer[static_cast<size_t>(t)] = id;
     }
-    result_.transfers.push_back({t, from, to, link, now, begin, freeAt});
+    result_.transfers.push_back({t, from, to, link, now, begin, end});
     deliveries_.push_back(delivery);
-    events_.emplace(freeAt, rankOf(graph_.tensor(t).producer), true, id);
+    events_.emplace(end, rankOf(graph_.tensor(t).producer), true, id);
   }
 
   void deliver(Delivery delivery, int64_t now) {
@@ -254,8 +256,9 @@ class Run {
       int64_t load = lanes == 0 ? 0 : (use.busyNs + use.portNs + lanes - 1) / lanes;
       result_.periodNs = std::max(result_.periodNs, load);
     }
-    for (const LinkUse& use : result_.links) {
-      result_.periodNs = std::max(result_.periodNs, use.busyNs);
+    for (size_t l = 0; l < result_.links.size(); ++l) {
+      bool queues = simulator_.links().link(static_cast<int>(l)).model.queues;
+      result_.periodNs = std::max(result_.periodNs, queues ? result_.links[l].busyNs : 0);
     }
   }
 

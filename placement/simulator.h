@@ -69,7 +69,7 @@ struct Simulation {
   /// Until the last node has run and the last output has reached its home.
   int64_t stepNs = 0;
   /// The load of the busiest device (its nodes and its ports, spread over its lanes; nothing for
-  /// one without a limit) or link: what a step takes when many follow each other.
+  /// one without a limit) or link that queues: what a step takes when many follow each other.
   int64_t periodNs = 0;
   std::vector<OpTime> ops;  // by node
   /// In the order in which they were queued; those of one tensor are consecutive.
@@ -87,9 +87,9 @@ struct Simulation {
 /// that is one call runs them all one after the other, between the ports' time for what comes and
 /// for what goes. Elsewhere ports count for the period only. A tensor leaves when its producer
 /// finishes, once for each target; a link carries one transfer at a time, first come first served
-/// (ties: lower tensor id, then lower device). Outputs and workspace of a node live from its start;
-/// a tensor lives until its last consumer on the device has finished and its last transfer has
-/// arrived. Deterministic, O((V + E) log V).
+/// (ties: lower tensor id, then lower device), or all at once if it does not queue them. Outputs
+/// and workspace of a node live from its start; a tensor lives until its last consumer on the
+/// device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
 ///
 /// Keeps references to graph and cluster, which must outlive it. Immutable: safe to use from
 /// threads.

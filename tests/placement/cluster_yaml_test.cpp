@@ -23,7 +23,7 @@ workers:
   - name: here
     address: local
     devices: [{cpu: {cores: "0-7,9"}}, {cpu: {cores: [10, 12-13]}}]
-links: [{between: [node0, node1], bandwidth: 12GB/s, latency: 3us}]
+links: [{between: [node0, node1], bandwidth: 12GB/s, latency: 3us, queues: false}]
 security: {ca: ca.pem, cert: coordinator.pem, key: coordinator.key}
 pins: [{nodes: "encoder/*", device: node1/cuda:0}, {annotation: gpu0, device: node1/cuda:0}]
 forbids: [{nodes: "embed*", device: "node1/*"}]
@@ -47,6 +47,7 @@ forbids: [{nodes: "embed*", device: "node1/*"}]
   REQUIRE(cluster->links.size() == 1);
   CHECK(cluster->links[0].latencyNs == 3000);
   CHECK(cluster->links[0].bytesPerSecond == 12e9);
+  CHECK(cluster->links[0].queues == false);
   REQUIRE(cluster->security);
   CHECK(cluster->security->cert == "coordinator.pem");
   REQUIRE(cluster->pins.size() == 2);
@@ -187,10 +188,11 @@ TEST_CASE("each diagnostic of links, pins and security") {
   const std::pair<const char*, const char*> cases[] = {
       {"links: {}", "2: links: expected a list with at least one entry"},
       {"links: [{between: [node0], latency: 1us}]", "2: links: 'between' must name two workers"},
+      {"links: [{between: [node0, node1], queues: 1}]", "links: queues: '1' is not true or false"},
       {"links: [{latency: 1us}]", "links: 'between' must name two workers"},
       {"links: [{between: [node0, nod1], latency: 1us}]",
        "links: no worker 'nod1'; did you mean 'node1'?"},
-      {"links: [{between: [node0, node1]}]", "an entry needs bandwidth, latency or both"},
+      {"links: [{between: [node0, node1]}]", "an entry needs bandwidth, latency or queues"},
       {"links: [{between: [node0, node1], bandwidth: 12GB}]", "bandwidth: '12GB' is not a number"},
       {"links: [{between: [node0, node1], latency: 12}]", "latency: '12' is not a number"},
       {"links: [{between: [node0, node0], latency: 1us}]", "'between' names one worker twice"},

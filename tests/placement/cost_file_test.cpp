@@ -13,7 +13,8 @@ constexpr char kHead[] = R"({"format": "graphrun-costs", "version": 1, )";
 constexpr char kGood[] = R"({"format": "graphrun-costs", "version": 1,
   "devices": [{"name": "g", "worker": "w", "class": "gpu", "memory_bytes": 100},
               {"name": "c", "worker": "w", "lanes": 2}, {"name": "x", "port": true}],
-  "links": [{"between": ["w", "x"], "latency_ns": 5, "bytes_per_second": 1e9},
+  "links": [{"between": ["w", "x"], "latency_ns": 5, "bytes_per_second": 1e9,
+             "queues": false},
             {"between": ["client", "w"], "shared": false}],
   "default_link": {"latency_ns": 2},
   "nodes": [{"name": "a", "time_ns": {"gpu": 3, "c": 9}, "weight_bytes": 60},
@@ -43,6 +44,8 @@ TEST_CASE("a native file is what it says") {
   CHECK(file.cluster.devices[1].lanes == 2);
   CHECK(file.cluster.link(0, 2).transferNs(10) == 15);
   CHECK(file.cluster.link(0, 1).transferNs(10) == 2);
+  CHECK_FALSE(file.cluster.link(0, 2).queues);
+  CHECK(file.cluster.link(0, 1).queues);
 }
 
 TEST_CASE("what is written is what was read") {

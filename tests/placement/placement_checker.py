@@ -32,7 +32,7 @@ class Problem:
     groups: list = field(default_factory=list)
     pins: list = field(default_factory=list)
     links: list = field(default_factory=list)  # pair of workers, and its entry in the file
-    default_link: tuple = (0, math.inf)
+    default_link: tuple = (0, math.inf, True)
 
     def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1):
         self.devices[name] = dict(worker=worker, memory=memory, port=port, once=once, lanes=lanes)
@@ -42,17 +42,18 @@ class Problem:
                                  output=output, home=home))
 
     def link(self, a, b):
-        """Of what is sent from device (or client) a to b: its key, latency and rate."""
+        """Of what is sent from device (or client) a to b: its key, latency, rate and whether it queues."""
         ends = [CLIENT if x == CLIENT else self.devices[x]["worker"] for x in (a, b)]
-        latency, rate = self.default_link
+        latency, rate, queues = self.default_link
         shared = True
         for pair, given in self.links:
             if sorted(pair) == sorted(ends):
                 latency = given.get("latency_ns", latency)
                 rate = given.get("bytes_per_second", rate)
                 shared = given.get("shared", True)
+                queues = given.get("queues", queues)
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
-        return key, latency, rate
+        return key, latency, rate, queues
 
 
 def readTasks(text, devices, objective):
@@ -109,7 +110,8 @@ def readNative(source, objective):
                           d.get("lanes", 1) or math.inf)
         classes[d["name"]] = d.get("class")
     link = source.get("default_link", {})
-    problem.default_link = (link.get("latency_ns", 0), link.get("bytes_per_second", math.inf))
+    problem.default_link = (link.get("latency_ns", 0), link.get("bytes_per_second", math.inf),
+                            link.get("queues", True))
     problem.links = [(link["between"], link) for link in source.get("links", [])]
     for n in source["nodes"]:
         given = n["time_ns"]
@@ -231,8 +233,11 @@ class Check:
             home, ready = self.homeOf(tensor), self.readyTime(tensor)
             self.arrival[i, home] = ready
             for target in self.targetsOf(tensor):
-                key, latency, rate = problem.link(home, target)
+                key, latency, rate, queues = problem.link(home, target)
                 time = latency + math.ceil(tensor["bytes"] / rate * 1e9)
+                if not queues:
+                    self.arrival[i, target] = ready + time
+                    continue
                 order = list(problem.devices).index(target) if target != CLIENT else -1
                 queues[key].append((ready, i, order, target, time))
         for key, queue in queues.items():

@@ -76,6 +76,9 @@ TEST_CASE("times that follow changes are those of the simulator") {
     CostGraph graph = randomGraph(random, options);
     Cluster cluster =
         trial % 4 == 0 ? pairedCluster(options.devices) : testing::simpleCluster(options.devices);
+    for (size_t l = 0; l < cluster.links.size(); ++l) {
+      cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
+    }
     PlacementProblem problem = makeProblem(graph, cluster);
     auto start = placeRandom(problem, static_cast<uint64_t>(trial));
     REQUIRE(start.ok());
@@ -97,6 +100,26 @@ TEST_CASE("times that follow changes are those of the simulator") {
       }
     }
     requireSame(*schedule, problem);
+  }
+}
+
+TEST_CASE("critical nodes end when the next one, or what that waits for, starts") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    testing::RandomOptions options;
+    options.minNodes = 2;
+    CostGraph graph = randomGraph(random, options);
+    Cluster cluster = testing::simpleCluster(3);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    auto schedule =
+        Schedule::create(problem.simulator, placeRandom(problem, seed).value().placement);
+    std::vector<int> critical = schedule->criticalNodes();
+    REQUIRE(!critical.empty());
+    for (size_t i = 1; i < critical.size(); ++i) {
+      CHECK(schedule->time(critical[i]).finish <= schedule->time(critical[i - 1]).start);
+    }
+    OpTime first = schedule->time(critical.front());
+    CHECK(first.finish <= schedule->stepNs());
   }
 }
 

@@ -103,6 +103,27 @@ TEST_CASE("transfers queue on a link, first come first served") {
   CHECK(path.segments[2].kind == PathKind::kLinkWait);
 }
 
+TEST_CASE("transfers over a link that does not queue all start when they are ready") {
+  Cluster cluster = simpleCluster(2);
+  for (LinkOverride& link : cluster.links) {
+    link.queues = false;
+  }
+  CostGraph graph;
+  int a = addNode(graph, "a", {100, 100});
+  int b = addNode(graph, "b", {1, 1});
+  addTensor(graph, a, {b}, 1000);
+  addTensor(graph, a, {b}, 500);
+  addTensor(graph, b, {}, 1, true);
+  addTensor(graph, a, {}, 2000, true);
+  REQUIRE(graph.finish(2).ok());
+  Simulation s = simulate(graph, cluster, placed({0, 1}));
+  CHECK(s.transfer(0, 1)->finish == 1110);
+  CHECK(s.transfer(1, 1)->start == 100);
+  CHECK(s.ops[1].start == 1110);
+  CHECK(s.stepNs == 2110);
+  CHECK(s.periodNs == 100);  // no link is a bottleneck
+}
+
 TEST_CASE("a device keeps its order even when a later node is ready first") {
   Cluster cluster = simpleCluster(2);
   CostGraph graph;

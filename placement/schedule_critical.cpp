@@ -1,0 +1,62 @@
+// What the step waits for.
+#include <algorithm>
+
+#include "placement/schedule.h"
+
+namespace graphrun::placement {
+
+/// The node that ends last, or whose output arrives last.
+int Schedule::lastNode() const {
+  int last = kNone;
+  int64_t end = -1;
+  auto look = [&](int node, int64_t time) {
+    if (node != kNone && time > end) {
+      last = node;
+      end = time;
+    }
+  };
+  for (int d = 0; d < onDevice_.size(); ++d) {
+    int node = onDevice_[d].last;
+    look(node, node == kNone ? 0 : finishOf(node));
+  }
+  for (int t : ends_) {
+    forSendings(t, [&](int id) { look(senderOf(id), arrivalOf(id)); });
+  }
+  return last;
+}
+
+/// The node that a sending leaves from, or the first of those on its link that it waited behind.
+int Schedule::senderOf(int id) const {
+  while (sendings_[id].start > sendings_[id].ready && sendings_[id].before != kNone) {
+    id = sendings_[id].before;
+  }
+  return sendings_[id].producer;
+}
+
+/// The node without which this one could start earlier; kNone at the beginning of the step.
+int Schedule::blocker(int node) const {
+  int before = nodes_[node].before;
+  int64_t latest = before == kNone ? 0 : finishOf(before);
+  int found = before;
+  auto edge = static_cast<int>(flat_->firstEdge(node));
+  for (int tensor : flat_->inputs(node)) {
+    int arrived = arrives_[edge++];
+    int producer = graph_->tensor(tensor).producer;
+    int64_t there = arrived != kNone ? arrivalOf(arrived) : producer < 0 ? 0 : finishOf(producer);
+    if (there > latest) {
+      latest = there;
+      found = arrived != kNone ? senderOf(arrived) : producer;
+    }
+  }
+  return found;
+}
+
+std::vector<int> Schedule::criticalNodes() const {
+  std::vector<int> nodes;
+  for (int node = lastNode(); node != kNone; node = blocker(node)) {
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+}  // namespace graphrun::placement
