@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -45,19 +47,56 @@ absl::StatusOr<PlacementResult> placeOn(const PlacementProblem& problem, int dev
   return PlacementResult{std::move(placement), std::move(simulation)};
 }
 
+/// Whether all that there is comes from the client and may go anywhere: then devices differ only by
+/// what `alike` compares.
+bool isFree(const PlacementProblem& problem) {
+  const std::vector<Unit>& units = problem.constraints.units;
+  const std::vector<CostTensor>& tensors = problem.graph().tensors;
+  return std::none_of(units.begin(), units.end(), [](const Unit& unit) { return unit.pinned; }) &&
+         std::all_of(tensors.begin(), tensors.end(), [](const CostTensor& tensor) {
+           return tensor.inputHome == kClient && tensor.outputHome == kClient;
+         });
+}
+
+bool alike(const PlacementProblem& problem, int a, int b) {
+  const LinkTable& links = problem.simulator.links();
+  auto traits = [&](int d) {
+    const Device& device = problem.cluster().devices[static_cast<size_t>(d)];
+    const LinkModel& in = links.link(links.id(kClient, d)).model;
+    const LinkModel& out = links.link(links.id(d, kClient)).model;
+    return std::tuple(problem.limits[static_cast<size_t>(d)], device.hasPort, device.oneCall,
+                      device.lanes, in.latencyNs, in.bytesPerSecond, in.queues, out.latencyNs,
+                      out.bytesPerSecond, out.queues);
+  };
+  const std::vector<CostNode>& nodes = problem.graph().nodes;
+  return traits(a) == traits(b) && std::all_of(nodes.begin(), nodes.end(), [&](const CostNode& n) {
+           return n.timeNs[static_cast<size_t>(a)] == n.timeNs[static_cast<size_t>(b)];
+         });
+}
+
 }  // namespace
 
 absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem) {
   std::optional<PlacementResult> best;
   std::vector<std::string> reasons;
   bool memory = false;
+  std::vector<int> done;  // devices that can, of several alike the first
+  bool free = isFree(problem);
   for (int device = 0; device < problem.deviceCount(); ++device) {
+    bool known = free && std::any_of(done.begin(), done.end(),
+                                     [&](int other) { return alike(problem, device, other); });
+    if (known) {
+      continue;
+    }
     absl::StatusOr<PlacementResult> result = placeOn(problem, device);
     if (!result.ok()) {
       memory = memory || absl::IsResourceExhausted(result.status());
       reasons.emplace_back(result.status().message());
-    } else if (!best.has_value() ||
-               problem.objectiveNs(result->simulation) < problem.objectiveNs(best->simulation)) {
+      continue;
+    }
+    done.push_back(device);
+    if (!best.has_value() ||
+        problem.objectiveNs(result->simulation) < problem.objectiveNs(best->simulation)) {
       best = *std::move(result);
     }
   }
