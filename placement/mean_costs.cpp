@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace graphrun::placement {
+namespace {
+
+/// Nodes of a unit are on one device.
+bool together(const PlacementProblem& problem, int a, int b) {
+  const std::vector<int>& unitOf = problem.constraints.unitOf;
+  return unitOf[static_cast<size_t>(a)] == unitOf[static_cast<size_t>(b)];
+}
+
+}  // namespace
 
 MeanCosts::MeanCosts(const PlacementProblem& problem) : problem_(problem) {
   int count = problem.deviceCount();
@@ -40,7 +49,8 @@ std::vector<double> upwardRanks(const PlacementProblem& problem) {
     for (int t : graph.node(*it).outputs) {
       double transfer = mean.transferNs(graph.tensor(t).bytes);
       for (int consumer : graph.tensor(t).consumers) {
-        tail = std::max(tail, transfer + rank[static_cast<size_t>(consumer)]);
+        double way = together(problem, *it, consumer) ? 0 : transfer;
+        tail = std::max(tail, way + rank[static_cast<size_t>(consumer)]);
       }
     }
     rank[static_cast<size_t>(*it)] = mean.nodeNs(*it) + tail;
@@ -55,10 +65,10 @@ std::vector<double> downwardRanks(const PlacementProblem& problem) {
   for (int n : graph.topologicalOrder) {
     for (int t : graph.node(n).inputs) {
       if (int producer = graph.tensor(t).producer; producer >= 0) {
+        double way = together(problem, producer, n) ? 0 : mean.transferNs(graph.tensor(t).bytes);
         rank[static_cast<size_t>(n)] =
-            std::max(rank[static_cast<size_t>(n)], rank[static_cast<size_t>(producer)] +
-                                                       mean.nodeNs(producer) +
-                                                       mean.transferNs(graph.tensor(t).bytes));
+            std::max(rank[static_cast<size_t>(n)],
+                     rank[static_cast<size_t>(producer)] + mean.nodeNs(producer) + way);
       }
     }
   }

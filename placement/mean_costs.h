@@ -32,10 +32,10 @@ class MeanCosts {
 };
 
 /// By node: its mean time and the longest mean way from its end to the end of the step, transfers
-/// included.
+/// included but those within a unit.
 std::vector<double> upwardRanks(const PlacementProblem& problem);
 
-/// By node: the longest mean way from the begin of the step to its start, transfers included.
+/// By node: the longest mean way from the begin of the step to its start, likewise.
 std::vector<double> downwardRanks(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement

@@ -18,7 +18,7 @@ constexpr absl::string_view kRandom = "random:";
 }  // namespace
 
 absl::Span<const Strategy> strategies() {
-  static constexpr std::array<Strategy, 12> kTable = {{
+  static constexpr std::array<Strategy, 13> kTable = {{
       {"single", "all on the best single device", placeSingle, true},
       {"greedy", "in program order, each node where it finishes first", placeGreedy, true},
       {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft, true},
@@ -29,6 +29,8 @@ absl::Span<const Strategy> strategies() {
       {"sct", "as etf, but devices wait for what their last result is best for", placeSct, true},
       {"machines", "search and proof for equal devices with free transfers", nullptr, false,
        improveOnMachines, isForMachines},
+      {"search", "local search for the shortest step", nullptr, false, improveBySearch,
+       isForSearch},
       {"segments", "one part of an order for each device, for throughput", nullptr, false,
        improveBySegments, isForThroughput},
       {"balance", "local search on the loads of devices and links, for throughput", nullptr, false,

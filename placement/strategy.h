@@ -99,6 +99,11 @@ absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem);
 absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
                                                   const PlacementResult* start);
 bool isForMachines(const PlacementProblem& problem);
+/// The shortest step on devices that run one node at a time, by local search from `start`, or from
+/// what placeGreedy gives: see local_search.h.
+absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,
+                                                const PlacementResult* start);
+bool isForSearch(const PlacementProblem& problem);
 
 /// For throughput. Cuts many topological orders into one part for each device, the best way for
 /// each order: contiguous, with the smallest load. See segment_plan.h.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -37,7 +38,9 @@ absl::Status combined(const std::vector<absl::Status>& failures) {
   std::vector<std::string> reasons;
   for (const absl::Status& failure : failures) {
     memory = memory || absl::IsResourceExhausted(failure);
-    reasons.emplace_back(failure.message());
+    if (std::find(reasons.begin(), reasons.end(), failure.message()) == reasons.end()) {
+      reasons.emplace_back(failure.message());
+    }
   }
   std::string message = absl::StrJoin(reasons, "\n");
   return memory ? absl::ResourceExhaustedError(message) : absl::FailedPreconditionError(message);

@@ -1,0 +1,41 @@
+// Local search for the shortest step.
+#ifndef GRAPHRUN_PLACEMENT_LOCAL_SEARCH_H_
+#define GRAPHRUN_PLACEMENT_LOCAL_SEARCH_H_
+
+#include <vector>
+
+#include "placement/local_moves.h"
+#include "placement/search_limit.h"
+#include "placement/strategy.h"
+
+namespace graphrun::placement {
+
+/// Simulated annealing in rounds, each with twice the moves of the one before, each from the best
+/// placement so far. Source: Kirkpatrick, Gelatt, Vecchi, Science 220, 1983. Devices run one node
+/// at a time.
+class LocalSearch {
+ public:
+  /// `start` stays within the limits; `levels` as LocalMoves has them.
+  LocalSearch(const PlacementProblem& problem, PlacementResult start,
+              std::vector<Constraints> levels);
+
+  /// Until the step is `boundNs` or the limit is spent.
+  void run(int64_t boundNs, SearchLimit& limit);
+
+  const PlacementResult& best() const { return best_; }
+
+ private:
+  void anneal(Schedule& schedule, int64_t moves, SearchLimit& limit);
+  void consider(const Schedule& schedule, int64_t stepNs);
+
+  const PlacementProblem& problem_;
+  PlacementResult best_;
+  int64_t bestNs_;
+  int64_t boundNs_ = 0;
+  bool limited_;  // memory may bind
+  LocalMoves moves_;
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_LOCAL_SEARCH_H_

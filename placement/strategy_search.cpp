@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "placement/local_search.h"
+#include "placement/memory_budget.h"
+#include "placement/orders.h"
+#include "placement/tied_units.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// Moves without a budget: by node, but no more than about so many nodes' worth of changed times,
+/// and of large graphs so many, which takes a second at 10,000 nodes.
+constexpr int64_t kMovesByNode = 40;
+constexpr int64_t kMostChanges = 4'000'000;
+constexpr int64_t kLeastMost = 2'500;
+/// Nodes times devices of a list schedule that is a unit of work.
+constexpr int64_t kTrialsByUnit = 10;
+
+/// Where the step is to end, as multiples of the lower bound.
+constexpr std::array<double, 11> kHorizons = {1.001, 1.03, 1.06, 1.1, 1.15, 1.2,
+                                              1.3,   1.4,  1.6,  2.0, 3.0};
+
+class Search {
+ public:
+  Search(const PlacementProblem& problem, const PlacementResult& start)
+      : problem_(problem),
+        bound_(lowerBounds(problem).ns()),
+        best_(start),
+        levels_{problem.constraints} {}
+
+  PlacementResult run(SearchLimit& limit) {
+    for (double horizon : kHorizons) {
+      tryHorizon(static_cast<int64_t>(horizon * static_cast<double>(bound_)), limit);
+    }
+    LocalSearch search(problem_, best_, std::move(levels_));
+    search.run(bound_, limit);
+    return search.best();
+  }
+
+ private:
+  /// List schedules of the units that a step until the horizon needs together.
+  void tryHorizon(int64_t horizonNs, SearchLimit& limit) {
+    if (done(limit) || horizonNs >= best_.simulation.stepNs) {
+      return;
+    }
+    std::optional<Constraints> tied = tiedUnits(problem_, horizonNs);
+    size_t last = levels_.size() > 1 ? levels_.back().units.size() : 0;
+    if (!tied.has_value() || tied->units.size() == last ||
+        tied->units.size() == problem_.constraints.units.size()) {
+      return;
+    }
+    PlacementProblem joined = problem_;
+    joined.constraints = *tied;
+    levels_.push_back(*std::move(tied));
+    std::vector<int> order = upwardRankOrder(joined);
+    for (bool insertion : {true, false}) {
+      consider(placeWithinLimits(joined, {[&](const auto& budget) {
+                                   return placeEarliestFinish(joined, order, budget, insertion,
+                                                              "search");
+                                 }}));
+      int64_t trials = int64_t{problem_.graph().nodeCount()} * problem_.deviceCount();
+      for (int64_t i = 0; i <= trials / kTrialsByUnit; ++i) {
+        limit.spend();
+      }
+    }
+  }
+
+  void consider(absl::StatusOr<PlacementResult> found) {
+    if (found.ok() && found->simulation.stepNs < best_.simulation.stepNs) {
+      best_ = *std::move(found);
+    }
+  }
+
+  bool done(const SearchLimit& limit) const {
+    return limit.spent() || best_.simulation.stepNs <= bound_;
+  }
+
+  const PlacementProblem& problem_;
+  int64_t bound_;
+  PlacementResult best_;
+  std::vector<Constraints> levels_;
+};
+
+}  // namespace
+
+bool isForSearch(const PlacementProblem& problem) {
+  const std::vector<Device>& devices = problem.cluster().devices;
+  return problem.objective == Objective::kLatency && !problem.contiguous && devices.size() > 1 &&
+         problem.graph().nodeCount() > 1 &&
+         std::all_of(devices.begin(), devices.end(),
+                     [](const Device& device) { return device.lanes == 1 && !device.oneCall; });
+}
+
+absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,
+                                                const PlacementResult* start) {
+  if (start == nullptr) {
+    GR_ASSIGN_OR_RETURN(PlacementResult first, placeGreedy(problem));  // tells why not
+    return improveBySearch(problem, &first);
+  }
+  int64_t nodes = problem.graph().nodeCount();
+  int64_t moves = std::min(kMovesByNode * nodes, std::max(kLeastMost, kMostChanges / nodes));
+  constexpr int64_t kNoEnd = int64_t{1} << 60;
+  SearchLimit limit(problem.search.budgetNs, problem.search.budgetNs > 0 ? kNoEnd : moves);
+  return Search(problem, *start).run(limit);
+}
+
+}  // namespace graphrun::placement
