@@ -102,7 +102,8 @@ void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
   if (linksTakeTime_) {
     const LinkTable& links = problem_.simulator.links();
     int id = links.id(from, to);
-    add(devices_ + static_cast<size_t>(id), sign * links.link(id).model.transferNs(bytes));
+    const LinkModel& model = links.link(id).model;
+    add(devices_ + static_cast<size_t>(id), model.queues ? sign * model.transferNs(bytes) : 0);
   }
 }
 

@@ -23,8 +23,9 @@ class SearchLimit {
   /// Counts a unit of work. True from the moment on when the search has to end.
   bool spend() {
     constexpr int64_t kUnitsPerLook = 16;
-    spent_ = spent_ || --left_ < 0 ||
-             (end_.has_value() && left_ % kUnitsPerLook == 0 && Clock::now() > *end_);
+    --left_;
+    bool looks = end_.has_value() && left_ % kUnitsPerLook == 0;
+    spent_ = spent_ || left_ < 0 || (looks && Clock::now() > *end_);
     return spent_;
   }
   bool spent() const { return spent_; }

@@ -25,6 +25,37 @@ int64_t stepOf(const PlacementProblem& problem, absl::string_view strategy) {
   return result->simulation.stepNs;
 }
 
+/// Figure 2 and table 1 of Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002.
+CostGraph publishedGraph() {
+  CostGraph graph;
+  const std::vector<std::vector<int64_t>> times = {
+      {14, 16, 9}, {13, 19, 18}, {11, 13, 19}, {13, 8, 17},  {12, 13, 10},
+      {13, 16, 9}, {7, 15, 11},  {5, 11, 14},  {18, 12, 20}, {21, 7, 16}};
+  for (size_t i = 0; i < times.size(); ++i) {
+    addNode(graph, absl::StrCat("n", i + 1), times[i]);
+  }
+  const std::vector<std::tuple<int, int, int64_t>> edges = {
+      {1, 2, 18}, {1, 3, 12}, {1, 4, 9},   {1, 5, 11},  {1, 6, 14},
+      {2, 8, 19}, {2, 9, 16}, {3, 7, 23},  {4, 8, 27},  {4, 9, 23},
+      {5, 9, 13}, {6, 8, 15}, {7, 10, 17}, {8, 10, 11}, {9, 10, 13}};
+  for (auto [from, to, bytes] : edges) {
+    addTensor(graph, from - 1, {to - 1}, bytes);
+  }
+  REQUIRE(graph.finish(3).ok());
+  return graph;
+}
+
+TEST_CASE("the published example of HEFT and CPOP") {
+  CostGraph graph = publishedGraph();
+  Cluster cluster = plainCluster(3);
+  for (LinkOverride& link : cluster.links) {
+    link.queues = false;
+  }
+  PlacementProblem problem = makeProblem(graph, cluster);
+  CHECK(stepOf(problem, "heft") == 80);
+  CHECK(stepOf(problem, "cpop") == 86);
+}
+
 TEST_CASE("peft sees that what follows runs elsewhere") {
   CostGraph graph;
   addNode(graph, "a", {10, 11});

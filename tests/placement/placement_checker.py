@@ -228,7 +228,7 @@ class Check:
             if device["once"] and mine:
                 port = outgoing[name] if device["port"] else 0
                 self.end[name] = max(self.finish[node] for node in mine) + port
-        queues = defaultdict(list)
+        waiting = defaultdict(list)
         for i, tensor in enumerate(problem.tensors):
             home, ready = self.homeOf(tensor), self.readyTime(tensor)
             self.arrival[i, home] = ready
@@ -239,8 +239,8 @@ class Check:
                     self.arrival[i, target] = ready + time
                     continue
                 order = list(problem.devices).index(target) if target != CLIENT else -1
-                queues[key].append((ready, i, order, target, time))
-        for key, queue in queues.items():
+                waiting[key].append((ready, i, order, target, time))
+        for key, queue in waiting.items():
             free = 0
             for ready, i, _, target, time in sorted(queue):
                 free = max(free, ready) + time
