@@ -147,12 +147,13 @@ class NativeReader {
 
   void readDefaultLink(const JsonObject& json) {
     json.onlyKeys({"latency_ns", "bytes_per_second", "queues"});
-    LinkModel& link = *file_.cluster.otherLinks;
+    LinkModel link = file_.cluster.otherLinks.value_or(LinkModel{});
     link.latencyNs = json.integer("latency_ns", 0, kMostNs);
     if (json.find("bytes_per_second") != nullptr) {
       link.bytesPerSecond = bandwidth(json);
     }
     link.queues = json.flag("queues", true);
+    file_.cluster.otherLinks = link;
   }
 
   void readLink(const JsonObject& json) {

@@ -15,17 +15,18 @@ class DueRanks {
   explicit DueRanks(int count = 0)
       : words_((static_cast<size_t>(count) + 64) / 64, 0), count_(count), lowest_(count) {}
 
-  void add(int rank) {
-    auto bit = static_cast<size_t>(rank + 1);
+  void add(int rank) {  // -1 wraps round to the first bit
+    auto bit = static_cast<size_t>(rank) + 1;
     words_[bit / 64] |= uint64_t{1} << (bit % 64);
     lowest_ = std::min(lowest_, rank);
   }
   /// Takes the lowest rank out of the set; `count` when it is empty.
   int take() {
-    auto bit = static_cast<size_t>(lowest_ + 1);
+    auto bit = static_cast<size_t>(lowest_) + 1;
     size_t word = bit / 64;
     uint64_t bits = word < words_.size() ? words_[word] & (~uint64_t{0} << (bit % 64)) : 0;
-    while (bits == 0 && ++word < words_.size()) {
+    while (bits == 0 && word + 1 < words_.size()) {
+      ++word;
       bits = words_[word];
     }
     if (bits == 0) {

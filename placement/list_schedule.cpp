@@ -171,11 +171,13 @@ void ListSchedule::commit(int node, const Trial& trial) {
 Placement ListSchedule::finish(const char* strategy) const {
   // A consumer starts no earlier than its producers and is committed after them.
   std::vector<std::pair<int64_t, size_t>> keys;
+  keys.reserve(commits_.size());
   for (size_t i = 0; i < commits_.size(); ++i) {
     keys.emplace_back(times_[static_cast<size_t>(commits_[i])].start, i);
   }
   std::sort(keys.begin(), keys.end());
   std::vector<int> order;
+  order.reserve(keys.size());
   for (const auto& key : keys) {
     order.push_back(commits_[key.second]);
   }

@@ -79,6 +79,7 @@ MachineSchedule searchPriorities(const MachineProblem& problem, int64_t bound, u
                                  SearchLimit& limit) {
   constexpr int kRestartEvery = 3000;  // from the best one
   std::vector<double> priority;
+  priority.reserve(problem.duration.size());
   for (size_t i = 0; i < problem.duration.size(); ++i) {
     priority.push_back(static_cast<double>(problem.tail[i] + problem.duration[i]));
   }

@@ -73,6 +73,7 @@ absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simu
 
 std::vector<int64_t> excessBytes(const PlacementProblem& problem, const Simulation& simulation) {
   std::vector<int64_t> excess;
+  excess.reserve(problem.limits.size());
   for (size_t d = 0; d < problem.limits.size(); ++d) {
     excess.push_back(std::max<int64_t>(simulation.devices[d].peakBytes - problem.limits[d], 0));
   }

@@ -100,11 +100,13 @@ class LeanOrder {
 std::vector<int> byRank(const CostGraph& graph, const std::vector<double>& rank) {
   const std::vector<int>& order = graph.topologicalOrder;
   std::vector<std::pair<double, size_t>> keys;
+  keys.reserve(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     keys.emplace_back(-rank[static_cast<size_t>(order[i])], i);
   }
   std::sort(keys.begin(), keys.end());
   std::vector<int> result;
+  result.reserve(order.size());
   for (const auto& key : keys) {
     result.push_back(order[key.second]);
   }

@@ -27,6 +27,7 @@ std::vector<int> devicesOf(const Pieces& pieces, const Placement& placement) {
 /// By device, bytes beside weights and receive buffers.
 std::vector<int64_t> reservedBytes(const Simulation& simulation) {
   std::vector<int64_t> bytes;
+  bytes.reserve(simulation.devices.size());
   for (const DeviceUse& use : simulation.devices) {
     bytes.push_back(use.peakBytes - use.weightBytes - use.receiveBytes);
   }

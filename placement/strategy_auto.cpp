@@ -80,6 +80,7 @@ absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem) {
   BudgetShares shares(problem.search.budgetNs);
   std::vector<Candidate> candidates = runCandidates(problem);
   std::vector<absl::Status> failures;
+  failures.reserve(candidates.size());
   for (const Candidate& candidate : candidates) {
     failures.push_back(candidate.result.status());
   }

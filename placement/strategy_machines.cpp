@@ -49,6 +49,9 @@ bool isForMachines(const PlacementProblem& problem) {
 absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
                                                   const PlacementResult* start) {
   std::optional<MachineProblem> machines = MachineProblem::of(problem);
+  if (!machines.has_value()) {
+    return absl::FailedPreconditionError("machines: devices or transfers differ");
+  }
   int64_t budget = problem.search.budgetNs;
   SearchLimit limit(budget, kMostSchedules + kMostStates);
   SearchLimit first(static_cast<int64_t>(kSearchShare * static_cast<double>(budget)),

@@ -71,6 +71,7 @@ class OptimisticCosts {
 absl::StatusOr<PlacementResult> placePeft(const PlacementProblem& problem) {
   OptimisticCosts costs(problem);
   std::vector<double> priority;
+  priority.reserve(problem.graph().nodes.size());
   for (int n = 0; n < problem.graph().nodeCount(); ++n) {
     priority.push_back(costs.mean(n));
   }

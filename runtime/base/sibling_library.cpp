@@ -29,11 +29,13 @@ void dropSegment(const dl_phdr_info& library, const ElfW(Phdr) & segment) {
     return;
   }
   auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  uintptr_t begin = library.dlpi_addr + segment.p_vaddr;
-  uintptr_t end = (begin + segment.p_memsz) / page * page;
-  begin = (begin + page - 1) / page * page;
+  uintptr_t address = library.dlpi_addr + segment.p_vaddr;
+  uintptr_t begin = (address + page - 1) / page * page;
+  uintptr_t end = (address + segment.p_memsz) / page * page;
   if (begin < end) {
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    // The dynamic linker tells addresses as numbers.
+    auto* pages = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr)
+    madvise(pages, end - begin, MADV_DONTNEED);
   }
 }
 
