@@ -125,7 +125,7 @@ def bestKnown(data, processors):
 
 
 def benchTasks(args, results, processors):
-    """The gap in 50 ms, and the share that is proved; what is not at once has 10 s for it."""
+    """Gaps in 50 ms, and how many are proved; what is not at once has 10 s for it."""
     known = bestKnown(args.data, processors)
     paths = sorted((args.data / "stg" / "50").glob("*.stg"))[::QUICK if args.part is None else 1]
     devices = ("--devices", str(processors))
@@ -135,12 +135,17 @@ def benchTasks(args, results, processors):
     left = [path for path, answer in zip(paths, first) if not answer["proved"]]
     second = place(args, left, *devices, "--plan-budget", "10s") if left else []
     proved = len(paths) - len(left) + sum(answer["proved"] for answer in second)
-    gap, share = sum(gaps) / len(gaps), 100 * proved / len(paths)
-    name = f"{len(paths)} task graphs on {processors}"
+    taskLines(results, f"task graphs on {processors}", gaps, proved)
+    return gaps, proved
+
+
+def taskLines(results, name, gaps, proved, targets=False):
+    gap, share = sum(gaps) / len(gaps), 100 * proved / len(gaps)
+    name = f"{len(gaps)} {name}"
     report.line(results, f"{name}, mean gap in 50 ms", f"{gap:.3f} %", "to the best known",
-                f"max {max(gaps):.2f} %", f"<= {GAP} %", gap <= GAP)
-    report.line(results, f"{name}, proved in 10 s", f"{share:.1f} %", "", "", f">= {SHARE} %",
-                share >= SHARE)
+                f"max {max(gaps):.2f} %", f"<= {GAP} %" if targets else None, gap <= GAP)
+    report.line(results, f"{name}, proved in 10 s", f"{share:.1f} %", "", "",
+                f">= {SHARE} %" if targets else None, share >= SHARE)
 
 
 def benchEvaluator(args, results):
@@ -164,8 +169,9 @@ def benchPlacement(args):
     if (args.data / "dnn").is_dir():
         benchGraphs(args, results)
     if (args.data / "stg").is_dir():
-        for processors in PROCESSORS:
-            benchTasks(args, results, processors)
+        parts = [benchTasks(args, results, processors) for processors in PROCESSORS]
+        taskLines(results, "task graphs in all", [gap for gaps, _ in parts for gap in gaps],
+                  sum(proved for _, proved in parts), targets=True)
     benchEvaluator(args, results)
     report.save(os.path.join(args.out, "placement.json"), results)
     return True

@@ -9,7 +9,7 @@
 namespace graphrun::placement {
 namespace {
 
-/// List schedules that are tried, if there is time, and states of the proof without a budget.
+/// List schedules that are tried, if there is time; states of the proof, unless there is a budget.
 constexpr int64_t kMostSchedules = 40'000;
 constexpr int64_t kMostStates = 200'000;
 /// Of a budget for list schedules.
@@ -53,7 +53,7 @@ absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& proble
     return absl::FailedPreconditionError("machines: devices or transfers differ");
   }
   int64_t budget = problem.search.budgetNs;
-  SearchLimit limit(budget, kMostSchedules + kMostStates);
+  SearchLimit limit(budget, budget > 0 ? kUnlimited : kMostStates);
   SearchLimit first(static_cast<int64_t>(kSearchShare * static_cast<double>(budget)),
                     kMostSchedules);
   int64_t bound = intervalBound(*machines);
