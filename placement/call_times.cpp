@@ -10,18 +10,12 @@ namespace graphrun::placement {
 
 bool isForCalls(const PlacementProblem& problem) {
   const std::vector<Device>& devices = problem.cluster().devices;
-  const std::vector<LinkInfo>& links = problem.simulator.links().links();
-  int64_t most = 0;
-  for (const CostTensor& tensor : problem.graph().tensors) {
-    most = std::max(most, tensor.bytes);
-  }
   return problem.objective == Objective::kLatency && problem.graph().nodeCount() > 0 &&
          std::any_of(devices.begin(), devices.end(),
                      [](const Device& device) { return device.oneCall; }) &&
          std::all_of(devices.begin(), devices.end(),
                      [](const Device& device) { return device.oneCall || device.lanes == 0; }) &&
-         std::all_of(links.begin(), links.end(),
-                     [&](const LinkInfo& link) { return link.model.transferNs(most) == 0; });
+         transfersAreFree(problem);
 }
 
 CallTimes::CallTimes(const PlacementProblem& problem, const Pieces& pieces)

@@ -122,6 +122,10 @@ std::optional<int> Cluster::findDevice(absl::string_view name) const {
   return findByName(devices, name);
 }
 
+std::optional<int> Cluster::findEndpoint(absl::string_view name) const {
+  return name == kClientName ? std::optional<int>(kClient) : findWorker(name);
+}
+
 std::vector<std::string> Cluster::deviceNames() const {
   std::vector<std::string> names;
   names.reserve(devices.size());
@@ -175,7 +179,7 @@ LinkModel Cluster::link(int fromDevice, int toDevice) const {
 }
 
 std::string Cluster::endpointName(int device) const {
-  return device == kClient ? "client" : devices[static_cast<size_t>(device)].name;
+  return device == kClient ? kClientName : devices[static_cast<size_t>(device)].name;
 }
 
 PinRule makePinRule(absl::string_view nodes, absl::string_view device, absl::string_view source) {

@@ -16,6 +16,8 @@ namespace graphrun::placement {
 /// The place of graph inputs and outputs: the process that the user started. Not a device; nothing
 /// can be placed there.
 inline constexpr int kClient = -1;
+/// Its name in files and reports; no worker has it.
+inline constexpr char kClientName[] = "client";
 
 /// A device as cluster.yaml or discovery describes it.
 struct DeviceSpec {
@@ -130,6 +132,8 @@ struct Cluster {
   /// Index of the worker or device of this name, nothing if there is none.
   std::optional<int> findWorker(absl::string_view name) const;
   std::optional<int> findDevice(absl::string_view name) const;
+  /// Index of the worker at an end of a link, or kClient by its name.
+  std::optional<int> findEndpoint(absl::string_view name) const;
   /// Names of all devices, in order.
   std::vector<std::string> deviceNames() const;
 

@@ -146,7 +146,7 @@ void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
     worker.local = true;
     return;
   }
-  if (address == "client") {
+  if (address == kClientName) {
     worker.local = true;
     worker.inClient = true;
     for (const Worker& other : cluster_.workers) {
@@ -184,7 +184,7 @@ void ClusterReader::readWorker(const YAML::Node& node) {
   if (checkMap(node, where, {"name", "address", "devices"})) {
     worker.name = text(node, "name", where);
     if (!worker.name.empty()) {
-      if (worker.name == "client" || worker.name.find_first_of("/ \t,=") != std::string::npos) {
+      if (worker.name == kClientName || worker.name.find_first_of("/ \t,=") != std::string::npos) {
         problem(node["name"],
                 absl::StrCat(where, ": a name must not be 'client' nor hold / , = or blanks"));
       } else if (cluster_.findWorker(worker.name).has_value()) {
@@ -321,7 +321,7 @@ void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
 
 std::optional<int> ClusterReader::readEndpoint(const YAML::Node& node, const std::string& where) {
   std::string name = node.IsScalar() ? node.Scalar() : "";
-  std::optional<int> worker = name == "client" ? kClient : cluster_.findWorker(name);
+  std::optional<int> worker = cluster_.findEndpoint(name);
   if (!worker.has_value()) {
     problem(node, absl::StrCat(where, ": no worker '", name, "'", didYouMean(name, workerNames())));
   }

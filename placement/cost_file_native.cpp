@@ -8,7 +8,6 @@
 namespace graphrun::placement {
 namespace {
 
-constexpr char kClientName[] = "client";
 constexpr int64_t kMostLanes = 1'000'000;
 constexpr double kMostBandwidth = 1e18;
 /// Names among which the one that was meant is looked for.

@@ -34,7 +34,7 @@ class Writer {
   const std::string& nodeName(int node) const { return graph_.node(node).name; }
   const Device& device(int d) const { return cluster_.devices[static_cast<size_t>(d)]; }
   std::string workerName(int worker) const {
-    return worker == kClient ? "client" : cluster_.workers[static_cast<size_t>(worker)].name;
+    return worker == kClient ? kClientName : cluster_.workers[static_cast<size_t>(worker)].name;
   }
 
   void writeDevices() {

@@ -4,26 +4,12 @@
 #include <utility>
 
 namespace graphrun::placement {
-namespace {
-
-bool anyLinkTakesTime(const PlacementProblem& problem) {
-  int64_t most = 0;
-  for (const CostTensor& tensor : problem.graph().tensors) {
-    most = std::max(most, tensor.bytes);
-  }
-  const std::vector<LinkInfo>& links = problem.simulator.links().links();
-  return std::any_of(links.begin(), links.end(),
-                     [&](const LinkInfo& link) { return link.model.transferNs(most) > 0; });
-}
-
-}  // namespace
-
 DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
                          std::vector<int> device)
     : problem_(problem),
       pieces_(pieces),
       devices_(problem.limits.size()),
-      linksTakeTime_(anyLinkTakesTime(problem)),
+      linksTakeTime_(!transfersAreFree(problem)),
       device_(std::move(device)),
       readers_(pieces.tensors.size() * devices_, 0),
       total_(devices_ + problem.simulator.links().links().size(), 0),

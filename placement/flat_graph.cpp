@@ -1,6 +1,36 @@
 #include "placement/flat_graph.h"
 
+#include <numeric>
+
 namespace graphrun::placement {
+
+IntLists IntLists::of(const std::vector<std::vector<int>>& lists) {
+  IntLists result;
+  for (const std::vector<int>& list : lists) {
+    for (int value : list) {
+      result.add(value);
+    }
+    result.endList();
+  }
+  return result;
+}
+
+IntLists IntLists::reversed() const {
+  IntLists result;
+  result.begins_.assign(begins_.size(), 0);
+  for (int value : values_) {
+    ++result.begins_[static_cast<size_t>(value) + 1];
+  }
+  std::partial_sum(result.begins_.begin(), result.begins_.end(), result.begins_.begin());
+  result.values_.resize(values_.size());
+  std::vector<int> next(result.begins_.begin(), result.begins_.end() - 1);
+  for (int id = 0; id < count(); ++id) {
+    for (int value : (*this)[id]) {
+      result.values_[static_cast<size_t>(next[static_cast<size_t>(value)]++)] = id;
+    }
+  }
+  return result;
+}
 
 FlatGraph::FlatGraph(const CostGraph& graph)
     : useBegins_(graph.tensors.size() + 1, 0),

@@ -14,6 +14,10 @@ namespace graphrun::placement {
 class IntLists {
  public:
   IntLists() : begins_{0} {}
+  static IntLists of(const std::vector<std::vector<int>>& lists);
+  /// For lists of ids: by id, ascending, those whose lists it is in.
+  IntLists reversed() const;
+
   void add(int value) { values_.push_back(value); }
   /// Ends the list of the next id.
   void endList() { begins_.push_back(static_cast<int>(values_.size())); }
@@ -23,7 +27,10 @@ class IntLists {
   }
   /// Place of the first value of `id` among all values.
   size_t begin(int id) const { return static_cast<size_t>(begins_[static_cast<size_t>(id)]); }
+  /// Values of all lists.
   size_t size() const { return values_.size(); }
+  /// Lists.
+  int count() const { return static_cast<int>(begins_.size()) - 1; }
 
  private:
   std::vector<int> begins_;

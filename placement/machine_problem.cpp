@@ -21,17 +21,6 @@ bool isClassical(const PlacementProblem& problem) {
                      [](const Device& device) { return device.lanes == 1 && !device.oneCall; });
 }
 
-/// Transfers of the graph's tensors take no time, to and from the client neither.
-bool transfersAreFree(const PlacementProblem& problem) {
-  int64_t most = 0;
-  for (const CostTensor& tensor : problem.graph().tensors) {
-    most = std::max(most, tensor.bytes);
-  }
-  const std::vector<LinkInfo>& links = problem.simulator.links().links();
-  return std::all_of(links.begin(), links.end(),
-                     [&](const LinkInfo& link) { return link.model.transferNs(most) == 0; });
-}
-
 /// Everything there is fits on each device at once.
 bool memorySuffices(const PlacementProblem& problem) {
   int64_t all = 0;
@@ -52,20 +41,8 @@ MachineProblem MachineProblem::make(int machines, std::vector<int64_t> duration,
   MachineProblem problem;
   problem.machines = machines;
   problem.duration = std::move(duration);
-  std::vector<std::vector<int>> after(before.size());
-  for (size_t i = 0; i < before.size(); ++i) {
-    for (int b : before[i]) {
-      problem.before.add(b);
-      after[static_cast<size_t>(b)].push_back(static_cast<int>(i));
-    }
-    problem.before.endList();
-  }
-  for (const std::vector<int>& list : after) {
-    for (int a : list) {
-      problem.after.add(a);
-    }
-    problem.after.endList();
-  }
+  problem.before = IntLists::of(before);
+  problem.after = problem.before.reversed();
   auto longest = [&](int64_t& to, const std::vector<int64_t>& from, int other) {
     to = std::max(to,
                   from[static_cast<size_t>(other)] + problem.duration[static_cast<size_t>(other)]);

@@ -71,23 +71,6 @@ std::vector<std::vector<int>> freeFollows(const PlacementProblem& problem, const
   return follows;
 }
 
-IntLists reversed(const IntLists& lists, int count) {
-  std::vector<std::vector<int>> back(static_cast<size_t>(count));
-  for (int id = 0; id < count; ++id) {
-    for (int value : lists[id]) {
-      back[static_cast<size_t>(value)].push_back(id);
-    }
-  }
-  IntLists result;
-  for (const std::vector<int>& list : back) {
-    for (int value : list) {
-      result.add(value);
-    }
-    result.endList();
-  }
-  return result;
-}
-
 }  // namespace
 
 PieceOrders::PieceOrders(const PlacementProblem& problem, const Pieces& pieces, uint64_t seed)
@@ -105,7 +88,7 @@ PieceOrders::PieceOrders(const PlacementProblem& problem, const Pieces& pieces, 
     }
     follows_.endList();
   }
-  leads_ = reversed(follows_, pieces.count());
+  leads_ = follows_.reversed();
   for (double opened : opens_) {
     spread_ += 2 * std::abs(opened) / static_cast<double>(opens_.size());
   }

@@ -23,19 +23,9 @@ void sortUnique(std::vector<int>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-IntLists flat(const Lists& lists) {
-  IntLists result;
-  for (const std::vector<int>& list : lists) {
-    for (int value : list) {
-      result.add(value);
-    }
-    result.endList();
-  }
-  return result;
-}
-
 /// By group, the groups that it leads to by an edge that counts for contiguity.
-Lists edgesAfter(const PlacementProblem& problem, const std::vector<int>& groupOf, size_t groups) {
+IntLists edgesAfter(const PlacementProblem& problem, const std::vector<int>& groupOf,
+                    size_t groups) {
   const CostGraph& graph = problem.graph();
   bool all = hasCalls(problem);
   auto counts = [&](int node) { return all || !graph.node(node).backward; };
@@ -52,23 +42,13 @@ Lists edgesAfter(const PlacementProblem& problem, const std::vector<int>& groupO
     }
   }
   std::for_each(after.begin(), after.end(), sortUnique);
-  return after;
-}
-
-Lists reversed(const Lists& lists) {
-  Lists result(lists.size());
-  for (size_t from = 0; from < lists.size(); ++from) {
-    for (int to : lists[from]) {
-      result[static_cast<size_t>(to)].push_back(static_cast<int>(from));
-    }
-  }
-  return result;
+  return IntLists::of(after);
 }
 
 /// Calls `leave` for each vertex that is reached from `root` and was not seen, when all that it
 /// leads to has been left.
 template <typename Leave>
-void walkDepthFirst(const Lists& edges, int root, std::vector<bool>& seen, Leave leave) {
+void walkDepthFirst(const IntLists& edges, int root, std::vector<bool>& seen, Leave leave) {
   std::vector<std::pair<int, size_t>> stack;
   auto enter = [&](int vertex) {
     if (!seen[static_cast<size_t>(vertex)]) {
@@ -79,7 +59,7 @@ void walkDepthFirst(const Lists& edges, int root, std::vector<bool>& seen, Leave
   enter(root);
   while (!stack.empty()) {
     auto& [vertex, next] = stack.back();
-    const std::vector<int>& out = edges[static_cast<size_t>(vertex)];
+    absl::Span<const int> out = edges[vertex];
     if (next < out.size()) {
       enter(out[next++]);
     } else {
@@ -91,19 +71,19 @@ void walkDepthFirst(const Lists& edges, int root, std::vector<bool>& seen, Leave
 
 /// Each vertex's strongly connected component, numbered by the smallest vertex. Source: Sharir, "A
 /// strong-connectivity algorithm and its applications in data flow analysis", 1981.
-std::vector<int> components(const Lists& after) {
+std::vector<int> components(const IntLists& after) {
   std::vector<int> finished;
-  std::vector<bool> seen(after.size(), false);
-  for (size_t v = 0; v < after.size(); ++v) {
-    walkDepthFirst(after, static_cast<int>(v), seen, [&](int left) { finished.push_back(left); });
+  std::vector<bool> seen(static_cast<size_t>(after.count()), false);
+  for (int v = 0; v < after.count(); ++v) {
+    walkDepthFirst(after, v, seen, [&](int left) { finished.push_back(left); });
   }
-  Lists before = reversed(after);
-  std::vector<int> root(after.size(), -1);
-  seen.assign(after.size(), false);
+  IntLists before = after.reversed();
+  std::vector<int> root(seen.size(), -1);
+  seen.assign(seen.size(), false);
   for (auto v = finished.rbegin(); v != finished.rend(); ++v) {
     walkDepthFirst(before, *v, seen, [&](int left) { root[static_cast<size_t>(left)] = *v; });
   }
-  std::vector<int> number(after.size(), -1);
+  std::vector<int> number(root.size(), -1);
   int count = 0;
   for (int& one : root) {
     int& known = number[static_cast<size_t>(one)];
@@ -139,7 +119,7 @@ void addTensors(const PlacementProblem& problem, Pieces& pieces) {
     }
     pieces.tensors.push_back(std::move(entry));
   }
-  pieces.touching = flat(touching);
+  pieces.touching = IntLists::of(touching);
 }
 
 /// Joins the units of each group.
@@ -166,9 +146,8 @@ Pieces grouped(const PlacementProblem& problem, const std::vector<int>& groupOf)
   for (Piece& piece : result.pieces) {
     std::sort(piece.nodes.begin(), piece.nodes.end());
   }
-  Lists after = edgesAfter(problem, result.of, result.pieces.size());
-  result.before = flat(reversed(after));
-  result.after = flat(after);
+  result.after = edgesAfter(problem, result.of, result.pieces.size());
+  result.before = result.after.reversed();
   addTensors(problem, result);
   return result;
 }

@@ -37,4 +37,14 @@ absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph
   return problem;
 }
 
+bool transfersAreFree(const PlacementProblem& problem) {
+  int64_t most = 0;
+  for (const CostTensor& tensor : problem.graph().tensors) {
+    most = std::max(most, tensor.bytes);
+  }
+  const std::vector<LinkInfo>& links = problem.simulator.links().links();
+  return std::all_of(links.begin(), links.end(),
+                     [&](const LinkInfo& link) { return link.model.transferNs(most) == 0; });
+}
+
 }  // namespace graphrun::placement

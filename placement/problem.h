@@ -74,6 +74,9 @@ struct LowerBounds {
 
 LowerBounds lowerBounds(const PlacementProblem& problem);
 
+/// Whether transfers of the graph's tensors take no time, to and from the client neither.
+bool transfersAreFree(const PlacementProblem& problem);
+
 /// The smallest time of `node` on a device its constraints allow, ns.
 int64_t fastestNs(const PlacementProblem& problem, int node);
 

@@ -2,9 +2,10 @@
 #ifndef GRAPHRUN_PLACEMENT_SEARCH_LIMIT_H_
 #define GRAPHRUN_PLACEMENT_SEARCH_LIMIT_H_
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
+
+#include "runtime/base/clock.h"
 
 namespace graphrun::placement {
 
@@ -16,7 +17,7 @@ class SearchLimit {
   /// `budgetNs` from now on, 0: no time; `work` in units of some microseconds.
   SearchLimit(int64_t budgetNs, int64_t work) : left_(work) {
     if (budgetNs > 0) {
-      end_ = Clock::now() + std::chrono::nanoseconds(budgetNs);
+      end_ = runtime::nowNanos() + budgetNs;
     }
   }
 
@@ -25,14 +26,13 @@ class SearchLimit {
     constexpr int64_t kUnitsPerLook = 16;
     --left_;
     bool looks = end_.has_value() && left_ % kUnitsPerLook == 0;
-    spent_ = spent_ || left_ < 0 || (looks && Clock::now() > *end_);
+    spent_ = spent_ || left_ < 0 || (looks && runtime::nowNanos() > *end_);
     return spent_;
   }
   bool spent() const { return spent_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> end_;
+  std::optional<int64_t> end_;  // by runtime::nowNanos
   int64_t left_;
   bool spent_ = false;
 };

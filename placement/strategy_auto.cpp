@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "absl/strings/str_join.h"
 #include "placement/strategy.h"
+#include "runtime/base/clock.h"
 
 namespace graphrun::placement {
 
@@ -65,13 +65,13 @@ class BudgetShares {
     if (budgetNs_ == 0) {
       return 0;
     }
-    auto used = std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin_).count();
-    return std::max(kLeast, (budgetNs_ - used) / static_cast<int64_t>(searches));
+    int64_t left = begin_ + budgetNs_ - runtime::nowNanos();
+    return std::max(kLeast, left / static_cast<int64_t>(searches));
   }
 
  private:
   int64_t budgetNs_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int64_t begin_ = runtime::nowNanos();
 };
 
 }  // namespace

@@ -13,8 +13,6 @@
 namespace graphrun::placement {
 namespace {
 
-constexpr absl::string_view kClientName = "client";
-
 /// The text up to a separator and what is behind it; the second is empty without one.
 std::pair<absl::string_view, absl::string_view> cut(absl::string_view text, char separator) {
   return absl::StrSplit(text, absl::MaxSplits(separator, 1));
@@ -62,10 +60,7 @@ int workerOf(Cluster& cluster, absl::string_view name) {
 }
 
 absl::StatusOr<int> linkEnd(const Cluster& cluster, absl::string_view name) {
-  std::optional<int> worker = cluster.findWorker(name);
-  if (name == kClientName) {
-    worker = kClient;
-  }
+  std::optional<int> worker = cluster.findEndpoint(name);
   if (!worker.has_value()) {
     return absl::NotFoundError(
         absl::StrCat("no worker '", name, "'", didYouMean(name, workerNames(cluster))));
@@ -82,7 +77,7 @@ bool inOneProcess(const Cluster& cluster, int a, int b) {
 
 }  // namespace
 
-absl::Status addDevice(Cluster& cluster, absl::string_view text) {
+absl::Status supposeDevice(Cluster& cluster, absl::string_view text) {
   auto [device, memory] = cut(text, '=');
   auto [name, kind] = cut(device, ':');
   if (name.empty() || kind.empty() || name == kClientName) {
@@ -104,7 +99,7 @@ absl::Status addDevice(Cluster& cluster, absl::string_view text) {
   return absl::OkStatus();
 }
 
-absl::Status changeLinks(Cluster& cluster, absl::string_view text) {
+absl::Status supposeLinks(Cluster& cluster, absl::string_view text) {
   size_t equals = text.find('=');
   auto [bandwidth, latency] =
       cut(text.substr(equals == absl::string_view::npos ? 0 : equals + 1), ',');

@@ -165,9 +165,8 @@ absl::StatusOr<Trial> StepTimer::run(const Step& step, const Candidate& candidat
   int64_t total = 0;
   for (int i = 0; i < kFewestRuns || (i < kMostRuns && total < kEnoughNanos); ++i) {
     for (size_t k = 0; k < step.inputs.size(); ++k) {
-      bool isLarge = tensors.bytes(trial.inputs[k]) > kSmallWeight;
-      step.inputs[k].desc.any&& isLarge ? tensors.cool(trial.inputs[k])
-                                        : tensors.warm(trial.inputs[k]);
+      bool isCold = step.inputs[k].desc.any && tensors.bytes(trial.inputs[k]) > kSmallWeight;
+      isCold ? tensors.cool(trial.inputs[k]) : tensors.warm(trial.inputs[k]);
     }
     int64_t begin = runtime::nowNanos();
     GR_RETURN_IF_ERROR(runOnce(*kernel, tensors));

@@ -19,11 +19,11 @@ struct Trial {
 class StepTimer {
  public:
   /// Runs `step` by `candidate` some times; the fastest run counts: other processes make a run
-  /// slower, never faster. Operands hold the same
-  /// pseudo-random elements whatever their layout, so that results can be compared: `wantResult`
-  /// asks for them (f32 only). Large operands that are laid out at load are cold each time, as a
-  /// weight is that was last read one inference ago; the others are warm.
-  /// Fails as making or running the kernel fails; ResourceExhausted without memory for it.
+  /// slower, never faster. Operands hold the same pseudo-random elements whatever their layout, so
+  /// that results can be compared: `wantResult` asks for them (f32 only). Large operands that are
+  /// laid out at load are cold each time, as a weight is that was last read one inference ago; the
+  /// others are warm. Fails as making or running the kernel fails; ResourceExhausted without memory
+  /// for it.
   absl::StatusOr<Trial> run(const Step& step, const Candidate& candidate, bool wantResult);
 };
 

@@ -68,7 +68,8 @@ absl::Status fileError(const absl::Status& status) {
 void PlaceOptions::add(CLI::App& app) {
   app.add_option("--cluster", cluster, "The machines to use (cluster.yaml); default: this one");
   app.add_option("--placement", placement,
-                 "auto, single, greedy, heft, search, or a placement file (JSON)");
+                 "auto, a strategy (single, greedy, heft, cpop, peft, etf, sct, search, …), or a "
+                 "placement file (JSON)");
   app.add_option(
       "--pin", pins,
       "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "

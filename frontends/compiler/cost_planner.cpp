@@ -1,13 +1,13 @@
 #include "frontends/compiler/cost_planner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "placement/cost_file.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::compiler {
@@ -90,9 +90,9 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   GR_ASSIGN_OR_RETURN(CostFile file, placement::readCostFile(text, costs.name, options));
   GR_ASSIGN_OR_RETURN(PlacementProblem problem, file.problem());
   problem.search = {costs.seed, static_cast<int64_t>(costs.budgetNanos)};
-  auto begin = std::chrono::steady_clock::now();
+  int64_t begin = runtime::nowNanos();
   absl::StatusOr<PlacementResult> result = placement::place(problem, costs.strategy);
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  double seconds = static_cast<double>(runtime::nowNanos() - begin) / 1e9;
   GR_RETURN_IF_ERROR(cannotPlace(result.status()));
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result->placement),
                                        "the placement that was found"));
@@ -107,7 +107,7 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   json["proved"] = objective == bound;
   json["strategy"] = result->placement.strategy;
   json["seed"] = costs.seed;
-  json["seconds"] = seconds.count();
+  json["seconds"] = seconds;
   json["devices"] = devicesJson(file, problem, *result);
   json["nodes"] = nodesJson(file, *result);
   return json.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -73,11 +73,11 @@ void addFoundDevices(const format::PlanRequest& request, placement::Cluster& clu
 absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster& cluster) {
   for (size_t i = 0; i < format::sizeOf(request.added_devices()); ++i) {
     GR_RETURN_IF_ERROR(runtime::annotate(
-        placement::addDevice(cluster, request.added_devices()->Get(i)->str()), "--add"));
+        placement::supposeDevice(cluster, request.added_devices()->Get(i)->str()), "--add"));
   }
   for (size_t i = 0; i < format::sizeOf(request.changed_links()); ++i) {
     GR_RETURN_IF_ERROR(runtime::annotate(
-        placement::changeLinks(cluster, request.changed_links()->Get(i)->str()), "--link"));
+        placement::supposeLinks(cluster, request.changed_links()->Get(i)->str()), "--link"));
   }
   return absl::OkStatus();
 }
@@ -311,63 +311,78 @@ passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
   return options;
 }
 
+/// What is known of a model before its nodes are placed. Not movable: its parts refer to each
+/// other.
+struct Costed {
+  std::vector<Block> storage;  // outlives the context, which refers to it
+  Context context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  placement::Cluster cluster;
+  passes::InternedStrings strings;
+  std::vector<placement::AnnotationReport> annotations;
+  Planned planned;  // only this when there are needed inputs
+  mlir::func::FuncOp function;
+  placement::GraphOfOps graph;
+};
+
+absl::Status costModel(const format::ModelFile& model, const format::PlanRequest& request,
+                       Costed& costed) {
+  GR_ASSIGN_OR_RETURN(costed.module, graphOf(costed.context, model, request, costed.storage));
+  GR_ASSIGN_OR_RETURN(costed.cluster, clusterOf(request));
+  GR_ASSIGN_OR_RETURN(costed.function,
+                      prepare(costed.context, model, *costed.module, request, costed.cluster,
+                              costed.planned, costed.strings, costed.annotations));
+  if (costed.planned.neededInputs.empty()) {
+    GR_ASSIGN_OR_RETURN(costed.graph, costGraphOf(costed.function, costed.cluster));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                   const format::PlanRequest& request, uint64_t hash) {
-  std::vector<Block> storage;  // outlives the context, which refers to it
-  Context context;
-  Planned planned;
-  GR_ASSIGN_OR_RETURN(auto module, graphOf(context, model, request, storage));
-  GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
-  passes::InternedStrings strings;
-  std::vector<placement::AnnotationReport> annotations;
-  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function, prepare(context, model, *module, request,
-                                                           cluster, planned, strings, annotations));
+  Costed costed;
+  GR_RETURN_IF_ERROR(costModel(model, request, costed));
+  Planned& planned = costed.planned;
   if (!planned.neededInputs.empty()) {
-    return planned;
+    return std::move(planned);
   }
-  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph, costGraphOf(function, cluster));
-  GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(graph.graph, cluster));
+  const placement::Cluster& cluster = costed.cluster;
+  GR_ASSIGN_OR_RETURN(auto problem,
+                      placement::PlacementProblem::create(costed.graph.graph, cluster));
   GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
                       placeWith(problem, text(request.strategy())));
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result.placement),
                                        "the placement that was found"));
-  annotateDevices(graph, cluster, result.placement);
-  auto parts = passes::partition(function, partitionOptions(cluster));
+  annotateDevices(costed.graph, cluster, result.placement);
+  auto parts = passes::partition(costed.function, partitionOptions(cluster));
   if (mlir::failed(parts)) {
-    return context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
+    return costed.context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
-  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, strings,
+  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, costed.strings,
                                                request.numerics(), request.precision()}));
-  if (std::string note = placement::unusedAnnotations(annotations); !note.empty()) {
+  if (std::string note = placement::unusedAnnotations(costed.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }
   placement::Explanation explanation =
       placement::explain(problem, result, placement::runCandidates(problem));
-  explanation.annotations = std::move(annotations);
+  explanation.annotations = std::move(costed.annotations);
   explanation.complete = planned.remainder.empty();
   planned.explanationJson = placement::explanationJson(explanation)
                                 .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  return planned;
+  return std::move(planned);
 }
 
 absl::StatusOr<std::string> costsOf(const format::ModelFile& model,
                                     const format::PlanRequest& request) {
-  std::vector<Block> storage;
-  Context context;
-  Planned planned;
-  GR_ASSIGN_OR_RETURN(auto module, graphOf(context, model, request, storage));
-  GR_ASSIGN_OR_RETURN(placement::Cluster cluster, clusterOf(request));
-  passes::InternedStrings strings;
-  std::vector<placement::AnnotationReport> annotations;
-  GR_ASSIGN_OR_RETURN(mlir::func::FuncOp function, prepare(context, model, *module, request,
-                                                           cluster, planned, strings, annotations));
-  if (!planned.neededInputs.empty()) {
+  Costed costed;
+  GR_RETURN_IF_ERROR(costModel(model, request, costed));
+  if (!costed.planned.neededInputs.empty()) {
     return "";
   }
-  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph, costGraphOf(function, cluster));
-  GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(graph.graph, cluster));
+  GR_ASSIGN_OR_RETURN(auto problem,
+                      placement::PlacementProblem::create(costed.graph.graph, costed.cluster));
   return placement::writeCostFile(problem);
 }
 

@@ -55,7 +55,7 @@ struct SessionOptions {
   std::string cluster;  ///< path of cluster.yaml; "": this machine alone, in this process
   /// Threads of a kernel on this machine without a cluster; 0: as many as the process may use.
   uint32_t threads = 0;
-  /// "auto", "single", "greedy", "heft", "search", or the path of a placement file.
+  /// "auto", a strategy's name ("single", "heft", …), or the path of a placement file.
   std::string strategy = "auto";
   std::vector<PlacementPin> pins;
   std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"

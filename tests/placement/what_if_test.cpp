@@ -11,9 +11,9 @@ using testing::simpleCluster;
 TEST_CASE("a device that is only thought of comes with its worker") {
   Cluster cluster = simpleCluster(2);
   cluster.workers[0].specs[0].cores = {0, 1, 2};
-  REQUIRE(addDevice(cluster, "n2:cuda").ok());
-  REQUIRE(addDevice(cluster, "n2:cuda=40GiB").ok());
-  REQUIRE(addDevice(cluster, "n1:cpu").ok());
+  REQUIRE(supposeDevice(cluster, "n2:cuda").ok());
+  REQUIRE(supposeDevice(cluster, "n2:cuda=40GiB").ok());
+  REQUIRE(supposeDevice(cluster, "n1:cpu").ok());
   CHECK(cluster.deviceNames() ==
         std::vector<std::string>{"n0/cpu:0", "n1/cpu:0", "n1/cpu:1", "n2/cuda:0", "n2/cuda:1"});
   CHECK(cluster.devices[2].model.peakOpsPerSecond == cluster.devices[0].model.peakOpsPerSecond);
@@ -24,9 +24,9 @@ TEST_CASE("a device that is only thought of comes with its worker") {
 
 TEST_CASE("links are changed for all workers, or between two") {
   Cluster cluster = simpleCluster(3);
-  REQUIRE(changeLinks(cluster, "80Gbps").ok());
-  REQUIRE(changeLinks(cluster, "n0,n2=1GB/s,5us").ok());
-  REQUIRE(changeLinks(cluster, "client,n1=2GB/s").ok());
+  REQUIRE(supposeLinks(cluster, "80Gbps").ok());
+  REQUIRE(supposeLinks(cluster, "n0,n2=1GB/s,5us").ok());
+  REQUIRE(supposeLinks(cluster, "client,n1=2GB/s").ok());
   CHECK(cluster.link(0, 1).bytesPerSecond == 1e10);
   CHECK(cluster.link(0, 1).latencyNs == 10);  // not said: as it was
   CHECK(cluster.link(2, 0).bytesPerSecond == 1e9);
@@ -37,13 +37,13 @@ TEST_CASE("links are changed for all workers, or between two") {
 
 TEST_CASE("what cannot be thought of is told") {
   Cluster cluster = simpleCluster(2);
-  CHECK_THAT(messageOf(addDevice(cluster, "n2")), Catch::Contains("expected WORKER:KIND"));
-  CHECK_THAT(messageOf(addDevice(cluster, ":cpu")), Catch::Contains("expected WORKER:KIND"));
-  CHECK_THAT(messageOf(addDevice(cluster, "n2:gpu")), Catch::Contains("known: cpu, cuda"));
-  CHECK_THAT(messageOf(addDevice(cluster, "n2:cpu=much")), Catch::Contains("'much'"));
-  CHECK_THAT(messageOf(changeLinks(cluster, "fast")), Catch::Contains("Gbps"));
-  CHECK_THAT(messageOf(changeLinks(cluster, "n0,n9=1GB/s")), Catch::Contains("no worker 'n9'"));
-  CHECK_THAT(messageOf(changeLinks(cluster, "n0=1GB/s")), Catch::Contains("no worker ''"));
+  CHECK_THAT(messageOf(supposeDevice(cluster, "n2")), Catch::Contains("expected WORKER:KIND"));
+  CHECK_THAT(messageOf(supposeDevice(cluster, ":cpu")), Catch::Contains("expected WORKER:KIND"));
+  CHECK_THAT(messageOf(supposeDevice(cluster, "n2:gpu")), Catch::Contains("known: cpu, cuda"));
+  CHECK_THAT(messageOf(supposeDevice(cluster, "n2:cpu=much")), Catch::Contains("'much'"));
+  CHECK_THAT(messageOf(supposeLinks(cluster, "fast")), Catch::Contains("Gbps"));
+  CHECK_THAT(messageOf(supposeLinks(cluster, "n0,n9=1GB/s")), Catch::Contains("no worker 'n9'"));
+  CHECK_THAT(messageOf(supposeLinks(cluster, "n0=1GB/s")), Catch::Contains("no worker ''"));
   CHECK(cluster.devices.size() == 2);
   CHECK(cluster.workers.size() == 2);
 }

@@ -3,6 +3,7 @@
 #include "devices/cpu/compiler/scalar_emitter.h"
 #include "ir/dims.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -56,9 +57,9 @@ Index reshapeIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int64_
 /// Starts and steps of a slice by dim, when its operands are constant.
 std::optional<std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<int64_t>>> sliceRanges(
     ir::SliceOp op) {
-  auto starts = ir::constantInts(outside(op.getStarts()));
-  auto axes = ir::constantInts(outside(op.getAxes()));
-  auto steps = ir::constantInts(outside(op.getSteps()));
+  auto starts = ir::constantInts(passes::outsideGroup(op.getStarts()));
+  auto axes = ir::constantInts(passes::outsideGroup(op.getAxes()));
+  auto steps = ir::constantInts(passes::outsideGroup(op.getSteps()));
   if (!starts || !axes || !steps) {
     return std::nullopt;
   }
@@ -84,7 +85,7 @@ std::optional<llvm::SmallVector<double>> knownScales(ir::ResizeOp op) {
     }
     return op.getPolicy() == "stretch" ? std::optional(scales) : std::nullopt;
   }
-  auto constant = outside(op.getScales()).getDefiningOp<ir::ConstantOp>();
+  auto constant = passes::outsideGroup(op.getScales()).getDefiningOp<ir::ConstantOp>();
   auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
   if (!dense || !dense.getElementType().isF32()) {
     return std::nullopt;
@@ -121,12 +122,6 @@ bool repeatsElements(ir::ResizeOp op) {
 
 mlir::RankedTensorType tensorOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
-
-mlir::Value outside(mlir::Value value) {
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-  auto group = argument ? llvm::dyn_cast<ir::GroupOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return group ? group.getInputs()[argument.getArgNumber()] : value;
 }
 
 bool isMovement(mlir::Operation* op) { return !op->hasTrait<ir::IsElementwise>(); }

@@ -14,9 +14,6 @@ using Index = llvm::SmallVector<mlir::AffineExpr, 6>;
 
 mlir::RankedTensorType tensorOf(mlir::Value value);
 
-/// A region argument stands for the group's operand; constants are looked up through it.
-mlir::Value outside(mlir::Value value);
-
 /// Operations that only move what is their first operand.
 bool isMovement(mlir::Operation* op);
 

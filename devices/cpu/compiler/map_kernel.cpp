@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -39,7 +40,7 @@ llvm::SmallVector<mlir::Value> resultsOf(mlir::Operation* op) {
 
 /// The constant's one value when it is a scalar or splat; such constants become immediates.
 std::optional<double> splatValue(mlir::Value value) {
-  auto constant = outside(value).getDefiningOp<ir::ConstantOp>();
+  auto constant = passes::outsideGroup(value).getDefiningOp<ir::ConstantOp>();
   auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
   if (!dense || !dense.isSplat() || dense.getNumElements() == 0) {
     return std::nullopt;
