@@ -3,7 +3,8 @@
 
 Models: GraphRun, ONNX Runtime and OpenVINO in turns. Chain: scalar additions without fusion. Edges:
 bench/transport.sh beside ucx_perftest. Ops: single operations beside ONNX Runtime. Elementwise: chains
-beside a copy. Placement: public graphs beside known results. Figures go to build/bench/*.json, a table
+beside a copy. Placement: public graphs beside known results. Prediction: predicted steps and memory
+beside measured ones. Figures go to build/bench/*.json, a table
 with targets to stdout. A target that was missed does not make the exit code 1; a program that failed,
 or outputs that differ, do.
 """
@@ -19,6 +20,7 @@ import measure
 import operations
 import ops
 import placement
+import prediction
 import report
 import start
 from models import catalogue
@@ -61,7 +63,8 @@ def benchModels(args):
 
 PARTS = {"models": benchModels, "chain": chain.benchChain, "edges": edges.benchEdges,
          "start": start.benchStart, "ops": ops.benchOps,
-         "elementwise": elementwise.benchElementwise, "placement": placement.benchPlacement}
+         "elementwise": elementwise.benchElementwise, "placement": placement.benchPlacement,
+         "prediction": prediction.benchPrediction}
 
 
 def arguments():
@@ -70,6 +73,11 @@ def arguments():
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "bench"))
     parser.add_argument("--data", default=placement.DATA, help="graphs for placement")
+    clusters = parser.add_argument_group("prediction")
+    clusters.add_argument("--clusters", type=lambda names: names.split(","),
+                          default=list(prediction.CLUSTERS), metavar="NAME,…")
+    clusters.add_argument("--placements", type=int, default=4, help="of each model on each cluster")
+    clusters.add_argument("--seed", type=int, default=1)
     models = parser.add_argument_group("models")
     models.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,…")
     models.add_argument("--threads", type=int, nargs="+", default=[1, 2])

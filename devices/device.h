@@ -56,6 +56,12 @@ struct EdgeBinding {
   bool send = false;
 };
 
+/// What a record needs beside the tensors of the graph, in bytes.
+struct RecordMemory {
+  uint64_t weights = 0;  ///< as laid out for it; those that several read count for the first
+  uint64_t scratch = 0;  ///< while it runs
+};
+
 /// A partition, ready to run: records in order over a table of buffers, all memory allocated. One
 /// step at a time; owned by the executor's thread after loading. The buffer of a kSend is not
 /// written after its record in the same step: the executor lets the consumer read it until the step
@@ -75,6 +81,8 @@ class Program {
   virtual uint64_t memoryBytes() const = 0;
   /// Of these, what programs that were loaded before it hold as well.
   virtual uint64_t sharedBytes() const { return 0; }
+  /// One for each record; empty where the device cannot tell.
+  virtual absl::Span<const RecordMemory> recordMemory() const { return {}; }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "passes/type_codec.h"
 #include "passes/weights.h"
 #include "passes/wishes.h"
+#include "placement/op_signature.h"
 #include "placement/roofline.h"
 #include "runtime/base/status.h"
 
@@ -73,8 +74,8 @@ std::vector<std::string> memberLabels(const std::vector<mlir::Operation*>& membe
 /// Builds a graph in one walk over the function.
 class Builder {
  public:
-  Builder(const Cluster& cluster, const WhyUnsupported& whyUnsupported)
-      : cluster_(cluster), whyUnsupported_(whyUnsupported) {}
+  Builder(const Cluster& cluster, const DeviceKnowledge& devices)
+      : cluster_(cluster), devices_(devices) {}
 
   absl::StatusOr<GraphOfOps> build(mlir::func::FuncOp function) {
     for (mlir::BlockArgument argument : function.getArguments()) {
@@ -167,10 +168,22 @@ class Builder {
     node.flops = cost.flops;
     node.bytesTouched = cost.bytesRead + cost.bytesWritten;
     OpWork work{cost.flops, cost.bytesRead, cost.bytesWritten, classOf(op), numberType(op)};
+    const OpKey key = {opSignature(op) ^ devices_.way, opFamily(op) ^ devices_.way};
+    result_.keys.push_back(key);
+    static const MeasuredCosts kNothing;
     for (size_t d = 0; d < cluster_.devices.size(); ++d) {
       const Device& device = cluster_.devices[d];
-      std::string why = whyUnsupported_(device.kind, op);
-      node.timeNs.push_back(why.empty() ? rooflineNs(work, device.model) : kUnsupported);
+      const MeasuredCosts* measured = d < devices_.measured.size() ? devices_.measured[d] : nullptr;
+      MeasuredCosts::Estimate estimate =
+          (measured != nullptr ? *measured : kNothing)
+              .estimate(key.signature, key.family, work, device.model);
+      std::string why = devices_.whyUnsupported(device.kind, op);
+      node.timeNs.push_back(why.empty() ? estimate.ns : kUnsupported);
+      node.sources.push_back(estimate.source);
+      if (estimate.measured != nullptr) {
+        node.weightBytes = std::max(node.weightBytes, estimate.measured->weightBytes);
+        node.workspaceBytes = std::max(node.workspaceBytes, estimate.measured->scratchBytes);
+      }
       if (!why.empty()) {
         node.unsupported.emplace_back(static_cast<int>(d), why);
       }
@@ -178,7 +191,7 @@ class Builder {
   }
 
   const Cluster& cluster_;
-  const WhyUnsupported& whyUnsupported_;
+  const DeviceKnowledge& devices_;
   GraphOfOps result_;
   llvm::DenseMap<mlir::Value, int> tensors_;
   std::map<std::string, int> names_;
@@ -187,8 +200,8 @@ class Builder {
 }  // namespace
 
 absl::StatusOr<GraphOfOps> buildCostGraph(mlir::func::FuncOp function, const Cluster& cluster,
-                                          const WhyUnsupported& whyUnsupported) {
-  return Builder(cluster, whyUnsupported).build(function);
+                                          const DeviceKnowledge& devices) {
+  return Builder(cluster, devices).build(function);
 }
 
 }  // namespace graphrun::placement

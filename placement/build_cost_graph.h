@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "placement/cluster.h"
 #include "placement/cost_graph.h"
+#include "placement/measured_costs.h"
 
 namespace graphrun::placement {
 
@@ -17,10 +18,26 @@ namespace graphrun::placement {
 /// knows of devices besides their models.
 using WhyUnsupported = std::function<std::string(DeviceKind kind, mlir::Operation* op)>;
 
+/// What is known of the devices.
+struct DeviceKnowledge {
+  WhyUnsupported whyUnsupported;
+  /// By device of the cluster; null where nothing was measured. Empty: nowhere.
+  std::vector<const MeasuredCosts*> measured;
+  /// Of all that changes times but is no part of an operation (precision, numerics).
+  uint64_t way = 0;
+};
+
+/// The keys of a node's measurements.
+struct OpKey {
+  uint64_t signature = 0;  // opSignature, and DeviceKnowledge::way
+  uint64_t family = 0;     // opFamily, and DeviceKnowledge::way
+};
+
 /// A cost graph and the operations that its nodes stand for.
 struct GraphOfOps {
   CostGraph graph;                    // finished
   std::vector<mlir::Operation*> ops;  // by node
+  std::vector<OpKey> keys;            // by node
 };
 
 /// Builds the graph of `function`, whose shapes must be static. Constants are no nodes: they are
@@ -28,7 +45,7 @@ struct GraphOfOps {
 /// names are the operations' labels, made unique with "#2", "#3" …; graph inputs come from the
 /// client and outputs go there. InvalidArgument when a shape is not static.
 absl::StatusOr<GraphOfOps> buildCostGraph(mlir::func::FuncOp function, const Cluster& cluster,
-                                          const WhyUnsupported& whyUnsupported);
+                                          const DeviceKnowledge& devices);
 
 }  // namespace graphrun::placement
 

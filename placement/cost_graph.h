@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "placement/cluster.h"
+#include "placement/measured_costs.h"
 
 namespace graphrun::placement {
 
@@ -26,9 +27,12 @@ struct CostNode {
   std::string op;  // for reports: "gr.conv", "gr.group"
   /// ns on each device of the cluster, kUnsupported where it cannot run.
   std::vector<int64_t> timeNs;
+  /// Where the times come from, on each device; empty: they were given.
+  std::vector<CostSource> sources;
   /// Why it cannot run there, for each device with kUnsupported: (device, reason).
   std::vector<std::pair<int, std::string>> unsupported;
-  /// Constants that must be resident where the node runs.
+  /// Constants that must be resident where the node runs; where it was measured, as the device lays
+  /// them out, which may take more.
   int64_t weightBytes = 0;
   /// Scratch memory while it runs.
   int64_t workspaceBytes = 0;

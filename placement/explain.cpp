@@ -42,11 +42,27 @@ class Explainer {
       OpTime time = simulation_.ops[static_cast<size_t>(n)];
       const CostNode& node = graph_.node(n);
       out_.nodes.push_back({node.name, node.members, node.op, deviceName(deviceOf(n)),
-                            placement_.rank[static_cast<size_t>(n)], time.start, time.finish});
+                            placement_.rank[static_cast<size_t>(n)], time.start, time.finish,
+                            sourceOf(n)});
       if (!node.label.empty()) {
         out_.nodes.back().members.push_back(node.label);
       }
     }
+  }
+
+  /// Where the node's time comes from; counts it.
+  std::string sourceOf(int n) {
+    const CostNode& node = graph_.node(n);
+    auto device = static_cast<size_t>(deviceOf(n));
+    if (node.sources.empty()) {
+      return "given";
+    }
+    CostSource source = node.sources[device];
+    int64_t& sum = source == CostSource::kMeasured       ? out_.measuredNs
+                   : source == CostSource::kInterpolated ? out_.interpolatedNs
+                                                         : out_.estimatedNs;
+    sum += node.timeNs[device];
+    return std::string(costSourceName(source));
   }
 
   void describeDevices() {

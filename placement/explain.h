@@ -92,6 +92,7 @@ struct NodePlace {
   int64_t rank = 0;
   int64_t startNs = 0;
   int64_t finishNs = 0;
+  std::string source;  // of its time: costSourceName, "given" in a cost graph that says none
 };
 
 /// What the model's own annotations ask for under one name, and what came of it.
@@ -117,6 +118,11 @@ struct Explanation {
   std::vector<StrategyReport> strategies;  // empty unless candidates were given
   std::vector<NodePlace> nodes;            // by rank
   std::vector<AnnotationReport> annotations;
+  /// Parts of the time of all nodes by where it comes from (costSourceName): what is estimated was
+  /// never measured, and may be far off.
+  int64_t measuredNs = 0;
+  int64_t interpolatedNs = 0;
+  int64_t estimatedNs = 0;
   bool complete = true;  // false: what waits for data is placed when the model runs
 };
 

@@ -49,7 +49,7 @@ Json toJson(const NodePlace& n) {
   return {{"node", n.node},        {"op", n.op},
           {"device", n.device},    {"rank", n.rank},
           {"start_ns", n.startNs}, {"finish_ns", n.finishNs},
-          {"members", n.members}};
+          {"source", n.source},    {"members", n.members}};
 }
 
 Json toJson(const AnnotationReport& a) {
@@ -88,6 +88,10 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation) {
   return {{"strategy", explanation.strategy},
           {"step_ns", explanation.stepNs},
           {"lower_bound_ns", explanation.lowerBoundNs},
+          {"times",
+           {{"measured_ns", explanation.measuredNs},
+            {"interpolated_ns", explanation.interpolatedNs},
+            {"estimated_ns", explanation.estimatedNs}}},
           {"devices", listOf(explanation.devices)},
           {"edges", listOf(explanation.edges)},
           {"critical_path", std::move(path)},

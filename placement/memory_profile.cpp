@@ -31,7 +31,8 @@ class DeviceMemory {
  public:
   DeviceMemory(const Simulator& simulator, const Placement& placement,
                const std::vector<int>& lastUse, int device, Simulation& simulation)
-      : graph_(simulator.graph()),
+      : simulator_(simulator),
+        graph_(simulator.graph()),
         placement_(placement),
         lastUse_(lastUse),
         device_(device),
@@ -92,6 +93,9 @@ class DeviceMemory {
     if (!madeHere || staysHere || lastUse_[static_cast<size_t>(t)] != n) {
       return;
     }
+    if (simulator_.options().holdsSent && simulation_.firstTransfer[static_cast<size_t>(t)] >= 0) {
+      return;
+    }
     int64_t time = std::max(finish, sentAt(simulation_, t));
     if (time > finish || sideBySide_) {
       releases_.push({time, tensor.bytes});
@@ -100,6 +104,7 @@ class DeviceMemory {
     }
   }
 
+  const Simulator& simulator_;
   const CostGraph& graph_;
   const Placement& placement_;
   const std::vector<int>& lastUse_;

@@ -19,6 +19,9 @@ struct SimulatorOptions {
   int edgeSlots = 2;
   /// Buffers of a tensor that comes from the client.
   int clientSlots = 1;
+  /// Whether what a device sends stays until the step ends, as in the executor, which lets the
+  /// receiver read it until then.
+  bool holdsSent = true;
 };
 
 struct OpTime {

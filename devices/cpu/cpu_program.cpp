@@ -36,6 +36,7 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
   }
   GR_RETURN_IF_ERROR(program->checkMemory(executable, memoryLimit));
   GR_RETURN_IF_ERROR(program->createSteps(executable));
+  program->countMemory(executable);
   GR_RETURN_IF_ERROR(program->placeArena(executable));
   GR_RETURN_IF_ERROR(program->pack(executable, weights, packed));
   program->bindEndpoints(executable);
@@ -54,6 +55,22 @@ absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limi
         absl::StrCat("needs ", memoryBytes_, " bytes for weights and arena, the limit is ", limit));
   }
   return absl::OkStatus();
+}
+
+void CpuProgram::countMemory(const Executable& executable) {
+  std::vector<bool> counted(executable.buffers.size(), false);
+  recordMemory_.reserve(executable.steps.size());
+  for (const Step& step : executable.steps) {
+    RecordMemory& memory = recordMemory_.emplace_back();
+    memory.scratch = step.scratch ? executable.buffers[step.scratch->buffer].bytes : 0;
+    for (const Argument& input : step.inputs) {
+      const Buffer& buffer = executable.buffers[input.buffer];
+      if (isStored(buffer) && !counted[input.buffer]) {
+        counted[input.buffer] = true;
+        memory.weights += buffer.bytes;
+      }
+    }
+  }
 }
 
 absl::Status CpuProgram::placeArena(const Executable& executable) {

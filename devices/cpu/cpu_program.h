@@ -34,12 +34,14 @@ class CpuProgram : public Program {
   absl::Span<const std::string> labels() const override { return labels_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t sharedBytes() const override { return sharedBytes_; }
+  absl::Span<const RecordMemory> recordMemory() const override { return recordMemory_; }
   absl::Status errorMessage(const OpRecord& record, int code) const override;
 
  private:
   CpuProgram() = default;
 
   absl::Status checkMemory(const Executable& executable, uint64_t limit);
+  void countMemory(const Executable& executable);
   absl::Status placeArena(const Executable& executable);
   absl::Status createSteps(const Executable& executable);
   absl::Status createStep(const Step& step);
@@ -63,6 +65,7 @@ class CpuProgram : public Program {
   std::vector<Binding> outputs_;
   std::vector<EdgeBinding> edges_;
   std::vector<std::string> labels_;
+  std::vector<RecordMemory> recordMemory_;
   uint64_t memoryBytes_ = 0;
   uint64_t sharedBytes_ = 0;
 };

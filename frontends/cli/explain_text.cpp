@@ -90,6 +90,19 @@ void section(const Json& json, const char* key, const char* title,
   }
 }
 
+/// How much of the predicted times was measured; "" where the costs were given.
+std::string sourcesText(const Json& times) {
+  double measured = times.value("measured_ns", 0.0);
+  double interpolated = times.value("interpolated_ns", 0.0);
+  double estimated = times.value("estimated_ns", 0.0);
+  double all = measured + interpolated + estimated;
+  return all <= 0 ? ""
+                  : absl::StrFormat(
+                        "of the operations' time %.0f %% was measured, %.0f %% lies between what "
+                        "was, %.0f %% is estimated\n",
+                        100 * measured / all, 100 * interpolated / all, 100 * estimated / all);
+}
+
 }  // namespace
 
 std::string explainText(const std::string& source) {
@@ -106,6 +119,7 @@ std::string explainText(const std::string& source) {
                     cell(json, {"", "step_ns_without", Format::kNanos}), ", ",
                     absl::StrFormat("%.2f", now / json.value("step_ns", now)), " times as long\n");
   }
+  absl::StrAppend(&text, sourcesText(json.value("times", Json::object())));
   section(json, "devices", "devices",
           {{"device", "device", Format::kText},
            {"ops", "ops", Format::kCount},

@@ -169,6 +169,7 @@ absl::StatusOr<int> run(const RunOptions& options) {
     GR_ASSIGN_OR_RETURN(report["deviation"],
                         deviationFromF32(options.model, sessionOptions, inputs, outputs));
   }
+  report["times"] = timesJson(session->times());
   GR_RETURN_IF_ERROR(writeFiles(options, *session, outputs, report));
   if (options.json) {
     std::fputs(dump(report).c_str(), stdout);

@@ -52,6 +52,26 @@ Json statsJson(const runtime::SessionStats& stats) {
           {"devices", devices}};
 }
 
+Json timesJson(const runtime::StepTimes& times) {
+  Json nodes = Json::array();
+  for (const runtime::NodeTime& node : times.nodes) {
+    nodes.push_back({{"node", node.node},
+                     {"device", node.device},
+                     {"predicted_ns", node.predictedNanos},
+                     {"from_measurement", node.fromMeasurement},
+                     {"ns", node.nanos}});
+  }
+  Json edges = Json::array();
+  for (const runtime::EdgeTime& edge : times.edges) {
+    edges.push_back({{"tensor", edge.tensor},
+                     {"from", edge.from},
+                     {"to", edge.to},
+                     {"bytes", edge.bytes},
+                     {"ns", edge.nanos}});
+  }
+  return {{"steps", times.steps}, {"nodes", nodes}, {"edges", edges}};
+}
+
 uint64_t peakMemory() {
   // Not getrusage: its peak starts at that of the process that started this one.
   std::ifstream status("/proc/self/status");

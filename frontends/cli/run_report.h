@@ -19,6 +19,9 @@ using Json = nlohmann::ordered_json;
 Json latencyJson(std::vector<double> milliseconds);
 /// Times, caches and devices of a session.
 Json statsJson(const runtime::SessionStats& stats);
+/// {"steps", "nodes": [{"node", "device", "predicted_ns", "from_measurement", "ns"}],
+/// "edges": [{"tensor", "from", "to", "bytes", "ns"}]}.
+Json timesJson(const runtime::StepTimes& times);
 /// The most memory that this process has had, in bytes.
 uint64_t peakMemory();
 /// JSON text that is valid whatever bytes names hold.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "devices/device.h"
+#include "frontends/cli/calibrate.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "runtime/base/status.h"
@@ -85,6 +86,15 @@ runtime::CertificateName parseName(const std::string& text) {
   return {sides[0], sides.back()};
 }
 
+absl::Status printCalibration(const CalibrationOptions& options) {
+  GR_ASSIGN_OR_RETURN(CalibrationNotes notes, calibrate(options));
+  std::printf("times\n");
+  for (const std::string& note : notes) {
+    std::printf("  %s\n", note.c_str());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int workerCommand(int argc, char** argv) {
@@ -117,12 +127,21 @@ int workerCommand(int argc, char** argv) {
 
 int doctorCommand(int argc, char** argv) {
   CLI::App app("Tells what is found, what is missing and how to get it.", "graphrun doctor");
-  std::string cluster;
-  app.add_option("--cluster", cluster, "Also joins these machines");
+  CalibrationOptions calibration;
+  calibration.place.add(app);
+  calibration.feed.add(app);
+  app.get_option("--cluster")->description("Also joins these machines");
+  app.add_option("--calibrate", calibration.model,
+                 "Runs this model on each device, and measures what is not known of its operations "
+                 "and of the links between the devices");
   return parseAndRun(app, argc, argv, [&]() -> int {
     int code = checkMachine() ? kOk : kInternal;
     std::fflush(stdout);
+    const std::string& cluster = calibration.place.cluster;
     absl::Status status = cluster.empty() ? absl::OkStatus() : checkCluster(cluster);
+    if (status.ok() && !calibration.model.empty()) {
+      status = printCalibration(calibration);
+    }
     return status.ok() ? code : report(status);
   });
 }

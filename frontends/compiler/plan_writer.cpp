@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/compiler/plan_nodes.h"
 #include "frontends/compiler/weight_section.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,7 +49,8 @@ class PlanWriter {
     plan.add_partitions(partitions);
     plan.add_weights(weightTable);
     plan.add_constants(constants);
-    plan.add_predicted_step_ns(static_cast<uint64_t>(parts_.result.simulation.stepNs));
+    plan.add_predicted_step_ns(
+        static_cast<uint64_t>(parts_.result.simulation.stepNs + parts_.overheadNs));
     plan.add_strings(strings);
     plan.add_string_values(stringValues);
     plan.add_numerics(parts_.numerics);
@@ -106,13 +108,15 @@ class PlanWriter {
       GR_ASSIGN_OR_RETURN(std::vector<uint32_t> reads, weightsRead(function));
       uint64_t busyNs = 0;
       uint64_t peakBytes = 0;
+      std::vector<flatbuffers::Offset<format::PlanNode>> nodes;
       if (std::optional<int> id = parts_.cluster.findDevice(device)) {
         const auto& use = parts_.result.simulation.devices[static_cast<size_t>(*id)];
         busyNs = static_cast<uint64_t>(use.busyNs);
         peakBytes = static_cast<uint64_t>(use.peakBytes);
+        nodes = writeNodes(parts_.graph, parts_.cluster, parts_.result.placement, *id, builder_);
       }
       partitions_.push_back(format::CreatePartitionDirect(builder_, deviceIndex(device), graph,
-                                                          &reads, busyNs, peakBytes));
+                                                          &reads, busyNs, peakBytes, &nodes));
     }
     return absl::OkStatus();
   }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "passes/intern_strings.h"
 #include "passes/partition.h"
+#include "placement/build_cost_graph.h"
 #include "placement/cluster.h"
 #include "placement/strategy.h"
 #include "runtime/format/model_file.h"
@@ -24,7 +25,9 @@ struct PlanParts {
   uint64_t hash;  ///< of model and request
   const placement::Cluster& cluster;
   const passes::Partitioning& partitioning;
+  const placement::GraphOfOps& graph;
   const placement::PlacementResult& result;
+  int64_t overheadNs;  ///< to start and end a step, beside what `result` says of it
   const passes::InternedStrings& strings;
   uint8_t numerics;   ///< runtime::Numerics
   uint8_t precision;  ///< runtime::Precision

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
 #include "frontends/compiler/context.h"
+#include "frontends/compiler/known_costs.h"
 #include "frontends/compiler/plan_writer.h"
 #include "frontends/compiler/remainder.h"
 #include "frontends/onnx/deferred.h"
@@ -92,6 +93,8 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
     GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(yaml, text(request.cluster_path())));
   }
   addFoundDevices(request, cluster);
+  std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
+  cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);
@@ -263,13 +266,17 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
 
 /// Every operation with its costs, and what the user pins.
 absl::StatusOr<placement::GraphOfOps> costGraphOf(mlir::func::FuncOp function,
-                                                  const placement::Cluster& cluster) {
+                                                  const placement::Cluster& cluster,
+                                                  const format::PlanRequest& request) {
   Compilers compilers;
+  KnownCosts known;
+  readCosts(request, cluster, known);
+  placement::DeviceKnowledge devices{[&](placement::DeviceKind kind, mlir::Operation* op) {
+                                       return compilers.whyUnsupported(kind, op);
+                                     },
+                                     known.byDevice, wayOf(request)};
   GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
-                      placement::buildCostGraph(
-                          function, cluster, [&](placement::DeviceKind kind, mlir::Operation* op) {
-                            return compilers.whyUnsupported(kind, op);
-                          }));
+                      placement::buildCostGraph(function, cluster, devices));
   GR_RETURN_IF_ERROR(graph.graph.applyPinRules(cluster));
   return graph;
 }
@@ -287,7 +294,8 @@ absl::StatusOr<placement::PlacementResult> placeWith(const placement::PlacementP
       strategy);
 }
 
-/// Writes the placement into the operations, for the partition pass.
+/// Writes the placement into the operations, for the partition pass. From now on they are called
+/// what their nodes are: what a run records tells them apart by it.
 void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
                      const placement::Placement& placement) {
   for (size_t n = 0; n < graph.ops.size(); ++n) {
@@ -297,6 +305,8 @@ void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluste
     op->setAttr(ir::kDeviceAttr, ir::DeviceAttr::get(context, device));
     op->setAttr(ir::kRankAttr,
                 mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), placement.rank[n]));
+    op->setLoc(mlir::NameLoc::get(
+        mlir::StringAttr::get(context, graph.graph.node(static_cast<int>(n)).name)));
   }
 }
 
@@ -333,7 +343,7 @@ absl::Status costModel(const format::ModelFile& model, const format::PlanRequest
                       prepare(costed.context, model, *costed.module, request, costed.cluster,
                               costed.planned, costed.strings, costed.annotations));
   if (costed.planned.neededInputs.empty()) {
-    GR_ASSIGN_OR_RETURN(costed.graph, costGraphOf(costed.function, costed.cluster));
+    GR_ASSIGN_OR_RETURN(costed.graph, costGraphOf(costed.function, costed.cluster, request));
   }
   return absl::OkStatus();
 }
@@ -360,8 +370,10 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (mlir::failed(parts)) {
     return costed.context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
   }
-  GR_ASSIGN_OR_RETURN(planned.plan, writePlan({model, hash, cluster, *parts, result, costed.strings,
-                                               request.numerics(), request.precision()}));
+  int64_t overheadNs = stepOverheadNs(request, cluster, result.placement.device);
+  GR_ASSIGN_OR_RETURN(planned.plan,
+                      writePlan({model, hash, cluster, *parts, costed.graph, result, overheadNs,
+                                 costed.strings, request.numerics(), request.precision()}));
   if (std::string note = placement::unusedAnnotations(costed.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }

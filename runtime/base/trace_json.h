@@ -18,6 +18,10 @@ struct TraceStream {
   std::string name;  // "cpu:0 stream 0"
   std::vector<TraceEvent> events;
   std::vector<std::string> kernelNames;  // by TraceEvent::id; the id is shown where there is none
+  uint64_t plan = 0;                     // hash of the plan that it ran
+  // By TraceEvent::id, bytes that the kernel needs beside its tensors; empty where that is unknown.
+  std::vector<uint64_t> kernelWeights;
+  std::vector<uint64_t> kernelScratch;
 };
 
 /// One worker.

@@ -69,11 +69,11 @@ struct PeerInfo {
 struct DeviceReport {
   std::string device;
   uint64_t peakBytes = 0;
-  uint64_t stepNanos = 0;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
   bool tuned = false;        // no choice of a kernel waits for a measurement
   uint64_t sharedBytes = 0;  // of peakBytes, what plans loaded before hold as well
+  std::string fingerprint;   // Device::fingerprint: equal ones take equal times
 };
 
 /// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an

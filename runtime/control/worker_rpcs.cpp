@@ -202,11 +202,11 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
       control::DeviceReport* wire = reply->add_devices();
       wire->set_device(report.device);
       wire->set_peak_bytes(report.peakBytes);
-      wire->set_step_ns(report.stepNanos);
       wire->set_prepare_ns(report.prepareNanos);
       wire->set_from_cache(report.fromCache);
       wire->set_tuned(report.tuned);
       wire->set_shared_bytes(report.sharedBytes);
+      wire->set_fingerprint(report.fingerprint);
     }
     return absl::OkStatus();
   };

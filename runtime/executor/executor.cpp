@@ -245,6 +245,10 @@ TraceStream Executor::trace() const {
   for (const OpRecord& record : records_) {
     stream.kernelNames.push_back(program_->labels()[record.label]);
   }
+  for (const devices::RecordMemory& memory : program_->recordMemory()) {
+    stream.kernelWeights.push_back(memory.weights);
+    stream.kernelScratch.push_back(memory.scratch);
+  }
   return stream;
 }
 

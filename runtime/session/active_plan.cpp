@@ -1,8 +1,10 @@
 #include "runtime/session/active_plan.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/format/weight_table.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -12,6 +14,29 @@ bool isAligned(const void* data) {
 }
 
 }  // namespace
+
+bool ActivePlan::isTuned() const {
+  return std::all_of(devices.begin(), devices.end(),
+                     [](const DeviceStats& device) { return device.tuned; });
+}
+
+bool ActivePlan::isEstimated() const {
+  for (const format::Partition* partition : *found.plan->plan().partitions()) {
+    for (uint32_t n = 0; n < format::sizeOf(partition->nodes()); ++n) {
+      if (!partition->nodes()->Get(n)->measured()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+uint64_t ActivePlan::typicalRunNanos() const {
+  std::vector<uint64_t> runs(lastRuns.begin(), lastRuns.end());
+  auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+  std::nth_element(runs.begin(), middle, runs.end());
+  return *middle;
+}
 
 absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
   for (const StageInput& input : inputs) {

@@ -3,6 +3,7 @@
 #define GRAPHRUN_RUNTIME_SESSION_ACTIVE_PLAN_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,9 +30,18 @@ struct ActivePlan {
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
   uint64_t loadNanos = 0;                     // of the last time
+  std::deque<uint64_t> lastRuns;              // nanoseconds of runs since it was loaded last
   uint64_t ranNanos = 0;                      // all runs together
   uint64_t tuneNanos = 0;                     // what it was given for measuring last
   std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
+  bool settled = false;                       // no other placement is looked for any more
+
+  /// Whether no choice of a kernel waits for a measurement.
+  bool isTuned() const;
+  /// Whether times that the placement was chosen by were guessed.
+  bool isEstimated() const;
+  /// The median of lastRuns, which must not be empty.
+  uint64_t typicalRunNanos() const;
 
   /// Makes the next step read `inputs`, in place where their memory allows it.
   absl::Status bindInputs(absl::Span<const StageInput> inputs);

@@ -35,9 +35,9 @@ std::vector<DeviceStats> devicesOf(
   std::vector<DeviceStats> devices;
   for (const auto& [worker, ofWorker] : reports) {
     for (const DeviceReport& report : ofWorker) {
-      DeviceStats device{report.device,      worker,      report.peakBytes,
-                         report.sharedBytes, 0,           report.prepareNanos,
-                         report.fromCache,   report.tuned};
+      DeviceStats device{
+          report.device,       worker,           report.peakBytes, report.sharedBytes, 0,
+          report.prepareNanos, report.fromCache, report.tuned,     report.fingerprint};
       std::optional<uint32_t> index = file.findDevice(report.device);
       if (index.has_value() && file.partitionOn(*index) != nullptr) {
         device.predictedBytes = file.partitionOn(*index)->predicted_peak_bytes();
@@ -46,11 +46,6 @@ std::vector<DeviceStats> devicesOf(
     }
   }
   return devices;
-}
-
-bool isTuned(const ActivePlan& plan) {
-  return std::all_of(plan.devices.begin(), plan.devices.end(),
-                     [](const DeviceStats& device) { return device.tuned; });
 }
 
 }  // namespace
@@ -78,7 +73,7 @@ absl::StatusOr<ActivePlan*> ActivePlans::load(size_t stage, std::string signatur
     ++evicted_;
   }
   GR_RETURN_IF_ERROR(loadNow(plan, 0));
-  if (isTuned(plan)) {
+  if (plan.isTuned()) {
     tuned_.insert(stage);
   }
   plans_.push_front(std::move(plan));
@@ -97,13 +92,14 @@ absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
   GR_ASSIGN_OR_RETURN(plan.own, core_.prepared(file.hash()));
   plan.strings = PlanStrings(file.plan());
   plan.devices = devicesOf(file, *reports);
+  plan.lastRuns.clear();
   plan.loadNanos = static_cast<uint64_t>(nowNanos() - begin);
   return absl::OkStatus();
 }
 
 uint64_t ActivePlans::tuneNanos(const ActivePlan& plan) const {
   auto budget = static_cast<uint64_t>(std::chrono::nanoseconds(options_.tuneBudget).count());
-  if (plan.nextStep == 0 || isTuned(plan) || plan.tuneNanos >= budget) {
+  if (plan.nextStep == 0 || plan.isTuned() || plan.tuneNanos >= budget) {
     return 0;
   }
   if (!tuned_.contains(plan.stage)) {

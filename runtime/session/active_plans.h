@@ -38,6 +38,8 @@ class ActivePlans {
 
   void drop(ActivePlan& plan);
 
+  /// All, the one used last first.
+  const std::list<ActivePlan>& all() const { return plans_; }
   /// The one used last; null when there is none.
   const ActivePlan* last() const { return plans_.empty() ? nullptr : &plans_.front(); }
 

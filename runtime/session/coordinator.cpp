@@ -11,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/control/address.h"
 #include "runtime/control/first_cause.h"
 #include "runtime/control/job.h"
 #include "runtime/format/weight_table.h"
@@ -449,7 +450,10 @@ std::vector<TraceProcess> Coordinator::traces() {
           absl::StrCat("no trace of worker ", worker.name, ": ", streams.status().message()));
       continue;
     }
-    int64_t offset = pulse_->clockOffsetNanos(worker.name).value_or(0);
+    // Processes of one machine have one clock, which no message could tell as exactly.
+    absl::StatusOr<Address> address = parseAddress(worker.client->address());
+    bool isHere = address.ok() && address->isLocal();
+    int64_t offset = isHere ? 0 : pulse_->clockOffsetNanos(worker.name).value_or(0);
     processes.push_back({worker.name, -offset, *std::move(streams)});
   }
   return processes;

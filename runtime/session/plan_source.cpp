@@ -11,6 +11,7 @@
 #include "runtime/format/checksum.h"
 #include "runtime/format/door_generated.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/cost_learning.h"
 #include "runtime/session/session_stage.h"
 
 namespace graphrun::runtime {
@@ -170,16 +171,28 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
+std::string withCosts(const std::string& request, CostLearning& costs) {
+  format::PlanRequestT parts;
+  flatbuffers::GetRoot<format::PlanRequest>(request.data())->UnPackTo(&parts);
+  if (!costs.addTo(parts)) {
+    return request;
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(format::PlanRequest::Pack(builder, &parts));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
 absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
                                            absl::Span<const uint8_t> bytes, const std::string& name,
-                                           const std::string& request) {
+                                           const std::string& request, CostLearning& costs,
+                                           bool anew) {
   CacheKey parts;
   parts.add(compiler_->identity()).add(model.hash()).add(request);
   addStrategyFile(parts,
                   std::string(format::textOf(
                       flatbuffers::GetRoot<format::PlanRequest>(request.data())->strategy())));
   std::string key = parts.hex();
-  if (std::optional<DiskCache::Entry> entry = cache_->find(key)) {
+  if (std::optional<DiskCache::Entry> entry = anew ? std::nullopt : cache_->find(key)) {
     absl::StatusOr<FoundPlan> found = readResponse(entry->bytes);
     if (found.ok()) {
       found->fromDisk = true;
@@ -191,7 +204,8 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
   if (absl::Status checked = model.verifyWeights(); !checked.ok()) {
     return atStage(checked, SessionStage::kModel);
   }
-  absl::StatusOr<std::vector<uint8_t>> made = compiler_->plan(bytes, name, bytesOf(request));
+  absl::StatusOr<std::vector<uint8_t>> made =
+      compiler_->plan(bytes, name, bytesOf(withCosts(request, costs)));
   if (!made.ok()) {
     return planError(made.status());
   }

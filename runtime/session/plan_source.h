@@ -19,6 +19,8 @@
 
 namespace graphrun::runtime {
 
+class CostLearning;
+
 /// What is left of a model when a plan has run: opaque bytes of the compiler, and their hash, never
 /// 0. A model whose shapes follow from its inputs' has none.
 struct Remainder {
@@ -53,15 +55,20 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);
 
+/// `request` with all that `costs` know of its cluster.
+std::string withCosts(const std::string& request, CostLearning& costs);
+
 /// Thread-safe.
 class PlanSource {
  public:
   PlanSource(Compiler* compiler, DiskCache* cache) : compiler_(compiler), cache_(cache) {}
 
-  /// The plan for `request` (planRequest) of a model whose file is `bytes`. Errors are marked with
-  /// their stage.
+  /// The plan for `request` (planRequest) of a model whose file is `bytes`: from the disk, or made
+  /// with what `costs` know. `anew`: made in any case, to take the place of the one on the disk.
+  /// Errors are marked with their stage.
   absl::StatusOr<FoundPlan> find(const format::ModelFile& model, absl::Span<const uint8_t> bytes,
-                                 const std::string& name, const std::string& request);
+                                 const std::string& name, const std::string& request,
+                                 CostLearning& costs, bool anew);
 
  private:
   Compiler* compiler_;

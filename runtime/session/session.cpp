@@ -16,6 +16,7 @@
 #include "runtime/format/weight_table.h"
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
+#include "runtime/session/cost_learning.h"
 #include "runtime/session/model_source.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session_stage.h"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr uint64_t kModelCacheBytes = uint64_t{32} << 30;
 constexpr uint64_t kPlanCacheBytes = uint64_t{1} << 30;
+constexpr uint64_t kCostCacheBytes = uint64_t{256} << 20;
 
 uint64_t since(int64_t begin) { return static_cast<uint64_t>(nowNanos() - begin); }
 
@@ -48,10 +50,29 @@ std::string interfaceFor(const ClusterFile& cluster) {
   return "";
 }
 
+/// Runs of a plan on several workers before it is looked whether another placement is better, and
+/// how many of them tell what a run takes.
+constexpr size_t kRunsToLearn = 16;
+constexpr size_t kMostRuns = 64;
+/// What another placement must promise of the time that runs take now, to be worth loading it.
+constexpr double kWorthwhile = 0.95;
+
 /// At most so many different notes of plans are told.
 constexpr size_t kMaxNotes = 16;
 /// Signatures for which it is remembered which inputs' elements decide shapes.
 constexpr size_t kMaxRemembered = 1024;
+
+/// Device names by label of what they run.
+std::map<std::string, std::string> devicesByNode(const format::PlanFile& plan) {
+  std::map<std::string, std::string> devices;
+  for (const format::Partition* partition : *plan.plan().partitions()) {
+    for (uint32_t n = 0; n < format::sizeOf(partition->nodes()); ++n) {
+      devices[partition->nodes()->Get(n)->label()->str()] =
+          plan.device(partition->device()).name()->str();
+    }
+  }
+  return devices;
+}
 
 }  // namespace
 
@@ -60,6 +81,7 @@ struct Session::Impl {
       : options(given),
         models(folder(given, "models"), kModelCacheBytes),
         planCache(folder(given, "plans"), kPlanCacheBytes),
+        costCache(folder(given, "costs"), kCostCacheBytes),
         compiler(given.compiler != nullptr ? given.compiler : &door),
         planSource(compiler, &planCache) {}
 
@@ -68,13 +90,19 @@ struct Session::Impl {
   CoordinatorOptions coordinatorOptions() const;
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
-  absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs);
+  absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs,
+                                     bool anew = false);
   /// Whether a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
                                       std::vector<PlannedInput> inputs,
                                       absl::Span<const StageInput> values);
+  absl::StatusOr<ActivePlan*> improve(ActivePlan& plan, const Remainder* stage,
+                                      absl::Span<const PlannedInput> inputs);
   void noteLoad(const ActivePlan& plan);
+  std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
+  void learn(const ActivePlan& plan);
+  void learnAll();
   absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
   absl::Status runStage(ActivePlan& plan, absl::Span<const StageInput> values,
                         std::vector<NamedTensor>& results, std::vector<StageInput>& made);
@@ -84,6 +112,7 @@ struct Session::Impl {
   CompilerDoor door;
   DiskCache models;
   DiskCache planCache;
+  DiskCache costCache;
   Compiler* compiler;
   PlanSource planSource;
   std::string name;  // the path that the user gave, for messages
@@ -91,6 +120,7 @@ struct Session::Impl {
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
   std::unique_ptr<ClusterFile> cluster;  // null: this machine alone
+  std::unique_ptr<CostLearning> costs;
   std::unique_ptr<WorkerCore> core;
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<ActivePlans>
@@ -116,6 +146,7 @@ absl::Status Session::Impl::open(const std::string& modelPath) {
     }
     cluster = std::make_unique<ClusterFile>(*std::move(file));
   }
+  costs = std::make_unique<CostLearning>(cluster.get(), options.threads, &costCache);
   core = std::make_unique<WorkerCore>(coreOptions());
   core->addModel(model.model);
   coordinator = std::make_unique<Coordinator>(coordinatorOptions(), core.get());
@@ -185,12 +216,14 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
 }
 
 absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
-                                                  absl::Span<const PlannedInput> planned) {
+                                                  absl::Span<const PlannedInput> planned,
+                                                  bool anew) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices());
-  GR_ASSIGN_OR_RETURN(FoundPlan found, planSource.find(*model.model, model.model->bytes(), name,
-                                                       planRequest(options, cluster.get(), stage,
-                                                                   planned, devices)));
+  GR_ASSIGN_OR_RETURN(
+      FoundPlan found,
+      planSource.find(*model.model, model.model->bytes(), name,
+                      planRequest(options, cluster.get(), stage, planned, devices), *costs, anew));
   std::lock_guard lock(statsMutex);
   stats.lastPlanNanos = since(begin);
   if (found.neededInputs.empty()) {
@@ -238,9 +271,11 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
   for (;;) {
     std::string signature = signatureOf(stage, planned);
     if (ActivePlan* plan = plans->find(signature)) {
-      std::lock_guard lock(statsMutex);
-      ++stats.planHits;
-      return plan;
+      {
+        std::lock_guard lock(statsMutex);
+        ++stats.planHits;
+      }
+      return improve(*plan, stage, planned);
     }
     auto remembered = deciding.find(signature);
     if (remembered == deciding.end()) {
@@ -262,6 +297,62 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
       return nullptr;
     }
     GR_RETURN_IF_ERROR(addElements(remembered->second, values, planned));
+  }
+}
+
+/// The plan itself, or in its place one with a better placement: after some runs of a plan that was
+/// placed by guessed times it is known what its parts take, and the search is done again. Once.
+absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remainder* stage,
+                                                   absl::Span<const PlannedInput> planned) {
+  if (plan.settled || cluster == nullptr || plan.lastRuns.size() < kRunsToLearn) {
+    return &plan;
+  }
+  plan.settled = true;
+  if (!plan.isEstimated()) {
+    return &plan;
+  }
+  learn(plan);
+  GR_ASSIGN_OR_RETURN(FoundPlan found, findPlan(stage, planned, /*anew=*/true));
+  auto promised = static_cast<double>(found.plan->plan().predicted_step_ns());
+  if (promised > kWorthwhile * static_cast<double>(plan.typicalRunNanos()) ||
+      devicesByNode(*found.plan) == devicesByNode(*plan.found.plan)) {
+    return &plan;
+  }
+  size_t number = plan.stage;
+  std::string signature = plan.signature;
+  plans->drop(plan);
+  GR_ASSIGN_OR_RETURN(ActivePlan * better,
+                      plans->load(number, std::move(signature), std::move(found)));
+  better->settled = true;
+  noteLoad(*better);
+  return better;
+}
+
+/// What ran last of the plan, on all workers.
+std::vector<TraceProcess> Session::Impl::tracesOf(const ActivePlan& plan) {
+  std::vector<TraceProcess> processes = {{kClientName, 0, plan.own->trace()}};
+  if (plan.found.plan->workerCount() > 1) {
+    for (TraceProcess& process : coordinator->traces()) {
+      processes.push_back(std::move(process));
+    }
+  }
+  return processes;
+}
+
+/// Keeps what the plan's runs took, unless kernels were still to be chosen.
+void Session::Impl::learn(const ActivePlan& plan) {
+  bool isChosen = plan.isTuned() || plan.tuneNanos > 0 || options.tuneBudget.count() == 0;
+  if (isChosen && plan.lastRuns.size() >= CostLearning::kFewestSteps && !plan.own->broken()) {
+    costs->learn(plan, tracesOf(plan));
+  }
+}
+
+void Session::Impl::learnAll() {
+  if (coordinator == nullptr || !coordinator->lost().ok()) {
+    return;
+  }
+  for (const ActivePlan& plan : plans->all()) {
+    learn(plan);
   }
 }
 
@@ -336,7 +427,12 @@ absl::Status Session::Impl::execute(ActivePlan& plan) {
   Millis timeout = options.stepTimeout.count() > 0 ? options.stepTimeout : kStepTimeout;
   const int64_t begin = nowNanos();
   absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout);
-  plan.ranNanos += since(begin);
+  uint64_t nanos = since(begin);
+  plan.ranNanos += nanos;
+  plan.lastRuns.push_back(nanos);
+  if (plan.lastRuns.size() > kMostRuns) {
+    plan.lastRuns.pop_front();
+  }
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
@@ -348,7 +444,7 @@ std::shared_ptr<DeviceSet> makeDeviceSet() {
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Session::~Session() = default;
+Session::~Session() { impl_->learnAll(); }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(const std::string& modelPath,
                                                          const SessionOptions& options) {
@@ -404,7 +500,9 @@ absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {
 absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs) {
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
-  GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, plannedInputs(shapes)));
+  // What was measured since a plan was made counts for what is told of it now.
+  GR_ASSIGN_OR_RETURN(FoundPlan found,
+                      impl_->findPlan(nullptr, plannedInputs(shapes), /*anew=*/true));
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   return found.explanation;
 }
@@ -416,8 +514,8 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices());
-  std::string request =
-      planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices);
+  std::string request = withCosts(
+      planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices), *impl_->costs);
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =
@@ -444,6 +542,12 @@ SessionStats Session::stats() const {
   return stats;
 }
 
+StepTimes Session::times() {
+  std::lock_guard lock(impl_->mutex);
+  const ActivePlan* last = impl_->plans->last();
+  return last == nullptr ? StepTimes() : timesOf(*last->found.plan, impl_->tracesOf(*last));
+}
+
 uint64_t Session::parameterCount() const {
   uint64_t count = 0;
   for (size_t i = 0; i < impl_->model.model->weightCount(); ++i) {
@@ -464,17 +568,12 @@ absl::Status Session::writeTrace(const std::string& path) {
   std::lock_guard lock(impl_->mutex);
   std::vector<TraceProcess> processes;
   std::vector<std::string> edges;
-  TraceProcess own{kClientName, 0, {}};
   if (const ActivePlan* last = impl_->plans->last()) {
-    own.streams = last->own->trace();
+    processes = impl_->tracesOf(*last);
     const format::PlanFile& plan = *last->found.plan;
     for (size_t i = 0; i < plan.edgeCount(); ++i) {
       edges.emplace_back(format::textOf(plan.edge(i).name()));
     }
-  }
-  processes.push_back(std::move(own));
-  for (TraceProcess& process : impl_->coordinator->traces()) {
-    processes.push_back(std::move(process));
   }
   return writeChromeTrace(path, processes, edges);
 }

@@ -123,7 +123,8 @@ struct DeviceStats {
   uint64_t predictedBytes = 0;  ///< as planned
   uint64_t prepareNanos = 0;    ///< to compile, or to load from the cache
   bool fromCache = false;
-  bool tuned = false;  ///< no choice of a kernel waits for a measurement
+  bool tuned = false;       ///< no choice of a kernel waits for a measurement
+  std::string fingerprint;  ///< of hardware and libraries: equal ones take equal times
 };
 
 /// What a session did so far. Times in nanoseconds.
@@ -142,6 +143,31 @@ struct SessionStats {
   bool compilerLoaded = false;  ///< whether this process needed the compile world
   uint64_t outputBytes = 0;     ///< that a run of the last plan makes
   std::vector<DeviceStats> devices;
+};
+
+/// What a node of the last plan took.
+struct NodeTime {
+  std::string node;
+  std::string device;
+  uint64_t predictedNanos = 0;
+  bool fromMeasurement = false;  ///< the prediction was what an earlier run took
+  uint64_t nanos = 0;            ///< median
+};
+
+/// What a tensor took from one device to another.
+struct EdgeTime {
+  std::string tensor;
+  std::string from;
+  std::string to;
+  uint64_t bytes = 0;
+  uint64_t nanos = 0;  ///< median, changes of layout included
+};
+
+/// What the last plan's last runs took on all workers. Of tensors those that were waited for.
+struct StepTimes {
+  uint64_t steps = 0;  ///< that were recorded whole
+  std::vector<NodeTime> nodes;
+  std::vector<EdgeTime> edges;
 };
 
 /// Where a failure of a session belongs.
@@ -187,6 +213,8 @@ class Session {
   absl::StatusOr<std::string> inspect(absl::Span<const NamedSpec> inputs);
 
   SessionStats stats() const;
+  /// Predicted times beside measured ones; empty before the first run.
+  StepTimes times();
   /// Number of weights' elements, and bytes of them in the file.
   uint64_t parameterCount() const;
   uint64_t weightBytes() const;

@@ -139,6 +139,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   report.prepareNanos = part.loaded.prepareNanos;
   report.fromCache = part.loaded.fromCache;
   report.tuned = part.loaded.tuned;
+  report.fingerprint = part.owner->device->fingerprint();
   reports_.push_back(std::move(report));
   memory_->parts.push_back(std::move(part));
   return absl::OkStatus();
@@ -368,6 +369,7 @@ std::vector<TraceStream> LoadedPlan::trace() const {
   streams.reserve(executors_.size());
   for (const auto& executor : executors_) {
     streams.push_back(executor->trace());
+    streams.back().plan = plan_->hash();
   }
   return streams;
 }

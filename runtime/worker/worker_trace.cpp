@@ -19,7 +19,12 @@ Json toJson(const TraceStream& stream) {
     events.push_back(event.startNs);
     events.push_back(event.endNs);
   }
-  return {{"name", stream.name}, {"kernels", stream.kernelNames}, {"events", std::move(events)}};
+  return {{"name", stream.name},
+          {"plan", stream.plan},
+          {"kernels", stream.kernelNames},
+          {"weights", stream.kernelWeights},
+          {"scratch", stream.kernelScratch},
+          {"events", std::move(events)}};
 }
 
 bool isListOf(const Json& json, const char* key, bool (*test)(const Json&)) {
@@ -30,13 +35,17 @@ bool isListOf(const Json& json, const char* key, bool (*test)(const Json&)) {
 
 bool isStream(const Json& json) {
   return json.is_object() && json.contains("name") && json["name"].is_string() &&
+         json.contains("plan") && json["plan"].is_number_unsigned() &&
          isListOf(json, "kernels", [](const Json& j) { return j.is_string(); }) &&
+         isListOf(json, "weights", [](const Json& j) { return j.is_number_unsigned(); }) &&
+         isListOf(json, "scratch", [](const Json& j) { return j.is_number_unsigned(); }) &&
          isListOf(json, "events", [](const Json& j) { return j.is_number_integer(); }) &&
          json["events"].size() % kNumbersAnEvent == 0;
 }
 
 TraceStream fromJson(const Json& json) {
-  TraceStream stream{json["name"], {}, json["kernels"]};
+  TraceStream stream{json["name"],   {}, json["kernels"], json["plan"], json["weights"],
+                     json["scratch"]};
   const Json& numbers = json["events"];
   for (size_t i = 0; i < numbers.size(); i += kNumbersAnEvent) {
     uint8_t kind = std::min<uint8_t>(numbers[i].get<uint8_t>(), kTraceKindCount - 1);

@@ -12,7 +12,8 @@
 
 namespace graphrun::runtime {
 
-/// JSON: a list of {"name", "kernels": [name], "events": [kind, id, step, start, end, kind, …]}.
+/// JSON: a list of {"name", "plan": hash, "kernels": [name], "weights": [bytes], "scratch":
+/// [bytes], "events": [kind, id, step, start, end, kind, …]}.
 std::string writeWorkerTrace(absl::Span<const TraceStream> streams);
 
 /// Inverse of writeWorkerTrace; InvalidArgument for anything else.

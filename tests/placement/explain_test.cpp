@@ -135,6 +135,7 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
                                                    {"rank", 2},
                                                    {"start_ns", 1320},
                                                    {"finish_ns", 5320},
+                                                   {"source", "given"},
                                                    {"members", nlohmann::ordered_json::array()}});
   auto node =
       explanationJson(explainNode(problem, *bestCandidate(problem, candidates), "join").value());

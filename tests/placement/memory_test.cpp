@@ -72,6 +72,28 @@ TEST_CASE("a tensor that is on its way is still in its sender's memory") {
   CHECK(s.devices[0].peakBytes == 75);
 }
 
+TEST_CASE("what a device sent stays until the step ends") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int a = addNode(graph, "a", {10, 10});
+  int b = addNode(graph, "b", {10, 10});
+  int late = addNode(graph, "late", {100, 100});
+  int last = addNode(graph, "last", {10, 10});
+  addTensor(graph, a, {b}, 5);  // arrives long before 'last' starts
+  addTensor(graph, late, {last}, 70);
+  addTensor(graph, last, {}, 1);
+  REQUIRE(graph.finish(2).ok());
+  Simulation s = simulate(graph, cluster, {0, 1, 0, 0}, {a, b, late, last});
+  REQUIRE(s.devices[0].memory.size() == 3);
+  CHECK(s.devices[0].memory[2].bytes == 5 + 70 + 1);
+  SimulatorOptions lets;
+  lets.holdsSent = false;
+  Placement placement;
+  placement.device = {0, 1, 0, 0};
+  placement.setOrder({a, b, late, last});
+  CHECK(Simulator(graph, cluster, lets).run(placement)->devices[0].memory[2].bytes == 70 + 1);
+}
+
 TEST_CASE("nodes that take no time still have memory") {
   Cluster cluster = simpleCluster(1);
   CostGraph graph;

@@ -75,7 +75,7 @@ class FakeHandler : public WorkerHandler {
       return absl::NotFoundError(absl::StrCat("plan ", plan, " is not loaded"));
     }
     return std::vector<DeviceReport>{
-        {absl::StrCat(name_, "/cpu:0"), 4096, 1000, 2000, true, tuneNanos > 0}};
+        {absl::StrCat(name_, "/cpu:0"), 4096, 2000, true, tuneNanos > 0, 0, "a cpu"}};
   }
 
   absl::StatusOr<StepReport> runStep(const StepRequest& request) override {

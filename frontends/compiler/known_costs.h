@@ -1,0 +1,39 @@
+// What runs measured, as a request brings it, for the devices of a cluster.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_KNOWN_COSTS_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_KNOWN_COSTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "placement/cluster.h"
+#include "placement/measured_costs.h"
+#include "runtime/format/door_generated.h"
+
+namespace graphrun::compiler {
+
+/// Times of operations by device. Not movable: `byDevice` refers to `books`.
+struct KnownCosts {
+  std::vector<placement::MeasuredCosts> books;
+  /// By device of the cluster; null where nothing was measured.
+  std::vector<const placement::MeasuredCosts*> byDevice;
+};
+
+/// Fills `known` for the devices of `cluster` from what the request says of workers.
+void readCosts(const format::PlanRequest& request, const placement::Cluster& cluster,
+               KnownCosts& known);
+
+/// Links as measured. What cluster.yaml gives counts for more: it comes behind these.
+std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& request,
+                                                   const placement::Cluster& cluster);
+
+/// What starting and ending a step takes where `devices`, or some of them, are outside the client's
+/// process, ns; 0 where it was not measured.
+int64_t stepOverheadNs(const format::PlanRequest& request, const placement::Cluster& cluster,
+                       const std::vector<int>& devices);
+
+/// Part of the key of measurements: how operations are computed.
+uint64_t wayOf(const format::PlanRequest& request);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_KNOWN_COSTS_H_

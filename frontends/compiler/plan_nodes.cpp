@@ -1,0 +1,75 @@
+#include "frontends/compiler/plan_nodes.h"
+
+#include <algorithm>
+
+namespace graphrun::compiler {
+namespace {
+
+class InnerNodes {
+ public:
+  InnerNodes(const placement::CostGraph& graph, const placement::Cluster& cluster,
+             const placement::Placement& placement)
+      : graph_(graph), cluster_(cluster), placement_(placement) {}
+
+  /// Whether all that the node reads and makes stays on its device. Devices in the client's process
+  /// read its inputs and write its outputs themselves.
+  bool isInner(int node) const {
+    const placement::CostNode& entry = graph_.node(node);
+    bool reads = std::all_of(entry.inputs.begin(), entry.inputs.end(), [&](int t) {
+      int producer = graph_.tensor(t).producer;
+      return producer < 0 ? isInClient(node) : isTogether(producer, node);
+    });
+    return reads && std::all_of(entry.outputs.begin(), entry.outputs.end(), [&](int t) {
+             const placement::CostTensor& tensor = graph_.tensor(t);
+             return (!tensor.isOutput || isInClient(node)) &&
+                    std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
+                                [&](int consumer) { return isTogether(node, consumer); });
+           });
+  }
+
+ private:
+  int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+  bool isTogether(int a, int b) const { return deviceOf(a) == deviceOf(b); }
+  bool isInClient(int node) const {
+    int worker = cluster_.devices[static_cast<size_t>(deviceOf(node))].worker;
+    return cluster_.workers[static_cast<size_t>(worker)].inClient;
+  }
+
+  const placement::CostGraph& graph_;
+  const placement::Cluster& cluster_;
+  const placement::Placement& placement_;
+};
+
+}  // namespace
+
+std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
+    const placement::GraphOfOps& graph, const placement::Cluster& cluster,
+    const placement::Placement& placement, int device, flatbuffers::FlatBufferBuilder& builder) {
+  std::vector<int> nodes;
+  for (int n = 0; n < graph.graph.nodeCount(); ++n) {
+    if (placement.device[static_cast<size_t>(n)] == device) {
+      nodes.push_back(n);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](int a, int b) {
+    return placement.rank[static_cast<size_t>(a)] < placement.rank[static_cast<size_t>(b)];
+  });
+  InnerNodes inner(graph.graph, cluster, placement);
+  std::vector<flatbuffers::Offset<format::PlanNode>> written;
+  written.reserve(nodes.size());
+  for (int n : nodes) {
+    const placement::CostNode& node = graph.graph.node(n);
+    const placement::OpKey& key = graph.keys[static_cast<size_t>(n)];
+    auto members = node.members.empty() ? 0 : builder.CreateVectorOfStrings(node.members);
+    auto label = builder.CreateString(node.name);
+    written.push_back(format::CreatePlanNode(
+        builder, label, members, key.signature, key.family, static_cast<uint64_t>(node.flops),
+        static_cast<uint64_t>(node.bytesTouched),
+        static_cast<uint64_t>(node.timeNs[static_cast<size_t>(device)]),
+        node.sources[static_cast<size_t>(device)] == placement::CostSource::kMeasured,
+        inner.isInner(n)));
+  }
+  return written;
+}
+
+}  // namespace graphrun::compiler

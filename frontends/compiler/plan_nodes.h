@@ -1,0 +1,20 @@
+// What a plan keeps of its nodes, so that what a run recorded can be told apart by node.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_PLAN_NODES_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_PLAN_NODES_H_
+
+#include <vector>
+
+#include "placement/build_cost_graph.h"
+#include "placement/placement.h"
+#include "runtime/format/plan_generated.h"
+
+namespace graphrun::compiler {
+
+/// The nodes that `placement` puts on `device`, in their order there.
+std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
+    const placement::GraphOfOps& graph, const placement::Cluster& cluster,
+    const placement::Placement& placement, int device, flatbuffers::FlatBufferBuilder& builder);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_PLAN_NODES_H_

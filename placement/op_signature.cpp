@@ -1,0 +1,112 @@
+#include "placement/op_signature.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ir/dialect.h"
+#include "ir/dims.h"
+#include "llvm/Support/raw_ostream.h"
+#include "passes/weights.h"
+#include "runtime/format/checksum.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// Elements of constants that decide what an operation does are few.
+constexpr size_t kMostElements = 16;
+
+/// Writes operations as text, values by their number.
+class Writer {
+ public:
+  std::string write(mlir::Operation* op) {
+    writeOp(op);
+    return std::move(text_);
+  }
+
+ private:
+  void writeOp(mlir::Operation* op) {
+    out_ << op->getName().getStringRef() << '(';
+    for (mlir::Value operand : op->getOperands()) {
+      writeOperand(operand);
+    }
+    out_ << ')';
+    for (mlir::NamedAttribute attribute : op->getAttrs()) {
+      if (attribute.getName() != ir::kDeviceAttr && attribute.getName() != ir::kRankAttr) {
+        writeAttribute(attribute);
+      }
+    }
+    for (mlir::Value result : op->getResults()) {
+      out_ << "->" << result.getType();
+      numbers_.try_emplace(result, numbers_.size());
+    }
+    for (mlir::Region& region : op->getRegions()) {
+      writeRegion(region);
+    }
+    out_ << ';';
+  }
+
+  void writeOperand(mlir::Value operand) {
+    if (auto known = numbers_.find(operand); known != numbers_.end()) {
+      out_ << '%' << known->second << ',';
+      return;
+    }
+    numbers_.try_emplace(operand, numbers_.size());
+    out_ << operand.getType() << (passes::weightOf(operand) ? " constant" : "");
+    auto elements = ir::constantInts(operand);
+    for (size_t i = 0; elements && elements->size() <= kMostElements && i < elements->size(); ++i) {
+      out_ << ' ' << (*elements)[i];
+    }
+    out_ << ',';
+  }
+
+  /// Of constants the type alone: their elements change no time.
+  void writeAttribute(mlir::NamedAttribute attribute) {
+    out_ << '{' << attribute.getName().getValue() << '=';
+    if (auto elements = llvm::dyn_cast<mlir::ElementsAttr>(attribute.getValue())) {
+      out_ << elements.getType();
+    } else {
+      out_ << attribute.getValue();
+    }
+    out_ << '}';
+  }
+
+  void writeRegion(mlir::Region& region) {
+    out_ << '[';
+    for (mlir::Block& block : region) {
+      for (mlir::BlockArgument argument : block.getArguments()) {
+        numbers_.try_emplace(argument, numbers_.size());
+      }
+      for (mlir::Operation& inner : block) {
+        writeOp(&inner);
+      }
+    }
+    out_ << ']';
+  }
+
+  std::string text_;
+  llvm::raw_string_ostream out_{text_};
+  llvm::DenseMap<mlir::Value, size_t> numbers_;
+};
+
+uint64_t hashOf(const std::string& text) {
+  uint64_t hash = format::checksumOf({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return std::max<uint64_t>(hash, 1);
+}
+
+}  // namespace
+
+uint64_t opSignature(mlir::Operation* op) { return hashOf(Writer().write(op)); }
+
+uint64_t opFamily(mlir::Operation* op) {
+  std::string text = op->getName().getStringRef().str();
+  llvm::raw_string_ostream out(text);
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+    out << ' ' << group.getKind();
+  }
+  if (op->getNumResults() > 0) {
+    out << ' ' << llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType();
+  }
+  return hashOf(text);
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,23 @@
+// What an operation is, whatever its name and place: the key under which its measured time is kept.
+#ifndef GRAPHRUN_PLACEMENT_OP_SIGNATURE_H_
+#define GRAPHRUN_PLACEMENT_OP_SIGNATURE_H_
+
+#include <cstdint>
+
+#include "mlir/IR/Operation.h"
+
+namespace graphrun::placement {
+
+/// Equal for operations that do the same work: kind, attributes, types of operands and results,
+/// which operands are constants, the elements of small integer constants (axes, starts …), and for
+/// an operation with regions all that is in them. Device, rank and location do not count. Never 0.
+/// The same in every process and for every run.
+uint64_t opSignature(mlir::Operation* op);
+
+/// Equal for operations whose times can be compared: kind and element type; for a group what kind
+/// of group it is. Never 0.
+uint64_t opFamily(mlir::Operation* op);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_OP_SIGNATURE_H_

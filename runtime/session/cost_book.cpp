@@ -1,0 +1,236 @@
+#include "runtime/session/cost_book.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+#include "runtime/format/budget_verifier.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+/// A new measurement's share in a time, once there are many.
+constexpr double kShare = 0.25;
+/// Operations that a book holds; more come in when it is new again.
+constexpr size_t kMostOps = 200'000;
+/// Kinds of devices that a host is remembered to have; the oldest go first.
+constexpr size_t kMostDevices = 64;
+
+uint64_t merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+  double share = static_cast<double>(newRuns) / static_cast<double>(runs + newRuns);
+  share = std::max(share, kShare);
+  return static_cast<uint64_t>(std::llround(static_cast<double>(known) * (1 - share) +
+                                            static_cast<double>(measured) * share));
+}
+
+/// Tensors of about one size: a factor of the square root of two apart.
+int sizeClass(uint64_t bytes) {
+  return bytes == 0 ? -1 : static_cast<int>(std::lround(2 * std::log2(static_cast<double>(bytes))));
+}
+
+std::string deviceKey(const std::string& fingerprint) {
+  return CacheKey().add("device").add(fingerprint).hex();
+}
+
+/// Two workers on one machine share its memory; the devices of one, its process.
+std::string linkKey(const Place& a, const Place& b) {
+  auto [first, second] = std::minmax(a.host, b.host);
+  return CacheKey()
+      .add("link")
+      .add(first)
+      .add(second)
+      .add(a.worker == b.worker ? uint64_t{1} : uint64_t{0})
+      .hex();
+}
+
+std::string stepKey() { return CacheKey().add("step").hex(); }
+std::string hostKey(const std::string& host) { return CacheKey().add("host").add(host).hex(); }
+
+std::vector<uint8_t> finish(flatbuffers::FlatBufferBuilder& builder) {
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+}  // namespace
+
+absl::StatusOr<CostBook> CostBook::parse(absl::Span<const uint8_t> bytes) {
+  format::BudgetVerifier verifier(bytes);
+  if (!format::VerifyCostBookBuffer(verifier)) {
+    return absl::InvalidArgumentError(absl::StrCat("not a book of costs", verifier.reason()));
+  }
+  const format::CostBook& file = *format::GetCostBook(bytes.data());
+  if (file.version() != kVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("a book of costs of version ", file.version(),
+                                                   ", expected ", kVersion));
+  }
+  CostBook book;
+  for (uint32_t i = 0; i < format::sizeOf(file.ops()); ++i) {
+    const format::OpTime& op = *file.ops()->Get(i);
+    book.ops_[op.signature()] = op;
+  }
+  for (uint32_t i = 0; i < format::sizeOf(file.transfers()); ++i) {
+    const format::TransferTime& transfer = *file.transfers()->Get(i);
+    book.transfers_[sizeClass(transfer.bytes())] = transfer;
+  }
+  return book;
+}
+
+std::vector<uint8_t> CostBook::write() const {
+  format::CostBookT file;
+  file.version = kVersion;
+  file.ops.reserve(ops_.size());
+  for (const auto& [signature, op] : ops_) {
+    file.ops.push_back(op);
+  }
+  file.transfers.reserve(transfers_.size());
+  for (const auto& [size, transfer] : transfers_) {
+    file.transfers.push_back(transfer);
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  format::FinishCostBookBuffer(builder, format::CostBook::Pack(builder, &file));
+  return finish(builder);
+}
+
+void CostBook::note(const format::OpTime& measured, bool inner) {
+  auto known = ops_.find(measured.signature());
+  if (known == ops_.end() && ops_.size() >= kMostOps) {
+    ops_.clear();
+    known = ops_.end();
+  }
+  format::OpTime op = known == ops_.end() ? format::OpTime() : known->second;
+  if (inner || op.runs() == 0) {
+    uint64_t ns = merged(op.ns(), op.runs(), measured.ns(), measured.runs());
+    uint64_t runs = inner ? op.runs() + measured.runs() : 0;
+    ops_[measured.signature()] = {measured.signature(),    measured.family(),
+                                  measured.flops(),        measured.bytes(),
+                                  ns,                      runs,
+                                  measured.weight_bytes(), measured.scratch_bytes()};
+  }
+}
+
+void CostBook::noteTransfer(uint64_t bytes, uint64_t ns, uint64_t runs) {
+  format::TransferTime& known = transfers_[sizeClass(bytes)];
+  known = {known.runs() == 0 ? bytes : known.bytes(), merged(known.ns(), known.runs(), ns, runs),
+           known.runs() + runs};
+}
+
+namespace {
+
+/// The line with the least squares, each transfer weighed by what `before` says it takes; neither
+/// part is negative.
+LinkFit leastSquares(const std::map<int, format::TransferTime>& transfers,
+                     const std::optional<LinkFit>& before) {
+  double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
+  for (const auto& [size, transfer] : transfers) {
+    auto x = static_cast<double>(transfer.bytes());
+    auto y = static_cast<double>(transfer.ns());
+    double scale = before ? static_cast<double>(before->nanos(transfer.bytes())) : y;
+    double weight = static_cast<double>(transfer.runs()) / (scale * scale + 1);
+    w += weight;
+    wx += weight * x;
+    wxx += weight * x * x;
+    wy += weight * y;
+    wxy += weight * x * y;
+  }
+  double spread = w * wxx - wx * wx;
+  double slope = transfers.size() < 2 || spread <= 0 ? 0 : (w * wxy - wx * wy) / spread;
+  double latency = (wy - slope * wx) / w;
+  if (slope < 0) {
+    slope = 0;
+    latency = wy / w;
+  } else if (latency < 0) {
+    latency = 0;
+    slope = wxy / wxx;
+  }
+  constexpr double kLeastSlope = 1e-3;  // ns a byte: a terabyte a second
+  return {static_cast<uint64_t>(std::llround(latency)), 1e9 / std::max(slope, kLeastSlope)};
+}
+
+}  // namespace
+
+// Of relative errors the squares are least where the line itself is what they are relative to:
+// relative to what was measured, slow transfers would count for little and the line lie too low.
+std::optional<LinkFit> CostBook::fit() const {
+  constexpr int kRounds = 5;
+  std::optional<LinkFit> fit;
+  for (int i = 0; i < kRounds && !transfers_.empty(); ++i) {
+    fit = leastSquares(transfers_, fit);
+  }
+  return fit;
+}
+
+CostBook CostShelf::read(const std::string& key) {
+  std::optional<DiskCache::Entry> entry = cache_->find(key);
+  if (!entry.has_value()) {
+    return {};
+  }
+  absl::StatusOr<CostBook> book = CostBook::parse(entry->bytes);
+  if (!book.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("measured costs ", key, " cannot be used (",
+                                         book.status().message(), "); they are measured again"));
+    return {};
+  }
+  return *std::move(book);
+}
+
+CostBook CostShelf::device(const std::string& fingerprint) { return read(deviceKey(fingerprint)); }
+CostBook CostShelf::link(const Place& a, const Place& b) { return read(linkKey(a, b)); }
+CostBook CostShelf::step() { return read(stepKey()); }
+
+absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBook& book) {
+  return cache_->store(deviceKey(fingerprint), book.write());
+}
+
+absl::Status CostShelf::keepLink(const Place& a, const Place& b, const CostBook& book) {
+  return cache_->store(linkKey(a, b), book.write());
+}
+
+absl::Status CostShelf::keepStep(const CostBook& book) {
+  return cache_->store(stepKey(), book.write());
+}
+
+std::vector<format::MeasuredDeviceT> CostShelf::devicesOf(const std::string& host) {
+  std::vector<format::MeasuredDeviceT> devices;
+  std::optional<DiskCache::Entry> entry = cache_->find(hostKey(host));
+  if (!entry.has_value()) {
+    return devices;
+  }
+  format::BudgetVerifier verifier(entry->bytes);
+  if (!verifier.VerifyBuffer<format::Machine>(nullptr)) {
+    return devices;  // measured again
+  }
+  const auto* machine = flatbuffers::GetRoot<format::Machine>(entry->bytes.data());
+  for (uint32_t i = 0; i < format::sizeOf(machine->devices()); ++i) {
+    machine->devices()->Get(i)->UnPackTo(&devices.emplace_back());
+  }
+  return devices;
+}
+
+absl::Status CostShelf::addDevice(const std::string& host, const format::MeasuredDeviceT& device) {
+  std::vector<format::MeasuredDeviceT> devices = devicesOf(host);
+  auto isSame = [&](const format::MeasuredDeviceT& other) {
+    return other.kind == device.kind && other.cores == device.cores;
+  };
+  auto known = std::find_if(devices.begin(), devices.end(), isSame);
+  if (known != devices.end() && known->fingerprint == device.fingerprint) {
+    return absl::OkStatus();
+  }
+  std::erase_if(devices, isSame);
+  devices.push_back(device);
+  if (devices.size() > kMostDevices) {
+    devices.erase(devices.begin());
+  }
+  format::MachineT machine;
+  for (const format::MeasuredDeviceT& entry : devices) {
+    machine.devices.push_back(std::make_unique<format::MeasuredDeviceT>(entry));
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(format::Machine::Pack(builder, &machine));
+  return cache_->store(hostKey(host), finish(builder));
+}
+
+}  // namespace graphrun::runtime

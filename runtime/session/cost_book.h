@@ -1,0 +1,86 @@
+// Measured times on disk: of operations by device, of transfers by link.
+#ifndef GRAPHRUN_RUNTIME_SESSION_COST_BOOK_H_
+#define GRAPHRUN_RUNTIME_SESSION_COST_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/format/costs_generated.h"
+#include "runtime/worker/disk_cache.h"
+
+namespace graphrun::runtime {
+
+/// The time of a transfer as a line: latency + bytes / bandwidth.
+struct LinkFit {
+  uint64_t latencyNs = 0;
+  double bytesPerSecond = 0;
+
+  uint64_t nanos(uint64_t bytes) const {
+    return latencyNs + static_cast<uint64_t>(static_cast<double>(bytes) / bytesPerSecond * 1e9);
+  }
+};
+
+/// Times of one kind of device, or of one link. Not thread-safe.
+class CostBook {
+ public:
+  /// Reads what write() wrote; `bytes` need not be right: InvalidArgument.
+  static absl::StatusOr<CostBook> parse(absl::Span<const uint8_t> bytes);
+  std::vector<uint8_t> write() const;
+
+  /// Adds a measurement, the median of measured.runs() runs: each run counts alike until there are
+  /// many; then new ones for a fixed share, so that what has changed is followed. What was measured
+  /// at the border of a partition, `inner` false, counts until there is something better.
+  void note(const format::OpTime& measured, bool inner);
+  /// Adds what tensors of `bytes` took, the median of `runs` runs.
+  void noteTransfer(uint64_t bytes, uint64_t ns, uint64_t runs);
+
+  /// By signature.
+  const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }
+  /// The line closest to the transfers that were noted, by relative error; nothing without any.
+  std::optional<LinkFit> fit() const;
+  bool empty() const { return ops_.empty() && transfers_.empty(); }
+
+ private:
+  std::map<uint64_t, format::OpTime> ops_;
+  std::map<int, format::TransferTime> transfers_;  // by size class
+};
+
+/// Where a device or an end of a link is.
+struct Place {
+  std::string worker;  ///< name in the cluster; "" for the process that the user started
+  std::string host;    ///< of its address; "localhost" for this machine
+};
+
+/// The books on disk. A book that is missing or damaged is empty: measurements are made again.
+/// Thread-safe; of two processes that write one book at a time one's measurements are lost.
+class CostShelf {
+ public:
+  explicit CostShelf(DiskCache* cache) : cache_(cache) {}
+
+  CostBook device(const std::string& fingerprint);
+  CostBook link(const Place& a, const Place& b);
+  /// What starting and ending a step on workers takes: the transfer of no bytes.
+  CostBook step();
+  /// Devices that were measured on a host.
+  std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);
+
+  absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
+  absl::Status keepLink(const Place& a, const Place& b, const CostBook& book);
+  absl::Status keepStep(const CostBook& book);
+  absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
+
+ private:
+  CostBook read(const std::string& key);
+
+  DiskCache* cache_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_COST_BOOK_H_

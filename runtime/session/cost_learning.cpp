@@ -1,0 +1,204 @@
+#include "runtime/session/cost_learning.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+#include "runtime/control/address.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr char kThisHost[] = "localhost";
+
+std::string hostOf(const std::string& text) {
+  absl::StatusOr<Address> address = parseAddress(text);
+  return text == "local" || !address.ok() || address->isLocal() ? kThisHost : address->host;
+}
+
+void warn(const absl::Status& kept) {
+  if (!kept.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("measured costs are not kept: ", kept.message()));
+  }
+}
+
+format::OpTime opTime(const format::PlanNode& node, const RunTimes::Node& time, size_t runs) {
+  return {node.signature(), node.family(), node.flops(),     node.bytes(),
+          time.ns,          runs,          time.weightBytes, time.scratchBytes};
+}
+
+}  // namespace
+
+CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
+    : places_{{"", kThisHost}}, threads_(threads), shelf_(cache) {
+  for (size_t w = 0; cluster != nullptr && w < cluster->workers.size(); ++w) {
+    places_.push_back({cluster->workers[w].name, hostOf(cluster->workers[w].address)});
+  }
+}
+
+Place CostLearning::placeOf(const std::string& worker) const {
+  auto known = std::find_if(places_.begin(), places_.end(),
+                            [&](const Place& place) { return place.worker == worker; });
+  return known == places_.end() ? places_.front() : *known;
+}
+
+void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces) {
+  RunTimes times = runTimes(*plan.found.plan, traces);
+  if (times.steps < kFewestSteps) {
+    return;
+  }
+  learnDevices(plan, times);
+  learnLinks(plan, times);
+  learnStep(plan, times);
+}
+
+void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
+  const format::PlanFile& file = *plan.found.plan;
+  std::map<std::string, CostBook> books;  // by fingerprint
+  for (const DeviceStats& device : plan.devices) {
+    std::optional<uint32_t> index = file.findDevice(device.device);
+    if (!index.has_value() || device.fingerprint.empty()) {
+      continue;
+    }
+    const format::PlanDevice& planned = file.device(*index);
+    const format::Partition& partition = *file.partitionOn(*index);
+    auto [book, isNew] = books.try_emplace(device.fingerprint);
+    if (isNew) {
+      book->second = shelf_.device(device.fingerprint);
+    }
+    for (const RunTimes::Node& node : times.nodes) {
+      if (node.device == *index) {
+        const format::PlanNode& entry = *partition.nodes()->Get(node.node);
+        book->second.note(opTime(entry, node, times.steps), entry.inner());
+      }
+    }
+    format::MeasuredDeviceT kind;
+    kind.kind = planned.kind()->str();
+    kind.cores = format::sizeOf(planned.cores());
+    kind.cores = kind.cores == 0 ? threads_ : kind.cores;
+    kind.fingerprint = device.fingerprint;
+    warn(shelf_.addDevice(placeOf(device.worker).host, kind));
+  }
+  for (const auto& [fingerprint, book] : books) {
+    warn(shelf_.keepDevice(fingerprint, book));
+  }
+}
+
+// At the border of a partition nodes take longer than within: what they read is in no cache, and
+// what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing.
+std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
+                                                        const RunTimes& times) {
+  const format::PlanFile& file = *plan.found.plan;
+  std::map<std::string, CostBook> books;  // by device
+  for (const DeviceStats& device : plan.devices) {
+    books[device.device] = shelf_.device(device.fingerprint);
+  }
+  std::map<size_t, std::vector<uint32_t>> edgesOf;  // by node
+  for (const RunTimes::End& end : times.ends) {
+    edgesOf[end.node].push_back(end.edge);
+  }
+  std::map<uint32_t, uint64_t> excess;
+  for (const auto& [index, edges] : edgesOf) {
+    const RunTimes::Node& node = times.nodes[index];
+    const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
+    const auto& known = books[file.device(node.device).name()->str()].ops();
+    auto within = known.find(entry.signature());
+    if (within != known.end() && within->second.runs() > 0 && node.ns > within->second.ns()) {
+      for (uint32_t edge : edges) {
+        excess[edge] += (node.ns - within->second.ns()) / edges.size();
+      }
+    }
+  }
+  return excess;
+}
+
+void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times) {
+  const format::PlanFile& file = *plan.found.plan;
+  auto workerOf = [&](uint32_t device) {
+    return placeOf(file.worker(file.device(device).worker()).name()->str()).worker;
+  };
+  std::map<uint32_t, uint64_t> excess = excessByEdge(plan, times);
+  std::map<std::pair<std::string, std::string>, std::vector<RunTimes::Edge>> byWorkers;
+  for (RunTimes::Edge time : times.edges) {
+    const format::Edge& edge = file.edge(time.edge);
+    time.ns += excess[time.edge];
+    std::string source = workerOf(edge.source());
+    std::string target = workerOf(edge.target());
+    byWorkers[std::minmax(source, target)].push_back(time);
+  }
+  for (const auto& [workers, edges] : byWorkers) {
+    Place a = placeOf(workers.first);
+    Place b = placeOf(workers.second);
+    CostBook book = shelf_.link(a, b);
+    for (const RunTimes::Edge& time : edges) {
+      book.noteTransfer(file.edge(time.edge).bytes(), time.ns, times.steps);
+    }
+    warn(shelf_.keepLink(a, b, book));
+  }
+}
+
+uint64_t CostLearning::inputNanos(const format::PlanFile& plan) {
+  uint64_t nanos = 0;
+  for (size_t i = 0; i < plan.edgeCount(); ++i) {
+    const format::Edge& edge = plan.edge(i);
+    uint32_t target = plan.device(edge.target()).worker();
+    if (plan.device(edge.source()).worker() == 0 && target != 0) {
+      Place worker = placeOf(plan.worker(target).name()->str());
+      std::optional<LinkFit> fit = shelf_.link(places_.front(), worker).fit();
+      nanos = std::max(nanos, fit.has_value() ? fit->nanos(edge.bytes()) : 0);
+    }
+  }
+  return nanos;
+}
+
+// A step on workers is more than what its devices record: messages start and end it. Inputs travel
+// meanwhile.
+void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
+  if (plan.found.plan->workerCount() < 2 || plan.lastRuns.size() < kFewestSteps) {
+    return;
+  }
+  uint64_t whole = plan.typicalRunNanos();
+  uint64_t told = times.spanNs + inputNanos(*plan.found.plan);
+  CostBook book = shelf_.step();
+  book.noteTransfer(0, whole - std::min(whole, told), plan.lastRuns.size());
+  warn(shelf_.keepStep(book));
+}
+
+bool CostLearning::addTo(format::PlanRequestT& request) {
+  for (const Place& place : places_) {
+    for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
+      auto costs = std::make_unique<format::WorkerCostsT>();
+      costs->worker = place.worker;
+      costs->kind = device.kind;
+      costs->cores = device.cores;
+      CostBook book = shelf_.device(device.fingerprint);
+      costs->ops.reserve(book.ops().size());
+      for (const auto& [signature, op] : book.ops()) {
+        costs->ops.push_back(op);
+      }
+      request.costs.push_back(std::move(costs));
+    }
+  }
+  for (size_t a = 0; a < places_.size(); ++a) {
+    for (size_t b = a; b < places_.size(); ++b) {
+      if (std::optional<LinkFit> fit = shelf_.link(places_[a], places_[b]).fit()) {
+        auto link = std::make_unique<format::LinkCostsT>();
+        link->worker_a = places_[a].worker;
+        link->worker_b = places_[b].worker;
+        link->latency_ns = fit->latencyNs;
+        link->bytes_per_second = fit->bytesPerSecond;
+        request.link_costs.push_back(std::move(link));
+      }
+    }
+  }
+  if (std::optional<LinkFit> step = shelf_.step().fit()) {
+    request.step_ns = step->latencyNs;
+  }
+  return !request.costs.empty() || !request.link_costs.empty();
+}
+
+}  // namespace graphrun::runtime

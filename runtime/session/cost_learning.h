@@ -1,0 +1,54 @@
+// From runs to costs: what a session measured goes into books on disk, and from there into the
+// requests of later plans.
+#ifndef GRAPHRUN_RUNTIME_SESSION_COST_LEARNING_H_
+#define GRAPHRUN_RUNTIME_SESSION_COST_LEARNING_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/base/trace_json.h"
+#include "runtime/format/door_generated.h"
+#include "runtime/session/active_plan.h"
+#include "runtime/session/cluster_file.h"
+#include "runtime/session/cost_book.h"
+#include "runtime/session/run_times.h"
+
+namespace graphrun::runtime {
+
+/// The costs of one session's cluster. Not thread-safe.
+class CostLearning {
+ public:
+  /// `cluster` may be null: this machine alone. `threads`: as SessionOptions says.
+  CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache);
+
+  /// Adds what the plan's last steps took; less than kFewestSteps say nothing. What cannot be kept
+  /// costs a warning.
+  void learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces);
+
+  /// Adds all that is known of the cluster's devices and links; false if that is nothing.
+  bool addTo(format::PlanRequestT& request);
+
+  static constexpr size_t kFewestSteps = 3;
+
+ private:
+  /// Of a worker's name in a plan.
+  Place placeOf(const std::string& worker) const;
+  void learnDevices(const ActivePlan& plan, const RunTimes& times);
+  void learnLinks(const ActivePlan& plan, const RunTimes& times);
+  /// By edge, what its ends take longer than where nothing crosses.
+  std::map<uint32_t, uint64_t> excessByEdge(const ActivePlan& plan, const RunTimes& times);
+  void learnStep(const ActivePlan& plan, const RunTimes& times);
+  /// What the client's tensors take to the workers, by what is known of the links.
+  uint64_t inputNanos(const format::PlanFile& plan);
+
+  std::vector<Place> places_;  // the client's comes first
+  uint32_t threads_;
+  CostShelf shelf_;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_COST_LEARNING_H_

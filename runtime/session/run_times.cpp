@@ -1,0 +1,276 @@
+#include "runtime/session/run_times.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "devices/device.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::runtime {
+namespace {
+
+using NodeId = std::pair<uint32_t, uint32_t>;  // device, position in its partition
+using Labels = std::map<std::string, uint32_t>;
+
+/// Nodes of a partition by the labels that their kernels may have.
+Labels nodesByLabel(const format::Partition& partition) {
+  Labels nodes;
+  for (uint32_t n = 0; n < format::sizeOf(partition.nodes()); ++n) {
+    nodes[partition.nodes()->Get(n)->label()->str()] = n;
+  }
+  for (uint32_t n = 0; n < format::sizeOf(partition.nodes()); ++n) {
+    const auto* members = partition.nodes()->Get(n)->members();
+    for (uint32_t i = 0; i < format::sizeOf(members); ++i) {
+      nodes.try_emplace(members->Get(i)->str(), n);
+    }
+  }
+  return nodes;
+}
+
+/// What a step recorded of an edge. Times of the first process's clock; -1: nothing.
+struct Passage {
+  int64_t sendStart = -1;
+  int64_t sendEnd = -1;
+  int64_t receiveStart = -1;
+  int64_t receiveEnd = -1;
+  int64_t layoutNs = 0;  // changes of layout for it, at both ends
+
+  std::optional<int64_t> ns() const {
+    bool whole = sendStart >= 0 && receiveStart >= 0;
+    return whole && receiveStart < sendEnd && receiveEnd > sendStart
+               ? std::optional(receiveEnd - sendStart + layoutNs)
+               : std::nullopt;
+  }
+};
+
+/// One step of all devices.
+struct Step {
+  std::map<NodeId, int64_t> nodes;  // ns
+  std::map<uint32_t, Passage> edges;
+  std::set<std::pair<uint32_t, NodeId>> ends;           // edges and nodes that send or receive them
+  int64_t begin = std::numeric_limits<int64_t>::max();  // of the first node's first kernel
+  int64_t end = 0;
+  size_t devices = 0;  // that recorded it whole
+};
+
+/// Adds what one device recorded to the steps.
+class StreamReader {
+ public:
+  StreamReader(const TraceStream& stream, int64_t clockOffset, uint32_t device, const Labels& nodes,
+               std::map<uint64_t, Step>& steps)
+      : stream_(stream), offset_(clockOffset), device_(device), steps_(steps) {
+    for (const auto& [label, node] : nodes) {
+      nodes_.insert(node);
+    }
+    kernels_.reserve(stream.kernelNames.size());
+    for (const std::string& name : stream.kernelNames) {
+      auto found = nodes.find(name);
+      kernels_.push_back(found == nodes.end() ? std::nullopt : std::optional(found->second));
+    }
+  }
+
+  /// A step is whole when its events have not given way: all between its first record and its last.
+  void read() {
+    std::vector<TraceEvent> events;
+    bool first = true;
+    for (const TraceEvent& event : stream_.events) {
+      if (event.kind != TraceKind::kStep) {
+        events.push_back(event);
+        continue;
+      }
+      if (!first || (!events.empty() && events.front().startNs == event.startNs)) {
+        add(events, event);
+      }
+      first = false;
+      events.clear();
+    }
+  }
+
+ private:
+  void add(const std::vector<TraceEvent>& events, const TraceEvent& whole) {
+    Step& step = steps_[whole.step];
+    step.end = std::max(step.end, whole.endNs + offset_);
+    ++step.devices;
+    for (uint32_t node : nodes_) {
+      step.nodes.try_emplace({device_, node}, 0);
+    }
+    layoutNs_ = 0;
+    received_.clear();
+    last_.reset();
+    for (const TraceEvent& event : events) {
+      switch (event.kind) {
+        case TraceKind::kKernel:
+          addKernel(event, step);
+          break;
+        case TraceKind::kSend:
+          addSend(event, step);
+          break;
+        case TraceKind::kReceive: {
+          Passage& passage = step.edges[event.id];
+          passage.receiveStart = event.startNs + offset_;
+          passage.receiveEnd = event.endNs + offset_;
+          received_.push_back(event.id);
+          break;
+        }
+        case TraceKind::kStep:
+          break;
+      }
+    }
+  }
+
+  /// What is no node's own kernel changes a layout: for what was just received, else for the node
+  /// or send that comes next.
+  void addKernel(const TraceEvent& event, Step& step) {
+    int64_t ns = event.endNs - event.startNs;
+    std::optional<uint32_t> node = event.id < kernels_.size() ? kernels_[event.id] : std::nullopt;
+    if (!node.has_value()) {
+      layoutNs_ += ns;
+      return;
+    }
+    if (received_.empty()) {
+      ns += layoutNs_;
+    }
+    for (uint32_t edge : received_) {
+      step.edges[edge].layoutNs += layoutNs_ / static_cast<int64_t>(received_.size());
+      step.ends.insert({edge, {device_, *node}});
+    }
+    layoutNs_ = 0;
+    received_.clear();
+    last_ = node;
+    step.nodes[{device_, *node}] += ns;
+    step.begin = std::min(step.begin, event.startNs + offset_);
+  }
+
+  void addSend(const TraceEvent& event, Step& step) {
+    Passage& passage = step.edges[event.id];
+    passage.sendStart = event.startNs + offset_;
+    passage.sendEnd = event.endNs + offset_;
+    passage.layoutNs += layoutNs_;
+    layoutNs_ = 0;
+    if (last_.has_value()) {
+      step.ends.insert({event.id, {device_, *last_}});
+    }
+  }
+
+  const TraceStream& stream_;
+  int64_t offset_;
+  uint32_t device_;
+  std::map<uint64_t, Step>& steps_;
+  std::set<uint32_t> nodes_;
+  std::vector<std::optional<uint32_t>> kernels_;  // by TraceEvent::id: the node
+  int64_t layoutNs_ = 0;                          // that nothing has been charged with
+  std::vector<uint32_t> received_;                // edges since the last node
+  std::optional<uint32_t> last_;                  // node
+};
+
+/// Bytes that the kernels of a node need.
+using Memory = std::map<NodeId, devices::RecordMemory>;
+
+/// Adds what a stream says of its kernels; scratch of kernels that follow each other is one.
+void addMemory(const TraceStream& stream, uint32_t device, const Labels& nodes, Memory& memory) {
+  size_t known = std::min(
+      {stream.kernelNames.size(), stream.kernelWeights.size(), stream.kernelScratch.size()});
+  for (size_t i = 0; i < known; ++i) {
+    if (auto node = nodes.find(stream.kernelNames[i]); node != nodes.end()) {
+      devices::RecordMemory& sum = memory[{device, node->second}];
+      sum.weights += stream.kernelWeights[i];
+      sum.scratch = std::max(sum.scratch, stream.kernelScratch[i]);
+    }
+  }
+}
+
+uint64_t median(std::vector<int64_t>& values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<uint64_t>(std::max<int64_t>(*middle, 0));
+}
+
+RunTimes mediansOf(const std::vector<const Step*>& steps, const Memory& memory) {
+  std::map<NodeId, std::vector<int64_t>> nodes;
+  std::map<uint32_t, std::vector<int64_t>> edges;
+  std::set<std::pair<uint32_t, NodeId>> ends;
+  std::vector<int64_t> spans;
+  spans.reserve(steps.size());
+  for (const Step* step : steps) {
+    for (const auto& [node, ns] : step->nodes) {
+      nodes[node].push_back(ns);
+    }
+    for (const auto& [edge, passage] : step->edges) {
+      if (std::optional<int64_t> ns = passage.ns()) {
+        edges[edge].push_back(*ns);
+      }
+    }
+    ends.insert(step->ends.begin(), step->ends.end());
+    spans.push_back(std::max<int64_t>(step->end - step->begin, 0));
+  }
+  RunTimes times;
+  times.steps = steps.size();
+  times.spanNs = spans.empty() ? 0 : median(spans);
+  for (auto& [node, values] : nodes) {
+    auto bytes = memory.find(node);
+    devices::RecordMemory known = bytes == memory.end() ? devices::RecordMemory() : bytes->second;
+    times.nodes.push_back({node.first, node.second, median(values), known.weights, known.scratch});
+  }
+  for (const auto& [edge, node] : ends) {
+    times.ends.push_back(
+        {edge, static_cast<size_t>(std::distance(nodes.begin(), nodes.find(node)))});
+  }
+  for (auto& [edge, values] : edges) {
+    times.edges.push_back({edge, median(values)});
+  }
+  return times;
+}
+
+}  // namespace
+
+RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {
+  std::map<uint64_t, Step> steps;
+  Memory memory;
+  for (const TraceProcess& process : processes) {
+    for (const TraceStream& stream : process.streams) {
+      std::optional<uint32_t> device = plan.findDevice(stream.name);
+      const format::Partition* partition =
+          device.has_value() && stream.plan == plan.hash() ? plan.partitionOn(*device) : nullptr;
+      if (partition != nullptr) {
+        Labels nodes = nodesByLabel(*partition);
+        StreamReader(stream, process.clockOffsetNs, *device, nodes, steps).read();
+        addMemory(stream, *device, nodes, memory);
+      }
+    }
+  }
+  std::vector<const Step*> whole;
+  for (const auto& [number, step] : steps) {
+    if (step.devices == format::sizeOf(plan.plan().partitions())) {
+      whole.push_back(&step);
+    }
+  }
+  return mediansOf(whole, memory);
+}
+
+StepTimes timesOf(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {
+  RunTimes times = runTimes(plan, processes);
+  StepTimes step;
+  step.steps = times.steps;
+  step.nodes.reserve(times.nodes.size());
+  for (const RunTimes::Node& time : times.nodes) {
+    const format::PlanNode& node = *plan.partitionOn(time.device)->nodes()->Get(time.node);
+    step.nodes.push_back({node.label()->str(), plan.device(time.device).name()->str(),
+                          node.predicted_ns(), node.measured(), time.ns});
+  }
+  step.edges.reserve(times.edges.size());
+  for (const RunTimes::Edge& time : times.edges) {
+    const format::Edge& edge = plan.edge(time.edge);
+    step.edges.push_back({std::string(format::textOf(edge.name())),
+                          plan.device(edge.source()).name()->str(),
+                          plan.device(edge.target()).name()->str(), edge.bytes(), time.ns});
+  }
+  return step;
+}
+
+}  // namespace graphrun::runtime

@@ -1,0 +1,110 @@
+// Measured costs on disk.
+#include "runtime/session/cost_book.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/runtime/session/session_fixture.h"
+
+namespace graphrun::testing {
+namespace {
+
+using runtime::CostBook;
+
+format::OpTime took(uint64_t signature, uint64_t ns, uint64_t runs) {
+  return {signature, 1, 100, 200, ns, runs, 0, 0};
+}
+
+TEST_CASE("a book keeps what it was told, and forgets old times slowly") {
+  CostBook book;
+  book.note(took(5, 1000, 10), true);
+  book.note(took(5, 2000, 10), true);
+  CHECK(book.ops().at(5).ns() == 1500);
+  CHECK(book.ops().at(5).runs() == 20);
+  for (int i = 0; i < 20; ++i) {
+    book.note(took(5, 3000, 1), true);
+  }
+  CHECK(book.ops().at(5).ns() > 2900);
+  auto again = CostBook::parse(book.write());
+  REQUIRE(again.ok());
+  CHECK(again->ops().at(5).ns() == book.ops().at(5).ns());
+  CHECK(again->ops().at(5).bytes() == 200);
+}
+
+TEST_CASE("what was measured at a border counts until something better is") {
+  CostBook book;
+  book.note(took(5, 900, 10), false);
+  CHECK(book.ops().at(5).ns() == 900);
+  book.note(took(5, 400, 10), true);
+  CHECK(book.ops().at(5).ns() == 400);
+  book.note(took(5, 900, 100), false);
+  CHECK(book.ops().at(5).ns() == 400);
+}
+
+TEST_CASE("a link's line goes through what transfers took") {
+  CostBook book;
+  CHECK_FALSE(book.fit().has_value());
+  for (uint64_t bytes : {4096, 65'536, 1'048'576, 16'777'216}) {
+    book.noteTransfer(bytes, 20'000 + bytes / 4, 10);  // 4 GB/s
+  }
+  auto fit = book.fit();
+  REQUIRE(fit.has_value());
+  CHECK(static_cast<double>(fit->latencyNs) == Approx(20'000).epsilon(0.01));
+  CHECK(fit->bytesPerSecond == Approx(4e9).epsilon(0.01));
+  CHECK(static_cast<double>(fit->nanos(1 << 20)) == Approx(282'144).epsilon(0.01));
+
+  CostBook one;
+  one.noteTransfer(1000, 5000, 1);
+  CHECK(one.fit()->nanos(1000) == 5001);
+  CostBook falling;  // larger is faster: noise, and no reason for a negative latency or speed
+  falling.noteTransfer(1000, 9000, 1);
+  falling.noteTransfer(1'000'000, 8000, 1);
+  CHECK(falling.fit()->nanos(1000) < 10'000);
+  CHECK(falling.fit()->bytesPerSecond > 0);
+}
+
+TEST_CASE("a line lies in the middle of what is scattered, not below it") {
+  CostBook book;
+  for (uint64_t i = 0; i < 8; ++i) {
+    uint64_t bytes = uint64_t{1000} << i;
+    book.noteTransfer(bytes, i % 2 == 0 ? 50'000 : 150'000, 10);
+  }
+  CHECK(static_cast<double>(book.fit()->nanos(10'000)) == Approx(100'000).epsilon(0.15));
+}
+
+TEST_CASE("a damaged book is refused, and one on disk is empty then") {
+  CostBook book;
+  book.note(took(5, 1000, 1), true);
+  std::vector<uint8_t> bytes = book.write();
+  CHECK_FALSE(CostBook::parse(absl::MakeConstSpan(bytes).subspan(0, bytes.size() / 2)).ok());
+  bytes[5] ^= 0x40;
+  CHECK_FALSE(CostBook::parse(bytes).ok());
+
+  SessionFolder folder;
+  runtime::DiskCache cache(folder.path("costs"), 1 << 20);
+  runtime::CostShelf shelf(&cache);
+  CHECK(shelf.device("cpu").empty());
+  REQUIRE(shelf.keepDevice("cpu", book).ok());
+  CHECK(shelf.device("cpu").ops().size() == 1);
+  CHECK(shelf.device("another cpu").empty());
+
+  runtime::Place here{"", "localhost"};
+  runtime::Place worker{"w", "localhost"};
+  book.noteTransfer(1000, 5000, 1);
+  REQUIRE(shelf.keepLink(here, worker, book).ok());
+  CHECK(shelf.link(worker, here).fit().has_value());
+  CHECK_FALSE(shelf.link(worker, worker).fit().has_value());
+
+  format::MeasuredDeviceT device;
+  device.kind = "cpu";
+  device.cores = 2;
+  device.fingerprint = "one";
+  REQUIRE(shelf.addDevice("localhost", device).ok());
+  device.fingerprint = "two";  // its libraries were changed
+  REQUIRE(shelf.addDevice("localhost", device).ok());
+  REQUIRE(shelf.devicesOf("localhost").size() == 1);
+  CHECK(shelf.devicesOf("localhost")[0].fingerprint == "two");
+  CHECK(shelf.devicesOf("elsewhere").empty());
+}
+
+}  // namespace
+}  // namespace graphrun::testing
