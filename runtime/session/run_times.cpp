@@ -235,9 +235,10 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
   for (const TraceProcess& process : processes) {
     for (const TraceStream& stream : process.streams) {
       std::optional<uint32_t> device = plan.findDevice(stream.name);
-      const format::Partition* partition =
-          device.has_value() && stream.plan == plan.hash() ? plan.partitionOn(*device) : nullptr;
-      if (partition != nullptr) {
+      if (!device.has_value() || stream.plan != plan.hash()) {
+        continue;
+      }
+      if (const format::Partition* partition = plan.partitionOn(*device)) {
         Labels nodes = nodesByLabel(*partition);
         StreamReader(stream, process.clockOffsetNs, *device, nodes, steps).read();
         addMemory(stream, *device, nodes, memory);
