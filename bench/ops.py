@@ -30,6 +30,10 @@ def floats(*shape):
     return RANDOM.standard_normal(shape, dtype=np.float32)
 
 
+def pixels(*shape):
+    return RANDOM.integers(0, 256, shape, dtype=np.uint8)
+
+
 def ints(*values):
     return np.array(values, dtype=np.int64)
 
@@ -227,6 +231,12 @@ def movement():
         perm=[0, 2, 3, 1])
     one("transpose from channels last 224x224x3", "Transpose", x=floats(1, 224, 224, 3),
         perm=[0, 3, 1, 2])
+    one("transpose bytes from channels last 224x224x3", "Transpose", x=pixels(1, 224, 224, 3),
+        perm=[0, 3, 1, 2])
+    one("transpose bytes to channels last 64x56x56", "Transpose", x=pixels(1, 64, 56, 56),
+        perm=[0, 2, 3, 1])
+    one("transpose bytes 1024x1024", "Transpose", x=pixels(1024, 1024), perm=[1, 0])
+    one("transpose i64 512x512", "Transpose", x=pixels(512, 512).astype(np.int64), perm=[1, 0])
     case("channel shuffle 240x28x28", lambda c: c.op("Reshape", c.op(
         "Transpose", c.op("Reshape", "x", ints(1, 3, 80, 28, 28)), perm=[0, 2, 1, 3, 4]),
         ints(1, 240, 28, 28)), x=floats(1, 240, 28, 28))

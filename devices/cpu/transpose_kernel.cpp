@@ -1,11 +1,11 @@
 #include "devices/cpu/transpose_kernel.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/transpose_tiles.h"
 #include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
@@ -97,79 +97,10 @@ absl::StatusOr<std::vector<Part>> partsOf(const Step& step) {
   return merged;
 }
 
-using Word = uint32_t;
-using Quad = Word __attribute__((vector_size(16)));
-constexpr int64_t kTile = 16;
-
-Quad load4(const Word* from) {
-  Quad quad;
-  std::memcpy(&quad, from, sizeof(quad));
-  return quad;
-}
-void store4(Word* to, Quad quad) { std::memcpy(to, &quad, sizeof(quad)); }
-
-/// to[b][a] = from[a][b] for 4 x 4 words.
-void transpose4(const Word* from, int64_t fromStride, Word* to) {
-  Quad a = load4(from), b = load4(from + fromStride), c = load4(from + 2 * fromStride),
-       d = load4(from + 3 * fromStride);
-  Quad low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  Quad high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  Quad low2 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  Quad high2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  store4(to, __builtin_shufflevector(low, low2, 0, 1, 4, 5));
-  store4(to + kTile, __builtin_shufflevector(low, low2, 2, 3, 6, 7));
-  store4(to + 2 * kTile, __builtin_shufflevector(high, high2, 0, 1, 4, 5));
-  store4(to + 3 * kTile, __builtin_shufflevector(high, high2, 2, 3, 6, 7));
-}
-
-/// The same for a square of kTile words: whole lines of the cache are read, and written.
-void transposeTile(const Word* from, int64_t fromStride, Word* to, int64_t toStride) {
-  alignas(64) std::array<Word, kTile * kTile> tile;
-  for (int64_t a = 0; a < kTile; a += 4) {
-    for (int64_t b = 0; b < kTile; b += 4) {
-      transpose4(from + a * fromStride + b, fromStride, tile.data() + b * kTile + a);
-    }
-  }
-  for (int64_t b = 0; b < kTile; ++b) {
-    std::memcpy(to + b * toStride, tile.data() + b * kTile, kTile * sizeof(Word));
-  }
-}
-
-/// A matrix of `rows` x `columns`, rows following each other in the result, columns in the operand.
+/// A matrix whose rows follow each other in the result, columns in the operand.
 struct Matrix {
   int64_t rows, columns;
   int64_t fromRow, toColumn;  ///< strides of the others
-
-  void transpose(const Word* from, Word* to) const {
-    int64_t b = 0;
-    for (; b + kTile <= columns; b += kTile) {
-      int64_t a = 0;
-      for (; a + kTile <= rows; a += kTile) {
-        transposeTile(from + a * fromRow + b, fromRow, to + b * toColumn + a, toColumn);
-      }
-      transposeRest(from, to, a, b, b + kTile);
-    }
-    transposeRest(from, to, 0, b, columns);
-  }
-
-  /// Rows from `row` on of columns [begin, end), too few for tiles: along the longer side.
-  void transposeRest(const Word* from, Word* to, int64_t row, int64_t begin, int64_t end) const {
-    if (end - begin < rows - row) {
-      for (int64_t b = begin; b < end; ++b) {
-#pragma omp simd
-        for (int64_t a = row; a < rows; ++a) {
-          to[b * toColumn + a] = from[a * fromRow + b];
-        }
-      }
-      return;
-    }
-    for (int64_t a = row; a < rows; ++a) {
-#pragma omp simd
-      for (int64_t b = begin; b < end; ++b) {
-        to[b * toColumn + a] = from[a * fromRow + b];
-      }
-    }
-  }
 };
 
 /// A matrix, or a row where there is one column, for each index of the outer parts.
@@ -177,8 +108,10 @@ struct Plan {
   Matrix matrix;
   std::vector<Part> outer;
 
+  template <typename Word>
   void run(const Word* from, Word* to) const {
-    // Some 16 KiB at a time.
+    // Some 4096 words at a time.
+    constexpr int64_t kTile = TileTransposer<Word>::kTile;
     int64_t width = std::min<int64_t>(matrix.columns, 64);
     int64_t height = std::min<int64_t>(matrix.rows, 4096 / width / kTile * kTile);
     int64_t across = (matrix.columns + width - 1) / width;
@@ -191,15 +124,17 @@ struct Plan {
       auto [fromPlace, toPlace] = placesOf(unit / (across * down));
       int64_t column = unit % across * width;
       int64_t row = unit / across % down * height;
-      Matrix part = matrix;
-      part.rows = std::min(height, matrix.rows - row);
-      part.columns = std::min(width, matrix.columns - column);
+      int64_t rows = std::min(height, matrix.rows - row);
+      int64_t columns = std::min(width, matrix.columns - column);
       const Word* source = from + fromPlace + row * matrix.fromRow + column;
       Word* target = to + toPlace + column * matrix.toColumn + row;
       if (matrix.fromRow == 1) {
-        std::copy_n(source, part.rows, target);
+        std::copy_n(source, rows, target);
       } else {
-        runWide([&] { part.transpose(source, target); });
+        runWide([&] {
+          TileTransposer<Word>::transpose(source, rows, columns, matrix.fromRow, target,
+                                          matrix.toColumn);
+        });
       }
     });
   }
@@ -237,10 +172,9 @@ absl::StatusOr<Plan> planOf(const Step& step) {
 
 absl::Status checkStep(const Step& step) {
   if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.postOps.empty() ||
-      runtime::elementSize(step.inputs[0].desc.type) != sizeof(Word) ||
       step.inputs[0].desc.type != step.outputs[0].desc.type || isOpaque(step.inputs[0].desc) ||
       isOpaque(step.outputs[0].desc) || countOf(step.inputs[0].desc.dims) == 0) {
-    return declined("of elements of 32 bits, with nothing fused behind");
+    return declined("of one type, with nothing fused behind");
   }
   return absl::OkStatus();
 }
@@ -248,9 +182,7 @@ absl::Status checkStep(const Step& step) {
 }  // namespace
 
 void transposeMatrix(const float* from, int64_t rows, int64_t columns, float* to) {
-  Matrix matrix{rows, columns, columns, rows};
-  runWide(
-      [&] { matrix.transpose(reinterpret_cast<const Word*>(from), reinterpret_cast<Word*>(to)); });
+  runWide([&] { TileTransposer<float>::transpose(from, rows, columns, columns, to, rows); });
 }
 
 absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step) {
@@ -269,11 +201,25 @@ absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step) {
 absl::StatusOr<std::unique_ptr<Kernel>> createTransposeTiles(const Step& step, KernelContext&) {
   GR_RETURN_IF_ERROR(checkStep(step));
   GR_ASSIGN_OR_RETURN(Plan plan, planOf(step));
-  return makeKernel([plan = std::move(plan), in = step.inputs[0].buffer,
-                     out = step.outputs[0].buffer](void* const* buffers) {
-    plan.run(static_cast<const Word*>(buffers[in]), static_cast<Word*>(buffers[out]));
-    return 0;
-  });
+  auto kernel = [&]<typename Word>(Word) {
+    return makeKernel(
+        [plan, in = step.inputs[0].buffer, out = step.outputs[0].buffer](void* const* buffers) {
+          plan.run(static_cast<const Word*>(buffers[in]), static_cast<Word*>(buffers[out]));
+          return 0;
+        });
+  };
+  switch (runtime::elementSize(step.inputs[0].desc.type)) {
+    case 1:
+      return kernel(uint8_t());
+    case 2:
+      return kernel(uint16_t());
+    case 4:
+      return kernel(uint32_t());
+    case 8:
+      return kernel(uint64_t());
+    default:
+      return declined("of elements of 8 to 64 bits");
+  }
 }
 
 }  // namespace graphrun::devices::cpu

@@ -13,7 +13,7 @@ namespace graphrun::devices::cpu {
 /// widest vectors.
 void transposeMatrix(const float* from, int64_t rows, int64_t columns, float* to);
 
-/// Of elements of 32 bits, in squares that stay in registers and lines of the cache. Layouts as
+/// In squares that stay in registers and lines of the cache. Layouts as
 /// given, an open result is dense. Declines (Unimplemented) what only copies rows, and blocks that
 /// are not full.
 absl::StatusOr<LayoutChoice> chooseTranspose(const Step& step);

@@ -753,16 +753,16 @@ bool computes(mlir::Operation* op) {
   return llvm::all_of(op->getOperands(), isComputed) && llvm::all_of(op->getResults(), isComputed);
 }
 
-/// A transposition that stands alone, of elements of 32 bits that follow each other no more, nor
-/// lie so near to each other that vectors are made of vectors.
+/// A transposition that stands alone, of elements that follow each other no more, nor lie so near
+/// to each other that vectors are made of vectors.
 bool movesLines(mlir::Operation* op) {
   auto transpose = llvm::dyn_cast<ir::TransposeOp>(op);
   if (!transpose || transpose.getPermutation().empty()) {
     return false;
   }
   mlir::RankedTensorType type = tensorOf(transpose.getInput());
-  return type.getElementType().isIntOrFloat() && type.getElementTypeBitWidth() == 32 &&
-         transpose.getPermutation().back() != type.getRank() - 1 && !isVectorMap(op, {{}}, {});
+  return computes(op) && transpose.getPermutation().back() != type.getRank() - 1 &&
+         !isVectorMap(op, {{}}, {});
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The kernels that are loops of our own, against the reference, in all layouts that they take.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -243,6 +244,26 @@ TEST_CASE("tiles are transposed, and rows copied") {
       if (permutation == Dims{0, 2, 3, 1}) {
         check(transpose, inputs, "transpose", {channelsLast(inputs[0])});
       }
+    }
+  }
+}
+
+TEST_CASE("tiles have elements of any size") {
+  std::mt19937 random(10);
+  for (ElementType type : {ElementType::kU8, ElementType::kBool, ElementType::kF16,
+                           ElementType::kI64, ElementType::kF64}) {
+    for (const Dims& in : {Dims{64, 48}, {35, 67}, {3, 130}, {130, 5}}) {
+      CAPTURE(type, in);
+      Tensors inputs;
+      inputs.emplace_back(TensorSpec{type, in});
+      std::ranges::generate(inputs[0].as<uint8_t>(), [&] { return random() % 2; });
+      Operation transpose{
+          "gr.transpose", {{"permutation", Dims{1, 0}}}, {{type, {in[1], in[0]}}}, {}};
+      auto got = runOperation(transpose, inputs, {"transpose"});
+      auto expected = runOperation(transpose, inputs);
+      REQUIRE(got.status().ToString() == "OK");
+      REQUIRE(expected.status().ToString() == "OK");
+      CHECK((*got)[0].as<uint8_t>() == (*expected)[0].as<uint8_t>());
     }
   }
 }
