@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 
@@ -329,12 +330,12 @@ class AttentionKernel : public Kernel {
     auto* scratch = static_cast<float*>(buffers[scratch_]);
     int64_t count = plan_.batch * plan_.heads * plan_.blocks();
     int failure = dnnl_success;
+    std::atomic<int64_t> taken{0};
 #pragma omp parallel num_threads(static_cast<int>(threads_)) reduction(max : failure)
     {
       Workspace mine(plan_, scratch + omp_get_thread_num() * plan_.scratch());
       // Blocks of a causal attention differ in work: whoever is done takes the next one.
-#pragma omp for schedule(dynamic)
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t i = taken++; i < count; i = taken++) {
         std::optional<Block> next;
         if (i + threads_ < count) {
           next = blockAt(plan_, i + threads_);

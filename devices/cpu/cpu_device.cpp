@@ -9,6 +9,7 @@
 #include "devices/cpu/cpu_memory.h"
 #include "devices/cpu/cpu_program.h"
 #include "devices/cpu/cpu_topology.h"
+#include "devices/cpu/kernel_team.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "runtime/base/status.h"
 
@@ -71,7 +72,10 @@ absl::Status CpuDevice::enter() {
   return absl::OkStatus();
 }
 
-void CpuDevice::leave() { omp_pause_resource_all(omp_pause_soft); }
+void CpuDevice::leave() {
+  KernelTeam::end();
+  omp_pause_resource_all(omp_pause_soft);
+}
 
 bool CpuDevice::takesTurns() const {
   return threads_ > 1 && 2 * static_cast<size_t>(threads_) > cores_;

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <bit>
 
 #include "devices/cpu/parallel.h"
@@ -40,8 +41,9 @@ void forParts(int64_t count, int threads, bool apart, const Body& body) {
     }
     return;
   }
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (int64_t i = 0; i < count; ++i) {
+  std::atomic<int64_t> taken{0};
+#pragma omp parallel num_threads(threads)
+  for (int64_t i = taken++; i < count; i = taken++) {
     body(i, omp_get_thread_num());
   }
 }
