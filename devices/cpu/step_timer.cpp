@@ -19,8 +19,11 @@ namespace {
 
 constexpr int kFewestRuns = 3;
 constexpr int kMostRuns = 15;
-/// No more runs once they took so long together.
+/// No more runs once the best of them, so often, took so long: what other processes took away is
+/// made up for by further runs...
 constexpr int64_t kEnoughNanos = 3'000'000;
+/// ... until all together took so long.
+constexpr int64_t kMostNanos = 12'000'000;
 /// A weight below is taken to stay in the caches from one inference to the next.
 constexpr uint64_t kSmallWeight = 64 << 10;
 
@@ -163,7 +166,11 @@ absl::StatusOr<Trial> StepTimer::run(const Step& step, const Candidate& candidat
   }
   int64_t best = std::numeric_limits<int64_t>::max();
   int64_t total = 0;
-  for (int i = 0; i < kFewestRuns || (i < kMostRuns && total < kEnoughNanos); ++i) {
+  auto enough = [&](int runs) {
+    return runs >= kFewestRuns &&
+           (runs >= kMostRuns || runs * best >= kEnoughNanos || total >= kMostNanos);
+  };
+  for (int runs = 0; !enough(runs); ++runs) {
     for (size_t k = 0; k < step.inputs.size(); ++k) {
       bool isCold = step.inputs[k].desc.any && tensors.bytes(trial.inputs[k]) > kSmallWeight;
       isCold ? tensors.cool(trial.inputs[k]) : tensors.warm(trial.inputs[k]);
