@@ -92,6 +92,11 @@ class Walker {
 
 }  // namespace
 
+absl::string_view pathKindName(PathKind kind) {
+  static constexpr absl::string_view kNames[] = {"compute", "link", "device wait", "link wait"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
 CriticalPath criticalPath(const CostGraph& graph, const Placement& placement,
                           const Simulation& simulation) {
   return Walker(graph, placement, simulation).run();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "placement/simulator.h"
 
 namespace graphrun::placement {
@@ -15,6 +16,9 @@ enum class PathKind : uint8_t {
   kDeviceWait,  // the node's inputs are there, its device is busy with others
   kLinkWait,    // the tensor is ready, its link is busy with others
 };
+
+/// "compute", "link", "device wait", "link wait".
+absl::string_view pathKindName(PathKind kind);
 
 /// A stretch of the path. `id` is the node (kCompute, kDeviceWait) or an index into
 /// Simulation::transfers (kLink, kLinkWait).

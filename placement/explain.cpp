@@ -2,11 +2,7 @@
 
 #include <algorithm>
 #include <set>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "placement/memory_budget.h"
-#include "placement/names.h"
+#include <utility>
 
 namespace graphrun::placement {
 namespace {
@@ -17,14 +13,20 @@ class Explainer {
       : problem_(problem),
         graph_(problem.graph()),
         placement_(result.placement),
-        simulation_(result.simulation) {}
+        simulation_(result.simulation) {
+    out_.lowerBoundNs = std::max(lowerBounds(problem_).ns(), result.boundNs);
+  }
 
   Explanation run() {
     out_.strategy = placement_.strategy;
+    out_.goal = problem_.objective;
+    out_.objectiveNs = problem_.objectiveNs(simulation_);
     out_.stepNs = simulation_.stepNs;
-    out_.lowerBoundNs = lowerBounds(problem_).ns();
+    out_.periodNs = simulation_.periodNs;
     describeNodes();
+    describeTensors();
     describeDevices();
+    describeLinks();
     describeEdges();
     describePath();
     return std::move(out_);
@@ -35,15 +37,15 @@ class Explainer {
     return problem_.cluster().devices[static_cast<size_t>(device)].name;
   }
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+  int rankOf(int node) const { return placement_.rank[static_cast<size_t>(node)]; }
   const std::string& linkName(int link) const { return problem_.simulator.links().link(link).name; }
 
   void describeNodes() {
     for (int n : placement_.order()) {
       OpTime time = simulation_.ops[static_cast<size_t>(n)];
       const CostNode& node = graph_.node(n);
-      out_.nodes.push_back({node.name, node.members, node.op, deviceName(deviceOf(n)),
-                            placement_.rank[static_cast<size_t>(n)], time.start, time.finish,
-                            sourceOf(n)});
+      out_.nodes.push_back({node.name, node.members, node.op, deviceName(deviceOf(n)), rankOf(n),
+                            time.start, time.finish, sourceOf(n)});
       if (!node.label.empty()) {
         out_.nodes.back().members.push_back(node.label);
       }
@@ -65,6 +67,31 @@ class Explainer {
     return std::string(costSourceName(source));
   }
 
+  void describeTensors() {
+    out_.tensors.reserve(graph_.tensors.size());
+    for (const CostTensor& tensor : graph_.tensors) {
+      TensorReport report;
+      report.tensor = tensor.name;
+      report.bytes = tensor.bytes;
+      report.producer = tensor.producer < 0 ? -1 : rankOf(tensor.producer);
+      report.isOutput = tensor.isOutput;
+      report.consumers.reserve(tensor.consumers.size());
+      for (int consumer : tensor.consumers) {
+        report.consumers.push_back(rankOf(consumer));
+      }
+      out_.tensors.push_back(std::move(report));
+    }
+  }
+
+  void describeLinks() {
+    for (size_t l = 0; l < simulation_.links.size(); ++l) {
+      const LinkInfo& link = problem_.simulator.links().link(static_cast<int>(l));
+      const LinkUse& use = simulation_.links[l];
+      out_.links.push_back({link.name, std::string(linkKindName(link.model.kind)),
+                            link.model.queues, use.busyNs, use.bytes, use.transfers});
+    }
+  }
+
   void describeDevices() {
     for (size_t d = 0; d < simulation_.devices.size(); ++d) {
       const DeviceUse& use = simulation_.devices[d];
@@ -76,6 +103,7 @@ class Explainer {
       report.peakBytes = use.peakBytes;
       report.limitBytes = problem_.limits[d] == kUnlimited ? 0 : problem_.limits[d];
       report.peakNode = use.peakNode < 0 ? "" : graph_.node(use.peakNode).name;
+      report.memory = use.memory;
       out_.devices.push_back(std::move(report));
     }
     for (int n = 0; n < graph_.nodeCount(); ++n) {
@@ -91,6 +119,7 @@ class Explainer {
       const LinkInfo& link = problem_.simulator.links().link(transfer.link);
       CutEdge edge;
       edge.tensor = graph_.tensor(transfer.tensor).name;
+      edge.tensorIndex = transfer.tensor;
       edge.from = problem_.cluster().endpointName(transfer.from);
       edge.to = problem_.cluster().endpointName(transfer.to);
       edge.link = link.name;
@@ -103,14 +132,16 @@ class Explainer {
     }
   }
 
+  static bool isOfNode(const PathSegment& segment) {
+    return segment.kind == PathKind::kCompute || segment.kind == PathKind::kDeviceWait;
+  }
+
   PathReport describeSegment(const PathSegment& segment) const {
-    static constexpr const char* kKinds[] = {"compute", "link", "device wait", "link wait"};
-    bool node = segment.kind == PathKind::kCompute || segment.kind == PathKind::kDeviceWait;
     PathReport report;
-    report.kind = kKinds[static_cast<size_t>(segment.kind)];
+    report.kind = std::string(pathKindName(segment.kind));
     report.count = 1;
     report.ns = segment.finish - segment.start;
-    if (node) {
+    if (isOfNode(segment)) {
       report.where = deviceName(deviceOf(segment.id));
       report.first = graph_.node(segment.id).name;
     } else {
@@ -128,6 +159,8 @@ class Explainer {
     out_.linkNs = path.linkNs;
     out_.waitNs = path.waitNs;
     for (const PathSegment& segment : path.segments) {
+      out_.steps.push_back({segment.kind, isOfNode(segment) ? rankOf(segment.id) : segment.id,
+                            segment.start, segment.finish});
       PathReport report = describeSegment(segment);
       if (!out_.path.empty() && out_.path.back().kind == report.kind &&
           out_.path.back().where == report.where) {
@@ -168,77 +201,6 @@ StrategyReport describeCandidate(const Candidate& candidate) {
   return report;
 }
 
-std::string constraintOf(const PlacementProblem& problem, int node) {
-  const CostGraph& graph = problem.graph();
-  const Unit& unit = problem.constraints.unit(node);
-  std::vector<std::string> parts;
-  for (const NodePin& pin : graph.pins) {
-    if (problem.constraints.unitOf[static_cast<size_t>(pin.node)] ==
-        problem.constraints.unitOf[static_cast<size_t>(node)]) {
-      parts.push_back(absl::StrCat("'", graph.node(pin.node).name, "' is pinned by ", pin.source));
-      break;
-    }
-  }
-  std::vector<std::string> others;
-  for (int other : unit.nodes) {
-    if (other != node && others.size() < 3) {
-      others.push_back(absl::StrCat("'", graph.node(other).name, "'"));
-    }
-  }
-  if (!others.empty()) {
-    size_t more = unit.nodes.size() - 1 - others.size();
-    parts.push_back(absl::StrCat("must be with ", absl::StrJoin(others, ", "),
-                                 more > 0 ? absl::StrCat(" and ", more, " more") : ""));
-  }
-  return absl::StrJoin(parts, "; ");
-}
-
-/// The first node of the unit that `device` cannot run, or -1.
-int blockerOn(const PlacementProblem& problem, const Unit& unit, int device) {
-  for (int member : unit.nodes) {
-    if (!problem.graph().node(member).supports(device)) {
-      return member;
-    }
-  }
-  return -1;
-}
-
-NodeChoice describeChoice(const PlacementProblem& problem, const PlacementResult& result, int node,
-                          int device) {
-  const CostNode& cost = problem.graph().node(node);
-  const Unit& unit = problem.constraints.unit(node);
-  NodeChoice choice;
-  choice.device = problem.cluster().devices[static_cast<size_t>(device)].name;
-  choice.here = result.placement.device[static_cast<size_t>(node)] == device;
-  if (cost.supports(device)) {
-    choice.timeNs = cost.timeNs[static_cast<size_t>(device)];
-  }
-  int blocker = blockerOn(problem, unit, device);
-  if (blocker >= 0) {
-    std::string who =
-        blocker == node ? "" : absl::StrCat("'", problem.graph().node(blocker).name, "': ");
-    choice.why = absl::StrCat(who, problem.graph().node(blocker).whyUnsupported(device));
-    return choice;
-  }
-  Placement moved = result.placement;
-  for (int member : unit.nodes) {
-    moved.device[static_cast<size_t>(member)] = device;
-  }
-  absl::StatusOr<Simulation> simulation = problem.simulator.run(moved);
-  if (!simulation.ok()) {
-    choice.why = std::string(simulation.status().message());
-    return choice;
-  }
-  choice.stepNs = simulation->stepNs;
-  absl::Status fits = checkLimits(problem, *simulation);
-  if (!unit.allows(device)) {
-    choice.why = "pinned elsewhere";
-  } else if (!fits.ok()) {
-    choice.why = absl::StrCat("memory: ", fits.message());
-  }
-  return choice;
-}
-
 }  // namespace
 
 Explanation explain(const PlacementProblem& problem, const PlacementResult& result,
@@ -246,36 +208,6 @@ Explanation explain(const PlacementProblem& problem, const PlacementResult& resu
   Explanation explanation = Explainer(problem, result).run();
   for (const Candidate& candidate : candidates) {
     explanation.strategies.push_back(describeCandidate(candidate));
-  }
-  return explanation;
-}
-
-absl::StatusOr<NodeExplanation> explainNode(const PlacementProblem& problem,
-                                            const PlacementResult& result, absl::string_view name) {
-  const CostGraph& graph = problem.graph();
-  std::vector<std::string> names;
-  int node = -1;
-  for (int n = 0; n < graph.nodeCount(); ++n) {
-    names.push_back(graph.node(n).name);
-    node = graph.node(n).name == name ? n : node;
-  }
-  if (node < 0) {
-    return absl::NotFoundError(
-        absl::StrCat("the graph has no node '", name, "'", didYouMean(name, names)));
-  }
-  auto n = static_cast<size_t>(node);
-  OpTime time = result.simulation.ops[n];
-  NodeExplanation explanation;
-  explanation.node = graph.node(node).name;
-  explanation.op = graph.node(node).op;
-  explanation.device =
-      problem.cluster().devices[static_cast<size_t>(result.placement.device[n])].name;
-  explanation.rank = result.placement.rank[n];
-  explanation.startNs = time.start;
-  explanation.finishNs = time.finish;
-  explanation.constraint = constraintOf(problem, node);
-  for (int device = 0; device < problem.deviceCount(); ++device) {
-    explanation.choices.push_back(describeChoice(problem, result, node, device));
   }
   return explanation;
 }

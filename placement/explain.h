@@ -4,13 +4,11 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "placement/critical_path.h"
+#include "placement/node_choices.h"
 #include "placement/strategy.h"
 
 namespace graphrun::placement {
@@ -26,12 +24,33 @@ struct DeviceReport {
   int64_t peakBytes = 0;
   int64_t limitBytes = 0;  // 0: none
   std::string peakNode;    // "" if nothing runs here
+  std::vector<MemorySample> memory;
+};
+
+/// One direction of a link.
+struct LinkReport {
+  std::string link;
+  std::string kind;
+  bool queues = true;
+  int64_t busyNs = 0;
+  int64_t bytes = 0;
+  int64_t transfers = 0;
+};
+
+/// A value between nodes, which are given by their positions in Explanation::nodes.
+struct TensorReport {
+  std::string tensor;
+  int64_t bytes = 0;
+  int producer = -1;  // -1: an input of the graph
+  std::vector<int> consumers;
+  bool isOutput = false;
 };
 
 /// One transfer of the step.
 struct CutEdge {
   std::string tensor;
-  std::string from;  // device or "client"
+  int tensorIndex = 0;  // in Explanation::tensors
+  std::string from;     // device or "client"
   std::string to;
   std::string link;
   std::string linkKind;
@@ -51,6 +70,14 @@ struct PathReport {
   int64_t ns = 0;
 };
 
+/// A segment of the critical path.
+struct PathStep {
+  PathKind kind = PathKind::kCompute;
+  int index = 0;  // in Explanation::nodes for kCompute and kDeviceWait, else in Explanation::edges
+  int64_t startNs = 0;
+  int64_t finishNs = 0;
+};
+
 /// One row of the comparison of strategies.
 struct StrategyReport {
   std::string strategy;
@@ -60,27 +87,6 @@ struct StrategyReport {
   int64_t peakBytes = 0;  // of the fullest device
   int64_t transfers = 0;
   int64_t transferBytes = 0;
-};
-
-/// Where one node could have gone.
-struct NodeChoice {
-  std::string device;
-  bool here = false;
-  std::optional<int64_t> timeNs;  // nothing: not supported
-  /// The predicted step with the node, and what is colocated with it, moved here and all else kept.
-  std::optional<int64_t> stepNs;
-  std::string why;  // why not: not supported, pinned elsewhere, memory; "" if it could
-};
-
-struct NodeExplanation {
-  std::string node;
-  std::string op;
-  std::string device;
-  int64_t rank = 0;
-  int64_t startNs = 0;
-  int64_t finishNs = 0;
-  std::string constraint;           // "pinned by …", "colocated with …", ""
-  std::vector<NodeChoice> choices;  // one for each device
 };
 
 /// One row of the full list.
@@ -107,16 +113,23 @@ struct AnnotationReport {
 
 struct Explanation {
   std::string strategy;
+  Objective goal = Objective::kLatency;
+  int64_t objectiveNs = 0;
   int64_t stepNs = 0;
-  int64_t lowerBoundNs = 0;
+  int64_t periodNs = 0;      // of steps that follow each other without a gap
+  int64_t lowerBoundNs = 0;  // of the objective
   std::vector<DeviceReport> devices;
+  std::vector<LinkReport> links;
   std::vector<CutEdge> edges;
   int64_t computeNs = 0;  // of the critical path
   int64_t linkNs = 0;
   int64_t waitNs = 0;
   std::vector<PathReport> path;
+  std::vector<PathStep> steps;             // the same, none joined
   std::vector<StrategyReport> strategies;  // empty unless candidates were given
   std::vector<NodePlace> nodes;            // by rank
+  std::vector<TensorReport> tensors;
+  std::vector<NodeExplanation> choices;  // of the nodes that were asked for; see node_choices.h
   std::vector<AnnotationReport> annotations;
   /// Parts of the time of all nodes by where it comes from (costSourceName): what is estimated was
   /// never measured, and may be far off.
@@ -130,16 +143,12 @@ struct Explanation {
 Explanation explain(const PlacementProblem& problem, const PlacementResult& result,
                     const std::vector<Candidate>& candidates = {});
 
-/// Why the node of this name is where it is. NotFound names the nearest node. Simulates one
-/// placement for each device.
-absl::StatusOr<NodeExplanation> explainNode(const PlacementProblem& problem,
-                                            const PlacementResult& result, absl::string_view node);
-
 /// Aligned tables for people; at most `maxEdges` transfers and path entries are listed.
 std::string explanationText(const Explanation& explanation, int maxEdges = 20);
 std::string explanationText(const NodeExplanation& explanation);
 
-/// {"strategy", "step_ns", "lower_bound_ns",
+/// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns", "period_ns",
+///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
 ///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node"}],
 ///  "edges": [{"tensor", "from", "to", "link", "link_kind", "bytes", "start_ns", "wait_ns",
@@ -148,15 +157,25 @@ std::string explanationText(const NodeExplanation& explanation);
 ///                    "segments": [{"kind", "where", "first", "last", "count", "ns"}]},
 ///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "devices_used", "peak_bytes",
 ///                  "transfers", "transfer_bytes"}],
-///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}],
+///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}], by rank,
 ///  "annotations": [{"configuration" (null: a layer), "name", "nodes", "device" (null: not used),
 ///                   "why", "ignored"}],
+///  "choices": [explanationJson of a node], of those that were asked for,
 ///  "complete"}
-nlohmann::ordered_json explanationJson(const Explanation& explanation);
+///
+/// With `details` also what a picture of the step needs; nodes, tensors and edges are given by
+/// their positions in these lists:
+///  "tensors": [{"tensor", "bytes", "producer" (null: an input of the graph), "consumers",
+///               "output"}],
+///  "links": [{"link", "kind", "queues", "busy_ns", "bytes", "transfers"}],
+///  in each of "devices" "memory": [[from ns on, bytes]], in each of "edges" "tensor_index", and in
+///  "critical_path" "steps": [[kind as in "segments", node or edge, start ns, finish ns]].
+nlohmann::ordered_json explanationJson(const Explanation& explanation, bool details = false);
 
 /// {"node", "op", "device", "rank", "start_ns", "finish_ns", "constraint",
-///  "choices": [{"device", "here", "time_ns" (null: not supported), "step_ns" (null: not possible),
-///               "why"}]}
+///  "choices": [{"device", "here", "time_ns" (null: not supported), "objective_ns" (null: not
+///               possible), "delta_ns" (to the objective as it is), "why" (not; "": it could)}]},
+/// in the order of NodeExplanation::choices.
 nlohmann::ordered_json explanationJson(const NodeExplanation& explanation);
 
 }  // namespace graphrun::placement

@@ -24,6 +24,23 @@ Json toJson(const DeviceReport& d) {
           {"peak_node", d.peakNode}};
 }
 
+Json toJson(const LinkReport& l) {
+  return {{"link", l.link},      {"kind", l.kind},   {"queues", l.queues},
+          {"busy_ns", l.busyNs}, {"bytes", l.bytes}, {"transfers", l.transfers}};
+}
+
+Json toJson(const TensorReport& t) {
+  return {{"tensor", t.tensor},
+          {"bytes", t.bytes},
+          {"producer", t.producer < 0 ? Json() : Json(t.producer)},
+          {"consumers", t.consumers},
+          {"output", t.isOutput}};
+}
+
+Json toJson(const PathStep& s) {
+  return Json::array({pathKindName(s.kind), s.index, s.startNs, s.finishNs});
+}
+
 Json toJson(const CutEdge& e) {
   return {{"tensor", e.tensor},    {"from", e.from},          {"to", e.to},
           {"link", e.link},        {"link_kind", e.linkKind}, {"bytes", e.bytes},
@@ -61,12 +78,13 @@ Json toJson(const AnnotationReport& a) {
           {"ignored", a.ignored}};
 }
 
-Json toJson(const NodeChoice& c) {
-  return {{"device", c.device},
-          {"here", c.here},
-          {"time_ns", orNull(c.timeNs)},
-          {"step_ns", orNull(c.stepNs)},
-          {"why", c.why}};
+Json toJson(const NodeExplanation& e) { return explanationJson(e); }
+
+Json toJson(const NodeChoice& c, const NodeExplanation& of) {
+  Json delta = c.objectiveNs.has_value() ? Json(*c.objectiveNs - of.objectiveNs) : Json();
+  return {{"device", c.device},           {"here", c.here},
+          {"time_ns", orNull(c.timeNs)},  {"objective_ns", orNull(c.objectiveNs)},
+          {"delta_ns", std::move(delta)}, {"why", c.why}};
 }
 
 template <typename T>
@@ -78,30 +96,59 @@ Json listOf(const std::vector<T>& items) {
   return list;
 }
 
+/// What a picture needs beside the reports.
+void addDetails(const Explanation& explanation, Json& json) {
+  json["tensors"] = listOf(explanation.tensors);
+  json["links"] = listOf(explanation.links);
+  json["critical_path"]["steps"] = listOf(explanation.steps);
+  for (size_t d = 0; d < explanation.devices.size(); ++d) {
+    Json samples = Json::array();
+    for (const MemorySample& sample : explanation.devices[d].memory) {
+      samples.push_back(Json::array({sample.time, sample.bytes}));
+    }
+    json["devices"][d]["memory"] = std::move(samples);
+  }
+  for (size_t e = 0; e < explanation.edges.size(); ++e) {
+    json["edges"][e]["tensor_index"] = explanation.edges[e].tensorIndex;
+  }
+}
+
 }  // namespace
 
-nlohmann::ordered_json explanationJson(const Explanation& explanation) {
+nlohmann::ordered_json explanationJson(const Explanation& explanation, bool details) {
   Json path = {{"compute_ns", explanation.computeNs},
                {"link_ns", explanation.linkNs},
                {"wait_ns", explanation.waitNs},
                {"segments", listOf(explanation.path)}};
-  return {{"strategy", explanation.strategy},
-          {"step_ns", explanation.stepNs},
-          {"lower_bound_ns", explanation.lowerBoundNs},
-          {"times",
-           {{"measured_ns", explanation.measuredNs},
-            {"interpolated_ns", explanation.interpolatedNs},
-            {"estimated_ns", explanation.estimatedNs}}},
-          {"devices", listOf(explanation.devices)},
-          {"edges", listOf(explanation.edges)},
-          {"critical_path", std::move(path)},
-          {"strategies", listOf(explanation.strategies)},
-          {"nodes", listOf(explanation.nodes)},
-          {"annotations", listOf(explanation.annotations)},
-          {"complete", explanation.complete}};
+  Json json = {{"strategy", explanation.strategy},
+               {"goal", objectiveName(explanation.goal)},
+               {"objective_ns", explanation.objectiveNs},
+               {"step_ns", explanation.stepNs},
+               {"period_ns", explanation.periodNs},
+               {"lower_bound_ns", explanation.lowerBoundNs},
+               {"times",
+                {{"measured_ns", explanation.measuredNs},
+                 {"interpolated_ns", explanation.interpolatedNs},
+                 {"estimated_ns", explanation.estimatedNs}}},
+               {"devices", listOf(explanation.devices)},
+               {"edges", listOf(explanation.edges)},
+               {"critical_path", std::move(path)},
+               {"strategies", listOf(explanation.strategies)},
+               {"nodes", listOf(explanation.nodes)},
+               {"annotations", listOf(explanation.annotations)},
+               {"choices", listOf(explanation.choices)},
+               {"complete", explanation.complete}};
+  if (details) {
+    addDetails(explanation, json);
+  }
+  return json;
 }
 
 nlohmann::ordered_json explanationJson(const NodeExplanation& explanation) {
+  Json choices = Json::array();
+  for (const NodeChoice& choice : explanation.choices) {
+    choices.push_back(toJson(choice, explanation));
+  }
   return {{"node", explanation.node},
           {"op", explanation.op},
           {"device", explanation.device},
@@ -109,7 +156,7 @@ nlohmann::ordered_json explanationJson(const NodeExplanation& explanation) {
           {"start_ns", explanation.startNs},
           {"finish_ns", explanation.finishNs},
           {"constraint", explanation.constraint},
-          {"choices", listOf(explanation.choices)}};
+          {"choices", std::move(choices)}};
 }
 
 }  // namespace graphrun::placement

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -95,10 +97,17 @@ std::string explanationText(const Explanation& explanation, int maxEdges) {
 
 std::string explanationText(const NodeExplanation& e) {
   std::string constraint = e.constraint.empty() ? "" : absl::StrCat("  ", e.constraint, "\n");
-  TextTable table({"device", ">time", ">step if moved", "note"});
+  TextTable table({"device", ">time", ">predicted if there", ">difference", "note"});
   for (const NodeChoice& c : e.choices) {
-    table.addRow({c.device, c.timeNs.has_value() ? formatDuration(*c.timeNs) : "-",
-                  c.stepNs.has_value() ? formatDuration(*c.stepNs) : "-", c.here ? "here" : c.why});
+    std::string objective = "-";
+    std::string delta = "-";
+    if (c.objectiveNs.has_value()) {
+      int64_t more = *c.objectiveNs - e.objectiveNs;
+      objective = formatDuration(*c.objectiveNs);
+      delta = absl::StrCat(more < 0 ? "-" : "+", formatDuration(std::abs(more)));
+    }
+    table.addRow({c.device, c.timeNs.has_value() ? formatDuration(*c.timeNs) : "-", objective,
+                  c.here ? "" : delta, c.here ? "here" : c.why});
   }
   return absl::StrCat("node '", e.node, "' (", e.op, ") is on ", e.device, ", rank ", e.rank, ", ",
                       formatDuration(e.startNs), " to ", formatDuration(e.finishNs), "\n",

@@ -126,8 +126,10 @@ bool isForCalls(const PlacementProblem& problem);
 absl::StatusOr<PlacementResult> placeRandom(const PlacementProblem& problem, uint64_t seed);
 
 /// The placement of a file: a JSON object from node names or globs to device names, for example
-/// {"encoder/*": "node0/cpu:0", "head": "node1/cpu:0"}. A name wins over globs, an earlier glob
-/// over a later one; every node needs an entry. Ranks follow the upward ranks on those devices.
+/// {"encoder/*": "node0/cpu:0", "head": "node1/cpu:0"}, or one with a list, {"nodes": [{"node",
+/// "device"}]}, whose other members do not count, as in what explanationJson gives. A name wins
+/// over globs, an earlier glob over a later one; every node needs an entry. A list that names each
+/// node is also the order in which devices run them; otherwise that follows the upward ranks there.
 /// InvalidArgument names every problem of the text, FailedPrecondition what validation finds.
 absl::StatusOr<PlacementResult> placeFromJson(const PlacementProblem& problem,
                                               absl::string_view json, absl::string_view fileName);

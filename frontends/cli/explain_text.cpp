@@ -1,6 +1,7 @@
 #include "frontends/cli/explain_text.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -29,6 +30,32 @@ std::string scaled(double value, double step, const std::vector<const char*>& un
     ++unit;
   }
   return absl::StrFormat("%.*f %s", unit == 0 ? 0 : 1, value, units[unit]);
+}
+
+/// A time for people; "-" if there is none.
+std::string timeText(const Json& ns, const TimeUnit& unit) {
+  if (!ns.is_number()) {
+    return "-";
+  }
+  auto value = ns.get<double>();
+  return unit.name == "ns"
+             ? scaled(value, 1000, {"ns", "us", "ms", "s"})
+             : absl::StrFormat("%.8g %s", value / static_cast<double>(unit.ns), unit.name);
+}
+
+/// A choice of placement/explain.h as texts.
+Json choiceRow(const Json& choice, const TimeUnit& unit) {
+  Json delta = choice["delta_ns"];
+  std::string difference =
+      delta.is_number()
+          ? absl::StrCat(delta < 0 ? "-" : "+", timeText(std::abs(delta.get<int64_t>()), unit))
+          : "-";
+  bool here = choice.value("here", false);
+  return {{"device", choice["device"]},
+          {"time", timeText(choice["time_ns"], unit)},
+          {"objective", timeText(choice["objective_ns"], unit)},
+          {"difference", here ? "" : difference},
+          {"why", here ? Json("here") : choice["why"]}};
 }
 
 std::string cell(const Json& row, const Column& column) {
@@ -187,6 +214,31 @@ std::string placeText(const std::string& source) {
            {"peak", "peak_bytes", Format::kBytes},
            {"limit", "memory_bytes", Format::kBytes}},
           text);
+  return text;
+}
+
+std::string choicesText(const std::string& source, const TimeUnit& unit) {
+  Json json = Json::parse(source, nullptr, /*allow_exceptions=*/false);
+  const char* goal = json.value("goal", "") == "throughput" ? "period" : "step";
+  std::string text;
+  for (const Json& told : json.is_object() ? json["choices"] : Json::array()) {
+    absl::StrAppend(&text, "\n'", told.value("node", ""), "' (", told.value("op", ""), ") is on ",
+                    told.value("device", ""), ", number ", told.value("rank", 0), ", from ",
+                    timeText(told["start_ns"], unit), " to ", timeText(told["finish_ns"], unit),
+                    "\n");
+    if (std::string constraint = told.value("constraint", ""); !constraint.empty()) {
+      absl::StrAppend(&text, "  ", constraint, "\n");
+    }
+    Json rows = Json::array();
+    for (const Json& choice : told["choices"]) {
+      rows.push_back(choiceRow(choice, unit));
+    }
+    absl::StrAppend(&text, table(rows, {{"device", "device", Format::kText},
+                                        {"its time", "time", Format::kCount},
+                                        {goal, "objective", Format::kCount},
+                                        {"difference", "difference", Format::kCount},
+                                        {"", "why", Format::kText}}));
+  }
   return text;
 }
 

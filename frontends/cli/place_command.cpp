@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/explain_output.h"
 #include "frontends/cli/explain_text.h"
+#include "frontends/cli/run_report.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/door/compiler_api.h"
 
@@ -22,6 +24,8 @@ struct PlaceArguments {
   std::string strategy = "auto";
   uint64_t seed = 0;
   double budgetMs = 0;
+  std::string placement;
+  ExplainOutput output;
   bool json = false;
 
   void add(CLI::App& app) {
@@ -39,6 +43,9 @@ struct PlaceArguments {
                  "No path may leave a device and come back to it, backward nodes aside");
     app.add_option("--strategy", strategy,
                    "auto, one of its parts (single, heft, balance, …), random:SEED (auto)");
+    app.add_option("--placement", placement,
+                   "A placement file (JSON) to use, in place of a strategy");
+    output.add(app);
     app.add_option("--seed", seed, "Of what searches at random (0)");
     app.add_option("--plan-budget", budgetMs, "Time that a search may take: 200ms, 2s")
         ->transform(CLI::AsNumberWithUnit(
@@ -64,7 +71,41 @@ struct PlaceArguments {
     costs.strategy = strategy.c_str();
     costs.seed = seed;
     costs.budgetNanos = static_cast<uint64_t>(budgetMs * 1e6);
+    absl::StatusOr<runtime::MappedFile> given;
+    if (!placement.empty()) {
+      given = runtime::MappedFile::open(placement);
+      if (!given.ok()) {
+        return fileError(given.status());
+      }
+      costs.placement = {given->bytes().data(), given->bytes().size()};
+      costs.placementName = placement.c_str();
+    }
+    std::vector<const char*> ops;
+    for (const std::string& op : output.ops) {
+      ops.push_back(op.c_str());
+    }
+    costs.explain = output.wanted() ? 1 : 0;
+    costs.explained = ops.data();
+    costs.explainedCount = ops.size();
     return runtime::placeCosts(costs);
+  }
+
+  /// Prints the answer, and writes the files that were asked for.
+  absl::Status tell(const std::string& file, const std::string& answer) const {
+    std::fputs((json ? answer + "\n" : placeText(answer)).c_str(), stdout);
+    if (!output.wanted()) {
+      return absl::OkStatus();
+    }
+    Json all = Json::parse(answer, nullptr, /*allow_exceptions=*/false);
+    if (!all.is_object() || !all.contains("explanation")) {
+      return absl::InternalError("the answer holds no explanation");
+    }
+    std::string explanation = dump(all["explanation"]);
+    TimeUnit unit{all.value("unit", "ns"), all.value("ns_per_unit", int64_t{1})};
+    if (!json && !output.ops.empty()) {
+      std::fputs(choicesText(explanation, unit).c_str(), stdout);
+    }
+    return output.write(explanation, {file, "graphrun place " + file, unit});
   }
 };
 
@@ -75,12 +116,18 @@ int placeCommand(int argc, char** argv) {
   PlaceArguments arguments;
   arguments.add(app);
   return parseAndRun(app, argc, argv, [&]() -> int {
+    if (arguments.files.size() > 1 && arguments.output.wanted()) {
+      return report(usageError("--op, --html and --write-placement are for one FILE"));
+    }
     for (const std::string& file : arguments.files) {
       absl::StatusOr<std::string> answer = arguments.run(file);
       if (!answer.ok()) {
         return report(answer.status());
       }
-      std::fputs((arguments.json ? *answer + "\n" : placeText(*answer)).c_str(), stdout);
+      absl::Status told = arguments.tell(file, *answer);
+      if (!told.ok()) {
+        return report(told);
+      }
     }
     return kOk;
   });

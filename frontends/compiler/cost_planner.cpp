@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/compiler/explanation.h"
 #include "placement/cost_file.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
@@ -35,9 +36,11 @@ absl::StatusOr<placement::CostFileOptions> optionsOf(const GrCosts& costs) {
   return options;
 }
 
-/// Placing fails for reasons of the graph, whatever the code says, but for an unknown strategy.
+/// Placing fails for reasons of the graph, whatever the code says, but for an unknown strategy and
+/// a wrong placement file.
 absl::Status cannotPlace(const absl::Status& status) {
-  return status.ok() || absl::IsNotFound(status) || absl::IsInternal(status)
+  return status.ok() || absl::IsNotFound(status) || absl::IsInternal(status) ||
+                 absl::IsInvalidArgument(status)
              ? status
              : absl::FailedPreconditionError(status.message());
 }
@@ -68,6 +71,23 @@ Json devicesJson(const CostFile& file, const PlacementProblem& problem,
   return list;
 }
 
+/// Places as the request says: by a file, or by a strategy.
+absl::StatusOr<PlacementResult> placeAs(const GrCosts& costs, const PlacementProblem& problem) {
+  if (costs.placement.size == 0) {
+    return placement::place(problem, costs.strategy);
+  }
+  absl::string_view text(reinterpret_cast<const char*>(costs.placement.data), costs.placement.size);
+  return placement::placeFromJson(problem, text, costs.placementName);
+}
+
+absl::StatusOr<Json> explanationOf(const GrCosts& costs, const PlacementProblem& problem,
+                                   const PlacementResult& result) {
+  ExplanationWishes wishes{costs.explainedCount == 0,
+                           {costs.explained, costs.explained + costs.explainedCount}};
+  GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
+  return placement::explanationJson(explanation, /*details=*/true);
+}
+
 Json nodesJson(const CostFile& file, const PlacementResult& result) {
   Json list = Json::array();
   for (int n = 0; n < file.graph.nodeCount(); ++n) {
@@ -91,7 +111,7 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   GR_ASSIGN_OR_RETURN(PlacementProblem problem, file.problem());
   problem.search = {costs.seed, static_cast<int64_t>(costs.budgetNanos)};
   int64_t begin = runtime::nowNanos();
-  absl::StatusOr<PlacementResult> result = placement::place(problem, costs.strategy);
+  absl::StatusOr<PlacementResult> result = placeAs(costs, problem);
   double seconds = static_cast<double>(runtime::nowNanos() - begin) / 1e9;
   GR_RETURN_IF_ERROR(cannotPlace(result.status()));
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result->placement),
@@ -110,6 +130,10 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   json["seconds"] = seconds;
   json["devices"] = devicesJson(file, problem, *result);
   json["nodes"] = nodesJson(file, *result);
+  if (costs.explain != 0) {
+    GR_ASSIGN_OR_RETURN(json["explanation"], explanationOf(costs, problem, *result));
+    json["ns_per_unit"] = file.nsPerUnit;
+  }
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
 #include "frontends/compiler/context.h"
+#include "frontends/compiler/explanation.h"
 #include "frontends/compiler/known_costs.h"
 #include "frontends/compiler/plan_writer.h"
 #include "frontends/compiler/remainder.h"
@@ -348,6 +349,14 @@ absl::Status costModel(const format::ModelFile& model, const format::PlanRequest
   return absl::OkStatus();
 }
 
+ExplanationWishes explanationWishes(const format::PlanRequest& request) {
+  ExplanationWishes wishes{request.main_choices(), {}};
+  for (size_t i = 0; i < format::sizeOf(request.explained()); ++i) {
+    wishes.nodes.push_back(request.explained()->Get(i)->str());
+  }
+  return wishes;
+}
+
 }  // namespace
 
 absl::StatusOr<Planned> planModel(const format::ModelFile& model,
@@ -377,12 +386,11 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (std::string note = placement::unusedAnnotations(costed.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }
-  placement::Explanation explanation =
-      placement::explain(problem, result, placement::runCandidates(problem));
+  GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
+                      explainWith(problem, result, explanationWishes(request)));
   explanation.annotations = std::move(costed.annotations);
   explanation.complete = planned.remainder.empty();
-  planned.explanationJson = placement::explanationJson(explanation)
-                                .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  planned.explanationJson = explanationText(explanation, request.details());
   return std::move(planned);
 }
 

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 4
+#define GR_COMPILER_API_VERSION 5
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -80,6 +80,11 @@ typedef struct GrCosts {
   const char* strategy;   ///< "auto", "heft" …
   uint64_t seed;          ///< of what searches at random
   uint64_t budgetNanos;   ///< that a search may take; 0: its own
+  GrBytes placement;      ///< a placement file's content, to use it; empty: the strategy places
+  const char* placementName;      ///< its path, for messages
+  uint8_t explain;                ///< 1: the answer holds an explanation with details
+  const char* const* explained;   ///< nodes to tell other devices of: names or shell patterns
+  uint64_t explainedCount;
 } GrCosts;
 
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on
@@ -113,7 +118,8 @@ typedef struct GrCompilerApi {
   /// `out`: JSON text, times in the file's unit: {"goal": "latency" or "throughput", "contiguous",
   ///  "unit", "objective", "lower_bound", "proved" (they are equal), "strategy", "seed", "seconds",
   ///  "devices": [{"device", "nodes", "busy", "ports", "peak_bytes", "memory_bytes" (null: no
-  ///  limit)}], "nodes": [{"node", "device", "start", "finish"}]}. InvalidArgument holds all
+  ///  limit)}], "nodes": [{"node", "device", "start", "finish"}], "explanation" (if asked for; times
+  ///  in ns; see placement/explain.h), "ns_per_unit"}. InvalidArgument holds all
   /// problems of the file, NotFound an unknown strategy; FailedPrecondition: it cannot be placed.
   int32_t (*placeCosts)(const GrCosts* costs, GrBuffer* out);
 

@@ -113,6 +113,9 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   }
   request.added_devices = options.whatIf.addedDevices;
   request.changed_links = options.whatIf.changedLinks;
+  request.details = options.explain.details;
+  request.main_choices = options.explain.mainChoices;
+  request.explained = options.explain.nodes;
 }
 
 /// True when the request holds texts of a run: they are none of the disk's business, and a plan for

@@ -51,6 +51,13 @@ struct WhatIf {
   bool empty() const { return addedDevices.empty() && changedLinks.empty(); }
 };
 
+/// What Session::explain tells beside the placement; see placement/explain.h for the JSON.
+struct ExplainOptions {
+  bool details = false;            ///< what a picture of the step needs
+  bool mainChoices = false;        ///< where the nodes that matter most could be instead
+  std::vector<std::string> nodes;  ///< the same for these: names or shell patterns
+};
+
 struct SessionOptions {
   std::string cluster;  ///< path of cluster.yaml; "": this machine alone, in this process
   /// Threads of a kernel on this machine without a cluster; 0: as many as the process may use.
@@ -61,6 +68,7 @@ struct SessionOptions {
   std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"
   std::vector<DeviceMemoryLimit> memoryLimits;
   WhatIf whatIf;
+  ExplainOptions explain;
   bool fusion = true;  ///< false: every operation is a kernel of its own
   Numerics numerics = Numerics::kFast;
   Precision precision = Precision::kF32;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""same_placement.py EXPLAINED PLACED: whether `explain --json` of a model and `place --json` of its
-cost graph tell the same devices, times and bound."""
+"""same_placement.py ONE OTHER: whether `explain --json` of a model and `place --json` of its cost
+graph, or two of a kind, tell the same devices, times and bound."""
 
 import json
 import sys
@@ -11,16 +11,20 @@ def load(path):
         return json.load(file)
 
 
+def told(answer):
+    """Device and times by node, and those of the whole by ""."""
+    suffix = "_ns" if "step_ns" in answer else ""
+    nodes = {row["node"]: (row["device"], row[f"start{suffix}"], row[f"finish{suffix}"])
+             for row in answer["nodes"]}
+    return nodes | {"": (answer[f"objective{suffix}"], answer[f"lower_bound{suffix}"])}
+
+
 def main():
-    model, costs = load(sys.argv[1]), load(sys.argv[2])
-    explained = {row["node"]: (row["device"], row["start_ns"], row["finish_ns"])
-                 for row in model["nodes"]}
-    placed = {row["node"]: (row["device"], row["start"], row["finish"]) for row in costs["nodes"]}
-    for node in sorted(explained.keys() | placed.keys()):
-        if explained.get(node) != placed.get(node):
-            print(f"{node}: {explained.get(node)} and {placed.get(node)}")
-    same = explained == placed and model["step_ns"] == costs["objective"]
-    same = same and model["lower_bound_ns"] == costs["lower_bound"]
+    one, other = (told(load(path)) for path in sys.argv[1:3])
+    for node in sorted(one.keys() | other.keys()):
+        if one.get(node) != other.get(node):
+            print(f"{node or 'step and bound'}: {one.get(node)} and {other.get(node)}")
+    same = one == other
     print("the same" if same else "not the same")
     return 0 if same else 1
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "placement/memory_budget.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {
@@ -79,20 +80,21 @@ TEST_CASE("why a node is where it is, with every device's time or reason") {
   Fixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   PlacementResult result = place(problem, "auto").value();
-  CHECK(explanationText(explainNode(problem, result, "right").value()) ==
+  CHECK(explanationText(explainNodes(problem, result, "right").value().at(0)) ==
         R"(node 'right' (test) is on n1/cpu:0, rank 2, 1.32 us to 5.32 us
-  device       time  step if moved  note
-  n0/cpu:0  4.00 us       10.17 us
-  n1/cpu:0  4.00 us        6.69 us  here
+  device       time  predicted if there  difference  note
+  n1/cpu:0  4.00 us             6.69 us              here
+  n0/cpu:0  4.00 us            10.17 us    +3.48 us
 )");
-  CHECK(explanationText(explainNode(problem, result, "stem").value()) ==
+  CHECK(explanationText(explainNodes(problem, result, "stem").value().at(0)) ==
         R"(node 'stem' (test) is on n0/cpu:0, rank 0, 110 ns to 1.11 us
   must be with 'join'
-  device       time  step if moved  note
-  n0/cpu:0  1.00 us        6.69 us  here
-  n1/cpu:0  1.00 us              -  'join': no kernel for complex64
+  device       time  predicted if there  difference  note
+  n0/cpu:0  1.00 us             6.69 us              here
+  n1/cpu:0  1.00 us                   -           -  'join': no kernel for complex64
 )");
-  CHECK(messageOf(explainNode(problem, result, "rigth").status()) ==
+  CHECK(explainNodes(problem, result, "*t").value().size() == 2);
+  CHECK(messageOf(explainNodes(problem, result, "rigth").status()) ==
         "the graph has no node 'rigth'; did you mean 'right'?");
 }
 
@@ -102,12 +104,12 @@ TEST_CASE("pins and memory are given as reasons") {
   f.cluster.devices[0].memoryBytes = 8000;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   PlacementResult result = place(problem, "auto").value();
-  NodeExplanation left = explainNode(problem, result, "left").value();
+  NodeExplanation left = explainNodes(problem, result, "left").value().at(0);
   CHECK(left.constraint == "'left' is pinned by c.yaml:7");
   CHECK(left.choices[1].why == "pinned elsewhere");
-  CHECK(left.choices[1].stepNs.has_value());
-  NodeExplanation right = explainNode(problem, result, "right").value();
-  CHECK_THAT(right.choices[0].why, Catch::StartsWith("memory: n0/cpu:0 needs 9.09 KiB"));
+  CHECK(left.choices[1].objectiveNs.has_value());
+  NodeExplanation right = explainNodes(problem, result, "right").value().at(0);
+  CHECK_THAT(right.choices[1].why, Catch::StartsWith("memory: n0/cpu:0 needs 9.09 KiB"));
 }
 
 TEST_CASE("the JSON holds what the text holds, and every node") {
@@ -137,10 +139,127 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
                                                    {"finish_ns", 5320},
                                                    {"source", "given"},
                                                    {"members", nlohmann::ordered_json::array()}});
-  auto node =
-      explanationJson(explainNode(problem, *bestCandidate(problem, candidates), "join").value());
+  auto node = explanationJson(
+      explainNodes(problem, *bestCandidate(problem, candidates), "join").value().at(0));
+  CHECK(node["choices"][0]["delta_ns"] == 0);
   CHECK(node["choices"][1]["time_ns"].is_null());
   CHECK(node["choices"][1]["why"] == "no kernel for complex64");
+}
+
+TEST_CASE("details: what a picture of the step needs, by positions in the lists") {
+  Fixture f;
+  PlacementProblem problem = makeProblem(f.graph, f.cluster);
+  PlacementResult result = place(problem, "greedy").value();
+  auto json = explanationJson(explain(problem, result), /*details=*/true);
+  CHECK(json["tensors"][1].dump() ==
+        R"({"tensor":"t1","bytes":200,"producer":0,"consumers":[1,2],"output":false})");
+  CHECK(json["tensors"][0]["producer"].is_null());
+  CHECK(json["tensors"][4]["output"] == true);
+  CHECK(json["edges"][1]["tensor_index"] == 1);
+  CHECK(json["devices"][0]["memory"].dump() == "[[110,7044],[1110,7856],[5630,7194]]");
+  CHECK(json["critical_path"]["steps"][0].dump() == R"(["link",0,0,110])");
+  CHECK(json["critical_path"]["steps"][3].dump() == R"(["compute",2,1320,5320])");
+  int64_t busy = 0;
+  for (const auto& link : json["links"]) {
+    busy += link["busy_ns"].get<int64_t>();
+  }
+  CHECK(busy == 110 + 210 + 310 + 60);
+}
+
+/// The placement with the unit of a node on a device.
+Placement moved(const PlacementProblem& problem, Placement placement, const std::string& node,
+                const std::string& device) {
+  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
+    if (problem.graph().node(n).name == node) {
+      for (int member : problem.constraints.unit(n).nodes) {
+        placement.device[static_cast<size_t>(member)] = *problem.cluster().findDevice(device);
+      }
+    }
+  }
+  return placement;
+}
+
+TEST_CASE("what is told of other devices is what simulating them gives") {
+  std::mt19937 random(5);
+  int64_t choices = 0;
+  int64_t memory = 0;
+  for (int i = 0; i < 200; ++i) {
+    RandomOptions options;
+    options.devices = 2 + i % 4;
+    std::vector<int64_t> limits(static_cast<size_t>(options.devices), i % 3 == 0 ? 8'000 : 20'000);
+    Cluster cluster = simpleCluster(options.devices, i % 3 == 2 ? std::vector<int64_t>() : limits);
+    cluster.devices[0].lanes = i % 5 == 0 ? 2 : 1;
+    CostGraph graph = randomGraph(random, options);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    problem.objective = i % 4 == 0 ? Objective::kThroughput : Objective::kLatency;
+    auto result = place(problem, "heft");
+    if (!result.ok()) {
+      continue;  // memory
+    }
+    auto all = explainMainNodes(problem, *result, int64_t{1} << 40);
+    REQUIRE(all.size() == graph.nodes.size());
+    for (const NodeExplanation& node : all) {
+      CHECK(node.choices.at(0).here);
+      CHECK(node.objectiveNs == problem.objectiveNs(result->simulation));
+      for (const NodeChoice& choice : node.choices) {
+        if (!choice.objectiveNs.has_value()) {
+          continue;
+        }
+        Placement there = moved(problem, result->placement, node.node, choice.device);
+        Simulation simulation = problem.simulator.run(there).value();
+        CHECK(*choice.objectiveNs == problem.objectiveNs(simulation));
+        bool fits = checkLimits(problem, simulation).ok();
+        CHECK((choice.why == "pinned elsewhere" || choice.why.empty() == fits));
+        memory += fits ? 0 : 1;
+        ++choices;
+      }
+    }
+  }
+  CHECK(choices > 5000);
+  CHECK(memory > 100);
+}
+
+TEST_CASE("other devices come with the best first") {
+  std::mt19937 random(6);
+  for (int i = 0; i < 20; ++i) {
+    RandomOptions options;
+    options.devices = 6;
+    Cluster cluster = simpleCluster(6);
+    CostGraph graph = randomGraph(random, options);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    PlacementResult result = placeRandom(problem, 3).value();
+    std::vector<NodeExplanation> all = explainNodes(problem, result, "*").value();
+    for (const NodeExplanation& node : all) {
+      auto isPossible = [](const NodeChoice& choice) { return choice.why.empty(); };
+      auto end = std::partition_point(node.choices.begin(), node.choices.end(), isPossible);
+      CHECK(std::none_of(end, node.choices.end(), isPossible));
+      CHECK(std::is_sorted(node.choices.begin() + 1, end,
+                           [](const NodeChoice& a, const NodeChoice& b) {
+                             return *a.objectiveNs < *b.objectiveNs;
+                           }));
+    }
+  }
+}
+
+TEST_CASE("of many nodes the main ones are explained, within the work allowed") {
+  std::mt19937 random(7);
+  RandomOptions options;
+  options.minNodes = 300;
+  options.maxNodes = 300;
+  options.constraints = false;
+  Cluster cluster = simpleCluster(3);
+  CostGraph graph = randomGraph(random, options);
+  PlacementProblem problem = makeProblem(graph, cluster);
+  PlacementResult result = place(problem, "heft").value();
+  auto some = explainMainNodes(problem, result, 640);  // a move counts for 16
+  CHECK(some.size() == 20);
+  CHECK(explainMainNodes(problem, result, 0).empty());
+  Explanation explanation = explain(problem, result);
+  auto first = std::find_if(explanation.steps.begin(), explanation.steps.end(),
+                            [](const PathStep& step) { return step.kind == PathKind::kCompute; });
+  CHECK(std::any_of(some.begin(), some.end(), [&](const NodeExplanation& node) {
+    return node.rank == first->index;  // where the path begins
+  }));
 }
 
 TEST_CASE("a strategy that failed is in the table, long lists are cut") {

@@ -1,3 +1,6 @@
+#include <nlohmann/json.hpp>
+
+#include "placement/explain.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 
@@ -45,7 +48,67 @@ TEST_CASE("problems of a file are all reported") {
         "p.json: 'haed' matches no node; did you mean 'head'?");
   for (const char* json : {"", "[]", "3", "{\"a\":", "{]"}) {
     CHECK(errorOf(json) ==
-          "p.json: expected a JSON object from node names or globs to device names");
+          "p.json: expected a JSON object from node names or globs to device names, or one with a "
+          "list \"nodes\" of {\"node\", \"device\"}");
+  }
+  CHECK(errorOf(R"({"nodes": [{"node": "head"}, {"node": "encoder/a", "device": "n0/cpu:0"},
+                              {"node": "encoder/a", "device": "n0/cpu:0"}]})") ==
+        "p.json: nodes[0]: expected {\"node\": NAME, \"device\": DEVICE}\n"
+        "p.json: 'encoder/a' is given twice\n"
+        "p.json: no entry for node 'encoder/b'; add {\"node\": \"*\", \"device\": DEVICE} for the "
+        "rest\n"
+        "p.json: no entry for node 'head'; add {\"node\": \"*\", \"device\": DEVICE} for the rest");
+}
+
+TEST_CASE("a list that names every node gives their order, too") {
+  Cluster cluster = simpleCluster(1);
+  CostGraph graph;
+  addNode(graph, "short", {1});
+  addNode(graph, "long", {100});
+  int last = addNode(graph, "last", {1});
+  addTensor(graph, 0, {last}, 1);
+  addTensor(graph, 1, {last}, 1);
+  REQUIRE(graph.finish(1).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  auto ranksOf = [&](const char* json) {
+    auto result = placeFromJson(problem, json, "p.json");
+    INFO(messageOf(result.status()));
+    REQUIRE(result.ok());
+    return result->placement.rank;
+  };
+  CHECK(ranksOf(R"({"nodes": [{"node": "short", "device": "n0/cpu:0", "start_ns": 0},
+                              {"node": "long", "device": "n0/cpu:0"},
+                              {"node": "last", "device": "n0/cpu:0"}], "step_ns": 3})") ==
+        std::vector<int>{0, 1, 2});
+  // By upward rank the longer one comes first.
+  CHECK(ranksOf(R"({"nodes": [{"node": "*", "device": "n0/cpu:0"}]})") ==
+        std::vector<int>{1, 0, 2});
+  CHECK(
+      messageOf(placeFromJson(problem, R"({"nodes": [{"node": "last", "device": "n0/cpu:0"},
+                                                        {"node": "short", "device": "n0/cpu:0"},
+                                                        {"node": "long", "device": "n0/cpu:0"}]})",
+                              "p.json")
+                    .status()) ==
+      "p.json: 'last' comes before 'short', whose output it reads; the order of \"nodes\" is that "
+      "in which devices run them\n"
+      "p.json: 'last' comes before 'long', whose output it reads; the order of \"nodes\" is that "
+      "in which devices run them");
+}
+
+TEST_CASE("an explanation, read back as a file, gives the same placement") {
+  std::mt19937 random(11);
+  for (int i = 0; i < 50; ++i) {
+    Cluster cluster = simpleCluster(3);
+    CostGraph graph = randomGraph(random, {});
+    PlacementProblem problem = makeProblem(graph, cluster);
+    PlacementResult result = placeRandom(problem, static_cast<uint64_t>(i)).value();
+    std::string json = explanationJson(explain(problem, result)).dump();
+    auto again = placeFromJson(problem, json, "p.json");
+    INFO(messageOf(again.status()));
+    REQUIRE(again.ok());
+    CHECK(again->placement.device == result.placement.device);
+    CHECK(again->placement.rank == result.placement.rank);
+    CHECK(again->simulation.stepNs == result.simulation.stepNs);
   }
 }
 

@@ -1,0 +1,118 @@
+// graphrun explain: where a model's operations would run, and why.
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "frontends/cli/commands.h"
+#include "frontends/cli/explain_output.h"
+#include "frontends/cli/explain_text.h"
+#include "frontends/cli/feeds.h"
+#include "frontends/cli/model_arguments.h"
+#include "frontends/cli/run_report.h"
+
+namespace graphrun::cli {
+namespace {
+
+using runtime::Session;
+
+struct ExplainArguments {
+  ModelArguments model;
+  ExplainOutput output;
+  std::string onnx;
+  std::string costs;
+  runtime::WhatIf whatIf;
+
+  void add(CLI::App& app) {
+    model.add(app);
+    output.add(app);
+    app.add_option(
+        "--add", whatIf.addedDevices,
+        "A device that is only thought of: node2:cuda, node2:cpu=48GiB; with a worker of a "
+        "new name on a machine of its own");
+    app.add_option(
+        "--link", whatIf.changedLinks,
+        "Other links, only thought of: 100Gbps between all workers, node0,node1=12GB/s,3us");
+    app.add_option("--costs", costs,
+                   "Writes the model's cost graph on this cluster, as `graphrun place` reads it");
+    app.add_option("--write-onnx", onnx,
+                   "Writes the ONNX model with its placement, as Netron shows it and explain and "
+                   "run read it: placed.onnx");
+  }
+};
+
+/// Whether a placement in `model` can be written to `out`, an ONNX file or "".
+absl::Status checkOnnx(const std::string& model, const std::string& out) {
+  if (!out.empty() && !absl::EndsWithIgnoreCase(model, ".onnx")) {
+    return usageError(absl::StrCat("--write-onnx needs an ONNX file to write into a copy of, got '",
+                                   model, "'; give the .onnx file that it was compiled from"));
+  }
+  if (!out.empty() && !absl::EndsWithIgnoreCase(out, ".onnx")) {
+    return usageError(absl::StrCat("--write-onnx ", out, ": expected a name that ends in .onnx"));
+  }
+  return absl::OkStatus();
+}
+
+/// Adds to an explanation what a step takes by another one.
+absl::StatusOr<std::string> withStepWithout(const std::string& changed, const std::string& now) {
+  auto json = nlohmann::ordered_json::parse(changed, nullptr, /*allow_exceptions=*/false);
+  Json without = Json::parse(now, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !without.is_object()) {
+    return absl::InternalError("an explanation is no JSON object");
+  }
+  json["step_ns_without"] = without.value("step_ns", Json(0));
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::string> explain(const ExplainArguments& arguments) {
+  runtime::ExplainOptions wishes = arguments.output.wishes();
+  wishes.details = wishes.details || arguments.model.json;
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                      arguments.model.open(wishes, arguments.whatIf));
+  GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
+                      feedShapes(arguments.model.feed, session->inputs()));
+  if (!arguments.costs.empty()) {
+    GR_ASSIGN_OR_RETURN(std::string text, session->costs(shapes));
+    GR_RETURN_IF_ERROR(writeResult(arguments.costs, text));
+  }
+  GR_ASSIGN_OR_RETURN(std::string explanation, session->explain(shapes));
+  if (arguments.whatIf.empty()) {
+    return explanation;
+  }
+  GR_ASSIGN_OR_RETURN(session, arguments.model.open());
+  GR_ASSIGN_OR_RETURN(std::string now, session->explain(shapes));
+  return withStepWithout(explanation, now);
+}
+
+absl::Status run(const ExplainArguments& arguments) {
+  GR_RETURN_IF_ERROR(checkOnnx(arguments.model.model, arguments.onnx));
+  GR_ASSIGN_OR_RETURN(std::string text, explain(arguments));
+  std::string warnings;
+  if (!arguments.onnx.empty()) {
+    GR_ASSIGN_OR_RETURN(warnings,
+                        runtime::annotateModel(arguments.model.model, text, arguments.onnx));
+  }
+  PageHeader header{arguments.model.model, "graphrun explain " + arguments.model.model, {}};
+  GR_RETURN_IF_ERROR(arguments.output.write(text, header));
+  std::string tables = arguments.output.ops.empty() ? explainText(text) : choicesText(text);
+  std::string shown = arguments.model.json ? text + "\n" : tables;
+  std::fputs(shown.c_str(), stdout);
+  std::fputs(warnings.c_str(), stderr);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int explainCommand(int argc, char** argv) {
+  CLI::App app("Shows where a model's operations would run, with predicted time and memory.",
+               "graphrun explain");
+  ExplainArguments arguments;
+  arguments.add(app);
+  return parseAndRun(app, argc, argv, [&]() -> int {
+    absl::Status status = run(arguments);
+    return status.ok() ? kOk : report(status);
+  });
+}
+
+}  // namespace graphrun::cli

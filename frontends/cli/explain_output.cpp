@@ -1,0 +1,62 @@
+#include "frontends/cli/explain_output.h"
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "frontends/cli/run_report.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::cli {
+namespace {
+
+/// A placement file: a line a node, in the order in which devices run them.
+absl::StatusOr<std::string> placementFile(const std::string& explanation) {
+  Json json = Json::parse(explanation, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json["nodes"].is_array()) {
+    return absl::InternalError("the explanation holds no list of nodes");
+  }
+  std::string text = "{\"nodes\": [";
+  const char* separator = "\n";
+  for (const Json& node : json["nodes"]) {
+    Json line = {{"node", node.value("node", "")}, {"device", node.value("device", "")}};
+    absl::StrAppend(&text, separator, line.dump());
+    separator = ",\n";
+  }
+  return text + "\n]}\n";
+}
+
+}  // namespace
+
+void ExplainOutput::add(CLI::App& app) {
+  app.add_option("--op", ops,
+                 "Tells why an operation is where it is, and what the step would be on each other "
+                 "device: its name, or a pattern as in 'encoder/*'");
+  app.add_option(
+      "--html", html,
+      "Writes a page with the timeline, memory, the graph and the critical path, for any "
+      "browser: page.html");
+  app.add_option("--write-placement", placement,
+                 "Writes which operation runs where, in which order, to be edited and read with "
+                 "--placement: p.json");
+}
+
+runtime::ExplainOptions ExplainOutput::wishes() const {
+  return {!html.empty(), !html.empty(), ops};
+}
+
+absl::Status ExplainOutput::write(const std::string& explanation, const PageHeader& header) const {
+  if (!placement.empty()) {
+    GR_ASSIGN_OR_RETURN(std::string text, placementFile(explanation));
+    GR_RETURN_IF_ERROR(writeResult(placement, text));
+  }
+  return html.empty() ? absl::OkStatus() : writeResult(html, explainPage(explanation, header));
+}
+
+absl::Status writeResult(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? absl::OkStatus() : usageError(absl::StrCat("cannot write '", path, "'"));
+}
+
+}  // namespace graphrun::cli

@@ -1,0 +1,33 @@
+// What explain and place tell on request, and write beside what they print.
+#ifndef GRAPHRUN_FRONTENDS_CLI_EXPLAIN_OUTPUT_H_
+#define GRAPHRUN_FRONTENDS_CLI_EXPLAIN_OUTPUT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "frontends/cli/command_line.h"
+#include "frontends/cli/explain_page.h"
+#include "runtime/session/session.h"
+
+namespace graphrun::cli {
+
+struct ExplainOutput {
+  std::vector<std::string> ops;
+  std::string html;
+  std::string placement;
+
+  void add(CLI::App& app);
+  /// What the explanation has to hold for that.
+  runtime::ExplainOptions wishes() const;
+  bool wanted() const { return !ops.empty() || !html.empty() || !placement.empty(); }
+  /// Writes the files that were asked for; `explanation` as in placement/explain.h.
+  absl::Status write(const std::string& explanation, const PageHeader& header) const;
+};
+
+/// Writes a file that the user named.
+absl::Status writeResult(const std::string& path, const std::string& text);
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_EXPLAIN_OUTPUT_H_

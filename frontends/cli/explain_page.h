@@ -1,0 +1,24 @@
+// An explanation as one page for a browser.
+#ifndef GRAPHRUN_FRONTENDS_CLI_EXPLAIN_PAGE_H_
+#define GRAPHRUN_FRONTENDS_CLI_EXPLAIN_PAGE_H_
+
+#include <string>
+
+#include "frontends/cli/explain_text.h"
+
+namespace graphrun::cli {
+
+/// What the page says beside the explanation.
+struct PageHeader {
+  std::string title;    ///< of the model or the cost graph
+  std::string command;  ///< that made it, to ask for more with
+  TimeUnit unit;
+};
+
+/// A page that needs nothing but itself: style, script and data (page/). `explanation`: the JSON of
+/// placement/explain.h with details. Names in it may hold anything.
+std::string explainPage(const std::string& explanation, const PageHeader& header);
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_EXPLAIN_PAGE_H_

@@ -1,0 +1,116 @@
+// One operation: what it is, what it reads and writes, and why it is where it is.
+
+function describeNode(model, node) {
+  return `${node.node}\n${node.op} on ${node.device}, ${model.time(node.finish_ns - node.start_ns)}` +
+      ` from ${model.time(node.start_ns)}${node.critical ? '\non the critical path' : ''}`;
+}
+
+function describeTransfer(model, transfer) {
+  return `${transfer.tensor}: ${formatBytes(transfer.bytes)}\n${transfer.from} to ${transfer.to},` +
+      ` ${model.time(transfer.transfer_ns)} from ${model.time(transfer.start_ns)}` +
+      (transfer.wait_ns > 0 ? `, after waiting ${model.time(transfer.wait_ns)}` : '');
+}
+
+/** What a tensor is worth telling beside a name. */
+function tensorNote(model, tensor, other) {
+  const moved = other !== null && other.here !== other.there ? `, ${other.there}` : '';
+  return ` ${formatBytes(tensor.bytes)}${moved}`;
+}
+
+function inputsList(model, node) {
+  return element('ul', {}, ...node.inputs.map((t) => {
+    const tensor = model.tensors[t];
+    if (tensor.producer === null) {
+      return element('li', {}, `${tensor.tensor}: an input of the model,${tensorNote(model, tensor, null)}`);
+    }
+    const producer = model.nodes[tensor.producer];
+    return element('li', {}, nodeButton(producer), tensorNote(
+        model, tensor, { here: node.device, there: producer.device }));
+  }));
+}
+
+function outputsList(model, node) {
+  const most = 20;
+  const items = node.outputs.flatMap((t) => {
+    const tensor = model.tensors[t];
+    const readers = tensor.consumers.map((consumer) => {
+      const reader = model.nodes[consumer];
+      return element('li', {}, nodeButton(reader), tensorNote(
+          model, tensor, { here: node.device, there: reader.device }));
+    });
+    return tensor.output
+        ? [element('li', {}, `an output of the model,${tensorNote(model, tensor, null)}`), ...readers]
+        : readers;
+  });
+  const more = items.length - most;
+  return element('ul', {}, ...items.slice(0, most),
+                 more > 0 ? element('li', {}, `${more} more`) : null);
+}
+
+/** Step or period on each device where it could be; the best ones first. */
+function choicesTable(model, choices) {
+  const goal = model.explanation.goal === 'throughput' ? 'period' : 'step';
+  const difference = (choice) => {
+    const part = 100 * choice.delta_ns / Math.max(model.explanation.objective_ns, 1);
+    return `${choice.delta_ns < 0 ? '−' : '+'}${model.time(Math.abs(choice.delta_ns))}` +
+        ` (${part < 0 ? '−' : '+'}${Math.abs(part).toFixed(1)} %)`;
+  };
+  return makeTable([
+    ['device', (c) => c.device],
+    ['its time', (c) => model.time(c.time_ns), true],
+    [goal, (c) => model.time(c.objective_ns), true],
+    ['', (c) => c.here ? 'here' : difference(c), true],
+  ], choices, { most: 4, rowClass: (c) => c.here ? 'here' : '' });
+}
+
+/** Devices where it cannot be, and why; what the prediction would be where that is known. */
+function refusalsList(model, choices) {
+  const prediction = (c) => c.objective_ns === null ? '' : ` (it would be ${model.time(c.objective_ns)})`;
+  return element('details', {}, element('summary', {}, `Not possible on ${choices.length} more`),
+                 element('ul', {}, ...choices.map((c) =>
+                     element('li', {}, `${c.device}: ${c.why}${prediction(c)}`))));
+}
+
+function whyHere(model, node) {
+  if (node.choices === null) {
+    return [element('p', {}, 'Where else it could be was not worked out for every operation. Ask with'),
+            element('p', {}, element('code', {}, `${model.about.command} … --op ${shellQuoted(node.node)}`))];
+  }
+  const told = node.choices;
+  return [
+    told.constraint === '' ? null : element('p', {}, told.constraint),
+    element('p', { className: 'hint' },
+            'What the prediction would be if it, and what must be with it, were elsewhere and all else stayed:'),
+    choicesTable(model, told.choices.filter((choice) => choice.why === '')),
+    told.choices.every((choice) => choice.why === '')
+        ? null : refusalsList(model, told.choices.filter((choice) => choice.why !== '')),
+  ];
+}
+
+function showDetails(model, node) {
+  const time = model.time;
+  const panel = byId('details');
+  const members = node.members.filter((member) => member !== node.node);
+  const heading = (text) => element('h4', {}, text);
+  panel.dataset.node = node.node;
+  panel.replaceChildren(...[
+    element('h3', {}, node.node),
+    element('p', {}, deviceSwatch(node.deviceIndex), `${node.op} on ${node.device}`),
+    element('p', {}, `${time(node.start_ns)} to ${time(node.finish_ns)}: ` +
+            `${time(node.finish_ns - node.start_ns)}, number ${node.rank} in order` +
+            `${node.critical ? ', on the critical path' : ''}`),
+    members.length === 0 ? null : element('p', { className: 'name' }, `holds ${members.join(', ')}`),
+    heading('Why here'),
+    ...whyHere(model, node),
+    heading('Reads'),
+    inputsList(model, node),
+    heading('Is read by'),
+    outputsList(model, node),
+  ].filter((part) => part !== null));
+}
+
+function showNoDetails() {
+  byId('details').replaceChildren(element(
+      'p', { className: 'hint' }, 'Click an operation, in the graph, the timeline or the list below, ' +
+      'to see what it reads and writes and why it is where it is.'));
+}

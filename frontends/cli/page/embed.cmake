@@ -1,0 +1,16 @@
+# Writes OUT, a C++ file with a text for each "NAME=FILE:FILE…" of PARTS, the files
+# one after the other: cmake -DOUT=… -DPARTS=… -P embed.cmake
+set(text "// Made by frontends/cli/page/embed.cmake.\n#include \"frontends/cli/page_parts.h\"\n\nnamespace graphrun::cli {\n\n")
+foreach(part IN LISTS PARTS)
+  string(REGEX MATCH "^([^=]+)=(.*)$" matched "${part}")
+  set(name ${CMAKE_MATCH_1})
+  string(REPLACE ":" ";" files "${CMAKE_MATCH_2}")
+  string(APPEND text "const char ${name}[] =")
+  foreach(file IN LISTS files)
+    file(READ "${file}" bytes HEX)
+    string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
+    string(APPEND text "\n    \"${bytes}\"")
+  endforeach()
+  string(APPEND text ";\n\n")
+endforeach()
+file(WRITE "${OUT}" "${text}}  // namespace graphrun::cli\n")

@@ -1,0 +1,136 @@
+// Puts the page together.
+
+function showSummary(model) {
+  const { explanation, time } = model;
+  const throughput = explanation.goal === 'throughput';
+  const used = model.devices.filter((device) => device.ops > 0).length;
+  const moved = model.transfers.reduce((sum, transfer) => sum + transfer.bytes, 0);
+  const bound = explanation.lower_bound_ns;
+  const above = bound > 0 ? (explanation.objective_ns / bound - 1) * 100 : 0;
+  byId('title').textContent = model.about.title;
+  document.title = `${model.about.title}: placement`;
+  byId('summary').textContent = `Found by ${explanation.strategy}; all times are predicted.` +
+      (explanation.complete ? '' : ' What waits for data is placed when the model runs.');
+  const figures = [
+    [throughput ? 'period of steps' : 'step', time(explanation.objective_ns)],
+    ...(throughput ? [['one step', time(explanation.step_ns)]] : []),
+    ...(explanation.step_ns_without > 0
+        ? [['without what was added or changed', time(explanation.step_ns_without)]] : []),
+    ['no placement is below', time(bound), above <= 0 ? 'proved to be the best'
+                                                      : `this one is ${above.toFixed(1)} % above`],
+    ['operations', String(model.nodes.length)],
+    ['devices used', `${used} of ${model.devices.length}`],
+    ['transfers', String(model.transfers.length), formatBytes(moved)],
+  ];
+  byId('figures').append(...figures.map(([name, value, note]) => element(
+      'div', {}, element('dt', {}, name),
+      element('dd', {}, value, note ? element('small', {}, ` ${note}`) : null))));
+}
+
+/** Parts of the critical path beside each other. */
+function showPath(model) {
+  const parts = [['compute', 'compute_ns', 'var(--compute)'], ['link', 'link_ns', 'var(--link)'],
+                 ['wait', 'wait_ns', 'var(--wait)']];
+  const texts = parts.map(([name, key]) =>
+      `${name} ${model.time(model.path[key])} (${percent(model.path[key], model.stepNs)})`);
+  parts.forEach(([, key, color], i) => {
+    const part = element('span', { title: texts[i] });
+    Object.assign(part.style, { background: color, flexGrow: String(model.path[key]) });
+    byId('path-bar').append(part);
+    byId('path-legend').append(element('li', {}, swatch(color), texts[i]));
+  });
+  byId('path-bar').setAttribute('aria-label', `Critical path: ${texts.join(', ')}`);
+  byId('path-table').append(pathTable(model));
+}
+
+function showTables(model) {
+  byId('devices-table').append(devicesTable(model));
+  byId('strategies-table').append(strategiesTable(model));
+  byId('links-table').append(model.transfers.length > 0 ? linksTable(model)
+                                                        : element('p', {}, 'Nothing is sent.'));
+  byId('transfers-summary').textContent = `All ${model.transfers.length} transfers`;
+  byId('transfers-table').append(transfersTable(model));
+  if (model.explanation.annotations.length > 0) {
+    byId('wishes').hidden = false;
+    byId('wishes-table').append(wishesTable(model));
+  }
+  byId('ops-table').append(opsTable(model));
+}
+
+function showLegend(model) {
+  byId('devices-legend').append(
+      ...model.devices.map((device, d) => device.ops === 0 ? null : element(
+          'li', {}, deviceSwatch(d), `${device.device} (${device.ops})`)).filter(Boolean),
+      element('li', {}, swatch('var(--cut)'), 'goes to another device'));
+}
+
+/** Buttons whose data-do names what to call. */
+function listenToButtons(id, acts) {
+  byId(id).addEventListener('click', (event) => acts[event.target.dataset.do]?.());
+}
+
+/** "op=…" or "find=…" behind the # of the address. */
+function followAddress(model, search, select) {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  if (wanted.has('find')) {
+    byId('find').value = wanted.get('find');
+    search.find(wanted.get('find'));
+    search.showNext();
+  }
+  const node = model.nodes.find((each) => each.node === wanted.get('op'));
+  if (node !== undefined) {
+    select(node.id);
+  }
+}
+
+function describeCanvases(model) {
+  byId('timeline').setAttribute('aria-label', 'What runs when on each device and link; the list of ' +
+                                'operations below has start and time of each');
+  byId('memory').setAttribute('aria-label', 'Memory in use over the step: ' + model.devices.map(
+      (d) => `${d.device} at most ${formatBytes(d.peak_bytes)}`).join(', '));
+  byId('graph').setAttribute('aria-label', `Graph of ${model.nodes.length} operations, coloured by ` +
+                             'device; arrow keys move it, plus and minus zoom');
+}
+
+function begin() {
+  const model = readModel(JSON.parse(byId('data').textContent));
+  showSummary(model);
+  showPath(model);
+  showTables(model);
+  showLegend(model);
+  showNoDetails();
+  describeCanvases(model);
+  const axis = new TimeAxis(model.stepNs);
+  const select = (id) => {
+    timeline.select(id);
+    graph.select(id);
+    showDetails(model, model.nodes[id]);
+    history.replaceState(null, '', `#${new URLSearchParams({ op: model.nodes[id].node })}`);
+  };
+  const timeline = new Timeline(model, axis, select);
+  const memory = new MemoryView(model, axis);
+  const graph = new GraphView(model, select);
+  selectNode = (id) => {
+    select(id);
+    byId('graph').scrollIntoView({ block: 'center' });
+  };
+  const search = new Search(model, (ids) => {
+    graph.found = new Set(ids);
+    graph.surface.request();
+  }, select);
+  listenToButtons('time-buttons', { in: () => axis.zoom(1.5), out: () => axis.zoom(1 / 1.5),
+                                    all: () => axis.all() });
+  listenToButtons('graph-buttons', { in: () => graph.zoom(1.4), out: () => graph.zoom(1 / 1.4),
+                                     all: () => graph.fit() });
+  byId('show-path').addEventListener('change', (event) => {
+    graph.showPath = event.target.checked;
+    graph.surface.request();
+  });
+  [timeline, memory, graph].forEach((view) => view.surface.draw());
+  followAddress(model, search, select);
+  Object.assign(document.documentElement.dataset, {
+    nodes: model.nodes.length, edges: graph.edges.length, ready: Math.round(performance.now()),
+  });
+}
+
+begin();

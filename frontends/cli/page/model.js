@@ -1,0 +1,54 @@
+// The explanation with everything found by its index.
+
+/** Nodes get `id`, `deviceIndex`, `inputs` and `outputs` (tensors) and whether they are `critical`. */
+function readModel(data) {
+  const explanation = data.explanation;
+  const model = {
+    about: data.about,
+    explanation,
+    nodes: explanation.nodes,
+    tensors: explanation.tensors,
+    devices: explanation.devices,
+    links: explanation.links,
+    transfers: explanation.edges,
+    path: explanation.critical_path,
+    stepNs: Math.max(explanation.step_ns, 1),
+    time: timeFormatter(data.about),
+  };
+  const deviceIndex = new Map(model.devices.map((device, i) => [device.device, i]));
+  model.nodes.forEach((node, id) => {
+    Object.assign(node, {
+      id, deviceIndex: deviceIndex.get(node.device), inputs: [], outputs: [], critical: false,
+      choices: null,
+    });
+  });
+  model.tensors.forEach((tensor, t) => {
+    if (tensor.producer !== null) {
+      model.nodes[tensor.producer].outputs.push(t);
+    }
+    tensor.consumers.forEach((consumer) => model.nodes[consumer].inputs.push(t));
+  });
+  model.path.steps.filter((step) => step[0] === 'compute').forEach((step) => {
+    model.nodes[step[1]].critical = true;
+  });
+  explanation.choices.forEach((told) => {
+    model.nodes[told.rank].choices = told;
+  });
+  return model;
+}
+
+/** Pairs [producer, consumer] of nodes, each once. */
+function nodeEdges(model) {
+  const seen = new Set();
+  const edges = [];
+  for (const tensor of model.tensors) {
+    for (const consumer of tensor.producer === null ? [] : tensor.consumers) {
+      const key = tensor.producer * model.nodes.length + consumer;
+      if (!seen.has(key)) {
+        seen.add(key);
+        edges.push([tensor.producer, consumer]);
+      }
+    }
+  }
+  return edges;
+}
