@@ -82,6 +82,8 @@ Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec,
   device.index = index;
   device.cores = spec.cores;
   device.memoryBytes = spec.memoryBytes;
+  device.memorySource = spec.memorySource;
+  device.weight = spec.weight;
   int threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
   device.model = shareOf(defaultDeviceModel(spec.kind, threads), coreShare(worker, spec));
   return device;
@@ -153,13 +155,15 @@ void Cluster::setDevices(int worker, std::vector<DeviceSpec> specs) {
   rebuildDevices();
 }
 
-absl::Status Cluster::setMemoryLimit(absl::string_view device, int64_t bytes) {
+absl::Status Cluster::setMemoryLimit(absl::string_view device, int64_t bytes,
+                                     absl::string_view source) {
   std::optional<int> index = findDevice(device);
   if (!index.has_value()) {
     return absl::NotFoundError(
         absl::StrCat("no device '", device, "' in the cluster", didYouMean(device, deviceNames())));
   }
   devices[static_cast<size_t>(*index)].memoryBytes = bytes;
+  devices[static_cast<size_t>(*index)].memorySource = std::string(source);
   return absl::OkStatus();
 }
 

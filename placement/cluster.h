@@ -31,6 +31,9 @@ struct DeviceSpec {
   int cudaIndex = 0;
   /// Memory limit; 0: none given.
   int64_t memoryBytes = 0;
+  std::string memorySource;  // who gave it: "cluster.yaml:12", for messages
+  /// How much it is wanted: placement counts its time 1/weight times.
+  double weight = 1;
   /// kCpu without cores: threads to assume; 0: unknown, counted as one.
   int threads = 0;
 };
@@ -43,6 +46,8 @@ struct Device {
   int index = 0;  // the number in the name
   std::vector<int> cores;
   int64_t memoryBytes = 0;  // limit; 0: none given
+  std::string memorySource;
+  double weight = 1;  // see DeviceSpec
   DeviceModel model;
   /// Each tensor that comes from or goes to another device takes CostTensor::portNs of this
   /// device's own time.
@@ -143,8 +148,10 @@ struct Cluster {
   /// Sets what discovery found on a worker and rebuilds `devices`: limits and models set on them
   /// before are lost.
   void setDevices(int worker, std::vector<DeviceSpec> specs);
-  /// Sets a limit ("--memory-limit node0/cpu:0=2GiB"); NotFound names the nearest device.
-  absl::Status setMemoryLimit(absl::string_view device, int64_t bytes);
+  /// Sets a limit ("--memory-limit node0/cpu:0=2GiB", as `source` says); NotFound names the nearest
+  /// device.
+  absl::Status setMemoryLimit(absl::string_view device, int64_t bytes,
+                              absl::string_view source = "--memory-limit");
 
   /// The link from one device to another; either may be kClient. Devices of one worker are joined
   /// in-process (over PCIe if a GPU takes part), workers on one host by shared memory, others by

@@ -24,6 +24,9 @@ namespace {
 /// An empty file has no mark at all.
 int lineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
 
+/// Of devices; the most is as far from 1.
+constexpr double kLeastWeight = 0.01;
+
 bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Scalar().empty(); }
 
 class ClusterReader {
@@ -51,6 +54,7 @@ class ClusterReader {
   void readDevice(const YAML::Node& node, const std::string& where, Worker& worker);
   void readCpu(const YAML::Node& node, const std::string& where, Worker& worker);
   void readCuda(const YAML::Node& node, const std::string& where, Worker& worker);
+  void readMemoryAndWeight(const YAML::Node& map, const std::string& where, DeviceSpec& spec);
   void readCores(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
   std::optional<bool> readFlag(const YAML::Node& map, const char* key, const std::string& where);
   void readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
@@ -230,14 +234,30 @@ void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
 void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, Worker& worker) {
   std::string here = absl::StrCat(where, ": cpu");
   DeviceSpec spec;
-  if (!node.IsNull() && checkMap(node, here, {"cores", "shared", "memory"})) {
+  if (!node.IsNull() && checkMap(node, here, {"cores", "shared", "memory", "weight"})) {
     if (node["cores"]) {
       readCores(node["cores"], here, spec);
     }
     readShared(node, here, spec);
-    quantity(node, "memory", here, parseBytes, spec.memoryBytes);
+    readMemoryAndWeight(node, here, spec);
   }
   worker.specs.push_back(std::move(spec));
+}
+
+void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string& where,
+                                        DeviceSpec& spec) {
+  quantity(map, "memory", where, parseBytes, spec.memoryBytes);
+  if (map["memory"]) {
+    spec.memorySource = absl::StrCat(fileName_, ":", lineOf(map["memory"]));
+  }
+  YAML::Node weight = map["weight"];
+  bool isNumber = weight && weight.IsScalar() && absl::SimpleAtod(weight.Scalar(), &spec.weight);
+  if (weight && !(isNumber && spec.weight >= kLeastWeight && spec.weight <= 1 / kLeastWeight)) {
+    problem(weight,
+            absl::StrCat(where, ": weight: expected a number from ", kLeastWeight, " to ",
+                         1 / kLeastWeight,
+                         "; 0.5 counts the device's time twice, forbids keep nodes off it"));
+  }
 }
 
 void ClusterReader::readCores(const YAML::Node& node, const std::string& where, DeviceSpec& spec) {
@@ -278,7 +298,7 @@ void ClusterReader::readCuda(const YAML::Node& node, const std::string& where, W
   std::string here = absl::StrCat(where, ": cuda");
   DeviceSpec spec;
   spec.kind = DeviceKind::kCuda;
-  if (checkMap(node, here, {"index", "memory"})) {
+  if (checkMap(node, here, {"index", "memory", "weight"})) {
     std::string index = text(node, "index", here);
     if (!index.empty() && (!absl::SimpleAtoi(index, &spec.cudaIndex) || spec.cudaIndex < 0)) {
       problem(node["index"], absl::StrCat(here, ": index '", index, "' is not a number from 0 on"));
@@ -288,7 +308,7 @@ void ClusterReader::readCuda(const YAML::Node& node, const std::string& where, W
         problem(node, absl::StrCat(here, ": index ", spec.cudaIndex, " is given twice"));
       }
     }
-    quantity(node, "memory", here, parseBytes, spec.memoryBytes);
+    readMemoryAndWeight(node, here, spec);
   }
   worker.specs.push_back(std::move(spec));
 }

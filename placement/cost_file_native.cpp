@@ -104,7 +104,7 @@ class NativeReader {
   }
 
   void readDevice(const JsonObject& json) {
-    json.onlyKeys({"name", "worker", "memory_bytes", "class", "port", "calls", "lanes"});
+    json.onlyKeys({"name", "worker", "memory_bytes", "class", "port", "calls", "lanes", "weight"});
     if (file_.cluster.devices.size() == static_cast<size_t>(kMostDevices)) {
       json.problem("name", absl::StrCat("there are more than ", kMostDevices, " devices"));
       return;
@@ -131,6 +131,10 @@ class NativeReader {
     device.lanes = static_cast<int>(json.integer("lanes", 1, kMostLanes));
     if (device.oneCall && device.lanes != 1) {
       json.problem("lanes", "a device with \"calls\": \"once\" runs its nodes one after the other");
+    }
+    device.weight = json.number("weight", 1, 100);
+    if (device.weight < 0.01) {
+      json.problem("weight", "expected a number from 0.01 to 100");
     }
     classes_.push_back(json.text("class"));
     classIds_.try_emplace(classes_.back(), 0);

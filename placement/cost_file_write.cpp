@@ -53,6 +53,9 @@ class Writer {
       if (device(d).lanes != 1) {
         entry["lanes"] = device(d).lanes;
       }
+      if (device(d).weight != 1) {
+        entry["weight"] = device(d).weight;
+      }
       json_["devices"].push_back(std::move(entry));
     }
   }

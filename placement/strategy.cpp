@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "placement/device_weights.h"
 #include "placement/memory_advice.h"
 #include "placement/names.h"
 #include "runtime/base/status.h"
@@ -73,6 +74,10 @@ absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::str
   uint64_t seed = 0;
   if (absl::StartsWith(name, kRandom) && absl::SimpleAtoi(name.substr(kRandom.size()), &seed)) {
     return placeRandom(problem, seed);
+  }
+  if (WeightedProblem::applies(problem)) {
+    GR_ASSIGN_OR_RETURN(WeightedProblem weighted, WeightedProblem::create(problem));
+    return weighted.asItRuns(place(weighted.problem(), name));
   }
   GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
   absl::StatusOr<PlacementResult> result = placeWith(problem, *strategy);

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cassert>
 #include <optional>
 
 #include "absl/strings/str_join.h"
+#include "placement/device_weights.h"
 #include "placement/strategy.h"
 #include "runtime/base/clock.h"
 
@@ -9,6 +11,14 @@ namespace graphrun::placement {
 
 std::vector<Candidate> runCandidates(const PlacementProblem& problem) {
   std::vector<Candidate> candidates;
+  if (WeightedProblem::applies(problem)) {
+    auto weighted = WeightedProblem::create(problem);
+    assert(weighted.ok());  // as the problem itself
+    for (Candidate& candidate : runCandidates(weighted->problem())) {
+      candidates.push_back({candidate.strategy, weighted->asItRuns(std::move(candidate.result))});
+    }
+    return candidates;
+  }
   for (const Strategy& strategy : strategies()) {
     if (strategy.heuristic) {
       candidates.push_back({std::string(strategy.name), strategy.place(problem)});

@@ -1,184 +1,17 @@
-#include <nlohmann/json.hpp>
-#include <set>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "placement/names.h"
 #include "placement/orders.h"
+#include "placement/placement_file.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
-namespace {
-
-struct Rule {
-  std::string nodes;
-  int device = 0;
-  bool used = false;
-};
-
-/// What a file says, its rules resolved.
-struct FilePlacement {
-  std::vector<int> device;  // by node
-  /// Nodes in the order of the list, if it names each by itself; empty: no order.
-  std::vector<int> order;
-};
-
-class FileReader {
- public:
-  FileReader(const PlacementProblem& problem, absl::string_view fileName)
-      : problem_(problem), fileName_(fileName) {}
-
-  absl::StatusOr<FilePlacement> read(absl::string_view json) {
-    auto root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-    if (!root.is_object()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          fileName_, ": expected a JSON object from node names or globs to device names, or one ",
-          "with a list \"nodes\" of {\"node\", \"device\"}"));
-    }
-    isList_ = root.contains("nodes") && root["nodes"].is_array();
-    isList_ ? readList(root["nodes"]) : readMap(root);
-    FilePlacement placement;
-    for (const CostNode& node : problem_.graph().nodes) {
-      placement.device.push_back(deviceOf(node.name));
-    }
-    reportUnused();
-    if (problems_.empty() && isList_) {
-      placement.order = listOrder();
-    }
-    if (!problems_.empty()) {
-      return absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
-    }
-    return placement;
-  }
-
- private:
-  using Json = nlohmann::ordered_json;
-
-  void readMap(const Json& map) {
-    for (const auto& [nodes, device] : map.items()) {
-      readRule(nodes, device.is_string() ? device.get<std::string>() : device.dump());
-    }
-  }
-
-  void readList(const Json& list) {
-    std::set<std::string> seen;
-    for (const Json& entry : list) {
-      if (!entry.is_object() || !entry.contains("node") || !entry["node"].is_string() ||
-          !entry.contains("device") || !entry["device"].is_string()) {
-        problems_.push_back(absl::StrCat(fileName_, ": nodes[", &entry - &list[0],
-                                         "]: expected {\"node\": NAME, \"device\": DEVICE}"));
-        continue;
-      }
-      auto node = entry["node"].get<std::string>();
-      if (!seen.insert(node).second) {
-        problems_.push_back(absl::StrCat(fileName_, ": '", node, "' is given twice"));
-        continue;
-      }
-      readRule(node, entry["device"].get<std::string>());
-    }
-  }
-
-  void readRule(const std::string& nodes, const std::string& device) {
-    std::optional<int> index = problem_.cluster().findDevice(device);
-    if (!index.has_value()) {
-      problems_.push_back(absl::StrCat(fileName_, ": '", nodes, "': no device '", device, "'",
-                                       didYouMean(device, problem_.cluster().deviceNames())));
-    }
-    if (isGlob(nodes)) {
-      globs_.push_back(rules_.size());
-    }
-    named_[nodes] = rules_.size();
-    rules_.push_back({nodes, index.value_or(0)});
-  }
-
-  /// Empty unless every rule is for one node, by its name.
-  std::vector<int> listOrder() {
-    const CostGraph& graph = problem_.graph();
-    absl::flat_hash_map<std::string, int> ids;
-    for (int n = 0; n < graph.nodeCount(); ++n) {
-      ids[graph.node(n).name] = n;
-    }
-    std::vector<int> order;
-    std::vector<bool> done(graph.nodes.size(), false);
-    for (const Rule& rule : rules_) {
-      auto found = ids.find(rule.nodes);
-      if (found == ids.end()) {
-        return {};
-      }
-      order.push_back(found->second);
-    }
-    for (int n : order) {
-      checkInputs(n, done);
-      done[static_cast<size_t>(n)] = true;
-    }
-    return order.size() == graph.nodes.size() ? order : std::vector<int>();
-  }
-
-  void checkInputs(int node, const std::vector<bool>& done) {
-    const CostGraph& graph = problem_.graph();
-    for (int t : graph.node(node).inputs) {
-      int producer = graph.tensor(t).producer;
-      if (producer >= 0 && !done[static_cast<size_t>(producer)]) {
-        problems_.push_back(absl::StrCat(
-            fileName_, ": '", graph.node(node).name, "' comes before '", graph.node(producer).name,
-            "', whose output it reads; the order of \"nodes\" is that in which devices run them"));
-      }
-    }
-  }
-
-  /// A rule that is the node's very name wins over globs, an earlier glob over a later one.
-  int deviceOf(const std::string& node) {
-    Rule* match = nullptr;
-    for (size_t glob : globs_) {
-      if (matchesGlob(rules_[glob].nodes, node)) {
-        match = match == nullptr ? &rules_[glob] : match;
-        rules_[glob].used = true;
-      }
-    }
-    if (auto named = named_.find(node); named != named_.end()) {
-      match = &rules_[named->second];
-      match->used = true;
-    }
-    if (match == nullptr) {
-      problems_.push_back(
-          absl::StrCat(fileName_, ": no entry for node '", node,
-                       isList_ ? "'; add {\"node\": \"*\", \"device\": DEVICE} for the rest"
-                               : "'; add \"*\": DEVICE as the last one for the rest"));
-      return 0;
-    }
-    return match->device;
-  }
-
-  void reportUnused() {
-    std::vector<std::string> names;
-    for (const CostNode& node : problem_.graph().nodes) {
-      names.push_back(node.name);
-    }
-    for (const Rule& rule : rules_) {
-      if (!rule.used && rule.nodes != "*") {
-        problems_.push_back(absl::StrCat(fileName_, ": '", rule.nodes, "' matches no node",
-                                         didYouMean(rule.nodes, names)));
-      }
-    }
-  }
-
-  const PlacementProblem& problem_;
-  std::string fileName_;
-  bool isList_ = false;
-  std::vector<Rule> rules_;
-  std::vector<size_t> globs_;                       // of the rules
-  absl::flat_hash_map<std::string, size_t> named_;  // all rules, by their text
-  std::vector<std::string> problems_;
-};
-
-}  // namespace
 
 absl::StatusOr<PlacementResult> placeFromJson(const PlacementProblem& problem,
                                               absl::string_view json, absl::string_view fileName) {
-  GR_ASSIGN_OR_RETURN(FilePlacement file, FileReader(problem, fileName).read(json));
+  GR_ASSIGN_OR_RETURN(FilePlacement file, readPlacementFile(problem, json, fileName));
   Placement placement;
   placement.device = std::move(file.device);
   placement.strategy = "file";
@@ -188,7 +21,7 @@ absl::StatusOr<PlacementResult> placeFromJson(const PlacementProblem& problem,
     supported =
         supported && problem.graph().node(n).supports(placement.device[static_cast<size_t>(n)]);
   }
-  if (!file.order.empty()) {
+  if (file.order.size() == problem.graph().nodes.size()) {
     placement.setOrder(file.order);
   } else {
     placement.setOrder(supported ? upwardRankOrder(problem, placement.device)

@@ -70,6 +70,9 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--placement", placement,
                  "auto, a strategy (single, greedy, heft, cpop, peft, etf, sct, search, …), or a "
                  "placement file (JSON)");
+  app.add_option("--from", from,
+                 "A placement file to begin with, of a model or cluster that was a little "
+                 "different: takes a fraction of the time");
   app.add_option(
       "--pin", pins,
       "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "
@@ -97,6 +100,10 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   runtime::SessionOptions session;
   session.cluster = cluster;
   session.strategy = placement;
+  session.from = from;
+  if (!from.empty() && placement != "auto") {
+    return usageError("--from goes with --placement auto, which it is faster than");
+  }
   session.threads = threads;
   session.fusion = !noFusion;
   session.numerics = deterministic ? runtime::Numerics::kDeterministic

@@ -38,6 +38,7 @@ absl::Status fileError(const absl::Status& status);
 struct PlaceOptions {
   std::string cluster;
   std::string placement = "auto";
+  std::string from;
   std::vector<std::string> pins;
   std::vector<std::string> forbids;
   std::vector<std::string> memoryLimits;

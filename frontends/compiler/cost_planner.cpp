@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/compiler/explanation.h"
 #include "placement/cost_file.h"
+#include "placement/replan.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "runtime/base/clock.h"
@@ -71,13 +72,19 @@ Json devicesJson(const CostFile& file, const PlacementProblem& problem,
   return list;
 }
 
-/// Places as the request says: by a file, or by a strategy.
+absl::string_view textOf(const GrBytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data), bytes.size};
+}
+
+/// Places as the request says: by a file, beginning with one, or by a strategy.
 absl::StatusOr<PlacementResult> placeAs(const GrCosts& costs, const PlacementProblem& problem) {
-  if (costs.placement.size == 0) {
-    return placement::place(problem, costs.strategy);
+  if (costs.placement.size > 0) {
+    return placement::placeFromJson(problem, textOf(costs.placement), costs.placementName);
   }
-  absl::string_view text(reinterpret_cast<const char*>(costs.placement.data), costs.placement.size);
-  return placement::placeFromJson(problem, text, costs.placementName);
+  if (costs.from.size > 0) {
+    return placement::replan(problem, textOf(costs.from), costs.fromName);
+  }
+  return placement::place(problem, costs.strategy);
 }
 
 absl::StatusOr<Json> explanationOf(const GrCosts& costs, const PlacementProblem& problem,
@@ -106,8 +113,8 @@ Json nodesJson(const CostFile& file, const PlacementResult& result) {
 
 absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   GR_ASSIGN_OR_RETURN(placement::CostFileOptions options, optionsOf(costs));
-  absl::string_view text(reinterpret_cast<const char*>(costs.bytes.data), costs.bytes.size);
-  GR_ASSIGN_OR_RETURN(CostFile file, placement::readCostFile(text, costs.name, options));
+  GR_ASSIGN_OR_RETURN(CostFile file,
+                      placement::readCostFile(textOf(costs.bytes), costs.name, options));
   GR_ASSIGN_OR_RETURN(PlacementProblem problem, file.problem());
   problem.search = {costs.seed, static_cast<int64_t>(costs.budgetNanos)};
   int64_t begin = runtime::nowNanos();

@@ -28,6 +28,7 @@
 #include "placement/build_cost_graph.h"
 #include "placement/cost_file.h"
 #include "placement/explain.h"
+#include "placement/replan.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "placement/what_if.h"
@@ -282,17 +283,20 @@ absl::StatusOr<placement::GraphOfOps> costGraphOf(mlir::func::FuncOp function,
   return graph;
 }
 
+/// Places with a strategy, with the file that it names, or beginning with the file `from`.
 absl::StatusOr<placement::PlacementResult> placeWith(const placement::PlacementProblem& problem,
-                                                     const std::string& strategy) {
+                                                     const std::string& strategy,
+                                                     const std::string& from) {
   bool isFile = strategy.ends_with(".json");
-  if (!isFile) {
+  if (!isFile && from.empty()) {
     return placement::place(problem, strategy.empty() ? "auto" : strategy);
   }
-  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(strategy));
+  const std::string& path = from.empty() ? strategy : from;
+  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
   auto bytes = file.bytes();
-  return placement::placeFromJson(
-      problem, absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-      strategy);
+  absl::string_view json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return from.empty() ? placement::placeFromJson(problem, json, path)
+                      : placement::replan(problem, json, path);
 }
 
 /// Writes the placement into the operations, for the partition pass. From now on they are called
@@ -371,7 +375,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   GR_ASSIGN_OR_RETURN(auto problem,
                       placement::PlacementProblem::create(costed.graph.graph, cluster));
   GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
-                      placeWith(problem, text(request.strategy())));
+                      placeWith(problem, text(request.strategy()), text(request.from())));
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result.placement),
                                        "the placement that was found"));
   annotateDevices(costed.graph, cluster, result.placement);

@@ -72,18 +72,21 @@ typedef struct GrTuning {
 
 /// A bare cost graph, and how to place it.
 typedef struct GrCosts {
-  const char* name;       ///< path, for messages
-  GrBytes bytes;          ///< the file (placement/cost_file.h)
-  uint32_t devices;       ///< for standard task graphs; 0: not given
-  uint8_t contiguous;     ///< 1: no path may leave a device and come back to it
-  const char* objective;  ///< "latency", "throughput", "": that of the file
-  const char* strategy;   ///< "auto", "heft" …
-  uint64_t seed;          ///< of what searches at random
-  uint64_t budgetNanos;   ///< that a search may take; 0: its own
-  GrBytes placement;      ///< a placement file's content, to use it; empty: the strategy places
-  const char* placementName;      ///< its path, for messages
-  uint8_t explain;                ///< 1: the answer holds an explanation with details
-  const char* const* explained;   ///< nodes to tell other devices of: names or shell patterns
+  const char* name;           ///< path, for messages
+  GrBytes bytes;              ///< the file (placement/cost_file.h)
+  uint32_t devices;           ///< for standard task graphs; 0: not given
+  uint8_t contiguous;         ///< 1: no path may leave a device and come back to it
+  const char* objective;      ///< "latency", "throughput", "": that of the file
+  const char* strategy;       ///< "auto", "heft" …
+  uint64_t seed;              ///< of what searches at random
+  uint64_t budgetNanos;       ///< that a search may take; 0: its own
+  GrBytes placement;          ///< a placement file's content, to use it; empty: the strategy places
+  const char* placementName;  ///< its path, for messages
+  GrBytes from;  ///< a placement file of a graph that was a little different, to begin with; empty:
+                 ///< none
+  const char* fromName;          ///< its path
+  uint8_t explain;               ///< 1: the answer holds an explanation with details
+  const char* const* explained;  ///< nodes to tell other devices of: names or shell patterns
   uint64_t explainedCount;
 } GrCosts;
 
@@ -118,8 +121,8 @@ typedef struct GrCompilerApi {
   /// `out`: JSON text, times in the file's unit: {"goal": "latency" or "throughput", "contiguous",
   ///  "unit", "objective", "lower_bound", "proved" (they are equal), "strategy", "seed", "seconds",
   ///  "devices": [{"device", "nodes", "busy", "ports", "peak_bytes", "memory_bytes" (null: no
-  ///  limit)}], "nodes": [{"node", "device", "start", "finish"}], "explanation" (if asked for; times
-  ///  in ns; see placement/explain.h), "ns_per_unit"}. InvalidArgument holds all
+  ///  limit)}], "nodes": [{"node", "device", "start", "finish"}], "explanation" (if asked for;
+  ///  times in ns; see placement/explain.h), "ns_per_unit"}. InvalidArgument holds all
   /// problems of the file, NotFound an unknown strategy; FailedPrecondition: it cannot be placed.
   int32_t (*placeCosts)(const GrCosts* costs, GrBuffer* out);
 

@@ -99,6 +99,7 @@ std::vector<std::unique_ptr<format::PinT>> rulesOf(const std::vector<PlacementPi
 
 void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.strategy = options.strategy;
+  request.from = options.from;
   request.threads = options.threads;
   request.fusion = options.fusion;
   request.numerics = static_cast<uint8_t>(options.numerics);
@@ -130,11 +131,11 @@ bool holdsText(const std::string& request) {
   return false;
 }
 
-/// A strategy may be a file; then its content decides, not its name alone.
-void addStrategyFile(CacheKey& key, const std::string& strategy) {
+/// Where this is a file its content decides, not its name alone.
+void addPlacementFile(CacheKey& key, const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(strategy, error)) {
-    if (absl::StatusOr<MappedFile> file = MappedFile::open(strategy); file.ok()) {
+  if (std::filesystem::is_regular_file(path, error)) {
+    if (absl::StatusOr<MappedFile> file = MappedFile::open(path); file.ok()) {
       key.add(file->bytes());
     }
   }
@@ -191,9 +192,9 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
                                            bool anew) {
   CacheKey parts;
   parts.add(compiler_->identity()).add(model.hash()).add(request);
-  addStrategyFile(parts,
-                  std::string(format::textOf(
-                      flatbuffers::GetRoot<format::PlanRequest>(request.data())->strategy())));
+  const auto* asked = flatbuffers::GetRoot<format::PlanRequest>(request.data());
+  addPlacementFile(parts, std::string(format::textOf(asked->strategy())));
+  addPlacementFile(parts, std::string(format::textOf(asked->from())));
   std::string key = parts.hex();
   if (std::optional<DiskCache::Entry> entry = anew ? std::nullopt : cache_->find(key)) {
     absl::StatusOr<FoundPlan> found = readResponse(entry->bytes);

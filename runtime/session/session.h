@@ -64,6 +64,9 @@ struct SessionOptions {
   uint32_t threads = 0;
   /// "auto", a strategy's name ("single", "heft", …), or the path of a placement file.
   std::string strategy = "auto";
+  /// Path of a placement file for a model or cluster that was a little different, to begin with in
+  /// place of a strategy; "": none.
+  std::string from;
   std::vector<PlacementPin> pins;
   std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"
   std::vector<DeviceMemoryLimit> memoryLimits;

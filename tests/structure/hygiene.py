@@ -9,7 +9,7 @@ import sys
 from sources import trackedFiles
 
 TEXT = (".h", ".cpp", ".cu", ".td", ".fbs", ".proto", ".mlir", ".test", ".py", ".cmake", ".txt",
-        ".md", ".in", ".yaml", ".yml", ".json")
+        ".md", ".in", ".yaml", ".yml", ".json", ".js", ".css", ".html")
 CODE = (".h", ".cpp", ".cu", ".td", ".fbs", ".proto")
 FOLDERS = ("ir/", "passes/", "placement/", "runtime/", "devices/", "frontends/")
 README_LINES = 60
