@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "placement/conflict.h"
 
 namespace graphrun::placement {
 namespace {
@@ -91,9 +92,9 @@ class Resolver {
   void resolve(Unit& unit, const std::vector<const NodePin*>& pins) {
     for (const NodePin* pin : pins) {
       if (pin->device != pins[0]->device) {
-        problems_.push_back(absl::StrCat("conflicting pins of ", describeUnit(graph_, unit), ": ",
-                                         describePin(*pins[0]), " and ", describePin(*pin),
-                                         "; drop one of them"));
+        problem(unit, absl::StrCat("conflicting pins of ", describeUnit(graph_, unit), ": ",
+                                   describePin(*pins[0]), " and ", describePin(*pin),
+                                   "; drop one of them"));
         return;
       }
     }
@@ -101,13 +102,21 @@ class Resolver {
     pins.empty() ? resolveFree(unit) : resolvePinned(unit, *pins[0]);
   }
 
+  /// What is wrong with a unit; of the first ones also which rules are to blame.
+  void problem(const Unit& unit, std::string text) {
+    constexpr size_t kMostExplained = 10;
+    std::string conflict =
+        problems_.size() < kMostExplained ? describeUnitConflict(graph_, cluster_, unit.nodes) : "";
+    problems_.push_back(absl::StrCat(text, conflict.empty() ? "" : "\n", conflict));
+  }
+
   void resolvePinned(Unit& unit, const NodePin& pin) {
     int blocker = blockerOn(unit, pin.device);
     unit.allowed = {pin.device};
     if (blocker >= 0) {
-      problems_.push_back(
-          absl::StrCat("pin of ", describePin(pin), " cannot hold: ", whyNot(blocker, pin.device),
-                       pin.fromModel ? "; --pin 'NODE=DEVICE' overrules the model" : ""));
+      problem(unit, absl::StrCat("pin of ", describePin(pin),
+                                 " cannot hold: ", whyNot(blocker, pin.device),
+                                 pin.fromModel ? "; --pin 'NODE=DEVICE' overrules the model" : ""));
     }
   }
 
@@ -122,8 +131,8 @@ class Resolver {
       }
     }
     if (unit.allowed.empty()) {
-      problems_.push_back(absl::StrCat("no device can run ", describeUnit(graph_, unit), ": ",
-                                       absl::StrJoin(reasons, "; ")));
+      problem(unit, absl::StrCat("no device can run ", describeUnit(graph_, unit), ": ",
+                                 absl::StrJoin(reasons, "; ")));
     }
   }
 

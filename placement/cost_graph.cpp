@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
 #include <set>
 
@@ -244,7 +245,7 @@ class Rules {
       if (matchesGlob(rule.device, cluster_.devices[d].name)) {
         found = true;
         for (int n : nodes) {
-          forbidOn(static_cast<int>(d), graph_.nodes[static_cast<size_t>(n)], rule);
+          forbidOn(static_cast<int>(d), n, rule);
         }
       }
     }
@@ -275,16 +276,23 @@ class Rules {
                                      rule.device, "'",
                                      didYouMean(rule.device, cluster_.deviceNames())));
   }
-  static void forbidOn(int device, CostNode& node, const PinRule& rule) {
+  void forbidOn(int device, int id, const PinRule& rule) {
+    CostNode& node = graph_.nodes[static_cast<size_t>(id)];
+    int64_t& time = node.timeNs[static_cast<size_t>(device)];
     if (node.supports(device)) {
-      node.timeNs[static_cast<size_t>(device)] = kUnsupported;
+      forbidden_[{id, device}] = time;
       node.unsupported.emplace_back(device, absl::StrCat("forbidden by ", rule.source));
+      time = kUnsupported;
+    }
+    if (auto known = forbidden_.find({id, device}); known != forbidden_.end()) {
+      graph_.forbids.push_back({id, device, known->second, rule.source});
     }
   }
 
   CostGraph& graph_;
   const Cluster& cluster_;
   std::set<int> pinned_;
+  std::map<std::pair<int, int>, int64_t> forbidden_;  // node, device: the time there
   std::vector<std::string> problems_;
 };
 
@@ -301,6 +309,38 @@ absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
     rules.forbid(rule);
   }
   return rules.finish();
+}
+
+void CostGraph::dropForbids(absl::string_view source) {
+  std::vector<NodeForbid> dropped;
+  std::erase_if(forbids, [&](const NodeForbid& forbid) {
+    bool isOf = forbid.source == source;
+    if (isOf) {
+      dropped.push_back(forbid);
+    }
+    return isOf;
+  });
+  for (const NodeForbid& forbid : dropped) {
+    if (!supportsWithoutForbids(forbid.node, forbid.device)) {  // no other rule forbids it
+      CostNode& node = nodes[static_cast<size_t>(forbid.node)];
+      node.timeNs[static_cast<size_t>(forbid.device)] = forbid.timeNs;
+      std::erase_if(node.unsupported,
+                    [&](const auto& reason) { return reason.first == forbid.device; });
+    }
+  }
+}
+
+bool CostGraph::isForbidden(int node, int device, absl::string_view source) const {
+  return std::any_of(forbids.begin(), forbids.end(), [&](const NodeForbid& forbid) {
+    return forbid.node == node && forbid.device == device && forbid.source == source;
+  });
+}
+
+bool CostGraph::supportsWithoutForbids(int id, int device) const {
+  return node(id).supports(device) ||
+         std::any_of(forbids.begin(), forbids.end(), [&](const NodeForbid& forbid) {
+           return forbid.node == id && forbid.device == device;
+         });
 }
 
 }  // namespace graphrun::placement

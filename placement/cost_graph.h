@@ -75,6 +75,14 @@ struct NodePin {
   bool fromModel = false;
 };
 
+/// A rule keeps `node` off `device`, which could run it in `timeNs`.
+struct NodeForbid {
+  int node = 0;
+  int device = 0;
+  int64_t timeNs = 0;
+  std::string source;
+};
+
 /// Ids are positions in `nodes` and `tensors`: the order of insertion. Fill the public fields, then
 /// call finish once. Immutable, and safe to read from many threads, afterwards.
 struct CostGraph {
@@ -82,6 +90,7 @@ struct CostGraph {
   std::vector<CostTensor> tensors;
   std::vector<std::vector<int>> colocation;  // nodes of a group share a device
   std::vector<NodePin> pins;
+  std::vector<NodeForbid> forbids;  // filled by applyPinRules; `nodes` has them as not supported
 
   int addNode(CostNode node);
   int addTensor(CostTensor tensor);
@@ -97,6 +106,12 @@ struct CostGraph {
   /// overrule; what a rule forbids a device is not supported there from now on. InvalidArgument
   /// names every rule that matches no node or names no device.
   absl::Status applyPinRules(const Cluster& cluster);
+
+  /// Takes back what the rules of `source` forbid.
+  void dropForbids(absl::string_view source);
+  bool isForbidden(int node, int device, absl::string_view source) const;
+  /// Whether the device can run the node, were nothing forbidden.
+  bool supportsWithoutForbids(int node, int device) const;
 
   /// Nodes that the rule is for, by their own names or their members'.
   std::vector<int> nodesOf(const PinRule& rule) const;

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "placement/conflict.h"
 #include "placement/device_weights.h"
 #include "placement/memory_advice.h"
 #include "placement/names.h"
@@ -84,7 +85,7 @@ absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::str
   if (absl::IsResourceExhausted(result.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         "cannot place the graph within the memory limits:\n", result.status().message(), "\n",
-        describeAdvice(problem, adviseMemory(problem)),
+        describeAdvice(problem, adviseMemory(problem)), "\n", describeMemoryConflict(problem),
         "\nraise the limits, add devices, or free pinned nodes"));
   }
   return result;

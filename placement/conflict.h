@@ -1,0 +1,55 @@
+// Which rules of users, models and devices leave no placement, and what to change.
+#ifndef GRAPHRUN_PLACEMENT_CONFLICT_H_
+#define GRAPHRUN_PLACEMENT_CONFLICT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "placement/problem.h"
+
+namespace graphrun::placement {
+
+/// Whether rules, by their numbers, can hold together.
+using CanHold = std::function<bool(const std::vector<int>& rules)>;
+
+/// Of rules 0 to `count` - 1, which cannot all hold, some that cannot, none of which can be left
+/// out; the first ones rather than the last. Empty if not even no rule is possible. Some
+/// k log(count / k) questions for an answer of k. Source: Junker, "QuickXplain: preferred
+/// explanations and relaxations for over-constrained problems", AAAI 2004.
+std::vector<int> minimalConflict(int count, const CanHold& canHold);
+
+/// Rules without which all others hold, none of which can be left in; the last ones rather than the
+/// first. Empty if not even no rule is possible.
+std::vector<int> minimalRelaxation(int count, const CanHold& canHold);
+
+/// Something that is asked for under one name.
+struct PlacementRule {
+  enum class Kind : uint8_t { kPin, kForbid, kColocation, kMemory, kSupport };
+  Kind kind = Kind::kPin;
+  std::string source;        // "cluster.yaml:12", "--pin"; "": not known
+  std::vector<int> nodes;    // kPin, kForbid, kSupport: whom it is for
+  std::vector<int> devices;  // kPin, kMemory: the one; kForbid: those
+  std::vector<int> groups;   // kColocation: of CostGraph::colocation
+};
+
+/// Pins by source and device, forbids by source, then colocation as one rule.
+std::vector<PlacementRule> rulesOf(const CostGraph& graph);
+
+/// "'a' and 2 more are pinned to n0/cpu:0 (cluster.yaml:12)".
+std::string describeRule(const CostGraph& graph, const Cluster& cluster, const PlacementRule& rule);
+
+/// Nodes that share a device whose pins, forbids and support cannot hold together: which of them,
+/// and the smallest change, some lines. "" where only one node and its support are to blame.
+std::string describeUnitConflict(const CostGraph& graph, const Cluster& cluster,
+                                 const std::vector<int>& unit);
+
+/// For a problem that cannot be placed for its memory limits: which limits, pins, forbids and
+/// colocation leave no placement that `greedy` or `single` find, and which single changes are
+/// enough, some lines; "" if memory is not to blame. Some ten placements for each rule in it.
+std::string describeMemoryConflict(const PlacementProblem& problem);
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_CONFLICT_H_
