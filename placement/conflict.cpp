@@ -126,6 +126,7 @@ std::vector<PlacementRule> rulesOf(const CostGraph& graph) {
     rule.source = forbid.source;
     rule.nodes.push_back(forbid.node);
     rule.devices.push_back(forbid.device);
+    rule.forbidden.emplace_back(forbid.node, forbid.device);
   }
   std::vector<PlacementRule> rules;
   auto add = [&](PlacementRule& rule) {
@@ -133,6 +134,7 @@ std::vector<PlacementRule> rulesOf(const CostGraph& graph) {
       std::sort(ids->begin(), ids->end());
       ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
     }
+    std::sort(rule.forbidden.begin(), rule.forbidden.end());
     rules.push_back(std::move(rule));
   };
   for (auto& [key, rule] : pins) {

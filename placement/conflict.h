@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "placement/problem.h"
@@ -31,6 +32,7 @@ struct PlacementRule {
   std::string source;        // "cluster.yaml:12", "--pin"; "": not known
   std::vector<int> nodes;    // kPin, kForbid, kSupport: whom it is for
   std::vector<int> devices;  // kPin, kMemory: the one; kForbid: those
+  std::vector<std::pair<int, int>> forbidden;  // kForbid: node and device, ascending
   std::vector<int> groups;   // kColocation: of CostGraph::colocation
 };
 

@@ -312,28 +312,21 @@ absl::Status CostGraph::applyPinRules(const Cluster& cluster) {
 }
 
 void CostGraph::dropForbids(absl::string_view source) {
-  std::vector<NodeForbid> dropped;
-  std::erase_if(forbids, [&](const NodeForbid& forbid) {
-    bool isOf = forbid.source == source;
-    if (isOf) {
-      dropped.push_back(forbid);
+  std::set<std::pair<int, int>> kept;  // node, device
+  for (const NodeForbid& forbid : forbids) {
+    if (forbid.source != source) {
+      kept.emplace(forbid.node, forbid.device);
     }
-    return isOf;
-  });
-  for (const NodeForbid& forbid : dropped) {
-    if (!supportsWithoutForbids(forbid.node, forbid.device)) {  // no other rule forbids it
+  }
+  for (const NodeForbid& forbid : forbids) {
+    if (!kept.contains({forbid.node, forbid.device})) {
       CostNode& node = nodes[static_cast<size_t>(forbid.node)];
       node.timeNs[static_cast<size_t>(forbid.device)] = forbid.timeNs;
       std::erase_if(node.unsupported,
                     [&](const auto& reason) { return reason.first == forbid.device; });
     }
   }
-}
-
-bool CostGraph::isForbidden(int node, int device, absl::string_view source) const {
-  return std::any_of(forbids.begin(), forbids.end(), [&](const NodeForbid& forbid) {
-    return forbid.node == node && forbid.device == device && forbid.source == source;
-  });
+  std::erase_if(forbids, [&](const NodeForbid& forbid) { return forbid.source == source; });
 }
 
 bool CostGraph::supportsWithoutForbids(int id, int device) const {

@@ -109,7 +109,6 @@ struct CostGraph {
 
   /// Takes back what the rules of `source` forbid.
   void dropForbids(absl::string_view source);
-  bool isForbidden(int node, int device, absl::string_view source) const;
   /// Whether the device can run the node, were nothing forbidden.
   bool supportsWithoutForbids(int node, int device) const;
 

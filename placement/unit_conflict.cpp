@@ -74,15 +74,17 @@ class UnitRules {
   }
 
   void addSupport(int node) {
+    std::vector<bool> supported;
     for (int d = 0; d < static_cast<int>(cluster_.devices.size()); ++d) {
-      if (!graph_.supportsWithoutForbids(node, d)) {
-        PlacementRule rule;
-        rule.kind = Kind::kSupport;
-        rule.nodes = {node};
-        rules_.push_back(std::move(rule));
-        return;
-      }
+      supported.push_back(graph_.supportsWithoutForbids(node, d));
     }
+    if (std::find(supported.begin(), supported.end(), false) != supported.end()) {
+      PlacementRule rule;
+      rule.kind = Kind::kSupport;
+      rule.nodes = {node};
+      rules_.push_back(std::move(rule));
+    }
+    supported_.push_back(std::move(supported));
   }
 
   bool holdsWithout(int left) const {
@@ -145,9 +147,10 @@ class UnitRules {
       case Kind::kPin:
         return rule.devices[0] == device;
       case Kind::kForbid:
-        return !graph_.isForbidden(node, device, rule.source);
+        return !std::binary_search(rule.forbidden.begin(), rule.forbidden.end(),
+                                   std::pair(node, device));
       case Kind::kSupport:
-        return graph_.supportsWithoutForbids(node, device);
+        return supported_[static_cast<size_t>(position_.at(node))][static_cast<size_t>(device)];
       default:
         return true;
     }
@@ -178,6 +181,7 @@ class UnitRules {
   const std::vector<int>& unit_;
   absl::flat_hash_map<int, int> position_;  // by node, in the unit
   std::vector<PlacementRule> rules_;
+  std::vector<std::vector<bool>> supported_;  // by position and device
 };
 
 }  // namespace

@@ -100,12 +100,17 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);
-    cluster.pins.push_back(
-        placement::makePinRule(pin->nodes()->str(), pin->device()->str(), "--pin"));
+    std::string nodes = pin->nodes()->str();
+    std::string device = pin->device()->str();
+    cluster.pins.push_back(placement::makePinRule(
+        nodes, device, absl::StrCat("--pin '", nodes, "=", device, "'")));
   }
   for (size_t i = 0; i < format::sizeOf(request.forbids()); ++i) {
     const format::Pin* forbid = request.forbids()->Get(i);
-    cluster.forbids.push_back({forbid->nodes()->str(), forbid->device()->str(), "--forbid"});
+    std::string nodes = forbid->nodes()->str();
+    std::string device = forbid->device()->str();
+    cluster.forbids.push_back(
+        {nodes, device, absl::StrCat("--forbid '", nodes, "=", device, "'")});
   }
   for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
     const format::MemoryLimit* limit = request.limits()->Get(i);
