@@ -29,11 +29,11 @@ std::vector<int> minimalRelaxation(int count, const CanHold& canHold);
 struct PlacementRule {
   enum class Kind : uint8_t { kPin, kForbid, kColocation, kMemory, kSupport };
   Kind kind = Kind::kPin;
-  std::string source;        // "cluster.yaml:12", "--pin"; "": not known
-  std::vector<int> nodes;    // kPin, kForbid, kSupport: whom it is for
-  std::vector<int> devices;  // kPin, kMemory: the one; kForbid: those
+  std::string source;                          // "cluster.yaml:12", "--pin"; "": not known
+  std::vector<int> nodes;                      // kPin, kForbid, kSupport: whom it is for
+  std::vector<int> devices;                    // kPin, kMemory: the one; kForbid: those
   std::vector<std::pair<int, int>> forbidden;  // kForbid: node and device, ascending
-  std::vector<int> groups;   // kColocation: of CostGraph::colocation
+  std::vector<int> groups;                     // kColocation: of CostGraph::colocation
 };
 
 /// Pins by source and device, forbids by source, then colocation as one rule.
@@ -43,7 +43,8 @@ std::vector<PlacementRule> rulesOf(const CostGraph& graph);
 std::string describeRule(const CostGraph& graph, const Cluster& cluster, const PlacementRule& rule);
 
 /// Nodes that share a device whose pins, forbids and support cannot hold together: which of them,
-/// and the smallest change, some lines. "" where only one node and its support are to blame.
+/// and the smallest change, some lines. "" where only one rule and what devices support are to
+/// blame.
 std::string describeUnitConflict(const CostGraph& graph, const Cluster& cluster,
                                  const std::vector<int>& unit);
 

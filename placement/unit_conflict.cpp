@@ -38,7 +38,9 @@ class UnitRules {
   std::string describe() const {
     CanHold canHold = [this](const std::vector<int>& rules) { return hold(rules); };
     std::vector<int> conflict = minimalConflict(count(), canHold);
-    if (conflict.size() < 2) {
+    auto asked = std::count_if(conflict.begin(), conflict.end(),
+                               [&](int rule) { return at(rule).kind != Kind::kSupport; });
+    if (asked < 2) {
       return "";
     }
     std::vector<std::string> lines = {

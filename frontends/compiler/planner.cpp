@@ -102,15 +102,15 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
     const format::Pin* pin = request.pins()->Get(i);
     std::string nodes = pin->nodes()->str();
     std::string device = pin->device()->str();
+    bool isAnnotation = nodes.starts_with('@');  // told with its own name
     cluster.pins.push_back(placement::makePinRule(
-        nodes, device, absl::StrCat("--pin '", nodes, "=", device, "'")));
+        nodes, device, isAnnotation ? "--pin" : absl::StrCat("--pin '", nodes, "=", device, "'")));
   }
   for (size_t i = 0; i < format::sizeOf(request.forbids()); ++i) {
     const format::Pin* forbid = request.forbids()->Get(i);
     std::string nodes = forbid->nodes()->str();
     std::string device = forbid->device()->str();
-    cluster.forbids.push_back(
-        {nodes, device, absl::StrCat("--forbid '", nodes, "=", device, "'")});
+    cluster.forbids.push_back({nodes, device, absl::StrCat("--forbid '", nodes, "=", device, "'")});
   }
   for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
     const format::MemoryLimit* limit = request.limits()->Get(i);
