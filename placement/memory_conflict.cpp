@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,10 @@ namespace graphrun::placement {
 namespace {
 
 using Kind = PlacementRule::Kind;
+
+/// Rules of a conflict that are told, and limits whose least change is looked for.
+constexpr size_t kMostShown = 8;
+constexpr size_t kMostLimits = 3;
 
 /// The problem with fewer rules, tried with two heuristics.
 class Relaxed {
@@ -103,17 +108,14 @@ class MemoryRules {
       return "";
     }
     std::vector<std::string> lines = {
-        "no placement was found that keeps to all of these, but one without any of them:"};
-    for (int rule : conflict) {
-      lines.push_back(absl::StrCat("  - ", describeRule(rule)));
+        "no placement was found that keeps to all of these, and each of them has a part in it:"};
+    for (size_t i = 0; i < conflict.size() && i < kMostShown; ++i) {
+      lines.push_back(absl::StrCat("  - ", describeRule(conflict[i])));
     }
-    std::vector<std::string> enough;
-    for (int rule : conflict) {
-      std::string change = changeOf(rule);
-      if (!change.empty()) {
-        enough.push_back(absl::StrCat("  - ", change));
-      }
+    if (conflict.size() > kMostShown) {
+      lines.push_back(absl::StrCat("  - and ", conflict.size() - kMostShown, " more"));
     }
+    std::vector<std::string> enough = changesOf(conflict);
     lines.emplace_back(enough.empty() ? "no single change of these is enough"
                                       : "each of these changes is enough:");
     lines.insert(lines.end(), enough.begin(), enough.end());
@@ -152,18 +154,31 @@ class MemoryRules {
     return rules;
   }
 
-  /// What to do about a rule, if that is enough for all; "" if it is not.
-  std::string changeOf(int rule) const {
-    std::optional<std::vector<int64_t>> peaks = peaksWith(allBut(rule));
-    if (!peaks.has_value()) {
-      return "";
+  /// Single changes that are enough: of limits those that take the least, then other rules.
+  std::vector<std::string> changesOf(const std::vector<int>& conflict) const {
+    std::vector<std::tuple<int64_t, int, int64_t>>
+        limits;  // bytes more, rule, bytes that are enough
+    std::vector<std::string> changes;
+    for (int rule : conflict) {
+      std::optional<std::vector<int64_t>> peaks = peaksWith(allBut(rule));
+      if (peaks.has_value() && at(rule).kind == Kind::kMemory) {
+        int64_t peak = (*peaks)[static_cast<size_t>(at(rule).devices[0])];
+        limits.emplace_back(peak - limitOf(at(rule)), rule, peak);
+      } else if (peaks.has_value()) {
+        changes.push_back(absl::StrCat("  - no longer: ", describeRule(rule)));
+      }
     }
-    if (at(rule).kind != Kind::kMemory) {
-      return absl::StrCat("no longer: ", describeRule(rule));
+    std::sort(limits.begin(), limits.end());
+    limits.resize(std::min(limits.size(), kMostLimits));
+    std::vector<std::string> more;
+    more.reserve(limits.size());
+    for (auto [bytes, rule, enough] : limits) {
+      int64_t least = leastLimit(rule, enough);
+      more.push_back(absl::StrCat("  - give ", nameOf(at(rule)), " ", formatBytes(least), ", ",
+                                  formatBytes(least - limitOf(at(rule))), " more"));
     }
-    int64_t enough = leastLimit(rule, (*peaks)[static_cast<size_t>(at(rule).devices[0])]);
-    return absl::StrCat("give ", nameOf(at(rule)), " ", formatBytes(enough), ", ",
-                        formatBytes(enough - limitOf(at(rule))), " more");
+    changes.insert(changes.begin(), more.begin(), more.end());
+    return changes;
   }
 
   /// Within a hundredth the least limit, up to one that is enough, with which a placement is found.

@@ -43,8 +43,7 @@ class UnitRules {
     if (asked < 2) {
       return "";
     }
-    std::vector<std::string> lines = {
-        "what cannot hold together, though it could without any of it:"};
+    std::vector<std::string> lines = {"these cannot all hold, and each of them has a part in it:"};
     for (int rule : conflict) {
       lines.push_back(absl::StrCat("  - ", describeRule(graph_, cluster_, at(rule))));
     }
