@@ -104,6 +104,7 @@ class Explainer {
       report.limitBytes = problem_.limits[d] == kUnlimited ? 0 : problem_.limits[d];
       report.peakNode = use.peakNode < 0 ? "" : graph_.node(use.peakNode).name;
       report.memory = use.memory;
+      report.weight = problem_.cluster().devices[d].weight;
       out_.devices.push_back(std::move(report));
     }
     for (int n = 0; n < graph_.nodeCount(); ++n) {

@@ -24,6 +24,7 @@ struct DeviceReport {
   int64_t peakBytes = 0;
   int64_t limitBytes = 0;  // 0: none
   std::string peakNode;    // "" if nothing runs here
+  double weight = 1;       // how much it is wanted; see DeviceSpec
   std::vector<MemorySample> memory;
 };
 
@@ -150,7 +151,8 @@ std::string explanationText(const NodeExplanation& explanation);
 /// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns", "period_ns",
 ///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
-///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node"}],
+///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node",
+///               "weight"}],
 ///  "edges": [{"tensor", "from", "to", "link", "link_kind", "bytes", "start_ns", "wait_ns",
 ///             "transfer_ns"}],
 ///  "critical_path": {"compute_ns", "link_ns", "wait_ns",

@@ -21,7 +21,8 @@ Json toJson(const DeviceReport& d) {
           {"receive_bytes", d.receiveBytes},
           {"peak_bytes", d.peakBytes},
           {"limit_bytes", d.limitBytes > 0 ? Json(d.limitBytes) : Json()},
-          {"peak_node", d.peakNode}};
+          {"peak_node", d.peakNode},
+          {"weight", d.weight}};
 }
 
 Json toJson(const LinkReport& l) {

@@ -75,9 +75,9 @@ class UnitRules {
   }
 
   void addSupport(int node) {
-    std::vector<bool> supported;
-    for (int d = 0; d < static_cast<int>(cluster_.devices.size()); ++d) {
-      supported.push_back(graph_.supportsWithoutForbids(node, d));
+    std::vector<bool> supported(cluster_.devices.size());
+    for (size_t d = 0; d < supported.size(); ++d) {
+      supported[d] = graph_.supportsWithoutForbids(node, static_cast<int>(d));
     }
     if (std::find(supported.begin(), supported.end(), false) != supported.end()) {
       PlacementRule rule;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace graphrun::cli {
 namespace {
@@ -130,6 +131,17 @@ std::string sourcesText(const Json& times) {
                         100 * measured / all, 100 * interpolated / all, 100 * estimated / all);
 }
 
+/// Weights of devices that are not 1.
+std::string weightsText(const Json& json) {
+  std::vector<std::string> weights;
+  for (const Json& device : json.value("devices", Json::array())) {
+    if (double weight = device.value("weight", 1.0); weight != 1) {
+      weights.push_back(absl::StrCat(device.value("device", ""), " ", weight));
+    }
+  }
+  return weights.empty() ? "" : absl::StrCat("  weights: ", absl::StrJoin(weights, ", "), "\n");
+}
+
 }  // namespace
 
 std::string explainText(const std::string& source) {
@@ -157,6 +169,7 @@ std::string explainText(const std::string& source) {
            {"peak", "peak_bytes", Format::kBytes},
            {"limit", "limit_bytes", Format::kBytes}},
           text);
+  text += weightsText(json);
   section(json, "edges", "transfers of a step",
           {{"tensor", "tensor", Format::kText},
            {"from", "from", Format::kText},

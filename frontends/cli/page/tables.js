@@ -56,6 +56,8 @@ function devicesTable(model) {
     ['limit', (d) => d.limit_bytes === null ? 'none' : formatBytes(d.limit_bytes), true],
     ['of the limit', (d) => d.limit_bytes === null ? '' : percent(d.peak_bytes, d.limit_bytes), true],
     ['peak at', (d) => d.peak_node],
+    ...(model.devices.every((d) => d.weight === 1)
+        ? [] : [['weight', (d) => String(d.weight), true]]),
   ], model.devices);
 }
 
