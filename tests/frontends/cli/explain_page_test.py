@@ -24,6 +24,38 @@ graphrun = sys.argv.pop(1)
 browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
 
 
+# Does on each canvas what a hand does: hovers, drags, zooms, presses keys and clicks all over it.
+HAND = """<script>
+HTMLElement.prototype.setPointerCapture = () => {};
+for (const id of ['memory', 'timeline', 'graph']) {
+  const canvas = document.getElementById(id);
+  const box = canvas.getBoundingClientRect();
+  const fire = (type, x, y, Kind = PointerEvent) => canvas.dispatchEvent(new Kind(type, {
+    clientX: box.left + x * box.width, clientY: box.top + y * box.height, deltaY: -40, ctrlKey: true,
+    bubbles: true, cancelable: true }));
+  delete document.getElementById('details').dataset.node;
+  for (let x = 0.02; x < 1; x += 0.02) {
+    for (let y = 0.02; y < 1; y += 0.02) {
+      ['pointermove', 'pointerdown', 'pointerup'].forEach((type) => fire(type, x, y));
+      if (document.getElementById('details').dataset.node) {
+        [x, y] = [2, 2];
+      }
+    }
+  }
+  canvas.dataset.clicked = document.getElementById('details').dataset.node || '';
+  fire('pointerdown', 0.5, 0.5);
+  fire('pointermove', 0.6, 0.6);
+  fire('pointerup', 0.6, 0.6);
+  fire('wheel', 0.5, 0.5, WheelEvent);
+  for (const key of ['ArrowLeft', '+', '-', '0']) {
+    canvas.dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true }));
+  }
+}
+document.querySelectorAll('button').forEach((button) => button.click());
+document.getElementById('show-path').click();
+</script>"""
+
+
 class Dom(html.parser.HTMLParser):
     """Attributes and text of the elements that have an id."""
 
@@ -121,6 +153,15 @@ class ExplainPage(unittest.TestCase):
         for words in ("layer12/joined", "op.joined on ", "Why here", "here", "%", "layer12/mixed2",
                       "layer12/added"):
             self.assertIn(words, details)
+
+    def testFollowsTheHand(self):
+        page = self.write(self.source.replace("</body>", f"{HAND}</body>"))
+        dom, console = browse(page)
+        self.assertEqual(console, [])
+        self.assertNotIn("data-errors", dom.attributes["html"])
+        self.assertEqual(dom.attributes["memory"]["data-clicked"], "")
+        for canvas in ("timeline", "graph"):
+            self.assertIn("/", dom.attributes[canvas]["data-clicked"])
 
     def testShowsHostileNamesAsText(self):
         for name in (HOSTILE[0], HOSTILE[2]):
