@@ -103,7 +103,7 @@ class Resolver {
   }
 
   /// What is wrong with a unit; of the first ones also which rules are to blame.
-  void problem(const Unit& unit, std::string text) {
+  void problem(const Unit& unit, const std::string& text) {
     constexpr size_t kMostExplained = 10;
     std::string conflict =
         problems_.size() < kMostExplained ? describeUnitConflict(graph_, cluster_, unit.nodes) : "";

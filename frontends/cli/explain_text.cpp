@@ -46,7 +46,7 @@ std::string timeText(const Json& ns, const TimeUnit& unit) {
 
 /// A choice of placement/explain.h as texts.
 Json choiceRow(const Json& choice, const TimeUnit& unit) {
-  Json delta = choice["delta_ns"];
+  const Json& delta = choice["delta_ns"];
   std::string difference =
       delta.is_number()
           ? absl::StrCat(delta < 0 ? "-" : "+", timeText(std::abs(delta.get<int64_t>()), unit))

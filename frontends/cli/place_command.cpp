@@ -93,6 +93,7 @@ struct PlaceArguments {
     costs.from = {previous.bytes().data(), previous.bytes().size()};
     costs.fromName = from.c_str();
     std::vector<const char*> ops;
+    ops.reserve(output.ops.size());
     for (const std::string& op : output.ops) {
       ops.push_back(op.c_str());
     }
