@@ -156,7 +156,7 @@ TEST_CASE("details: what a picture of the step needs, by positions in the lists"
   CHECK(json["tensors"][0]["producer"].is_null());
   CHECK(json["tensors"][4]["output"] == true);
   CHECK(json["edges"][1]["tensor_index"] == 1);
-  CHECK(json["devices"][0]["memory"].dump() == "[[110,7044],[1110,7856],[5630,7194]]");
+  CHECK(json["devices"][0]["memory"].dump() == "[[110,7044],[1110,7856],[5630,7394]]");
   CHECK(json["critical_path"]["steps"][0].dump() == R"(["link",0,0,110])");
   CHECK(json["critical_path"]["steps"][3].dump() == R"(["compute",2,1320,5320])");
   int64_t busy = 0;

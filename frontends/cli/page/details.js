@@ -97,7 +97,7 @@ function showDetails(model, node) {
     element('h3', {}, node.node),
     element('p', {}, deviceSwatch(node.deviceIndex), `${node.op} on ${node.device}`),
     element('p', {}, `${time(node.start_ns)} to ${time(node.finish_ns)}: ` +
-            `${time(node.finish_ns - node.start_ns)}, number ${node.rank} in order` +
+            `${time(node.finish_ns - node.start_ns)} (${node.source}), number ${node.rank} in order` +
             `${node.critical ? ', on the critical path' : ''}`),
     members.length === 0 ? null : element('p', { className: 'name' }, `holds ${members.join(', ')}`),
     heading('Why here'),

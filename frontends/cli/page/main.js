@@ -18,6 +18,7 @@ function showSummary(model) {
         ? [['without what was added or changed', time(explanation.step_ns_without)]] : []),
     ['no placement is below', time(bound), above <= 0 ? 'proved to be the best'
                                                       : `this one is ${above.toFixed(1)} % above`],
+    ...measuredFigure(explanation.times),
     ['operations', String(model.nodes.length)],
     ['devices used', `${used} of ${model.devices.length}`],
     ['transfers', String(model.transfers.length), formatBytes(moved)],
@@ -25,6 +26,13 @@ function showSummary(model) {
   byId('figures').append(...figures.map(([name, value, note]) => element(
       'div', {}, element('dt', {}, name),
       element('dd', {}, value, note ? element('small', {}, ` ${note}`) : null))));
+}
+
+/** How much of the operations' predicted times was measured; none of costs that were given. */
+function measuredFigure(times) {
+  const all = times.measured_ns + times.interpolated_ns + times.estimated_ns;
+  return all > 0 ? [['of the times measured', percent(times.measured_ns, all),
+                     `${percent(times.estimated_ns, all)} estimated`]] : [];
 }
 
 /** Parts of the critical path beside each other. */
