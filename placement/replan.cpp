@@ -135,7 +135,7 @@ std::set<int> devicesAround(const CostGraph& graph, const Schedule& schedule, in
 /// Tries each new unit on the devices of its neighbours, and where it is fastest; the longest
 /// first.
 absl::StatusOr<PlacementResult> settleNew(const PlacementProblem& problem, const FilePlacement& old,
-                                          PlacementResult start) {
+                                          const PlacementResult& start) {
   GR_ASSIGN_OR_RETURN(Schedule schedule, Schedule::create(problem.simulator, start.placement));
   std::vector<int> fresh;
   for (int node = 0; node < problem.graph().nodeCount(); ++node) {
@@ -208,7 +208,7 @@ absl::StatusOr<PlacementResult> replanFrom(const PlacementProblem& problem,
     return place(problem, "auto");
   }
   if (isForSearch(problem)) {
-    start = settleNew(problem, old, *std::move(start));
+    start = settleNew(problem, old, *start);
   }
   GR_ASSIGN_OR_RETURN(PlacementResult better, improve(problem, *std::move(start)));
   better.placement.strategy = "replan";
