@@ -14,8 +14,10 @@ std::string explainPage(const std::string& explanation, const PageHeader& header
                 {"command", header.command},
                 {"unit", header.unit.name},
                 {"ns_per_unit", header.unit.ns}};
-  std::string data =
-      absl::StrCat("{\"about\": ", dump(about), ", \"explanation\": ", explanation, "}");
+  // Without the space between its parts, which is half of it.
+  std::string told = Json::parse(explanation, nullptr, /*allow_exceptions=*/false)
+                         .dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string data = absl::StrCat("{\"about\": ", dump(about), ", \"explanation\": ", told, "}");
   // Only texts hold this character, and there it may be written so: nothing ends the element early.
   data = absl::StrReplaceAll(data, {{"<", "\\u003c"}});
   return absl::StrReplaceAll(
