@@ -107,7 +107,7 @@ class PlanWriter {
       GR_ASSIGN_OR_RETURN(auto graph, passes::exportGraph(function, builder_, weights_));
       GR_ASSIGN_OR_RETURN(std::vector<uint32_t> reads, weightsRead(function));
       uint64_t busyNs = 0;
-      uint64_t peakBytes = 0;
+      uint64_t peakBytes = slotBytes(device);
       std::vector<flatbuffers::Offset<format::PlanNode>> nodes;
       if (std::optional<int> id = parts_.cluster.findDevice(device)) {
         const auto& use = parts_.result.simulation.devices[static_cast<size_t>(*id)];
@@ -119,6 +119,16 @@ class PlanWriter {
                                                           &reads, busyNs, peakBytes, &nodes));
     }
     return absl::OkStatus();
+  }
+
+  /// Of the edges into a device, in bytes: all that the home device holds.
+  uint64_t slotBytes(const std::string& device) const {
+    uint64_t bytes = 0;
+    for (const passes::PartitionEdge& edge : parts_.partitioning.edges) {
+      bool isInto = edge.target == device;
+      bytes += isInto ? kEdgeSlots * static_cast<uint64_t>(ir::byteSize(edge.type)) : 0;
+    }
+    return bytes;
   }
 
   absl::StatusOr<std::vector<uint32_t>> weightsRead(mlir::func::FuncOp function) {
