@@ -97,10 +97,6 @@ absl::string_view linkKindName(LinkKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-int64_t LinkModel::transferNs(int64_t bytes) const {
-  return latencyNs + std::llround(std::ceil(static_cast<double>(bytes) / bytesPerSecond * 1e9));
-}
-
 LinkModel defaultLink(LinkKind kind) {
   switch (kind) {
     case LinkKind::kInProcess:

@@ -85,7 +85,11 @@ struct LinkModel {
   /// False: each transfer starts when its data is ready, however many are on their way.
   bool queues = true;
 
-  int64_t transferNs(int64_t bytes) const;
+  int64_t transferNs(int64_t bytes) const {
+    double ns = static_cast<double>(bytes) / bytesPerSecond * 1e9;
+    auto whole = static_cast<int64_t>(ns);
+    return latencyNs + whole + (static_cast<double>(whole) < ns ? 1 : 0);
+  }
 };
 
 /// The model of a link where nothing is given or measured.

@@ -22,113 +22,99 @@ ListSchedule::ListSchedule(const PlacementProblem& problem, std::vector<int64_t>
     const CostTensor& tensor = graph_.tensor(t);
     users_.push_back(static_cast<int>(tensor.consumers.size()));
     if (tensor.producer < 0 && tensor.inputHome != kClient) {
-      arrival(t, tensor.inputHome) = 0;
+      arrivals(t)[tensor.inputHome] = 0;
       memory_[static_cast<size_t>(tensor.inputHome)].fixed += tensor.bytes;
     }
   }
-}
-
-std::vector<int> ListSchedule::candidates(int node) const {
-  int placed =
-      unitDevice_[static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)])];
-  return placed >= 0 ? std::vector<int>{placed} : problem_.constraints.unit(node).allowed;
 }
 
 int ListSchedule::homeOf(const CostTensor& tensor) const {
   return tensor.producer < 0 ? tensor.inputHome : device_[static_cast<size_t>(tensor.producer)];
 }
 
-int64_t& ListSchedule::arrival(int tensor, int device) {
-  return arrivals_[static_cast<size_t>(tensor) * budget_.size() + static_cast<size_t>(device)];
+/// Notes what does not depend on the device.
+void ListSchedule::look(int node) {
+  const CostNode& cost = graph_.node(node);
+  auto unit = static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)]);
+  timesOf_ = &cost.timeNs;
+  weightBytes_ = unitDevice_[unit] < 0 ? problem_.constraints.units[unit].weightBytes : 0;
+  runBytes_ = cost.workspaceBytes;
+  for (int t : cost.outputs) {
+    runBytes_ += graph_.tensor(t).bytes;
+  }
+  readings_.clear();
+  for (int t : cost.inputs) {
+    const CostTensor& tensor = graph_.tensor(t);
+    int from = homeOf(tensor);
+    int64_t ready = tensor.producer < 0 ? 0 : times_[static_cast<size_t>(tensor.producer)].finish;
+    readings_.push_back(
+        {from, ready, arrivals(t), tensor.bytes, problem_.simulator.receiveBytes(tensor, from)});
+  }
 }
 
-int64_t ListSchedule::arrive(int t, int device, std::vector<std::pair<int, int64_t>>& linkFree) {
-  int64_t known = arrival(t, device);
-  if (known >= 0) {
-    return known;
-  }
-  const CostTensor& tensor = graph_.tensor(t);
-  int from = homeOf(tensor);
-  int64_t ready = tensor.producer < 0 ? 0 : times_[static_cast<size_t>(tensor.producer)].finish;
+/// When what is read is on a device, if it is sent there after what else the node has sent.
+int64_t ListSchedule::send(const Reading& reading, int device) {
   const LinkTable& table = problem_.simulator.links();
-  int link = table.id(from, device);
+  int link = table.id(reading.from, device);
   const LinkModel& model = table.link(link).model;
   if (!model.queues) {
-    return ready + model.transferNs(tensor.bytes);
+    return reading.ready + model.transferNs(reading.bytes);
   }
-  auto queued = std::find_if(linkFree.begin(), linkFree.end(),
+  auto queued = std::find_if(queued_.begin(), queued_.end(),
                              [&](const auto& entry) { return entry.first == link; });
-  if (queued == linkFree.end()) {
-    linkFree.emplace_back(link, linkFree_[static_cast<size_t>(link)]);
-    queued = linkFree.end() - 1;
+  if (queued == queued_.end()) {
+    queued_.emplace_back(link, linkFree_[static_cast<size_t>(link)]);
+    queued = queued_.end() - 1;
   }
-  queued->second = std::max(ready, queued->second) + model.transferNs(tensor.bytes);
+  queued->second = std::max(reading.ready, queued->second) + model.transferNs(reading.bytes);
   return queued->second;
 }
 
-int64_t ListSchedule::firstGap(int device, int64_t ready, int64_t duration) const {
-  const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
-  if (busy.empty() || !insertion_) {
-    return busy.empty() ? ready : std::max(ready, busy.back().finish);
-  }
-  auto next = std::upper_bound(busy.begin(), busy.end(), ready,
-                               [](int64_t time, const Busy& b) { return time < b.finish; });
-  int64_t start = ready;
-  for (; next != busy.end() && start + duration > next->start; ++next) {
-    start = std::max(start, next->finish);
-  }
-  return start;
-}
-
-void ListSchedule::occupy(int device, int64_t start, int64_t finish) {
-  std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
-  auto at = std::upper_bound(busy.begin(), busy.end(), start,
-                             [](int64_t time, const Busy& b) { return time < b.start; });
-  busy.insert(at, {start, finish});
-}
-
-/// Weights and receive buffers that the node would add on `device`.
-int64_t ListSchedule::newFixedBytes(int node, int device) {
-  auto unit = static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)]);
-  int64_t bytes = unitDevice_[unit] < 0 ? problem_.constraints.units[unit].weightBytes : 0;
-  for (int t : graph_.node(node).inputs) {
-    int from = homeOf(graph_.tensor(t));
-    if (from != device && arrival(t, device) < 0) {
-      bytes += problem_.simulator.receiveBytes(graph_.tensor(t), from);
-    }
-  }
-  return bytes;
-}
-
-Trial ListSchedule::attempt(int node, int device) {
-  scratch_.clear();
-  int64_t ready = 0;
-  for (int t : graph_.node(node).inputs) {
-    ready = std::max(ready, arrive(t, device, scratch_));
-  }
-  int64_t duration = graph_.node(node).timeNs[static_cast<size_t>(device)];
+Trial ListSchedule::tryOn(int device) {
+  auto d = static_cast<size_t>(device);
   Trial trial;
   trial.device = device;
-  trial.start = firstGap(device, ready, duration);
+  trial.fixedBytes = weightBytes_;
+  queued_.clear();
+  int64_t ready = 0;
+  for (const Reading& reading : readings_) {
+    int64_t there = reading.arrivals[d];
+    if (there < 0) {
+      there = send(reading, device);
+      trial.fixedBytes += reading.receiveBytes;
+    }
+    ready = std::max(ready, there);
+  }
+  int64_t duration = (*timesOf_)[d];
+  trial.start = insertion_ ? busy_[d].firstStart(ready, duration) : std::max(ready, busy_[d].end());
   trial.finish = trial.start + duration;
 
-  const Memory& memory = memory_[static_cast<size_t>(device)];
-  int64_t live = memory.live + graph_.node(node).workspaceBytes;
-  for (int t : graph_.node(node).outputs) {
-    live += graph_.tensor(t).bytes;
-  }
-  trial.peakBytes = memory.fixed + newFixedBytes(node, device) + std::max(memory.peakLive, live);
-  trial.overBytes = std::max<int64_t>(0, trial.peakBytes - budget_[static_cast<size_t>(device)]);
+  const Memory& memory = memory_[d];
+  trial.peakBytes =
+      memory.fixed + trial.fixedBytes + std::max(memory.peakLive, memory.live + runBytes_);
+  trial.overBytes = std::max<int64_t>(0, trial.peakBytes - budget_[d]);
   return trial;
 }
 
-void ListSchedule::commitMemory(int node, int device) {
-  Memory& memory = memory_[static_cast<size_t>(device)];
-  memory.fixed += newFixedBytes(node, device);
-  for (int t : graph_.node(node).outputs) {
-    memory.live += graph_.tensor(t).bytes;
+absl::Span<const Trial> ListSchedule::attempt(int node) {
+  look(node);
+  auto unit = static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)]);
+  trials_.clear();
+  if (unitDevice_[unit] >= 0) {
+    trials_.push_back(tryOn(unitDevice_[unit]));
+    return trials_;
   }
-  memory.peakLive = std::max(memory.peakLive, memory.live + graph_.node(node).workspaceBytes);
+  for (int device : problem_.constraints.units[unit].allowed) {
+    trials_.push_back(tryOn(device));
+  }
+  return trials_;
+}
+
+void ListSchedule::commitMemory(int node, const Trial& trial) {
+  Memory& memory = memory_[static_cast<size_t>(trial.device)];
+  memory.fixed += trial.fixedBytes;
+  memory.peakLive = std::max(memory.peakLive, memory.live + runBytes_);
+  memory.live += runBytes_ - graph_.node(node).workspaceBytes;
   auto release = [&](int t) {
     const CostTensor& tensor = graph_.tensor(t);
     int home = homeOf(tensor);
@@ -149,22 +135,25 @@ void ListSchedule::commitMemory(int node, int device) {
 }
 
 void ListSchedule::commit(int node, const Trial& trial) {
-  device_[static_cast<size_t>(node)] = trial.device;
-  commitMemory(node, trial.device);
-  unitDevice_[static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)])] =
-      trial.device;
-  scratch_.clear();
-  for (int t : graph_.node(node).inputs) {
-    arrival(t, trial.device) = arrive(t, trial.device, scratch_);
+  look(node);
+  auto d = static_cast<size_t>(trial.device);
+  queued_.clear();
+  for (size_t i = 0; i < readings_.size(); ++i) {
+    int64_t& there = arrivals(graph_.node(node).inputs[i])[d];
+    there = there < 0 ? send(readings_[i], trial.device) : there;
   }
-  for (auto [link, free] : scratch_) {
+  for (auto [link, free] : queued_) {
     linkFree_[static_cast<size_t>(link)] = free;
   }
+  device_[static_cast<size_t>(node)] = trial.device;
+  commitMemory(node, trial);
+  unitDevice_[static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)])] =
+      trial.device;
   for (int t : graph_.node(node).outputs) {
-    arrival(t, trial.device) = trial.finish;
+    arrivals(t)[d] = trial.finish;
   }
   times_[static_cast<size_t>(node)] = {trial.start, trial.finish};
-  occupy(trial.device, trial.start, trial.finish);
+  busy_[d].occupy(trial.start, trial.finish);
   commits_.push_back(node);
 }
 

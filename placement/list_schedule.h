@@ -3,10 +3,11 @@
 #define GRAPHRUN_PLACEMENT_LIST_SCHEDULE_H_
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "placement/device_timeline.h"
 #include "placement/placement.h"
 #include "placement/problem.h"
 
@@ -21,6 +22,8 @@ struct Trial {
   /// fits).
   int64_t peakBytes = 0;
   int64_t overBytes = 0;
+  /// Weights and receive buffers that the device does not hold yet.
+  int64_t fixedBytes = 0;
 };
 
 /// Nodes are committed in a topological order. Times follow the simulator's model, with transfers
@@ -33,19 +36,24 @@ class ListSchedule {
   /// device.
   ListSchedule(const PlacementProblem& problem, std::vector<int64_t> budget, bool insertion);
 
-  /// Devices that `node` may go to: one if its unit is placed already.
-  std::vector<int> candidates(int node) const;
-  /// All producers of `node` must be committed.
-  Trial attempt(int node, int device);
+  /// What each device would give that `node` may go to: one if its unit is placed already. All
+  /// producers of `node` must be committed. Valid until the next call of anything.
+  absl::Span<const Trial> attempt(int node);
   void commit(int node, const Trial& trial);
+  /// Nodes that are committed.
+  size_t count() const { return commits_.size(); }
 
   /// The placement when every node is committed: ranks by start time, ties by commit.
   Placement finish(const char* strategy) const;
 
  private:
-  struct Busy {
-    int64_t start;
-    int64_t finish;
+  /// A tensor that the node which is tried reads.
+  struct Reading {
+    int from;                 // device that has it, or kClient
+    int64_t ready;            // when it is there
+    const int64_t* arrivals;  // by device
+    int64_t bytes;
+    int64_t receiveBytes;
   };
   struct Memory {
     int64_t fixed = 0;     // weights and receive buffers
@@ -54,28 +62,33 @@ class ListSchedule {
   };
 
   int homeOf(const CostTensor& tensor) const;
-  int64_t& arrival(int tensor, int device);
-  /// Arrival of the tensor on `device`, with a transfer queued in `linkFree` when it is not there.
-  int64_t arrive(int tensor, int device, std::vector<std::pair<int, int64_t>>& linkFree);
-  int64_t firstGap(int device, int64_t ready, int64_t duration) const;
-  void occupy(int device, int64_t start, int64_t finish);
-  int64_t newFixedBytes(int node, int device);
-  void commitMemory(int node, int device);
+  int64_t* arrivals(int tensor) { return &arrivals_[static_cast<size_t>(tensor) * budget_.size()]; }
+  void look(int node);
+  Trial tryOn(int device);
+  int64_t send(const Reading& reading, int device);
+  void commitMemory(int node, const Trial& trial);
 
   const PlacementProblem& problem_;
   const CostGraph& graph_;
   std::vector<int64_t> budget_;
   bool insertion_;
-  std::vector<int> device_;              // by node, -1 before the commit
-  std::vector<int> unitDevice_;          // by unit, -1 before its first commit
-  std::vector<int> commits_;             // nodes in order
-  std::vector<OpTime> times_;            // by node
-  std::vector<std::vector<Busy>> busy_;  // by device, ascending
-  std::vector<int64_t> linkFree_;        // by link
-  std::vector<int64_t> arrivals_;        // [tensor][device], -1: not there
-  std::vector<int> users_;               // by tensor: consumers to come
-  std::vector<Memory> memory_;           // by device
-  std::vector<std::pair<int, int64_t>> scratch_;
+  std::vector<int> device_;           // by node, -1 before the commit
+  std::vector<int> unitDevice_;       // by unit, -1 before its first commit
+  std::vector<int> commits_;          // nodes in order
+  std::vector<OpTime> times_;         // by node
+  std::vector<DeviceTimeline> busy_;  // by device
+  std::vector<int64_t> linkFree_;     // by link
+  std::vector<int64_t> arrivals_;     // [tensor][device], -1: not there
+  std::vector<int> users_;            // by tensor: consumers to come
+  std::vector<Memory> memory_;        // by device
+
+  // Of the node that is tried.
+  std::vector<Reading> readings_;
+  const std::vector<int64_t>* timesOf_ = nullptr;  // by device
+  int64_t weightBytes_ = 0;                        // of its unit, if that is not placed yet
+  int64_t runBytes_ = 0;                           // outputs and workspace
+  std::vector<std::pair<int, int64_t>> queued_;    // links that it uses, and when they are free
+  std::vector<Trial> trials_;
 };
 
 }  // namespace graphrun::placement

@@ -84,25 +84,52 @@ struct DeviceClass {
   double lanes = 0;
 };
 
-std::vector<DeviceClass> classesOf(const PlacementProblem& problem) {
+/// Splits each class where the devices' values differ.
+void splitClasses(const std::vector<int64_t>& values, std::vector<int>& ofDevice) {
+  std::map<std::pair<int, int64_t>, int> parts;
+  for (size_t d = 0; d < values.size(); ++d) {
+    auto next = static_cast<int>(parts.size());
+    ofDevice[d] = parts.try_emplace({ofDevice[d], values[d]}, next).first->second;
+  }
+}
+
+std::vector<int> classByDevice(const PlacementProblem& problem) {
   const CostGraph& graph = problem.graph();
-  std::map<std::vector<int64_t>, DeviceClass> classes;
-  for (int d = 0; d < problem.deviceCount(); ++d) {
-    std::vector<int64_t> times;
-    times.reserve(graph.nodes.size());
-    for (int n = 0; n < graph.nodeCount(); ++n) {
-      bool allowed = problem.constraints.unit(n).allows(d);
-      times.push_back(allowed ? graph.node(n).timeNs[static_cast<size_t>(d)] : kUnsupported);
+  auto devices = static_cast<size_t>(problem.deviceCount());
+  std::vector<int> ofDevice(devices, 0);
+  std::vector<int64_t> times(devices);
+  std::vector<int64_t> ofClass(devices);
+  for (int n = 0; n < graph.nodeCount(); ++n) {
+    times.assign(devices, kUnsupported);
+    for (int device : problem.constraints.unit(n).allowed) {
+      auto d = static_cast<size_t>(device);
+      times[d] = graph.node(n).timeNs[d];
     }
-    DeviceClass& entry = classes.try_emplace(std::move(times), DeviceClass{d, 0}).first->second;
-    entry.lanes += lanesOf(problem, d);
+    for (size_t d = 0; d < devices; ++d) {
+      ofClass[static_cast<size_t>(ofDevice[d])] = times[d];
+    }
+    bool same = true;
+    for (size_t d = 0; d < devices; ++d) {
+      same = same && times[d] == ofClass[static_cast<size_t>(ofDevice[d])];
+    }
+    if (!same) {
+      splitClasses(times, ofDevice);
+    }
   }
-  std::vector<DeviceClass> result;
-  result.reserve(classes.size());
-  for (const auto& [times, entry] : classes) {
-    result.push_back(entry);
+  return ofDevice;
+}
+
+std::vector<DeviceClass> classesOf(const PlacementProblem& problem) {
+  std::vector<DeviceClass> classes;
+  std::vector<int> ofDevice = classByDevice(problem);
+  for (int d = 0; d < problem.deviceCount(); ++d) {  // classes are numbered by their first device
+    auto of = static_cast<size_t>(ofDevice[static_cast<size_t>(d)]);
+    if (of == classes.size()) {
+      classes.push_back({d, 0});
+    }
+    classes[of].lanes += lanesOf(problem, d);
   }
-  return result;
+  return classes;
 }
 
 /// What all nodes take when each lane of class k costs price[k], each node where it is cheapest;
@@ -112,12 +139,14 @@ double cheapestWork(const PlacementProblem& problem, const std::vector<DeviceCla
   double sum = 0;
   use.assign(classes.size(), 0);
   for (int n = 0; n < problem.graph().nodeCount(); ++n) {
+    const std::vector<int64_t>& times = problem.graph().node(n).timeNs;
+    const Unit& unit = problem.constraints.unit(n);
+    bool anywhere = unit.allowed.size() == times.size();
     double least = std::numeric_limits<double>::infinity();
     std::pair<size_t, double> where;
     for (size_t k = 0; k < classes.size(); ++k) {
-      int device = classes[k].device;
-      if (problem.constraints.unit(n).allows(device)) {
-        auto ns = static_cast<double>(problem.graph().node(n).timeNs[static_cast<size_t>(device)]);
+      if (anywhere || unit.allows(classes[k].device)) {
+        auto ns = static_cast<double>(times[static_cast<size_t>(classes[k].device)]);
         if (ns * price[k] < least) {
           least = ns * price[k];
           where = {k, ns};

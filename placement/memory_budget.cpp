@@ -1,12 +1,14 @@
 #include "placement/memory_budget.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
 #include "placement/orders.h"
 #include "placement/units.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -21,7 +23,8 @@ absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
   for (int i = 0; i < kBudgetCuts; ++i) {
     absl::StatusOr<Placement> placement = placer(budget);
     if (!placement.ok()) {
-      return failure.ok() ? placement.status() : failure;
+      bool first = failure.ok() || absl::IsDeadlineExceeded(placement.status());
+      return first ? placement.status() : failure;
     }
     GR_ASSIGN_OR_RETURN(Simulation simulation, problem.simulator.run(*placement));
     failure = checkFeasible(problem, *placement, simulation);
@@ -41,8 +44,8 @@ absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
 
 }  // namespace
 
-absl::Status fitsNowhere(const PlacementProblem& problem, int node,
-                         const std::vector<Trial>& trials, const char* strategy) {
+absl::Status fitsNowhere(const PlacementProblem& problem, int node, absl::Span<const Trial> trials,
+                         const char* strategy) {
   auto describe = [&](std::string* out, const Trial& trial) {
     auto d = static_cast<size_t>(trial.device);
     absl::StrAppend(out, problem.cluster().devices[d].name, " would need ",
@@ -51,6 +54,14 @@ absl::Status fitsNowhere(const PlacementProblem& problem, int node,
   return absl::ResourceExhaustedError(
       absl::StrCat(strategy, ": node '", problem.graph().node(node).name,
                    "' fits on no device: ", absl::StrJoin(trials, "; ", describe)));
+}
+
+absl::Status checkTime(const PlacementProblem& problem, size_t placed) {
+  constexpr size_t kNodesPerLook = 32;
+  bool looks = problem.search.endNs > 0 && placed % kNodesPerLook == 0;
+  return looks && runtime::nowNanos() > problem.search.endNs
+             ? absl::DeadlineExceededError("the plan budget was used up")
+             : absl::OkStatus();
 }
 
 absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation) {
@@ -103,7 +114,7 @@ absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& proble
   absl::StatusOr<PlacementResult> result = absl::ResourceExhaustedError("no placer");
   for (const BudgetedPlacer& placer : placers) {
     result = placeWithCuts(problem, placer);
-    if (result.ok()) {
+    if (result.ok() || absl::IsDeadlineExceeded(result.status())) {
       return result;
     }
   }
@@ -115,18 +126,19 @@ absl::StatusOr<Placement> placeByScore(const PlacementProblem& problem,
                                        const std::vector<int64_t>& budget, bool insertion,
                                        const TrialScore& score, const char* strategy) {
   ListSchedule schedule(problem, budget, insertion);
-  std::vector<Trial> trials;
   for (int node : order) {
-    trials.clear();
-    for (int device : schedule.candidates(node)) {
-      trials.push_back(schedule.attempt(node, device));
+    GR_RETURN_IF_ERROR(checkTime(problem, schedule.count()));
+    absl::Span<const Trial> trials = schedule.attempt(node);
+    const Trial* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Trial& trial : trials) {
+      double found = trial.overBytes > 0 ? least : score(node, trial);
+      if (found < least) {
+        best = &trial;
+        least = found;
+      }
     }
-    auto key = [&](const Trial& trial) {
-      return std::pair(trial.overBytes > 0, score(node, trial));
-    };
-    auto best = std::min_element(trials.begin(), trials.end(),
-                                 [&](const Trial& a, const Trial& b) { return key(a) < key(b); });
-    if (best->overBytes > 0) {
+    if (best == nullptr) {
       return fitsNowhere(problem, node, trials, strategy);
     }
     schedule.commit(node, *best);
@@ -147,10 +159,8 @@ absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,
                                         const std::vector<int64_t>& budget, const char* strategy) {
   ListSchedule schedule(problem, budget, false);
   for (int node : order) {
-    std::vector<Trial> trials;
-    for (int device : schedule.candidates(node)) {
-      trials.push_back(schedule.attempt(node, device));
-    }
+    GR_RETURN_IF_ERROR(checkTime(problem, schedule.count()));
+    absl::Span<const Trial> trials = schedule.attempt(node);
     auto fits = std::find_if(trials.begin(), trials.end(),
                              [](const Trial& trial) { return trial.overBytes == 0; });
     if (fits == trials.end()) {

@@ -20,8 +20,12 @@ absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& proble
                                                   const std::vector<BudgetedPlacer>& placers);
 
 /// ResourceExhausted: what each device that `node` was tried on would need.
-absl::Status fitsNowhere(const PlacementProblem& problem, int node,
-                         const std::vector<Trial>& trials, const char* strategy);
+absl::Status fitsNowhere(const PlacementProblem& problem, int node, absl::Span<const Trial> trials,
+                         const char* strategy);
+
+/// OK, or DeadlineExceeded when SearchOptions::endNs is over. Looks at the clock for some of the
+/// `placed` nodes only.
+absl::Status checkTime(const PlacementProblem& problem, size_t placed);
 
 /// OK, or ResourceExhausted naming every device whose peak passes its limit, with the node of the
 /// peak.

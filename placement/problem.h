@@ -26,10 +26,14 @@ enum class Objective : uint8_t {
 /// "latency", "throughput".
 absl::string_view objectiveName(Objective objective);
 
-/// What a search may use. The same seed and no budget give the same placement.
+/// What a strategy may use. The same seed and no budget give the same placement. With a budget the
+/// clock decides where the same work ends, so that a longer one gives no worse a placement, but two
+/// runs may differ.
 struct SearchOptions {
   uint64_t seed = 0;
-  int64_t budgetNs = 0;  ///< 0: the strategy's own
+  int64_t budgetNs = 0;  ///< of a search or of "auto"; 0: as much work as the strategy sees fit
+  /// When list schedules give up with DeadlineExceeded, by runtime::nowNanos; 0: never.
+  int64_t endNs = 0;
 };
 
 /// Graph, cluster, resolved constraints, limits and the evaluator. Graph and cluster must outlive

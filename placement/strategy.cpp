@@ -10,6 +10,7 @@
 #include "placement/device_weights.h"
 #include "placement/memory_advice.h"
 #include "placement/names.h"
+#include "placement/portfolio.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -17,29 +18,37 @@ namespace {
 
 constexpr absl::string_view kRandom = "random:";
 
+std::vector<const Strategy*> searchesFor(const PlacementProblem& problem) {
+  std::vector<const Strategy*> searches;
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.improve != nullptr && strategy.isFor(problem)) {
+      searches.push_back(&strategy);
+    }
+  }
+  return searches;
+}
+
 }  // namespace
 
 absl::Span<const Strategy> strategies() {
   static constexpr std::array<Strategy, 13> kTable = {{
-      {"single", "all on the best single device", placeSingle, true},
-      {"greedy", "in program order, each node where it finishes first", placeGreedy, true},
-      {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft, true},
-      {"cpop", "the critical path on one device, the rest where it finishes first", placeCpop,
-       true},
-      {"peft", "each node where it finishes first, the way to the end counted in", placePeft, true},
-      {"etf", "of all ready nodes and devices the pair that starts first", placeEtf, true},
-      {"sct", "as etf, but devices wait for what their last result is best for", placeSct, true},
-      {"machines", "search and proof for equal devices with free transfers", nullptr, false,
+      {"single", "all on the best single device", placeSingle},
+      {"greedy", "in program order, each node where it finishes first", placeGreedy},
+      {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft},
+      {"cpop", "the critical path on one device, the rest where it finishes first", placeCpop},
+      {"peft", "each node where it finishes first, the way to the end counted in", placePeft},
+      {"etf", "of all ready nodes and devices the pair that starts first", placeEtf},
+      {"sct", "as etf, but devices wait for what their last result is best for", placeSct},
+      {"machines", "search and proof for equal devices with free transfers", nullptr,
        improveOnMachines, isForMachines},
-      {"search", "local search for the shortest step", nullptr, false, improveBySearch,
-       isForSearch},
-      {"segments", "one part of an order for each device, for throughput", nullptr, false,
+      {"search", "local search for the shortest step", nullptr, improveBySearch, isForSearch},
+      {"segments", "one part of an order for each device, for throughput", nullptr,
        improveBySegments, isForThroughput},
-      {"balance", "local search on the loads of devices and links, for throughput", nullptr, false,
+      {"balance", "local search on the loads of devices and links, for throughput", nullptr,
        improveByBalance, isForThroughput},
-      {"calls", "local search where devices run all their nodes in one call", nullptr, false,
+      {"calls", "local search where devices run all their nodes in one call", nullptr,
        improveByCalls, isForCalls},
-      {"auto", "the best of all, never worse than single", placeAuto},
+      {"auto", "the best of all, never worse than single"},
   }};
   return kTable;
 }
@@ -57,9 +66,13 @@ absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
                    " (known: ", absl::StrJoin(names, ", "), ", random:SEED)"));
 }
 
-absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem,
-                                          const Strategy& strategy) {
-  if (strategy.improve == nullptr) {
+int64_t boundOf(const PlacementProblem& problem, const PlacementResult& result) {
+  return result.boundNs > 0 ? result.boundNs : lowerBounds(problem).ns();
+}
+
+absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem, const Strategy& strategy,
+                                          std::vector<Candidate>* candidates) {
+  if (strategy.place != nullptr) {
     return strategy.place(problem);
   }
   if (!strategy.isFor(problem)) {
@@ -67,21 +80,36 @@ absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem,
                                                       "' is not for this problem (",
                                                       strategy.summary, "); use 'auto'"));
   }
-  std::vector<Candidate> candidates = runCandidates(problem);
-  return strategy.improve(problem, bestCandidate(problem, candidates));
+  Portfolio portfolio(problem);
+  portfolio.runHeuristics();
+  portfolio.runSearches(strategy.isPortfolio() ? searchesFor(problem)
+                                               : std::vector<const Strategy*>{&strategy});
+  absl::StatusOr<PlacementResult> result = portfolio.result();
+  if (candidates != nullptr) {
+    *candidates = portfolio.takeCandidates();
+  }
+  return result;
 }
 
-absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view name) {
+absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view name,
+                                      std::vector<Candidate>* candidates) {
   uint64_t seed = 0;
   if (absl::StartsWith(name, kRandom) && absl::SimpleAtoi(name.substr(kRandom.size()), &seed)) {
     return placeRandom(problem, seed);
   }
   if (WeightedProblem::applies(problem)) {
     GR_ASSIGN_OR_RETURN(WeightedProblem weighted, WeightedProblem::create(problem));
-    return weighted.asItRuns(place(weighted.problem(), name));
+    absl::StatusOr<PlacementResult> result =
+        weighted.asItRuns(place(weighted.problem(), name, candidates));
+    if (candidates != nullptr) {
+      for (Candidate& candidate : *candidates) {
+        candidate.result = weighted.asItRuns(std::move(candidate.result));
+      }
+    }
+    return result;
   }
   GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
-  absl::StatusOr<PlacementResult> result = placeWith(problem, *strategy);
+  absl::StatusOr<PlacementResult> result = placeWith(problem, *strategy, candidates);
   if (absl::IsResourceExhausted(result.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         "cannot place the graph within the memory limits:\n", result.status().message(), "\n",

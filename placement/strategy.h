@@ -17,21 +17,23 @@ namespace graphrun::placement {
 struct PlacementResult {
   Placement placement;
   Simulation simulation;
-  /// No placement has a smaller objective, ns; 0: the strategy proved nothing.
+  /// No placement has a smaller objective, ns; 0: nobody has looked.
   int64_t boundNs = 0;
 };
 
-/// One way to place: a heuristic, a search, or what runs others ("auto"). Deterministic, but for
-/// searches with a budget (SearchOptions), which stop at a time. What comes back is accepted by
+/// The bound of a result, from lowerBounds if it has none.
+int64_t boundOf(const PlacementProblem& problem, const PlacementResult& result);
+
+/// One way to place: a heuristic, a search, or what runs all of them ("auto"). Deterministic, but
+/// for what has a budget (SearchOptions), which stops at a time. What comes back is accepted by
 /// validatePlacement (memory and contiguity included). ResourceExhausted when memory limits are
 /// what stops it, FailedPrecondition for another reason; either says which nodes and devices.
+/// DeadlineExceeded when SearchOptions::endNs is.
 struct Strategy {
   absl::string_view name;
   absl::string_view summary;
-  /// Heuristics and "auto".
-  absl::StatusOr<PlacementResult> (*place)(const PlacementProblem& problem);
-  /// Takes part in `auto` and in comparisons.
-  bool heuristic = false;
+  /// Heuristics: they take part in `auto` and in comparisons.
+  absl::StatusOr<PlacementResult> (*place)(const PlacementProblem& problem) = nullptr;
   /// Searches: a placement that is no worse than `start`, the best one that is known, or nullptr.
   absl::StatusOr<PlacementResult> (*improve)(const PlacementProblem& problem,
                                              const PlacementResult* start) = nullptr;
@@ -41,10 +43,11 @@ struct Strategy {
   bool isFor(const PlacementProblem& problem) const {
     return applies == nullptr || applies(problem);
   }
+  bool isPortfolio() const { return place == nullptr && improve == nullptr; }
 };
 
-/// All strategies: heuristics in the order in which `auto` prefers equals, searches in the order in
-/// which it runs them.
+/// All strategies: heuristics in the order in which `auto` runs them and prefers equals, the cheap
+/// ones first, then searches in the order in which it runs them.
 absl::Span<const Strategy> strategies();
 
 /// The strategy of this name; NotFound lists the names.
@@ -56,7 +59,7 @@ struct Candidate {
   absl::StatusOr<PlacementResult> result;
 };
 
-/// Runs every heuristic of the table.
+/// Runs every heuristic of the table; with a budget, DeadlineExceeded for those that had no time.
 std::vector<Candidate> runCandidates(const PlacementProblem& problem);
 
 /// The smallest objective of those that succeeded, the first of equals; nullptr without one.
@@ -64,14 +67,16 @@ const PlacementResult* bestCandidate(const PlacementProblem& problem,
                                      const std::vector<Candidate>& candidates);
 
 /// Places with a strategy; a search begins with the best candidate. FailedPrecondition for a search
-/// that is for problems of another kind.
-absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem,
-                                          const Strategy& strategy);
+/// that is for problems of another kind. `candidates`, if not null, is set to what the heuristics
+/// gave that were run on the way: none for a heuristic.
+absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem, const Strategy& strategy,
+                                          std::vector<Candidate>* candidates = nullptr);
 
 /// Places with the strategy of this name, or with "random:SEED" (placeRandom). When memory stops
 /// it: FailedPrecondition with the limits that broke and the least memory that would do (see
-/// memory_advice.h).
-absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view strategy);
+/// memory_advice.h). `candidates` as for placeWith.
+absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view strategy,
+                                      std::vector<Candidate>* candidates = nullptr);
 
 // The strategies of the table, one file each.
 
@@ -90,9 +95,6 @@ absl::StatusOr<PlacementResult> placePeft(const PlacementProblem& problem);
 /// Earliest task first, and small communication times: within memory limits.
 absl::StatusOr<PlacementResult> placeEtf(const PlacementProblem& problem);
 absl::StatusOr<PlacementResult> placeSct(const PlacementProblem& problem);
-/// The best of all candidates, improved by the searches that are for its kind of problem, until one
-/// has proved that nothing is better or the budget is used up.
-absl::StatusOr<PlacementResult> placeAuto(const PlacementProblem& problem);
 
 /// Devices that are all alike and free transfers: see machine_schedule.h. Proves the optimum of
 /// small graphs.

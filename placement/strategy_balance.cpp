@@ -66,7 +66,7 @@ absl::StatusOr<PlacementResult> improveByBalance(const PlacementProblem& problem
     pieces = unitPieces(problem);
   }
   PeriodGoal goal;
-  return improvePieces(problem, pieces, staged, goal, lowerBounds(problem).ns(), kMostMoves, *start,
+  return improvePieces(problem, pieces, staged, goal, boundOf(problem, *start), kMostMoves, *start,
                        "balance");
 }
 

@@ -56,7 +56,7 @@ absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
     known = *start;
   }
   GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, pieces, std::move(known)));
-  int64_t bound = std::max(lowerBounds(problem).ns(), callPathBound(problem));
+  int64_t bound = std::max(boundOf(problem, best), callPathBound(problem));
   CallGoal goal(problem, pieces, best.simulation.stepNs);
   PlacementProblem rest = problem;
   rest.search.budgetNs =

@@ -9,6 +9,7 @@
 
 #include "placement/mean_costs.h"
 #include "placement/memory_budget.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::placement {
 namespace {
@@ -39,6 +40,10 @@ std::vector<int> favouriteChildren(const PlacementProblem& problem) {
   return child;
 }
 
+/// Trials for one node to be placed. Where many nodes are ready and contend for the same devices,
+/// the first of so many is taken.
+constexpr int64_t kMostLooks = 512;
+
 /// Of all ready nodes and devices, always the pair that starts first; of equals the node with the
 /// higher rank.
 class EarliestStart {
@@ -65,18 +70,23 @@ class EarliestStart {
         ready_.push(keyOf(n, attempt(n)));
       }
     }
+    int64_t looks = 0;
     while (!ready_.empty()) {
+      GR_RETURN_IF_ERROR(checkTime(problem_, schedule_.count()));
       int node = std::get<int>(ready_.top());
       Key known = ready_.top();
       ready_.pop();
       Trial trial = attempt(node);
+      looks += static_cast<int64_t>(trials_.size());
       // Starts only get later while others are placed: a key is looked at again when it is first.
-      if (Key now = keyOf(node, trial); now > known && !ready_.empty() && now > ready_.top()) {
+      Key now = keyOf(node, trial);
+      if (looks < kMostLooks && now > known && !ready_.empty() && now > ready_.top()) {
         ready_.push(now);
       } else if (trial.overBytes > 0) {
         return fitsNowhere(problem_, node, trials_, strategy);
       } else {
         place(node, trial);
+        looks = 0;
       }
     }
     return schedule_.finish(strategy);
@@ -106,10 +116,7 @@ class EarliestStart {
   }
 
   Trial attempt(int node) {
-    trials_.clear();
-    for (int device : schedule_.candidates(node)) {
-      trials_.push_back(schedule_.attempt(node, device));
-    }
+    trials_ = schedule_.attempt(node);
     auto key = [&](const Trial& trial) {
       return std::tuple(trial.overBytes > 0, startOf(node, trial), trial.finish);
     };
@@ -145,7 +152,7 @@ class EarliestStart {
   std::vector<int> lastOn_;          // by device: node
   std::vector<int64_t> lastFinish_;  // by device
   std::priority_queue<Key, std::vector<Key>, std::greater<>> ready_;
-  std::vector<Trial> trials_;  // of the node that was tried last
+  absl::Span<const Trial> trials_;  // of the node that was tried last
 };
 
 absl::StatusOr<PlacementResult> placeByStart(const PlacementProblem& problem,

@@ -29,7 +29,7 @@ class Search {
  public:
   Search(const PlacementProblem& problem, const PlacementResult& start)
       : problem_(problem),
-        bound_(lowerBounds(problem).ns()),
+        bound_(boundOf(problem, start)),
         best_(start),
         levels_{problem.constraints} {}
 

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -74,38 +77,88 @@ bool alike(const PlacementProblem& problem, int a, int b) {
          });
 }
 
+/// By device: no less than this is the objective with all nodes there that are not pinned.
+std::vector<int64_t> leastOn(const PlacementProblem& problem) {
+  std::vector<int64_t> least(problem.limits.size(), 0);
+  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
+    const std::vector<int64_t>& times = problem.graph().node(n).timeNs;
+    for (size_t d = 0; d < least.size() && !problem.constraints.unit(n).pinned; ++d) {
+      least[d] += std::max<int64_t>(times[d], 0);
+    }
+  }
+  for (size_t d = 0; d < least.size(); ++d) {
+    int lanes = problem.cluster().devices[d].lanes;
+    least[d] = lanes == 0 ? 0 : least[d] / lanes;
+  }
+  return least;
+}
+
+/// Tries the devices that could be the best one.
+class SingleDevice {
+ public:
+  explicit SingleDevice(const PlacementProblem& problem)
+      : problem_(problem), isFree_(isFree(problem)), least_(leastOn(problem)) {}
+
+  absl::StatusOr<PlacementResult> run() {
+    std::vector<int> devices(least_.size());
+    std::iota(devices.begin(), devices.end(), 0);
+    std::stable_sort(devices.begin(), devices.end(),
+                     [&](int a, int b) { return leastOf(a) < leastOf(b); });
+    for (int device : devices) {
+      bool hopeless =
+          best_.has_value() && leastOf(device) >= problem_.objectiveNs(best_->simulation);
+      if (!hopeless && !isKnown(device)) {
+        tryOn(device);
+      }
+    }
+    return best_.has_value() ? absl::StatusOr<PlacementResult>(*std::move(best_)) : failure();
+  }
+
+ private:
+  int64_t leastOf(int device) const { return least_[static_cast<size_t>(device)]; }
+
+  /// Of several devices that are alike the first will do.
+  bool isKnown(int device) const {
+    return isFree_ && std::any_of(done_.begin(), done_.end(),
+                                  [&](int other) { return alike(problem_, device, other); });
+  }
+
+  void tryOn(int device) {
+    absl::StatusOr<PlacementResult> result = placeOn(problem_, device);
+    if (!result.ok()) {
+      memory_ = memory_ || absl::IsResourceExhausted(result.status());
+      reasons_.emplace(device, result.status().message());
+      return;
+    }
+    done_.push_back(device);
+    if (!best_.has_value() ||
+        problem_.objectiveNs(result->simulation) < problem_.objectiveNs(best_->simulation)) {
+      best_ = *std::move(result);
+    }
+  }
+
+  absl::Status failure() const {
+    std::string message =
+        absl::StrCat("single: no device can run the whole graph: ",
+                     absl::StrJoin(reasons_, "; ", [](std::string* out, const auto& entry) {
+                       absl::StrAppend(out, entry.second);
+                     }));
+    return memory_ ? absl::ResourceExhaustedError(message) : absl::FailedPreconditionError(message);
+  }
+
+  const PlacementProblem& problem_;
+  bool isFree_;
+  std::vector<int64_t> least_;  // by device
+  std::optional<PlacementResult> best_;
+  std::vector<int> done_;               // devices that can
+  std::map<int, std::string> reasons_;  // of those that cannot
+  bool memory_ = false;                 // one of them
+};
+
 }  // namespace
 
 absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem) {
-  std::optional<PlacementResult> best;
-  std::vector<std::string> reasons;
-  bool memory = false;
-  std::vector<int> done;  // devices that can, of several alike the first
-  bool free = isFree(problem);
-  for (int device = 0; device < problem.deviceCount(); ++device) {
-    bool known = free && std::any_of(done.begin(), done.end(),
-                                     [&](int other) { return alike(problem, device, other); });
-    if (known) {
-      continue;
-    }
-    absl::StatusOr<PlacementResult> result = placeOn(problem, device);
-    if (!result.ok()) {
-      memory = memory || absl::IsResourceExhausted(result.status());
-      reasons.emplace_back(result.status().message());
-      continue;
-    }
-    done.push_back(device);
-    if (!best.has_value() ||
-        problem.objectiveNs(result->simulation) < problem.objectiveNs(best->simulation)) {
-      best = *std::move(result);
-    }
-  }
-  if (best.has_value()) {
-    return *std::move(best);
-  }
-  std::string message =
-      absl::StrCat("single: no device can run the whole graph: ", absl::StrJoin(reasons, "; "));
-  return memory ? absl::ResourceExhaustedError(message) : absl::FailedPreconditionError(message);
+  return SingleDevice(problem).run();
 }
 
 }  // namespace graphrun::placement

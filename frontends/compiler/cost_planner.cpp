@@ -77,20 +77,24 @@ absl::string_view textOf(const GrBytes& bytes) {
 }
 
 /// Places as the request says: by a file, beginning with one, or by a strategy.
-absl::StatusOr<PlacementResult> placeAs(const GrCosts& costs, const PlacementProblem& problem) {
+/// `candidates`: see placement::place.
+absl::StatusOr<PlacementResult> placeAs(const GrCosts& costs, const PlacementProblem& problem,
+                                        std::vector<placement::Candidate>& candidates) {
   if (costs.placement.size > 0) {
     return placement::placeFromJson(problem, textOf(costs.placement), costs.placementName);
   }
   if (costs.from.size > 0) {
     return placement::replan(problem, textOf(costs.from), costs.fromName);
   }
-  return placement::place(problem, costs.strategy);
+  return placement::place(problem, costs.strategy, &candidates);
 }
 
 absl::StatusOr<Json> explanationOf(const GrCosts& costs, const PlacementProblem& problem,
-                                   const PlacementResult& result) {
+                                   const PlacementResult& result,
+                                   std::vector<placement::Candidate> candidates) {
   ExplanationWishes wishes{costs.explainedCount == 0,
-                           {costs.explained, costs.explained + costs.explainedCount}};
+                           {costs.explained, costs.explained + costs.explainedCount},
+                           std::move(candidates)};
   GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
   return placement::explanationJson(explanation, /*details=*/true);
 }
@@ -117,14 +121,15 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
                       placement::readCostFile(textOf(costs.bytes), costs.name, options));
   GR_ASSIGN_OR_RETURN(PlacementProblem problem, file.problem());
   problem.search = {costs.seed, static_cast<int64_t>(costs.budgetNanos)};
+  std::vector<placement::Candidate> candidates;
   int64_t begin = runtime::nowNanos();
-  absl::StatusOr<PlacementResult> result = placeAs(costs, problem);
+  absl::StatusOr<PlacementResult> result = placeAs(costs, problem, candidates);
   double seconds = static_cast<double>(runtime::nowNanos() - begin) / 1e9;
   GR_RETURN_IF_ERROR(cannotPlace(result.status()));
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result->placement),
                                        "the placement that was found"));
   int64_t objective = problem.objectiveNs(result->simulation);
-  int64_t bound = std::max(placement::lowerBounds(problem).ns(), result->boundNs);
+  int64_t bound = placement::boundOf(problem, *result);
   Json json;
   json["goal"] = placement::objectiveName(problem.objective);
   json["contiguous"] = problem.contiguous;
@@ -138,7 +143,8 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   json["devices"] = devicesJson(file, problem, *result);
   json["nodes"] = nodesJson(file, *result);
   if (costs.explain != 0) {
-    GR_ASSIGN_OR_RETURN(json["explanation"], explanationOf(costs, problem, *result));
+    GR_ASSIGN_OR_RETURN(json["explanation"],
+                        explanationOf(costs, problem, *result, std::move(candidates)));
     json["ns_per_unit"] = file.nsPerUnit;
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace);

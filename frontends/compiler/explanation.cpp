@@ -18,8 +18,9 @@ constexpr int64_t kWork = 4'000'000;
 absl::StatusOr<placement::Explanation> explainWith(const placement::PlacementProblem& problem,
                                                    const placement::PlacementResult& result,
                                                    const ExplanationWishes& wishes) {
-  placement::Explanation explanation =
-      placement::explain(problem, result, placement::runCandidates(problem));
+  placement::Explanation explanation = placement::explain(
+      problem, result,
+      wishes.candidates.empty() ? placement::runCandidates(problem) : wishes.candidates);
   if (wishes.mainChoices) {
     explanation.choices = placement::explainMainNodes(problem, result, kWork);
   }

@@ -13,6 +13,8 @@ namespace graphrun::compiler {
 struct ExplanationWishes {
   bool mainChoices = false;        ///< of the nodes that matter most
   std::vector<std::string> nodes;  ///< whose choices are wished for, by name or shell pattern
+  /// What heuristics gave on the way to the placement; empty: they are run for the comparison.
+  std::vector<placement::Candidate> candidates;
 };
 
 /// With the comparison of strategies, and the choices of the nodes wished for. InvalidArgument:

@@ -289,12 +289,13 @@ absl::StatusOr<placement::GraphOfOps> costGraphOf(mlir::func::FuncOp function,
 }
 
 /// Places with a strategy, with the file that it names, or beginning with the file `from`.
-absl::StatusOr<placement::PlacementResult> placeWith(const placement::PlacementProblem& problem,
-                                                     const std::string& strategy,
-                                                     const std::string& from) {
+/// `candidates`: see placement::place.
+absl::StatusOr<placement::PlacementResult> placeWith(
+    const placement::PlacementProblem& problem, const std::string& strategy,
+    const std::string& from, std::vector<placement::Candidate>& candidates) {
   bool isFile = strategy.ends_with(".json");
   if (!isFile && from.empty()) {
-    return placement::place(problem, strategy.empty() ? "auto" : strategy);
+    return placement::place(problem, strategy.empty() ? "auto" : strategy, &candidates);
   }
   const std::string& path = from.empty() ? strategy : from;
   GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
@@ -379,8 +380,10 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   const placement::Cluster& cluster = costed.cluster;
   GR_ASSIGN_OR_RETURN(auto problem,
                       placement::PlacementProblem::create(costed.graph.graph, cluster));
-  GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
-                      placeWith(problem, text(request.strategy()), text(request.from())));
+  ExplanationWishes wishes = explanationWishes(request);
+  GR_ASSIGN_OR_RETURN(
+      placement::PlacementResult result,
+      placeWith(problem, text(request.strategy()), text(request.from()), wishes.candidates));
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result.placement),
                                        "the placement that was found"));
   annotateDevices(costed.graph, cluster, result.placement);
@@ -395,8 +398,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (std::string note = placement::unusedAnnotations(costed.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }
-  GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
-                      explainWith(problem, result, explanationWishes(request)));
+  GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
   explanation.annotations = std::move(costed.annotations);
   explanation.complete = planned.remainder.empty();
   planned.explanationJson = explanationText(explanation, request.details());

@@ -10,62 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/cluster.h"
-#include "placement/cost_graph.h"
 #include "placement/problem.h"
+#include "tests/placement/build.h"
 
 namespace graphrun::placement::testing {
 
 inline std::string messageOf(const absl::Status& status) { return std::string(status.message()); }
-
-/// `count` workers n0, n1 … with one CPU device each; between any two, and to the client, 10 ns
-/// latency and one byte a nanosecond.
-inline Cluster simpleCluster(int count, std::vector<int64_t> limits = {}) {
-  Cluster cluster;
-  for (int i = 0; i < count; ++i) {
-    Worker worker;
-    worker.name = absl::StrCat("n", i);
-    worker.address = absl::StrCat("10.0.0.", i + 1, ":7070");
-    worker.devicesGiven = true;
-    DeviceSpec spec;
-    spec.memoryBytes = limits.empty() ? 0 : limits[static_cast<size_t>(i)];
-    worker.specs = {spec};
-    cluster.workers.push_back(worker);
-    for (int j = kClient; j < i; ++j) {
-      cluster.links.push_back({j, i, 10, 1e9});
-    }
-  }
-  cluster.rebuildDevices();
-  return cluster;
-}
-
-inline int addNode(CostGraph& graph, const std::string& name, std::vector<int64_t> times,
-                   int64_t weights = 0, int64_t workspace = 0) {
-  CostNode node;
-  node.name = name;
-  node.op = "test";
-  node.timeNs = std::move(times);
-  node.weightBytes = weights;
-  node.workspaceBytes = workspace;
-  for (size_t d = 0; d < node.timeNs.size(); ++d) {
-    if (node.timeNs[d] == kUnsupported) {
-      node.unsupported.emplace_back(static_cast<int>(d), "no kernel for complex64");
-    }
-  }
-  return graph.addNode(std::move(node));
-}
-
-/// A tensor from `producer` (-1: the client) to `consumers`.
-inline int addTensor(CostGraph& graph, int producer, std::vector<int> consumers, int64_t bytes,
-                     bool isOutput = false) {
-  CostTensor tensor;
-  tensor.name = absl::StrCat("t", graph.tensorCount());
-  tensor.producer = producer;
-  tensor.consumers = std::move(consumers);
-  tensor.bytes = bytes;
-  tensor.isOutput = isOutput;
-  return graph.addTensor(std::move(tensor));
-}
 
 inline PlacementProblem makeProblem(const CostGraph& graph, const Cluster& cluster) {
   auto problem = PlacementProblem::create(graph, cluster);

@@ -1,0 +1,134 @@
+#include "placement/portfolio.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "placement/device_weights.h"
+#include "runtime/base/clock.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// Of the time that is left, what a list schedule and a search may take; the rest is for the
+/// simulation of what they give.
+constexpr double kListShare = 0.8;
+constexpr double kSearchShare = 0.95;
+
+/// Why nothing was found: memory, if any way failed for it.
+absl::Status combined(const std::vector<absl::Status>& failures) {
+  bool memory = false;
+  std::vector<std::string> reasons;
+  for (const absl::Status& failure : failures) {
+    memory = memory || absl::IsResourceExhausted(failure);
+    if (std::find(reasons.begin(), reasons.end(), failure.message()) == reasons.end()) {
+      reasons.emplace_back(failure.message());
+    }
+  }
+  std::string message = absl::StrJoin(reasons, "\n");
+  return memory ? absl::ResourceExhaustedError(message) : absl::FailedPreconditionError(message);
+}
+
+}  // namespace
+
+Portfolio::Portfolio(const PlacementProblem& problem)
+    : problem_(problem), beginNs_(runtime::nowNanos()) {}
+
+void Portfolio::consider(const absl::StatusOr<PlacementResult>& found) {
+  if (!found.ok()) {
+    failures_.push_back(found.status());
+    return;
+  }
+  int64_t bound = std::max(found->boundNs, best_.has_value() ? best_->boundNs : 0);
+  if (!best_.has_value() ||
+      problem_.objectiveNs(found->simulation) < problem_.objectiveNs(best_->simulation)) {
+    best_ = *found;
+  }
+  best_->boundNs = bound;
+}
+
+void Portfolio::runHeuristics() {
+  PlacementProblem within = problem_;
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.place == nullptr) {
+      continue;
+    }
+    Candidate candidate{std::string(strategy.name),
+                        absl::DeadlineExceededError("the plan budget was used up")};
+    if (!wasCut_) {
+      within.search.endNs =
+          isLimited() && best_.has_value() ? runtime::nowNanos() + partOf(kListShare) : 0;
+      candidate.result = strategy.place(within);
+      wasCut_ = absl::IsDeadlineExceeded(candidate.result.status());
+    }
+    if (!wasCut_) {
+      consider(candidate.result);
+    }
+    candidates_.push_back(std::move(candidate));
+  }
+}
+
+/// Of the time that is left.
+int64_t Portfolio::partOf(double share) const {
+  int64_t left = beginNs_ + problem_.search.budgetNs - runtime::nowNanos();
+  return static_cast<int64_t>(share * static_cast<double>(left));
+}
+
+void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
+  constexpr int64_t kLeast = 1;  // 0 would be a search's own
+  if (best_.has_value() && (wasCut_ || (isLimited() && partOf(kSearchShare) <= 0))) {
+    return;
+  }
+  int64_t bound = lowerBounds(problem_).ns();
+  PlacementProblem within = problem_;
+  for (size_t i = 0; i < searches.size(); ++i) {
+    if (best_.has_value()) {
+      best_->boundNs = std::max(best_->boundNs, bound);
+      if (problem_.objectiveNs(best_->simulation) <= best_->boundNs) {
+        return;
+      }
+    }
+    if (isLimited()) {
+      double share = kSearchShare / static_cast<double>(searches.size() - i);
+      within.search.budgetNs = std::max(kLeast, partOf(share));
+      within.search.endNs = runtime::nowNanos() + within.search.budgetNs;
+    }
+    consider(searches[i]->improve(within, best_.has_value() ? &*best_ : nullptr));
+  }
+}
+
+absl::StatusOr<PlacementResult> Portfolio::result() const {
+  return best_.has_value() ? absl::StatusOr<PlacementResult>(*best_) : combined(failures_);
+}
+
+std::vector<Candidate> runCandidates(const PlacementProblem& problem) {
+  if (WeightedProblem::applies(problem)) {
+    auto weighted = WeightedProblem::create(problem);
+    assert(weighted.ok());  // as the problem itself
+    std::vector<Candidate> candidates = runCandidates(weighted->problem());
+    for (Candidate& candidate : candidates) {
+      candidate.result = weighted->asItRuns(std::move(candidate.result));
+    }
+    return candidates;
+  }
+  Portfolio portfolio(problem);
+  portfolio.runHeuristics();
+  return portfolio.takeCandidates();
+}
+
+const PlacementResult* bestCandidate(const PlacementProblem& problem,
+                                     const std::vector<Candidate>& candidates) {
+  const PlacementResult* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.result.ok() &&
+        (best == nullptr || problem.objectiveNs(candidate.result->simulation) <
+                                problem.objectiveNs(best->simulation))) {
+      best = &*candidate.result;
+    }
+  }
+  return best;
+}
+
+}  // namespace graphrun::placement
