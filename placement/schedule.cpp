@@ -227,7 +227,7 @@ void Schedule::setRank(int node, int to) {
   leaveDevice(node);
   joinDevice(node, on);
   touchNode(node);
-  forSendingsOf(node, [&](int id) { reinsert(id); });
+  reinsertAll(node);
 }
 
 void Schedule::undo() {

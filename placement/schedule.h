@@ -172,7 +172,9 @@ class Schedule {
   void leaveLink(int sending);
   void joinLink(int sending);
   void insert(int sending, int near);
+  bool isMisplaced(int sending) const;
   void reinsert(int sending);
+  void reinsertAll(int node);
   void mergeLink(int link, int cut);
   void findSharedLinks();
   void findEnds();

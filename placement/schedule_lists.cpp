@@ -122,13 +122,30 @@ void Schedule::insert(int id, int near) {
   }
 }
 
-/// After a change of what decides its place.
-void Schedule::reinsert(int id) {
+bool Schedule::isMisplaced(int id) const {
   int before = sendings_[id].before;
   int after = sendings_[id].after;
-  if ((before != kNone && precedes(id, before)) || (after != kNone && precedes(after, id))) {
+  return (before != kNone && precedes(id, before)) || (after != kNone && precedes(after, id));
+}
+
+/// After a change of what decides its place.
+void Schedule::reinsert(int id) {
+  if (isMisplaced(id)) {
+    int before = sendings_[id].before;
+    int after = sendings_[id].after;
     leaveLink(id);
     insert(id, before != kNone ? before : after);
+  }
+}
+
+/// After a change of the node's rank. What it sends may follow each other on a link: all of them
+/// leave before the first is put back, or one would be put beside another that is out of place.
+void Schedule::reinsertAll(int node) {
+  bool misplaced = false;
+  forSendingsOf(node, [&](int id) { misplaced = misplaced || isMisplaced(id); });
+  if (misplaced) {
+    forSendingsOf(node, [&](int id) { leaveLink(id); });
+    forSendingsOf(node, [&](int id) { insert(id, neighbour(sendings_[id])); });
   }
 }
 

@@ -14,7 +14,7 @@ void changeSomething(Schedule& schedule, const CostGraph& graph, std::mt19937& r
   auto pick = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
-  int node = pick(0, graph.nodeCount() - 1);
+  int node = schedule.nodeAt(pick(0, graph.nodeCount() - 1));
   if (pick(0, 2) == 0) {
     auto [low, high] = schedule.rankRange(node);
     schedule.setRank(node, pick(low, high));
@@ -64,9 +64,10 @@ Cluster pairedCluster(int count) {
   return cluster;
 }
 
-TEST_CASE("times that follow changes are those of the simulator") {
-  std::mt19937 random(1);
-  for (int trial = 0; trial < 1000; ++trial) {
+void followRandomChanges(unsigned seed, int trials) {
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < trials; ++trial) {
+    CAPTURE(trial);
     testing::RandomOptions options;
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 7 == 0 ? 120 : 40;
@@ -101,6 +102,12 @@ TEST_CASE("times that follow changes are those of the simulator") {
     }
     requireSame(*schedule, problem);
   }
+}
+
+TEST_CASE("times that follow changes are those of the simulator") { followRandomChanges(1, 1000); }
+
+TEST_CASE("times that follow ten times as many changes are those of the simulator", "[.slow]") {
+  followRandomChanges(2, 10'000);
 }
 
 TEST_CASE("critical nodes end when the next one, or what that waits for, starts") {
