@@ -20,8 +20,20 @@ class DueRanks {
     words_[bit / 64] |= uint64_t{1} << (bit % 64);
     lowest_ = std::min(lowest_, rank);
   }
-  /// Takes the lowest rank out of the set; `count` when it is empty.
-  int take() {
+  /// Takes the lowest rank out of the set, if it is below `end`; else `end`.
+  int take(int end) {
+    lowest_ = next();
+    if (lowest_ >= end) {
+      return end;
+    }
+    auto bit = static_cast<size_t>(lowest_) + 1;
+    words_[bit / 64] &= ~(uint64_t{1} << (bit % 64));
+    return lowest_;
+  }
+
+ private:
+  /// The lowest rank of the set, looked for from `lowest_` on.
+  int next() const {
     auto bit = static_cast<size_t>(lowest_) + 1;
     size_t word = bit / 64;
     uint64_t bits = word < words_.size() ? words_[word] & (~uint64_t{0} << (bit % 64)) : 0;
@@ -29,17 +41,11 @@ class DueRanks {
       ++word;
       bits = words_[word];
     }
-    if (bits == 0) {
-      lowest_ = count_;
-      return count_;
-    }
-    bit = word * 64 + static_cast<size_t>(std::countr_zero(bits));
-    words_[word] &= ~(uint64_t{1} << (bit % 64));
-    lowest_ = static_cast<int>(bit) - 1;
-    return lowest_;
+    return bits == 0
+               ? count_
+               : static_cast<int>(word * 64 + static_cast<size_t>(std::countr_zero(bits))) - 1;
   }
 
- private:
   std::vector<uint64_t> words_;
   int count_;
   int lowest_;  // no rank below it is in the set

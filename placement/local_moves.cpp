@@ -56,15 +56,37 @@ void LocalMoves::undo() {
   }
 }
 
+void LocalMoves::save(Snapshot& snapshot) const {
+  auto [first, last] = schedule_->window();
+  snapshot.clear();
+  for (int r = first; r < last; ++r) {
+    int node = schedule_->nodeAt(r);
+    snapshot.emplace_back(node, schedule_->device(node));
+  }
+}
+
+void LocalMoves::restore(const Snapshot& snapshot) {
+  int rank = schedule_->window().first;
+  for (auto [node, device] : snapshot) {  // what is before a node is in its place already
+    schedule_->setRank(node, rank);
+    setDevice(node, device);
+    ++rank;
+  }
+  keep();
+}
+
 int LocalMoves::pickNode() {
+  auto [first, last] = schedule_->window();
   if (below(2) == 0) {
-    return below(graph_.nodeCount());
+    return schedule_->nodeAt(first + below(last - first));
   }
   if (criticalIsOld_) {
     critical_ = schedule_->criticalNodes();
     criticalIsOld_ = false;
   }
-  return critical_[static_cast<size_t>(below(static_cast<int>(critical_.size())))];
+  return critical_.empty()
+             ? schedule_->nodeAt(first + below(last - first))
+             : critical_[static_cast<size_t>(below(static_cast<int>(critical_.size())))];
 }
 
 const Unit& LocalMoves::pickGroup(int node) {
@@ -151,7 +173,7 @@ bool LocalMoves::changeDevice(int node) {
   int from = schedule_->device(node);
   int any = group.allowed[static_cast<size_t>(below(static_cast<int>(group.allowed.size())))];
   int to = below(10) < kAnyShare ? any : neighbourDevice(group).value_or(any);
-  if (to == from || !group.allows(to)) {
+  if (to == from || !group.allows(to) || !isMovable(group)) {
     return false;
   }
   int near = schedule_->rank(node);
@@ -164,8 +186,9 @@ bool LocalMoves::changeDevice(int node) {
 
 /// Moves a group of a node near a rank from one device to another.
 bool LocalMoves::exchange(int from, int to, int near, const Unit& except) {
-  int first = std::max(0, near - kNear);
-  int last = std::min(graph_.nodeCount() - 1, near + kNear);
+  auto [begin, end] = schedule_->window();
+  int first = std::max(begin, near - kNear);
+  int last = std::min(end - 1, near + kNear);
   for (int tries = 0; tries < kNear; ++tries) {
     int node = schedule_->nodeAt(first + below(last - first + 1));
     if (schedule_->device(node) != from ||
@@ -176,12 +199,29 @@ bool LocalMoves::exchange(int from, int to, int near, const Unit& except) {
     bool apart = std::none_of(group.nodes.begin(), group.nodes.end(), [&](int n) {
       return std::binary_search(except.nodes.begin(), except.nodes.end(), n);
     });
-    if (apart && group.allows(to)) {
+    if (apart && group.allows(to) && isMovable(group)) {
       move(group, to);
       return true;
     }
   }
   return false;
+}
+
+/// Whether all of it is in the window.
+bool LocalMoves::isMovable(const Unit& group) const {
+  auto [first, last] = schedule_->window();
+  return std::all_of(group.nodes.begin(), group.nodes.end(),
+                     [&, first = first, last = last](int n) {
+                       return schedule_->rank(n) >= first && schedule_->rank(n) < last;
+                     });
+}
+
+void LocalMoves::setDevice(int node, int device) {
+  bool moves = schedule_->device(node) != device;
+  schedule_->setDevice(node, device);
+  if (moves && memory_.has_value()) {
+    memory_->move(node, device);
+  }
 }
 
 /// All nodes of a group to a device, each in time.
@@ -190,10 +230,7 @@ void LocalMoves::move(const Unit& group, int device) {
   std::sort(byRank_.begin(), byRank_.end(),
             [&](int a, int b) { return schedule_->rank(a) < schedule_->rank(b); });
   for (int node : byRank_) {
-    schedule_->setDevice(node, device);
-    if (memory_.has_value()) {
-      memory_->move(node, device);
-    }
+    setDevice(node, device);
   }
   if (below(4) == 0) {
     return;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "placement/fixed_memory.h"
@@ -15,7 +16,8 @@ namespace graphrun::placement {
 
 /// Draws changes of a schedule: nodes, units and groups of units go to the device of a neighbour or
 /// to any, alone or against others from there; nodes change places in the order. Half of them begin
-/// at a node that the step waits for. Pins, colocation and support are kept. One thread.
+/// at a node that the step waits for. Pins, colocation and support are kept, and so is the
+/// schedule's window. One thread.
 class LocalMoves {
  public:
   /// `levels`: partitions of the nodes, each into groups that may move together; the first is the
@@ -31,6 +33,12 @@ class LocalMoves {
   void keep();
   void undo();
 
+  /// The nodes of the window in their order, with their devices.
+  using Snapshot = std::vector<std::pair<int, int>>;
+  void save(Snapshot& snapshot) const;
+  /// Brings them back. After keep or undo.
+  void restore(const Snapshot& snapshot);
+
   /// From 0 to 1.
   double uniform();
 
@@ -45,6 +53,8 @@ class LocalMoves {
   bool changeRank(int node);
   bool changeDevice(int node);
   bool exchange(int from, int to, int near, const Unit& except);
+  bool isMovable(const Unit& group) const;
+  void setDevice(int node, int device);
   void move(const Unit& group, int device);
   int rankFor(int node) const;
 

@@ -2,6 +2,9 @@
 #ifndef GRAPHRUN_PLACEMENT_LOCAL_SEARCH_H_
 #define GRAPHRUN_PLACEMENT_LOCAL_SEARCH_H_
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "placement/local_moves.h"
@@ -11,8 +14,9 @@
 namespace graphrun::placement {
 
 /// Simulated annealing in rounds, each with twice the moves of the one before, each from the best
-/// placement so far. Source: Kirkpatrick, Gelatt, Vecchi, Science 220, 1983. Devices run one node
-/// at a time.
+/// placement so far. Source: Kirkpatrick, Gelatt, Vecchi, Science 220, 1983. Of a large graph
+/// windows of the order are annealed one after the other (see Schedule): a move then costs what a
+/// window does. Devices run one node at a time.
 class LocalSearch {
  public:
   /// `start` stays within the limits; `levels` as LocalMoves has them.
@@ -25,15 +29,25 @@ class LocalSearch {
   const PlacementResult& best() const { return best_; }
 
  private:
-  void anneal(Schedule& schedule, int64_t moves, SearchLimit& limit);
-  void consider(const Schedule& schedule, int64_t stepNs);
+  /// Called with each step that is shorter than all before; false if it does not count.
+  using Better = std::function<bool(int64_t stepNs)>;
+
+  void sweep(int round, int64_t moves, SearchLimit& limit);
+  void annealWindow(int first, int last, int64_t moves, SearchLimit& limit);
+  int64_t anneal(int64_t moves, SearchLimit& limit, const Better& better);
+  void begin();
+  void check();
+  bool consider(int64_t stepNs);
 
   const PlacementProblem& problem_;
   PlacementResult best_;
   int64_t bestNs_;
   int64_t boundNs_ = 0;
   bool limited_;  // memory may bind
+  int window_;    // ranks
+  std::optional<Schedule> schedule_;
   LocalMoves moves_;
+  LocalMoves::Snapshot snapshot_;  // scratch
 };
 
 }  // namespace graphrun::placement

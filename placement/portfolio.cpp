@@ -14,8 +14,8 @@ namespace {
 
 /// Of the time that is left, what a list schedule and a search may take; the rest is for the
 /// simulation of what they give.
-constexpr double kListShare = 0.8;
-constexpr double kSearchShare = 0.95;
+constexpr double kListShare = 0.7;
+constexpr double kSearchShare = 0.9;
 
 /// Why nothing was found: memory, if any way failed for it.
 absl::Status combined(const std::vector<absl::Status>& failures) {

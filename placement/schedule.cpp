@@ -185,8 +185,8 @@ void Schedule::moveOutput(int tensor, int from, int to) {
 }
 
 std::pair<int, int> Schedule::rankRange(int node) const {
-  int first = 0;
-  int last = nodeCount() - 1;
+  auto [first, last] = window();
+  --last;
   for (int tensor : flat_->inputs(node)) {
     int producer = graph_->tensor(tensor).producer;
     first = producer < 0 ? first : std::max(first, rank(producer) + 1);
@@ -252,6 +252,13 @@ void Schedule::keep() {
   constexpr size_t kMostMoved = 64;
   stepNs();  // what is due now could not be told from what later changes make due
   applyShifts();
+  commit();
+  if (!isOpen() && readers_.moved.size() > kMostMoved) {
+    learnReaders();
+  }
+}
+
+void Schedule::commit() {
   nodes_.keep();
   arrives_.keep();
   sendings_.keep();
@@ -262,9 +269,6 @@ void Schedule::keep() {
   free_.insert(free_.end(), gone_.begin(), gone_.end());
   made_.clear();
   gone_.clear();
-  if (readers_.moved.size() > kMostMoved) {
-    learnReaders();
-  }
 }
 
 }  // namespace graphrun::placement

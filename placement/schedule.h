@@ -35,6 +35,11 @@ namespace graphrun::placement {
 /// same time. So once most devices are off by one delay at some rank, that is noted for all ranks
 /// from there on at once (a *shift*), and what is due then is what waits for something that is not
 /// off by so much.
+///
+/// Of a long schedule a *window* may be opened: ranks to which changes are confined. Then what
+/// comes after it stays as it was, and the step is told from how much time that takes from the end
+/// of the window on: a change costs what it affects in the window, and is exact if no order changes
+/// after it. When the window is closed, all that was put off is done.
 class Schedule {
  public:
   /// InvalidArgument for a placement that the simulator refuses. The simulator must outlive it.
@@ -42,14 +47,27 @@ class Schedule {
 
   /// Moves a node to a device that supports it, at its rank.
   void setDevice(int node, int device);
-  /// The ranks that keep the order topological while all other nodes stay in theirs: first, last.
+  /// The ranks, in the window if there is one, that keep the order topological while all other
+  /// nodes stay in theirs: first, last.
   std::pair<int, int> rankRange(int node) const;
   /// Takes the node out of the order of all nodes and puts it back as number `rank`, which lies in
   /// its range.
   void setRank(int node, int rank);
 
-  /// The predicted step. After it comes keep or undo, before other changes.
+  /// The predicted step; with a window as the window tells it. After it comes keep or undo, before
+  /// other changes.
   int64_t stepNs();
+
+  /// Learns how long the step goes on after each node: before the first of several windows.
+  void learnTails();
+  /// Confines changes to ranks from `first` to before `last`, not before those of the window that
+  /// was open. After keep or undo, as closeWindow.
+  void openWindow(int first, int last);
+  void closeWindow();
+  /// The first rank of the window, and the one after its last; all ranks without one.
+  std::pair<int, int> window() const {
+    return isOpen() ? std::pair(window_.first, window_.last) : std::pair(0, nodeCount());
+  }
 
   /// Takes back the changes since the last keep, undo or create, in the time that they took.
   void undo();
@@ -57,7 +75,8 @@ class Schedule {
   void keep();
 
   /// Nodes of a chain that makes the step as long as it is, the last one first: each ends when the
-  /// one before it, or what that sends, can start. After keep or undo.
+  /// one before it, or what that sends, can start. With a window those in it, if there are any.
+  /// After keep or undo.
   std::vector<int> criticalNodes() const;
 
   int device(int node) const { return nodes_[node].device; }
@@ -100,6 +119,7 @@ class Schedule {
     int first = kNone;
     int last = kNone;
     int count = 0;
+    int finger = kNone;  // of a link: where something was put last
   };
   /// Everything of a rank from here on happens so much later than its times tell.
   struct Shift {
@@ -132,6 +152,14 @@ class Schedule {
                               // ranks at most
   };
 
+  /// Ranks to which changes are confined, and the nodes after them that wait for them first.
+  struct Window {
+    int first = 0;
+    int last = 0;  // 0: there is none
+    std::vector<int> readers;
+    std::vector<int> ends;  // outputs of the graph that it makes
+  };
+
   explicit Schedule(const Simulator& simulator);
   void build(const Placement& placement, const Simulation& simulation);
   int nodeCount() const { return nodes_.size(); }
@@ -161,6 +189,8 @@ class Schedule {
   void release(int sending);
   void moveOutput(int tensor, int from, int to);
   void turnOrder(int node, int rank);
+
+  void commit();
 
   // schedule_lists.cpp: the order of devices and links.
   int nodeBefore(int node, int device) const;
@@ -198,6 +228,7 @@ class Schedule {
   void settleNode(int node);
   void settleSending(int sending);
   void settleRank(int rank);
+  void settleAll();
   void forget();
 
   // schedule_shifts.cpp: delays of everything from a rank on.
@@ -207,6 +238,16 @@ class Schedule {
   void touchFirsts(int cut);
   void learnReaders();
   void applyShifts();
+
+  // schedule_window.cpp: the step as a window tells it.
+  bool isOpen() const { return window_.last > 0; }
+  int endOfWork() const { return isOpen() ? window_.last : nodeCount(); }
+  int64_t tailOfSending(int id) const;
+  int64_t tailOfNode(int node) const;
+  void findReaders();
+  int64_t startAfterWindow(int node) const;
+  int64_t windowNs();
+  int firstBlocked() const;
 
   const Simulator* simulator_;
   const CostGraph* graph_;
@@ -237,6 +278,10 @@ class Schedule {
   std::vector<Shift> shifts_;    // ascending; the last one that is not above a rank counts
   std::vector<Delayed> lately_;  // by device
   Readers readers_;
+
+  Window window_;
+  std::vector<int64_t> tails_;         // by node: from its start to the end of the step
+  std::vector<int64_t> sendingTails_;  // by sending, while tails_ are learnt
 
   // Scratch.
   int round_ = 0;

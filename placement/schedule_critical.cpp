@@ -33,9 +33,11 @@ int Schedule::senderOf(int id) const {
   return sendings_[id].producer;
 }
 
-/// The node without which this one could start earlier; kNone at the beginning of the step.
+/// The node without which this one could start earlier, of those that come before the end of a
+/// window; kNone at the beginning of the step.
 int Schedule::blocker(int node) const {
-  int before = nodes_[node].before;
+  auto counts = [&](int other) { return other == kNone || rank(other) < endOfWork(); };
+  int before = counts(nodes_[node].before) ? nodes_[node].before : kNone;
   int64_t latest = before == kNone ? 0 : finishOf(before);
   int found = before;
   auto edge = static_cast<int>(flat_->firstEdge(node));
@@ -43,18 +45,25 @@ int Schedule::blocker(int node) const {
     int arrived = arrives_[edge++];
     int producer = graph_->tensor(tensor).producer;
     int64_t there = arrived != kNone ? arrivalOf(arrived) : producer < 0 ? 0 : finishOf(producer);
-    if (there > latest) {
+    if (there > latest && counts(producer)) {
       latest = there;
       found = arrived != kNone ? senderOf(arrived) : producer;
+      // With a window a link may still carry first what has become ready later.
+      bool isLater = isOpen() && found != kNone && rank(found) >= rank(node);
+      found = isLater ? producer : found;
     }
   }
   return found;
 }
 
 std::vector<int> Schedule::criticalNodes() const {
+  auto [first, last] = window();
   std::vector<int> nodes;
-  for (int node = lastNode(); node != kNone; node = blocker(node)) {
-    nodes.push_back(node);
+  int node = isOpen() ? firstBlocked() : lastNode();
+  for (; node != kNone && rank(node) >= first; node = blocker(node)) {
+    if (rank(node) < last) {
+      nodes.push_back(node);
+    }
   }
   return nodes;
 }

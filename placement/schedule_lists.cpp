@@ -75,7 +75,7 @@ int Schedule::neighbour(const Sending& sending) const {
     forSendingsOf(nodeAt(r),
                   [&](int id) { found = sendings_[id].link == sending.link ? id : found; });
   }
-  return found == kNone ? onLink_[sending.link].last : found;
+  return found == kNone ? onLink_[sending.link].finger : found;
 }
 
 void Schedule::leaveLink(int id) {
@@ -84,6 +84,9 @@ void Schedule::leaveLink(int id) {
   --list.count;
   (left.before == kNone ? list.first : sendings_.edit(left.before).after) = left.after;
   (left.after == kNone ? list.last : sendings_.edit(left.after).before) = left.before;
+  if (list.finger == id) {
+    list.finger = left.before == kNone ? left.after : left.before;
+  }
   if (left.after != kNone) {
     touchSending(left.after);
   }
@@ -111,6 +114,7 @@ void Schedule::insert(int id, int near) {
     after = sendings_[after].after;
   }
   ++list.count;
+  list.finger = id;
   Sending& inserted = sendings_.edit(id);
   inserted.before = before;
   inserted.after = after;

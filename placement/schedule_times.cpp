@@ -149,12 +149,13 @@ void Schedule::settleRank(int rank) {
   });
 }
 
-int64_t Schedule::stepNs() {
+void Schedule::settleAll() {
   constexpr int kFirstLook = 48;  // settled ranks after which a shift is considered
   std::fill(lately_.begin(), lately_.end(), Delayed{});
   int settled = 0;
   int look = kFirstLook;
-  for (int rank = dueRanks_.take(); rank < nodeCount(); rank = dueRanks_.take()) {
+  for (int rank = dueRanks_.take(nodeCount()); rank < nodeCount();
+       rank = dueRanks_.take(nodeCount())) {
     settleRank(rank);
     if (++settled >= look && (shifts_.empty() || shifts_.back().rank <= rank)) {
       if (int64_t delay = commonDelay(rank + 1); delay != 0) {
@@ -163,6 +164,13 @@ int64_t Schedule::stepNs() {
       look = 2 * settled;
     }
   }
+}
+
+int64_t Schedule::stepNs() {
+  if (isOpen()) {
+    return windowNs();
+  }
+  settleAll();
   int64_t step = 0;
   for (int d = 0; d < onDevice_.size(); ++d) {
     int last = onDevice_[d].last;
@@ -178,9 +186,10 @@ int64_t Schedule::stepNs() {
   return step;
 }
 
-/// Nothing is due any more.
+/// Nothing is due any more; after a window it stays due, what has to be and perhaps some more.
 void Schedule::forget() {
-  for (int rank = dueRanks_.take(); rank < nodeCount(); rank = dueRanks_.take()) {
+  for (int rank = dueRanks_.take(endOfWork()); rank < endOfWork();
+       rank = dueRanks_.take(endOfWork())) {
     if (rank >= 0) {
       nodeDue_[static_cast<size_t>(nodeAt(rank))] = 0;
       forSendingsOf(nodeAt(rank), [&](int id) { sendingDue_[static_cast<size_t>(id)] = 0; });

@@ -14,12 +14,17 @@ namespace graphrun::placement {
 namespace {
 
 /// Moves without a budget: by node, but no more than about so many nodes' worth of changed times,
-/// and of large graphs so many, which takes a second at 10,000 nodes.
+/// and of large graphs, where a change is looked at in a window, so many by node.
 constexpr int64_t kMovesByNode = 40;
 constexpr int64_t kMostChanges = 4'000'000;
-constexpr int64_t kLeastMost = 2'500;
+constexpr int64_t kLeastMost = 12'000;
+constexpr int64_t kMovesOfLarge = 1;
 /// Nodes times devices of a list schedule that is a unit of work.
 constexpr int64_t kTrialsByUnit = 10;
+
+/// Graphs with more nodes are list scheduled for fewer horizons: until so many gave nothing.
+constexpr int kLarge = 1000;
+constexpr int kMostFailures = 1;
 
 /// Where the step is to end, as multiples of the lower bound.
 constexpr std::array<double, 11> kHorizons = {1.001, 1.03, 1.06, 1.1, 1.15, 1.2,
@@ -34,8 +39,12 @@ class Search {
         levels_{problem.constraints} {}
 
   PlacementResult run(SearchLimit& limit) {
-    for (double horizon : kHorizons) {
-      tryHorizon(static_cast<int64_t>(horizon * static_cast<double>(bound_)), limit);
+    int failures = 0;
+    for (size_t i = 0; i < kHorizons.size() && (!isLarge() || failures < kMostFailures); ++i) {
+      int64_t before = best_.simulation.stepNs;
+      bool tried =
+          tryHorizon(static_cast<int64_t>(kHorizons[i] * static_cast<double>(bound_)), limit);
+      failures += tried && best_.simulation.stepNs == before ? 1 : 0;
     }
     LocalSearch search(problem_, best_, std::move(levels_));
     search.run(bound_, limit);
@@ -43,22 +52,28 @@ class Search {
   }
 
  private:
-  /// List schedules of the units that a step until the horizon needs together.
-  void tryHorizon(int64_t horizonNs, SearchLimit& limit) {
+  bool isLarge() const { return problem_.graph().nodeCount() > kLarge; }
+
+  /// List schedules of the units that a step until the horizon needs together; false if there is
+  /// nothing to try.
+  bool tryHorizon(int64_t horizonNs, SearchLimit& limit) {
     if (done(limit) || horizonNs >= best_.simulation.stepNs) {
-      return;
+      return false;
     }
     std::optional<Constraints> tied = tiedUnits(problem_, horizonNs);
     size_t last = levels_.size() > 1 ? levels_.back().units.size() : 0;
     if (!tied.has_value() || tied->units.size() == last ||
         tied->units.size() == problem_.constraints.units.size()) {
-      return;
+      return false;
     }
     PlacementProblem joined = problem_;
     joined.constraints = *tied;
     levels_.push_back(*std::move(tied));
     std::vector<int> order = upwardRankOrder(joined);
     for (bool insertion : {true, false}) {
+      if (isLarge() && !insertion) {
+        break;
+      }
       consider(placeWithinLimits(joined, {[&](const auto& budget) {
                                    return placeEarliestFinish(joined, order, budget, insertion,
                                                               "search");
@@ -68,6 +83,7 @@ class Search {
         limit.spend();
       }
     }
+    return true;
   }
 
   void consider(absl::StatusOr<PlacementResult> found) {
@@ -103,7 +119,8 @@ absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,
     return improveBySearch(problem, &first);
   }
   int64_t nodes = problem.graph().nodeCount();
-  int64_t moves = std::min(kMovesByNode * nodes, std::max(kLeastMost, kMostChanges / nodes));
+  int64_t most = std::max({kMostChanges / nodes, kLeastMost, kMovesOfLarge * nodes});
+  int64_t moves = std::min(kMovesByNode * nodes, most);
   constexpr int64_t kNoEnd = int64_t{1} << 60;
   SearchLimit limit(problem.search.budgetNs, problem.search.budgetNs > 0 ? kNoEnd : moves);
   return Search(problem, *start).run(limit);

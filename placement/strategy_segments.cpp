@@ -118,7 +118,8 @@ absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& proble
   SearchLimit limit(budget,
                     budget > 0 ? kUnlimited : std::min(kMostOrders * pieces.count(), kMostParts));
   SegmentSearch search(problem, pieces);
-  GR_RETURN_IF_ERROR(search.run(start == nullptr ? lowerBounds(problem).ns() : boundOf(problem, *start), limit));
+  int64_t bound = start == nullptr ? lowerBounds(problem).ns() : boundOf(problem, *start);
+  GR_RETURN_IF_ERROR(search.run(bound, limit));
   const std::optional<PlacementResult>& best = search.best();
   if (best.has_value() && (start == nullptr || problem.objectiveNs(best->simulation) <
                                                    problem.objectiveNs(start->simulation))) {

@@ -49,13 +49,18 @@ class Tier {
   void findWays() {
     head_.assign(graph_.nodes.size(), 0);
     tail_.assign(graph_.nodes.size(), 0);
+    std::vector<int64_t> fastest;
+    fastest.reserve(graph_.nodes.size());
+    for (int n = 0; n < graph_.nodeCount(); ++n) {
+      fastest.push_back(fastestNs(problem_, n));
+    }
     const std::vector<int>& order = graph_.topologicalOrder;
     for (int n : order) {
       for (int t : flat_.inputs(n)) {
         int producer = graph_.tensor(t).producer;
         head_[at(n)] = std::max(head_[at(n)], producer < 0 ? 0 : head_[at(producer)]);
       }
-      head_[at(n)] += fastestNs(problem_, n);
+      head_[at(n)] += fastest[at(n)];
     }
     for (auto n = order.rbegin(); n != order.rend(); ++n) {
       for (int t : flat_.outputs(*n)) {
@@ -63,7 +68,7 @@ class Tier {
           tail_[at(*n)] = std::max(tail_[at(*n)], tail_[at(use.node)]);
         }
       }
-      tail_[at(*n)] += fastestNs(problem_, *n);
+      tail_[at(*n)] += fastest[at(*n)];
     }
   }
 

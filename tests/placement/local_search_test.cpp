@@ -8,6 +8,7 @@
 #include "placement/tied_units.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
+#include "tests/placement/large_graphs.h"
 #include "tests/placement/planted.h"
 
 namespace graphrun::placement {
@@ -67,11 +68,8 @@ TEST_CASE("search comes near planted optima") {
   }
 }
 
-TEST_CASE("more work never makes it worse, and the same work gives the same") {
-  PlantedOptions options;
-  options.ccr = 1;
-  Planted planted = plant(options);
-  PlacementProblem problem = makeProblem(planted.graph, planted.cluster);
+/// Searches with ever more work, each twice.
+void searchLongerAndLonger(const PlacementProblem& problem, const std::vector<int64_t>& works) {
   auto start = placeGreedy(problem);
   int64_t last = start->simulation.stepNs;
   auto searched = [&](int64_t work) {
@@ -80,7 +78,7 @@ TEST_CASE("more work never makes it worse, and the same work gives the same") {
     search.run(0, limit);
     return search.best();
   };
-  for (int64_t work : {0, 1, 10, 100, 500, 1000, 3000}) {
+  for (int64_t work : works) {
     PlacementResult result = searched(work);
     CHECK(result.simulation.stepNs <= last);
     CHECK(placementViolations(problem, result.placement).empty());
@@ -90,6 +88,22 @@ TEST_CASE("more work never makes it worse, and the same work gives the same") {
     CHECK(again.placement.rank == result.placement.rank);
   }
   CHECK(last < start->simulation.stepNs);
+}
+
+TEST_CASE("more work never makes it worse, and the same work gives the same") {
+  PlantedOptions options;
+  options.ccr = 1;
+  Planted planted = plant(options);
+  searchLongerAndLonger(makeProblem(planted.graph, planted.cluster),
+                        {0, 1, 10, 100, 500, 1000, 3000});
+}
+
+TEST_CASE("of large graphs too, which are searched in windows") {
+  LargeOptions options;
+  options.nodes = 1200;
+  for (const LargeGraph& made : {layeredGraph(options), blockGraph(options)}) {
+    searchLongerAndLonger(makeProblem(made.graph, made.cluster), {0, 1000, 5000, 12'000});
+  }
 }
 
 TEST_CASE("a search stops when its time is up, and at the bound") {

@@ -9,12 +9,13 @@ namespace {
 using testing::makeProblem;
 using testing::randomGraph;
 
-/// A random change that keeps the placement valid.
+/// A random change in the window, if there is one, that keeps the placement valid.
 void changeSomething(Schedule& schedule, const CostGraph& graph, std::mt19937& random) {
   auto pick = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
-  int node = schedule.nodeAt(pick(0, graph.nodeCount() - 1));
+  auto [first, end] = schedule.window();
+  int node = schedule.nodeAt(pick(first, end - 1));
   if (pick(0, 2) == 0) {
     auto [low, high] = schedule.rankRange(node);
     schedule.setRank(node, pick(low, high));
@@ -108,6 +109,87 @@ TEST_CASE("times that follow changes are those of the simulator") { followRandom
 
 TEST_CASE("times that follow ten times as many changes are those of the simulator", "[.slow]") {
   followRandomChanges(2, 10'000);
+}
+
+/// Windows of the order, one after the other, with changes in each; what came of them all.
+void changeInWindows(Schedule& schedule, const CostGraph& graph, std::mt19937& random) {
+  int size = 2 + static_cast<int>(random() % 30);
+  int64_t step = schedule.stepNs();
+  schedule.keep();
+  schedule.learnTails();
+  for (int first = 0; first < graph.nodeCount(); first += size) {
+    schedule.openWindow(first, std::min(first + size, graph.nodeCount()));
+    int64_t now = schedule.stepNs();
+    REQUIRE((first > 0 || now <= step));  // ways that pass the window by are not seen
+    for (int change = 0; change < 10; ++change) {
+      changeSomething(schedule, graph, random);
+      int64_t changed = schedule.stepNs();
+      for (int node : schedule.criticalNodes()) {
+        REQUIRE(schedule.rank(node) >= first);
+        REQUIRE(schedule.rank(node) < first + size);
+      }
+      if (random() % 2 == 0) {
+        schedule.undo();
+        REQUIRE(schedule.stepNs() == now);
+      } else {
+        schedule.keep();
+        REQUIRE(schedule.stepNs() == changed);
+        now = changed;
+      }
+    }
+  }
+  schedule.closeWindow();
+}
+
+TEST_CASE("what windows put off is done when they are closed") {
+  std::mt19937 random(2);
+  for (int trial = 0; trial < 400; ++trial) {
+    CAPTURE(trial);
+    testing::RandomOptions options;
+    options.devices = 1 + trial % 6;
+    options.maxNodes = trial % 40 == 0 ? 1500 : 120;
+    CostGraph graph = randomGraph(random, options);
+    Cluster cluster =
+        trial % 4 == 0 ? pairedCluster(options.devices) : testing::simpleCluster(options.devices);
+    for (LinkOverride& link : cluster.links) {
+      link.queues = trial % 3 != 0 || random() % 2 == 0;
+    }
+    PlacementProblem problem = makeProblem(graph, cluster);
+    auto start = placeRandom(problem, static_cast<uint64_t>(trial));
+    REQUIRE(start.ok());
+    auto schedule = Schedule::create(problem.simulator, start->placement);
+    REQUIRE(schedule.ok());
+    for (int sweep = 0; sweep < 3; ++sweep) {
+      changeInWindows(*schedule, graph, random);
+      requireSame(*schedule, problem);
+      schedule->keep();
+    }
+  }
+}
+
+TEST_CASE("a window tells the step as it is while nothing is changed") {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    testing::RandomOptions options;
+    options.minNodes = 30;
+    options.devices = 4;
+    CostGraph graph = randomGraph(random, options);
+    for (CostTensor& tensor : graph.tensors) {
+      tensor.isOutput = false;  // so that no way ends before the last window
+    }
+    Cluster cluster = pairedCluster(4);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    auto schedule =
+        Schedule::create(problem.simulator, placeRandom(problem, seed).value().placement);
+    int64_t step = schedule->stepNs();
+    schedule->learnTails();
+    schedule->openWindow(0, graph.nodeCount() / 2);
+    CHECK(schedule->stepNs() <= step);  // links that are not free yet after it are not seen
+    CHECK(schedule->stepNs() > 0.9 * static_cast<double>(step));
+    schedule->openWindow(graph.nodeCount() / 2, graph.nodeCount());
+    CHECK(schedule->stepNs() == step);
+  }
 }
 
 TEST_CASE("critical nodes end when the next one, or what that waits for, starts") {
