@@ -16,6 +16,8 @@ namespace {
 /// simulation of what they give.
 constexpr double kListShare = 0.7;
 constexpr double kSearchShare = 0.9;
+/// Of the budget, what must be left for a search to begin.
+constexpr double kLeastShare = 0.4;
 
 /// Why nothing was found: memory, if any way failed for it.
 absl::Status combined(const std::vector<absl::Status>& failures) {
@@ -78,7 +80,8 @@ int64_t Portfolio::partOf(double share) const {
 
 void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
   constexpr int64_t kLeast = 1;  // 0 would be a search's own
-  if (best_.has_value() && (wasCut_ || (isLimited() && partOf(kSearchShare) <= 0))) {
+  auto least = static_cast<int64_t>(kLeastShare * static_cast<double>(problem_.search.budgetNs));
+  if (best_.has_value() && (wasCut_ || (isLimited() && partOf(1) < least))) {
     return;
   }
   int64_t bound = lowerBounds(problem_).ns();

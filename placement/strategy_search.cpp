@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "placement/heavy_edges.h"
 #include "placement/local_search.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
@@ -20,11 +21,14 @@ constexpr int64_t kMostChanges = 4'000'000;
 constexpr int64_t kLeastMost = 12'000;
 constexpr int64_t kMovesOfLarge = 1;
 /// Nodes times devices of a list schedule that is a unit of work.
-constexpr int64_t kTrialsByUnit = 10;
+constexpr int64_t kTrialsByUnit = 500;
 
-/// Graphs with more nodes are list scheduled for fewer horizons: until so many gave nothing.
+/// Graphs with more nodes are list scheduled less often: of each kind of larger units until one
+/// gives nothing; and not at all if they have more nodes times devices than this.
 constexpr int kLarge = 1000;
-constexpr int kMostFailures = 1;
+constexpr int64_t kMostTrials = 3'000'000;
+/// Sizes of coarse units, in nodes of mean time.
+constexpr std::array<int, 5> kCoarseNodes = {8, 16, 32, 4, 2};
 
 /// Where the step is to end, as multiples of the lower bound.
 constexpr std::array<double, 11> kHorizons = {1.001, 1.03, 1.06, 1.1, 1.15, 1.2,
@@ -39,12 +43,11 @@ class Search {
         levels_{problem.constraints} {}
 
   PlacementResult run(SearchLimit& limit) {
-    int failures = 0;
-    for (size_t i = 0; i < kHorizons.size() && (!isLarge() || failures < kMostFailures); ++i) {
-      int64_t before = best_.simulation.stepNs;
-      bool tried =
-          tryHorizon(static_cast<int64_t>(kHorizons[i] * static_cast<double>(bound_)), limit);
-      failures += tried && best_.simulation.stepNs == before ? 1 : 0;
+    if (trials() <= kMostTrials) {
+      tryHorizons(limit);
+    }
+    if (isLarge() && trials() <= kMostTrials) {
+      tryCoarse(limit);
     }
     LocalSearch search(problem_, best_, std::move(levels_));
     search.run(bound_, limit);
@@ -53,22 +56,51 @@ class Search {
 
  private:
   bool isLarge() const { return problem_.graph().nodeCount() > kLarge; }
+  /// Of a list schedule.
+  int64_t trials() const { return int64_t{problem_.graph().nodeCount()} * problem_.deviceCount(); }
 
-  /// List schedules of the units that a step until the horizon needs together; false if there is
-  /// nothing to try.
-  bool tryHorizon(int64_t horizonNs, SearchLimit& limit) {
-    if (done(limit) || horizonNs >= best_.simulation.stepNs) {
-      return false;
+  /// Units that a step until a horizon needs together.
+  void tryHorizons(SearchLimit& limit) {
+    bool gave = true;
+    for (size_t i = 0; i < kHorizons.size() && (gave || !isLarge()) && !done(limit); ++i) {
+      auto horizon = static_cast<int64_t>(kHorizons[i] * static_cast<double>(bound_));
+      if (horizon >= best_.simulation.stepNs) {
+        return;
+      }
+      std::optional<Constraints> tied = tiedUnits(problem_, horizon);
+      if (tied.has_value() && isNew(*tied)) {
+        gave = tryUnits(*std::move(tied), limit);
+      }
     }
-    std::optional<Constraints> tied = tiedUnits(problem_, horizonNs);
-    size_t last = levels_.size() > 1 ? levels_.back().units.size() : 0;
-    if (!tied.has_value() || tied->units.size() == last ||
-        tied->units.size() == problem_.constraints.units.size()) {
-      return false;
+  }
+
+  /// Units that heavy edges join.
+  void tryCoarse(SearchLimit& limit) {
+    int64_t work = 0;
+    for (int n = 0; n < problem_.graph().nodeCount(); ++n) {
+      work += fastestNs(problem_, n);
     }
+    bool gave = true;
+    for (size_t i = 0; i < kCoarseNodes.size() && gave && !done(limit); ++i) {
+      Constraints coarse =
+          joinHeavyEdges(problem_, work / problem_.graph().nodeCount() * kCoarseNodes[i]);
+      if (isNew(coarse)) {
+        gave = tryUnits(std::move(coarse), limit);
+      }
+    }
+  }
+
+  bool isNew(const Constraints& units) const {
+    return units.units.size() != levels_.back().units.size() &&
+           units.units.size() != problem_.constraints.units.size();
+  }
+
+  /// List schedules of larger units; whether they are better.
+  bool tryUnits(Constraints units, SearchLimit& limit) {
+    int64_t before = best_.simulation.stepNs;
     PlacementProblem joined = problem_;
-    joined.constraints = *tied;
-    levels_.push_back(*std::move(tied));
+    joined.constraints = units;
+    levels_.push_back(std::move(units));
     std::vector<int> order = upwardRankOrder(joined);
     for (bool insertion : {true, false}) {
       if (isLarge() && !insertion) {
@@ -78,12 +110,11 @@ class Search {
                                    return placeEarliestFinish(joined, order, budget, insertion,
                                                               "search");
                                  }}));
-      int64_t trials = int64_t{problem_.graph().nodeCount()} * problem_.deviceCount();
-      for (int64_t i = 0; i <= trials / kTrialsByUnit; ++i) {
+      for (int64_t i = 0; i <= trials() / kTrialsByUnit; ++i) {
         limit.spend();
       }
     }
-    return true;
+    return best_.simulation.stepNs < before;
   }
 
   void consider(absl::StatusOr<PlacementResult> found) {

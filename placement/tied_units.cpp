@@ -1,10 +1,11 @@
 #include "placement/tied_units.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <utility>
+#include <vector>
+
+#include "placement/unit_joiner.h"
 
 namespace graphrun::placement {
 namespace {
@@ -16,17 +17,19 @@ class Tier {
         graph_(problem.graph()),
         flat_(problem.simulator.flat()),
         horizon_(horizonNs),
-        parent_(problem.constraints.units.size()) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
+        joiner_(problem) {}
 
   std::optional<Constraints> run() {
     findFastestLink();
     findWays();
-    for (int t = 0; t < graph_.tensorCount(); ++t) {
-      tieUses(t);
+    bool possible = true;
+    for (int t = 0; t < graph_.tensorCount() && possible; ++t) {
+      possible = tieUses(t);
     }
-    return joined();
+    Constraints joined = joiner_.joined();
+    possible = possible && std::all_of(joined.units.begin(), joined.units.end(),
+                                       [&](const Unit& unit) { return fits(unit); });
+    return possible ? std::optional(std::move(joined)) : std::nullopt;
   }
 
  private:
@@ -72,52 +75,20 @@ class Tier {
     }
   }
 
-  void tieUses(int t) {
+  /// False if two that are tied have no device in common.
+  bool tieUses(int t) {
     const CostTensor& tensor = graph_.tensor(t);
     if (tensor.producer < 0) {
-      return;
+      return true;
     }
     int64_t there = head_[at(tensor.producer)] + link_.transferNs(tensor.bytes);
     for (const Use& use : flat_.uses(t)) {
-      if (there + tail_[at(use.node)] > horizon_) {
-        parent_[at(root(unitOf(use.node)))] = root(unitOf(tensor.producer));
+      bool isLate = there + tail_[at(use.node)] > horizon_;
+      if (isLate && !joiner_.join(unitOf(use.node), unitOf(tensor.producer))) {
+        return false;
       }
     }
-  }
-
-  std::optional<Constraints> joined() {
-    const std::vector<Unit>& units = problem_.constraints.units;
-    std::vector<int> newUnit(units.size(), -1);
-    Constraints result;
-    result.unitOf.resize(graph_.nodes.size());
-    for (size_t u = 0; u < units.size(); ++u) {
-      int& unit = newUnit[at(root(static_cast<int>(u)))];
-      if (unit < 0) {
-        unit = static_cast<int>(result.units.size());
-        result.units.push_back({{}, units[u].allowed, false, 0});
-      }
-      join(units[u], result.units[at(unit)]);
-      for (int n : units[u].nodes) {
-        result.unitOf[at(n)] = unit;
-      }
-    }
-    for (Unit& unit : result.units) {
-      std::sort(unit.nodes.begin(), unit.nodes.end());
-      if (!fits(unit)) {
-        return std::nullopt;
-      }
-    }
-    return result;
-  }
-
-  static void join(const Unit& part, Unit& whole) {
-    std::vector<int> allowed;
-    std::set_intersection(whole.allowed.begin(), whole.allowed.end(), part.allowed.begin(),
-                          part.allowed.end(), std::back_inserter(allowed));
-    whole.allowed = std::move(allowed);
-    whole.nodes.insert(whole.nodes.end(), part.nodes.begin(), part.nodes.end());
-    whole.pinned = whole.pinned || part.pinned;
-    whole.weightBytes += part.weightBytes;
+    return true;
   }
 
   /// Whether a device can run it all before the horizon.
@@ -133,12 +104,6 @@ class Tier {
 
   static size_t at(int id) { return static_cast<size_t>(id); }
   int unitOf(int node) const { return problem_.constraints.unitOf[at(node)]; }
-  int root(int unit) {
-    while (parent_[at(unit)] != unit) {
-      unit = parent_[at(unit)] = parent_[at(parent_[at(unit)])];
-    }
-    return unit;
-  }
 
   const PlacementProblem& problem_;
   const CostGraph& graph_;
@@ -147,7 +112,7 @@ class Tier {
   LinkModel link_;
   std::vector<int64_t> head_;
   std::vector<int64_t> tail_;
-  std::vector<int> parent_;  // by unit
+  UnitJoiner joiner_;
 };
 
 }  // namespace

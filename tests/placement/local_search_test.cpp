@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "placement/heavy_edges.h"
 #include "placement/tied_units.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
@@ -153,6 +154,43 @@ TEST_CASE("nodes are tied where the horizon leaves no time for a transfer") {
         tiedUnits(problem, 499)->unitOf[static_cast<size_t>(a)]);
   CHECK(tiedUnits(problem, 300)->units.size() == 2);
   CHECK_FALSE(tiedUnits(problem, 299).has_value());  // all three on one device
+}
+
+TEST_CASE("heavy edges join units of devices in common, up to a size") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  int a = addNode(graph, "a", {100, 100});
+  int b = addNode(graph, "b", {100, 50});
+  int c = addNode(graph, "c", {100, 100});
+  int d = addNode(graph, "d", {kUnsupported, 100});
+  addTensor(graph, a, {b}, 10);
+  addTensor(graph, b, {c}, 30);
+  addTensor(graph, c, {d}, 40);
+  graph.pins = {{c, 0, "test"}};
+  REQUIRE(graph.finish(2).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  auto unitOf = [&](int64_t mostNs) { return joinHeavyEdges(problem, mostNs).unitOf; };
+  CHECK(unitOf(149) == std::vector<int>{0, 1, 2, 3});
+  CHECK(unitOf(150) == std::vector<int>{0, 1, 1, 2});  // no device may have both c and d
+  CHECK(unitOf(250) == std::vector<int>{0, 0, 0, 1});
+  Constraints joined = joinHeavyEdges(problem, 250);
+  CHECK(joined.units[0].allowed == std::vector<int>{0});
+  CHECK(joined.units[0].pinned);
+  CHECK_FALSE(tiedUnits(problem, 300).has_value());  // c and d are tied
+}
+
+TEST_CASE("coarse units find what is planted among thousands of nodes") {
+  PlantedOptions options;
+  options.tasks = 2000;
+  options.ccr = 10;
+  options.queues = true;
+  Planted planted = plant(options);
+  PlacementProblem problem = makeProblem(planted.graph, planted.cluster);
+  auto start = placeHeft(problem);
+  auto found = improveBySearch(problem, &*start);
+  REQUIRE(found.ok());
+  CHECK(gap(start->simulation.stepNs, planted.optimumNs) > 0.8);
+  CHECK(gap(found->simulation.stepNs, planted.optimumNs) < 0.5);
 }
 
 TEST_CASE("fixed memory is that of the simulator") {
