@@ -1,4 +1,4 @@
-"""Placements of public graphs beside what others found, and the evaluator's speed.
+"""Placements of public graphs beside what others found, of graphs whose optimum is known, and speed.
 
 DNN graphs of dnn-partitioning: the period of throughput, contiguous and not, beside the contiguous
 optimum that the authors' dynamic programming finds, PipeDream and an expert; the step of latency
@@ -12,12 +12,12 @@ import pathlib
 import subprocess
 import sys
 
+import placement_made
 import report
+from placer import place
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "placement"
-sys.path.append(str(ROOT / "tests" / "placement"))
-import placement_checker  # noqa: E402
 
 # Ms: contiguous optimum, PipeDream, expert; the first two by the reference's own program. None: it
 # did not end within two minutes, or there is no expert.
@@ -50,26 +50,6 @@ GAP = 0.05  # %
 SHARE = 97  # %
 QUICK = 6  # of so many task graphs one, when all benches run
 RATIO = 20  # a full simulation beside a change
-
-
-def place(args, paths, *options):
-    """The answers for some files, in one process; one that is wrong, or none, ends the bench."""
-    done = subprocess.run([args.graphrun, "place", *paths, "--json", *options],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"bench: exit code {done.returncode} from graphrun place: {done.stderr}")
-    named = dict(zip(options, options[1:]))
-    answers, rest = [], done.stdout
-    for path in paths:
-        answer, end = json.JSONDecoder().raw_decode(rest)
-        rest = rest[end:].lstrip()
-        problem = placement_checker.readProblem(path, int(named.get("--devices", 0)),
-                                                named.get("--objective"), "--contiguous" in options)
-        problems = placement_checker.check(problem, answer)
-        if problems:
-            sys.exit("bench: wrong answer for " + "\n".join([str(path), *problems]))
-        answers.append(answer)
-    return answers
 
 
 def dnnLine(results, name, answer, reference, target, reached):
@@ -172,6 +152,7 @@ def benchPlacement(args):
         parts = [benchTasks(args, results, processors) for processors in PROCESSORS]
         taskLines(results, "task graphs in all", [gap for gaps, _ in parts for gap in gaps],
                   sum(proved for _, proved in parts), targets=True)
+    placement_made.benchMade(args, results)
     benchEvaluator(args, results)
     report.save(os.path.join(args.out, "placement.json"), results)
     return True

@@ -73,11 +73,12 @@ def arguments():
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "bench"))
     parser.add_argument("--data", default=placement.DATA, help="graphs for placement")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="of the graphs that placement makes, and of prediction's placements")
     clusters = parser.add_argument_group("prediction")
     clusters.add_argument("--clusters", type=lambda names: names.split(","),
                           default=list(prediction.CLUSTERS), metavar="NAME,…")
     clusters.add_argument("--placements", type=int, default=4, help="of each model on each cluster")
-    clusters.add_argument("--seed", type=int, default=1)
     models = parser.add_argument_group("models")
     models.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,…")
     models.add_argument("--threads", type=int, nargs="+", default=[1, 2])
