@@ -16,8 +16,9 @@ namespace {
 /// simulation of what they give.
 constexpr double kListShare = 0.7;
 constexpr double kSearchShare = 0.9;
-/// Of the budget, what must be left for a search to begin.
-constexpr double kLeastShare = 0.4;
+/// Of the budget, what must be left for a heuristic to begin, and for a search.
+constexpr double kLeastForHeuristic = 0.15;
+constexpr double kLeastForSearch = 0.4;
 
 /// Why nothing was found: memory, if any way failed for it.
 absl::Status combined(const std::vector<absl::Status>& failures) {
@@ -59,6 +60,7 @@ void Portfolio::runHeuristics() {
     }
     Candidate candidate{std::string(strategy.name),
                         absl::DeadlineExceededError("the plan budget was used up")};
+    wasCut_ = wasCut_ || isLate(kLeastForHeuristic);
     if (!wasCut_) {
       within.search.endNs =
           isLimited() && best_.has_value() ? runtime::nowNanos() + partOf(kListShare) : 0;
@@ -72,6 +74,12 @@ void Portfolio::runHeuristics() {
   }
 }
 
+/// Whether there is an answer, and less than this share of the budget is left.
+bool Portfolio::isLate(double share) const {
+  auto least = static_cast<int64_t>(share * static_cast<double>(problem_.search.budgetNs));
+  return best_.has_value() && isLimited() && partOf(1) < least;
+}
+
 /// Of the time that is left.
 int64_t Portfolio::partOf(double share) const {
   int64_t left = beginNs_ + problem_.search.budgetNs - runtime::nowNanos();
@@ -80,11 +88,13 @@ int64_t Portfolio::partOf(double share) const {
 
 void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
   constexpr int64_t kLeast = 1;  // 0 would be a search's own
-  auto least = static_cast<int64_t>(kLeastShare * static_cast<double>(problem_.search.budgetNs));
-  if (best_.has_value() && (wasCut_ || (isLimited() && partOf(1) < least))) {
+  if (best_.has_value() && (wasCut_ || isLate(kLeastForSearch))) {
     return;
   }
-  int64_t bound = lowerBounds(problem_).ns();
+  int64_t bound = lowerBounds(problem_).ns();  // takes as long as some heuristics
+  if (isLate(kLeastForSearch)) {
+    return;
+  }
   PlacementProblem within = problem_;
   for (size_t i = 0; i < searches.size(); ++i) {
     if (best_.has_value()) {

@@ -38,6 +38,7 @@ class Portfolio {
   bool isLimited() const { return problem_.search.budgetNs > 0; }
   void consider(const absl::StatusOr<PlacementResult>& found);
   int64_t partOf(double share) const;
+  bool isLate(double share) const;
 
   const PlacementProblem& problem_;
   int64_t beginNs_;
