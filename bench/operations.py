@@ -3,12 +3,15 @@
 import collections
 import json
 import os
+import re
 
 import onnx
 
 
 def kinds(name, types):
-    """The operations of a kernel that is named after its nodes: 'Conv+Relu'."""
+    """The operations of a kernel that is named after its nodes, the second of a name 'name#2'."""
+    if name not in types:
+        name = re.sub(r"#\d+$", "", name)
     return "+".join(types.get(part, part.split("@")[0]) for part in name.split("+"))
 
 
