@@ -28,7 +28,7 @@ struct Event {
 void Schedule::learnTails() {
   assert(!isOpen() && shifts_.empty());
   std::vector<Event> events;
-  events.reserve(static_cast<size_t>(nodeCount() + sendings_.size()));
+  events.reserve(static_cast<size_t>(nodeCount()) + sendings_.size());
   for (int n : order_) {
     events.push_back({nodes_[n].start, nodes_[n].finish, rank(n), false, n});
     forSendingsOf(n, [&](int id) {
