@@ -56,7 +56,7 @@ void LocalSearch::run(int64_t boundNs, SearchLimit& limit) {
 void LocalSearch::begin() {
   auto schedule = Schedule::create(problem_.simulator, best_.placement);
   assert(schedule.ok());
-  schedule_.emplace(*std::move(schedule));
+  schedule_ = std::make_unique<Schedule>(*std::move(schedule));
   moves_.use(*schedule_);
 }
 

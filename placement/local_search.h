@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "placement/local_moves.h"
@@ -45,7 +45,7 @@ class LocalSearch {
   int64_t boundNs_ = 0;
   bool limited_;  // memory may bind
   int window_;    // ranks
-  std::optional<Schedule> schedule_;
+  std::unique_ptr<Schedule> schedule_;
   LocalMoves moves_;
   LocalMoves::Snapshot snapshot_;  // scratch
 };

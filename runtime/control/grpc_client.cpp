@@ -354,8 +354,8 @@ absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(uint64_t plan,
       unary("PreparePlan", &control::Worker::Stub::PreparePlan, request, &reply, kPrepareTimeout));
   std::vector<DeviceReport> reports;
   for (const control::DeviceReport& wire : reply.devices()) {
-    reports.push_back({wire.device(), wire.peak_bytes(), wire.prepare_ns(),
-                       wire.from_cache(), wire.tuned(), wire.shared_bytes(), wire.fingerprint()});
+    reports.push_back({wire.device(), wire.peak_bytes(), wire.prepare_ns(), wire.from_cache(),
+                       wire.tuned(), wire.shared_bytes(), wire.fingerprint()});
   }
   return reports;
 }

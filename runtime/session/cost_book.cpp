@@ -64,8 +64,8 @@ absl::StatusOr<CostBook> CostBook::parse(absl::Span<const uint8_t> bytes) {
   }
   const format::CostBook& file = *format::GetCostBook(bytes.data());
   if (file.version() != kVersion) {
-    return absl::InvalidArgumentError(absl::StrCat("a book of costs of version ", file.version(),
-                                                   ", expected ", kVersion));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a book of costs of version ", file.version(), ", expected ", kVersion));
   }
   CostBook book;
   for (uint32_t i = 0; i < format::sizeOf(file.ops()); ++i) {
@@ -105,10 +105,14 @@ void CostBook::note(const format::OpTime& measured, bool inner) {
   if (inner || op.runs() == 0) {
     uint64_t ns = merged(op.ns(), op.runs(), measured.ns(), measured.runs());
     uint64_t runs = inner ? op.runs() + measured.runs() : 0;
-    ops_[measured.signature()] = {measured.signature(),    measured.family(),
-                                  measured.flops(),        measured.bytes(),
-                                  ns,                      runs,
-                                  measured.weight_bytes(), measured.scratch_bytes()};
+    ops_[measured.signature()] = {measured.signature(),
+                                  measured.family(),
+                                  measured.flops(),
+                                  measured.bytes(),
+                                  ns,
+                                  runs,
+                                  measured.weight_bytes(),
+                                  measured.scratch_bytes()};
   }
 }
 

@@ -22,13 +22,14 @@ MeasuredCosts threeTimes(const DeviceModel& model, const std::vector<int64_t>& s
   std::vector<MeasuredOp> ops;
   for (int64_t size : sizes) {
     OpWork work = workOf(size * 100, size);
-    ops.push_back({static_cast<uint64_t>(size), kFamily, work.flops, size,
-                   3 * rooflineNs(work, model)});
+    ops.push_back(
+        {static_cast<uint64_t>(size), kFamily, work.flops, size, 3 * rooflineNs(work, model)});
   }
   return MeasuredCosts(ops);
 }
 
-TEST_CASE("an operation that was measured takes what it took, and needs the memory that it needed") {
+TEST_CASE(
+    "an operation that was measured takes what it took, and needs the memory that it needed") {
   DeviceModel model = defaultDeviceModel(DeviceKind::kCpu, 1);
   MeasuredCosts costs({{42, kFamily, 1000, 1000, 123'456, 640, 64}});
   MeasuredCosts::Estimate same = costs.estimate(42, kFamily, workOf(1000, 1000), model);
