@@ -38,14 +38,10 @@ bool isCuda(const Cluster& cluster, int device) {
          cluster.devices[static_cast<size_t>(device)].kind == DeviceKind::kCuda;
 }
 
-bool inClientProcess(const Cluster& cluster, int worker) {
-  return worker == kClient || cluster.workers[static_cast<size_t>(worker)].inClient;
-}
-
 LinkKind linkKindOf(const Cluster& cluster, int from, int to) {
   int a = workerOf(cluster, from);
   int b = workerOf(cluster, to);
-  if (a == b || (inClientProcess(cluster, a) && inClientProcess(cluster, b))) {
+  if (a == b || (cluster.isInClient(a) && cluster.isInClient(b))) {
     return isCuda(cluster, from) || isCuda(cluster, to) ? LinkKind::kPcie : LinkKind::kInProcess;
   }
   return sameHost(cluster, a, b) ? LinkKind::kSharedMemory : LinkKind::kTcp;
@@ -118,6 +114,10 @@ std::optional<int> Cluster::findWorker(absl::string_view name) const {
 
 std::optional<int> Cluster::findDevice(absl::string_view name) const {
   return findByName(devices, name);
+}
+
+bool Cluster::isInClient(int worker) const {
+  return worker == kClient || workers[static_cast<size_t>(worker)].inClient;
 }
 
 std::optional<int> Cluster::findEndpoint(absl::string_view name) const {

@@ -141,6 +141,8 @@ struct Cluster {
   /// Index of the worker or device of this name, nothing if there is none.
   std::optional<int> findWorker(absl::string_view name) const;
   std::optional<int> findDevice(absl::string_view name) const;
+  /// Whether a worker is, or runs in, the process that the user started; it may be kClient.
+  bool isInClient(int worker) const;
   /// Index of the worker at an end of a link, or kClient by its name.
   std::optional<int> findEndpoint(absl::string_view name) const;
   /// Names of all devices, in order.

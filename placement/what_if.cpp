@@ -68,13 +68,6 @@ absl::StatusOr<int> linkEnd(const Cluster& cluster, absl::string_view name) {
   return *worker;
 }
 
-bool inOneProcess(const Cluster& cluster, int a, int b) {
-  auto isClient = [&](int worker) {
-    return worker == kClient || cluster.workers[static_cast<size_t>(worker)].inClient;
-  };
-  return isClient(a) && isClient(b);
-}
-
 }  // namespace
 
 absl::Status supposeDevice(Cluster& cluster, absl::string_view text) {
@@ -117,7 +110,7 @@ absl::Status supposeLinks(Cluster& cluster, absl::string_view text) {
   }
   for (int a = kClient; a < static_cast<int>(cluster.workers.size()); ++a) {
     for (int b = a + 1; b < static_cast<int>(cluster.workers.size()); ++b) {
-      if (!inOneProcess(cluster, a, b)) {
+      if (!cluster.isInClient(a) || !cluster.isInClient(b)) {
         change.workerA = a;
         change.workerB = b;
         cluster.links.push_back(change);

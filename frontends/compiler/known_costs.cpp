@@ -21,10 +21,6 @@ std::vector<placement::MeasuredOp> opsOf(const format::WorkerCosts& costs) {
   return ops;
 }
 
-bool isClient(const placement::Cluster& cluster, int worker) {
-  return worker == placement::kClient || cluster.workers[static_cast<size_t>(worker)].inClient;
-}
-
 /// The cores that a plan will say of the device; 0: all of its machine's.
 uint32_t coresOf(const placement::Device& device, const format::PlanRequest& request) {
   return device.cores.empty() ? request.threads() : static_cast<uint32_t>(device.cores.size());
@@ -32,7 +28,7 @@ uint32_t coresOf(const placement::Device& device, const format::PlanRequest& req
 
 bool isFor(const format::WorkerCosts& costs, const placement::Cluster& cluster,
            const placement::Device& device, const format::PlanRequest& request) {
-  std::string worker = isClient(cluster, device.worker)
+  std::string worker = cluster.isInClient(device.worker)
                            ? std::string()
                            : cluster.workers[static_cast<size_t>(device.worker)].name;
   return costs.worker()->str() == worker &&
@@ -44,9 +40,9 @@ bool isFor(const format::WorkerCosts& costs, const placement::Cluster& cluster,
 std::vector<int> workersOf(const placement::Cluster& cluster, const std::string& name) {
   std::vector<int> workers;
   for (int w = placement::kClient; w < static_cast<int>(cluster.workers.size()); ++w) {
-    bool named = w != placement::kClient && !isClient(cluster, w) &&
+    bool named = w != placement::kClient && !cluster.isInClient(w) &&
                  cluster.workers[static_cast<size_t>(w)].name == name;
-    if (name.empty() ? isClient(cluster, w) : named) {
+    if (name.empty() ? cluster.isInClient(w) : named) {
       workers.push_back(w);
     }
   }
@@ -94,7 +90,7 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
 int64_t stepOverheadNs(const format::PlanRequest& request, const placement::Cluster& cluster,
                        const std::vector<int>& devices) {
   bool leaves = std::any_of(devices.begin(), devices.end(), [&](int device) {
-    return !isClient(cluster, cluster.devices[static_cast<size_t>(device)].worker);
+    return !cluster.isInClient(cluster.devices[static_cast<size_t>(device)].worker);
   });
   return leaves ? static_cast<int64_t>(request.step_ns()) : 0;
 }

@@ -31,8 +31,7 @@ class InnerNodes {
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
   bool isTogether(int a, int b) const { return deviceOf(a) == deviceOf(b); }
   bool isInClient(int node) const {
-    int worker = cluster_.devices[static_cast<size_t>(deviceOf(node))].worker;
-    return cluster_.workers[static_cast<size_t>(worker)].inClient;
+    return cluster_.isInClient(cluster_.devices[static_cast<size_t>(deviceOf(node))].worker);
   }
 
   const placement::CostGraph& graph_;

@@ -325,7 +325,7 @@ passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
   passes::PartitionOptions options;
   options.home = kHomeDevice;
   for (const placement::Device& device : cluster.devices) {
-    if (cluster.workers[static_cast<size_t>(device.worker)].inClient) {
+    if (cluster.isInClient(device.worker)) {
       options.localDevices.push_back(device.name);
     }
   }
