@@ -51,14 +51,13 @@ void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> 
   if (times.steps < kFewestSteps) {
     return;
   }
-  learnDevices(plan, times);
-  learnLinks(plan, times);
+  learnLinks(plan, times, learnDevices(plan, times));
   learnStep(plan, times);
 }
 
-void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
+CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
   const format::PlanFile& file = *plan.found.plan;
-  std::map<std::string, CostBook> books;  // by fingerprint
+  Books books;
   for (const DeviceStats& device : plan.devices) {
     std::optional<uint32_t> index = file.findDevice(device.device);
     if (!index.has_value() || device.fingerprint.empty()) {
@@ -86,16 +85,17 @@ void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
   for (const auto& [fingerprint, book] : books) {
     warn(shelf_.keepDevice(fingerprint, book));
   }
+  return books;
 }
 
 // At the border of a partition nodes take longer than within: what they read is in no cache, and
 // what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing.
 std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
-                                                        const RunTimes& times) {
+                                                        const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
-  std::map<std::string, CostBook> books;  // by device
+  std::map<std::string, std::string> fingerprints;  // by device
   for (const DeviceStats& device : plan.devices) {
-    books[device.device] = shelf_.device(device.fingerprint);
+    fingerprints[device.device] = device.fingerprint;
   }
   std::map<size_t, std::vector<uint32_t>> edgesOf;  // by node
   for (const RunTimes::End& end : times.ends) {
@@ -105,9 +105,13 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
   for (const auto& [index, edges] : edgesOf) {
     const RunTimes::Node& node = times.nodes[index];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
-    const auto& known = books[file.device(node.device).name()->str()].ops();
-    auto within = known.find(entry.signature());
-    if (within != known.end() && within->second.runs() > 0 && node.ns > within->second.ns()) {
+    auto book = books.find(fingerprints[file.device(node.device).name()->str()]);
+    if (book == books.end()) {
+      continue;
+    }
+    auto within = book->second.ops().find(entry.signature());
+    if (within != book->second.ops().end() && within->second.runs() > 0 &&
+        node.ns > within->second.ns()) {
       for (uint32_t edge : edges) {
         excess[edge] += (node.ns - within->second.ns()) / edges.size();
       }
@@ -116,12 +120,12 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
   return excess;
 }
 
-void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times) {
+void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
   auto workerOf = [&](uint32_t device) {
     return placeOf(file.worker(file.device(device).worker()).name()->str()).worker;
   };
-  std::map<uint32_t, uint64_t> excess = excessByEdge(plan, times);
+  std::map<uint32_t, uint64_t> excess = excessByEdge(plan, times, books);
   std::map<std::pair<std::string, std::string>, std::vector<RunTimes::Edge>> byWorkers;
   for (RunTimes::Edge time : times.edges) {
     const format::Edge& edge = file.edge(time.edge);
@@ -169,15 +173,19 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
 }
 
 bool CostLearning::addTo(format::PlanRequestT& request) {
+  Books books;  // workers of one machine share them
   for (const Place& place : places_) {
     for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
       auto costs = std::make_unique<format::WorkerCostsT>();
       costs->worker = place.worker;
       costs->kind = device.kind;
       costs->cores = device.cores;
-      CostBook book = shelf_.device(device.fingerprint);
-      costs->ops.reserve(book.ops().size());
-      for (const auto& [signature, op] : book.ops()) {
+      auto [book, isNew] = books.try_emplace(device.fingerprint);
+      if (isNew) {
+        book->second = shelf_.device(device.fingerprint);
+      }
+      costs->ops.reserve(book->second.ops().size());
+      for (const auto& [signature, op] : book->second.ops()) {
         costs->ops.push_back(op);
       }
       request.costs.push_back(std::move(costs));

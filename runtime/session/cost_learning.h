@@ -36,10 +36,13 @@ class CostLearning {
  private:
   /// Of a worker's name in a plan.
   Place placeOf(const std::string& worker) const;
-  void learnDevices(const ActivePlan& plan, const RunTimes& times);
-  void learnLinks(const ActivePlan& plan, const RunTimes& times);
+  using Books = std::map<std::string, CostBook>;  // by fingerprint
+  /// Returns the books of the plan's devices.
+  Books learnDevices(const ActivePlan& plan, const RunTimes& times);
+  void learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books);
   /// By edge, what its ends take longer than where nothing crosses.
-  std::map<uint32_t, uint64_t> excessByEdge(const ActivePlan& plan, const RunTimes& times);
+  static std::map<uint32_t, uint64_t> excessByEdge(const ActivePlan& plan, const RunTimes& times,
+                                                   const Books& books);
   void learnStep(const ActivePlan& plan, const RunTimes& times);
   /// What the client's tensors take to the workers, by what is known of the links.
   uint64_t inputNanos(const format::PlanFile& plan);
