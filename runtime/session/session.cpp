@@ -99,6 +99,7 @@ struct Session::Impl {
                                       absl::Span<const StageInput> values);
   absl::StatusOr<ActivePlan*> improve(ActivePlan& plan, const Remainder* stage,
                                       absl::Span<const PlannedInput> inputs);
+  absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
   void noteLoad(const ActivePlan& plan);
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
   void learn(const ActivePlan& plan);
@@ -312,20 +313,36 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
     return &plan;
   }
   learn(plan);
-  GR_ASSIGN_OR_RETURN(FoundPlan found, findPlan(stage, planned, /*anew=*/true));
-  auto promised = static_cast<double>(found.plan->plan().predicted_step_ns());
-  if (promised > kWorthwhile * static_cast<double>(plan.typicalRunNanos()) ||
-      devicesByNode(*found.plan) == devicesByNode(*plan.found.plan)) {
+  absl::StatusOr<FoundPlan> found = findPlan(stage, planned, /*anew=*/true);
+  if (!found.ok()) {  // what was measured, memory above all, may leave no placement: this one runs
+    log(LogLevel::kWarning,
+        absl::StrCat("model '", name, "': the plan stays as it is: ", found.status().message()));
     return &plan;
   }
+  auto promised = static_cast<double>(found->plan->plan().predicted_step_ns());
+  if (promised > kWorthwhile * static_cast<double>(plan.typicalRunNanos()) ||
+      devicesByNode(*found->plan) == devicesByNode(*plan.found.plan)) {
+    return &plan;
+  }
+  return replace(plan, *std::move(found));
+}
+
+/// Loads a better plan in the place of one; where that fails, the old one again.
+absl::StatusOr<ActivePlan*> Session::Impl::replace(ActivePlan& plan, FoundPlan better) {
   size_t number = plan.stage;
   std::string signature = plan.signature;
+  FoundPlan old = plan.found;
   plans->drop(plan);
-  GR_ASSIGN_OR_RETURN(ActivePlan * better,
-                      plans->load(number, std::move(signature), std::move(found)));
-  better->settled = true;
-  noteLoad(*better);
-  return better;
+  absl::StatusOr<ActivePlan*> loaded = plans->load(number, signature, std::move(better));
+  if (!loaded.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("model '", name, "': the better plan cannot be loaded: ",
+                                         loaded.status().message()));
+    loaded = plans->load(number, std::move(signature), std::move(old));
+  }
+  GR_RETURN_IF_ERROR(loaded.status());
+  (*loaded)->settled = true;
+  noteLoad(**loaded);
+  return loaded;
 }
 
 /// What ran last of the plan, on all workers.

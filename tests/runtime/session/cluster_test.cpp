@@ -109,6 +109,24 @@ TEST_CASE("a model runs over two local workers as it runs in one process") {
   CHECK(children() == before);
 }
 
+TEST_CASE("a plan that runs is kept when its times leave no better one that can be used") {
+  Cluster cluster;
+  cluster.compiler.guesses = true;
+  auto session = cluster.open({"toy.add", "toy.add"});
+  std::vector<NamedTensor> outputs;
+  REQUIRE(session->run(vectorInput({1}), outputs).ok());
+  SECTION("none is found") { cluster.compiler.refuses = true; }
+  SECTION("the one that is found cannot be loaded") { cluster.compiler.brokenPlans = true; }
+  int plans = cluster.compiler.plans;
+  for (int i = 0; i < 30; ++i) {
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    INFO(i << ": " << status.message());
+    REQUIRE(status.ok());
+  }
+  CHECK(cluster.compiler.plans == plans + 1);  // asked once
+  CHECK(outputs[0].tensor.as<float>()[0] == 4);
+}
+
 TEST_CASE("weights that planning made go to the workers in the plan") {
   Cluster cluster;
   auto session = cluster.open({"toy.ten", "toy.add", "toy.ten", "toy.ten", "toy.add"});

@@ -106,8 +106,8 @@ class ToyGraph {
 /// Deals a chain of operations out to devices.
 class ToyPlanner {
  public:
-  ToyPlanner(const format::ModelFile& model, int64_t elements)
-      : model_(model), elements_(elements) {
+  ToyPlanner(const format::ModelFile& model, int64_t elements, bool hasNodes)
+      : model_(model), elements_(elements), hasNodes_(hasNodes) {
     plan_.weights = std::vector<std::unique_ptr<format::WeightEntryT>>();
     for (const format::WeightEntry* entry : *model.model().weights()) {
       plan_.weights.emplace_back(entry->UnPack());
@@ -207,6 +207,9 @@ class ToyPlanner {
       }
       auto partition = std::make_unique<format::PartitionT>();
       partition->device = i;
+      if (hasNodes_) {
+        addNodes(*partition, *parts_[i].graph);
+      }
       partition->graph = std::move(parts_[i].graph);
       partition->weights = used_[i];
       plan_.partitions.push_back(std::move(partition));
@@ -223,8 +226,16 @@ class ToyPlanner {
     return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
   }
 
+  static void addNodes(format::PartitionT& partition, const GraphT& graph) {
+    for (const auto& operation : graph.body->operations) {
+      partition.nodes.push_back(std::make_unique<format::PlanNodeT>());
+      partition.nodes.back()->label = operation->label;
+    }
+  }
+
   const format::ModelFile& model_;
   int64_t elements_;
+  bool hasNodes_;
   format::PlanT plan_;
   std::vector<uint8_t> constants_;
   std::deque<ToyGraph> parts_;
@@ -463,15 +474,15 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
                                                        absl::Span<const uint8_t> request) {
   ++plans;
   auto* wanted = flatbuffers::GetRoot<format::PlanRequest>(request.data());
-  if (wanted->strategy() != nullptr && wanted->strategy()->str() == "big") {
+  if (refuses || (wanted->strategy() != nullptr && wanted->strategy()->str() == "big")) {
     return absl::ResourceExhaustedError("the model needs 9 GiB, client/cpu:0 has 1 GiB");
   }
   GR_ASSIGN_OR_RETURN(auto file, format::ModelFile::fromBytes(model, modelName));
-  ToyPlanner planner(*file, wanted->inputs()->Get(0)->dims()->Get(0));
+  ToyPlanner planner(*file, wanted->inputs()->Get(0)->dims()->Get(0), guesses);
   std::string yaml = wanted->cluster_yaml() == nullptr ? "" : wanted->cluster_yaml()->str();
   planner.addDevice("client", yaml.empty() ? "cpu" : "host", 0);
   for (const std::string& worker : workerNames(yaml)) {
-    planner.addDevice(worker, "toy", 0);
+    planner.addDevice(worker, brokenPlans ? "abacus" : "toy", 0);
     if (absl::StartsWith(worker, "two")) {
       planner.addDevice(worker, "toy", 1);
     }
@@ -496,6 +507,9 @@ absl::StatusOr<runtime::CompiledPartition> ToyCompiler::compilePartition(
 
 absl::StatusOr<std::unique_ptr<devices::Device>> makeToyDevice(
     const devices::DeviceDescription& description) {
+  if (description.kind == "abacus") {
+    return absl::NotFoundError("no abacus is here");
+  }
   return std::make_unique<ToyDevice>(description);
 }
 

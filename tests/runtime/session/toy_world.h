@@ -52,6 +52,10 @@ class ToyCompiler : public runtime::Compiler {
   std::atomic<int> imports{0};
   std::atomic<int> plans{0};
   std::atomic<int> compiles{0};
+  /// Plans have nodes, whose times were guessed.
+  std::atomic<bool> guesses{false};
+  std::atomic<bool> refuses{false};      ///< no model can be placed any more
+  std::atomic<bool> brokenPlans{false};  ///< they use devices that no worker has
   /// Executables count as tuned from the start, or else once they had a budget for it; the timings
   /// are the number of compilations.
   std::atomic<bool> tunesItself{true};
