@@ -398,10 +398,12 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (std::string note = placement::unusedAnnotations(costed.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }
-  GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
-  explanation.annotations = std::move(costed.annotations);
-  explanation.complete = planned.remainder.empty();
-  planned.explanationJson = explanationText(explanation, request.details());
+  if (request.explains()) {
+    GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
+    explanation.annotations = std::move(costed.annotations);
+    explanation.complete = planned.remainder.empty();
+    planned.explanationJson = explanationText(explanation, request.details());
+  }
   return std::move(planned);
 }
 

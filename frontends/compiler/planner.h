@@ -17,7 +17,7 @@ struct Planned {
   /// Inputs whose elements decide shapes; when there are any, there is nothing else.
   std::vector<std::string> neededInputs;
   std::vector<uint8_t> plan;    ///< a Plan (runtime/format/plan.fbs)
-  std::string explanationJson;  ///< see placement/explain.h
+  std::string explanationJson;  ///< see placement/explain.h; "" where none was asked for
   /// What to do when the plan has run (passes/stages.h); empty: nothing.
   std::vector<uint8_t> remainder;
   std::vector<std::string> remainderInputs;

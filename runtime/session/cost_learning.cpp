@@ -172,7 +172,7 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
   warn(shelf_.keepStep(book));
 }
 
-bool CostLearning::addTo(format::PlanRequestT& request) {
+void CostLearning::addTo(format::PlanRequestT& request) {
   Books books;  // workers of one machine share them
   for (const Place& place : places_) {
     for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
@@ -206,7 +206,6 @@ bool CostLearning::addTo(format::PlanRequestT& request) {
   if (std::optional<LinkFit> step = shelf_.step().fit()) {
     request.step_ns = step->latencyNs;
   }
-  return !request.costs.empty() || !request.link_costs.empty();
 }
 
 }  // namespace graphrun::runtime

@@ -28,8 +28,8 @@ class CostLearning {
   /// costs a warning.
   void learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces);
 
-  /// Adds all that is known of the cluster's devices and links; false if that is nothing.
-  bool addTo(format::PlanRequestT& request);
+  /// Adds all that is known of the cluster's devices and links.
+  void addTo(format::PlanRequestT& request);
 
   static constexpr size_t kFewestSteps = 3;
 

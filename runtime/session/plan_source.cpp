@@ -114,9 +114,30 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   }
   request.added_devices = options.whatIf.addedDevices;
   request.changed_links = options.whatIf.changedLinks;
-  request.details = options.explain.details;
-  request.main_choices = options.explain.mainChoices;
-  request.explained = options.explain.nodes;
+}
+
+/// Of a request as a compiler gets it; what the plan is does not depend on it.
+void addExplanation(format::PlanRequestT& request, const ExplainOptions& wishes) {
+  request.explains = true;
+  request.details = wishes.details;
+  request.main_choices = wishes.mainChoices;
+  request.explained = wishes.nodes;
+}
+
+std::string textOf(const format::PlanRequestT& request) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(format::PlanRequest::Pack(builder, &request));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+/// An answer as the disk keeps it: an explanation is told once.
+std::vector<uint8_t> withoutExplanation(const std::vector<uint8_t>& response) {
+  format::PlanResponseT parts;
+  flatbuffers::GetRoot<format::PlanResponse>(response.data())->UnPackTo(&parts);
+  parts.explanation_json.clear();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(format::PlanResponse::Pack(builder, &parts));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 
 /// True when the request holds texts of a run: they are none of the disk's business, and a plan for
@@ -170,33 +191,31 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   }
   addOptions(request, options);
   addFound(request, found);
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(format::PlanRequest::Pack(builder, &request));
-  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+  return textOf(request);
 }
 
-std::string withCosts(const std::string& request, CostLearning& costs) {
+std::string withCosts(const std::string& request, CostLearning& costs,
+                      const ExplainOptions* explain) {
   format::PlanRequestT parts;
   flatbuffers::GetRoot<format::PlanRequest>(request.data())->UnPackTo(&parts);
-  if (!costs.addTo(parts)) {
-    return request;
+  costs.addTo(parts);
+  if (explain != nullptr) {
+    addExplanation(parts, *explain);
   }
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(format::PlanRequest::Pack(builder, &parts));
-  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+  return textOf(parts);
 }
 
 absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
                                            absl::Span<const uint8_t> bytes, const std::string& name,
                                            const std::string& request, CostLearning& costs,
-                                           bool anew) {
+                                           PlanWishes wishes) {
   CacheKey parts;
   parts.add(compiler_->identity()).add(model.hash()).add(request);
   const auto* asked = flatbuffers::GetRoot<format::PlanRequest>(request.data());
   addPlacementFile(parts, std::string(format::textOf(asked->strategy())));
   addPlacementFile(parts, std::string(format::textOf(asked->from())));
   std::string key = parts.hex();
-  if (std::optional<DiskCache::Entry> entry = anew ? std::nullopt : cache_->find(key)) {
+  if (std::optional<DiskCache::Entry> entry = wishes.anew ? std::nullopt : cache_->find(key)) {
     absl::StatusOr<FoundPlan> found = readResponse(entry->bytes);
     if (found.ok()) {
       found->fromDisk = true;
@@ -209,7 +228,7 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     return atStage(checked, SessionStage::kModel);
   }
   absl::StatusOr<std::vector<uint8_t>> made =
-      compiler_->plan(bytes, name, bytesOf(withCosts(request, costs)));
+      compiler_->plan(bytes, name, bytesOf(withCosts(request, costs, wishes.explain)));
   if (!made.ok()) {
     return planError(made.status());
   }
@@ -218,9 +237,12 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     return absl::InternalError(
         absl::StrCat("the planner made a wrong plan: ", found.status().message()));
   }
-  absl::Status stored = holdsText(request) ? absl::OkStatus() : cache_->store(key, *made);
-  if (!stored.ok()) {
-    log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
+  if (!holdsText(request)) {
+    absl::Status stored = wishes.explain == nullptr ? cache_->store(key, *made)
+                                                    : cache_->store(key, withoutExplanation(*made));
+    if (!stored.ok()) {
+      log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
+    }
   }
   return found;
 }

@@ -33,7 +33,7 @@ struct FoundPlan {
   /// Inputs whose elements decide shapes; when there are any, there is no plan.
   std::vector<std::string> neededInputs;
   std::shared_ptr<const format::PlanFile> plan;
-  std::string explanation;                     // JSON
+  std::string explanation;                     // JSON; "" where none was wished for
   std::vector<std::string> notes;              // what the user should know, a line each
   std::shared_ptr<const Remainder> remainder;  // to do after the plan; null: nothing
   std::vector<std::string> remainderInputs;    // outputs or inputs of the plan, by name
@@ -55,8 +55,17 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);
 
-/// `request` with all that `costs` know of its cluster.
-std::string withCosts(const std::string& request, CostLearning& costs);
+/// `request` with all that `costs` know of its cluster, and with the wish for an explanation where
+/// `explain` is not null.
+std::string withCosts(const std::string& request, CostLearning& costs,
+                      const ExplainOptions* explain = nullptr);
+
+/// How a plan is wanted; neither changes what a plan is kept under.
+struct PlanWishes {
+  bool anew = false;  ///< made in any case, to take the place of the one on the disk
+  /// What the explanation is to tell; null: none is wanted. Needs `anew`: the disk has none.
+  const ExplainOptions* explain = nullptr;
+};
 
 /// Thread-safe.
 class PlanSource {
@@ -64,11 +73,10 @@ class PlanSource {
   PlanSource(Compiler* compiler, DiskCache* cache) : compiler_(compiler), cache_(cache) {}
 
   /// The plan for `request` (planRequest) of a model whose file is `bytes`: from the disk, or made
-  /// with what `costs` know. `anew`: made in any case, to take the place of the one on the disk.
-  /// Errors are marked with their stage.
+  /// with what `costs` know. Errors are marked with their stage.
   absl::StatusOr<FoundPlan> find(const format::ModelFile& model, absl::Span<const uint8_t> bytes,
                                  const std::string& name, const std::string& request,
-                                 CostLearning& costs, bool anew);
+                                 CostLearning& costs, PlanWishes wishes);
 
  private:
   Compiler* compiler_;

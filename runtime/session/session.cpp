@@ -91,7 +91,7 @@ struct Session::Impl {
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs,
-                                     bool anew = false);
+                                     PlanWishes wishes = {});
   /// Whether a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
@@ -218,13 +218,13 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
 
 absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                   absl::Span<const PlannedInput> planned,
-                                                  bool anew) {
+                                                  PlanWishes wishes) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices());
-  GR_ASSIGN_OR_RETURN(
-      FoundPlan found,
-      planSource.find(*model.model, model.model->bytes(), name,
-                      planRequest(options, cluster.get(), stage, planned, devices), *costs, anew));
+  GR_ASSIGN_OR_RETURN(FoundPlan found,
+                      planSource.find(*model.model, model.model->bytes(), name,
+                                      planRequest(options, cluster.get(), stage, planned, devices),
+                                      *costs, wishes));
   std::lock_guard lock(statsMutex);
   stats.lastPlanNanos = since(begin);
   if (found.neededInputs.empty()) {
@@ -313,7 +313,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
     return &plan;
   }
   learn(plan);
-  absl::StatusOr<FoundPlan> found = findPlan(stage, planned, /*anew=*/true);
+  absl::StatusOr<FoundPlan> found = findPlan(stage, planned, {.anew = true});
   if (!found.ok()) {  // what was measured, memory above all, may leave no placement: this one runs
     log(LogLevel::kWarning,
         absl::StrCat("model '", name, "': the plan stays as it is: ", found.status().message()));
@@ -519,7 +519,8 @@ absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs)
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
   // What was measured since a plan was made counts for what is told of it now.
   GR_ASSIGN_OR_RETURN(FoundPlan found,
-                      impl_->findPlan(nullptr, plannedInputs(shapes), /*anew=*/true));
+                      impl_->findPlan(nullptr, plannedInputs(shapes),
+                                      {.anew = true, .explain = &impl_->options.explain}));
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   return found.explanation;
 }

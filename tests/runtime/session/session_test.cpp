@@ -55,6 +55,20 @@ TEST_CASE("a cluster that is only thought of is explained and runs nothing") {
   CHECK(session->explain({{"x", runtime::TensorSpec{runtime::ElementType::kF32, {1}}}}).ok());
 }
 
+TEST_CASE("a run takes the plan that was explained") {
+  SessionFolder folder;
+  auto session = *Session::create(folder.model({"toy.add"}), folder.options());
+  std::vector<runtime::NamedSpec> shapes = {
+      {"x", runtime::TensorSpec{runtime::ElementType::kF32, {1}}}};
+  CHECK(*session->explain(shapes) == "{\"toy\": true}");
+  std::vector<NamedTensor> outputs;
+  REQUIRE(session->run(vectorInput({1}), outputs).ok());
+  CHECK(session->stats().planDiskHits == 1);
+  CHECK(folder.compiler.plans == 1);
+  CHECK(*session->explain(shapes) == "{\"toy\": true}");  // made again, with what is known now
+  CHECK(folder.compiler.plans == 2);
+}
+
 TEST_CASE("plans are kept for shapes, within a bound") {
   SessionFolder folder;
   auto options = folder.options();

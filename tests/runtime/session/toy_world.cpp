@@ -489,7 +489,9 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
   }
   format::PlanResponseT response;
   response.plan = planner.make();
-  response.explanation_json = "{\"toy\": true}";
+  if (wanted->explains()) {
+    response.explanation_json = "{\"toy\": true}";
+  }
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(format::PlanResponse::Pack(builder, &response));
   return std::vector<uint8_t>(builder.GetBufferPointer(),
