@@ -34,7 +34,9 @@ struct ActivePlan {
   uint64_t ranNanos = 0;                      // all runs together
   uint64_t tuneNanos = 0;                     // what it was given for measuring last
   std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
-  bool settled = false;                       // no other placement is looked for any more
+  /// Outputs that only later stages read; the next run writes to the same memory.
+  std::map<std::string, std::shared_ptr<HostTensor>> forStages;
+  bool settled = false;  // no other placement is looked for any more
 
   /// Whether no choice of a kernel waits for a measurement.
   bool isTuned() const;

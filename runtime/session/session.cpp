@@ -391,7 +391,10 @@ absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInp
       targets[output] = &known->tensor;
       continue;
     }
-    auto tensor = std::make_shared<HostTensor>();
+    std::shared_ptr<HostTensor>& tensor = plan.forStages[output];
+    if (tensor == nullptr || tensor.use_count() > 1) {  // an input, when a stage follows itself
+      tensor = std::make_shared<HostTensor>();
+    }
     targets[output] = tensor.get();
     made.push_back({output, tensor.get(), tensor});
   }
