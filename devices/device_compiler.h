@@ -56,7 +56,8 @@ class DeviceCompiler {
   virtual bool multipliesBytes() const { return false; }
 
   /// Turns a partition (static shapes, operations in execution order) into an executable for the
-  /// device that `device` and `fingerprint` describe. Must run on the machine that has the device;
+  /// device that `device` and `fingerprint` describe; its limit is for weights and arena, which
+  /// keep within it if at all possible. Must run on the machine that has the device;
   /// while it measures, nothing else should.
   virtual absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
                                                        const DeviceDescription& device,

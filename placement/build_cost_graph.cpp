@@ -12,6 +12,7 @@
 #include "placement/op_signature.h"
 #include "placement/roofline.h"
 #include "runtime/base/status.h"
+#include "runtime/base/tensor.h"
 
 namespace graphrun::placement {
 namespace {
@@ -130,11 +131,13 @@ class Builder {
     std::vector<mlir::Value> inputs;
     for (mlir::Value operand : op->getOperands()) {
       if (passes::weightOf(operand)) {
-        node.weightBytes += ir::byteSize(operand.getType());
+        auto bytes = static_cast<size_t>(ir::byteSize(operand.getType()));
+        node.weightBytes += static_cast<int64_t>(runtime::alignTensor(bytes));
       } else {
         inputs.push_back(operand);
       }
     }
+    result_.leastWeightBytes.push_back(node.weightBytes);
     addTimes(op, node);
     int id = result_.graph.addNode(std::move(node));
     result_.ops.push_back(op);
@@ -198,6 +201,15 @@ class Builder {
 };
 
 }  // namespace
+
+bool GraphOfOps::takeLeastWeights() {
+  bool changed = false;
+  for (size_t n = 0; n < leastWeightBytes.size(); ++n) {
+    changed |= graph.nodes[n].weightBytes != leastWeightBytes[n];
+    graph.nodes[n].weightBytes = leastWeightBytes[n];
+  }
+  return changed;
+}
 
 absl::StatusOr<GraphOfOps> buildCostGraph(mlir::func::FuncOp function, const Cluster& cluster,
                                           const DeviceKnowledge& devices) {

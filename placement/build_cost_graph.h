@@ -38,6 +38,11 @@ struct GraphOfOps {
   CostGraph graph;                    // finished
   std::vector<mlir::Operation*> ops;  // by node
   std::vector<OpKey> keys;            // by node
+  /// By node: its constants as the model has them, without what faster layouts take more.
+  std::vector<int64_t> leastWeightBytes;
+
+  /// Counts weights with the least that they need from now on. False if that changes nothing.
+  bool takeLeastWeights();
 };
 
 /// Builds the graph of `function`, whose shapes must be static. Constants are no nodes: they are

@@ -121,18 +121,20 @@ std::string describeAdvice(const PlacementProblem& problem, const MemoryAdvice& 
   std::vector<std::string> lines;
   for (size_t d = 0; d < advice.alone.size(); ++d) {
     if (advice.alone[d].has_value()) {
-      lines.push_back(
-          absl::StrCat("  all on ", devices[d].name, ": ", formatBytes(*advice.alone[d])));
+      lines.push_back(absl::StrCat("  all on ", devices[d].name, ": ",
+                                   formatNeededBytes(problem.withMargin(*advice.alone[d]))));
     }
   }
   if (advice.scale.has_value()) {
     std::vector<std::string> parts;
     for (size_t d = 0; d < advice.spread.size(); ++d) {
-      parts.push_back(absl::StrCat(devices[d].name, " ", formatBytes(advice.spread[d])));
+      parts.push_back(absl::StrCat(devices[d].name, " ",
+                                   formatNeededBytes(problem.withMargin(advice.spread[d]))));
     }
     int64_t total = std::accumulate(advice.spread.begin(), advice.spread.end(), int64_t{0});
     lines.push_back(absl::StrCat("  spread over all devices: ", absl::StrJoin(parts, ", "), "; ",
-                                 formatBytes(total), " in total (the limits times ",
+                                 formatNeededBytes(problem.withMargin(total)),
+                                 " in total (the limits times ",
                                  absl::StrFormat("%.2f", *advice.scale), ")"));
   }
   lines.push_back(

@@ -173,9 +173,9 @@ class MemoryRules {
     std::vector<std::string> more;
     more.reserve(limits.size());
     for (auto [bytes, rule, enough] : limits) {
-      int64_t least = leastLimit(rule, enough);
-      more.push_back(absl::StrCat("  - give ", nameOf(at(rule)), " ", formatBytes(least), ", ",
-                                  formatBytes(least - limitOf(at(rule))), " more"));
+      int64_t least = problem_.withMargin(leastLimit(rule, enough));
+      more.push_back(absl::StrCat("  - give ", nameOf(at(rule)), " ", formatNeededBytes(least),
+                                  ", ", formatNeededBytes(least - limitOf(at(rule))), " more"));
     }
     changes.insert(changes.begin(), more.begin(), more.end());
     return changes;

@@ -46,6 +46,9 @@ struct PlacementProblem {
   /// Whether no path may leave a device and come back to it, backward nodes aside.
   bool contiguous = false;
   SearchOptions search;
+  /// What executables may need beside weights and tensors, as a share of these: advice on memory
+  /// adds it.
+  double memoryMargin = 0;
 
   /// InvalidArgument if the graph was not finished for this cluster's devices, FailedPrecondition
   /// for conflicting constraints (see resolveConstraints).
@@ -55,6 +58,11 @@ struct PlacementProblem {
   const CostGraph& graph() const { return simulator.graph(); }
   const Cluster& cluster() const { return simulator.cluster(); }
   int deviceCount() const { return static_cast<int>(limits.size()); }
+
+  /// Memory to give to a device that needs `bytes`.
+  int64_t withMargin(int64_t bytes) const {
+    return bytes + static_cast<int64_t>(memoryMargin * static_cast<double>(bytes));
+  }
 
   /// What the placement of this simulation is judged by, ns.
   int64_t objectiveNs(const Simulation& simulation) const {

@@ -145,7 +145,9 @@ std::string formatCores(const std::vector<int>& cores) {
   return absl::StrJoin(parts, ",");
 }
 
-std::string formatBytes(int64_t bytes) {
+namespace {
+
+std::string formatBytes(int64_t bytes, double (*rounded)(double)) {
   if (bytes < 1024) {
     return absl::StrCat(bytes, " B");
   }
@@ -155,7 +157,17 @@ std::string formatBytes(int64_t bytes) {
   for (; value >= 1024 && i + 1 < kNames.size(); ++i) {
     value /= 1024;
   }
-  return absl::StrFormat("%.2f %s", value, kNames[i]);
+  return absl::StrFormat("%.2f %s", rounded(value * 100) / 100, kNames[i]);
+}
+
+}  // namespace
+
+std::string formatBytes(int64_t bytes) {
+  return formatBytes(bytes, [](double hundredths) { return std::round(hundredths); });
+}
+
+std::string formatNeededBytes(int64_t bytes) {
+  return formatBytes(bytes, [](double hundredths) { return std::ceil(hundredths); });
 }
 
 std::string formatDuration(int64_t ns) {

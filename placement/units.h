@@ -31,6 +31,8 @@ std::string formatCores(const std::vector<int>& cores);
 
 /// "512 B", "1.50 KiB", "48.00 GiB": two decimals from KiB on.
 std::string formatBytes(int64_t bytes);
+/// The same, never rounded down: who gives so much has given enough.
+std::string formatNeededBytes(int64_t bytes);
 
 /// "0 ns", "850 ns", "12.34 us", "5.00 ms", "1.20 s".
 std::string formatDuration(int64_t ns);

@@ -9,10 +9,6 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-bool isStored(const Buffer& buffer) {
-  return buffer.kind == BufferKind::kWeight || buffer.kind == BufferKind::kConstant;
-}
-
 int runKernel(void* state, void* const* buffers) {
   return static_cast<Kernel*>(state)->run(buffers);
 }
@@ -44,15 +40,11 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
 }
 
 absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limit) {
-  memoryBytes_ = executable.arenaBytes;
-  for (const Buffer& buffer : executable.buffers) {
-    if (isStored(buffer) && __builtin_add_overflow(memoryBytes_, buffer.bytes, &memoryBytes_)) {
-      return absl::InvalidArgumentError("executable: larger than all memory");
-    }
-  }
+  GR_ASSIGN_OR_RETURN(memoryBytes_, memoryOf(executable));
   if (limit != 0 && memoryBytes_ > limit) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("needs ", memoryBytes_, " bytes for weights and arena, the limit is ", limit));
+        absl::StrCat("needs ", memoryBytes_, " bytes for weights and arena, the limit is ", limit,
+                     "; give it ", memoryBytes_ - limit, " more"));
   }
   return absl::OkStatus();
 }
@@ -65,7 +57,7 @@ void CpuProgram::countMemory(const Executable& executable) {
     memory.scratch = step.scratch ? executable.buffers[step.scratch->buffer].bytes : 0;
     for (const Argument& input : step.inputs) {
       const Buffer& buffer = executable.buffers[input.buffer];
-      if (isStored(buffer) && !counted[input.buffer]) {
+      if (buffer.isStored() && !counted[input.buffer]) {
         counted[input.buffer] = true;
         memory.weights += buffer.bytes;
       }
@@ -128,7 +120,7 @@ absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weight
                               PackedWeights& packed) {
   packed.dropUnused();
   for (size_t i = 0; i < buffers_.size(); ++i) {
-    if (isStored(executable.buffers[i])) {
+    if (executable.buffers[i].isStored()) {
       absl::StatusOr<Stored> stored = store(executable.buffers[i], weights, packed);
       if (!stored.ok()) {
         return runtime::annotate(stored.status(), absl::StrCat("buffer ", i));

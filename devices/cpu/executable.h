@@ -43,6 +43,9 @@ struct Buffer {
   std::vector<uint8_t> data;         ///< kConstant
   /// Only while compiling: the arena buffer that this one is a part of; `offset` counts from there.
   std::optional<uint32_t> within;
+
+  /// Whether the program holds its content, from load on.
+  bool isStored() const { return kind == BufferKind::kWeight || kind == BufferKind::kConstant; }
 };
 
 /// An operand or result: a buffer, seen as a tensor.
@@ -126,6 +129,9 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes);
 
 /// The file form of `executable`.
 std::vector<uint8_t> writeExecutable(const Executable& executable);
+
+/// Of weights as they are laid out and the arena. InvalidArgument when that is more than can be.
+absl::StatusOr<uint64_t> memoryOf(const Executable& executable);
 
 /// The consistency that readExecutable demands.
 absl::Status checkExecutable(const Executable& executable);

@@ -184,6 +184,16 @@ absl::Status checkBound(const Executable& executable) {
 
 }  // namespace
 
+absl::StatusOr<uint64_t> memoryOf(const Executable& executable) {
+  uint64_t bytes = executable.arenaBytes;
+  for (const Buffer& buffer : executable.buffers) {
+    if (buffer.isStored() && __builtin_add_overflow(bytes, buffer.bytes, &bytes)) {
+      return absl::InvalidArgumentError("executable: larger than all memory");
+    }
+  }
+  return bytes;
+}
+
 absl::Status checkExecutable(const Executable& executable) {
   if (executable.arenaBytes > kMaxArenaBytes) {
     return invalid("arena", absl::StrCat(executable.arenaBytes, " bytes"));

@@ -1,5 +1,7 @@
 #include "frontends/compiler/partition_reader.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "passes/model_io.h"
@@ -9,14 +11,20 @@
 namespace graphrun::compiler {
 namespace {
 
-devices::DeviceDescription describe(const format::PlanDevice& device, const GrPartition& task) {
+/// The device that an executable is for. Its limit is what is left for weights and arena.
+devices::DeviceDescription describe(const format::PlanFile& plan, uint32_t index,
+                                    const GrPartition& task) {
+  const format::PlanDevice& device = plan.device(index);
   devices::DeviceDescription description;
   description.name = device.name()->str();
   description.kind = device.kind()->str();
   description.index = device.index();
   description.cores.assign(task.cores, task.cores + task.coreCount);
   description.threads = task.threads;
-  description.memoryBytes = device.memory_bytes();
+  if (device.memory_bytes() != 0) {
+    uint64_t slots = std::min(plan.slotBytes(index), device.memory_bytes() - 1);
+    description.memoryBytes = device.memory_bytes() - slots;
+  }
   return description;
 }
 
@@ -60,7 +68,7 @@ absl::StatusOr<PartitionModule> readPartition(Context& context, const format::Pl
     return context.takeError(absl::StatusCode::kInvalidArgument, "the partition has no graph");
   }
   result.function = *function;
-  result.device = describe(plan.device(partition->device()), task);
+  result.device = describe(plan, partition->device(), task);
   result.weightIndex = [](ir::ConstantOp constant) -> std::optional<uint32_t> {
     auto index = constant->getAttrOfType<mlir::IntegerAttr>(ir::kWeightAttr);
     return index ? std::optional<uint32_t>(static_cast<uint32_t>(index.getInt())) : std::nullopt;

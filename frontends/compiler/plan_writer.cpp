@@ -18,7 +18,6 @@ namespace {
 
 /// Payloads up to this travel with the message that announces them.
 constexpr uint64_t kEagerBytes = 8192;
-constexpr uint32_t kEdgeSlots = 2;
 
 class PlanWriter {
  public:
@@ -126,7 +125,7 @@ class PlanWriter {
     uint64_t bytes = 0;
     for (const passes::PartitionEdge& edge : parts_.partitioning.edges) {
       bool isInto = edge.target == device;
-      bytes += isInto ? kEdgeSlots * static_cast<uint64_t>(ir::byteSize(edge.type)) : 0;
+      bytes += isInto ? slotsOf(edge) * static_cast<uint64_t>(ir::byteSize(edge.type)) : 0;
     }
     return bytes;
   }
@@ -162,9 +161,16 @@ class PlanWriter {
           {passes::elementTypeOf(tensor.getElementType()), tensor.getShape().vec()}, builder_);
       edges.push_back(format::CreateEdgeDirect(builder_, static_cast<uint32_t>(edge.id),
                                                edge.name.c_str(), source, target, type, bytes, mode,
-                                               kEdgeSlots));
+                                               slotsOf(edge)));
     }
     return edges;
+  }
+
+  /// Buffers of an edge where it arrives, as many as placement counts.
+  uint32_t slotsOf(const passes::PartitionEdge& edge) const {
+    bool isFromClient = !parts_.cluster.findDevice(edge.source).has_value();
+    constexpr placement::SimulatorOptions kCounted;
+    return static_cast<uint32_t>(isFromClient ? kCounted.clientSlots : kCounted.edgeSlots);
   }
 
   const PlanParts& parts_;

@@ -359,6 +359,41 @@ absl::Status costModel(const format::ModelFile& model, const format::PlanRequest
   return absl::OkStatus();
 }
 
+/// Reorders and scratch memory; of 500 random networks on little memory none needed more.
+constexpr double kMemoryMargin = 0.12;
+
+absl::StatusOr<placement::PlacementProblem> problemOf(const Costed& costed,
+                                                      const format::PlanRequest& request) {
+  GR_ASSIGN_OR_RETURN(auto problem,
+                      placement::PlacementProblem::create(costed.graph.graph, costed.cluster));
+  problem.memoryMargin = kMemoryMargin;
+  for (int64_t& limit : problem.limits) {
+    if (limit != placement::kUnlimited) {
+      limit = static_cast<int64_t>(request.memory_share() * static_cast<double>(limit));
+    }
+  }
+  return problem;
+}
+
+/// Leaves what was placed in `problem`.
+absl::StatusOr<placement::PlacementResult> placeModel(
+    Costed& costed, const format::PlanRequest& request,
+    std::optional<placement::PlacementProblem>& problem,
+    std::vector<placement::Candidate>& candidates) {
+  GR_ASSIGN_OR_RETURN(auto asMeasured, problemOf(costed, request));
+  problem.emplace(std::move(asMeasured));
+  absl::StatusOr<placement::PlacementResult> placed =
+      placeWith(*problem, text(request.strategy()), text(request.from()), candidates);
+  if (!absl::IsResourceExhausted(placed.status()) || !costed.graph.takeLeastWeights()) {
+    return placed;
+  }
+  // Compilers lay weights out more tightly where a limit asks for it.
+  GR_ASSIGN_OR_RETURN(auto tight, problemOf(costed, request));
+  problem.emplace(std::move(tight));
+  candidates.clear();
+  return placeWith(*problem, text(request.strategy()), text(request.from()), candidates);
+}
+
 ExplanationWishes explanationWishes(const format::PlanRequest& request) {
   ExplanationWishes wishes{request.main_choices(), {}};
   for (size_t i = 0; i < format::sizeOf(request.explained()); ++i) {
@@ -378,12 +413,11 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     return std::move(planned);
   }
   const placement::Cluster& cluster = costed.cluster;
-  GR_ASSIGN_OR_RETURN(auto problem,
-                      placement::PlacementProblem::create(costed.graph.graph, cluster));
   ExplanationWishes wishes = explanationWishes(request);
-  GR_ASSIGN_OR_RETURN(
-      placement::PlacementResult result,
-      placeWith(problem, text(request.strategy()), text(request.from()), wishes.candidates));
+  std::optional<placement::PlacementProblem> placed;
+  GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
+                      placeModel(costed, request, placed, wishes.candidates));
+  const placement::PlacementProblem& problem = *placed;
   GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result.placement),
                                        "the placement that was found"));
   annotateDevices(costed.graph, cluster, result.placement);

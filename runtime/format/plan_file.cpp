@@ -1,9 +1,11 @@
 #include "runtime/format/plan_file.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/base/tensor.h"
 #include "runtime/format/budget_verifier.h"
 #include "runtime/format/plan_verifier.h"
 #include "runtime/format/weight_table.h"
@@ -112,6 +114,20 @@ std::vector<uint32_t> PlanFile::edgesInto(uint32_t device) const {
     }
   }
   return edges;
+}
+
+uint64_t PlanFile::slotBytes(uint32_t device) const {
+  uint64_t bytes = 0;
+  for (uint32_t id : edgesInto(device)) {
+    const Edge& edge = this->edge(id);
+    bool isOther = this->device(edge.source()).worker() != this->device(device).worker();
+    bytes += isOther ? slotStride(edge) * edge.slots() : 0;
+  }
+  return bytes;
+}
+
+uint64_t slotStride(const Edge& edge) {
+  return runtime::alignTensor(std::max<uint64_t>(edge.bytes(), 1));
 }
 
 std::optional<uint64_t> edgeOf(const Operation& operation) {

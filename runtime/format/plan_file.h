@@ -68,6 +68,8 @@ class PlanFile {
   /// Ids of the edges that leave or enter a device, ascending.
   std::vector<uint32_t> edgesFrom(uint32_t device) const;
   std::vector<uint32_t> edgesInto(uint32_t device) const;
+  /// Of the buffers on a device for tensors that come from other workers, in bytes.
+  uint64_t slotBytes(uint32_t device) const;
 
  private:
   PlanFile() = default;
@@ -81,6 +83,9 @@ class PlanFile {
   const Plan* plan_ = nullptr;
   std::vector<const Partition*> partitionByDevice_;
 };
+
+/// Of one of an edge's buffers where it arrives, in bytes.
+uint64_t slotStride(const Edge& edge);
 
 /// The edge id of a gr.send or gr.recv; nothing if the operation has none or it is negative.
 std::optional<uint64_t> edgeOf(const Operation& operation);

@@ -194,13 +194,13 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   return textOf(request);
 }
 
-std::string withCosts(const std::string& request, CostLearning& costs,
-                      const ExplainOptions* explain) {
+std::string withCosts(const std::string& request, CostLearning& costs, const PlanWishes& wishes) {
   format::PlanRequestT parts;
   flatbuffers::GetRoot<format::PlanRequest>(request.data())->UnPackTo(&parts);
   costs.addTo(parts);
-  if (explain != nullptr) {
-    addExplanation(parts, *explain);
+  parts.memory_share = wishes.memoryShare;
+  if (wishes.explain != nullptr) {
+    addExplanation(parts, *wishes.explain);
   }
   return textOf(parts);
 }
@@ -228,7 +228,7 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     return atStage(checked, SessionStage::kModel);
   }
   absl::StatusOr<std::vector<uint8_t>> made =
-      compiler_->plan(bytes, name, bytesOf(withCosts(request, costs, wishes.explain)));
+      compiler_->plan(bytes, name, bytesOf(withCosts(request, costs, wishes)));
   if (!made.ok()) {
     return planError(made.status());
   }

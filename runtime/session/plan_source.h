@@ -55,17 +55,18 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);
 
-/// `request` with all that `costs` know of its cluster, and with the wish for an explanation where
-/// `explain` is not null.
-std::string withCosts(const std::string& request, CostLearning& costs,
-                      const ExplainOptions* explain = nullptr);
-
-/// How a plan is wanted; neither changes what a plan is kept under.
+/// How a plan is wanted; nothing of it changes what a plan is kept under.
 struct PlanWishes {
   bool anew = false;  ///< made in any case, to take the place of the one on the disk
   /// What the explanation is to tell; null: none is wanted. Needs `anew`: the disk has none.
   const ExplainOptions* explain = nullptr;
+  /// Of devices' memory limits, that placement may use: executables may need more than their
+  /// tensors and weights. Less than 1 needs `anew`.
+  float memoryShare = 1;
 };
+
+/// `request` with all that `costs` know of its cluster, and with the wishes.
+std::string withCosts(const std::string& request, CostLearning& costs, const PlanWishes& wishes);
 
 /// Thread-safe.
 class PlanSource {

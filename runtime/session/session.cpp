@@ -56,6 +56,8 @@ constexpr size_t kRunsToLearn = 16;
 constexpr size_t kMostRuns = 64;
 /// What another placement must promise of the time that runs take now, to be worth loading it.
 constexpr double kWorthwhile = 0.95;
+/// Of memory limits, for plans whose executables turn out to need more than was predicted.
+constexpr float kMemoryShares[] = {0.95F, 0.9F, 0.8F, 0.65F, 0.5F};
 
 /// At most so many different notes of plans are told.
 constexpr size_t kMaxNotes = 16;
@@ -97,6 +99,9 @@ struct Session::Impl {
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
                                       std::vector<PlannedInput> inputs,
                                       absl::Span<const StageInput> values);
+  absl::StatusOr<ActivePlan*> loadWithin(size_t number, const Remainder* stage,
+                                         absl::Span<const PlannedInput> inputs,
+                                         const std::string& signature, FoundPlan found);
   absl::StatusOr<ActivePlan*> improve(ActivePlan& plan, const Remainder* stage,
                                       absl::Span<const PlannedInput> inputs);
   absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
@@ -283,7 +288,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
       GR_ASSIGN_OR_RETURN(FoundPlan found, findPlan(stage, planned));
       if (found.neededInputs.empty()) {
         GR_ASSIGN_OR_RETURN(ActivePlan * plan,
-                            plans->load(number, std::move(signature), std::move(found)));
+                            loadWithin(number, stage, planned, signature, std::move(found)));
         noteLoad(*plan);
         std::lock_guard lock(statsMutex);
         ++stats.plansLoaded;
@@ -299,6 +304,27 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
     }
     GR_RETURN_IF_ERROR(addElements(remembered->second, values, planned));
   }
+}
+
+/// Loads a plan; where it needs more memory than was predicted, one that was made to use less of
+/// the limits.
+absl::StatusOr<ActivePlan*> Session::Impl::loadWithin(size_t number, const Remainder* stage,
+                                                      absl::Span<const PlannedInput> planned,
+                                                      const std::string& signature,
+                                                      FoundPlan found) {
+  absl::StatusOr<ActivePlan*> loaded = plans->load(number, signature, std::move(found));
+  for (float share : kMemoryShares) {
+    if (!absl::IsResourceExhausted(loaded.status())) {
+      break;
+    }
+    absl::StatusOr<FoundPlan> smaller =
+        findPlan(stage, planned, {.anew = true, .memoryShare = share});
+    if (!smaller.ok()) {
+      break;
+    }
+    loaded = plans->load(number, signature, *std::move(smaller));
+  }
+  return loaded;
 }
 
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
@@ -535,8 +561,9 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices());
-  std::string request = withCosts(
-      planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices), *impl_->costs);
+  std::string request =
+      withCosts(planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices),
+                *impl_->costs, {});
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =

@@ -128,13 +128,25 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
   absl::StatusOr<LoadedProgram> loaded =
       home.loader->load(*plan_, index, *part.owner->device, weights, home.tuneNanos);
+  uint64_t slotBytes = plan_->slotBytes(part.device);
+  if (absl::IsResourceExhausted(loaded.status()) && slotBytes != 0) {
+    loaded = absl::ResourceExhaustedError(
+        absl::StrCat(loaded.status().message(), ", and ", slotBytes, " for what it receives"));
+  }
   if (!loaded.ok()) {
     return withFirstCause(loaded.status(), {"", "", description.name, worker_});
   }
   part.loaded = *std::move(loaded);
+  uint64_t programBytes = part.loaded.program->memoryBytes();
+  if (description.memoryBytes != 0 && programBytes + slotBytes > description.memoryBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        description.name, ": needs ", programBytes, " bytes for weights and arena and ", slotBytes,
+        " for what it receives, the limit is ", description.memoryBytes, "; give it ",
+        programBytes + slotBytes - description.memoryBytes, " more"));
+  }
   DeviceReport report;
   report.device = description.name;
-  report.peakBytes = part.loaded.program->memoryBytes();
+  report.peakBytes = programBytes + slotBytes;
   report.sharedBytes = part.loaded.program->sharedBytes();
   report.prepareNanos = part.loaded.prepareNanos;
   report.fromCache = part.loaded.fromCache;
@@ -224,24 +236,22 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   if (binding.send) {
     GR_ASSIGN_OR_RETURN(end.send, transport->openSend(spec));
   } else {
-    GR_ASSIGN_OR_RETURN(end, openReceiver(transport, spec, part, edge.bytes()));
+    GR_ASSIGN_OR_RETURN(end, openReceiver(transport, spec, part, format::slotStride(edge)));
   }
   edges_.push_back({transport, end, memory_->parts[part].loaded.program.get(), binding.buffer});
   return end;
 }
 
 absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const EdgeSpec& spec,
-                                                 size_t part, size_t bytes) {
+                                                 size_t part, size_t stride) {
   std::vector<void*> slots;
   if (!spec.inPlace) {
-    size_t stride = alignTensor(std::max<size_t>(bytes, 1));
     GR_ASSIGN_OR_RETURN(void* memory, allocate(part, stride * spec.slots));
     GR_RETURN_IF_ERROR(transport->registerMemory(memory, stride * spec.slots, MemoryKind::kHost));
     registered_.emplace_back(transport, memory);
     for (uint32_t i = 0; i < spec.slots; ++i) {
       slots.push_back(static_cast<char*>(memory) + i * stride);
     }
-    reports_[part].peakBytes += stride * spec.slots;
   }
   EdgeEnd end;
   GR_ASSIGN_OR_RETURN(end.receive, transport->openRecv(spec, slots));

@@ -89,7 +89,7 @@ class LoadedPlan {
   absl::StatusOr<EdgeEnd> openEdge(const PlanHome& home, size_t part,
                                    const devices::EdgeBinding& binding);
   absl::StatusOr<EdgeEnd> openReceiver(Transport* transport, const EdgeSpec& spec, size_t part,
-                                       size_t bytes);
+                                       size_t stride);
   absl::StatusOr<void*> allocate(size_t part, size_t bytes);
   void collectEndpoints();
   absl::Status stageEndpoints();

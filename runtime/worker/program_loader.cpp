@@ -26,12 +26,13 @@ std::string tunedKey(const std::string& key) { return absl::StrCat(key, "-tuned"
 
 }  // namespace
 
-std::string executableKey(const format::Plan& plan, uint32_t index, const devices::Device& device,
-                          const std::string& compilerIdentity) {
+std::string executableKey(const format::PlanFile& file, uint32_t index,
+                          const devices::Device& device, const std::string& compilerIdentity) {
+  const format::Plan& plan = file.plan();
   const format::Partition& partition = *plan.partitions()->Get(index);
   CacheKey key;
   key.add(compilerIdentity).add(device.description().kind).add(device.fingerprint());
-  key.add(uint64_t{device.description().memoryBytes});
+  key.add(uint64_t{device.description().memoryBytes}).add(file.slotBytes(partition.device()));
   key.add(uint64_t{plan.numerics()});
   addTable(key, *partition.graph());
   // Executables name weights and edges by their number in the plan.
@@ -56,7 +57,7 @@ absl::StatusOr<LoadedProgram> ProgramLoader::load(const format::PlanFile& plan, 
                                                   devices::Device& device, PlanWeights& weights,
                                                   uint64_t tuneNanos) {
   const int64_t begin = nowNanos();
-  const std::string key = executableKey(plan.plan(), index, device, compiler_->identity());
+  const std::string key = executableKey(plan, index, device, compiler_->identity());
   std::vector<std::string> keys = {tunedKey(key)};
   if (tuneNanos == 0) {
     keys.push_back(key);

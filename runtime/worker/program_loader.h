@@ -59,8 +59,8 @@ class ProgramLoader {
 
 /// Names all that the executable of a partition depends on: its graph, weights and edges, the
 /// device and the compiler. Partitions of different plans may share an executable.
-std::string executableKey(const format::Plan& plan, uint32_t index, const devices::Device& device,
-                          const std::string& compilerIdentity);
+std::string executableKey(const format::PlanFile& file, uint32_t index,
+                          const devices::Device& device, const std::string& compilerIdentity);
 
 }  // namespace graphrun::runtime
 

@@ -22,9 +22,23 @@ def write(workers, security=None):
 
     A worker with more devices than there are cores shares them."""
     cores = itertools.cycle(CORES)
-    content = {"workers": [{"name": name, "address": address,
-                            "devices": [cpu(next(cores), count > len(CORES)) for _ in range(count)]}
-                           for name, (address, count) in workers.items()]}
+    return writeWorkers([{"name": name, "address": address,
+                          "devices": [cpu(next(cores), count > len(CORES)) for _ in range(count)]}
+                         for name, (address, count) in workers.items()], security)
+
+
+def limited(limits):
+    """Local workers with {name of a device: KiB}; all devices share the first core."""
+    devices = {}
+    for name, limit in limits.items():
+        cpu = {"cores": str(CORES[0]), "shared": True, "memory": f"{limit}KiB"}
+        devices.setdefault(name.split("/")[0], []).append({"cpu": cpu})
+    return writeWorkers([{"name": name, "address": "local", "devices": given}
+                         for name, given in devices.items()])
+
+
+def writeWorkers(workers, security=None):
+    content = {"workers": workers}
     if security:
         content["security"] = security
     path = os.path.join(programs.SCRATCH.name, f"cluster{next(_numbers)}.yaml")

@@ -59,6 +59,9 @@ TEST_CASE("quantities are printed for people") {
   CHECK(formatBytes(1023) == "1023 B");
   CHECK(formatBytes(1536) == "1.50 KiB");
   CHECK(formatBytes(int64_t{48} << 30) == "48.00 GiB");
+  CHECK(formatBytes((1 << 20) + 1) == "1.00 MiB");
+  CHECK(formatNeededBytes((1 << 20) + 1) == "1.01 MiB");
+  CHECK(formatNeededBytes(1536) == "1.50 KiB");
   CHECK(formatDuration(999) == "999 ns");
   CHECK(formatDuration(12340) == "12.34 us");
   CHECK(formatDuration(5'000'000) == "5.00 ms");

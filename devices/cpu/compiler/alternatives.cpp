@@ -20,6 +20,7 @@ struct Alternatives::Request {
   std::optional<KernelLayout> result;  ///< nothing: as the kernel likes
   std::string algorithm;               ///< of a convolution; empty: the usual one
   std::string implementation;          ///< how the library's name for it begins; empty: its choice
+  bool plainWeights = false;           ///< constants stay as they are, which needs the least memory
 };
 
 namespace {
@@ -93,8 +94,10 @@ bool isReference(const Alternative& alternative) {
                                            alternative.choice.implementation.starts_with("ref"));
 }
 
-Alternatives::Alternatives(StepCosts& costs)
-    : costs_(costs), block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
+Alternatives::Alternatives(StepCosts& costs, bool sparesMemory)
+    : costs_(costs),
+      sparesMemory_(sparesMemory),
+      block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
 
 std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& library,
                                                              int64_t block, bool approximate) {
@@ -129,7 +132,7 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
 std::optional<Step> Alternatives::apply(const Request& request, const LibraryStep& library) {
   Step step = library.step;
   for (auto [input, value] : llvm::zip(step.inputs, library.operands)) {
-    input.desc.any = isConstant(value);  // laid out at load
+    input.desc.any = isConstant(value) && !request.plainWeights;  // laid out at load
   }
   size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
   if (!layOut(step.inputs, rank, request.input)) {
@@ -269,7 +272,26 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
     return refused;
   }
   costs_.judge(found);
+  if (sparesMemory_ && llvm::any_of(library.operands, isConstant)) {
+    addSparing(library, found);
+  }
   return found;
+}
+
+void Alternatives::addSparing(const LibraryStep& library, std::vector<Alternative>& ways) {
+  Request request{kDense, kDense, "", ""};
+  request.plainWeights = true;
+  std::optional<Step> step = apply(request, library);
+  absl::StatusOr<Alternative> way =
+      step ? alternative(*std::move(step), library) : absl::UnimplementedError("no such layout");
+  if (!way.ok()) {
+    return;
+  }
+  way->nanos = costs_.estimate(*way);
+  for (const Alternative& other : ways) {  // nothing speaks for it but its memory
+    way->nanos = std::max(way->nanos, other.nanos);
+  }
+  ways.push_back(*std::move(way));
 }
 
 std::vector<Alternative> Alternatives::ofMap(mlir::Operation* op) const {

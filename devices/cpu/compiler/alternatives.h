@@ -12,7 +12,8 @@ namespace graphrun::devices::cpu {
 /// Finds alternatives; asks the kernel list once for equal steps. One thread.
 class Alternatives {
  public:
-  explicit Alternatives(StepCosts& costs);
+  /// `sparesMemory`: also ways that are only good for needing little.
+  Alternatives(StepCosts& costs, bool sparesMemory);
 
   /// Of a library step, at least one: dense, and where the operation has channels also channels
   /// last and in blocks, by each algorithm. Unimplemented, with all reasons, when no kernel takes
@@ -37,8 +38,11 @@ class Alternatives {
   std::vector<Alternative> splitsInPlace(const LibraryStep& step) const;
   /// Adds the last of `ways` on one thread, where that may be the faster.
   void addNarrow(const LibraryStep& step, std::vector<Alternative>& ways);
+  /// Adds a way that leaves weights as they are.
+  void addSparing(const LibraryStep& step, std::vector<Alternative>& ways);
 
   StepCosts& costs_;
+  bool sparesMemory_;
   int64_t block_;  ///< channels in a block of this CPU's convolutions
   std::unordered_map<std::string, absl::StatusOr<Candidate>> asked_;  // by all of a step
 };

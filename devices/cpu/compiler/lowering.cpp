@@ -7,11 +7,9 @@
 
 namespace graphrun::devices::cpu {
 
-absl::Status Lowering::lower(mlir::func::FuncOp partition, StepCosts& costs) {
+absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
+                             llvm::ArrayRef<uint32_t> chosen) {
   GR_RETURN_IF_ERROR(lowerInputs(partition));
-  Alternatives alternatives(costs);
-  GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, alternatives));
-  std::vector<uint32_t> chosen = chooseAlternatives(work, costs);
   // The last first: what it concatenates may be concatenations.
   for (size_t i = work.size(); i-- > 0;) {
     GR_RETURN_IF_ERROR(reserveParts(work[i], work[i].alternatives[chosen[i]]));

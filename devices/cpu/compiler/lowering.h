@@ -11,13 +11,15 @@
 
 namespace graphrun::devices::cpu {
 
-/// One use, in order: lowers `partition` into `executable` (buffers have no offsets yet).
+/// One use: writes the steps of a partition into `executable` (buffers have no offsets yet).
 class Lowering {
  public:
   Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex)
       : executable_(executable), code_(code), values_(executable, weightIndex) {}
 
-  absl::Status lower(mlir::func::FuncOp partition, StepCosts& costs);
+  /// `work` of `partition` (planWork), each piece by the alternative that was chosen.
+  absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
+                     llvm::ArrayRef<uint32_t> chosen);
 
  private:
   absl::Status lowerInputs(mlir::func::FuncOp partition);

@@ -166,15 +166,36 @@ struct Producer {
   uint32_t result;
 };
 
+double bytesOf(const TensorDesc& desc) {
+  return static_cast<double>(layoutBytes(desc).value_or(0));
+}
+
+/// Of what only this way needs: weights as it lays them out, results, scratch memory.
+double bytesOf(const Work& work, const Alternative& way) {
+  auto bytes = static_cast<double>(way.choice.scratchBytes);
+  for (auto [operand, desc] : llvm::zip(work.operands, way.operands)) {
+    bytes += isConstant(operand) ? bytesOf(desc) : 0;
+  }
+  for (const TensorDesc& result : way.results) {
+    bytes += bytesOf(result);
+  }
+  return bytes;
+}
+
+/// A copy of a tensor in another layout, with the price of its memory.
+double reorderCost(const TensorDesc& wanted, const StepCosts& costs, double nanosPerByte) {
+  return costs.reorderNanos(wanted) + nanosPerByte * bytesOf(wanted);
+}
+
 /// Costs of reorders between each alternative of `producer` and each of `consumer`.
 std::vector<double> edgeCosts(const Work& producer, uint32_t result, const Work& consumer,
-                              size_t operand, const StepCosts& costs) {
+                              size_t operand, const StepCosts& costs, double nanosPerByte) {
   std::vector<double> nanos;
   for (const Alternative& from : producer.alternatives) {
     for (const Alternative& to : consumer.alternatives) {
       const TensorDesc& wanted = to.operands[operand];
       bool same = sameLayout(from.results[result], wanted);
-      nanos.push_back(same ? 0 : costs.reorderNanos(wanted));
+      nanos.push_back(same ? 0 : reorderCost(wanted, costs, nanosPerByte));
     }
   }
   return nanos;
@@ -187,17 +208,18 @@ absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
   return WorkPlanner(alternatives).plan(partition);
 }
 
-std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs) {
+std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs,
+                                         double nanosPerByte) {
   AssignmentProblem problem;
   llvm::DenseMap<mlir::Value, Producer> producers;
   for (const Work& piece : work) {
     std::vector<double> nanos;
     for (const Alternative& alternative : piece.alternatives) {
-      double cost = alternative.nanos;
+      double cost = alternative.nanos + nanosPerByte * bytesOf(piece, alternative);
       for (auto [operand, wanted] : llvm::zip(piece.operands, alternative.operands)) {
         // An input of the partition comes dense; constants are laid out at load.
         bool given = !producers.contains(operand) && !isConstant(operand);
-        cost += given && !isDense(wanted) ? costs.reorderNanos(wanted) : 0;
+        cost += given && !isDense(wanted) ? reorderCost(wanted, costs, nanosPerByte) : 0;
       }
       nanos.push_back(cost);
     }
@@ -205,9 +227,9 @@ std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const St
     for (auto [i, operand] : llvm::enumerate(piece.operands)) {
       auto producer = producers.find(operand);
       if (producer != producers.end()) {
-        problem.addEdge(
-            producer->second.work, node,
-            edgeCosts(work[producer->second.work], producer->second.result, piece, i, costs));
+        problem.addEdge(producer->second.work, node,
+                        edgeCosts(work[producer->second.work], producer->second.result, piece, i,
+                                  costs, nanosPerByte));
       }
     }
     for (auto [i, result] : llvm::enumerate(piece.results)) {

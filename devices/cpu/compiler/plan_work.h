@@ -13,8 +13,10 @@ absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
                                            Alternatives& alternatives);
 
 /// The alternative of each piece such that the time of all pieces and of the reorders between them
-/// is short (see AssignmentProblem).
-std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs);
+/// is short (see AssignmentProblem). `nanosPerByte`: what a byte of weights, results and scratch
+/// memory counts for beside that.
+std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs,
+                                         double nanosPerByte);
 
 }  // namespace graphrun::devices::cpu
 

@@ -53,11 +53,15 @@ bool StepCosts::isShort(const Step& step, const Candidate& candidate) const {
   return threads_ > 1 && estimateNanos(step, candidate, 1) < kShortNanos;
 }
 
+double StepCosts::estimate(const Alternative& way) const {
+  return way.parts.empty() ? estimateNanos(way.step, candidateOf(way), threadsOf(way.step))
+                           : kPlacedNanos;
+}
+
 void StepCosts::judge(std::vector<Alternative>& ways) {
   double best = std::numeric_limits<double>::infinity();
   for (Alternative& way : ways) {
-    way.nanos = way.parts.empty() ? estimateNanos(way.step, candidateOf(way), threadsOf(way.step))
-                                  : kPlacedNanos;
+    way.nanos = estimate(way);
     best = std::min(best, way.nanos);
   }
   std::erase_if(ways, [&](const Alternative& way) {

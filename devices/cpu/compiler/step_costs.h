@@ -22,6 +22,9 @@ class StepCosts {
   /// known yet while the budget lasts; where one of the ways stays unmeasured all are estimated.
   void judge(std::vector<Alternative>& ways);
 
+  /// Without looking at what was measured.
+  double estimate(const Alternative& way) const;
+
   /// Whether `step` may be over on one thread before all of the device's have begun.
   bool isShort(const Step& step, const Candidate& candidate) const;
 
