@@ -12,22 +12,7 @@
 namespace graphrun::placement {
 namespace {
 
-/// Host part of "host:port"; the address of a local worker is this machine's loopback.
-std::string hostOf(const Worker& worker) {
-  if (worker.local || absl::StartsWith(worker.address, "unix:")) {
-    return "127.0.0.1";
-  }
-  std::string host = worker.address.substr(0, worker.address.rfind(':'));
-  return host == "localhost" || host == "[::1]" ? "127.0.0.1" : host;
-}
-
-bool sameHost(const Cluster& cluster, int a, int b) {
-  auto host = [&](int worker) {
-    return worker == kClient ? std::string("127.0.0.1")
-                             : hostOf(cluster.workers[static_cast<size_t>(worker)]);
-  };
-  return host(a) == host(b);
-}
+constexpr char kThisHost[] = "127.0.0.1";
 
 int workerOf(const Cluster& cluster, int device) {
   return device == kClient ? kClient : cluster.devices[static_cast<size_t>(device)].worker;
@@ -44,7 +29,7 @@ LinkKind linkKindOf(const Cluster& cluster, int from, int to) {
   if (a == b || (cluster.isInClient(a) && cluster.isInClient(b))) {
     return isCuda(cluster, from) || isCuda(cluster, to) ? LinkKind::kPcie : LinkKind::kInProcess;
   }
-  return sameHost(cluster, a, b) ? LinkKind::kSharedMemory : LinkKind::kTcp;
+  return cluster.hostOf(a) == cluster.hostOf(b) ? LinkKind::kSharedMemory : LinkKind::kTcp;
 }
 
 template <typename T>
@@ -57,19 +42,6 @@ std::optional<int> findByName(const std::vector<T>& items, absl::string_view nam
   return std::nullopt;
 }
 
-/// The part of its cores' time that a CPU device has when all CPU devices of its worker are busy.
-double coreShare(const Worker& worker, const DeviceSpec& spec) {
-  double cores = 0;
-  for (int core : spec.cores) {
-    auto devices =
-        std::count_if(worker.specs.begin(), worker.specs.end(), [core](const DeviceSpec& other) {
-          return std::find(other.cores.begin(), other.cores.end(), core) != other.cores.end();
-        });
-    cores += 1.0 / static_cast<double>(devices);
-  }
-  return spec.cores.empty() ? 1.0 : cores / static_cast<double>(spec.cores.size());
-}
-
 Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec, int index) {
   Device device;
   device.name = absl::StrCat(worker.name, "/", deviceKindName(spec.kind), ":", index);
@@ -77,11 +49,12 @@ Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec,
   device.kind = spec.kind;
   device.index = index;
   device.cores = spec.cores;
+  device.coresFound = spec.coresFound;
   device.memoryBytes = spec.memoryBytes;
   device.memorySource = spec.memorySource;
   device.weight = spec.weight;
   int threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
-  device.model = shareOf(defaultDeviceModel(spec.kind, threads), coreShare(worker, spec));
+  device.model = defaultDeviceModel(spec.kind, threads);
   return device;
 }
 
@@ -122,6 +95,16 @@ bool Cluster::isInClient(int worker) const {
 
 std::optional<int> Cluster::findEndpoint(absl::string_view name) const {
   return name == kClientName ? std::optional<int>(kClient) : findWorker(name);
+}
+
+std::string Cluster::hostOf(int worker) const {
+  if (worker == kClient || workers[static_cast<size_t>(worker)].local ||
+      absl::StartsWith(workers[static_cast<size_t>(worker)].address, "unix:")) {
+    return kThisHost;
+  }
+  const std::string& address = workers[static_cast<size_t>(worker)].address;
+  std::string host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host == "[::1]" ? kThisHost : host;
 }
 
 std::vector<std::string> Cluster::deviceNames() const {

@@ -24,8 +24,11 @@ struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;
   /// kCpu: the logical CPUs it may use; empty: all that the worker process may.
   std::vector<int> cores;
-  /// kCpu: other CPU devices of the worker that say so too may have the same cores. For trying more
-  /// devices than there are cores; nothing runs faster for it.
+  /// The cores are those that the process may use, as the worker said, not some that were given to
+  /// the device: what else of its host uses them is not known, and placement assumes nothing.
+  bool coresFound = false;
+  /// kCpu: other CPU devices of the worker that say so too may have the same cores. Such devices
+  /// take turns; see CoreTable.
   bool shared = false;
   /// kCuda: the GPU's index on its worker.
   int cudaIndex = 0;
@@ -44,7 +47,9 @@ struct Device {
   int worker = 0;
   DeviceKind kind = DeviceKind::kCpu;
   int index = 0;  // the number in the name
+  /// Devices of one host with one of these in common take turns; see CoreTable.
   std::vector<int> cores;
+  bool coresFound = false;  // see DeviceSpec
   int64_t memoryBytes = 0;  // limit; 0: none given
   std::string memorySource;
   double weight = 1;  // see DeviceSpec
@@ -145,11 +150,13 @@ struct Cluster {
   bool isInClient(int worker) const;
   /// Index of the worker at an end of a link, or kClient by its name.
   std::optional<int> findEndpoint(absl::string_view name) const;
+  /// The machine that a worker, or kClient, is on: the host part of "host:port"; the loopback
+  /// address for what is on this one.
+  std::string hostOf(int worker) const;
   /// Names of all devices, in order.
   std::vector<std::string> deviceNames() const;
 
-  /// Fills `devices` from the specs of the workers: names, indices, default models, in which a core
-  /// that several devices share counts for each by its share.
+  /// Fills `devices` from the specs of the workers: names, indices, default models.
   void rebuildDevices();
   /// Sets what discovery found on a worker and rebuilds `devices`: limits and models set on them
   /// before are lost.

@@ -8,17 +8,18 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
                          std::vector<int> device)
     : problem_(problem),
       pieces_(pieces),
+      cores_(problem.simulator.cores()),
       devices_(problem.limits.size()),
       linksTakeTime_(!transfersAreFree(problem)),
       device_(std::move(device)),
       readers_(pieces.tensors.size() * devices_, 0),
-      total_(devices_ + problem.simulator.links().links().size(), 0),
+      total_(static_cast<size_t>(cores_.count()) + problem.simulator.links().links().size(), 0),
       bytes_(devices_, 0),
       power_(total_.size(), 0),
       isChanged_(total_.size(), false) {
   for (int p = 0; p < pieces.count(); ++p) {
     int at = device_[static_cast<size_t>(p)];
-    add(static_cast<size_t>(at), timeOf(p, at));
+    addDevice(at, timeOf(p, at));
     bytes_[static_cast<size_t>(at)] += pieces.piece(p).weightBytes;
   }
   for (const CostTensor& tensor : problem.graph().tensors) {
@@ -44,10 +45,11 @@ int64_t DeviceLoads::timeOf(int piece, int device) const {
 }
 
 int64_t DeviceLoads::loadNs(size_t resource) const {
-  if (resource >= devices_) {
+  if (resource >= static_cast<size_t>(cores_.count())) {
     return total_[resource];
   }
-  int lanes = problem_.cluster().devices[resource].lanes;
+  int device = cores_.devices(static_cast<int>(resource)).front();  // several have one lane each
+  int lanes = problem_.cluster().devices[static_cast<size_t>(device)].lanes;
   return lanes == 0 ? 0 : (total_[resource] + lanes - 1) / lanes;
 }
 
@@ -84,12 +86,19 @@ void DeviceLoads::add(size_t resource, int64_t ns) {
   }
 }
 
+void DeviceLoads::addDevice(int device, int64_t ns) {
+  for (int core : cores_.of(device)) {
+    add(static_cast<size_t>(core), ns);
+  }
+}
+
 void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
   if (linksTakeTime_) {
     const LinkTable& links = problem_.simulator.links();
     int id = links.id(from, to);
     const LinkModel& model = links.link(id).model;
-    add(devices_ + static_cast<size_t>(id), model.queues ? sign * model.transferNs(bytes) : 0);
+    add(static_cast<size_t>(cores_.count() + id),
+        model.queues ? sign * model.transferNs(bytes) : 0);
   }
 }
 
@@ -98,7 +107,7 @@ void DeviceLoads::enter(size_t tensor, int home, int device, int sign) {
   const CostTensor& whole = problem_.graph().tensor(pieces_.tensors[tensor].tensor);
   auto d = static_cast<size_t>(device);
   if (problem_.cluster().devices[d].hasPort) {
-    add(d, sign * whole.portNs);
+    addDevice(device, sign * whole.portNs);
   }
   bytes_[d] += sign * problem_.simulator.receiveBytes(whole, home);
   addLink(home, device, whole.bytes, sign);
@@ -121,7 +130,7 @@ void DeviceLoads::count(size_t tensor, int sign) {
     addLink(home, kClient, whole.bytes, sign);
   }
   if (leaves && home != kClient && problem_.cluster().devices[static_cast<size_t>(home)].hasPort) {
-    add(static_cast<size_t>(home), sign * whole.portNs);
+    addDevice(home, sign * whole.portNs);
   }
 }
 
@@ -135,8 +144,8 @@ void DeviceLoads::move(int piece, int to) {
       ++readers(tensor, to);
     }
   }
-  add(static_cast<size_t>(at), -timeOf(piece, at));
-  add(static_cast<size_t>(to), timeOf(piece, to));
+  addDevice(at, -timeOf(piece, at));
+  addDevice(to, timeOf(piece, to));
   bytes_[static_cast<size_t>(at)] -= pieces_.piece(piece).weightBytes;
   bytes_[static_cast<size_t>(to)] += pieces_.piece(piece).weightBytes;
   at = to;

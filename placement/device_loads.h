@@ -10,7 +10,8 @@
 namespace graphrun::placement {
 
 /// What the simulator says of a placement's loads, weights and receive buffers, kept up to date
-/// move by move. O(tensors of the piece x devices) for a move. Not synchronised.
+/// move by move. A resource is a core (CoreTable) or a link. O(tensors of the piece x devices) for
+/// a move. Not synchronised.
 class DeviceLoads {
  public:
   /// `device` by piece.
@@ -22,11 +23,13 @@ class DeviceLoads {
 
   /// Simulation::periodNs.
   int64_t periodNs() const;
-  /// A device's own time for its nodes and its port.
-  int64_t busyNs(int device) const { return total_[static_cast<size_t>(device)]; }
+  /// The time of a device that shares no cores, for its nodes and its port.
+  int64_t busyNs(int device) const {
+    return total_[static_cast<size_t>(cores_.of(device).front())];
+  }
   /// Weights and receive buffers.
   int64_t fixedBytes(int device) const { return bytes_[static_cast<size_t>(device)]; }
-  /// Sum over devices and links of (load / scale)^12: falls where the largest loads do, and tells
+  /// Sum over cores and links of (load / scale)^12: falls where the largest loads do, and tells
   /// placements of the same period apart.
   double energy() const { return energy_; }
   void setScale(int64_t ns);
@@ -35,6 +38,7 @@ class DeviceLoads {
   int64_t loadNs(size_t resource) const;
   double powerOf(size_t resource) const;
   void add(size_t resource, int64_t ns);
+  void addDevice(int device, int64_t ns);
   void count(size_t tensor, int sign);
   void enter(size_t tensor, int home, int device, int sign);
   void addLink(int from, int to, int64_t bytes, int sign);
@@ -45,15 +49,16 @@ class DeviceLoads {
 
   const PlacementProblem& problem_;
   const Pieces& pieces_;
+  const CoreTable& cores_;
   size_t devices_;
   bool linksTakeTime_;
   std::vector<int> device_;      // by piece
   std::vector<int> readers_;     // [tensor][device]: consuming pieces
-  std::vector<int64_t> total_;   // by device, then by link: ns of all lanes
+  std::vector<int64_t> total_;   // by core, then by link: ns of all lanes
   std::vector<int64_t> bytes_;   // by device
-  std::vector<double> power_;    // by device and link
-  std::vector<size_t> changed_;  // devices and links, in this move
-  std::vector<bool> isChanged_;  // by device and link
+  std::vector<double> power_;    // by core and link
+  std::vector<size_t> changed_;  // cores and links, in this move
+  std::vector<bool> isChanged_;  // by core and link
   double scale_ = 1;
   double energy_ = 0;
 };

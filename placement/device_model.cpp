@@ -77,15 +77,6 @@ DeviceModel defaultDeviceModel(DeviceKind kind, int threads) {
   return kind == DeviceKind::kCpu ? cpuModel(threads) : cudaModel();
 }
 
-DeviceModel shareOf(DeviceModel model, double share) {
-  model.opOverheadNs /= share;
-  model.memoryBytesPerSecond *= share;
-  for (double& peak : model.peakOpsPerSecond) {
-    peak *= share;
-  }
-  return model;
-}
-
 DeviceModel calibrated(DeviceModel model, const DeviceCalibration& calibration) {
   model.opOverheadNs = calibration.opOverheadNs.value_or(model.opOverheadNs);
   model.memoryBytesPerSecond =

@@ -48,10 +48,6 @@ struct DeviceModel {
 /// bandwidth saturates earlier), or a generic data-centre GPU. `threads` is ignored for kCuda.
 DeviceModel defaultDeviceModel(DeviceKind kind, int threads);
 
-/// `model` with `share` of its rates, (0, 1]: what is left to one of several devices on the same
-/// cores while all are busy.
-DeviceModel shareOf(DeviceModel model, double share);
-
 /// Measured values of one device; what is absent keeps the default.
 struct DeviceCalibration {
   std::optional<double> opOverheadNs;

@@ -13,7 +13,7 @@ ListSchedule::ListSchedule(const PlacementProblem& problem, std::vector<int64_t>
       device_(graph_.nodes.size(), -1),
       unitDevice_(problem.constraints.units.size(), -1),
       times_(graph_.nodes.size()),
-      busy_(budget_.size()),
+      busy_(static_cast<size_t>(problem.simulator.cores().count())),
       linkFree_(problem.simulator.links().links().size(), 0),
       arrivals_(graph_.tensors.size() * budget_.size(), -1),
       memory_(budget_.size()) {
@@ -70,6 +70,20 @@ int64_t ListSchedule::send(const Reading& reading, int device) {
   return queued->second;
 }
 
+/// The first time from `ready` on when all cores of the device are free for so long.
+int64_t ListSchedule::startOn(int device, int64_t ready, int64_t duration) const {
+  absl::Span<const int> cores = problem_.simulator.cores().of(device);
+  int64_t start = ready;
+  size_t agreed = 0;  // cores in turn that have nothing against `start`
+  for (size_t i = 0; agreed < cores.size(); i = (i + 1) % cores.size()) {
+    const CoreTimeline& busy = busy_[static_cast<size_t>(cores[i])];
+    int64_t first = insertion_ ? busy.firstStart(start, duration) : std::max(start, busy.end());
+    agreed = first == start ? agreed + 1 : 1;
+    start = first;
+  }
+  return start;
+}
+
 Trial ListSchedule::tryOn(int device) {
   auto d = static_cast<size_t>(device);
   Trial trial;
@@ -86,7 +100,7 @@ Trial ListSchedule::tryOn(int device) {
     ready = std::max(ready, there);
   }
   int64_t duration = (*timesOf_)[d];
-  trial.start = insertion_ ? busy_[d].firstStart(ready, duration) : std::max(ready, busy_[d].end());
+  trial.start = startOn(device, ready, duration);
   trial.finish = trial.start + duration;
 
   const Memory& memory = memory_[d];
@@ -153,7 +167,9 @@ void ListSchedule::commit(int node, const Trial& trial) {
     arrivals(t)[d] = trial.finish;
   }
   times_[static_cast<size_t>(node)] = {trial.start, trial.finish};
-  busy_[d].occupy(trial.start, trial.finish);
+  for (int core : problem_.simulator.cores().of(trial.device)) {
+    busy_[static_cast<size_t>(core)].occupy(trial.start, trial.finish);
+  }
   commits_.push_back(node);
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "placement/device_timeline.h"
+#include "placement/core_timeline.h"
 #include "placement/placement.h"
 #include "placement/problem.h"
 
@@ -32,7 +32,7 @@ struct Trial {
 /// synchronised.
 class ListSchedule {
  public:
-  /// `insertion`: a node may fill a gap between nodes of its device (HEFT). `budget` in bytes by
+  /// `insertion`: a node may fill a gap between nodes of its cores (HEFT). `budget` in bytes by
   /// device.
   ListSchedule(const PlacementProblem& problem, std::vector<int64_t> budget, bool insertion);
 
@@ -65,6 +65,7 @@ class ListSchedule {
   int64_t* arrivals(int tensor) { return &arrivals_[static_cast<size_t>(tensor) * budget_.size()]; }
   void look(int node);
   Trial tryOn(int device);
+  int64_t startOn(int device, int64_t ready, int64_t duration) const;
   int64_t send(const Reading& reading, int device);
   void commitMemory(int node, const Trial& trial);
 
@@ -72,15 +73,15 @@ class ListSchedule {
   const CostGraph& graph_;
   std::vector<int64_t> budget_;
   bool insertion_;
-  std::vector<int> device_;           // by node, -1 before the commit
-  std::vector<int> unitDevice_;       // by unit, -1 before its first commit
-  std::vector<int> commits_;          // nodes in order
-  std::vector<OpTime> times_;         // by node
-  std::vector<DeviceTimeline> busy_;  // by device
-  std::vector<int64_t> linkFree_;     // by link
-  std::vector<int64_t> arrivals_;     // [tensor][device], -1: not there
-  std::vector<int> users_;            // by tensor: consumers to come
-  std::vector<Memory> memory_;        // by device
+  std::vector<int> device_;         // by node, -1 before the commit
+  std::vector<int> unitDevice_;     // by unit, -1 before its first commit
+  std::vector<int> commits_;        // nodes in order
+  std::vector<OpTime> times_;       // by node
+  std::vector<CoreTimeline> busy_;  // by core
+  std::vector<int64_t> linkFree_;   // by link
+  std::vector<int64_t> arrivals_;   // [tensor][device], -1: not there
+  std::vector<int> users_;          // by tensor: consumers to come
+  std::vector<Memory> memory_;      // by device
 
   // Of the node that is tried.
   std::vector<Reading> readings_;

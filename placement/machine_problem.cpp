@@ -13,10 +13,11 @@ bool isAlike(const PlacementProblem& problem, int node) {
          std::all_of(times.begin(), times.end(), [&](int64_t time) { return time == times[0]; });
 }
 
-/// Devices that run one node at a time, and nothing but the step's time matters.
+/// Devices that each run one node at a time, and nothing but the step's time matters.
 bool isClassical(const PlacementProblem& problem) {
   const std::vector<Device>& devices = problem.cluster().devices;
   return problem.objective == Objective::kLatency && !problem.contiguous &&
+         !problem.simulator.cores().isShared() &&
          std::all_of(devices.begin(), devices.end(),
                      [](const Device& device) { return device.lanes == 1 && !device.oneCall; });
 }

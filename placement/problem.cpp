@@ -11,6 +11,24 @@ absl::string_view objectiveName(Objective objective) {
   return objective == Objective::kLatency ? "latency" : "throughput";
 }
 
+namespace {
+
+absl::Status checkSharedCores(const Cluster& cluster) {
+  CoreTable cores(cluster);
+  for (size_t d = 0; cores.isShared() && d < cluster.devices.size(); ++d) {
+    const Device& device = cluster.devices[d];
+    if (cores.isShared(static_cast<int>(d)) && (device.oneCall || device.lanes != 1)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "placement: ", device.name, " shares cores with other devices, so it must run one node ",
+          "at a time; got ",
+          device.oneCall ? "all in one call" : absl::StrCat("lanes ", device.lanes)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph,
                                                           const Cluster& cluster,
                                                           SimulatorOptions options) {
@@ -28,6 +46,7 @@ absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph
     return absl::InvalidArgumentError(absl::StrCat(
         "placement: the cost graph was not finished for the cluster's ", devices, " devices"));
   }
+  GR_RETURN_IF_ERROR(checkSharedCores(cluster));
   GR_ASSIGN_OR_RETURN(Constraints constraints, resolveConstraints(graph, cluster));
   PlacementProblem problem{
       Simulator(graph, cluster, options), std::move(constraints), {}, {}, {}, {}};

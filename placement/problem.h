@@ -50,8 +50,9 @@ struct PlacementProblem {
   /// adds it.
   double memoryMargin = 0;
 
-  /// InvalidArgument if the graph was not finished for this cluster's devices, FailedPrecondition
-  /// for conflicting constraints (see resolveConstraints).
+  /// InvalidArgument if the graph was not finished for this cluster's devices, or one that shares
+  /// cores has several lanes or is one call; FailedPrecondition for conflicting constraints (see
+  /// resolveConstraints).
   static absl::StatusOr<PlacementProblem> create(const CostGraph& graph, const Cluster& cluster,
                                                  SimulatorOptions options = {});
 

@@ -8,7 +8,10 @@
 namespace graphrun::placement {
 
 Schedule::Schedule(const Simulator& simulator)
-    : simulator_(&simulator), graph_(&simulator.graph()), flat_(&simulator.flat()) {}
+    : simulator_(&simulator),
+      graph_(&simulator.graph()),
+      flat_(&simulator.flat()),
+      cores_(&simulator.cores()) {}
 
 absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Placement& placement) {
   GR_ASSIGN_OR_RETURN(Simulation simulation, simulator.run(placement));
@@ -19,20 +22,21 @@ absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Plac
 
 void Schedule::build(const Placement& placement, const Simulation& simulation) {
   size_t nodes = graph_->nodes.size();
-  size_t devices = simulator_->cluster().devices.size();
+  auto cores = static_cast<size_t>(cores_->count());
   size_t links = simulator_->links().links().size();
   rank_ = placement.rank;
   order_ = placement.order();
   nodes_.assign(nodes, {});
   arrives_.assign(flat_->edgeCount(), kNone);
   sent_.assign(graph_->tensors.size(), kNone);
-  onDevice_.assign(devices, {});
+  onCore_.assign(cores, {});
   onLink_.assign(links, {});
   dueRanks_ = DueRanks(static_cast<int>(nodes));
   nodeDue_.assign(nodes, 0);
-  lately_.resize(devices);
-  deviceRound_.assign(devices, 0);
+  lately_.resize(cores);
+  coreRound_.assign(cores, 0);
   linkRound_.assign(links, 0);
+  findCores();
   findSharedLinks();
   findEnds();
   for (int n : order_) {
@@ -234,10 +238,11 @@ void Schedule::undo() {
   forget();
   shifts_.clear();
   nodes_.undo();
+  moreTurns_.undo();
   arrives_.undo();
   sendings_.undo();
   sent_.undo();
-  onDevice_.undo();
+  onCore_.undo();
   onLink_.undo();
   for (auto change = ranksBefore_.rbegin(); change != ranksBefore_.rend(); ++change) {
     turnOrder(change->first, change->second);
@@ -260,10 +265,11 @@ void Schedule::keep() {
 
 void Schedule::commit() {
   nodes_.keep();
+  moreTurns_.keep();
   arrives_.keep();
   sendings_.keep();
   sent_.keep();
-  onDevice_.keep();
+  onCore_.keep();
   onLink_.keep();
   ranksBefore_.clear();
   free_.insert(free_.end(), gone_.begin(), gone_.end());

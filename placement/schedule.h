@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "placement/due_ranks.h"
 #include "placement/placement.h"
 #include "placement/simulator.h"
@@ -26,13 +27,13 @@ namespace graphrun::placement {
 ///       schedule.undo();
 ///     }
 ///
-/// A device runs its nodes by rank, a link carries its transfers in the order in which they are
-/// ready (ties: rank of the producer, tensor, target). Both orders are lists here, so that each
-/// node and each transfer starts when the last of a few others has finished. One that may start at
-/// another time is *due*; what is due is settled by rank until nothing is.
+/// A core (see CoreTable) runs its nodes by rank, a link carries its transfers in the order in
+/// which they are ready (ties: rank of the producer, tensor, target). Both orders are lists here,
+/// so that each node and each transfer starts when the last of a few others has finished. One that
+/// may start at another time is *due*; what is due is settled by rank until nothing is.
 ///
 /// In a full schedule nearly every change delays nearly everything that follows, mostly all by the
-/// same time. So once most devices are off by one delay at some rank, that is noted for all ranks
+/// same time. So once most cores are off by one delay at some rank, that is noted for all ranks
 /// from there on at once (a *shift*), and what is due then is what waits for something that is not
 /// off by so much.
 ///
@@ -82,8 +83,8 @@ class Schedule {
   int device(int node) const { return nodes_[node].device; }
   int rank(int node) const { return rank_[static_cast<size_t>(node)]; }
   int nodeAt(int rank) const { return order_[static_cast<size_t>(rank)]; }
-  /// The node that runs before this one on its device, -1 if it is the first.
-  int nodeBefore(int node) const { return nodes_[node].before; }
+  /// The last node that runs before this one on a core of its device, -1 if it is the first.
+  int nodeBefore(int node) const;
   /// Valid after stepNs.
   OpTime time(int node) const { return {startOf(node), finishOf(node)}; }
   Placement placement(const char* strategy) const;
@@ -91,11 +92,15 @@ class Schedule {
  private:
   static constexpr int kNone = -1;
 
-  /// A node, and its neighbours on its device. Times without shifts.
-  struct Node {
-    int device = 0;
+  /// A node's neighbours on a core.
+  struct Turn {
     int before = kNone;
     int after = kNone;
+  };
+  /// A node, and its turn on the first core of its device. Times without shifts.
+  struct Node {
+    int device = 0;
+    Turn turn;
     int64_t start = 0;
     int64_t finish = 0;
   };
@@ -114,7 +119,7 @@ class Schedule {
     int64_t start = 0;
     int64_t finish = 0;
   };
-  /// Nodes of a device, or sendings of a link.
+  /// Nodes of a core, or sendings of a link.
   struct List {
     int first = kNone;
     int last = kNone;
@@ -126,7 +131,7 @@ class Schedule {
     int rank = 0;
     int64_t delay = 0;
   };
-  /// The last node of a device that was settled, and how much later it ends than before.
+  /// The last node of a core that was settled, and how much later it ends than before.
   struct Delayed {
     int rank = std::numeric_limits<int>::min() / 2;
     int64_t delay = 0;
@@ -182,6 +187,36 @@ class Schedule {
     }
   }
 
+  /// The turn of a node on the i-th core of its device.
+  const Turn& turnAt(int node, int i) const {
+    return i == 0 ? nodes_[node].turn : moreTurns_[node * moreCores_ + i - 1];
+  }
+  Turn& editTurnAt(int node, int i) {
+    return i == 0 ? nodes_.edit(node).turn : moreTurns_.edit(node * moreCores_ + i - 1);
+  }
+  /// Of a core by its id.
+  const Turn& turnOn(int node, int core) const { return turnAt(node, placeOn(node, core)); }
+  Turn& editTurnOn(int node, int core) { return editTurnAt(node, placeOn(node, core)); }
+  /// Which one of its device's cores this one is.
+  int placeOn(int node, int core) const {
+    return moreCores_ == 0 ? 0 : coreIndex(device(node), core);
+  }
+  int coreIndex(int device, int core) const {
+    return coreIndex_[static_cast<size_t>(device * onCore_.size() + core)];
+  }
+  bool hasCore(int device, int core) const {
+    return cores_->isShared() ? coreIndex(device, core) >= 0 : device == core;
+  }
+  absl::Span<const int> coresOf(int node) const { return cores_->of(device(node)); }
+  /// Calls `visit` with each of the node's turns.
+  template <typename Visit>
+  void forTurns(int node, const Visit& visit) const {
+    visit(nodes_[node].turn);
+    for (int i = 1; moreCores_ > 0 && i < static_cast<int>(coresOf(node).size()); ++i) {
+      visit(turnAt(node, i));
+    }
+  }
+
   // schedule.cpp: changes.
   int make(int tensor, int to);
   int find(int tensor, int to) const;
@@ -192,10 +227,12 @@ class Schedule {
 
   void commit();
 
-  // schedule_lists.cpp: the order of devices and links.
-  int nodeBefore(int node, int device) const;
+  // schedule_lists.cpp: the order of cores and links.
+  void findCores();
+  int nodeBefore(int node, int core) const;
   void leaveDevice(int node);
   void joinDevice(int node, int device);
+  void joinCore(int node, int core);
   Place placeOf(int sending) const;
   bool precedes(int a, int b) const;
   int neighbour(const Sending& sending) const;
@@ -252,14 +289,18 @@ class Schedule {
   const Simulator* simulator_;
   const CostGraph* graph_;
   const FlatGraph* flat_;
+  const CoreTable* cores_;
+  int moreCores_ = 0;           // of the device with the most, beside the first
+  std::vector<int> coreIndex_;  // [device][core], -1: not its own; empty if no device shares
 
   UndoableVector<Node> nodes_;
-  std::vector<int> rank_;        // by node
-  std::vector<int> order_;       // nodes by rank
-  UndoableVector<int> arrives_;  // by edge: the sending that brings the tensor, kNone at home
+  UndoableVector<Turn> moreTurns_;  // [node][core of its device beside the first]
+  std::vector<int> rank_;           // by node
+  std::vector<int> order_;          // nodes by rank
+  UndoableVector<int> arrives_;     // by edge: the sending that brings the tensor, kNone at home
   UndoableVector<Sending> sendings_;
   UndoableVector<int> sent_;  // by tensor: its first sending
-  UndoableVector<List> onDevice_;
+  UndoableVector<List> onCore_;
   UndoableVector<List> onLink_;
   std::vector<char> isShared_;  // by link: several endpoints send over it
   std::vector<int> ends_;       // outputs of the graph
@@ -276,7 +317,7 @@ class Schedule {
   std::vector<int> dueInputs_;  // sendings of the graph's inputs
 
   std::vector<Shift> shifts_;    // ascending; the last one that is not above a rank counts
-  std::vector<Delayed> lately_;  // by device
+  std::vector<Delayed> lately_;  // by core
   Readers readers_;
 
   Window window_;
@@ -285,7 +326,7 @@ class Schedule {
 
   // Scratch.
   int round_ = 0;
-  std::vector<int> deviceRound_;
+  std::vector<int> coreRound_;
   std::vector<int> linkRound_;
   std::vector<Place> early_;
   std::vector<Place> late_;

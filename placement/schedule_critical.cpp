@@ -15,8 +15,8 @@ int Schedule::lastNode() const {
       end = time;
     }
   };
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int node = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int node = onCore_[core].last;
     look(node, node == kNone ? 0 : finishOf(node));
   }
   for (int t : ends_) {
@@ -37,9 +37,14 @@ int Schedule::senderOf(int id) const {
 /// window; kNone at the beginning of the step.
 int Schedule::blocker(int node) const {
   auto counts = [&](int other) { return other == kNone || rank(other) < endOfWork(); };
-  int before = counts(nodes_[node].before) ? nodes_[node].before : kNone;
-  int64_t latest = before == kNone ? 0 : finishOf(before);
-  int found = before;
+  int64_t latest = 0;
+  int found = kNone;
+  forTurns(node, [&](const Turn& turn) {
+    bool isLater = turn.before != kNone && counts(turn.before) &&
+                   (found == kNone || finishOf(turn.before) > latest);
+    found = isLater ? turn.before : found;
+    latest = isLater ? finishOf(turn.before) : latest;
+  });
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge++];

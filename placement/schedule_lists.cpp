@@ -1,4 +1,4 @@
-// The order of what devices run and links carry.
+// The order of what cores run and links carry.
 #include <algorithm>
 #include <iterator>
 
@@ -6,19 +6,44 @@
 
 namespace graphrun::placement {
 
-/// The last node of `device` with a lower rank than `node`: looked for from the end of the device's
+/// Where devices share cores, a node has a turn on each core of its device.
+void Schedule::findCores() {
+  auto devices = static_cast<int>(simulator_->cluster().devices.size());
+  if (cores_->isShared()) {
+    coreIndex_.assign(static_cast<size_t>(devices) * static_cast<size_t>(onCore_.size()), kNone);
+  }
+  for (int d = 0; cores_->isShared() && d < devices; ++d) {
+    for (int i = 0; i < static_cast<int>(cores_->of(d).size()); ++i) {
+      int core = cores_->of(d)[static_cast<size_t>(i)];
+      coreIndex_[static_cast<size_t>(d * onCore_.size() + core)] = i;
+      moreCores_ = std::max(moreCores_, i);
+    }
+  }
+  moreTurns_.assign(graph_->nodes.size() * static_cast<size_t>(moreCores_), {});
+}
+
+int Schedule::nodeBefore(int node) const {
+  int last = kNone;
+  forTurns(node, [&](const Turn& turn) {
+    bool isLater = turn.before != kNone && (last == kNone || rank(turn.before) > rank(last));
+    last = isLater ? turn.before : last;
+  });
+  return last;
+}
+
+/// The last node of `core` with a lower rank than `node`: looked for from the end of the core's
 /// list when that is short, else from the node's place among all.
-int Schedule::nodeBefore(int node, int device) const {
+int Schedule::nodeBefore(int node, int core) const {
   constexpr int kShort = 32;
-  int at = onDevice_[device].last;
-  if (onDevice_[device].count <= kShort) {
+  int at = onCore_[core].last;
+  if (onCore_[core].count <= kShort) {
     while (at != kNone && rank(at) > rank(node)) {
-      at = nodes_[at].before;
+      at = turnOn(at, core).before;
     }
     return at;
   }
   for (int r = rank(node) - 1; r >= 0; --r) {
-    if (this->device(nodeAt(r)) == device) {
+    if (hasCore(device(nodeAt(r)), core)) {
       return nodeAt(r);
     }
   }
@@ -26,27 +51,33 @@ int Schedule::nodeBefore(int node, int device) const {
 }
 
 void Schedule::leaveDevice(int node) {
-  Node left = nodes_[node];
-  List& list = onDevice_.edit(left.device);
-  --list.count;
-  (left.before == kNone ? list.first : nodes_.edit(left.before).after) = left.after;
-  (left.after == kNone ? list.last : nodes_.edit(left.after).before) = left.before;
-  if (left.after != kNone) {
-    touchNode(left.after);
+  for (int core : coresOf(node)) {
+    Turn left = turnOn(node, core);
+    List& list = onCore_.edit(core);
+    --list.count;
+    (left.before == kNone ? list.first : editTurnOn(left.before, core).after) = left.after;
+    (left.after == kNone ? list.last : editTurnOn(left.after, core).before) = left.before;
+    if (left.after != kNone) {
+      touchNode(left.after);
+    }
   }
 }
 
 void Schedule::joinDevice(int node, int device) {
-  List& list = onDevice_.edit(device);
-  int before = nodeBefore(node, device);
-  int after = before == kNone ? list.first : nodes_[before].after;
+  nodes_.edit(node).device = device;
+  for (int core : cores_->of(device)) {
+    joinCore(node, core);
+  }
+}
+
+void Schedule::joinCore(int node, int core) {
+  List& list = onCore_.edit(core);
+  int before = nodeBefore(node, core);
+  int after = before == kNone ? list.first : turnOn(before, core).after;
   ++list.count;
-  Node& joined = nodes_.edit(node);
-  joined.device = device;
-  joined.before = before;
-  joined.after = after;
-  (before == kNone ? list.first : nodes_.edit(before).after) = node;
-  (after == kNone ? list.last : nodes_.edit(after).before) = node;
+  editTurnOn(node, core) = {before, after};
+  (before == kNone ? list.first : editTurnOn(before, core).after) = node;
+  (after == kNone ? list.last : editTurnOn(after, core).before) = node;
   if (after != kNone) {
     touchNode(after);
   }
@@ -211,7 +242,7 @@ void Schedule::findSharedLinks() {
   const LinkTable& links = simulator_->links();
   std::vector<int> senders(links.links().size(), kClient - 1);
   isShared_.assign(senders.size(), 0);
-  int devices = onDevice_.size();
+  auto devices = static_cast<int>(simulator_->cluster().devices.size());
   for (int from = kClient; from < devices; ++from) {
     for (int to = kClient; to < devices; ++to) {
       if (from != to) {

@@ -5,7 +5,7 @@
 
 namespace graphrun::placement {
 
-/// By how much most devices that have something to run from rank `cut` on are late there; 0 when
+/// By how much most cores that have something to run from rank `cut` on are late there; 0 when
 /// there is no such time.
 int64_t Schedule::commonDelay(int cut) const {
   const int window = 64 + 16 * static_cast<int>(lately_.size());
@@ -13,10 +13,10 @@ int64_t Schedule::commonDelay(int cut) const {
   int64_t common = 0;
   int most = 0;
   int active = 0;
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int last = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
     active += last != kNone && rank(last) >= cut ? 1 : 0;
-    int64_t delay = delayOf(lately_[static_cast<size_t>(d)]);
+    int64_t delay = delayOf(lately_[static_cast<size_t>(core)]);
     auto same =
         static_cast<int>(std::count_if(lately_.begin(), lately_.end(), [&](const Delayed& other) {
           return delayOf(other) == delay;
@@ -67,11 +67,11 @@ void Schedule::touchReaders(int cut) {
   }
 }
 
-/// The first node of each device and the first sending of each link from `cut` on.
+/// The first node of each core and the first sending of each link from `cut` on.
 void Schedule::touchFirsts(int cut) {
   int missing = 0;
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int last = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
     missing += last != kNone && rank(last) >= cut ? 1 : 0;
   }
   for (int l = 0; l < onLink_.size(); ++l) {
@@ -89,8 +89,10 @@ void Schedule::touchFirsts(int cut) {
   };
   for (int r = cut; missing > 0 && r < nodeCount(); ++r) {
     int node = nodeAt(r);
-    if (isFirst(deviceRound_, device(node))) {
-      touchNode(node);
+    for (int core : coresOf(node)) {
+      if (isFirst(coreRound_, core)) {
+        touchNode(node);
+      }
     }
     forSendingsOf(node, [&](int id) {
       int link = sendings_[id].link;

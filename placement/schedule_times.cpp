@@ -15,8 +15,10 @@ int64_t Schedule::shiftOf(int rank) const {
 }
 
 int64_t Schedule::earliestStart(int node) const {
-  int before = nodes_[node].before;
-  int64_t start = before == kNone ? 0 : finishOf(before);
+  int64_t start = 0;
+  forTurns(node, [&](const Turn& turn) {
+    start = turn.before == kNone ? start : std::max(start, finishOf(turn.before));
+  });
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge++];
@@ -80,13 +82,17 @@ void Schedule::settleNode(int node) {
   Node& settled = nodes_.edit(node);
   settled.start = start;
   settled.finish = finish;
-  lately_[static_cast<size_t>(settled.device)] = {rank(node), finish - was};
+  for (int core : coresOf(node)) {
+    lately_[static_cast<size_t>(core)] = {rank(node), finish - was};
+  }
   if (finish == was) {
     return;
   }
-  if (settled.after != kNone) {
-    followNode(was + delay, finish + delay, settled.after);
-  }
+  forTurns(node, [&](const Turn& turn) {
+    if (turn.after != kNone) {
+      followNode(was + delay, finish + delay, turn.after);
+    }
+  });
   for (int tensor : flat_->outputs(node)) {
     for (const Use& use : flat_->uses(tensor)) {
       if (arrives_[use.edge] == kNone) {
@@ -172,8 +178,8 @@ int64_t Schedule::stepNs() {
   }
   settleAll();
   int64_t step = 0;
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int last = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
     step = last == kNone ? step : std::max(step, finishOf(last));
   }
   for (int l = 0; asksLinks_ && l < onLink_.size(); ++l) {

@@ -57,8 +57,11 @@ int64_t Schedule::tailOfSending(int id) const {
 }
 
 int64_t Schedule::tailOfNode(int node) const {
-  int after = nodes_[node].after;
-  int64_t longest = after == kNone ? 0 : tails_[static_cast<size_t>(after)];
+  int64_t longest = 0;
+  forTurns(node, [&](const Turn& turn) {
+    bool isWaitedFor = turn.after != kNone;
+    longest = std::max(longest, isWaitedFor ? tails_[static_cast<size_t>(turn.after)] : 0);
+  });
   for (int tensor : flat_->outputs(node)) {
     for (const Use& use : flat_->uses(tensor)) {
       if (arrives_[use.edge] == kNone) {
@@ -87,21 +90,22 @@ void Schedule::closeWindow() {
   keep();
 }
 
-/// The first node of each device after the window, and those that read what it makes.
+/// The first node of each core after the window, and those that read what it makes.
 void Schedule::findReaders() {
   window_.readers.clear();
   window_.ends.clear();
   int missing = 0;
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int last = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
     missing += last != kNone && rank(last) >= window_.last ? 1 : 0;
   }
   for (int r = window_.last; missing > 0; ++r) {
-    int before = nodes_[nodeAt(r)].before;
-    if (before == kNone || rank(before) < window_.last) {
-      window_.readers.push_back(nodeAt(r));
-      --missing;
-    }
+    forTurns(nodeAt(r), [&](const Turn& turn) {
+      if (turn.before == kNone || rank(turn.before) < window_.last) {
+        window_.readers.push_back(nodeAt(r));
+        --missing;
+      }
+    });
   }
   for (int r = window_.first; r < window_.last; ++r) {
     for (int tensor : flat_->outputs(nodeAt(r))) {
@@ -124,8 +128,10 @@ void Schedule::findReaders() {
 /// window.
 int64_t Schedule::startAfterWindow(int node) const {
   auto counts = [&](int other) { return other != kNone && rank(other) < window_.last; };
-  int before = nodes_[node].before;
-  int64_t start = counts(before) ? nodes_[before].finish : 0;
+  int64_t start = 0;
+  forTurns(node, [&](const Turn& turn) {
+    start = counts(turn.before) ? std::max(start, nodes_[turn.before].finish) : start;
+  });
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge++];
@@ -143,8 +149,8 @@ int64_t Schedule::windowNs() {
     settleRank(rank);
   }
   int64_t step = 0;
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int last = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
     bool ends = last != kNone && rank(last) < window_.last;
     step = std::max(step, ends ? nodes_[last].finish : 0);
   }
@@ -168,8 +174,8 @@ int Schedule::firstBlocked() const {
   for (int node : window_.readers) {
     look(node, startAfterWindow(node) + tails_[static_cast<size_t>(node)]);
   }
-  for (int d = 0; d < onDevice_.size(); ++d) {
-    int last = onDevice_[d].last;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
     if (last != kNone && rank(last) < window_.last) {
       look(last, nodes_[last].finish);
     }

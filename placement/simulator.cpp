@@ -47,10 +47,12 @@ class Run {
   Run(const Simulator& simulator, const Placement& placement)
       : simulator_(simulator),
         graph_(simulator.graph()),
+        cores_(simulator.cores()),
         placement_(placement),
         byDevice_(simulator.cluster().devices.size()),
-        next_(byDevice_.size(), 0),
-        running_(byDevice_.size(), 0),
+        byCore_(cores_.isShared() ? static_cast<size_t>(cores_.count()) : 0),
+        next_(static_cast<size_t>(cores_.count()), 0),
+        running_(next_.size(), 0),
         ports_(portUse(graph_, simulator.cluster(), placement)),
         toCome_(byDevice_.size(), 0),
         missing_(graph_.nodes.size(), 0),
@@ -61,6 +63,9 @@ class Run {
     result_.links.resize(linkFree_.size());
     for (int n : placement.order()) {
       byDevice_[static_cast<size_t>(deviceOf(n))].push_back(n);
+      for (size_t i = 0; cores_.isShared() && i < coresOf(n).size(); ++i) {
+        byCore_[static_cast<size_t>(coresOf(n)[i])].push_back(n);
+      }
       missing_[static_cast<size_t>(n)] = static_cast<int>(graph_.node(n).inputs.size());
     }
     for (size_t d = 0; d < byDevice_.size(); ++d) {
@@ -95,6 +100,11 @@ class Run {
 
   const Device& device(size_t d) const { return simulator_.cluster().devices[d]; }
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+  absl::Span<const int> coresOf(int node) const { return cores_.of(deviceOf(node)); }
+  /// The nodes that run on a core, in their order.
+  const std::vector<int>& queue(int core) const {
+    return (cores_.isShared() ? byCore_ : byDevice_)[static_cast<size_t>(core)];
+  }
   int rankOf(int node) const { return node < 0 ? -1 : placement_.rank[static_cast<size_t>(node)]; }
 
   void start() {
@@ -113,7 +123,7 @@ class Run {
       startCall(d, 0);
       return;
     }
-    startNext(d, 0);
+    startNext(cores_.of(static_cast<int>(d)).front(), 0);
     for (int n : byDevice_[d]) {
       if (device(d).lanes == 0 && graph_.node(n).inputs.empty()) {
         startNode(n, 0);
@@ -175,23 +185,38 @@ class Run {
       int node = receivers_[i];
       auto d = static_cast<size_t>(deviceOf(node));
       if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).oneCall) {
-        device(d).lanes == 0 ? startNode(node, now) : startNext(d, now);
+        device(d).lanes == 0 ? startNode(node, now) : startNext(coresOf(node).front(), now);
       }
     }
   }
 
-  /// Starts nodes of the device in rank order while it has a lane for them.
-  void startNext(size_t d, int64_t now) {
-    while (running_[d] < device(d).lanes && next_[d] < byDevice_[d].size() &&
-           missing_[static_cast<size_t>(byDevice_[d][next_[d]])] == 0) {
-      startNode(byDevice_[d][next_[d]], now);
+  /// Whether the node is the next one on each core of its device, and there is a lane for it.
+  bool hasTurn(int node) const {
+    absl::Span<const int> cores = coresOf(node);
+    int lanes = device(static_cast<size_t>(deviceOf(node))).lanes;
+    return std::all_of(cores.begin(), cores.end(), [&](int core) {
+      auto c = static_cast<size_t>(core);
+      return running_[c] < lanes && next_[c] < queue(core).size() && queue(core)[next_[c]] == node;
+    });
+  }
+
+  /// Starts nodes of a core in rank order while it is their turn.
+  void startNext(int core, int64_t now) {
+    size_t& next = next_[static_cast<size_t>(core)];
+    while (next < queue(core).size()) {
+      int node = queue(core)[next];
+      if (missing_[static_cast<size_t>(node)] > 0 || !hasTurn(node)) {
+        return;
+      }
+      startNode(node, now);
     }
   }
 
   void startNode(int node, int64_t now) {
-    auto d = static_cast<size_t>(deviceOf(node));
-    ++next_[d];
-    ++running_[d];
+    for (int core : coresOf(node)) {
+      ++next_[static_cast<size_t>(core)];
+      ++running_[static_cast<size_t>(core)];
+    }
     int64_t finish = runNode(node, now);
     events_.emplace(finish, rankOf(node), false, node);
   }
@@ -214,7 +239,7 @@ class Run {
     for (int n : byDevice_[d]) {
       time = runNode(n, time);
     }
-    next_[d] = byDevice_[d].size();
+    next_[static_cast<size_t>(cores_.of(static_cast<int>(d)).front())] = byDevice_[d].size();
     int last = byDevice_[d].back();
     events_.emplace(time + ports_[d].outNs, rankOf(last), false, last);
   }
@@ -227,9 +252,13 @@ class Run {
       }
       return;
     }
-    --running_[d];
+    for (int core : coresOf(node)) {
+      --running_[static_cast<size_t>(core)];
+    }
     publishOutputs(node, now);
-    startNext(d, now);
+    for (int core : coresOf(node)) {
+      startNext(core, now);
+    }
   }
 
   void publishOutputs(int node, int64_t now) {
@@ -250,11 +279,16 @@ class Run {
 
   void fillLoads() {
     for (size_t d = 0; d < byDevice_.size(); ++d) {
-      DeviceUse& use = result_.devices[d];
-      use.portNs = ports_[d].inNs + ports_[d].outNs;
-      int lanes = device(d).lanes;
-      int64_t load = lanes == 0 ? 0 : (use.busyNs + use.portNs + lanes - 1) / lanes;
-      result_.periodNs = std::max(result_.periodNs, load);
+      result_.devices[d].portNs = ports_[d].inNs + ports_[d].outNs;
+    }
+    for (int core = 0; core < cores_.count(); ++core) {
+      int64_t load = 0;
+      for (int d : cores_.devices(core)) {
+        const DeviceUse& use = result_.devices[static_cast<size_t>(d)];
+        load += use.busyNs + use.portNs;
+      }
+      int lanes = device(static_cast<size_t>(cores_.devices(core).front())).lanes;
+      result_.periodNs = std::max(result_.periodNs, lanes == 0 ? 0 : (load + lanes - 1) / lanes);
     }
     for (size_t l = 0; l < result_.links.size(); ++l) {
       bool queues = simulator_.links().link(static_cast<int>(l)).model.queues;
@@ -264,20 +298,22 @@ class Run {
 
   absl::Status checkAllRan() const {
     for (bool calls : {true, false}) {
-      for (size_t d = 0; d < byDevice_.size(); ++d) {
-        if (next_[d] < byDevice_[d].size() && device(d).oneCall == calls) {
-          return stuck(d);
+      for (int core = 0; core < cores_.count(); ++core) {
+        size_t next = next_[static_cast<size_t>(core)];
+        auto d = static_cast<size_t>(cores_.devices(core).front());
+        if (next < queue(core).size() && device(d).oneCall == calls) {
+          return stuck(queue(core));
         }
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status stuck(size_t d) const {
-    const std::vector<int>& nodes = byDevice_[d];
+  absl::Status stuck(const std::vector<int>& nodes) const {
     int node = *std::find_if(nodes.begin(), nodes.end(), [&](int n) {
       return missing_[static_cast<size_t>(n)] > 0 || n == nodes.back();
     });
+    auto d = static_cast<size_t>(deviceOf(node));
     std::string why = device(d).oneCall
                           ? ": its nodes are one call, which needs what others make of its own "
                             "outputs; they must be contiguous"
@@ -289,10 +325,12 @@ class Run {
 
   const Simulator& simulator_;
   const CostGraph& graph_;
+  const CoreTable& cores_;
   const Placement& placement_;
   std::vector<std::vector<int>> byDevice_;
-  std::vector<size_t> next_;  // by device: nodes that have started
-  std::vector<int> running_;  // by device
+  std::vector<std::vector<int>> byCore_;  // empty if that is the same
+  std::vector<size_t> next_;              // by core: nodes that have started
+  std::vector<int> running_;              // by core
   std::vector<PortUse> ports_;
   std::vector<int> toCome_;   // by device that is one call: tensors from elsewhere
   std::vector<int> missing_;  // by node: inputs not there yet
@@ -317,7 +355,12 @@ const Transfer* Simulation::transfer(int tensor, int to) const {
 }
 
 Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOptions options)
-    : graph_(graph), cluster_(cluster), options_(options), links_(cluster), flat_(graph) {}
+    : graph_(graph),
+      cluster_(cluster),
+      options_(options),
+      links_(cluster),
+      flat_(graph),
+      cores_(cluster) {}
 
 absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
   GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));

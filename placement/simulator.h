@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "placement/cluster.h"
+#include "placement/core_table.h"
 #include "placement/cost_graph.h"
 #include "placement/flat_graph.h"
 #include "placement/link_table.h"
@@ -71,8 +72,9 @@ struct LinkUse {
 struct Simulation {
   /// Until the last node has run and the last output has reached its home.
   int64_t stepNs = 0;
-  /// The load of the busiest device (its nodes and its ports, spread over its lanes; nothing for
-  /// one without a limit) or link that queues: what a step takes when many follow each other.
+  /// The load of the busiest core (the nodes and ports of all devices that have it, spread over
+  /// their lanes; nothing without a limit) or link that queues: what a step takes when many follow
+  /// each other.
   int64_t periodNs = 0;
   std::vector<OpTime> ops;  // by node
   /// In the order in which they were queued; those of one tensor are consecutive.
@@ -88,13 +90,16 @@ struct Simulation {
 /// Model: each device runs its nodes in rank order, as soon as the next one's inputs are there, as
 /// many at a time as it has lanes (without a limit: each as soon as its own inputs are there); one
 /// that is one call runs them all one after the other, between the ports' time for what comes and
-/// for what goes. Elsewhere ports count for the period only. A tensor leaves when its producer
-/// finishes, once for each target; a link carries one transfer at a time, first come first served
-/// (ties: lower tensor id, then lower device), or all at once if it does not queue them. Outputs
-/// and workspace of a node live from its start; a tensor lives until its last consumer on the
-/// device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
+/// for what goes. Devices with a core in common (CoreTable) run their nodes one at a time, too, and
+/// in rank order among all of them. Elsewhere ports count for the period only. A tensor leaves when
+/// its producer finishes, once for each target; a link carries one transfer at a time, first come
+/// first served (ties: lower tensor id, then lower device), or all at once if it does not queue
+/// them. Outputs and workspace of a node live from its start; a tensor lives until its last
+/// consumer on the device has finished and its last transfer has arrived. Deterministic, O((V + E)
+/// log V).
 ///
-/// Keeps references to graph and cluster, which must outlive it. Immutable: safe to use from
+/// Keeps references to graph and cluster, which must outlive it. Devices that share cores have one
+/// lane and are no calls. Immutable: safe to use from
 /// threads.
 class Simulator {
  public:
@@ -110,6 +115,7 @@ class Simulator {
   const Cluster& cluster() const { return cluster_; }
   const LinkTable& links() const { return links_; }
   const FlatGraph& flat() const { return flat_; }
+  const CoreTable& cores() const { return cores_; }
   const SimulatorOptions& options() const { return options_; }
 
   /// Receive buffers that a tensor from `from` takes on another device.
@@ -123,6 +129,7 @@ class Simulator {
   SimulatorOptions options_;
   LinkTable links_;
   FlatGraph flat_;
+  CoreTable cores_;
 };
 
 }  // namespace graphrun::placement

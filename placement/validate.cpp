@@ -129,9 +129,9 @@ class Validator {
     }
   }
 
-  /// Data edges together with each device's order: what is left after peeling waits for itself.
+  /// Data edges together with each core's order: what is left after peeling waits for itself.
   void checkWaits() {
-    std::map<int, int> previous;  // device -> node
+    std::map<int, int> previous;  // core -> node
     std::vector<std::vector<int>> after(graph_.nodes.size());
     std::vector<int> pending(graph_.nodes.size(), 0);
     auto edge = [&](int from, int to) {
@@ -139,10 +139,12 @@ class Validator {
       ++pending[static_cast<size_t>(to)];
     };
     for (int n : placement_.order()) {
-      auto [it, first] = previous.try_emplace(deviceOf(n), n);
-      if (!first) {
-        edge(it->second, n);
-        it->second = n;
+      for (int core : problem_.simulator.cores().of(deviceOf(n))) {
+        auto [it, first] = previous.try_emplace(core, n);
+        if (!first) {
+          edge(it->second, n);
+          it->second = n;
+        }
       }
     }
     for (const CostTensor& tensor : graph_.tensors) {

@@ -63,6 +63,7 @@ void addFoundDevices(const format::PlanRequest& request, placement::Cluster& clu
     spec.cudaIndex = static_cast<int>(found->index());
     if (found->cores() != nullptr) {
       spec.cores.assign(found->cores()->begin(), found->cores()->end());
+      spec.coresFound = true;
     }
     spec.memoryBytes = static_cast<int64_t>(found->memory_bytes());
     specs[*worker].push_back(std::move(spec));

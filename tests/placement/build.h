@@ -33,6 +33,29 @@ inline Cluster simpleCluster(int count, std::vector<int64_t> limits = {}) {
   return cluster;
 }
 
+/// Workers n0, n1 … of one host with CPU devices on these cores, [worker][device][core]; all links
+/// as those of simpleCluster.
+inline Cluster coreCluster(const std::vector<std::vector<std::vector<int>>>& cores) {
+  Cluster cluster;
+  for (int i = 0; i < static_cast<int>(cores.size()); ++i) {
+    Worker worker;
+    worker.name = absl::StrCat("n", i);
+    worker.address = absl::StrCat("10.0.0.1:", 7070 + i);
+    worker.devicesGiven = true;
+    for (const std::vector<int>& ofDevice : cores[static_cast<size_t>(i)]) {
+      worker.specs.emplace_back();
+      worker.specs.back().cores = ofDevice;
+      worker.specs.back().shared = true;
+    }
+    cluster.workers.push_back(worker);
+    for (int j = kClient; j <= i; ++j) {
+      cluster.links.push_back({j, i, 10, 1e9});
+    }
+  }
+  cluster.rebuildDevices();
+  return cluster;
+}
+
 inline int addNode(CostGraph& graph, const std::string& name, std::vector<int64_t> times,
                    int64_t weights = 0, int64_t workspace = 0) {
   CostNode node;

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "placement/cluster.h"
+#include "placement/core_table.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {
@@ -150,7 +151,7 @@ TEST_CASE("each diagnostic of the file") {
   }
 }
 
-TEST_CASE("devices that say so share cores, and each counts for its share") {
+TEST_CASE("devices that say so share cores, and none is slower for it") {
   auto cluster = parseCluster(R"(
 workers:
   - name: here
@@ -170,15 +171,13 @@ workers:
     return cluster->devices[device].model.memoryBytesPerSecond;
   };
   double core = defaultDeviceModel(DeviceKind::kCpu, 1).memoryBytesPerSecond;
-  CHECK(bandwidth(0) == Approx(core / 3));
-  CHECK(bandwidth(1) == Approx(core / 3));
-  CHECK(bandwidth(2) == Approx(core / 3 + core));
-  CHECK(bandwidth(3) == core);
-  CHECK(bandwidth(4) == core);  // workers are not compared: they may be on any machine
-  const DeviceModel& shared = cluster->devices[0].model;
-  DeviceModel alone = defaultDeviceModel(DeviceKind::kCpu, 1);
-  CHECK(shared.peakOpsPerSecond[0] == Approx(alone.peakOpsPerSecond[0] / 3));
-  CHECK(shared.opOverheadNs == Approx(alone.opOverheadNs * 3));
+  CHECK(bandwidth(0) == core);
+  CHECK(bandwidth(2) == 2 * core);
+  CoreTable cores(*cluster);
+  CHECK(cores.count() == 2);
+  CHECK(cores.of(2) == std::vector<int>{0});
+  CHECK(cores.devices(0) == std::vector<int>{0, 1, 2, 4});  // workers of this machine, too
+  CHECK_FALSE(cores.isShared(3));
 }
 
 TEST_CASE("each diagnostic of links, pins and security") {

@@ -31,6 +31,22 @@ struct RandomOptions {
   bool constraints = true;  // unsupported ops, pins and colocation
 };
 
+/// Devices of up to three workers of one host, each with some of its four cores, or none of its
+/// own.
+inline Cluster randomCoreCluster(std::mt19937& random, int devices) {
+  std::vector<std::vector<std::vector<int>>> cores(1 + random() % 3);
+  for (int d = 0; d < devices; ++d) {
+    std::vector<int> own;
+    for (unsigned core = 0, all = random() % 16; core < 4; ++core) {
+      if ((all >> core & 1U) != 0) {
+        own.push_back(static_cast<int>(core));
+      }
+    }
+    cores[random() % cores.size()].push_back(own);
+  }
+  return coreCluster(cores);
+}
+
 /// A random graph with a random cluster's times; finished. Unsupported ops leave device 0 to all.
 inline CostGraph randomGraph(std::mt19937& random, const RandomOptions& options) {
   auto pick = [&](int low, int high) {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "placement/device_timeline.h"
+#include "placement/core_timeline.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
 #include "tests/placement/large_graphs.h"
@@ -129,7 +129,7 @@ TEST_CASE("a device's timeline finds the first gap") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
-    DeviceTimeline timeline;
+    CoreTimeline timeline;
     std::vector<OpTime> nodes;
     for (int i = 0; i < 60; ++i) {
       auto ready = static_cast<int64_t>(random() % 200);

@@ -65,6 +65,15 @@ Cluster pairedCluster(int count) {
   return cluster;
 }
 
+/// One of the clusters on which schedules are tried, by its number.
+Cluster clusterOf(int number, int devices, std::mt19937& random) {
+  if (number % 4 == 0) {
+    return pairedCluster(devices);
+  }
+  return number % 4 == 1 ? testing::randomCoreCluster(random, devices)
+                         : testing::simpleCluster(devices);
+}
+
 void followRandomChanges(unsigned seed, int trials) {
   std::mt19937 random(seed);
   for (int trial = 0; trial < trials; ++trial) {
@@ -72,12 +81,11 @@ void followRandomChanges(unsigned seed, int trials) {
     testing::RandomOptions options;
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 7 == 0 ? 120 : 40;
-    if (trial % 50 == 0) {
+    if (trial % 25 == 0) {
       options.minNodes = options.maxNodes = 1500;
     }
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster =
-        trial % 4 == 0 ? pairedCluster(options.devices) : testing::simpleCluster(options.devices);
+    Cluster cluster = clusterOf(trial, options.devices, random);
     for (size_t l = 0; l < cluster.links.size(); ++l) {
       cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
     }
@@ -147,10 +155,9 @@ TEST_CASE("what windows put off is done when they are closed") {
     CAPTURE(trial);
     testing::RandomOptions options;
     options.devices = 1 + trial % 6;
-    options.maxNodes = trial % 40 == 0 ? 1500 : 120;
+    options.maxNodes = trial % 25 == 0 ? 1500 : 120;
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster =
-        trial % 4 == 0 ? pairedCluster(options.devices) : testing::simpleCluster(options.devices);
+    Cluster cluster = clusterOf(trial, options.devices, random);
     for (LinkOverride& link : cluster.links) {
       link.queues = trial % 3 != 0 || random() % 2 == 0;
     }
@@ -198,7 +205,7 @@ TEST_CASE("critical nodes end when the next one, or what that waits for, starts"
     testing::RandomOptions options;
     options.minNodes = 2;
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = testing::simpleCluster(3);
+    Cluster cluster = clusterOf(static_cast<int>(seed), 3, random);
     PlacementProblem problem = makeProblem(graph, cluster);
     auto schedule =
         Schedule::create(problem.simulator, placeRandom(problem, seed).value().placement);

@@ -175,6 +175,82 @@ TEST_CASE("tensors at home on a device need no transfer, an input that is an out
   CHECK(simulate(graph, cluster, placed({1})).stepNs == 500);
 }
 
+/// One worker with a device on both cores and one on each.
+Cluster wholeAndHalves() { return coreCluster({{{0, 1}, {0}, {1}}}); }
+
+TEST_CASE("devices with a core in common take turns in rank order") {
+  Cluster cluster = wholeAndHalves();
+  CostGraph graph;
+  int split = addNode(graph, "split", {100, 190, 190});
+  int left = addNode(graph, "left", {100, 150, 150});
+  int right = addNode(graph, "right", {100, 160, 160});
+  int join = addNode(graph, "join", {50, 95, 95});
+  addTensor(graph, split, {left, right}, 90);
+  addTensor(graph, left, {join}, 90);
+  addTensor(graph, right, {join}, 90);
+  REQUIRE(graph.finish(3).ok());
+  Placement branches = placed({0, 1, 2, 0});
+  Simulation s = simulate(graph, cluster, branches);
+  // Whole: split to 100, sent to both halves until 200; halves to 350 and 360; sent until 460.
+  CHECK(s.ops[1].start == 200);
+  CHECK(s.ops[2].start == 200);
+  CHECK(s.ops[2].finish == 360);
+  CHECK(s.ops[3].start == 460);
+  CHECK(s.stepNs == 510);
+  CHECK(s.periodNs == 100 + 160 + 50);
+  CHECK(s.devices[0].busyNs == 150);
+
+  // right, ready at 100 on the whole, waits for left, which has the lower rank and core 0.
+  s = simulate(graph, cluster, placed({0, 1, 0, 0}));
+  CHECK(s.ops[1].start == 200);
+  CHECK(s.ops[2].start == 350);
+  CHECK(s.ops[3].start == 450);
+  CHECK(s.stepNs == 500);
+  CriticalPath path = criticalPath(graph, placed({0, 1, 0, 0}), s);
+  CHECK(path.computeNs + path.linkNs + path.waitNs == 500);
+  // With the other order it fills the time of the transfer.
+  Placement swapped = placed({0, 1, 0, 0});
+  swapped.setOrder({split, right, left, join});
+  s = simulate(graph, cluster, swapped);
+  CHECK(s.ops[2].start == 100);
+  CHECK(s.ops[1].start == 200);
+  CHECK(s.stepNs == 350 + 100 + 50);
+}
+
+TEST_CASE("a node waits for all cores of its device, and keeps them from those behind it") {
+  Cluster cluster = wholeAndHalves();
+  CostGraph graph;
+  addNode(graph, "short", {9, 10, 10});
+  addNode(graph, "long", {9, 30, 30});
+  addNode(graph, "both", {5, 5, 5});
+  addNode(graph, "instant", {0, 0, 0});
+  addNode(graph, "behind", {7, 7, 7});
+  REQUIRE(graph.finish(3).ok());
+  Simulation s = simulate(graph, cluster, placed({1, 2, 0, 0, 1}));
+  CHECK(s.ops[1].start == 0);
+  CHECK(s.ops[2].start == 30);  // core 0 is idle from 10 on
+  CHECK(s.ops[3].start == 35);
+  CHECK(s.ops[4].start == 35);  // not at 10
+  CHECK(s.stepNs == 42);
+}
+
+TEST_CASE("workers of one host that have the same core take turns") {
+  CostGraph graph;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    addNode(graph, name, {10, 10, 10});
+  }
+  REQUIRE(graph.finish(3).ok());
+  Cluster cluster = coreCluster({{{0}}, {{0}}, {{1}}});
+  Simulation s = simulate(graph, cluster, placed({0, 1, 2, 0}));
+  CHECK(s.ops[1].start == 10);
+  CHECK(s.ops[2].start == 0);
+  CHECK(s.ops[3].start == 20);
+  cluster.workers[1].address = "10.0.0.2:7070";  // another machine
+  s = simulate(graph, cluster, placed({0, 1, 2, 0}));
+  CHECK(s.ops[1].start == 0);
+  CHECK(s.stepNs == 20);
+}
+
 TEST_CASE("an empty graph takes no time") {
   Cluster cluster = simpleCluster(1);
   CostGraph graph;

@@ -1,10 +1,10 @@
-#include "placement/device_timeline.h"
+#include "placement/core_timeline.h"
 
 #include <algorithm>
 
 namespace graphrun::placement {
 
-int64_t DeviceTimeline::firstStart(int64_t ready, int64_t duration) const {
+int64_t CoreTimeline::firstStart(int64_t ready, int64_t duration) const {
   if (ready >= end()) {
     return ready;
   }
@@ -19,7 +19,7 @@ int64_t DeviceTimeline::firstStart(int64_t ready, int64_t duration) const {
   return std::max(ready, gap->begin);
 }
 
-void DeviceTimeline::occupy(int64_t start, int64_t finish) {
+void CoreTimeline::occupy(int64_t start, int64_t finish) {
   ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), finish), finish);
   auto gap = std::lower_bound(gaps_.begin(), gaps_.end(), finish,
                               [](const Gap& g, int64_t time) { return g.end < time; });

@@ -1,6 +1,6 @@
-// When a device is busy, in a schedule that grows.
-#ifndef GRAPHRUN_PLACEMENT_DEVICE_TIMELINE_H_
-#define GRAPHRUN_PLACEMENT_DEVICE_TIMELINE_H_
+// When a core is busy, in a schedule that grows.
+#ifndef GRAPHRUN_PLACEMENT_CORE_TIMELINE_H_
+#define GRAPHRUN_PLACEMENT_CORE_TIMELINE_H_
 
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace graphrun::placement {
 
 /// One node at a time. In a full schedule gaps are few, so they are what is searched.
-class DeviceTimeline {
+class CoreTimeline {
  public:
   /// The end of the last node.
   int64_t end() const { return gaps_.back().begin; }
@@ -30,4 +30,4 @@ class DeviceTimeline {
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_DEVICE_TIMELINE_H_
+#endif  // GRAPHRUN_PLACEMENT_CORE_TIMELINE_H_

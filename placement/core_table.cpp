@@ -1,0 +1,74 @@
+#include "placement/core_table.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace graphrun::placement {
+namespace {
+
+/// The devices of each core, or the one of those to which none was given.
+std::set<std::vector<int>> devicesByCore(const Cluster& cluster) {
+  std::set<std::vector<int>> result;
+  std::map<std::pair<std::string, int>, std::vector<int>> named;  // by host and core
+  for (int d = 0; d < static_cast<int>(cluster.devices.size()); ++d) {
+    const Device& device = cluster.devices[static_cast<size_t>(d)];
+    std::string host = cluster.hostOf(device.worker);
+    if (device.cores.empty() || device.coresFound) {
+      result.insert({d});
+      continue;
+    }
+    for (int core : device.cores) {
+      named[{host, core}].push_back(d);
+    }
+  }
+  for (auto& [core, devices] : named) {
+    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+    result.insert(std::move(devices));
+  }
+  return result;
+}
+
+bool isWithin(const std::vector<int>& part, const std::vector<int>& whole) {
+  return part.size() < whole.size() &&
+         std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+}
+
+}  // namespace
+
+CoreTable::CoreTable(const Cluster& cluster) {
+  std::set<std::vector<int>> all = devicesByCore(cluster);
+  std::vector<std::vector<const std::vector<int>*>> having(cluster.devices.size());
+  for (const std::vector<int>& devices : all) {
+    for (int d : devices) {
+      having[static_cast<size_t>(d)].push_back(&devices);
+    }
+  }
+  std::vector<std::vector<int>> coresOf(having.size());
+  for (const std::vector<int>& devices : all) {  // in the order of their first devices
+    const auto& others = having[static_cast<size_t>(devices.front())];
+    bool saysMore = std::none_of(others.begin(), others.end(),
+                                 [&](const auto* other) { return isWithin(devices, *other); });
+    if (!saysMore) {
+      continue;
+    }
+    isShared_ = isShared_ || devices.size() > 1;
+    for (int d : devices) {
+      coresOf[static_cast<size_t>(d)].push_back(count());
+      devices_.add(d);
+    }
+    devices_.endList();
+  }
+  cores_ = IntLists::of(coresOf);
+}
+
+bool CoreTable::isShared(int device) const {
+  absl::Span<const int> cores = of(device);
+  return std::any_of(cores.begin(), cores.end(),
+                     [&](int core) { return devices(core).size() > 1; });
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,39 @@
+// Which devices compete for the same cores.
+#ifndef GRAPHRUN_PLACEMENT_CORE_TABLE_H_
+#define GRAPHRUN_PLACEMENT_CORE_TABLE_H_
+
+#include "absl/types/span.h"
+#include "placement/cluster.h"
+#include "placement/flat_graph.h"
+
+namespace graphrun::placement {
+
+/// The cores of all hosts that were given to devices, as resources with dense ids. A node has all
+/// cores of its device from its start to its end, so devices with one in common never compute at
+/// the same time. Cores that the same devices have are one here, and one whose devices all meet at
+/// another is left out: it would say nothing more. A device that shares nothing, or to which no
+/// cores were given, has one to itself; if no device shares, the ids are those of the devices.
+/// Immutable.
+class CoreTable {
+ public:
+  explicit CoreTable(const Cluster& cluster);
+
+  int count() const { return devices_.count(); }
+  /// Whether some devices have a core in common.
+  bool isShared() const { return isShared_; }
+  /// The cores of a device, ascending; at least one.
+  absl::Span<const int> of(int device) const { return cores_[device]; }
+  /// The devices that have a core, ascending.
+  absl::Span<const int> devices(int core) const { return devices_[core]; }
+  /// Whether a device has a core in common with another.
+  bool isShared(int device) const;
+
+ private:
+  IntLists devices_;  // by core
+  IntLists cores_;    // by device
+  bool isShared_ = false;
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_CORE_TABLE_H_
