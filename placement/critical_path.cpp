@@ -7,8 +7,15 @@ namespace {
 
 class Walker {
  public:
-  Walker(const CostGraph& graph, const Placement& placement, const Simulation& simulation)
-      : graph_(graph), placement_(placement), simulation_(simulation) {}
+  Walker(const Simulator& simulator, const Placement& placement, const Simulation& simulation)
+      : graph_(simulator.graph()),
+        cores_(simulator.cores()),
+        placement_(placement),
+        simulation_(simulation) {
+    if (cores_.isShared()) {
+      findNodesBefore();
+    }
+  }
 
   CriticalPath run() {
     startAtEnd();
@@ -20,6 +27,30 @@ class Walker {
   }
 
  private:
+  int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+  int64_t finishOf(int node) const { return simulation_.ops[static_cast<size_t>(node)].finish; }
+
+  /// By node: what had a core of its device last before it.
+  void findNodesBefore() {
+    before_.assign(graph_.nodes.size(), -1);
+    std::vector<int> last(static_cast<size_t>(cores_.count()), -1);
+    for (int n : placement_.order()) {
+      int& before = before_[static_cast<size_t>(n)];
+      for (int core : cores_.of(deviceOf(n))) {
+        int& other = last[static_cast<size_t>(core)];
+        before = before < 0 || (other >= 0 && finishOf(other) > finishOf(before)) ? other : before;
+        other = n;
+      }
+    }
+  }
+
+  void addWait(int node, int64_t start, int64_t finish) {
+    int behind = before_.empty() ? -1 : before_[static_cast<size_t>(node)];
+    bool isOther = behind >= 0 && deviceOf(behind) != deviceOf(node);
+    add(isOther ? PathKind::kCoreWait : PathKind::kDeviceWait, node, start, finish,
+        isOther ? behind : -1);
+  }
+
   /// The last transfer of the step, else the last node.
   void startAtEnd() {
     for (size_t i = 0; i < simulation_.transfers.size() && transfer_ < 0; ++i) {
@@ -34,11 +65,11 @@ class Walker {
     }
   }
 
-  void add(PathKind kind, int id, int64_t start, int64_t finish) {
+  void add(PathKind kind, int id, int64_t start, int64_t finish, int behind = -1) {
     if (finish <= start) {
       return;
     }
-    path_.segments.push_back({kind, id, start, finish});
+    path_.segments.push_back({kind, id, start, finish, behind});
     int64_t& sum = kind == PathKind::kCompute ? path_.computeNs
                    : kind == PathKind::kLink  ? path_.linkNs
                                               : path_.waitNs;
@@ -48,14 +79,14 @@ class Walker {
   void stepNode() {
     int n = node_;
     OpTime time = simulation_.ops[static_cast<size_t>(n)];
-    int device = placement_.device[static_cast<size_t>(n)];
+    int device = deviceOf(n);
     add(PathKind::kCompute, n, time.start, time.finish);
     int64_t latest = -1;
     for (int t : graph_.node(n).inputs) {
       const Transfer* transfer = simulation_.transfer(t, device);
       int producer = graph_.tensor(t).producer;
       int64_t arrival = transfer != nullptr ? transfer->finish
-                        : producer >= 0     ? simulation_.ops[static_cast<size_t>(producer)].finish
+                        : producer >= 0     ? finishOf(producer)
                                             : 0;
       if (arrival > latest) {
         latest = arrival;
@@ -67,7 +98,7 @@ class Walker {
     if (latest < 0) {
       node_ = transfer_ = -1;
     }
-    add(PathKind::kDeviceWait, n, std::max<int64_t>(latest, 0), time.start);
+    addWait(n, std::max<int64_t>(latest, 0), time.start);
   }
 
   void stepTransfer() {
@@ -77,14 +108,15 @@ class Walker {
     node_ = graph_.tensor(transfer.tensor).producer;
     transfer_ = -1;
     if (node_ >= 0) {  // what a call makes leaves when the call ends
-      add(PathKind::kDeviceWait, node_, simulation_.ops[static_cast<size_t>(node_)].finish,
-          transfer.ready);
+      add(PathKind::kDeviceWait, node_, finishOf(node_), transfer.ready);
     }
   }
 
   const CostGraph& graph_;
+  const CoreTable& cores_;
   const Placement& placement_;
   const Simulation& simulation_;
+  std::vector<int> before_;  // by node; empty if no devices share cores
   CriticalPath path_;
   int node_ = -1;
   int transfer_ = -1;
@@ -93,13 +125,14 @@ class Walker {
 }  // namespace
 
 absl::string_view pathKindName(PathKind kind) {
-  static constexpr absl::string_view kNames[] = {"compute", "link", "device wait", "link wait"};
+  static constexpr absl::string_view kNames[] = {"compute", "link", "device wait", "core wait",
+                                                 "link wait"};
   return kNames[static_cast<size_t>(kind)];
 }
 
-CriticalPath criticalPath(const CostGraph& graph, const Placement& placement,
+CriticalPath criticalPath(const Simulator& simulator, const Placement& placement,
                           const Simulation& simulation) {
-  return Walker(graph, placement, simulation).run();
+  return Walker(simulator, placement, simulation).run();
 }
 
 }  // namespace graphrun::placement

@@ -14,19 +14,21 @@ enum class PathKind : uint8_t {
   kCompute,     // a node runs
   kLink,        // a tensor travels
   kDeviceWait,  // the node's inputs are there, its device is busy with others
+  kCoreWait,    // the node's inputs are there, another device has a core of its device
   kLinkWait,    // the tensor is ready, its link is busy with others
 };
 
-/// "compute", "link", "device wait", "link wait".
+/// "compute", "link", "device wait", "core wait", "link wait".
 absl::string_view pathKindName(PathKind kind);
 
-/// A stretch of the path. `id` is the node (kCompute, kDeviceWait) or an index into
+/// A stretch of the path. `id` is the node (kCompute, kDeviceWait, kCoreWait) or an index into
 /// Simulation::transfers (kLink, kLinkWait).
 struct PathSegment {
   PathKind kind = PathKind::kCompute;
   int id = 0;
   int64_t start = 0;
   int64_t finish = 0;
+  int behind = -1;  ///< kCoreWait: the node of another device that had a core last
 };
 
 /// From time 0 to the end of the step without a hole: the segments' lengths add up to stepNs.
@@ -34,12 +36,12 @@ struct CriticalPath {
   std::vector<PathSegment> segments;
   int64_t computeNs = 0;
   int64_t linkNs = 0;
-  int64_t waitNs = 0;  // both kinds of waiting
+  int64_t waitNs = 0;  // all kinds of waiting
 };
 
 /// Walks back from the last event along the input that arrived last (ties: the lowest tensor id).
-/// O(path * fan-in).
-CriticalPath criticalPath(const CostGraph& graph, const Placement& placement,
+/// O(path * fan-in), and O(nodes * cores of a device) where devices share cores.
+CriticalPath criticalPath(const Simulator& simulator, const Placement& placement,
                           const Simulation& simulation);
 
 }  // namespace graphrun::placement

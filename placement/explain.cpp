@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace graphrun::placement {
 namespace {
 
@@ -105,6 +107,7 @@ class Explainer {
       report.peakNode = use.peakNode < 0 ? "" : graph_.node(use.peakNode).name;
       report.memory = use.memory;
       report.weight = problem_.cluster().devices[d].weight;
+      report.takesTurnsWith = sharersOf(static_cast<int>(d));
       out_.devices.push_back(std::move(report));
     }
     for (int n = 0; n < graph_.nodeCount(); ++n) {
@@ -113,6 +116,22 @@ class Explainer {
       report.flops += graph_.node(n).flops;
       report.bytesTouched += graph_.node(n).bytesTouched;
     }
+  }
+
+  /// The other devices that have a core of this one.
+  std::vector<std::string> sharersOf(int device) const {
+    const CoreTable& cores = problem_.simulator.cores();
+    std::set<int> sharers;
+    for (int core : cores.of(device)) {
+      sharers.insert(cores.devices(core).begin(), cores.devices(core).end());
+    }
+    sharers.erase(device);
+    std::vector<std::string> names;
+    names.reserve(sharers.size());
+    for (int sharer : sharers) {
+      names.push_back(deviceName(sharer));
+    }
+    return names;
   }
 
   void describeEdges() {
@@ -134,7 +153,7 @@ class Explainer {
   }
 
   static bool isOfNode(const PathSegment& segment) {
-    return segment.kind == PathKind::kCompute || segment.kind == PathKind::kDeviceWait;
+    return segment.kind != PathKind::kLink && segment.kind != PathKind::kLinkWait;
   }
 
   PathReport describeSegment(const PathSegment& segment) const {
@@ -144,6 +163,9 @@ class Explainer {
     report.ns = segment.finish - segment.start;
     if (isOfNode(segment)) {
       report.where = deviceName(deviceOf(segment.id));
+      if (segment.kind == PathKind::kCoreWait) {
+        absl::StrAppend(&report.where, " behind ", deviceName(deviceOf(segment.behind)));
+      }
       report.first = graph_.node(segment.id).name;
     } else {
       const Transfer& transfer = simulation_.transfers[static_cast<size_t>(segment.id)];
@@ -155,7 +177,7 @@ class Explainer {
   }
 
   void describePath() {
-    CriticalPath path = criticalPath(graph_, placement_, simulation_);
+    CriticalPath path = criticalPath(problem_.simulator, placement_, simulation_);
     out_.computeNs = path.computeNs;
     out_.linkNs = path.linkNs;
     out_.waitNs = path.waitNs;

@@ -22,9 +22,10 @@ struct DeviceReport {
   int64_t weightBytes = 0;
   int64_t receiveBytes = 0;
   int64_t peakBytes = 0;
-  int64_t limitBytes = 0;  // 0: none
-  std::string peakNode;    // "" if nothing runs here
-  double weight = 1;       // how much it is wanted; see DeviceSpec
+  int64_t limitBytes = 0;                   // 0: none
+  std::string peakNode;                     // "" if nothing runs here
+  double weight = 1;                        // how much it is wanted; see DeviceSpec
+  std::vector<std::string> takesTurnsWith;  // devices that have some of its cores
   std::vector<MemorySample> memory;
 };
 
@@ -63,8 +64,8 @@ struct CutEdge {
 
 /// Neighbouring segments of the critical path of one kind in one place, joined.
 struct PathReport {
-  std::string kind;   // "compute", "link", "device wait", "link wait"
-  std::string where;  // device or link
+  std::string kind;   // pathKindName
+  std::string where;  // device or link; of a wait for cores both devices: "a behind b"
   std::string first;  // node or tensor
   std::string last;
   int64_t count = 0;
@@ -74,7 +75,7 @@ struct PathReport {
 /// A segment of the critical path.
 struct PathStep {
   PathKind kind = PathKind::kCompute;
-  int index = 0;  // in Explanation::nodes for kCompute and kDeviceWait, else in Explanation::edges
+  int index = 0;  // in Explanation::edges for kLink and kLinkWait, else in Explanation::nodes
   int64_t startNs = 0;
   int64_t finishNs = 0;
 };
@@ -152,11 +153,12 @@ std::string explanationText(const NodeExplanation& explanation);
 ///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
 ///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node",
-///               "weight"}],
+///               "weight", "takes_turns_with" (devices that have some of its cores)}],
 ///  "edges": [{"tensor", "from", "to", "link", "link_kind", "bytes", "start_ns", "wait_ns",
 ///             "transfer_ns"}],
 ///  "critical_path": {"compute_ns", "link_ns", "wait_ns",
-///                    "segments": [{"kind", "where", "first", "last", "count", "ns"}]},
+///                    "segments": [{"kind" ("compute", "link", "device wait", "core wait",
+///                                  "link wait"), "where", "first", "last", "count", "ns"}]},
 ///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "devices_used", "peak_bytes",
 ///                  "transfers", "transfer_bytes"}],
 ///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}], by rank,

@@ -22,7 +22,8 @@ Json toJson(const DeviceReport& d) {
           {"peak_bytes", d.peakBytes},
           {"limit_bytes", d.limitBytes > 0 ? Json(d.limitBytes) : Json()},
           {"peak_node", d.peakNode},
-          {"weight", d.weight}};
+          {"weight", d.weight},
+          {"takes_turns_with", d.takesTurnsWith}};
 }
 
 Json toJson(const LinkReport& l) {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "placement/explain.h"
 #include "placement/text_table.h"
@@ -30,7 +31,14 @@ std::string devicesText(const Explanation& e) {
                   formatBytes(d.receiveBytes), formatBytes(d.peakBytes),
                   d.limitBytes > 0 ? formatBytes(d.limitBytes) : "none", d.peakNode});
   }
-  return absl::StrCat("\ndevices\n", table.text());
+  std::string turns;
+  for (const DeviceReport& d : e.devices) {
+    if (!d.takesTurnsWith.empty()) {
+      absl::StrAppend(&turns, "  ", d.device, " takes turns with ",
+                      absl::StrJoin(d.takesTurnsWith, ", "), ": they share cores\n");
+    }
+  }
+  return absl::StrCat("\ndevices\n", table.text(), turns);
 }
 
 template <typename T>

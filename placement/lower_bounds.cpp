@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "placement/problem.h"
 
@@ -47,9 +48,10 @@ int64_t longestPath(const PlacementProblem& problem) {
 }
 
 int64_t workOfAll(const PlacementProblem& problem) {
+  const CoreTable& cores = problem.simulator.cores();
   int64_t lanes = 0;
-  for (int d = 0; d < problem.deviceCount(); ++d) {
-    lanes += lanesOf(problem, d);
+  for (int core = 0; core < cores.count(); ++core) {
+    lanes += lanesOf(problem, cores.devices(core).front());
   }
   int64_t total = 0;
   for (int n = 0; n < problem.graph().nodeCount(); ++n) {
@@ -78,10 +80,17 @@ int64_t largestUnit(const PlacementProblem& problem) {
   return largest;
 }
 
-/// Devices on which every node takes the same time, as one with all their lanes.
+/// Devices on which every node takes the same time of the same pools.
 struct DeviceClass {
   int device = 0;
-  double lanes = 0;
+  std::vector<size_t> pools;
+};
+
+/// A pool is what a node has while it runs: one of its lanes. It is a core that devices share, or
+/// all cores of a class of devices that share none.
+struct DeviceClasses {
+  std::vector<DeviceClass> classes;
+  std::vector<double> lanes;  // by pool
 };
 
 /// Splits each class where the devices' values differ.
@@ -97,6 +106,16 @@ std::vector<int> classByDevice(const PlacementProblem& problem) {
   const CostGraph& graph = problem.graph();
   auto devices = static_cast<size_t>(problem.deviceCount());
   std::vector<int> ofDevice(devices, 0);
+  const CoreTable& cores = problem.simulator.cores();
+  for (int core = 0; core < cores.count(); ++core) {
+    if (absl::Span<const int> sharing = cores.devices(core); sharing.size() > 1) {
+      std::vector<int64_t> having(devices, 0);
+      for (int device : sharing) {
+        having[static_cast<size_t>(device)] = 1;
+      }
+      splitClasses(having, ofDevice);
+    }
+  }
   std::vector<int64_t> times(devices);
   std::vector<int64_t> ofClass(devices);
   for (int n = 0; n < graph.nodeCount(); ++n) {
@@ -119,25 +138,52 @@ std::vector<int> classByDevice(const PlacementProblem& problem) {
   return ofDevice;
 }
 
-std::vector<DeviceClass> classesOf(const PlacementProblem& problem) {
-  std::vector<DeviceClass> classes;
+DeviceClasses classesOf(const PlacementProblem& problem) {
+  const CoreTable& cores = problem.simulator.cores();
+  DeviceClasses result;
   std::vector<int> ofDevice = classByDevice(problem);
+  std::map<int, size_t> poolOf;                      // by shared core
   for (int d = 0; d < problem.deviceCount(); ++d) {  // classes are numbered by their first device
     auto of = static_cast<size_t>(ofDevice[static_cast<size_t>(d)]);
-    if (of == classes.size()) {
-      classes.push_back({d, 0});
+    bool isNew = of == result.classes.size();
+    if (isNew) {
+      result.classes.push_back({d, {}});
     }
-    classes[of].lanes += lanesOf(problem, d);
+    std::vector<size_t>& pools = result.classes[of].pools;
+    if (!cores.isShared(d)) {
+      if (isNew) {
+        pools.push_back(result.lanes.size());
+        result.lanes.push_back(0);
+      }
+      result.lanes[pools.front()] += lanesOf(problem, d);
+      continue;
+    }
+    for (int core : cores.of(d)) {
+      auto [entry, isFirst] = poolOf.try_emplace(core, result.lanes.size());
+      if (isFirst) {
+        result.lanes.push_back(1);
+      }
+      if (isNew) {
+        pools.push_back(entry->second);
+      }
+    }
   }
-  return classes;
+  return result;
 }
 
-/// What all nodes take when each lane of class k costs price[k], each node where it is cheapest;
-/// `use` is set to the time that each class then works.
-double cheapestWork(const PlacementProblem& problem, const std::vector<DeviceClass>& classes,
+/// What all nodes take when each lane of pool p costs price[p], each node where it is cheapest;
+/// `use` is set to the time that each pool is then in use.
+double cheapestWork(const PlacementProblem& problem, const DeviceClasses& all,
                     const std::vector<double>& price, std::vector<double>& use) {
+  const std::vector<DeviceClass>& classes = all.classes;
+  std::vector<double> priceOf;  // by class
+  priceOf.reserve(classes.size());
+  for (const DeviceClass& entry : classes) {
+    priceOf.push_back(std::accumulate(entry.pools.begin(), entry.pools.end(), 0.0,
+                                      [&](double sum, size_t pool) { return sum + price[pool]; }));
+  }
   double sum = 0;
-  use.assign(classes.size(), 0);
+  use.assign(all.lanes.size(), 0);
   for (int n = 0; n < problem.graph().nodeCount(); ++n) {
     const std::vector<int64_t>& times = problem.graph().node(n).timeNs;
     const Unit& unit = problem.constraints.unit(n);
@@ -147,43 +193,43 @@ double cheapestWork(const PlacementProblem& problem, const std::vector<DeviceCla
     for (size_t k = 0; k < classes.size(); ++k) {
       if (anywhere || unit.allows(classes[k].device)) {
         auto ns = static_cast<double>(times[static_cast<size_t>(classes[k].device)]);
-        if (ns * price[k] < least) {
-          least = ns * price[k];
+        if (ns * priceOf[k] < least) {
+          least = ns * priceOf[k];
           where = {k, ns};
         }
       }
     }
     sum += least;
-    use[where.first] += where.second;
+    for (size_t pool : classes[where.first].pools) {
+      use[pool] += where.second;
+    }
   }
   return sum;
 }
 
 /// The work when the nodes, cut at will, are spread so that all lanes end together, from below: the
 /// dual of that linear program, whose prices are raised where the work would be too much. Any
-/// prices give a bound.
+/// prices give a bound: what a node has of pools, at their prices, is no less than where it is
+/// cheapest, and all together have no more than the pools for the whole step.
 int64_t spreadOverClasses(const PlacementProblem& problem) {
-  std::vector<DeviceClass> classes = classesOf(problem);
-  bool unlimited = std::any_of(classes.begin(), classes.end(),
-                               [](const DeviceClass& entry) { return entry.lanes == 0; });
-  size_t work = problem.graph().nodes.size() * classes.size();
-  if (unlimited || classes.size() == 1 || work == 0) {
+  DeviceClasses all = classesOf(problem);
+  const std::vector<double>& lanes = all.lanes;
+  bool unlimited = std::find(lanes.begin(), lanes.end(), 0) != lanes.end();
+  size_t work = problem.graph().nodes.size() * all.classes.size();
+  if (unlimited || lanes.size() == 1 || work == 0) {
     return 0;
   }
   size_t rounds = std::min(kPriceRounds, kPriceWork / work + 1);
-  std::vector<double> price(classes.size(), 1);
+  std::vector<double> price(lanes.size(), 1);
   std::vector<double> use;
   double best = 0;
   for (size_t round = 0; round < rounds; ++round) {
-    double lanes = 0;
-    for (size_t k = 0; k < classes.size(); ++k) {
-      lanes += price[k] * classes[k].lanes;
-    }
-    double bound = cheapestWork(problem, classes, price, use) / lanes;
+    double offered = std::inner_product(price.begin(), price.end(), lanes.begin(), 0.0);
+    double bound = cheapestWork(problem, all, price, use) / offered;
     best = std::max(best, bound);
-    for (size_t k = 0; k < classes.size() && bound > 0; ++k) {
-      double excess = std::min(use[k] / classes[k].lanes / bound - 1, 1.0);
-      price[k] *= std::exp(excess / std::sqrt(static_cast<double>(round) + 1));
+    for (size_t p = 0; p < lanes.size() && bound > 0; ++p) {
+      double excess = std::min(use[p] / lanes[p] / bound - 1, 1.0);
+      price[p] *= std::exp(excess / std::sqrt(static_cast<double>(round) + 1));
     }
   }
   // Rounding errors of the sum must not pass for work.

@@ -239,7 +239,7 @@ std::vector<int> byImportance(const PlacementProblem& problem, const PlacementRe
   std::vector<int> path(count, static_cast<int>(count));  // by node: position on the path
   int position = 0;
   for (const PathSegment& segment :
-       criticalPath(problem.graph(), result.placement, result.simulation).segments) {
+       criticalPath(problem.simulator, result.placement, result.simulation).segments) {
     if (segment.kind == PathKind::kCompute) {
       path[static_cast<size_t>(segment.id)] = position++;
     }

@@ -51,8 +51,7 @@ class Run {
         placement_(placement),
         byDevice_(simulator.cluster().devices.size()),
         byCore_(cores_.isShared() ? static_cast<size_t>(cores_.count()) : 0),
-        next_(static_cast<size_t>(cores_.count()), 0),
-        running_(next_.size(), 0),
+        onCore_(static_cast<size_t>(cores_.count())),
         ports_(portUse(graph_, simulator.cluster(), placement)),
         toCome_(byDevice_.size(), 0),
         missing_(graph_.nodes.size(), 0),
@@ -63,10 +62,15 @@ class Run {
     result_.links.resize(linkFree_.size());
     for (int n : placement.order()) {
       byDevice_[static_cast<size_t>(deviceOf(n))].push_back(n);
-      for (size_t i = 0; cores_.isShared() && i < coresOf(n).size(); ++i) {
-        byCore_[static_cast<size_t>(coresOf(n)[i])].push_back(n);
-      }
       missing_[static_cast<size_t>(n)] = static_cast<int>(graph_.node(n).inputs.size());
+      if (cores_.isShared()) {
+        forCores(n, [&](int core) { byCore_[static_cast<size_t>(core)].push_back(n); });
+      }
+    }
+    for (int c = 0; c < cores_.count(); ++c) {
+      auto id = static_cast<size_t>(c);
+      core(c).nodes = cores_.isShared() ? byCore_[id] : byDevice_[id];
+      core(c).lanes = device(static_cast<size_t>(cores_.devices(c).front())).lanes;
     }
     for (size_t d = 0; d < byDevice_.size(); ++d) {
       toCome_[d] = ports_[d].arrivals;
@@ -92,6 +96,14 @@ class Run {
   /// happens at one time happens in the order of ranks, so that no cause comes after its effect.
   using Event = std::tuple<int64_t, int, bool, int>;
 
+  /// What runs on a core.
+  struct Core {
+    absl::Span<const int> nodes;  // in their order
+    size_t next = 0;              // nodes that have started
+    int running = 0;
+    int lanes = 1;
+  };
+
   /// The nodes that wait for a tensor on one endpoint: a range of `receivers_`.
   struct Delivery {
     size_t begin;
@@ -100,10 +112,22 @@ class Run {
 
   const Device& device(size_t d) const { return simulator_.cluster().devices[d]; }
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
-  absl::Span<const int> coresOf(int node) const { return cores_.of(deviceOf(node)); }
-  /// The nodes that run on a core, in their order.
-  const std::vector<int>& queue(int core) const {
-    return (cores_.isShared() ? byCore_ : byDevice_)[static_cast<size_t>(core)];
+  /// Calls `visit` with each core of the node's device.
+  template <typename Visit>
+  void forCores(int node, const Visit& visit) const {
+    if (!cores_.isShared()) {
+      visit(deviceOf(node));
+      return;
+    }
+    for (int core : cores_.of(deviceOf(node))) {
+      visit(core);
+    }
+  }
+  Core& core(int id) { return onCore_[static_cast<size_t>(id)]; }
+  /// The first core of a device.
+  Core& coreOf(size_t device) {
+    return core(cores_.isShared() ? cores_.of(static_cast<int>(device)).front()
+                                  : static_cast<int>(device));
   }
   int rankOf(int node) const { return node < 0 ? -1 : placement_.rank[static_cast<size_t>(node)]; }
 
@@ -123,7 +147,7 @@ class Run {
       startCall(d, 0);
       return;
     }
-    startNext(cores_.of(static_cast<int>(d)).front(), 0);
+    startNext(coreOf(d), 0);
     for (int n : byDevice_[d]) {
       if (device(d).lanes == 0 && graph_.node(n).inputs.empty()) {
         startNode(n, 0);
@@ -185,27 +209,25 @@ class Run {
       int node = receivers_[i];
       auto d = static_cast<size_t>(deviceOf(node));
       if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).oneCall) {
-        device(d).lanes == 0 ? startNode(node, now) : startNext(coresOf(node).front(), now);
+        device(d).lanes == 0 ? startNode(node, now) : startNext(coreOf(d), now);
       }
     }
   }
 
-  /// Whether the node is the next one on each core of its device, and there is a lane for it.
-  bool hasTurn(int node) const {
-    absl::Span<const int> cores = coresOf(node);
-    int lanes = device(static_cast<size_t>(deviceOf(node))).lanes;
-    return std::all_of(cores.begin(), cores.end(), [&](int core) {
-      auto c = static_cast<size_t>(core);
-      return running_[c] < lanes && next_[c] < queue(core).size() && queue(core)[next_[c]] == node;
+  /// Whether the node is the next one on each core of its device.
+  bool hasTurn(int node) {
+    absl::Span<const int> cores = cores_.of(deviceOf(node));
+    return std::all_of(cores.begin(), cores.end(), [&](int id) {
+      const Core& at = core(id);
+      return at.running < at.lanes && at.next < at.nodes.size() && at.nodes[at.next] == node;
     });
   }
 
   /// Starts nodes of a core in rank order while it is their turn.
-  void startNext(int core, int64_t now) {
-    size_t& next = next_[static_cast<size_t>(core)];
-    while (next < queue(core).size()) {
-      int node = queue(core)[next];
-      if (missing_[static_cast<size_t>(node)] > 0 || !hasTurn(node)) {
+  void startNext(Core& at, int64_t now) {
+    while (at.running < at.lanes && at.next < at.nodes.size()) {
+      int node = at.nodes[at.next];
+      if (missing_[static_cast<size_t>(node)] > 0 || (cores_.isShared() && !hasTurn(node))) {
         return;
       }
       startNode(node, now);
@@ -213,10 +235,10 @@ class Run {
   }
 
   void startNode(int node, int64_t now) {
-    for (int core : coresOf(node)) {
-      ++next_[static_cast<size_t>(core)];
-      ++running_[static_cast<size_t>(core)];
-    }
+    forCores(node, [&](int id) {
+      ++core(id).next;
+      ++core(id).running;
+    });
     int64_t finish = runNode(node, now);
     events_.emplace(finish, rankOf(node), false, node);
   }
@@ -239,7 +261,7 @@ class Run {
     for (int n : byDevice_[d]) {
       time = runNode(n, time);
     }
-    next_[static_cast<size_t>(cores_.of(static_cast<int>(d)).front())] = byDevice_[d].size();
+    coreOf(d).next = byDevice_[d].size();
     int last = byDevice_[d].back();
     events_.emplace(time + ports_[d].outNs, rankOf(last), false, last);
   }
@@ -252,13 +274,9 @@ class Run {
       }
       return;
     }
-    for (int core : coresOf(node)) {
-      --running_[static_cast<size_t>(core)];
-    }
+    forCores(node, [&](int id) { --core(id).running; });
     publishOutputs(node, now);
-    for (int core : coresOf(node)) {
-      startNext(core, now);
-    }
+    forCores(node, [&](int id) { startNext(core(id), now); });
   }
 
   void publishOutputs(int node, int64_t now) {
@@ -298,18 +316,17 @@ class Run {
 
   absl::Status checkAllRan() const {
     for (bool calls : {true, false}) {
-      for (int core = 0; core < cores_.count(); ++core) {
-        size_t next = next_[static_cast<size_t>(core)];
-        auto d = static_cast<size_t>(cores_.devices(core).front());
-        if (next < queue(core).size() && device(d).oneCall == calls) {
-          return stuck(queue(core));
+      for (const Core& at : onCore_) {
+        bool isLeft = at.next < at.nodes.size();
+        if (isLeft && device(static_cast<size_t>(deviceOf(at.nodes[at.next]))).oneCall == calls) {
+          return stuck(at.nodes);
         }
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status stuck(const std::vector<int>& nodes) const {
+  absl::Status stuck(absl::Span<const int> nodes) const {
     int node = *std::find_if(nodes.begin(), nodes.end(), [&](int n) {
       return missing_[static_cast<size_t>(n)] > 0 || n == nodes.back();
     });
@@ -329,8 +346,7 @@ class Run {
   const Placement& placement_;
   std::vector<std::vector<int>> byDevice_;
   std::vector<std::vector<int>> byCore_;  // empty if that is the same
-  std::vector<size_t> next_;              // by core: nodes that have started
-  std::vector<int> running_;              // by core
+  std::vector<Core> onCore_;
   std::vector<PortUse> ports_;
   std::vector<int> toCome_;   // by device that is one call: tensors from elsewhere
   std::vector<int> missing_;  // by node: inputs not there yet

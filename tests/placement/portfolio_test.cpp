@@ -125,7 +125,7 @@ int64_t slowFirstStart(const std::vector<OpTime>& nodes, int64_t ready, int64_t 
   });
 }
 
-TEST_CASE("a device's timeline finds the first gap") {
+TEST_CASE("a core's timeline finds the first gap") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);

@@ -81,7 +81,7 @@ void checkResult(const PlacementProblem& problem, const PlacementResult& result)
   REQUIRE(isPhysical(problem.graph(), result.placement, s));
   REQUIRE(sameTimeline(s, problem.simulator.run(result.placement).value()));
   REQUIRE(s.stepNs >= lowerBounds(problem).ns());
-  CriticalPath path = criticalPath(problem.graph(), result.placement, s);
+  CriticalPath path = criticalPath(problem.simulator, result.placement, s);
   REQUIRE(path.computeNs + path.linkNs + path.waitNs == s.stepNs);
   int64_t at = 0;
   for (const PathSegment& segment : path.segments) {

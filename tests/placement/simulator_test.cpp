@@ -44,7 +44,7 @@ TEST_CASE("a chain on one device: input transfer, nodes, output transfer") {
   CHECK(s.stepNs == 195);
   CHECK(s.transfers.size() == 2);
   CHECK(s.devices[0].busyNs == 150);
-  CriticalPath path = criticalPath(graph, placement, s);
+  CriticalPath path = criticalPath(Simulator(graph, cluster), placement, s);
   CHECK(path.computeNs == 150);
   CHECK(path.linkNs == 45);
   CHECK(path.waitNs == 0);
@@ -94,7 +94,7 @@ TEST_CASE("transfers queue on a link, first come first served") {
   CHECK(s.links[static_cast<size_t>(s.transfers[0].link)].busyNs == 310);
   CHECK(s.links[static_cast<size_t>(s.transfers[0].link)].bytes == 290);
   // Path of d: b waited for the device until 100, ran 10, its tensor waited 200 and took 100.
-  CriticalPath path = criticalPath(graph, placement, s);
+  CriticalPath path = criticalPath(Simulator(graph, cluster), placement, s);
   CHECK(path.computeNs == 20);
   CHECK(path.linkNs == 100);
   CHECK(path.waitNs == 300);
@@ -206,8 +206,21 @@ TEST_CASE("devices with a core in common take turns in rank order") {
   CHECK(s.ops[2].start == 350);
   CHECK(s.ops[3].start == 450);
   CHECK(s.stepNs == 500);
-  CriticalPath path = criticalPath(graph, placed({0, 1, 0, 0}), s);
-  CHECK(path.computeNs + path.linkNs + path.waitNs == 500);
+  CriticalPath path = criticalPath(Simulator(graph, cluster), placed({0, 1, 0, 0}), s);
+  CHECK(path.computeNs == 100 + 150 + 50);
+  CHECK(path.linkNs == 200);
+  // join waits for left; were right made shorter, it would wait as long.
+  Placement last = placed({0, 1, 0, 0});
+  CostGraph loose = graph;
+  loose.tensors[1].consumers.clear();
+  REQUIRE(loose.finish(3).ok());
+  s = simulate(loose, cluster, last);
+  path = criticalPath(Simulator(loose, cluster), last, s);
+  REQUIRE(path.segments.size() == 4);
+  CHECK(path.segments[1].kind == PathKind::kCoreWait);
+  CHECK(path.segments[1].id == right);
+  CHECK(path.segments[1].behind == left);
+  CHECK(path.segments[1].finish == 350);
   // With the other order it fills the time of the transfer.
   Placement swapped = placed({0, 1, 0, 0});
   swapped.setOrder({split, right, left, join});

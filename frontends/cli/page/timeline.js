@@ -19,8 +19,8 @@ function intoLanes(items, most) {
 function timelineRows(model) {
   const path = model.path.steps.map(([kind, index, start, finish]) => ({
     start, finish, lane: 0, part: kind,
-    node: kind === 'compute' || kind === 'device wait' ? model.nodes[index] : null,
-    transfer: kind === 'link' || kind === 'link wait' ? model.transfers[index] : null,
+    node: kind.startsWith('link') ? null : model.nodes[index],
+    transfer: kind.startsWith('link') ? model.transfers[index] : null,
   }));
   const rows = [{ label: 'critical path', lanes: 1, items: path }];
   model.devices.forEach((device, d) => {
