@@ -71,4 +71,32 @@ bool CoreTable::isShared(int device) const {
                      [&](int core) { return devices(core).size() > 1; });
 }
 
+std::vector<std::vector<int>> CoreTable::devicesApart() const {
+  int deviceCount = cores_.count();
+  std::vector<std::vector<int>> sets;
+  std::vector<bool> isIn(static_cast<size_t>(deviceCount), false);
+  for (int first = 0; first < deviceCount; ++first) {
+    if (isIn[static_cast<size_t>(first)]) {
+      continue;
+    }
+    std::vector<int> set;
+    std::vector<bool> isTaken(static_cast<size_t>(count()), false);  // by core
+    for (int i = 0; i < deviceCount; ++i) {
+      int device = (first + i) % deviceCount;
+      absl::Span<const int> cores = of(device);
+      if (std::none_of(cores.begin(), cores.end(),
+                       [&](int core) { return isTaken[static_cast<size_t>(core)]; })) {
+        set.push_back(device);
+        isIn[static_cast<size_t>(device)] = true;
+        for (int core : cores) {
+          isTaken[static_cast<size_t>(core)] = true;
+        }
+      }
+    }
+    std::sort(set.begin(), set.end());
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
 }  // namespace graphrun::placement

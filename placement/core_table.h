@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_PLACEMENT_CORE_TABLE_H_
 #define GRAPHRUN_PLACEMENT_CORE_TABLE_H_
 
+#include <vector>
+
 #include "absl/types/span.h"
 #include "placement/cluster.h"
 #include "placement/flat_graph.h"
@@ -27,6 +29,9 @@ class CoreTable {
   absl::Span<const int> devices(int core) const { return devices_[core]; }
   /// Whether a device has a core in common with another.
   bool isShared(int device) const;
+  /// Largest sets of devices that share nothing with each other, ascending; each device is in one
+  /// of them at least. Few: one if nothing is shared.
+  std::vector<std::vector<int>> devicesApart() const;
 
  private:
   IntLists devices_;  // by core

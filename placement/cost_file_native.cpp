@@ -104,7 +104,8 @@ class NativeReader {
   }
 
   void readDevice(const JsonObject& json) {
-    json.onlyKeys({"name", "worker", "memory_bytes", "class", "port", "calls", "lanes", "weight"});
+    json.onlyKeys(
+        {"name", "worker", "memory_bytes", "class", "port", "calls", "lanes", "cores", "weight"});
     if (file_.cluster.devices.size() == static_cast<size_t>(kMostDevices)) {
       json.problem("name", absl::StrCat("there are more than ", kMostDevices, " devices"));
       return;
@@ -132,12 +133,30 @@ class NativeReader {
     if (device.oneCall && device.lanes != 1) {
       json.problem("lanes", "a device with \"calls\": \"once\" runs its nodes one after the other");
     }
+    readCores(json, device);
     device.weight = json.number("weight", 1, 100);
     if (device.weight < 0.01) {
       json.problem("weight", "expected a number from 0.01 to 100");
     }
     classes_.push_back(json.text("class"));
     classIds_.try_emplace(classes_.back(), 0);
+  }
+
+  /// Names of cores hold in the whole file: all its workers are on one host.
+  void readCores(const JsonObject& json, Device& device) {
+    for (const std::string& name : json.texts("cores")) {
+      int core = cores_.try_emplace(name, static_cast<int>(cores_.size())).first->second;
+      device.cores.push_back(core);
+    }
+    std::sort(device.cores.begin(), device.cores.end());
+    if (std::adjacent_find(device.cores.begin(), device.cores.end()) != device.cores.end()) {
+      json.problem("cores", "a core is given twice");
+    }
+    if (!device.cores.empty() && (device.oneCall || device.lanes != 1)) {
+      json.problem("cores",
+                   "a device with cores runs one node at a time, so it has one lane and "
+                   "no \"calls\": \"once\"");
+    }
   }
 
   double bandwidth(const JsonObject& json) {
@@ -306,6 +325,7 @@ class NativeReader {
   Ids workers_;
   Ids nodes_;
   Ids classIds_;
+  Ids cores_;
   std::vector<std::string> classes_;  // by device, "" without one
 };
 

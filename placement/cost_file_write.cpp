@@ -53,6 +53,12 @@ class Writer {
       if (device(d).lanes != 1) {
         entry["lanes"] = device(d).lanes;
       }
+      const CoreTable& cores = problem_.simulator.cores();
+      if (cores.isShared(d)) {
+        for (int core : cores.of(d)) {
+          entry["cores"].push_back(absl::StrCat(core));
+        }
+      }
       if (device(d).weight != 1) {
         entry["weight"] = device(d).weight;
       }

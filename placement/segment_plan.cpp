@@ -17,22 +17,23 @@ bool SegmentPlanner::Kind::alike(const Kind& other) const {
          limit == other.limit && timeNs == other.timeNs;
 }
 
-SegmentPlanner::SegmentPlanner(const PlacementProblem& problem, const Pieces& pieces)
+SegmentPlanner::SegmentPlanner(const PlacementProblem& problem, const Pieces& pieces,
+                               const std::vector<int>& devices)
     : problem_(problem),
       pieces_(pieces),
       sum_(problem.objective == Objective::kLatency),
       lastUse_(pieces.tensors.size()),
       inside_(pieces.tensors.size(), 0),
       producerInside_(pieces.tensors.size(), false) {
-  addKinds();
+  addKinds(devices);
   addSpeeds();
   addStates();
   addCapacities();
   addCrossings();
 }
 
-void SegmentPlanner::addKinds() {
-  for (int d = 0; d < problem_.deviceCount(); ++d) {
+void SegmentPlanner::addKinds(const std::vector<int>& devices) {
+  for (int d : devices) {
     const Device& device = problem_.cluster().devices[static_cast<size_t>(d)];
     Kind kind;
     kind.devices = {d};

@@ -25,7 +25,10 @@ struct SegmentPlan {
 /// take off the limits what was too much.
 class SegmentPlanner {
  public:
-  SegmentPlanner(const PlacementProblem& problem, const Pieces& pieces);
+  /// `devices`, ascending, are those that may have parts, and each piece may go to one of them.
+  /// Each counts as if it shared cores with none of the others.
+  SegmentPlanner(const PlacementProblem& problem, const Pieces& pieces,
+                 const std::vector<int>& devices);
 
   /// The best plan of less than `below`; nothing if there is none or the limit ends it. Each
   /// beginning of a part is a unit of work. O(n k s) for n pieces, k of them in the largest part,
@@ -78,7 +81,7 @@ class SegmentPlanner {
     int kind = -1;
   };
 
-  void addKinds();
+  void addKinds(const std::vector<int>& devices);
   void addSpeeds();
   void addStates();
   void addCapacities();

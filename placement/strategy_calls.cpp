@@ -24,7 +24,7 @@ constexpr double kShare = 0.3;
 /// The best of many orders cut into calls as if all ran one after the other.
 absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const Pieces& pieces,
                                         std::optional<PlacementResult> best) {
-  SegmentPlanner planner(problem, pieces);
+  SegmentPlanner planner(problem, pieces, problem.simulator.cores().devicesApart().front());
   PieceOrders orders(problem, pieces, problem.search.seed);
   SearchLimit limit(static_cast<int64_t>(kShare * static_cast<double>(problem.search.budgetNs)),
                     std::min(kPartsPerPiece * pieces.count(), kMostParts));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -22,19 +23,38 @@ constexpr int64_t kMostParts = 80'000;
 /// Times that the limits are lowered by what an estimate of memory was wrong.
 constexpr int kMostCorrections = 20;
 
+/// Whether each piece may go to one of the devices, which are ascending.
+bool mayHaveAll(const Pieces& pieces, const std::vector<int>& devices) {
+  return std::all_of(pieces.pieces.begin(), pieces.pieces.end(), [&](const Piece& piece) {
+    return std::any_of(piece.allowed.begin(), piece.allowed.end(), [&](int device) {
+      return std::binary_search(devices.begin(), devices.end(), device);
+    });
+  });
+}
+
 class SegmentSearch {
  public:
   SegmentSearch(const PlacementProblem& problem, const Pieces& pieces)
-      : problem_(problem),
-        planner_(problem, pieces),
-        orders_(problem, pieces, problem.search.seed),
-        pieces_(pieces) {}
+      : problem_(problem), orders_(problem, pieces, problem.search.seed), pieces_(pieces) {
+    for (const std::vector<int>& devices : problem.simulator.cores().devicesApart()) {
+      if (mayHaveAll(pieces, devices)) {
+        planners_.emplace_back(problem, pieces, devices);
+      }
+    }
+    if (planners_.empty()) {  // pins want devices that share: their loads are told apart later
+      std::vector<int> all(problem.limits.size());
+      std::iota(all.begin(), all.end(), 0);
+      planners_.emplace_back(problem, pieces, all);
+    }
+  }
 
   absl::Status run(int64_t bound, SearchLimit& limit) {
     for (int i = 0; !limit.spent() && plannedNs_ > bound; ++i) {
       bool fresh = i < kOrders || i % kFreshAmong == 0 || plannedNs_ == kNothing;
       std::vector<int> order = fresh ? orders_.next() : orders_.changed(order_);
-      GR_RETURN_IF_ERROR(tryOrder(order, limit));
+      for (SegmentPlanner& planner : planners_) {
+        GR_RETURN_IF_ERROR(tryOrder(planner, order, limit));
+      }
     }
     return absl::OkStatus();
   }
@@ -43,10 +63,11 @@ class SegmentSearch {
   const absl::Status& failure() const { return failure_; }
 
  private:
-  absl::Status tryOrder(const std::vector<int>& order, SearchLimit& limit) {
+  absl::Status tryOrder(SegmentPlanner& planner, const std::vector<int>& order,
+                        SearchLimit& limit) {
     // Equals are taken: changes lead on.
     std::optional<SegmentPlan> plan =
-        planner_.plan(order, plannedNs_ == kNothing ? kNothing : plannedNs_ + 1, limit);
+        planner.plan(order, plannedNs_ == kNothing ? kNothing : plannedNs_ + 1, limit);
     if (!plan.has_value()) {
       return absl::OkStatus();
     }
@@ -69,13 +90,15 @@ class SegmentSearch {
   void correct(const Simulation& simulation) {
     std::vector<int64_t> excess = excessBytes(problem_, simulation);
     for (size_t d = 0; d < excess.size() && corrections_ < kMostCorrections; ++d) {
-      planner_.cutLimit(static_cast<int>(d), excess[d]);
+      for (SegmentPlanner& planner : planners_) {
+        planner.cutLimit(static_cast<int>(d), excess[d]);
+      }
     }
     ++corrections_;
   }
 
   const PlacementProblem& problem_;
-  SegmentPlanner planner_;
+  std::vector<SegmentPlanner> planners_;  // for devices that share nothing each
   PieceOrders orders_;
   const Pieces& pieces_;
   std::vector<int> order_;

@@ -90,6 +90,12 @@ class Wrong(unittest.TestCase):
             return change
         equal = {"split": 110, "left": 1230, "middle": 1310, "right": 1470, "join": 170}
         self.expect("cluster.json", "nodes run on a:0 at a time", all_on("a:0", equal))
+
+        def meet(answer, nodes):
+            begin = nodes["split"]["finish"] + 50
+            nodes["left"].update(device="half:0", start=begin, finish=begin + 100)
+            nodes["right"].update(device="all", start=begin, finish=begin + 80)
+        self.expect("cores.json", "nodes run on core 0 at a time", meet)
         fast = {"read": 300, "conv": 500, "norm": 100, "head": 400, "loss": 50}
 
         def crowd(answer, nodes):
@@ -138,7 +144,9 @@ class Examples(unittest.TestCase):
                    lambda j: j["devices"][0].update(memory_bytes=0),
                    lambda j: j["links"][0].update(between=["a"]),
                    lambda j: j["tensors"][0].update(bytes="8"), lambda j: j["pins"][0].pop("node"),
-                   lambda j: j["devices"][0].update(calls="twice")]
+                   lambda j: j["devices"][0].update(calls="twice"),
+                   lambda j: j["devices"][0].update(cores=["0", "0"]),
+                   lambda j: j["devices"][0].update(cores=[0])]
         validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
         for i, change in enumerate(changes):
             wrong = copy.deepcopy(good)

@@ -34,6 +34,7 @@ TEST_CASE("a device on all cores shares one with each of its halves") {
   CHECK(table.isShared());
   CHECK(table.isShared(2));
   CHECK(table.devices(1) == std::vector<int>{0, 2});
+  CHECK(table.devicesApart() == Cores{{0}, {1, 2}});
 }
 
 TEST_CASE("cores whose devices meet at another one say nothing more") {

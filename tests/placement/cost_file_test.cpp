@@ -11,8 +11,10 @@ using testing::messageOf;
 
 constexpr char kHead[] = R"({"format": "graphrun-costs", "version": 1, )";
 constexpr char kGood[] = R"({"format": "graphrun-costs", "version": 1,
-  "devices": [{"name": "g", "worker": "w", "class": "gpu", "memory_bytes": 100},
-              {"name": "c", "worker": "w", "lanes": 2}, {"name": "x", "port": true}],
+  "devices": [{"name": "g", "worker": "w", "class": "gpu", "memory_bytes": 100,
+               "cores": ["p", "q"]},
+              {"name": "c", "worker": "w", "lanes": 2},
+              {"name": "x", "port": true, "cores": ["q"]}],
   "links": [{"between": ["w", "x"], "latency_ns": 5, "bytes_per_second": 1e9,
              "queues": false},
             {"between": ["client", "w"], "shared": false}],
@@ -42,6 +44,8 @@ TEST_CASE("a native file is what it says") {
   CHECK(file.graph.tensor(0).inputHome == 2);
   CHECK(file.graph.tensor(2).outputHome == 1);
   CHECK(file.cluster.devices[1].lanes == 2);
+  CHECK(CoreTable(file.cluster).devices(0) == std::vector<int>{0, 2});
+  CHECK_FALSE(CoreTable(file.cluster).isShared(1));
   CHECK(file.cluster.link(0, 2).transferNs(10) == 15);
   CHECK(file.cluster.link(0, 1).transferNs(10) == 2);
   CHECK_FALSE(file.cluster.link(0, 2).queues);
@@ -69,23 +73,33 @@ TEST_CASE("what is written is what was read") {
 TEST_CASE("all problems are told at once, each with its place") {
   std::string message = failureOf(std::string(kHead) + R"("objectiv": "latency",
     "devices": [{"name": "a"}, {"name": "a"}, {"name": "client", "lanes": -1},
-                {"name": "o", "calls": "once", "lanes": 2}],
+                {"name": "o", "calls": "once", "lanes": 2, "cores": ["s"]},
+                {"name": "t", "cores": ["s", "s"]}],
     "nodes": [{"name": "n", "time_ns": {"b": 1}}, {"name": "n", "time_ns": 1e30},
               {"name": "m", "time_ns": 1.5}, 7],
     "tensors": [{"producer": "k", "consumers": ["n", 3], "home": "a"}],
     "pins": [{"node": "n"}], "colocate": [["n", "q"], 3],
     "links": [{"between": ["a"]}, {"between": ["a", "z"], "bytes_per_second": 0}]})");
-  for (const char* part :
-       {"F: unknown key 'objectiv'; did you mean 'objective'?",
-        "devices[1].name: 'a' is given twice", "devices[2].name: 'client'",
-        "devices[2].lanes: got -1", "devices[3].lanes",
-        "nodes[0].time_ns: there is no device or class 'b'", "nodes[1].name: 'n' is given twice",
-        "nodes[1].time_ns: got", "nodes[2].time_ns: got 1.5, expected a whole number",
-        "nodes[3]: got 7, expected an object", "tensors[0].producer: there is no node 'k'",
-        "tensors[0].consumers[1]: got 3", "pins[0].device: is missing",
-        "colocate[0]: there is no node 'q'", "colocate[1]: expected an array",
-        "links[0].between: expected two", "links[1].between: there is no worker 'z'",
-        "links[1].bytes_per_second"}) {
+  for (const char* part : {"F: unknown key 'objectiv'; did you mean 'objective'?",
+                           "devices[1].name: 'a' is given twice",
+                           "devices[2].name: 'client'",
+                           "devices[2].lanes: got -1",
+                           "devices[3].lanes",
+                           "devices[3].cores: a device with cores runs one node at a time",
+                           "devices[4].cores: a core is given twice",
+                           "nodes[0].time_ns: there is no device or class 'b'",
+                           "nodes[1].name: 'n' is given twice",
+                           "nodes[1].time_ns: got",
+                           "nodes[2].time_ns: got 1.5, expected a whole number",
+                           "nodes[3]: got 7, expected an object",
+                           "tensors[0].producer: there is no node 'k'",
+                           "tensors[0].consumers[1]: got 3",
+                           "pins[0].device: is missing",
+                           "colocate[0]: there is no node 'q'",
+                           "colocate[1]: expected an array",
+                           "links[0].between: expected two",
+                           "links[1].between: there is no worker 'z'",
+                           "links[1].bytes_per_second"}) {
     CHECK_THAT(message, Catch::Contains(part));
   }
 }

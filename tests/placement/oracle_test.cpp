@@ -38,7 +38,7 @@ void forEachOrder(const CostGraph& graph,
   extend();
 }
 
-/// The shortest step of any placement within the limits; two devices.
+/// The shortest step of any placement within the limits.
 std::optional<int64_t> optimum(const PlacementProblem& problem) {
   int count = problem.graph().nodeCount();
   std::optional<int64_t> best;
@@ -46,9 +46,15 @@ std::optional<int64_t> optimum(const PlacementProblem& problem) {
     Placement placement;
     placement.setOrder(order);
     placement.device.resize(static_cast<size_t>(count));
-    for (unsigned mask = 0; mask < (1U << count); ++mask) {
+    int choices = 1;
+    for (int n = 0; n < count; ++n) {
+      choices *= problem.deviceCount();
+    }
+    for (int choice = 0; choice < choices; ++choice) {
+      int rest = choice;
       for (int n = 0; n < count; ++n) {
-        placement.device[static_cast<size_t>(n)] = static_cast<int>(mask >> n & 1U);
+        placement.device[static_cast<size_t>(n)] = rest % problem.deviceCount();
+        rest /= problem.deviceCount();
       }
       auto simulation = problem.simulator.run(placement);
       if (simulation.ok() && checkLimits(problem, *simulation).ok() &&
@@ -71,6 +77,28 @@ TEST_CASE("auto against the optimum of tiny graphs") {
     options.maxNodes = seed < 6 ? 7 : 6;
     CostGraph graph = randomGraph(random, options);
     Cluster cluster = simpleCluster(2);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    int64_t best = optimum(problem).value();
+    int64_t found = place(problem, "auto")->simulation.stepNs;
+    REQUIRE(found >= best);
+    REQUIRE(best >= lowerBounds(problem).ns());
+    exact += found == best ? 1 : 0;
+    ratios += static_cast<double>(found) / static_cast<double>(best);
+  }
+  WARN("auto is optimal for " << exact << " of " << kGraphs << ", mean ratio " << ratios / kGraphs);
+  CHECK(exact >= kGraphs / 2);
+  CHECK(ratios / kGraphs < 1.10);
+}
+
+TEST_CASE("auto against the optimum of tiny graphs where devices share cores") {
+  int exact = 0;
+  double ratios = 0;
+  constexpr int kGraphs = 30;
+  for (unsigned seed = 0; seed < kGraphs; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    CostGraph graph = randomGraph(random, {3, 5, 3, false});
+    Cluster cluster = coreCluster({{{0, 1}, {0}, {1}}});
     PlacementProblem problem = makeProblem(graph, cluster);
     int64_t best = optimum(problem).value();
     int64_t found = place(problem, "auto")->simulation.stepNs;

@@ -23,7 +23,7 @@ class Problem:
     objective: str = "latency"
     contiguous: bool = False
     rounding: float = 0.0  # by how much a time may differ inside the planner
-    devices: dict = field(default_factory=dict)  # name: worker, memory, port, once, lanes
+    devices: dict = field(default_factory=dict)  # name: worker, memory, port, once, lanes, cores
     times: dict = field(default_factory=dict)  # node: {device: time}
     weights: dict = field(default_factory=dict)
     workspace: dict = field(default_factory=dict)
@@ -34,8 +34,10 @@ class Problem:
     links: list = field(default_factory=list)  # pair of workers, and its entry in the file
     default_link: tuple = (0, math.inf, True)
 
-    def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1):
-        self.devices[name] = dict(worker=worker, memory=memory, port=port, once=once, lanes=lanes)
+    def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1,
+                  cores=()):
+        self.devices[name] = dict(worker=worker, memory=memory, port=port, once=once, lanes=lanes,
+                                  cores=set(cores))
 
     def addTensor(self, producer, consumers, size=0, port=0, output=False, home=CLIENT):
         self.tensors.append(dict(producer=producer, consumers=consumers, bytes=size, port=port,
@@ -107,7 +109,7 @@ def readNative(source, objective):
     for d in source["devices"]:
         problem.addDevice(d["name"], d.get("worker", d["name"]), d.get("memory_bytes", math.inf),
                           d.get("port", False), d.get("calls") == "once",
-                          d.get("lanes", 1) or math.inf)
+                          d.get("lanes", 1) or math.inf, d.get("cores", ()))
         classes[d["name"]] = d.get("class")
     link = source.get("default_link", {})
     problem.default_link = (link.get("latency_ns", 0), link.get("bytes_per_second", math.inf),
@@ -272,17 +274,28 @@ class Check:
 
     def checkLanes(self):
         for name, device in self.problem.devices.items():
-            events = []
-            for node, where in self.device.items():
-                if where == name and self.finish[node] - self.start[node] > 2 * self.tolerance:
-                    events += [(self.start[node] + self.tolerance, 1),
-                               (self.finish[node] - self.tolerance, -1)]
-            running = 0
-            for _, change in sorted(events):
-                running += change
-                if running > device["lanes"]:
-                    self.fail(f"more than {device['lanes']} nodes run on {name} at a time")
-                    break
+            self.checkTogether(name, {name}, device["lanes"])
+        for core in self.cores():
+            self.checkTogether(f"core {core}", self.having(core), 1)
+
+    def cores(self):
+        return sorted(set().union(*(d["cores"] for d in self.problem.devices.values())))
+
+    def having(self, core):
+        return {name for name, device in self.problem.devices.items() if core in device["cores"]}
+
+    def checkTogether(self, name, devices, lanes):
+        events = []
+        for node, where in self.device.items():
+            if where in devices and self.finish[node] - self.start[node] > 2 * self.tolerance:
+                events += [(self.start[node] + self.tolerance, 1),
+                           (self.finish[node] - self.tolerance, -1)]
+        running = 0
+        for _, change in sorted(events):
+            running += change
+            if running > lanes:
+                self.fail(f"more than {lanes} nodes run on {name} at a time")
+                break
 
     def checkMemory(self):
         for name, device in self.problem.devices.items():
@@ -341,7 +354,9 @@ class Check:
                      if 1 < device["lanes"] < math.inf else
                      0 if device["lanes"] == math.inf else busy[name] + self.ports[name]
                      for name, device in self.problem.devices.items()]
-            value = max([*loads, *self.linkBusy.values()])
+            onCores = [sum(busy[name] + self.ports[name] for name in self.having(core))
+                       for core in self.cores()]
+            value = max([*loads, *onCores, *self.linkBusy.values()])
         claimed, bound = self.answer["objective"], self.answer["lower_bound"]
         if not self.near(claimed, value):
             self.fail(f"objective is {value}, the answer says {claimed}")

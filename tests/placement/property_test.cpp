@@ -27,18 +27,30 @@ bool sameTimeline(const Simulation& a, const Simulation& b) {
                     sameDevice);
 }
 
-/// What every timeline must keep: one node at a time on a device, one transfer on a link, inputs
-/// first.
-bool isPhysical(const CostGraph& graph, const Placement& placement, const Simulation& s) {
+/// Whether devices, all of one host, are one or have a core in common.
+bool meet(const Cluster& cluster, int a, int b) {
+  const std::vector<int>& cores = cluster.devices[static_cast<size_t>(a)].cores;
+  const std::vector<int>& others = cluster.devices[static_cast<size_t>(b)].cores;
+  return a == b || std::any_of(cores.begin(), cores.end(), [&](int core) {
+           return std::find(others.begin(), others.end(), core) != others.end();
+         });
+}
+
+/// What every timeline must keep: one node at a time on a device and on a core, one transfer on a
+/// link, inputs first.
+bool isPhysical(const PlacementProblem& problem, const Placement& placement, const Simulation& s) {
+  const CostGraph& graph = problem.graph();
   std::vector<int64_t> deviceFree(s.devices.size(), 0);
   bool good = true;
   for (int n : placement.order()) {
     int device = placement.device[static_cast<size_t>(n)];
     OpTime time = s.ops[static_cast<size_t>(n)];
-    int64_t& freeAt = deviceFree[static_cast<size_t>(device)];
-    good = good && time.start >= freeAt &&
-           time.finish - time.start == graph.node(n).timeNs[static_cast<size_t>(device)];
-    freeAt = time.finish;
+    for (int other = 0; other < problem.deviceCount(); ++other) {
+      good = good && (time.start >= deviceFree[static_cast<size_t>(other)] ||
+                      !meet(problem.cluster(), device, other));
+    }
+    good = good && time.finish - time.start == graph.node(n).timeNs[static_cast<size_t>(device)];
+    deviceFree[static_cast<size_t>(device)] = time.finish;
     for (int t : graph.node(n).inputs) {
       const Transfer* transfer = s.transfer(t, device);
       int producer = graph.tensor(t).producer;
@@ -78,7 +90,7 @@ void checkResult(const PlacementProblem& problem, const PlacementResult& result)
   std::vector<std::string> violations = placementViolations(problem, result.placement);
   CAPTURE(violations);
   REQUIRE(violations.empty());
-  REQUIRE(isPhysical(problem.graph(), result.placement, s));
+  REQUIRE(isPhysical(problem, result.placement, s));
   REQUIRE(sameTimeline(s, problem.simulator.run(result.placement).value()));
   REQUIRE(s.stepNs >= lowerBounds(problem).ns());
   CriticalPath path = criticalPath(problem.simulator, result.placement, s);
@@ -99,7 +111,8 @@ TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto th
     RandomOptions options;
     options.devices = 1 + static_cast<int>(seed % 4);
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = simpleCluster(options.devices);
+    Cluster cluster =
+        seed % 5 == 0 ? randomCoreCluster(random, options.devices) : simpleCluster(options.devices);
     auto problem = PlacementProblem::create(graph, cluster);
     if (!problem.ok()) {  // a random pin meets a random colocation that device 0 cannot hold
       FAIL(messageOf(problem.status()));
