@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -71,30 +72,42 @@ bool CoreTable::isShared(int device) const {
                      [&](int core) { return devices(core).size() > 1; });
 }
 
-std::vector<std::vector<int>> CoreTable::devicesApart() const {
-  int deviceCount = cores_.count();
-  std::vector<std::vector<int>> sets;
-  std::vector<bool> isIn(static_cast<size_t>(deviceCount), false);
-  for (int first = 0; first < deviceCount; ++first) {
-    if (isIn[static_cast<size_t>(first)]) {
-      continue;
-    }
-    std::vector<int> set;
-    std::vector<bool> isTaken(static_cast<size_t>(count()), false);  // by core
-    for (int i = 0; i < deviceCount; ++i) {
-      int device = (first + i) % deviceCount;
-      absl::Span<const int> cores = of(device);
-      if (std::none_of(cores.begin(), cores.end(),
-                       [&](int core) { return isTaken[static_cast<size_t>(core)]; })) {
-        set.push_back(device);
-        isIn[static_cast<size_t>(device)] = true;
-        for (int core : cores) {
-          isTaken[static_cast<size_t>(core)] = true;
-        }
+std::vector<int> CoreTable::devicesApartFrom(int first) const {
+  auto differs = [&](int device) {
+    return std::max(of(device).size(), of(first).size()) -
+           std::min(of(device).size(), of(first).size());
+  };
+  std::vector<int> order(static_cast<size_t>(cores_.count()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::pair(a != first, differs(a)) < std::pair(b != first, differs(b));
+  });
+  std::vector<int> set;
+  std::vector<bool> isTaken(static_cast<size_t>(count()), false);  // by core
+  for (int device : order) {
+    absl::Span<const int> cores = of(device);
+    if (std::none_of(cores.begin(), cores.end(),
+                     [&](int core) { return isTaken[static_cast<size_t>(core)]; })) {
+      set.push_back(device);
+      for (int core : cores) {
+        isTaken[static_cast<size_t>(core)] = true;
       }
     }
-    std::sort(set.begin(), set.end());
-    sets.push_back(std::move(set));
+  }
+  std::sort(set.begin(), set.end());
+  return set;
+}
+
+std::vector<std::vector<int>> CoreTable::devicesApart() const {
+  std::vector<std::vector<int>> sets;
+  std::vector<bool> isIn(static_cast<size_t>(cores_.count()), false);  // by device
+  for (int first = 0; first < cores_.count(); ++first) {
+    if (!isIn[static_cast<size_t>(first)]) {
+      sets.push_back(devicesApartFrom(first));
+      for (int device : sets.back()) {
+        isIn[static_cast<size_t>(device)] = true;
+      }
+    }
   }
   return sets;
 }

@@ -29,11 +29,14 @@ class CoreTable {
   absl::Span<const int> devices(int core) const { return devices_[core]; }
   /// Whether a device has a core in common with another.
   bool isShared(int device) const;
-  /// Largest sets of devices that share nothing with each other, ascending; each device is in one
-  /// of them at least. Few: one if nothing is shared.
+  /// Sets of devices, ascending, that share nothing with each other, and with the rest something:
+  /// of devices with about as many cores, so that one has the wholes and another the halves. Each
+  /// device is in one of them at least; if nothing is shared, there is one.
   std::vector<std::vector<int>> devicesApart() const;
 
  private:
+  std::vector<int> devicesApartFrom(int first) const;
+
   IntLists devices_;  // by core
   IntLists cores_;    // by device
   bool isShared_ = false;

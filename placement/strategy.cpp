@@ -31,7 +31,7 @@ std::vector<const Strategy*> searchesFor(const PlacementProblem& problem) {
 }  // namespace
 
 absl::Span<const Strategy> strategies() {
-  static constexpr std::array<Strategy, 13> kTable = {{
+  static constexpr std::array<Strategy, 14> kTable = {{
       {"single", "all on the best single device", placeSingle},
       {"greedy", "in program order, each node where it finishes first", placeGreedy},
       {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft},
@@ -41,6 +41,8 @@ absl::Span<const Strategy> strategies() {
       {"sct", "as etf, but devices wait for what their last result is best for", placeSct},
       {"machines", "search and proof for equal devices with free transfers", nullptr,
        improveOnMachines, isForMachines},
+      {"cores", "more or fewer of the cores that devices share, by what could run at a time",
+       nullptr, improveByCores, isForCores},
       {"search", "local search for the shortest step", nullptr, improveBySearch, isForSearch},
       {"segments", "one part of an order for each device, for throughput", nullptr,
        improveBySegments, isForThroughput},

@@ -101,6 +101,11 @@ absl::StatusOr<PlacementResult> placeSct(const PlacementProblem& problem);
 absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
                                                   const PlacementResult* start);
 bool isForMachines(const PlacementProblem& problem);
+/// The shortest step on devices that share cores: list schedules in which each node has a device
+/// with about as many cores as others leave it. See strategy_cores.cpp.
+absl::StatusOr<PlacementResult> improveByCores(const PlacementProblem& problem,
+                                               const PlacementResult* start);
+bool isForCores(const PlacementProblem& problem);
 /// The shortest step on devices that run one node at a time, by local search from `start`, or from
 /// what placeGreedy gives: see local_search.h.
 absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,

@@ -35,6 +35,8 @@ TEST_CASE("a device on all cores shares one with each of its halves") {
   CHECK(table.isShared(2));
   CHECK(table.devices(1) == std::vector<int>{0, 2});
   CHECK(table.devicesApart() == Cores{{0}, {1, 2}});
+  CoreTable both(coreCluster({{{0, 1}, {0}, {1}, {}}, {{2, 3}, {2}, {3}}}));
+  CHECK(both.devicesApart() == Cores{{0, 3, 4}, {1, 2, 3, 5, 6}});
 }
 
 TEST_CASE("cores whose devices meet at another one say nothing more") {

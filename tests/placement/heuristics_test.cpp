@@ -7,7 +7,10 @@ namespace {
 
 using testing::addNode;
 using testing::addTensor;
+using testing::coreCluster;
 using testing::makeProblem;
+using testing::messageOf;
+using testing::simpleCluster;
 
 /// Between any two devices a byte takes a nanosecond.
 Cluster plainCluster(int count) {
@@ -87,6 +90,29 @@ TEST_CASE("etf begins what can start, sct leaves the device to what its result i
   CHECK(etf->simulation.ops[3].start == 10);
   CHECK(sct->simulation.ops[2].start == 12);
   CHECK(sct->placement.device[2] == 0);
+}
+
+TEST_CASE("a chain gets all cores, branches that could run at a time a half each") {
+  CostGraph graph;
+  int begin = addNode(graph, "begin", {100, 190, 190});
+  int left = addNode(graph, "left", {80, 100, 100});
+  int right = addNode(graph, "right", {80, 100, 100});
+  int join = addNode(graph, "join", {100, 190, 190});
+  addTensor(graph, begin, {left, right}, 0);
+  addTensor(graph, left, {join}, 0);
+  addTensor(graph, right, {join}, 0);
+  REQUIRE(graph.finish(3).ok());
+  Cluster cluster = coreCluster({{{0, 1}, {0}, {1}}});  // 10 ns between devices
+  PlacementProblem problem = makeProblem(graph, cluster);
+  CHECK(stepOf(problem, "heft") == 360);  // the whole for each branch in turn
+  auto best = place(problem, "cores");
+  REQUIRE(best.ok());
+  CHECK(best->simulation.stepNs == 100 + 10 + 100 + 10 + 100);
+  CHECK(best->placement.device[0] == 0);
+  CHECK(best->placement.device[1] + best->placement.device[2] == 3);
+  CHECK(best->placement.device[3] == 0);
+  CHECK_THAT(messageOf(place(makeProblem(graph, simpleCluster(3)), "cores").status()),
+             Catch::Contains("strategy 'cores' is not for this problem"));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST_CASE("the table knows its strategies by name") {
   CHECK(findStrategy("heft").value()->name == "heft");
   CHECK(messageOf(findStrategy("hept").status()) ==
         "no placement strategy 'hept'; did you mean 'heft'? (known: single, greedy, heft, cpop, "
-        "peft, etf, sct, machines, search, segments, balance, calls, auto, random:SEED)");
+        "peft, etf, sct, machines, cores, search, segments, balance, calls, auto, random:SEED)");
 }
 
 TEST_CASE("a random placement depends on its seed alone") {
