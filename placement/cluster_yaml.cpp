@@ -328,8 +328,9 @@ void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
     for (int core : spec.cores) {
       auto [entry, isNew] = sharing.try_emplace(core, spec.shared);
       if (!isNew && !(entry->second && spec.shared)) {
-        problem(node, absl::StrCat(where, ": CPU ", core, " belongs to two devices; to try more ",
-                                   "devices than cores, say shared: true for each of them"));
+        problem(node,
+                absl::StrCat(where, ": CPU ", core, " belongs to two devices; if they are to ",
+                             "take turns, say shared: true for each of them"));
         return;
       }
     }

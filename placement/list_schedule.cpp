@@ -8,12 +8,13 @@ ListSchedule::ListSchedule(const PlacementProblem& problem, std::vector<int64_t>
                            bool insertion)
     : problem_(problem),
       graph_(problem.graph()),
+      cores_(problem.simulator.cores()),
       budget_(std::move(budget)),
       insertion_(insertion),
       device_(graph_.nodes.size(), -1),
       unitDevice_(problem.constraints.units.size(), -1),
       times_(graph_.nodes.size()),
-      busy_(static_cast<size_t>(problem.simulator.cores().count())),
+      busy_(static_cast<size_t>(cores_.count())),
       linkFree_(problem.simulator.links().links().size(), 0),
       arrivals_(graph_.tensors.size() * budget_.size(), -1),
       memory_(budget_.size()) {
@@ -72,12 +73,18 @@ int64_t ListSchedule::send(const Reading& reading, int device) {
 
 /// The first time from `ready` on when all cores of the device are free for so long.
 int64_t ListSchedule::startOn(int device, int64_t ready, int64_t duration) const {
-  absl::Span<const int> cores = problem_.simulator.cores().of(device);
+  auto firstOn = [&](int core, int64_t from) {
+    const CoreTimeline& busy = busy_[static_cast<size_t>(core)];
+    return insertion_ ? busy.firstStart(from, duration) : std::max(from, busy.end());
+  };
+  if (!cores_.isShared()) {
+    return firstOn(device, ready);
+  }
+  absl::Span<const int> cores = cores_.of(device);
   int64_t start = ready;
   size_t agreed = 0;  // cores in turn that have nothing against `start`
   for (size_t i = 0; agreed < cores.size(); i = (i + 1) % cores.size()) {
-    const CoreTimeline& busy = busy_[static_cast<size_t>(cores[i])];
-    int64_t first = insertion_ ? busy.firstStart(start, duration) : std::max(start, busy.end());
+    int64_t first = firstOn(cores[i], start);
     agreed = first == start ? agreed + 1 : 1;
     start = first;
   }
@@ -167,7 +174,7 @@ void ListSchedule::commit(int node, const Trial& trial) {
     arrivals(t)[d] = trial.finish;
   }
   times_[static_cast<size_t>(node)] = {trial.start, trial.finish};
-  for (int core : problem_.simulator.cores().of(trial.device)) {
+  for (int core : cores_.of(trial.device)) {
     busy_[static_cast<size_t>(core)].occupy(trial.start, trial.finish);
   }
   commits_.push_back(node);

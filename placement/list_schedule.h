@@ -71,6 +71,7 @@ class ListSchedule {
 
   const PlacementProblem& problem_;
   const CostGraph& graph_;
+  const CoreTable& cores_;
   std::vector<int64_t> budget_;
   bool insertion_;
   std::vector<int> device_;         // by node, -1 before the commit

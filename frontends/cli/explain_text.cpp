@@ -142,6 +142,29 @@ std::string weightsText(const Json& json) {
   return weights.empty() ? "" : absl::StrCat("  weights: ", absl::StrJoin(weights, ", "), "\n");
 }
 
+/// Which devices share cores, and how long the step waits for that; "" where none do.
+std::string coresText(const Json& json) {
+  std::string text;
+  for (const Json& device : json.value("devices", Json::array())) {
+    auto others = device.value("takes_turns_with", std::vector<std::string>());
+    if (!others.empty()) {
+      absl::StrAppend(&text, "  ", device.value("device", ""), " takes turns with ",
+                      absl::StrJoin(others, ", "), ": they share cores\n");
+    }
+  }
+  Json sum = {{"ns", 0.0}};
+  const Json path = json.value("critical_path", Json::object());
+  for (const Json& segment : path.value("segments", Json::array())) {
+    bool counts = segment.value("kind", "") == "core wait";
+    sum["ns"] = sum["ns"].get<double>() + (counts ? segment.value("ns", 0.0) : 0);
+  }
+  if (sum["ns"] > 0) {
+    absl::StrAppend(&text, "  ", cell(sum, {"", "ns", Format::kNanos}),
+                    " of the step are waits for cores that another device has\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string explainText(const std::string& source) {
@@ -170,6 +193,7 @@ std::string explainText(const std::string& source) {
            {"limit", "limit_bytes", Format::kBytes}},
           text);
   text += weightsText(json);
+  text += coresText(json);
   section(json, "edges", "transfers of a step",
           {{"tensor", "tensor", Format::kText},
            {"from", "from", Format::kText},

@@ -123,7 +123,7 @@ TEST_CASE("each diagnostic of the file") {
        "unknown key '9'; a list with a comma needs quotes, as in cores: \"0-7,9\""},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: {}}}]}]", "cpu: cores: "},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0-1}}, {cpu: {cores: 1-2}}]}]",
-       "worker 'a': CPU 1 belongs to two devices; to try more devices than cores, say shared: "
+       "worker 'a': CPU 1 belongs to two devices; if they are to take turns, say shared: "
        "true"},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0, shared: true}}, {cpu: "
        "{cores: 0}}]}]",
