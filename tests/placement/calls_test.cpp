@@ -142,6 +142,28 @@ TEST_CASE("bounds hold for lanes, units and both objectives") {
   CHECK(lowerBounds(problem).ns() == 0);
 }
 
+TEST_CASE("bounds count what nodes have of each core") {
+  CostGraph graph;
+  for (int n = 0; n < 10; ++n) {
+    addNode(graph, absl::StrCat("n", n), {60, 100, 100});
+  }
+  REQUIRE(graph.finish(3).ok());
+  Cluster cluster = testing::coreCluster({{{0, 1}, {0}, {1}}});
+  PlacementProblem problem = testing::makeProblem(graph, cluster);
+  CHECK(lowerBounds(problem).workNs == Approx(500).margin(1));  // 2 x 60 of both cores is more
+  CHECK(place(problem, "auto")->simulation.stepNs == 500);
+  for (CostNode& node : graph.nodes) {
+    node.timeNs = {40, 100, 100};
+  }
+  PlacementProblem steep = testing::makeProblem(graph, cluster);
+  CHECK(lowerBounds(steep).workNs == Approx(400).margin(1));
+  CHECK(place(steep, "auto")->simulation.stepNs == 400);
+  cluster.devices[1].lanes = 2;
+  CHECK_THAT(testing::messageOf(PlacementProblem::create(graph, cluster).status()),
+             Catch::Contains("n0/cpu:1 shares cores with other devices, so it must run one node at "
+                             "a time; got lanes 2"));
+}
+
 TEST_CASE("slow devices take their share of the work, and no more") {
   CostGraph graph;
   for (int n = 0; n < 110; ++n) {

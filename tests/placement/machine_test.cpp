@@ -156,6 +156,13 @@ TEST_CASE("devices or transfers that differ are no machines") {
   Cluster cluster = testing::simpleCluster(2);
   PlacementProblem problem = testing::makeProblem(graph, cluster);
   CHECK_FALSE(isForMachines(problem));
+  Cluster free = testing::coreCluster({{{0}}, {{0}}});
+  free.links.clear();
+  free.otherLinks = LinkModel{LinkKind::kGiven, 0, 1e9};
+  graph.tensors[0].bytes = 0;
+  CHECK_FALSE(isForMachines(testing::makeProblem(graph, free)));  // they take turns
+  free.devices[1].cores = {1};
+  CHECK(isForMachines(testing::makeProblem(graph, free)));
   auto result = place(problem, "machines");
   CHECK(absl::IsFailedPrecondition(result.status()));
   CHECK_THAT(testing::messageOf(result.status()), Catch::Contains("is not for this problem"));

@@ -82,6 +82,23 @@ TEST_CASE("devices that wait for each other across transfers are found") {
   CHECK_THAT(messageOf(validatePlacement(problem, loose)), Catch::Contains("needs"));
 }
 
+TEST_CASE("devices that share a core wait for each other where others would not") {
+  CostGraph graph;
+  int a = addNode(graph, "a", {1, 1});
+  int b = addNode(graph, "b", {1, 1});
+  addTensor(graph, a, {b}, 1);
+  REQUIRE(graph.finish(2).ok());
+  Placement placement{{0, 1}, {1, 0}, "test"};  // b's turn comes first, and it needs a
+  Cluster apart = coreCluster({{{0}}, {{1}}});
+  CHECK(placementViolations(makeProblem(graph, apart), placement).size() == 1);
+  CHECK(Simulator(graph, apart).run(placement).ok());
+  Cluster cluster = coreCluster({{{0}}, {{0}}});
+  CHECK_THAT(messageOf(validatePlacement(makeProblem(graph, cluster), placement)),
+             Catch::Contains("for ever, among others at 'a', 'b'"));
+  CHECK_THAT(messageOf(Simulator(graph, cluster).run(placement).status()),
+             Catch::Contains("n1/cpu:0 waits for ever at node 'b'"));
+}
+
 TEST_CASE("memory is checked once the rest holds") {
   Fixture f;
   f.graph.pins.clear();
