@@ -68,7 +68,9 @@ struct Instance {
 /// Graph Scheduling Algorithms", 2024.
 class Adversary {
  public:
-  Adversary(const Strategy& victim, uint64_t seed) : victim_(victim), random_(seed) {
+  /// `shares`: the first device has the cores of all others, too.
+  Adversary(const Strategy& victim, uint64_t seed, bool shares)
+      : victim_(victim), random_(seed), shares_(shares) {
     nodes_ = 4 + below(9);
     devices_ = 2 + below(3);
     for (int n = 0; n < nodes_; ++n) {
@@ -155,9 +157,18 @@ class Adversary {
     return graph;
   }
 
+  Cluster wholeAndParts() const {
+    std::vector<std::vector<int>> cores(static_cast<size_t>(devices_));
+    for (int d = 1; d < devices_; ++d) {
+      cores[0].push_back(d);
+      cores[static_cast<size_t>(d)] = {d};
+    }
+    return coreCluster({cores});
+  }
+
   double judge(const Instance& instance) const {
     CostGraph graph = graphOf(instance);
-    Cluster cluster = simpleCluster(devices_);
+    Cluster cluster = shares_ ? wholeAndParts() : simpleCluster(devices_);
     for (LinkOverride& link : cluster.links) {
       link.latencyNs = instance.latencyNs;
       link.bytesPerSecond = instance.bytesPerSecond;
@@ -171,6 +182,7 @@ class Adversary {
 
   const Strategy& victim_;
   std::mt19937_64 random_;
+  bool shares_;
   int nodes_;
   int devices_;
   Instance now_;
@@ -185,9 +197,10 @@ void attackAll(int seeds, int steps) {
       continue;
     }
     double worst = 0;
-    for (int seed = 0; seed < seeds; ++seed) {
-      CAPTURE(strategy.name, seed);
-      worst = std::max(worst, Adversary(strategy, static_cast<uint64_t>(seed)).evolve(steps));
+    for (int i = 0; i < 2 * seeds; ++i) {
+      CAPTURE(strategy.name, i);
+      auto seed = static_cast<uint64_t>(i / 2);
+      worst = std::max(worst, Adversary(strategy, seed, i % 2 != 0).evolve(steps));
     }
     CHECK(worst > 1);  // there is something to beat
     absl::StrAppend(&told, " ", std::string(strategy.name), " ", worst);
@@ -202,7 +215,8 @@ void checkRandom(unsigned graphs) {
     RandomOptions options;
     options.devices = 2 + static_cast<int>(seed % 4);
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = simpleCluster(options.devices);
+    Cluster cluster =
+        seed % 3 == 0 ? randomCoreCluster(random, options.devices) : simpleCluster(options.devices);
     PlacementProblem problem = makeProblem(graph, cluster);
     checkedStep(problem);
   }
