@@ -78,11 +78,14 @@ class CoreSizes {
 
   int sizeOf(int device) const { return static_cast<int>(cores_.of(device).size()); }
 
-  /// How many cores the unit's device should have if so many nodes run at a time: while all have so
-  /// many, they cannot all run at once.
+  /// How many cores the unit's device should have, if it shares them, when so many nodes run at a
+  /// time: while all have so many, they cannot all run at once. 0: it has no such device.
   int bestSize(const Unit& unit, const std::vector<double>& counts) const {
     std::map<int, double> cost;  // by size
     for (int device : unit.allowed) {
+      if (!cores_.isShared(device)) {
+        continue;
+      }
       double sum = 0;
       for (int n : unit.nodes) {
         double wanted = counts[static_cast<size_t>(n)] * sizeOf(device) / cores_.count();
@@ -92,9 +95,9 @@ class CoreSizes {
       auto [entry, isNew] = cost.try_emplace(sizeOf(device), sum);
       entry->second = std::min(entry->second, sum);
     }
-    return std::min_element(cost.begin(), cost.end(),
-                            [](const auto& a, const auto& b) { return a.second < b.second; })
-        ->first;
+    auto least = std::min_element(cost.begin(), cost.end(),
+                                  [](const auto& a, const auto& b) { return a.second < b.second; });
+    return least == cost.end() ? 0 : least->first;
   }
 
   /// The units, each with those of its devices that `wanted` takes, or all if there are none.
