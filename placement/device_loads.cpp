@@ -97,8 +97,8 @@ void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
     const LinkTable& links = problem_.simulator.links();
     int id = links.id(from, to);
     const LinkModel& model = links.link(id).model;
-    add(static_cast<size_t>(cores_.count() + id),
-        model.queues ? sign * model.transferNs(bytes) : 0);
+    size_t resource = static_cast<size_t>(cores_.count()) + static_cast<size_t>(id);
+    add(resource, model.queues ? sign * model.transferNs(bytes) : 0);
   }
 }
 

@@ -202,7 +202,7 @@ class Schedule {
     return moreCores_ == 0 ? 0 : coreIndex(device(node), core);
   }
   int coreIndex(int device, int core) const {
-    return coreIndex_[static_cast<size_t>(device * onCore_.size() + core)];
+    return coreIndex_[static_cast<size_t>(device)][static_cast<size_t>(core)];
   }
   bool hasCore(int device, int core) const {
     return cores_->isShared() ? coreIndex(device, core) >= 0 : device == core;
@@ -290,8 +290,9 @@ class Schedule {
   const CostGraph* graph_;
   const FlatGraph* flat_;
   const CoreTable* cores_;
-  int moreCores_ = 0;           // of the device with the most, beside the first
-  std::vector<int> coreIndex_;  // [device][core], -1: not its own; empty if no device shares
+  int moreCores_ = 0;  // of the device with the most, beside the first
+  /// [device][core], -1: not its own; empty if no device shares.
+  std::vector<std::vector<int>> coreIndex_;
 
   UndoableVector<Node> nodes_;
   UndoableVector<Turn> moreTurns_;  // [node][core of its device beside the first]

@@ -8,16 +8,14 @@ namespace graphrun::placement {
 
 /// Where devices share cores, a node has a turn on each core of its device.
 void Schedule::findCores() {
-  auto devices = static_cast<int>(simulator_->cluster().devices.size());
-  if (cores_->isShared()) {
-    coreIndex_.assign(static_cast<size_t>(devices) * static_cast<size_t>(onCore_.size()), kNone);
-  }
-  for (int d = 0; cores_->isShared() && d < devices; ++d) {
-    for (int i = 0; i < static_cast<int>(cores_->of(d).size()); ++i) {
-      int core = cores_->of(d)[static_cast<size_t>(i)];
-      coreIndex_[static_cast<size_t>(d * onCore_.size() + core)] = i;
-      moreCores_ = std::max(moreCores_, i);
+  size_t devices = cores_->isShared() ? simulator_->cluster().devices.size() : 0;
+  coreIndex_.assign(devices, std::vector<int>(static_cast<size_t>(onCore_.size()), kNone));
+  for (size_t d = 0; d < devices; ++d) {
+    int count = 0;
+    for (int core : cores_->of(static_cast<int>(d))) {
+      coreIndex_[d][static_cast<size_t>(core)] = count++;
     }
+    moreCores_ = std::max(moreCores_, count - 1);
   }
   moreTurns_.assign(graph_->nodes.size() * static_cast<size_t>(moreCores_), {});
 }
