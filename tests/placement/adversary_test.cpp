@@ -52,6 +52,11 @@ int64_t checkedStep(const PlacementProblem& problem) {
   return step;
 }
 
+/// Place of a cell in a table of `columns`; of the row behind the last, how many there are.
+size_t cellOf(int row, int columns, int column = 0) {
+  return static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column);
+}
+
 /// What an instance is made of: all of it may be changed at random.
 struct Instance {
   std::vector<int> times;        // by node
@@ -77,8 +82,8 @@ class Adversary {
       now_.times.push_back(drawTime());
     }
     now_.slowness.assign(static_cast<size_t>(devices_), 1);
-    now_.affinity.assign(static_cast<size_t>(nodes_ * devices_), 1);
-    now_.sizes.assign(static_cast<size_t>(nodes_ * nodes_), 0);
+    now_.affinity.assign(cellOf(nodes_, devices_), 1);
+    now_.sizes.assign(cellOf(nodes_, nodes_), 0);
     for (int i = 0; i < 2 * nodes_; ++i) {
       size() = drawSize();
     }
@@ -112,7 +117,7 @@ class Adversary {
 
   int& size() {  // of an edge from a node to a later one
     int to = 1 + below(nodes_ - 1);
-    return now_.sizes[static_cast<size_t>(below(to) * nodes_ + to)];
+    return now_.sizes[cellOf(below(to), nodes_, to)];
   }
 
   void change() {
@@ -142,13 +147,13 @@ class Adversary {
       for (int d = 0; d < devices_; ++d) {
         times.push_back(std::llround(instance.times[static_cast<size_t>(n)] *
                                      instance.slowness[static_cast<size_t>(d)] *
-                                     instance.affinity[static_cast<size_t>(n * devices_ + d)]));
+                                     instance.affinity[cellOf(n, devices_, d)]));
       }
       addNode(graph, absl::StrCat("n", n), std::move(times));
     }
     for (int from = 0; from < nodes_; ++from) {
       for (int to = from + 1; to < nodes_; ++to) {
-        if (int bytes = instance.sizes[static_cast<size_t>(from * nodes_ + to)]; bytes > 0) {
+        if (int bytes = instance.sizes[cellOf(from, nodes_, to)]; bytes > 0) {
           addTensor(graph, from, {to}, bytes, to == nodes_ - 1);
         }
       }
