@@ -1,5 +1,7 @@
 #include "runtime/transport/core.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -520,6 +522,11 @@ absl::Status TransportCore::drive(absl::FunctionRef<bool()> ready, const WaitOpt
       activeAt = now;
     } else if (now - activeAt < kSpinNanos) {
       relaxCpu();
+    } else if (now - activeAt < kPatienceNanos) {
+      sched_yield();
+      if (nowNanos() - now > kOfferNanos) {
+        activeAt = now - kPatienceNanos;
+      }
     } else {
       drivers_.fetch_sub(1);
       uint32_t ticket = events_.prepare();

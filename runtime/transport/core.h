@@ -22,8 +22,14 @@
 
 namespace graphrun::runtime {
 
-/// How long a waiter polls past the last activity before it sleeps.
+/// How long a waiter polls past the last activity without a thought of others.
 inline constexpr int64_t kSpinNanos = 40'000;
+/// How long it polls, past the last activity, while nobody else wants its core: waking a thread
+/// takes longer than most kernels, and between 5 and 200 us, so that no step would take what the
+/// last did.
+inline constexpr int64_t kPatienceNanos = 2'000'000;
+/// A core that was offered and is back later than this was wanted.
+inline constexpr int64_t kOfferNanos = 20'000;
 /// How long a sleeping waiter may miss its cancel flag.
 inline constexpr int64_t kSleepSliceNanos = 50'000'000;
 /// How long close waits for the network to let go of an edge's memory.

@@ -133,9 +133,9 @@ class Transport {
   /// Moves messages along if nobody else does; true if anything happened. Only needed by those who
   /// poll without waiting.
   virtual bool progress() = 0;
-  /// Returns once `ready()` holds; spins some 40 us past the last activity, then sleeps. `ready`
-  /// may be called often and must depend on edges of this transport only.
-  /// Cancelled, DeadlineExceeded.
+  /// Returns once `ready()` holds; spins for up to 2 ms past the last activity, while nobody else
+  /// wants the core, then sleeps. `ready` may be called often and must depend on edges of this
+  /// transport only. Cancelled, DeadlineExceeded.
   virtual absl::Status wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) = 0;
   /// Makes all waits look at their cancel flags now.
   virtual void wakeWaiters() = 0;
