@@ -151,8 +151,12 @@ LinkModel Cluster::link(int fromDevice, int toDevice) const {
   int a = workerOf(*this, fromDevice);
   int b = workerOf(*this, toDevice);
   for (const LinkOverride& given : links) {
-    if ((given.workerA == a && given.workerB == b) || (given.workerA == b && given.workerB == a)) {
-      model.kind = given.shared ? LinkKind::kGiven : LinkKind::kInProcess;
+    if ((given.workerA == a && given.workerB == b) ||
+        (!given.oneWay && given.workerA == b && given.workerB == a)) {
+      LinkKind kind = given.shared ? LinkKind::kGiven : LinkKind::kInProcess;
+      model.kind = given.measured ? model.kind : kind;
+      model.measured = given.measured;
+      model.large = given.large;
       model.latencyNs = given.latencyNs.value_or(model.latencyNs);
       model.bytesPerSecond = given.bytesPerSecond.value_or(model.bytesPerSecond);
       model.queues = given.queues.value_or(model.queues);

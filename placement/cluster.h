@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_PLACEMENT_CLUSTER_H_
 #define GRAPHRUN_PLACEMENT_CLUSTER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,25 +83,46 @@ enum class LinkKind : uint8_t { kInProcess, kPcie, kSharedMemory, kTcp, kGiven }
 /// "in-process", "pcie", "shm", "tcp", "given".
 absl::string_view linkKindName(LinkKind kind);
 
-/// The time of a transfer: latency + bytes / bandwidth.
+/// latency + bytes / bandwidth.
+struct LinkLine {
+  int64_t latencyNs = 0;
+  double bytesPerSecond = 1;
+
+  /// Rounded up.
+  int64_t nanos(int64_t bytes) const {
+    double ns = static_cast<double>(bytes) / bytesPerSecond * 1e9;
+    auto whole = static_cast<int64_t>(ns);
+    return latencyNs + whole + (static_cast<double>(whole) < ns ? 1 : 0);
+  }
+  bool operator==(const LinkLine&) const = default;
+};
+
+/// The time of a transfer: latency + bytes / bandwidth, or less by `large`: what is sent in another
+/// way from some size on has a longer latency and more bandwidth.
 struct LinkModel {
   LinkKind kind = LinkKind::kInProcess;
   int64_t latencyNs = 0;
   double bytesPerSecond = 1;
   /// False: each transfer starts when its data is ready, however many are on their way.
   bool queues = true;
+  bool measured = false;
+  std::optional<LinkLine> large;
 
   int64_t transferNs(int64_t bytes) const {
-    double ns = static_cast<double>(bytes) / bytesPerSecond * 1e9;
-    auto whole = static_cast<int64_t>(ns);
-    return latencyNs + whole + (static_cast<double>(whole) < ns ? 1 : 0);
+    const int64_t ns = LinkLine{latencyNs, bytesPerSecond}.nanos(bytes);
+    return large.has_value() ? std::min(ns, large->nanos(bytes)) : ns;
+  }
+  /// A line that no transfer is faster than.
+  LinkLine fastest() const {
+    return {large.has_value() ? std::min(latencyNs, large->latencyNs) : latencyNs,
+            large.has_value() ? std::max(bytesPerSecond, large->bytesPerSecond) : bytesPerSecond};
   }
 };
 
 /// The model of a link where nothing is given or measured.
 LinkModel defaultLink(LinkKind kind);
 
-/// An entry of `links`, or a measurement; holds in both directions. kClient stands for the client.
+/// An entry of `links`, or what was measured. kClient stands for the client.
 struct LinkOverride {
   int workerA = 0;
   int workerB = 0;
@@ -109,6 +131,11 @@ struct LinkOverride {
   /// False: each pair of devices has a link of its own.
   bool shared = true;
   std::optional<bool> queues;
+  /// Only from A to B; else in both directions.
+  bool oneWay = false;
+  /// Changes no more than the times.
+  bool measured = false;
+  std::optional<LinkLine> large;  // see LinkModel
 };
 
 /// Nodes whose name matches a shell pattern go to a device.

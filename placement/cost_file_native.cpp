@@ -179,7 +179,8 @@ class NativeReader {
   }
 
   void readLink(const JsonObject& json) {
-    json.onlyKeys({"between", "latency_ns", "bytes_per_second", "shared", "queues"});
+    json.onlyKeys(
+        {"between", "one_way", "latency_ns", "bytes_per_second", "large", "shared", "queues"});
     std::vector<std::string> ends = json.texts("between", true);
     if (ends.size() != 2) {
       json.problem("between", "expected two names of workers, or 'client'");
@@ -198,7 +199,13 @@ class NativeReader {
     if (json.find("bytes_per_second") != nullptr) {
       link.bytesPerSecond = bandwidth(json);
     }
+    if (const nlohmann::json* large = json.find("large")) {
+      JsonObject line(*large, json.path() + ".large", problems_);
+      line.onlyKeys({"latency_ns", "bytes_per_second"});
+      link.large = {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)};
+    }
     link.shared = json.flag("shared", true);
+    link.oneWay = json.flag("one_way", false);
     if (json.find("queues") != nullptr) {
       link.queues = json.flag("queues", true);
     }

@@ -33,6 +33,7 @@ class Writer {
  private:
   const std::string& nodeName(int node) const { return graph_.node(node).name; }
   const Device& device(int d) const { return cluster_.devices[static_cast<size_t>(d)]; }
+  int workerOf(int end) const { return end == kClient ? kClient : device(end).worker; }
   std::string workerName(int worker) const {
     return worker == kClient ? kClientName : cluster_.workers[static_cast<size_t>(worker)].name;
   }
@@ -66,36 +67,52 @@ class Writer {
     }
   }
 
-  /// One entry for each pair of workers, from any of their devices: all must have the same.
+  static bool isAlike(const LinkModel& a, const LinkModel& b) {
+    return a.latencyNs == b.latencyNs && a.bytesPerSecond == b.bytesPerSecond &&
+           a.queues == b.queues && a.large == b.large;
+  }
+
+  /// One entry for each pair of workers, or one for each direction; all devices of a worker must
+  /// have the same.
   absl::Status writeLinks() {
     std::map<std::pair<int, int>, LinkInfo> links;
     for (int from = kClient; from < problem_.deviceCount(); ++from) {
-      for (int to = from + 1; to < problem_.deviceCount(); ++to) {
+      for (int to = kClient; to < problem_.deviceCount(); ++to) {
+        if (from == to) {
+          continue;
+        }
         const LinkTable& table = problem_.simulator.links();
         const LinkInfo& link = table.link(table.id(from, to));
-        std::pair ends(from == kClient ? kClient : device(from).worker, device(to).worker);
-        auto [known, fresh] = links.try_emplace(ends, link);
-        const LinkModel& first = known->second.model;
-        if (first.latencyNs != link.model.latencyNs ||
-            first.bytesPerSecond != link.model.bytesPerSecond ||
-            first.queues != link.model.queues) {
-          return absl::FailedPreconditionError(
-              absl::StrCat("costs: ", known->second.name, " and ", link.name,
-                           " differ, but the file can tell only one link between two workers"));
+        auto [known, fresh] = links.try_emplace({workerOf(from), workerOf(to)}, link);
+        if (!isAlike(known->second.model, link.model)) {
+          return absl::FailedPreconditionError(absl::StrCat(
+              "costs: ", known->second.name, " and ", link.name,
+              " differ, but the file can tell only one link from one worker to another"));
         }
       }
     }
     json_["links"] = Json::array();
     for (const auto& [ends, link] : links) {
-      addLink(ends.first, ends.second, link.model);
+      auto back = links.find({ends.second, ends.first});
+      bool oneWay = back != links.end() && !isAlike(back->second.model, link.model);
+      if (oneWay || ends.first <= ends.second) {
+        addLink(ends.first, ends.second, link.model, oneWay);
+      }
     }
     return absl::OkStatus();
   }
 
-  void addLink(int a, int b, const LinkModel& model) {
+  void addLink(int a, int b, const LinkModel& model, bool oneWay) {
     Json entry = {{"between", {workerName(a), workerName(b)}}, {"latency_ns", model.latencyNs}};
+    if (oneWay) {
+      entry["one_way"] = true;
+    }
     if (std::isfinite(model.bytesPerSecond)) {
       entry["bytes_per_second"] = model.bytesPerSecond;
+    }
+    if (model.large.has_value()) {
+      entry["large"] = {{"latency_ns", model.large->latencyNs},
+                        {"bytes_per_second", model.large->bytesPerSecond}};
     }
     bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
     if (a != b && perDevice) {

@@ -90,7 +90,8 @@ class Explainer {
       const LinkInfo& link = problem_.simulator.links().link(static_cast<int>(l));
       const LinkUse& use = simulation_.links[l];
       out_.links.push_back({link.name, std::string(linkKindName(link.model.kind)),
-                            link.model.queues, use.busyNs, use.bytes, use.transfers});
+                            link.model.queues, link.model.measured, use.busyNs, use.bytes,
+                            use.transfers});
     }
   }
 

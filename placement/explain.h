@@ -34,6 +34,7 @@ struct LinkReport {
   std::string link;
   std::string kind;
   bool queues = true;
+  bool measured = false;  // its times are no guess and not given
   int64_t busyNs = 0;
   int64_t bytes = 0;
   int64_t transfers = 0;
@@ -171,7 +172,7 @@ std::string explanationText(const NodeExplanation& explanation);
 /// their positions in these lists:
 ///  "tensors": [{"tensor", "bytes", "producer" (null: an input of the graph), "consumers",
 ///               "output"}],
-///  "links": [{"link", "kind", "queues", "busy_ns", "bytes", "transfers"}],
+///  "links": [{"link", "kind", "queues", "measured", "busy_ns", "bytes", "transfers"}],
 ///  in each of "devices" "memory": [[from ns on, bytes]], in each of "edges" "tensor_index", and in
 ///  "critical_path" "steps": [[kind as in "segments", node or edge, start ns, finish ns]].
 nlohmann::ordered_json explanationJson(const Explanation& explanation, bool details = false);

@@ -27,8 +27,9 @@ Json toJson(const DeviceReport& d) {
 }
 
 Json toJson(const LinkReport& l) {
-  return {{"link", l.link},      {"kind", l.kind},   {"queues", l.queues},
-          {"busy_ns", l.busyNs}, {"bytes", l.bytes}, {"transfers", l.transfers}};
+  return {{"link", l.link},          {"kind", l.kind},      {"queues", l.queues},
+          {"measured", l.measured},  {"busy_ns", l.busyNs}, {"bytes", l.bytes},
+          {"transfers", l.transfers}};
 }
 
 Json toJson(const TensorReport& t) {

@@ -68,8 +68,8 @@ bool alike(const PlacementProblem& problem, int a, int b) {
     const LinkModel& in = links.link(links.id(kClient, d)).model;
     const LinkModel& out = links.link(links.id(d, kClient)).model;
     return std::tuple(problem.limits[static_cast<size_t>(d)], device.hasPort, device.oneCall,
-                      device.lanes, in.latencyNs, in.bytesPerSecond, in.queues, out.latencyNs,
-                      out.bytesPerSecond, out.queues);
+                      device.lanes, in.latencyNs, in.bytesPerSecond, in.large, in.queues,
+                      out.latencyNs, out.bytesPerSecond, out.large, out.queues);
   };
   const std::vector<CostNode>& nodes = problem.graph().nodes;
   return traits(a) == traits(b) && std::all_of(nodes.begin(), nodes.end(), [&](const CostNode& n) {

@@ -40,9 +40,9 @@ class Tier {
     for (int a = 0; a < problem_.deviceCount(); ++a) {
       for (int b = 0; b < problem_.deviceCount(); ++b) {
         if (a != b) {
-          const LinkModel& model = table.link(table.id(a, b)).model;
-          link_.latencyNs = std::min(link_.latencyNs, model.latencyNs);
-          link_.bytesPerSecond = std::max(link_.bytesPerSecond, model.bytesPerSecond);
+          const LinkLine line = table.link(table.id(a, b)).model.fastest();
+          link_.latencyNs = std::min(link_.latencyNs, line.latencyNs);
+          link_.bytesPerSecond = std::max(link_.bytesPerSecond, line.bytesPerSecond);
         }
       }
     }

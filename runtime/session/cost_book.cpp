@@ -37,15 +37,15 @@ std::string deviceKey(const std::string& fingerprint) {
   return CacheKey().add("device").add(fingerprint).hex();
 }
 
-/// Two workers on one machine share its memory; the devices of one, its process.
-std::string linkKey(const Place& a, const Place& b) {
-  auto [first, second] = std::minmax(a.host, b.host);
-  return CacheKey()
-      .add("link")
-      .add(first)
-      .add(second)
-      .add(a.worker == b.worker ? uint64_t{1} : uint64_t{0})
-      .hex();
+/// Two workers on one machine share its memory; the devices of one, its process. The process that
+/// the user started waits for what it gets through the whole step, and not on cores of its own.
+std::string linkKey(const Place& from, const Place& to) {
+  enum class Ends : uint64_t { kWorkers, kOneProcess, kFromClient, kToClient };
+  Ends ends = from.worker == to.worker ? Ends::kOneProcess
+              : from.worker.empty()    ? Ends::kFromClient
+              : to.worker.empty()      ? Ends::kToClient
+                                       : Ends::kWorkers;
+  return CacheKey().add("link").add(from.host).add(to.host).add(static_cast<uint64_t>(ends)).hex();
 }
 
 std::string stepKey() { return CacheKey().add("step").hex(); }
@@ -122,49 +122,13 @@ void CostBook::noteTransfer(uint64_t bytes, uint64_t ns, uint64_t runs) {
            known.runs() + runs};
 }
 
-namespace {
-
-/// The line with the least squares, each transfer weighed by what `before` says it takes; neither
-/// part is negative.
-LinkFit leastSquares(const std::map<int, format::TransferTime>& transfers,
-                     const std::optional<LinkFit>& before) {
-  double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
-  for (const auto& [size, transfer] : transfers) {
-    auto x = static_cast<double>(transfer.bytes());
-    auto y = static_cast<double>(transfer.ns());
-    double scale = before ? static_cast<double>(before->nanos(transfer.bytes())) : y;
-    double weight = static_cast<double>(transfer.runs()) / (scale * scale + 1);
-    w += weight;
-    wx += weight * x;
-    wxx += weight * x * x;
-    wy += weight * y;
-    wxy += weight * x * y;
-  }
-  double spread = w * wxx - wx * wx;
-  double slope = transfers.size() < 2 || spread <= 0 ? 0 : (w * wxy - wx * wy) / spread;
-  double latency = (wy - slope * wx) / w;
-  if (slope < 0) {
-    slope = 0;
-    latency = wy / w;
-  } else if (latency < 0) {
-    latency = 0;
-    slope = wxy / wxx;
-  }
-  constexpr double kLeastSlope = 1e-3;  // ns a byte: a terabyte a second
-  return {static_cast<uint64_t>(std::llround(latency)), 1e9 / std::max(slope, kLeastSlope)};
-}
-
-}  // namespace
-
-// Of relative errors the squares are least where the line itself is what they are relative to:
-// relative to what was measured, slow transfers would count for little and the line lie too low.
 std::optional<LinkFit> CostBook::fit() const {
-  constexpr int kRounds = 5;
-  std::optional<LinkFit> fit;
-  for (int i = 0; i < kRounds && !transfers_.empty(); ++i) {
-    fit = leastSquares(transfers_, fit);
+  std::vector<format::TransferTime> transfers;
+  transfers.reserve(transfers_.size());
+  for (const auto& [size, transfer] : transfers_) {
+    transfers.push_back(transfer);
   }
-  return fit;
+  return fitLink(transfers);
 }
 
 CostBook CostShelf::read(const std::string& key) {
@@ -182,15 +146,15 @@ CostBook CostShelf::read(const std::string& key) {
 }
 
 CostBook CostShelf::device(const std::string& fingerprint) { return read(deviceKey(fingerprint)); }
-CostBook CostShelf::link(const Place& a, const Place& b) { return read(linkKey(a, b)); }
+CostBook CostShelf::link(const Place& from, const Place& to) { return read(linkKey(from, to)); }
 CostBook CostShelf::step() { return read(stepKey()); }
 
 absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBook& book) {
   return cache_->store(deviceKey(fingerprint), book.write());
 }
 
-absl::Status CostShelf::keepLink(const Place& a, const Place& b, const CostBook& book) {
-  return cache_->store(linkKey(a, b), book.write());
+absl::Status CostShelf::keepLink(const Place& from, const Place& to, const CostBook& book) {
+  return cache_->store(linkKey(from, to), book.write());
 }
 
 absl::Status CostShelf::keepStep(const CostBook& book) {

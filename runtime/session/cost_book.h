@@ -12,19 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/format/costs_generated.h"
+#include "runtime/session/link_fit.h"
 #include "runtime/worker/disk_cache.h"
 
 namespace graphrun::runtime {
-
-/// The time of a transfer as a line: latency + bytes / bandwidth.
-struct LinkFit {
-  uint64_t latencyNs = 0;
-  double bytesPerSecond = 0;
-
-  uint64_t nanos(uint64_t bytes) const {
-    return latencyNs + static_cast<uint64_t>(static_cast<double>(bytes) / bytesPerSecond * 1e9);
-  }
-};
 
 /// Times of one kind of device, or of one link. Not thread-safe.
 class CostBook {
@@ -42,7 +33,7 @@ class CostBook {
 
   /// By signature.
   const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }
-  /// The line closest to the transfers that were noted, by relative error; nothing without any.
+  /// The lines closest to the transfers that were noted; nothing without any.
   std::optional<LinkFit> fit() const;
   bool empty() const { return ops_.empty() && transfers_.empty(); }
 
@@ -64,14 +55,15 @@ class CostShelf {
   explicit CostShelf(DiskCache* cache) : cache_(cache) {}
 
   CostBook device(const std::string& fingerprint);
-  CostBook link(const Place& a, const Place& b);
+  /// Of one direction.
+  CostBook link(const Place& from, const Place& to);
   /// What starting and ending a step on workers takes: the transfer of no bytes.
   CostBook step();
   /// Devices that were measured on a host.
   std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);
 
   absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
-  absl::Status keepLink(const Place& a, const Place& b, const CostBook& book);
+  absl::Status keepLink(const Place& from, const Place& to, const CostBook& book);
   absl::Status keepStep(const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
 

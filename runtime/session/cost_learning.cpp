@@ -130,18 +130,16 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
   for (RunTimes::Edge time : times.edges) {
     const format::Edge& edge = file.edge(time.edge);
     time.ns += excess[time.edge];
-    std::string source = workerOf(edge.source());
-    std::string target = workerOf(edge.target());
-    byWorkers[std::minmax(source, target)].push_back(time);
+    byWorkers[{workerOf(edge.source()), workerOf(edge.target())}].push_back(time);
   }
   for (const auto& [workers, edges] : byWorkers) {
-    Place a = placeOf(workers.first);
-    Place b = placeOf(workers.second);
-    CostBook book = shelf_.link(a, b);
+    Place from = placeOf(workers.first);
+    Place to = placeOf(workers.second);
+    CostBook book = shelf_.link(from, to);
     for (const RunTimes::Edge& time : edges) {
       book.noteTransfer(file.edge(time.edge).bytes(), time.ns, times.steps);
     }
-    warn(shelf_.keepLink(a, b, book));
+    warn(shelf_.keepLink(from, to, book));
   }
 }
 
@@ -160,15 +158,27 @@ uint64_t CostLearning::inputNanos(const format::PlanFile& plan) {
 }
 
 // A step on workers is more than what its devices record: messages start and end it. Inputs travel
-// meanwhile.
+// meanwhile. That is little beside long steps, which differ by more: each is compared with itself.
 void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
-  if (plan.found.plan->workerCount() < 2 || plan.lastRuns.size() < kFewestSteps) {
+  if (plan.found.plan->workerCount() < 2) {
     return;
   }
-  uint64_t whole = plan.typicalRunNanos();
-  uint64_t told = times.spanNs + inputNanos(*plan.found.plan);
+  const uint64_t inputs = inputNanos(*plan.found.plan);
+  const uint64_t first = plan.nextStep - plan.lastRuns.size();  // of lastRuns
+  std::vector<uint64_t> rest;
+  for (const auto& [step, span] : times.spans) {
+    if (step >= first && step < plan.nextStep) {
+      const uint64_t whole = plan.lastRuns[step - first];
+      rest.push_back(whole - std::min(whole, span + inputs));
+    }
+  }
+  if (rest.size() < kFewestSteps) {
+    return;
+  }
+  auto middle = rest.begin() + static_cast<std::ptrdiff_t>(rest.size() / 2);
+  std::nth_element(rest.begin(), middle, rest.end());
   CostBook book = shelf_.step();
-  book.noteTransfer(0, whole - std::min(whole, told), plan.lastRuns.size());
+  book.noteTransfer(0, *middle, rest.size());
   warn(shelf_.keepStep(book));
 }
 
@@ -191,20 +201,22 @@ void CostLearning::addTo(format::PlanRequestT& request) {
       request.costs.push_back(std::move(costs));
     }
   }
-  for (size_t a = 0; a < places_.size(); ++a) {
-    for (size_t b = a; b < places_.size(); ++b) {
-      if (std::optional<LinkFit> fit = shelf_.link(places_[a], places_[b]).fit()) {
+  for (const Place& from : places_) {
+    for (const Place& to : places_) {
+      if (std::optional<LinkFit> fit = shelf_.link(from, to).fit()) {
         auto link = std::make_unique<format::LinkCostsT>();
-        link->worker_a = places_[a].worker;
-        link->worker_b = places_[b].worker;
-        link->latency_ns = fit->latencyNs;
-        link->bytes_per_second = fit->bytesPerSecond;
+        link->worker_a = from.worker;
+        link->worker_b = to.worker;
+        link->latency_ns = fit->small.latencyNs;
+        link->bytes_per_second = fit->small.bytesPerSecond;
+        link->large_latency_ns = fit->large.latencyNs;
+        link->large_bytes_per_second = fit->large.bytesPerSecond;
         request.link_costs.push_back(std::move(link));
       }
     }
   }
   if (std::optional<LinkFit> step = shelf_.step().fit()) {
-    request.step_ns = step->latencyNs;
+    request.step_ns = step->small.latencyNs;
   }
 }
 

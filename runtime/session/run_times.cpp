@@ -191,13 +191,12 @@ uint64_t median(std::vector<int64_t>& values) {
   return static_cast<uint64_t>(std::max<int64_t>(*middle, 0));
 }
 
-RunTimes mediansOf(const std::vector<const Step*>& steps, const Memory& memory) {
+RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const Memory& memory) {
   std::map<NodeId, std::vector<int64_t>> nodes;
   std::map<uint32_t, std::vector<int64_t>> edges;
   std::set<std::pair<uint32_t, NodeId>> ends;
-  std::vector<int64_t> spans;
-  spans.reserve(steps.size());
-  for (const Step* step : steps) {
+  RunTimes times;
+  for (const auto& [number, step] : steps) {
     for (const auto& [node, ns] : step->nodes) {
       nodes[node].push_back(ns);
     }
@@ -207,11 +206,9 @@ RunTimes mediansOf(const std::vector<const Step*>& steps, const Memory& memory) 
       }
     }
     ends.insert(step->ends.begin(), step->ends.end());
-    spans.push_back(std::max<int64_t>(step->end - step->begin, 0));
+    times.spans[number] = static_cast<uint64_t>(std::max<int64_t>(step->end - step->begin, 0));
   }
-  RunTimes times;
   times.steps = steps.size();
-  times.spanNs = spans.empty() ? 0 : median(spans);
   for (auto& [node, values] : nodes) {
     auto bytes = memory.find(node);
     devices::RecordMemory known = bytes == memory.end() ? devices::RecordMemory() : bytes->second;
@@ -245,10 +242,10 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
       }
     }
   }
-  std::vector<const Step*> whole;
+  std::map<uint64_t, const Step*> whole;
   for (const auto& [number, step] : steps) {
     if (step.devices == format::sizeOf(plan.plan().partitions())) {
-      whole.push_back(&step);
+      whole[number] = &step;
     }
   }
   return mediansOf(whole, memory);

@@ -3,6 +3,7 @@
 #define GRAPHRUN_RUNTIME_SESSION_RUN_TIMES_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -36,8 +37,9 @@ struct RunTimes {
   std::vector<Node> nodes;  ///< all of the plan; 0 ns where nothing has to be done
   std::vector<Edge> edges;
   std::vector<End> ends;
-  uint64_t spanNs = 0;  ///< of a step, from its first kernel's start to its end on all devices
-  size_t steps = 0;     ///< that were recorded whole
+  /// By the number of a step: from its first kernel's start to its end on all devices.
+  std::map<uint64_t, uint64_t> spans;
+  size_t steps = 0;  ///< that were recorded whole
 };
 
 /// Reads the streams of `plan`; processes have told their clocks' offsets.

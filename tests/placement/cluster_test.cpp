@@ -46,6 +46,21 @@ TEST_CASE("links follow from where the devices are") {
   CHECK(cluster.link(4, 2).kind == LinkKind::kGiven);
   CHECK(cluster.link(4, 2).bytesPerSecond == 5e9);
   CHECK(cluster.link(4, 2).latencyNs == defaultLink(LinkKind::kTcp).latencyNs);
+
+  LinkOverride back{2, 0, 7};
+  back.oneWay = true;
+  cluster.links.push_back(back);
+  CHECK(cluster.link(4, 2).latencyNs == 7);
+  CHECK(cluster.link(4, 2).bytesPerSecond == 5e9);
+  CHECK(cluster.link(2, 4).latencyNs == defaultLink(LinkKind::kTcp).latencyNs);
+
+  LinkOverride both{0, 1, 10, 1e9};
+  both.measured = true;
+  both.large = LinkLine{1000, 1e10};
+  cluster.links.push_back(both);
+  CHECK(cluster.link(0, 3).kind == LinkKind::kSharedMemory);
+  CHECK(cluster.link(0, 3).transferNs(100) == 110);
+  CHECK(cluster.link(0, 3).transferNs(100'000) == 11'000);
 }
 
 TEST_CASE("devices of a worker share its link to another, devices of one process do not") {

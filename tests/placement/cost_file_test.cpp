@@ -70,6 +70,22 @@ TEST_CASE("what is written is what was read") {
   }
 }
 
+TEST_CASE("a link may differ by direction") {
+  std::string text = R"({"format": "graphrun-costs", "version": 1,
+    "devices": [{"name": "a"}, {"name": "b"}],
+    "links": [{"between": ["a", "b"], "latency_ns": 5},
+              {"between": ["b", "a"], "one_way": true, "latency_ns": 9, "bytes_per_second": 1e9,
+               "large": {"latency_ns": 20, "bytes_per_second": 1e10}}],
+    "nodes": [{"name": "n", "time_ns": 1}], "tensors": []})";
+  CostFile file = read(text).value();
+  CostFile again = read(writeCostFile(file.problem().value()).value()).value();
+  for (const CostFile* each : {&file, &again}) {
+    CHECK(each->cluster.link(0, 1).latencyNs == 5);
+    CHECK(each->cluster.link(1, 0).transferNs(1) == 10);
+    CHECK(each->cluster.link(1, 0).transferNs(1000) == 120);
+  }
+}
+
 TEST_CASE("all problems are told at once, each with its place") {
   std::string message = failureOf(std::string(kHead) + R"("objectiv": "latency",
     "devices": [{"name": "a"}, {"name": "a"}, {"name": "client", "lanes": -1},

@@ -44,18 +44,23 @@ class Problem:
                                  output=output, home=home))
 
     def link(self, a, b):
-        """Of what is sent from device (or client) a to b: its key, latency, rate and whether it queues."""
+        """Of what is sent from device (or client) a to b: its key, lines (latency, rate), and whether it
+        queues."""
         ends = [CLIENT if x == CLIENT else self.devices[x]["worker"] for x in (a, b)]
         latency, rate, queues = self.default_link
-        shared = True
+        shared, large = True, None
         for pair, given in self.links:
-            if sorted(pair) == sorted(ends):
+            if list(pair) == ends or (list(pair) == ends[::-1] and not given.get("one_way", False)):
                 latency = given.get("latency_ns", latency)
                 rate = given.get("bytes_per_second", rate)
                 shared = given.get("shared", True)
                 queues = given.get("queues", queues)
+                large = given.get("large")
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
-        return key, latency, rate, queues
+        lines = [(latency, rate)]
+        if large:
+            lines.append((large["latency_ns"], large["bytes_per_second"]))
+        return key, lines, queues
 
 
 def readTasks(text, devices, objective):
@@ -235,8 +240,9 @@ class Check:
             home, ready = self.homeOf(tensor), self.readyTime(tensor)
             self.arrival[i, home] = ready
             for target in self.targetsOf(tensor):
-                key, latency, rate, queues = problem.link(home, target)
-                time = latency + math.ceil(tensor["bytes"] / rate * 1e9)
+                key, lines, queues = problem.link(home, target)
+                time = min(latency + math.ceil(tensor["bytes"] / rate * 1e9)
+                           for latency, rate in lines)
                 if not queues:
                     self.arrival[i, target] = ready + time
                     continue

@@ -48,8 +48,8 @@ TEST_CASE("a link's line goes through what transfers took") {
   }
   auto fit = book.fit();
   REQUIRE(fit.has_value());
-  CHECK(static_cast<double>(fit->latencyNs) == Approx(20'000).epsilon(0.01));
-  CHECK(fit->bytesPerSecond == Approx(4e9).epsilon(0.01));
+  CHECK(static_cast<double>(fit->small.latencyNs) == Approx(20'000).epsilon(0.01));
+  CHECK(fit->small.bytesPerSecond == Approx(4e9).epsilon(0.01));
   CHECK(static_cast<double>(fit->nanos(1 << 20)) == Approx(282'144).epsilon(0.01));
 
   CostBook one;
@@ -59,7 +59,19 @@ TEST_CASE("a link's line goes through what transfers took") {
   falling.noteTransfer(1000, 9000, 1);
   falling.noteTransfer(1'000'000, 8000, 1);
   CHECK(falling.fit()->nanos(1000) < 10'000);
-  CHECK(falling.fit()->bytesPerSecond > 0);
+  CHECK(falling.fit()->small.bytesPerSecond > 0);
+}
+
+TEST_CASE("large tensors have a line of their own where they are sent in another way") {
+  CostBook book;
+  for (uint64_t bytes = 64; bytes < (1 << 24); bytes *= 4) {
+    book.noteTransfer(bytes, std::min(3'000 + bytes / 2, 60'000 + bytes / 10), 300);
+  }
+  auto fit = book.fit();
+  REQUIRE(fit.has_value());
+  CHECK(static_cast<double>(fit->nanos(100)) == Approx(3'050).epsilon(0.1));
+  CHECK(static_cast<double>(fit->nanos(50'000)) == Approx(28'000).epsilon(0.1));
+  CHECK(static_cast<double>(fit->nanos(2'000'000)) == Approx(260'000).epsilon(0.1));
 }
 
 TEST_CASE("a line lies in the middle of what is scattered, not below it") {
@@ -90,9 +102,14 @@ TEST_CASE("a damaged book is refused, and one on disk is empty then") {
   runtime::Place here{"", "localhost"};
   runtime::Place worker{"w", "localhost"};
   book.noteTransfer(1000, 5000, 1);
+  runtime::Place other{"v", "localhost"};
   REQUIRE(shelf.keepLink(here, worker, book).ok());
-  CHECK(shelf.link(worker, here).fit().has_value());
+  CHECK(shelf.link(here, other).fit().has_value());
+  CHECK_FALSE(shelf.link(worker, here).fit().has_value());
   CHECK_FALSE(shelf.link(worker, worker).fit().has_value());
+  CHECK_FALSE(shelf.link(worker, other).fit().has_value());
+  REQUIRE(shelf.keepLink(worker, other, book).ok());
+  CHECK(shelf.link(other, worker).fit().has_value());
 
   format::MeasuredDeviceT device;
   device.kind = "cpu";

@@ -66,7 +66,8 @@ TEST_CASE("nodes and edges are told apart in what was recorded") {
       {"client", 0, {streams[0], other}}, {"a", 0, {streams[1]}}, {"b", 0, {streams[2]}}};
   RunTimes times = runTimes(*plan, processes);
   CHECK(times.steps == 4);
-  CHECK(times.spanNs == 970);  // the first 30 ns lay out its input
+  CHECK(times.spans.size() == 4);
+  CHECK(times.spans.at(3) == 970);  // the first 30 ns lay out its input
   REQUIRE(times.nodes.size() == 3);
   CHECK(times.nodes[0].ns == 100);  // with the layout of its input
   CHECK(times.nodes[1].ns == 60);   // without: that is the edge's
