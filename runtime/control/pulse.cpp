@@ -1,6 +1,7 @@
 #include "runtime/control/pulse.h"
 
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -163,7 +164,26 @@ void Pulse::declareLost(const std::string& worker, const absl::Status& why) {
   state_->monitor.declareLost(worker, why);
 }
 
-std::optional<int64_t> Pulse::clockOffsetNanos(const std::string& worker) const {
+std::optional<int64_t> Pulse::clockOffsetNanos(const std::string& worker) {
+  constexpr int kHeartbeats = 16;
+  constexpr int64_t kNanos = 50'000'000;
+  std::shared_ptr<WorkerClient> client;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (auto it = state_->workers.find(worker); it != state_->workers.end()) {
+      client = it->second.client;
+    }
+  }
+  const int64_t end = nowNanos() + kNanos;
+  for (int i = 0; client && i < kHeartbeats && nowNanos() < end; ++i) {
+    auto answer = std::make_shared<std::promise<void>>();
+    std::future<void> answered = answer->get_future();
+    client->heartbeatAsync(state_->timeout, [state = state_, worker, answer](const auto& sample) {
+      state->answered(worker, sample);
+      answer->set_value();
+    });
+    answered.wait();
+  }
   std::lock_guard lock(state_->mutex);
   auto it = state_->workers.find(worker);
   if (it == state_->workers.end()) {

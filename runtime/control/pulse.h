@@ -29,9 +29,10 @@ class Pulse {
   void remove(const std::string& worker);
   /// Reports a worker lost by other knowledge, as the end of its process.
   void declareLost(const std::string& worker, const absl::Status& why);
-  /// The worker's monotonic clock minus ours, from the fastest heartbeat so far; nothing before the
-  /// first.
-  std::optional<int64_t> clockOffsetNanos(const std::string& worker) const;
+  /// The worker's monotonic clock minus ours, from the fastest heartbeat so far, after some more in
+  /// a row, for 50 ms at most: one alone may be off by half a millisecond. Nothing when none was
+  /// answered.
+  std::optional<int64_t> clockOffsetNanos(const std::string& worker);
 
  private:
   struct State;

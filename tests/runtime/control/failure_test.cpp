@@ -116,6 +116,17 @@ TEST_CASE("a stopped worker is noticed within 3 s, named, and its calls end") {
   REQUIRE(std::abs(*pulse.clockOffsetNanos("node0")) < 1'000'000'000);  // one machine, one clock
 }
 
+TEST_CASE("a worker's clock is read when it is asked for, by the fastest of several answers") {
+  TcpWorker worker;
+  Losses losses;
+  Pulse pulse(losses.callback());
+  pulse.add(joined("node0", worker.address));
+  std::optional<int64_t> offset = pulse.clockOffsetNanos("node0");
+  REQUIRE(offset);
+  REQUIRE(std::abs(*offset) < 5'000'000);  // one machine, one clock
+  REQUIRE_FALSE(pulse.clockOffsetNanos("node1"));
+}
+
 TEST_CASE("a killed worker ends its calls at once and is reported") {
   TcpWorker worker;
   auto client = joined("node2", worker.address);
