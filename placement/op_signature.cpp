@@ -93,20 +93,60 @@ uint64_t hashOf(const std::string& text) {
   return std::max<uint64_t>(hash, 1);
 }
 
+/// The operation that a group is about, by which it is much like that operation alone; else `op`.
+mlir::Operation* mainOf(mlir::Operation* op) {
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+    for (mlir::Operation& inner : group.getBody().front()) {
+      if (llvm::isa<ir::ConvOp, ir::MatMulOp>(inner)) {
+        return &inner;
+      }
+    }
+  }
+  return op;
+}
+
+/// Whether a value that `op` has, or that a group hands to the operation in it, is a constant.
+bool isWeightOf(mlir::Value value, mlir::Operation* op) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  bool isInside = argument && argument.getOwner()->getParentOp() == op;
+  return !!passes::weightOf(isInside ? op->getOperand(argument.getArgNumber()) : value);
+}
+
+/// Convolutions of these kinds are computed in ways of their own.
+llvm::StringRef kindOf(ir::ConvOp conv) {
+  auto filter = llvm::cast<mlir::ShapedType>(conv.getFilter().getType()).getShape();
+  llvm::ArrayRef<int64_t> window = filter.drop_front(2);
+  auto isOne = [](int64_t value) { return value == 1; };
+  if (conv.getGroups() > 1) {
+    return filter[1] == 1 ? "depthwise" : "grouped";
+  }
+  if (llvm::all_of(window, isOne)) {
+    return "point";
+  }
+  bool isDense = llvm::all_of(conv.getStrides(), isOne) && llvm::all_of(conv.getDilations(), isOne);
+  bool isThree = window.size() == 2 && window[0] == 3 && window[1] == 3;
+  return isDense && isThree ? "3x3" : "window";  // Winograd's algorithm is for the former
+}
+
 }  // namespace
 
-uint64_t opSignature(mlir::Operation* op) { return hashOf(Writer().write(op)); }
-
 uint64_t opFamily(mlir::Operation* op) {
-  std::string text = op->getName().getStringRef().str();
+  mlir::Operation* main = mainOf(op);
+  std::string text = main->getName().getStringRef().str();
   llvm::raw_string_ostream out(text);
-  if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+  if (auto group = llvm::dyn_cast<ir::GroupOp>(main)) {
     out << ' ' << group.getKind();
+  } else if (auto conv = llvm::dyn_cast<ir::ConvOp>(main)) {
+    out << ' ' << kindOf(conv);
+  } else if (auto matmul = llvm::dyn_cast<ir::MatMulOp>(main)) {
+    out << (isWeightOf(matmul.getRhs(), op) ? " constant" : "");
   }
   if (op->getNumResults() > 0) {
     out << ' ' << llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType();
   }
   return hashOf(text);
 }
+
+uint64_t opSignature(mlir::Operation* op) { return hashOf(Writer().write(op)); }
 
 }  // namespace graphrun::placement

@@ -14,8 +14,10 @@ namespace graphrun::placement {
 /// The same in every process and for every run.
 uint64_t opSignature(mlir::Operation* op);
 
-/// Equal for operations whose times can be compared: kind and element type; for a group what kind
-/// of group it is. Never 0.
+/// Equal for operations whose times can be compared: kind and element type. A group with a
+/// convolution or matrix product is of that one's family; of others their kind counts. Convolutions
+/// are told apart by their filters (1x1, 3x3, others, depthwise, in groups), matrix products by
+/// whether they multiply by a constant. Never 0.
 uint64_t opFamily(mlir::Operation* op);
 
 }  // namespace graphrun::placement

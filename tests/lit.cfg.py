@@ -43,6 +43,8 @@ config.substitutions += [
 ]
 if os.path.isdir(config.onnx_cases):
     config.available_features.add("onnx-cases")  # REQUIRES: onnx-cases
+if lit_config.params.get("slow"):
+    config.available_features.add("slow")  # REQUIRES: slow
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:
     if "avx512_bf16" in cpu.read():
         config.available_features.add("bf16")  # REQUIRES: bf16

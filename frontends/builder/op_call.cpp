@@ -152,6 +152,22 @@ OpCall& OpCall::flag(const char* attribute, bool value) {
   return *this;
 }
 
+OpCall& OpCall::numbers(const char* attribute, absl::Span<const double> values) {
+  if (state_) {
+    state_->add(attribute, state_->graph.builder().getDenseF64ArrayAttr(
+                               llvm::ArrayRef<double>(values.data(), values.size())));
+  }
+  return *this;
+}
+
+OpCall& OpCall::texts(const char* attribute, absl::Span<const char* const> values) {
+  if (state_) {
+    llvm::SmallVector<llvm::StringRef> texts(values.begin(), values.end());
+    state_->add(attribute, state_->graph.builder().getStrArrayAttr(texts));
+  }
+  return *this;
+}
+
 OpCall& OpCall::text(const char* attribute, const char* value) {
   if (state_) {
     state_->add(attribute, state_->graph.builder().getStringAttr(value));

@@ -67,7 +67,9 @@ class OpCall {
   OpCall& integer(const char* attribute, int64_t value);
   OpCall& number(const char* attribute, double value);
   OpCall& flag(const char* attribute, bool value);
+  OpCall& numbers(const char* attribute, absl::Span<const double> values);
   OpCall& text(const char* attribute, const char* value);
+  OpCall& texts(const char* attribute, absl::Span<const char* const> values);
   OpCall& type(const char* attribute, ElementType value);
   /// One element of `type` as a tensor of rank 0.
   OpCall& element(const char* attribute, Scalar value, ElementType type);

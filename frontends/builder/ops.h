@@ -275,6 +275,19 @@ Tensor softmax(const Tensor& x, int64_t axis = -1, const At& at = {});
 /// The logarithm of softmax.
 Tensor logSoftmax(const Tensor& x, int64_t axis = -1, const At& at = {});
 
+enum class Cell { kRnn, kLstm, kGru };
+struct RecurrentWeights {
+  Tensor input;   ///< G*H x C
+  Tensor hidden;  ///< G*H x H
+  Tensor bias;    ///< G*H
+};
+/// A cell over the steps of `input` (T x N x C), beginning with `hidden` (N x H) and, of an LSTM,
+/// `state` (N x H): the hidden values of all steps (T x N x H). Weights hold the cell's G gates one
+/// after the other: of an LSTM input, forget, cell and output; of a GRU update, reset and new
+/// value.
+Tensor recurrent(const Tensor& input, Cell cell, const RecurrentWeights& weights,
+                 const Tensor& hidden, const Tensor& state = {}, const At& at = {});
+
 enum class ResizeMode { kNearest, kLinear, kCubic };
 /// Where a result element lies in the input; ONNX's coordinate_transformation_mode.
 enum class Coordinates {

@@ -1,4 +1,6 @@
 // Operations of neural networks.
+#include <array>
+
 #include "frontends/builder/op_call.h"
 #include "frontends/builder/ops.h"
 
@@ -163,6 +165,27 @@ Tensor lrn(const Tensor& x, int64_t size, const Lrn& options, const At& at) {
       .number("beta", options.beta)
       .number("bias", options.bias)
       .create();
+}
+
+Tensor recurrent(const Tensor& input, Cell cell, const RecurrentWeights& weights,
+                 const Tensor& hidden, const Tensor& state, const At& at) {
+  static constexpr std::array<const char*, 3> kCells = {"rnn", "lstm", "gru"};
+  static constexpr std::array<const char*, 3> kLstm = {"sigmoid", "tanh", "tanh"};
+  absl::Span<const char* const> activations = kLstm;
+  activations = cell == Cell::kRnn   ? activations.subspan(1, 1)
+                : cell == Cell::kGru ? activations.subspan(0, 2)
+                                     : activations;
+  const std::vector<double> none(activations.size(), 0);
+  return OpCall(
+             "recurrent", at,
+             {input, weights.input, weights.hidden, weights.bias, hidden, Argument::optional(state),
+              Argument::optional(Tensor()), Argument::optional(Tensor())})
+      .segments()
+      .text("cell", kCells[static_cast<size_t>(cell)])
+      .texts("activations", activations)
+      .numbers("alphas", none)
+      .numbers("betas", none)
+      .create(cell == Cell::kLstm ? 3 : 2)[0];
 }
 
 Tensor softmax(const Tensor& x, int64_t axis, const At& at) {

@@ -1,4 +1,4 @@
-// Measuring a cluster with a model, so that its placement is chosen by times and not by guesses.
+// Measuring a cluster, so that placements are chosen by times and not by guesses.
 #ifndef GRAPHRUN_FRONTENDS_CLI_CALIBRATE_H_
 #define GRAPHRUN_FRONTENDS_CLI_CALIBRATE_H_
 
@@ -11,17 +11,19 @@
 namespace graphrun::cli {
 
 struct CalibrationOptions {
-  std::string model;  ///< a .fb or .onnx file
+  std::string model;  ///< a .fb or .onnx file; "": networks made to be measured
   PlaceOptions place;
-  FeedOptions feed;  ///< inputs that are not given are random
+  FeedOptions feed;  ///< of a model; inputs that are not given are random
 };
 
 /// What calibrate did, a line each.
 using CalibrationNotes = std::vector<std::string>;
 
-/// Runs the whole model on each device on which any of it has not been measured, then with its
-/// operations dealt out to all devices, for the links. What is known is not measured again. Takes
-/// some seconds for each kind of device. Fails as Session does.
+/// Runs a model on each device on which any of its operations has not been measured, then dealt out
+/// to all devices, for the links. Without a model, networks with operations of all kinds and sizes
+/// take its place, and tensors of all sizes cross the links between any two devices. What is known
+/// is not measured again. Takes some seconds for a model, less than a minute without, for each kind
+/// of device and for the links. Fails as Session does.
 absl::StatusOr<CalibrationNotes> calibrate(const CalibrationOptions& options);
 
 }  // namespace graphrun::cli

@@ -67,22 +67,10 @@ absl::StatusOr<std::vector<Way>> parseWays(const std::string& text) {
 }
 
 absl::StatusOr<WayFiles> WayFiles::create() {
-  std::string folder = (fs::temp_directory_path() / "graphrun-test-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", folder));
-  }
-  WayFiles files(folder);
-  GR_RETURN_IF_ERROR(writeText((files.folder_ / "two_devices.yaml").string(), twoDevices()));
+  GR_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
+  WayFiles files(std::move(folder));
+  GR_RETURN_IF_ERROR(writeText((files.folder_.path() / "two_devices.yaml").string(), twoDevices()));
   return files;
-}
-
-WayFiles::WayFiles(WayFiles&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-
-WayFiles::~WayFiles() {
-  if (!folder_.empty()) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
 }
 
 absl::StatusOr<std::string> WayFiles::prepare(Way way, const std::string& model, uint64_t seed,
@@ -90,12 +78,12 @@ absl::StatusOr<std::string> WayFiles::prepare(Way way, const std::string& model,
                                               runtime::SessionOptions& options) const {
   if (way == Way::kSymbolic) {
     GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(model));
-    std::string open = (folder_ / absl::StrCat(getpid(), ".onnx")).string();
+    std::string open = (folder_.path() / absl::StrCat(getpid(), ".onnx")).string();
     GR_RETURN_IF_ERROR(writeText(open, withSymbolicDims(file.bytes())));
     return open;
   }
   if (way == Way::kSplit) {
-    options.cluster = (folder_ / "two_devices.yaml").string();
+    options.cluster = (folder_.path() / "two_devices.yaml").string();
     std::string text = absl::StrCat(name, " ", seed);
     options.strategy = absl::StrCat(
         "random:",

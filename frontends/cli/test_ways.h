@@ -3,12 +3,12 @@
 #define GRAPHRUN_FRONTENDS_CLI_TEST_WAYS_H_
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontends/cli/scratch_folder.h"
 #include "runtime/session/session.h"
 
 namespace graphrun::cli {
@@ -24,15 +24,10 @@ const char* wayName(Way way);
 /// The ways of "whole,symbolic"; InvalidArgument for another word.
 absl::StatusOr<std::vector<Way>> parseWays(const std::string& text);
 
-/// A scratch folder, which goes when this goes. Made before processes are forked; safe to use in
-/// all of them.
+/// Files in a scratch folder. Made before processes are forked; safe to use in all of them.
 class WayFiles {
  public:
   static absl::StatusOr<WayFiles> create();
-  WayFiles(WayFiles&& other) noexcept;
-  WayFiles& operator=(WayFiles&&) = delete;
-  ~WayFiles();
-
   /// The model to run in place of `model`, and what to change in `options`. `seed` and `name`
   /// decide the split.
   absl::StatusOr<std::string> prepare(Way way, const std::string& model, uint64_t seed,
@@ -40,9 +35,9 @@ class WayFiles {
                                       runtime::SessionOptions& options) const;
 
  private:
-  explicit WayFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit WayFiles(ScratchFolder folder) : folder_(std::move(folder)) {}
 
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
 };
 
 }  // namespace graphrun::cli

@@ -131,15 +131,18 @@ int doctorCommand(int argc, char** argv) {
   calibration.place.add(app);
   calibration.feed.add(app);
   app.get_option("--cluster")->description("Also joins these machines");
-  app.add_option("--calibrate", calibration.model,
-                 "Runs this model on each device, and measures what is not known of its operations "
-                 "and of the links between the devices");
+  CLI::Option* calibrated =
+      app.add_option(
+             "--calibrate", calibration.model,
+             "Measures on each device what is not known of this model's operations (without "
+             "a model: operations of all kinds and sizes) and of the links between devices")
+          ->expected(0, 1);
   return parseAndRun(app, argc, argv, [&]() -> int {
     int code = checkMachine() ? kOk : kInternal;
     std::fflush(stdout);
     const std::string& cluster = calibration.place.cluster;
     absl::Status status = cluster.empty() ? absl::OkStatus() : checkCluster(cluster);
-    if (status.ok() && !calibration.model.empty()) {
+    if (status.ok() && *calibrated) {
       status = printCalibration(calibration);
     }
     return status.ok() ? code : report(status);

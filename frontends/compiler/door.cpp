@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "devices/device_compiler.h"
 #include "flatbuffers/flatbuffers.h"
+#include "frontends/compiler/calibration_set.h"
 #include "frontends/compiler/context.h"
 #include "frontends/compiler/cost_planner.h"
 #include "frontends/compiler/partition_reader.h"
@@ -200,15 +201,19 @@ int32_t costsOfModel(const GrModel* model, GrBytes request, GrBuffer* out) {
   });
 }
 
+int32_t calibrationModel(uint32_t number, const char* outPath, GrBuffer* out) {
+  return answer(out, [&] { return writeCalibrationModel(number, outPath); });
+}
+
 void release(GrBuffer* buffer) {
   std::free(buffer->data);
   buffer->data = nullptr;
   buffer->size = 0;
 }
 
-constexpr GrCompilerApi kApi = {GR_COMPILER_API_VERSION, importOnnxFile, plan,
-                                compilePartition,        inspect,        annotateOnnxFile,
-                                placeCostFile,           costsOfModel,   release};
+constexpr GrCompilerApi kApi = {
+    GR_COMPILER_API_VERSION, importOnnxFile, plan,         compilePartition, inspect,
+    annotateOnnxFile,        placeCostFile,  costsOfModel, calibrationModel, release};
 
 }  // namespace
 }  // namespace graphrun::compiler

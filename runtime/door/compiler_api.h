@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 5
+#define GR_COMPILER_API_VERSION 6
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -129,6 +129,10 @@ typedef struct GrCompilerApi {
   /// `request` as for plan. `out`: the cost graph of the model on the request's cluster, in the
   /// format that placeCosts reads, or nothing when shapes depend on elements of inputs.
   int32_t (*costs)(const GrModel* model, GrBytes request, GrBuffer* out);
+
+  /// Writes network `number` of the calibration set as model.fb to `outPath`. `out`: its name.
+  /// NotFound behind the last; see frontends/compiler/calibration_set.h.
+  int32_t (*calibrationModel)(uint32_t number, const char* outPath, GrBuffer* out);
 
   /// Frees what a function set and empties it.
   void (*release)(GrBuffer* buffer);

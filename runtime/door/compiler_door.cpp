@@ -214,4 +214,13 @@ absl::StatusOr<std::string> CompilerDoor::costs(absl::Span<const uint8_t> model,
   return result.text();
 }
 
+absl::StatusOr<std::string> CompilerDoor::calibrationModel(uint32_t number,
+                                                           const std::string& outPath) {
+  GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
+  Result result(compiler);
+  GR_RETURN_IF_ERROR(
+      result.status(compiler->calibrationModel(number, outPath.c_str(), result.out())));
+  return result.text();
+}
+
 }  // namespace graphrun::runtime

@@ -83,6 +83,10 @@ class Compiler {
   virtual absl::StatusOr<std::string> costs(absl::Span<const uint8_t> model,
                                             const std::string& modelName,
                                             absl::Span<const uint8_t> request) = 0;
+  /// Writes a network that is made to be measured; returns its name, NotFound behind the last. See
+  /// GrCompilerApi::calibrationModel.
+  virtual absl::StatusOr<std::string> calibrationModel(uint32_t number,
+                                                       const std::string& outPath) = 0;
 };
 
 /// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else
@@ -108,6 +112,9 @@ class CompilerDoor final : public Compiler {
   absl::StatusOr<std::string> placeCosts(const GrCosts& costs) override;
   absl::StatusOr<std::string> costs(absl::Span<const uint8_t> model, const std::string& modelName,
                                     absl::Span<const uint8_t> request) override;
+
+  absl::StatusOr<std::string> calibrationModel(uint32_t number,
+                                               const std::string& outPath) override;
 
   /// Loads the library; why it cannot be used, as NotFound or FailedPrecondition.
   absl::Status check() { return api().status(); }

@@ -647,6 +647,12 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
   return atStage(warnings.status(), misplaced ? SessionStage::kInput : SessionStage::kModel);
 }
 
+absl::StatusOr<std::string> calibrationModel(uint32_t number, const std::string& outPath,
+                                             Compiler* compiler) {
+  CompilerDoor door;
+  return (compiler != nullptr ? compiler : &door)->calibrationModel(number, outPath);
+}
+
 absl::StatusOr<std::string> placeCosts(const GrCosts& costs, Compiler* compiler) {
   CompilerDoor door;
   if (compiler == nullptr) {

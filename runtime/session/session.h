@@ -250,6 +250,11 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
                                           const std::string& explanation,
                                           const std::string& outPath, Compiler* compiler = nullptr);
 
+/// Writes network `number` of the set that is made to be measured, as model.fb; returns its name,
+/// NotFound behind the last. See frontends/compiler/calibration_set.h.
+absl::StatusOr<std::string> calibrationModel(uint32_t number, const std::string& outPath,
+                                             Compiler* compiler = nullptr);
+
 /// Places a bare cost graph; JSON text, see GrCompilerApi::placeCosts.
 absl::StatusOr<std::string> placeCosts(const GrCosts& costs, Compiler* compiler = nullptr);
 

@@ -2,6 +2,7 @@
 #include "placement/op_signature.h"
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,6 +53,35 @@ TEST_CASE("names, places and devices make no difference; shapes, attributes and 
   CHECK(ops.signature(0) != ops.signature(5));
   CHECK(ops.family(0) == ops.family(3));
   CHECK(ops.family(0) != ops.family(4));
+}
+
+TEST_CASE("a family holds what is computed in one way") {
+  Ops ops(R"(
+    func.func @f(%x: tensor<1x8x9x9xf32>, %m: tensor<4x4xf32>) {
+      %p = gr.constant dense<1.0> : tensor<8x8x1x1xf32> : tensor<8x8x1x1xf32>
+      %w = gr.constant dense<1.0> : tensor<8x8x3x3xf32> : tensor<8x8x3x3xf32>
+      %d = gr.constant dense<1.0> : tensor<8x1x3x3xf32> : tensor<8x1x3x3xf32>
+      %c = gr.constant dense<1.0> : tensor<4x4xf32> : tensor<4x4xf32>
+      %0 = gr.conv %x, %p {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x8x9x9xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x9x9xf32>
+      %1 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x8x9x9xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x9x9xf32>
+      %2 = gr.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x8x9x9xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x5x5xf32>
+      %3 = gr.conv %x, %d {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, groups = 8 : i64} : (tensor<1x8x9x9xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x9x9xf32>
+      %4 = gr.matmul %m, %m : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %5 = gr.matmul %m, %c : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %6 = gr.group (%m, %c) attributes {kind = "matmul"} {
+      ^bb0(%l: tensor<4x4xf32>, %r: tensor<4x4xf32>):
+        %a = gr.matmul %l, %r : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+        %b = gr.relu %a : (tensor<4x4xf32>) -> tensor<4x4xf32>
+        gr.yield %b : tensor<4x4xf32>
+      } : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      return
+    })");
+  std::set<uint64_t> families;
+  for (size_t i = 0; i < 6; ++i) {
+    families.insert(ops.family(i));
+  }
+  CHECK(families.size() == 6);
+  CHECK(ops.family(6) == ops.family(5));
 }
 
 TEST_CASE("what is a constant counts, its elements only where they are few integers") {

@@ -48,6 +48,9 @@ class ToyCompiler : public runtime::Compiler {
                                     absl::Span<const uint8_t>) override {
     return absl::UnimplementedError("the toy compiler writes no cost graphs");
   }
+  absl::StatusOr<std::string> calibrationModel(uint32_t, const std::string&) override {
+    return absl::NotFoundError("the toy compiler makes no networks");
+  }
 
   std::atomic<int> imports{0};
   std::atomic<int> plans{0};
