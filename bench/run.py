@@ -11,9 +11,11 @@ or outputs that differ, do.
 
 import argparse
 import os
+import signal
 import sys
 
 import chain
+import clusters
 import edges
 import elementwise
 import measure
@@ -75,10 +77,13 @@ def arguments():
     parser.add_argument("--data", default=placement.DATA, help="graphs for placement")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the graphs that placement makes, and of prediction's placements")
-    clusters = parser.add_argument_group("prediction")
-    clusters.add_argument("--clusters", type=lambda names: names.split(","),
-                          default=list(prediction.CLUSTERS), metavar="NAME,…")
-    clusters.add_argument("--placements", type=int, default=4, help="of each model on each cluster")
+    cluster = parser.add_argument_group("prediction")
+    cluster.add_argument("--clusters", type=lambda names: names.split(","),
+                          default=list(clusters.CLUSTERS), metavar="NAME,…")
+    cluster.add_argument("--placements", type=int, default=4, help="of each model on each cluster")
+    cluster.add_argument("--calibration", choices=["model", "set", "none"], default="model",
+                          help="with each model, once without one, or not at all")
+    cluster.add_argument("--resume", action="store_true", help="keeps the results that there are")
     models = parser.add_argument_group("models")
     models.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,…")
     models.add_argument("--threads", type=int, nargs="+", default=[1, 2])
@@ -97,6 +102,7 @@ def arguments():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench: ended by a signal"))  # tidies up
     args = arguments()
     if not os.access(args.graphrun, os.X_OK):
         sys.exit(f"bench: {args.graphrun} is not built; ./dev build makes it")
