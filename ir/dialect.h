@@ -61,6 +61,8 @@ inline constexpr llvm::StringLiteral kNameAttr = "gr.name";
 inline constexpr llvm::StringLiteral kDeviceAttr = "gr.device";
 /// Operation attribute: place in the order of the operations of its device (i64).
 inline constexpr llvm::StringLiteral kRankAttr = "gr.rank";
+/// Operation attribute: threads of its device that it runs on (i64); without it: all.
+inline constexpr llvm::StringLiteral kThreadsAttr = "gr.threads";
 /// Attribute of a gr.constant that was read from a file: its index in the weight table (i64).
 inline constexpr llvm::StringLiteral kWeightAttr = "gr.weight";
 

@@ -1,5 +1,6 @@
 #include "placement/build_cost_graph.h"
 
+#include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -180,6 +181,9 @@ class Builder {
       MeasuredCosts::Estimate estimate =
           (measured != nullptr ? *measured : kNothing)
               .estimate(key.signature, key.family, work, device.model);
+      if (device.whole >= 0 && estimate.source == CostSource::kEstimated) {
+        estimate.ns = scaledNs(node, work, device);
+      }
       std::string why = devices_.whyUnsupported(device.kind, op);
       node.timeNs.push_back(why.empty() ? estimate.ns : kUnsupported);
       node.sources.push_back(estimate.source);
@@ -191,6 +195,16 @@ class Builder {
         node.unsupported.emplace_back(static_cast<int>(d), why);
       }
     }
+  }
+
+  /// The time on a part of a device by that on the whole, which comes before it and may have been
+  /// measured: with fewer threads an operation takes as much longer as the models say.
+  int64_t scaledNs(const CostNode& node, const OpWork& work, const Device& part) const {
+    const Device& whole = cluster_.devices[static_cast<size_t>(part.whole)];
+    double longer = static_cast<double>(rooflineNs(work, part.model)) /
+                    static_cast<double>(rooflineNs(work, whole.model));
+    int64_t ns = node.timeNs[static_cast<size_t>(part.whole)];
+    return ns == kUnsupported ? ns : std::llround(static_cast<double>(ns) * longer);
   }
 
   const Cluster& cluster_;

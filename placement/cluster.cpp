@@ -13,6 +13,7 @@ namespace graphrun::placement {
 namespace {
 
 constexpr char kThisHost[] = "127.0.0.1";
+constexpr double kNoTime = 1e18;  // bytes per second of what does not move
 
 int workerOf(const Cluster& cluster, int device) {
   return device == kClient ? kClient : cluster.devices[static_cast<size_t>(device)].worker;
@@ -53,8 +54,9 @@ Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec,
   device.memoryBytes = spec.memoryBytes;
   device.memorySource = spec.memorySource;
   device.weight = spec.weight;
-  int threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
-  device.model = defaultDeviceModel(spec.kind, threads);
+  device.threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
+  device.splits = spec.splits;
+  device.model = defaultDeviceModel(spec.kind, device.threads);
   return device;
 }
 
@@ -146,7 +148,18 @@ absl::Status Cluster::setMemoryLimit(absl::string_view device, int64_t bytes,
   return absl::OkStatus();
 }
 
+int Cluster::runnerOf(int device) const {
+  if (device == kClient) {
+    return kClient;
+  }
+  const Device& own = devices[static_cast<size_t>(device)];
+  return own.whole >= 0 && own.part == 0 ? own.whole : device;
+}
+
 LinkModel Cluster::link(int fromDevice, int toDevice) const {
+  if (fromDevice != kClient && runnerOf(fromDevice) == runnerOf(toDevice)) {
+    return {LinkKind::kInProcess, 0, kNoTime, false};
+  }
   LinkModel model = otherLinks.value_or(defaultLink(linkKindOf(*this, fromDevice, toDevice)));
   int a = workerOf(*this, fromDevice);
   int b = workerOf(*this, toDevice);

@@ -31,6 +31,8 @@ struct DeviceSpec {
   /// kCpu: other CPU devices of the worker that say so too may have the same cores. Such devices
   /// take turns; see CoreTable.
   bool shared = false;
+  /// kCpu: whether placement may split it for branches; see split_devices.h.
+  bool splits = true;
   /// kCuda: the GPU's index on its worker.
   int cudaIndex = 0;
   /// Memory limit; 0: none given.
@@ -51,6 +53,11 @@ struct Device {
   /// Devices of one host with one of these in common take turns; see CoreTable.
   std::vector<int> cores;
   bool coresFound = false;  // see DeviceSpec
+  int threads = 0;          // kCpu: of a kernel; 0: unknown
+  bool splits = true;       // see DeviceSpec
+  int whole = -1;           // the device that this one is a part of; see split_devices.h
+  int part = 0;             // its number among the parts
+  bool floating = false;    // its threads run where the system puts them, whatever `cores` says
   int64_t memoryBytes = 0;  // limit; 0: none given
   std::string memorySource;
   double weight = 1;  // see DeviceSpec
@@ -169,6 +176,10 @@ struct Cluster {
   /// Nodes that stay off devices: of these, too, a shell pattern. No annotations.
   std::vector<PinRule> forbids;
   std::optional<SecurityFiles> security;
+
+  /// The device whose thread runs what is placed on `device`: of a whole device's first part it is
+  /// the whole device itself, which then uses fewer threads.
+  int runnerOf(int device) const;
 
   /// Index of the worker or device of this name, nothing if there is none.
   std::optional<int> findWorker(absl::string_view name) const;

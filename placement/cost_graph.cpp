@@ -242,7 +242,7 @@ class Rules {
     std::vector<int> nodes = matched("forbid", rule);
     bool found = false;
     for (size_t d = 0; d < cluster_.devices.size(); ++d) {
-      if (matchesGlob(rule.device, cluster_.devices[d].name)) {
+      if (matches(rule, cluster_.devices[d])) {
         found = true;
         for (int n : nodes) {
           forbidOn(static_cast<int>(d), n, rule);
@@ -262,6 +262,12 @@ class Rules {
   }
 
  private:
+  /// What keeps off a device keeps off its parts.
+  bool matches(const PinRule& rule, const Device& device) const {
+    return matchesGlob(rule.device, device.name) ||
+           (device.whole >= 0 &&
+            matches(rule, cluster_.devices[static_cast<size_t>(device.whole)]));
+  }
   std::vector<int> matched(absl::string_view what, const PinRule& rule) {
     std::vector<int> nodes = graph_.nodesOf(rule);
     if (nodes.empty()) {

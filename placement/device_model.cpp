@@ -14,6 +14,7 @@ constexpr double kSocketBandwidth = 80e9;
 // Several threads on one operation lose something to splitting and joining.
 constexpr double kThreadScaling = 0.9;
 constexpr double kCpuOverheadNs = 300;
+constexpr double kJoinNs = 2000;
 
 void setPeak(DeviceModel& model, ElementType type, double value) {
   model.peakOpsPerSecond[static_cast<size_t>(type)] = value;
@@ -28,6 +29,8 @@ DeviceModel cpuModel(int threads) {
   double f32 = kCoreF32 * count * (threads > 1 ? kThreadScaling : 1.0);
   DeviceModel model;
   model.opOverheadNs = kCpuOverheadNs;
+  model.joinNs = threads > 1 ? kJoinNs : 0;
+  model.oneThread = kCoreF32 / f32;
   model.memoryBytesPerSecond = std::min(kCoreBandwidth * count, kSocketBandwidth);
   model.peakOpsPerSecond.fill(f32);
   for (ElementType type : {ElementType::kF64, ElementType::kI64, ElementType::kU64}) {

@@ -36,6 +36,10 @@ absl::string_view opClassName(OpClass opClass);
 struct DeviceModel {
   /// Fixed cost of starting one operation, ns.
   double opOverheadNs = 0;
+  /// Several threads: for an operation to begin and end on all of them, ns; and the share of the
+  /// rates below that one of them has. Short operations run on one.
+  double joinNs = 0;
+  double oneThread = 1;
   /// Sustained memory bandwidth, bytes per second.
   double memoryBytesPerSecond = 1;
   /// Peak operations per second by element type; the slot of kInvalid serves untyped work.

@@ -114,6 +114,17 @@ struct AnnotationReport {
   bool ignored = false;       // the nodes were placed as if it were not there
 };
 
+/// What CPU devices with so many parts would do for the step.
+struct SplitReport {
+  std::vector<std::string> devices;  // that can be split
+  int parts = 0;
+  int threads = 0;      // of a part
+  int64_t wholeNs = 0;  // the step without parts; 0: nobody has looked
+  int64_t stepNs = 0;   // 0: nobody has looked
+  bool taken = false;
+  std::string why;  // not
+};
+
 struct Explanation {
   std::string strategy;
   Objective goal = Objective::kLatency;
@@ -134,6 +145,7 @@ struct Explanation {
   std::vector<TensorReport> tensors;
   std::vector<NodeExplanation> choices;  // of the nodes that were asked for; see node_choices.h
   std::vector<AnnotationReport> annotations;
+  std::vector<SplitReport> splits;  // that were thought of
   /// Parts of the time of all nodes by where it comes from (costSourceName): what is estimated was
   /// never measured, and may be far off.
   int64_t measuredNs = 0;
@@ -165,6 +177,9 @@ std::string explanationText(const NodeExplanation& explanation);
 ///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}], by rank,
 ///  "annotations": [{"configuration" (null: a layer), "name", "nodes", "device" (null: not used),
 ///                   "why", "ignored"}],
+///  "splits": [{"devices", "parts", "threads", "whole_step_ns" (null: not looked at), "step_ns"
+///  (null:
+///              as before), "taken", "why"}], numbers of parts that were thought of,
 ///  "choices": [explanationJson of a node], of those that were asked for,
 ///  "complete"}
 ///

@@ -81,6 +81,16 @@ Json toJson(const AnnotationReport& a) {
           {"ignored", a.ignored}};
 }
 
+Json toJson(const SplitReport& s) {
+  return {{"devices", s.devices},
+          {"parts", s.parts},
+          {"threads", s.threads},
+          {"whole_step_ns", s.wholeNs > 0 ? Json(s.wholeNs) : Json()},
+          {"step_ns", s.stepNs > 0 ? Json(s.stepNs) : Json()},
+          {"taken", s.taken},
+          {"why", s.why}};
+}
+
 Json toJson(const NodeExplanation& e) { return explanationJson(e); }
 
 Json toJson(const NodeChoice& c, const NodeExplanation& of) {
@@ -139,6 +149,7 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation, bool deta
                {"strategies", listOf(explanation.strategies)},
                {"nodes", listOf(explanation.nodes)},
                {"annotations", listOf(explanation.annotations)},
+               {"splits", listOf(explanation.splits)},
                {"choices", listOf(explanation.choices)},
                {"complete", explanation.complete}};
   if (details) {

@@ -11,7 +11,9 @@ int64_t rooflineNs(const OpWork& work, const DeviceModel& model) {
   double compute = static_cast<double>(work.flops) / rate * 1e9;
   double memory =
       static_cast<double>(work.bytesRead + work.bytesWritten) / model.memoryBytesPerSecond * 1e9;
-  return static_cast<int64_t>(std::ceil(model.opOverheadNs + std::max(compute, memory)));
+  double alone = std::max(compute, memory);
+  double together = std::min(alone + model.joinNs, alone / model.oneThread);
+  return static_cast<int64_t>(std::ceil(model.opOverheadNs + together));
 }
 
 }  // namespace graphrun::placement

@@ -28,6 +28,21 @@ constexpr Unit kUnits[] = {{"", 1},
                            {"GiB", uint64_t{1} << 30},
                            {"TiB", uint64_t{1} << 40}};
 
+constexpr uint32_t kMostParts = 64;
+
+/// The value of --split for a session.
+absl::StatusOr<uint32_t> parseSplit(const std::string& text) {
+  uint32_t parts = 0;
+  if (text == "auto" || text == "never") {
+    return text == "never" ? 1U : 0U;
+  }
+  if (absl::SimpleAtoi(text, &parts) && parts >= 2 && parts <= kMostParts) {
+    return parts;
+  }
+  return usageError(absl::StrCat(
+      "--split ", text, ": expected auto, never or a number of parts from 2 to ", kMostParts));
+}
+
 }  // namespace
 
 ExitCode exitCodeOf(const absl::Status& status) {
@@ -80,6 +95,9 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--forbid", forbids, "Keeps nodes off devices: 'embed*=node1/cuda:*'");
   app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
   app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
+  app.add_option("--split", split,
+                 "Into how many parts the cores of a CPU may be split for branches that run side "
+                 "by side: auto (where measured times promise a gain), never, 2, 4, … (auto)");
   app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")
       ->check(CLI::Range(0.0, 7 * 24 * 3600.0));
   app.add_option("--tune-budget", tuneSeconds,
@@ -105,6 +123,7 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
     return usageError("--from goes with --placement auto, which it is faster than");
   }
   session.threads = threads;
+  GR_ASSIGN_OR_RETURN(session.split, parseSplit(split));
   session.fusion = !noFusion;
   session.numerics = deterministic ? runtime::Numerics::kDeterministic
                      : exact       ? runtime::Numerics::kExact

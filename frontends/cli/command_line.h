@@ -43,6 +43,7 @@ struct PlaceOptions {
   std::vector<std::string> forbids;
   std::vector<std::string> memoryLimits;
   uint32_t threads = 0;
+  std::string split = "auto";
   double timeoutSeconds = 0;
   double tuneSeconds = 5;
   bool exact = false;

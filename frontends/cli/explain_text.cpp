@@ -131,6 +131,37 @@ std::string sourcesText(const Json& times) {
                         100 * measured / all, 100 * interpolated / all, 100 * estimated / all);
 }
 
+/// "local/cpu:0 into 2 x 1 threads".
+std::string partsText(const Json& split) {
+  std::vector<std::string> devices = split.value("devices", std::vector<std::string>());
+  return absl::StrFormat("%s into %d x %d threads", absl::StrJoin(devices, ", "),
+                         split.value("parts", 0), split.value("threads", 0));
+}
+
+/// What splitting CPU devices does for the step, or would do.
+std::string splitText(const Json& split) {
+  const Json& whole = split["whole_step_ns"];
+  const Json& step = split["step_ns"];
+  bool taken = split.value("taken", false);
+  std::string why = split.value("why", "");
+  std::string times;
+  if (whole.is_number() && step.is_number()) {
+    double change = 100 * (step.get<double>() / whole.get<double>() - 1);
+    times = absl::StrFormat(": step %s instead of %s (%+.0f %%)", timeText(step, {}),
+                            timeText(whole, {}), change);
+  }
+  return absl::StrCat(taken ? "split: " : "not split: ", partsText(split), times,
+                      why.empty() ? "" : "; ", why, "\n");
+}
+
+std::string splitsText(const Json& json) {
+  std::string text;
+  for (const Json& split : json.value("splits", Json::array())) {
+    absl::StrAppend(&text, splitText(split));
+  }
+  return text;
+}
+
 /// Weights of devices that are not 1.
 std::string weightsText(const Json& json) {
   std::vector<std::string> weights;
@@ -181,7 +212,7 @@ std::string explainText(const std::string& source) {
                     cell(json, {"", "step_ns_without", Format::kNanos}), ", ",
                     absl::StrFormat("%.2f", now / json.value("step_ns", now)), " times as long\n");
   }
-  absl::StrAppend(&text, sourcesText(json.value("times", Json::object())));
+  absl::StrAppend(&text, splitsText(json), sourcesText(json.value("times", Json::object())));
   section(json, "devices", "devices",
           {{"device", "device", Format::kText},
            {"ops", "ops", Format::kCount},

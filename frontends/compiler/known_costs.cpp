@@ -23,7 +23,8 @@ std::vector<placement::MeasuredOp> opsOf(const format::WorkerCosts& costs) {
 
 /// The cores that a plan will say of the device; 0: all of its machine's.
 uint32_t coresOf(const placement::Device& device, const format::PlanRequest& request) {
-  return device.cores.empty() ? request.threads() : static_cast<uint32_t>(device.cores.size());
+  bool all = device.cores.empty() || (device.floating && device.whole < 0);
+  return all ? request.threads() : static_cast<uint32_t>(device.cores.size());
 }
 
 bool isFor(const format::WorkerCosts& costs, const placement::Cluster& cluster,
@@ -74,6 +75,9 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
     const format::LinkCosts& costs = *request.link_costs()->Get(i);
     for (int a : workersOf(cluster, costs.worker_a()->str())) {
       for (int b : workersOf(cluster, costs.worker_b()->str())) {
+        if (a != b && cluster.isInClient(a) && cluster.isInClient(b)) {
+          continue;  // the client's own tensors stay in place
+        }
         placement::LinkOverride link;
         link.workerA = a;
         link.workerB = b;

@@ -28,7 +28,9 @@ class InnerNodes {
   }
 
  private:
-  int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+  int deviceOf(int node) const {
+    return cluster_.runnerOf(placement_.device[static_cast<size_t>(node)]);
+  }
   bool isTogether(int a, int b) const { return deviceOf(a) == deviceOf(b); }
   bool isInClient(int node) const {
     return cluster_.isInClient(cluster_.devices[static_cast<size_t>(deviceOf(node))].worker);
@@ -46,7 +48,7 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     const placement::Placement& placement, int device, flatbuffers::FlatBufferBuilder& builder) {
   std::vector<int> nodes;
   for (int n = 0; n < graph.graph.nodeCount(); ++n) {
-    if (placement.device[static_cast<size_t>(n)] == device) {
+    if (cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device) {
       nodes.push_back(n);
     }
   }
@@ -61,12 +63,13 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     const placement::OpKey& key = graph.keys[static_cast<size_t>(n)];
     auto members = node.members.empty() ? 0 : builder.CreateVectorOfStrings(node.members);
     auto label = builder.CreateString(node.name);
+    auto own = static_cast<size_t>(placement.device[static_cast<size_t>(n)]);
+    auto threads =
+        static_cast<uint32_t>(static_cast<int>(own) == device ? 0 : cluster.devices[own].threads);
     written.push_back(format::CreatePlanNode(
         builder, label, members, key.signature, key.family, static_cast<uint64_t>(node.flops),
-        static_cast<uint64_t>(node.bytesTouched),
-        static_cast<uint64_t>(node.timeNs[static_cast<size_t>(device)]),
-        node.sources[static_cast<size_t>(device)] == placement::CostSource::kMeasured,
-        inner.isInner(n)));
+        static_cast<uint64_t>(node.bytesTouched), static_cast<uint64_t>(node.timeNs[own]),
+        node.sources[own] == placement::CostSource::kMeasured, inner.isInner(n), threads));
   }
   return written;
 }

@@ -50,6 +50,8 @@ class PlanWriter {
     plan.add_constants(constants);
     plan.add_predicted_step_ns(
         static_cast<uint64_t>(parts_.result.simulation.stepNs + parts_.overheadNs));
+    plan.add_promised_step_ns(static_cast<uint64_t>(parts_.promisedNs));
+    plan.add_splits(parts_.splits);
     plan.add_strings(strings);
     plan.add_string_values(stringValues);
     plan.add_numerics(parts_.numerics);
@@ -90,13 +92,20 @@ class PlanWriter {
       return found->second;
     }
     const placement::Device& device = parts_.cluster.devices[static_cast<size_t>(*id)];
-    std::vector<uint32_t> cores(device.cores.begin(), device.cores.end());
+    std::vector<uint32_t> cores;
+    if (!device.floating) {
+      cores.assign(device.cores.begin(), device.cores.end());
+    }
+    std::string whole = device.whole < 0
+                            ? std::string()
+                            : parts_.cluster.devices[static_cast<size_t>(device.whole)].name;
+    auto threads = static_cast<uint32_t>(device.floating && device.whole >= 0 ? device.threads : 0);
     uint32_t worker = workerIndex(device.worker);
     deviceWorkers_.push_back(worker);
     std::string kind(placement::deviceKindName(device.kind));
-    devices_.push_back(format::CreatePlanDeviceDirect(builder_, name.c_str(), worker, kind.c_str(),
-                                                      static_cast<uint32_t>(device.index), &cores,
-                                                      static_cast<uint64_t>(device.memoryBytes)));
+    devices_.push_back(format::CreatePlanDeviceDirect(
+        builder_, name.c_str(), worker, kind.c_str(), static_cast<uint32_t>(device.index), &cores,
+        static_cast<uint64_t>(device.memoryBytes), threads, whole.c_str()));
     return found->second;
   }
 
@@ -109,9 +118,14 @@ class PlanWriter {
       uint64_t peakBytes = slotBytes(device);
       std::vector<flatbuffers::Offset<format::PlanNode>> nodes;
       if (std::optional<int> id = parts_.cluster.findDevice(device)) {
-        const auto& use = parts_.result.simulation.devices[static_cast<size_t>(*id)];
-        busyNs = static_cast<uint64_t>(use.busyNs);
-        peakBytes = static_cast<uint64_t>(use.peakBytes);
+        busyNs = 0;
+        peakBytes = 0;
+        for (size_t d = 0; d < parts_.cluster.devices.size(); ++d) {
+          bool isHere = parts_.cluster.runnerOf(static_cast<int>(d)) == *id;
+          const auto& use = parts_.result.simulation.devices[d];
+          busyNs += isHere ? static_cast<uint64_t>(use.busyNs) : 0;
+          peakBytes += isHere ? static_cast<uint64_t>(use.peakBytes) : 0;
+        }
         nodes = writeNodes(parts_.graph, parts_.cluster, parts_.result.placement, *id, builder_);
       }
       partitions_.push_back(format::CreatePartitionDirect(builder_, deviceIndex(device), graph,

@@ -9,6 +9,7 @@
 #include "frontends/compiler/context.h"
 #include "frontends/compiler/explanation.h"
 #include "frontends/compiler/known_costs.h"
+#include "frontends/compiler/place_model.h"
 #include "frontends/compiler/plan_writer.h"
 #include "frontends/compiler/remainder.h"
 #include "frontends/onnx/deferred.h"
@@ -25,14 +26,9 @@
 #include "passes/type_codec.h"
 #include "passes/weights.h"
 #include "placement/annotations.h"
-#include "placement/build_cost_graph.h"
 #include "placement/cost_file.h"
 #include "placement/explain.h"
-#include "placement/replan.h"
-#include "placement/strategy.h"
-#include "placement/validate.h"
 #include "placement/what_if.h"
-#include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
 #include "runtime/format/weight_table.h"
 
@@ -181,23 +177,6 @@ absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
   return shapes;
 }
 
-/// The compilers of the devices that a cluster can have, asked what they support.
-class Compilers {
- public:
-  std::string whyUnsupported(placement::DeviceKind kind, mlir::Operation* op) {
-    std::string name(placement::deviceKindName(kind));
-    auto [found, isNew] = compilers_.try_emplace(name);
-    if (isNew) {
-      found->second = devices::createDeviceCompiler(name);
-    }
-    return found->second.ok() ? (*found->second)->whyUnsupported(op)
-                              : std::string(found->second.status().message());
-  }
-
- private:
-  std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
-};
-
 /// Whether products of bytes are worth making: asked of this machine, which workers are taken to be
 /// like.
 bool multipliesBytes() {
@@ -272,40 +251,6 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   return *function;
 }
 
-/// Every operation with its costs, and what the user pins.
-absl::StatusOr<placement::GraphOfOps> costGraphOf(mlir::func::FuncOp function,
-                                                  const placement::Cluster& cluster,
-                                                  const format::PlanRequest& request) {
-  Compilers compilers;
-  KnownCosts known;
-  readCosts(request, cluster, known);
-  placement::DeviceKnowledge devices{[&](placement::DeviceKind kind, mlir::Operation* op) {
-                                       return compilers.whyUnsupported(kind, op);
-                                     },
-                                     known.byDevice, wayOf(request)};
-  GR_ASSIGN_OR_RETURN(placement::GraphOfOps graph,
-                      placement::buildCostGraph(function, cluster, devices));
-  GR_RETURN_IF_ERROR(graph.graph.applyPinRules(cluster));
-  return graph;
-}
-
-/// Places with a strategy, with the file that it names, or beginning with the file `from`.
-/// `candidates`: see placement::place.
-absl::StatusOr<placement::PlacementResult> placeWith(
-    const placement::PlacementProblem& problem, const std::string& strategy,
-    const std::string& from, std::vector<placement::Candidate>& candidates) {
-  bool isFile = strategy.ends_with(".json");
-  if (!isFile && from.empty()) {
-    return placement::place(problem, strategy.empty() ? "auto" : strategy, &candidates);
-  }
-  const std::string& path = from.empty() ? strategy : from;
-  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
-  auto bytes = file.bytes();
-  absl::string_view json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return from.empty() ? placement::placeFromJson(problem, json, path)
-                      : placement::replan(problem, json, path);
-}
-
 /// Writes the placement into the operations, for the partition pass. From now on they are called
 /// what their nodes are: what a run records tells them apart by it.
 void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
@@ -313,8 +258,15 @@ void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluste
   for (size_t n = 0; n < graph.ops.size(); ++n) {
     mlir::Operation* op = graph.ops[n];
     mlir::MLIRContext* context = op->getContext();
-    const std::string& device = cluster.devices[static_cast<size_t>(placement.device[n])].name;
-    op->setAttr(ir::kDeviceAttr, ir::DeviceAttr::get(context, device));
+    int device = placement.device[n];
+    int runner = cluster.runnerOf(device);
+    const std::string& name = cluster.devices[static_cast<size_t>(runner)].name;
+    op->setAttr(ir::kDeviceAttr, ir::DeviceAttr::get(context, name));
+    if (runner != device) {
+      auto type = mlir::IntegerType::get(context, 64);
+      int threads = cluster.devices[static_cast<size_t>(device)].threads;
+      op->setAttr(ir::kThreadsAttr, mlir::IntegerAttr::get(type, threads));
+    }
     op->setAttr(ir::kRankAttr,
                 mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), placement.rank[n]));
     op->setLoc(mlir::NameLoc::get(
@@ -333,9 +285,9 @@ passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
   return options;
 }
 
-/// What is known of a model before its nodes are placed. Not movable: its parts refer to each
+/// A model before its nodes are placed. Not movable: its parts refer to each
 /// other.
-struct Costed {
+struct Prepared {
   std::vector<Block> storage;  // outlives the context, which refers to it
   Context context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -344,55 +296,16 @@ struct Costed {
   std::vector<placement::AnnotationReport> annotations;
   Planned planned;  // only this when there are needed inputs
   mlir::func::FuncOp function;
-  placement::GraphOfOps graph;
 };
 
-absl::Status costModel(const format::ModelFile& model, const format::PlanRequest& request,
-                       Costed& costed) {
-  GR_ASSIGN_OR_RETURN(costed.module, graphOf(costed.context, model, request, costed.storage));
-  GR_ASSIGN_OR_RETURN(costed.cluster, clusterOf(request));
-  GR_ASSIGN_OR_RETURN(costed.function,
-                      prepare(costed.context, model, *costed.module, request, costed.cluster,
-                              costed.planned, costed.strings, costed.annotations));
-  if (costed.planned.neededInputs.empty()) {
-    GR_ASSIGN_OR_RETURN(costed.graph, costGraphOf(costed.function, costed.cluster, request));
-  }
+absl::Status prepareModel(const format::ModelFile& model, const format::PlanRequest& request,
+                          Prepared& prepared) {
+  GR_ASSIGN_OR_RETURN(prepared.module, graphOf(prepared.context, model, request, prepared.storage));
+  GR_ASSIGN_OR_RETURN(prepared.cluster, clusterOf(request));
+  GR_ASSIGN_OR_RETURN(prepared.function,
+                      prepare(prepared.context, model, *prepared.module, request, prepared.cluster,
+                              prepared.planned, prepared.strings, prepared.annotations));
   return absl::OkStatus();
-}
-
-/// Reorders and scratch memory; of 500 random networks on little memory none needed more.
-constexpr double kMemoryMargin = 0.12;
-
-absl::StatusOr<placement::PlacementProblem> problemOf(const Costed& costed,
-                                                      const format::PlanRequest& request) {
-  GR_ASSIGN_OR_RETURN(auto problem,
-                      placement::PlacementProblem::create(costed.graph.graph, costed.cluster));
-  problem.memoryMargin = kMemoryMargin;
-  for (int64_t& limit : problem.limits) {
-    if (limit != placement::kUnlimited) {
-      limit = static_cast<int64_t>(request.memory_share() * static_cast<double>(limit));
-    }
-  }
-  return problem;
-}
-
-/// Leaves what was placed in `problem`.
-absl::StatusOr<placement::PlacementResult> placeModel(
-    Costed& costed, const format::PlanRequest& request,
-    std::optional<placement::PlacementProblem>& problem,
-    std::vector<placement::Candidate>& candidates) {
-  GR_ASSIGN_OR_RETURN(auto asMeasured, problemOf(costed, request));
-  problem.emplace(std::move(asMeasured));
-  absl::StatusOr<placement::PlacementResult> placed =
-      placeWith(*problem, text(request.strategy()), text(request.from()), candidates);
-  if (!absl::IsResourceExhausted(placed.status()) || !costed.graph.takeLeastWeights()) {
-    return placed;
-  }
-  // Compilers lay weights out more tightly where a limit asks for it.
-  GR_ASSIGN_OR_RETURN(auto tight, problemOf(costed, request));
-  problem.emplace(std::move(tight));
-  candidates.clear();
-  return placeWith(*problem, text(request.strategy()), text(request.from()), candidates);
 }
 
 ExplanationWishes explanationWishes(const format::PlanRequest& request) {
@@ -407,35 +320,37 @@ ExplanationWishes explanationWishes(const format::PlanRequest& request) {
 
 absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                   const format::PlanRequest& request, uint64_t hash) {
-  Costed costed;
-  GR_RETURN_IF_ERROR(costModel(model, request, costed));
-  Planned& planned = costed.planned;
+  Prepared prepared;
+  GR_RETURN_IF_ERROR(prepareModel(model, request, prepared));
+  Planned& planned = prepared.planned;
   if (!planned.neededInputs.empty()) {
     return std::move(planned);
   }
-  const placement::Cluster& cluster = costed.cluster;
-  ExplanationWishes wishes = explanationWishes(request);
-  std::optional<placement::PlacementProblem> placed;
-  GR_ASSIGN_OR_RETURN(placement::PlacementResult result,
-                      placeModel(costed, request, placed, wishes.candidates));
-  const placement::PlacementProblem& problem = *placed;
-  GR_RETURN_IF_ERROR(runtime::annotate(placement::validatePlacement(problem, result.placement),
-                                       "the placement that was found"));
-  annotateDevices(costed.graph, cluster, result.placement);
-  auto parts = passes::partition(costed.function, partitionOptions(cluster));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Placed> placed,
+                      placeModel(prepared.function, request, prepared.cluster));
+  const placement::Cluster& cluster = placed->cluster;
+  const placement::PlacementResult& result = placed->result;
+  annotateDevices(placed->graph, cluster, result.placement);
+  auto parts = passes::partition(prepared.function, partitionOptions(cluster));
   if (mlir::failed(parts)) {
-    return costed.context.takeError(absl::StatusCode::kInternal, "the placed graph cannot be cut");
+    return prepared.context.takeError(absl::StatusCode::kInternal,
+                                      "the placed graph cannot be cut");
   }
   int64_t overheadNs = stepOverheadNs(request, cluster, result.placement.device);
   GR_ASSIGN_OR_RETURN(planned.plan,
-                      writePlan({model, hash, cluster, *parts, costed.graph, result, overheadNs,
-                                 costed.strings, request.numerics(), request.precision()}));
-  if (std::string note = placement::unusedAnnotations(costed.annotations); !note.empty()) {
+                      writePlan({model, hash, cluster, *parts, placed->graph, result, overheadNs,
+                                 placed->promisedNs, static_cast<uint8_t>(request.splits()),
+                                 prepared.strings, request.numerics(), request.precision()}));
+  if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }
   if (request.explains()) {
-    GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
-    explanation.annotations = std::move(costed.annotations);
+    ExplanationWishes wishes = explanationWishes(request);
+    wishes.candidates = std::move(placed->candidates);
+    GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
+                        explainWith(*placed->problem, result, wishes));
+    explanation.splits = std::move(placed->splits);
+    explanation.annotations = std::move(prepared.annotations);
     explanation.complete = planned.remainder.empty();
     planned.explanationJson = explanationText(explanation, request.details());
   }
@@ -444,14 +359,14 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
 
 absl::StatusOr<std::string> costsOf(const format::ModelFile& model,
                                     const format::PlanRequest& request) {
-  Costed costed;
-  GR_RETURN_IF_ERROR(costModel(model, request, costed));
-  if (!costed.planned.neededInputs.empty()) {
+  Prepared prepared;
+  GR_RETURN_IF_ERROR(prepareModel(model, request, prepared));
+  if (!prepared.planned.neededInputs.empty()) {
     return "";
   }
-  GR_ASSIGN_OR_RETURN(auto problem,
-                      placement::PlacementProblem::create(costed.graph.graph, costed.cluster));
-  return placement::writeCostFile(problem);
+  Placed placed;
+  GR_RETURN_IF_ERROR(addCosts(prepared.function, request, prepared.cluster, placed));
+  return placement::writeCostFile(*placed.problem);
 }
 
 absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,

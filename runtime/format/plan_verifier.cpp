@@ -143,6 +143,9 @@ class PlanVerifier {
     GR_RETURN_IF_ERROR(checkName(textOf(device.name()), names_));
     GR_RETURN_IF_ERROR(checkIndex("worker", device.worker(), sizeOf(plan_.workers())));
     GR_RETURN_IF_ERROR(checkCount("cores", sizeOf(device.cores()), kMaxCores));
+    GR_RETURN_IF_ERROR(checkCount("threads", device.threads(), kMaxCores));
+    GR_RETURN_IF_ERROR(
+        checkCount("bytes of part_of", textOf(device.part_of()).size(), kMaxNameBytes));
     size_t kindBytes = textOf(device.kind()).size();
     return kindBytes > 0 && kindBytes <= kMaxNameBytes
                ? absl::OkStatus()

@@ -36,7 +36,8 @@ struct ActivePlan {
   std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
   /// Outputs that only later stages read; the next run writes to the same memory.
   std::map<std::string, std::shared_ptr<HostTensor>> forStages;
-  bool settled = false;  // no other placement is looked for any more
+  bool settled = false;     // no other placement is looked for any more
+  bool splitTried = false;  // see split_trial.h
 
   /// Whether no choice of a kernel waits for a measurement.
   bool isTuned() const;

@@ -115,6 +115,14 @@ absl::StatusOr<bool> ActivePlans::tuneIfDue(ActivePlan& plan) {
   if (nanos == 0) {
     return false;
   }
+  GR_RETURN_IF_ERROR(tune(plan, nanos));
+  return true;
+}
+
+absl::Status ActivePlans::tune(ActivePlan& plan, uint64_t nanos) {
+  if (plan.isTuned()) {
+    return absl::OkStatus();
+  }
   tuned_.insert(plan.stage);
   plan.tuneNanos = nanos;
   plan.own.reset();
@@ -124,7 +132,7 @@ absl::StatusOr<bool> ActivePlans::tuneIfDue(ActivePlan& plan) {
     drop(plan);
     return loaded;
   }
-  return true;
+  return absl::OkStatus();
 }
 
 void ActivePlans::drop(ActivePlan& plan) {

@@ -36,6 +36,9 @@ class ActivePlans {
   /// again; after an error the plan is gone.
   absl::StatusOr<bool> tuneIfDue(ActivePlan& plan);
 
+  /// Measures kernels for `nanos` at most, unless all are chosen, and loads the plan again.
+  absl::Status tune(ActivePlan& plan, uint64_t nanos);
+
   void drop(ActivePlan& plan);
 
   /// All, the one used last first.

@@ -31,6 +31,23 @@ format::OpTime opTime(const format::PlanNode& node, const RunTimes::Node& time, 
           time.ns,          runs,          time.weightBytes, time.scratchBytes};
 }
 
+/// Fingerprints of devices that are parts of others, by their number of threads: what these run on
+/// so many threads of their own takes the same.
+std::map<uint32_t, std::string> partFingerprints(const ActivePlan& plan) {
+  std::map<uint32_t, std::string> fingerprints;
+  for (const DeviceStats& stats : plan.devices) {
+    std::optional<uint32_t> index = plan.found.plan->findDevice(stats.device);
+    if (index.has_value() && !stats.fingerprint.empty()) {
+      const format::PlanDevice& device = plan.found.plan->device(*index);
+      uint32_t cores = format::sizeOf(device.cores());
+      if (!format::textOf(device.part_of()).empty()) {
+        fingerprints[cores == 0 ? device.threads() : cores] = stats.fingerprint;
+      }
+    }
+  }
+  return fingerprints;
+}
+
 }  // namespace
 
 CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
@@ -58,6 +75,14 @@ void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> 
 CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
   const format::PlanFile& file = *plan.found.plan;
   Books books;
+  std::map<uint32_t, std::string> parts = partFingerprints(plan);
+  auto bookOf = [&](const std::string& fingerprint) -> CostBook& {
+    auto [book, isNew] = books.try_emplace(fingerprint);
+    if (isNew) {
+      book->second = shelf_.device(fingerprint);
+    }
+    return book->second;
+  };
   for (const DeviceStats& device : plan.devices) {
     std::optional<uint32_t> index = file.findDevice(device.device);
     if (!index.has_value() || device.fingerprint.empty()) {
@@ -65,19 +90,21 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
     }
     const format::PlanDevice& planned = file.device(*index);
     const format::Partition& partition = *file.partitionOn(*index);
-    auto [book, isNew] = books.try_emplace(device.fingerprint);
-    if (isNew) {
-      book->second = shelf_.device(device.fingerprint);
-    }
+    bookOf(device.fingerprint);
     for (const RunTimes::Node& node : times.nodes) {
       if (node.device == *index) {
         const format::PlanNode& entry = *partition.nodes()->Get(node.node);
-        book->second.note(opTime(entry, node, times.steps), entry.inner());
+        auto part = parts.find(entry.threads());
+        if (entry.threads() == 0 || part != parts.end()) {
+          bookOf(entry.threads() == 0 ? device.fingerprint : part->second)
+              .note(opTime(entry, node, times.steps), entry.inner());
+        }
       }
     }
     format::MeasuredDeviceT kind;
     kind.kind = planned.kind()->str();
     kind.cores = format::sizeOf(planned.cores());
+    kind.cores = kind.cores == 0 ? planned.threads() : kind.cores;
     kind.cores = kind.cores == 0 ? threads_ : kind.cores;
     kind.fingerprint = device.fingerprint;
     warn(shelf_.addDevice(placeOf(device.worker).host, kind));
@@ -97,6 +124,7 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
   for (const DeviceStats& device : plan.devices) {
     fingerprints[device.device] = device.fingerprint;
   }
+  std::map<uint32_t, std::string> parts = partFingerprints(plan);
   std::map<size_t, std::vector<uint32_t>> edgesOf;  // by node
   for (const RunTimes::End& end : times.ends) {
     edgesOf[end.node].push_back(end.edge);
@@ -105,7 +133,9 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
   for (const auto& [index, edges] : edgesOf) {
     const RunTimes::Node& node = times.nodes[index];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
-    auto book = books.find(fingerprints[file.device(node.device).name()->str()]);
+    auto book =
+        books.find(entry.threads() == 0 ? fingerprints[file.device(node.device).name()->str()]
+                                        : parts[entry.threads()]);
     if (book == books.end()) {
       continue;
     }

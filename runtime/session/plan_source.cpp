@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "devices/device.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
@@ -97,6 +98,15 @@ std::vector<std::unique_ptr<format::PinT>> rulesOf(const std::vector<PlacementPi
   return result;
 }
 
+/// Logical CPUs that this process may use.
+uint32_t ownCores() {
+  uint32_t cores = 0;
+  for (const devices::DeviceDescription& device : devices::discoverDevices()) {
+    cores = std::max(cores, static_cast<uint32_t>(device.cores.size()));
+  }
+  return cores;
+}
+
 void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.strategy = options.strategy;
   request.from = options.from;
@@ -114,6 +124,7 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   }
   request.added_devices = options.whatIf.addedDevices;
   request.changed_links = options.whatIf.changedLinks;
+  request.split = options.split;
 }
 
 /// Of a request as a compiler gets it; what the plan is does not depend on it.
@@ -152,6 +163,17 @@ bool holdsText(const std::string& request) {
   return false;
 }
 
+/// What the planner may do with CPU devices; of a plan made again, what a trial of the one before
+/// it has shown.
+format::SplitChoice splitsFor(SplitWish wish, const absl::StatusOr<FoundPlan>& before) {
+  if (wish != SplitWish::kAsKept) {
+    return wish == SplitWish::kTry ? format::SplitChoice::Tried : format::SplitChoice::Refused;
+  }
+  return before.ok() && before->plan != nullptr
+             ? static_cast<format::SplitChoice>(before->plan->plan().splits())
+             : format::SplitChoice::ByCosts;
+}
+
 /// Where this is a file its content decides, not its name alone.
 void addPlacementFile(CacheKey& key, const std::string& path) {
   std::error_code error;
@@ -171,6 +193,8 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   if (cluster != nullptr) {
     request.cluster_yaml = cluster->text;
     request.cluster_path = cluster->path;
+  } else {
+    request.own_cores = ownCores();
   }
   for (const PlannedInput& input : inputs) {
     auto shape = std::make_unique<format::NamedShapeT>();
@@ -194,11 +218,13 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   return textOf(request);
 }
 
-std::string withCosts(const std::string& request, CostLearning& costs, const PlanWishes& wishes) {
+std::string withCosts(const std::string& request, CostLearning& costs, const PlanWishes& wishes,
+                      format::SplitChoice splits) {
   format::PlanRequestT parts;
   flatbuffers::GetRoot<format::PlanRequest>(request.data())->UnPackTo(&parts);
   costs.addTo(parts);
   parts.memory_share = wishes.memoryShare;
+  parts.splits = splits;
   if (wishes.explain != nullptr) {
     addExplanation(parts, *wishes.explain);
   }
@@ -215,20 +241,15 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
   addPlacementFile(parts, std::string(format::textOf(asked->strategy())));
   addPlacementFile(parts, std::string(format::textOf(asked->from())));
   std::string key = parts.hex();
-  if (std::optional<DiskCache::Entry> entry = wishes.anew ? std::nullopt : cache_->find(key)) {
-    absl::StatusOr<FoundPlan> found = readResponse(entry->bytes);
-    if (found.ok()) {
-      found->fromDisk = true;
-      return found;
-    }
-    log(LogLevel::kWarning, absl::StrCat("cached plan ", key, " cannot be used (",
-                                         found.status().message(), "); it is made again"));
+  absl::StatusOr<FoundPlan> kept = findKept(key);
+  if (kept.ok() && !wishes.anew) {
+    return kept;
   }
   if (absl::Status checked = model.verifyWeights(); !checked.ok()) {
     return atStage(checked, SessionStage::kModel);
   }
-  absl::StatusOr<std::vector<uint8_t>> made =
-      compiler_->plan(bytes, name, bytesOf(withCosts(request, costs, wishes)));
+  absl::StatusOr<std::vector<uint8_t>> made = compiler_->plan(
+      bytes, name, bytesOf(withCosts(request, costs, wishes, splitsFor(wishes.split, kept))));
   if (!made.ok()) {
     return planError(made.status());
   }
@@ -237,14 +258,36 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     return absl::InternalError(
         absl::StrCat("the planner made a wrong plan: ", found.status().message()));
   }
-  if (!holdsText(request)) {
-    absl::Status stored = wishes.explain == nullptr ? cache_->store(key, *made)
-                                                    : cache_->store(key, withoutExplanation(*made));
-    if (!stored.ok()) {
-      log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
-    }
+  found->key = holdsText(request) ? "" : key;
+  found->response = wishes.explain == nullptr ? *std::move(made) : withoutExplanation(*made);
+  if (wishes.split != SplitWish::kTry) {
+    keep(*found);
+    found->response.clear();
   }
   return found;
+}
+
+absl::StatusOr<FoundPlan> PlanSource::findKept(const std::string& key) {
+  std::optional<DiskCache::Entry> entry = cache_->find(key);
+  if (!entry.has_value()) {
+    return absl::NotFoundError("no such plan");
+  }
+  absl::StatusOr<FoundPlan> found = readResponse(entry->bytes);
+  if (!found.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("cached plan ", key, " cannot be used (",
+                                         found.status().message(), "); it is made again"));
+    return found;
+  }
+  found->fromDisk = true;
+  return found;
+}
+
+void PlanSource::keep(const FoundPlan& found) {
+  absl::Status stored =
+      found.key.empty() ? absl::OkStatus() : cache_->store(found.key, found.response);
+  if (!stored.ok()) {
+    log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
+  }
 }
 
 }  // namespace graphrun::runtime

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/control/worker_client.h"
 #include "runtime/door/compiler_door.h"
+#include "runtime/format/door_generated.h"
 #include "runtime/format/model_file.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/session/cluster_file.h"
@@ -38,6 +39,8 @@ struct FoundPlan {
   std::shared_ptr<const Remainder> remainder;  // to do after the plan; null: nothing
   std::vector<std::string> remainderInputs;    // outputs or inputs of the plan, by name
   bool fromDisk = false;
+  std::string key;                // on the disk; "": not for the disk
+  std::vector<uint8_t> response;  // of the planner; only of plans for a trial
 };
 
 /// An input that a plan is for.
@@ -55,7 +58,14 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);
 
-/// How a plan is wanted; nothing of it changes what a plan is kept under.
+/// What a plan that is made may do with CPU devices.
+enum class SplitWish {
+  kAsKept,  ///< by costs; where another plan is kept, what a trial of it has shown
+  kTry,     ///< split them by estimates, for a trial (split_trial.h): it is not kept
+  kRefuse,  ///< leave them whole: a trial took no less
+};
+
+/// How a plan is wanted; none of it changes what a plan is kept under.
 struct PlanWishes {
   bool anew = false;  ///< made in any case, to take the place of the one on the disk
   /// What the explanation is to tell; null: none is wanted. Needs `anew`: the disk has none.
@@ -63,10 +73,14 @@ struct PlanWishes {
   /// Of devices' memory limits, that placement may use: executables may need more than their
   /// tensors and weights. Less than 1 needs `anew`.
   float memoryShare = 1;
+  SplitWish split = SplitWish::kAsKept;  ///< others need `anew`
 };
 
-/// `request` with all that `costs` know of its cluster, and with the wishes.
-std::string withCosts(const std::string& request, CostLearning& costs, const PlanWishes& wishes);
+/// `request` with all that `costs` know of its cluster, and with an explanation where one is
+/// wanted.
+std::string withCosts(const std::string& request, CostLearning& costs,
+                      const PlanWishes& wishes = {},
+                      format::SplitChoice splits = format::SplitChoice::ByCosts);
 
 /// Thread-safe.
 class PlanSource {
@@ -78,8 +92,13 @@ class PlanSource {
   absl::StatusOr<FoundPlan> find(const format::ModelFile& model, absl::Span<const uint8_t> bytes,
                                  const std::string& name, const std::string& request,
                                  CostLearning& costs, PlanWishes wishes);
+  /// Keeps a plan that was found for a trial.
+  void keep(const FoundPlan& found);
 
  private:
+  /// From the disk. NotFound, or what is wrong with it.
+  absl::StatusOr<FoundPlan> findKept(const std::string& key);
+
   Compiler* compiler_;
   DiskCache* cache_;
 };

@@ -20,6 +20,7 @@
 #include "runtime/session/model_source.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session_stage.h"
+#include "runtime/session/split_trial.h"
 #include "runtime/session/stage_input.h"
 #include "runtime/session/strings.h"
 #include "runtime/session/worker_program.h"
@@ -103,7 +104,12 @@ struct Session::Impl {
                                          absl::Span<const PlannedInput> inputs,
                                          const std::string& signature, FoundPlan found);
   absl::StatusOr<ActivePlan*> improve(ActivePlan& plan, const Remainder* stage,
-                                      absl::Span<const PlannedInput> inputs);
+                                      absl::Span<const PlannedInput> inputs,
+                                      absl::Span<const StageInput> values);
+  absl::StatusOr<ActivePlan*> trySplitPlan(ActivePlan& plan, uint64_t tuneNanos,
+                                           const Remainder* stage,
+                                           absl::Span<const PlannedInput> inputs,
+                                           absl::Span<const StageInput> values);
   absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
   void noteLoad(const ActivePlan& plan);
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
@@ -281,7 +287,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
         std::lock_guard lock(statsMutex);
         ++stats.planHits;
       }
-      return improve(*plan, stage, planned);
+      return improve(*plan, stage, planned, values);
     }
     auto remembered = deciding.find(signature);
     if (remembered == deciding.end()) {
@@ -330,7 +336,12 @@ absl::StatusOr<ActivePlan*> Session::Impl::loadWithin(size_t number, const Remai
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
 /// placed by guessed times it is known what its parts take, and the search is done again. Once.
 absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remainder* stage,
-                                                   absl::Span<const PlannedInput> planned) {
+                                                   absl::Span<const PlannedInput> planned,
+                                                   absl::Span<const StageInput> values) {
+  auto tuneNanos = static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count());
+  if (!values.empty() && isTrialDue(plan, tuneNanos)) {
+    return trySplitPlan(plan, tuneNanos, stage, planned, values);
+  }
   if (plan.settled || cluster == nullptr || plan.lastRuns.size() < kRunsToLearn) {
     return &plan;
   }
@@ -369,6 +380,25 @@ absl::StatusOr<ActivePlan*> Session::Impl::replace(ActivePlan& plan, FoundPlan b
   (*loaded)->settled = true;
   noteLoad(**loaded);
   return loaded;
+}
+
+/// The plan itself or one on split devices, whichever runs faster; see split_trial.h.
+absl::StatusOr<ActivePlan*> Session::Impl::trySplitPlan(ActivePlan& plan, uint64_t tuneNanos,
+                                                        const Remainder* stage,
+                                                        absl::Span<const PlannedInput> planned,
+                                                        absl::Span<const StageInput> values) {
+  TrialSession session{
+      [&](SplitWish split) { return findPlan(stage, planned, {.anew = true, .split = split}); },
+      [&](const FoundPlan& found) { planSource.keep(found); },
+      [&](ActivePlan& tried) {
+        std::vector<NamedTensor> results;
+        std::vector<StageInput> made;
+        return runStage(tried, values, results, made);
+      },
+      [&](const ActivePlan& tried) { learn(tried); }};
+  GR_ASSIGN_OR_RETURN(ActivePlan * best, trySplit(plan, *plans, tuneNanos, session));
+  noteLoad(*best);
+  return best;
 }
 
 /// What ran last of the plan, on all workers.

@@ -70,6 +70,10 @@ struct SessionOptions {
   std::vector<PlacementPin> pins;
   std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"
   std::vector<DeviceMemoryLimit> memoryLimits;
+  /// Into how many parts with equal numbers of cores CPU devices may be split, to run branches of
+  /// the graph side by side: 0: as many as measured times promise a shorter step for; 1: none; 2 or
+  /// more: nodes are placed on so many parts and on the whole device, whatever that promises.
+  uint32_t split = 0;
   WhatIf whatIf;
   ExplainOptions explain;
   bool fusion = true;  ///< false: every operation is a kernel of its own

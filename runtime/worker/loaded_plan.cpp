@@ -27,6 +27,7 @@ devices::DeviceDescription describe(const format::PlanDevice& device) {
     description.cores.assign(device.cores()->begin(), device.cores()->end());
   }
   description.memoryBytes = device.memory_bytes();
+  description.threads = device.threads();
   return description;
 }
 
@@ -84,10 +85,12 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   GR_RETURN_IF_ERROR(loaded->loadPartitions(home));
   GR_RETURN_IF_ERROR(loaded->waitForPeers(home));
   GR_RETURN_IF_ERROR(loaded->openEdges(home));
+  GR_RETURN_IF_ERROR(loaded->checkPartMemory());
   loaded->collectEndpoints();
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
   if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
-    for (size_t i = 0; i < loaded->executors_.size(); ++i) {
+    // A hand-over less, and no thread that waits awake on a core that the others want.
+    for (size_t i = loaded->isPinned() ? 0 : 1; i < loaded->executors_.size(); ++i) {
       loaded->threads_.push_back(std::make_unique<ExecutorThread>());
     }
   }
@@ -103,6 +106,13 @@ bool LoadedPlan::pinsUser() const {
            return device.worker() == kClientWorker && device.cores() != nullptr &&
                   device.cores()->size() != 0;
          });
+}
+
+/// Whether a device of this process keeps to some cores.
+bool LoadedPlan::isPinned() const {
+  return std::any_of(memory_->parts.begin(), memory_->parts.end(), [&](const Memory::Part& part) {
+    return format::sizeOf(plan_->device(part.device).cores()) != 0;
+  });
 }
 
 absl::Status LoadedPlan::loadPartitions(const PlanHome& home) {
@@ -154,6 +164,23 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   report.fingerprint = part.owner->device->fingerprint();
   reports_.push_back(std::move(report));
   memory_->parts.push_back(std::move(part));
+  return absl::OkStatus();
+}
+
+/// The parts of a device share its memory; each by itself was held to all of it.
+absl::Status LoadedPlan::checkPartMemory() const {
+  std::map<std::string, uint64_t> bytes;
+  for (size_t i = 0; i < memory_->parts.size(); ++i) {
+    const format::PlanDevice& device = plan_->device(memory_->parts[i].device);
+    std::string whole = textOf(device.part_of());
+    uint64_t& sum = bytes[whole.empty() ? textOf(device.name()) : whole];
+    sum += reports_[i].peakBytes;
+    if (device.memory_bytes() != 0 && sum > device.memory_bytes()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(textOf(device.name()), " and the other parts of its device need more than ",
+                       sum, " bytes, its limit is ", device.memory_bytes(), "; try --split never"));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -343,10 +370,11 @@ bool LoadedPlan::runExecutors(uint64_t firstStep, uint32_t steps) {
     return edges_.empty() ? memory_->parts[0].owner->turns.run(&only, firstStep, steps)
                           : only.run(firstStep, steps);
   }
+  size_t own = executors_.size() - threads_.size();
   for (size_t i = 0; i < threads_.size(); ++i) {
-    threads_[i]->start(executors_[i].get(), firstStep, steps);
+    threads_[i]->start(executors_[own + i].get(), firstStep, steps);
   }
-  bool ok = true;
+  bool ok = own == 0 || executors_[0]->run(firstStep, steps);
   for (const auto& thread : threads_) {
     ok = thread->wait() && ok;
   }

@@ -38,8 +38,8 @@ struct PlanHome {
 };
 
 /// A plan with one device here runs on the caller's thread, or takes turns with other callers of
-/// that device; one with several, or with one in the client that keeps to some cores, runs on a
-/// thread a device.
+/// that device; one with several runs the first on the caller's thread and the others on one each.
+/// Devices that keep to some cores, several or in the client, have a thread each.
 /// Thread-safe: one run at a time, the others wait; fail() at any time.
 class LoadedPlan {
  public:
@@ -82,7 +82,9 @@ class LoadedPlan {
 
   LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
   bool pinsUser() const;
+  bool isPinned() const;
   absl::Status loadPartitions(const PlanHome& home);
+  absl::Status checkPartMemory() const;
   absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
   absl::Status waitForPeers(const PlanHome& home);
   absl::Status openEdges(const PlanHome& home);
@@ -113,6 +115,7 @@ class LoadedPlan {
   std::vector<OpenEdge> edges_;
   std::vector<std::pair<Transport*, void*>> registered_;
   std::vector<std::unique_ptr<Executor>> executors_;
+  /// Of the last executors; the first one has none where the caller's thread runs it.
   std::vector<std::unique_ptr<ExecutorThread>> threads_;
   std::map<std::string, Endpoint> inputs_;
   std::map<std::string, Endpoint> outputs_;

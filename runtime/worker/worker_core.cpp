@@ -164,7 +164,7 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   home.ranks = ranks_;
   home.cancelled = &cancelled_;
   home.device = [this](devices::DeviceDescription description) {
-    if (description.cores.empty()) {
+    if (description.cores.empty() && description.threads == 0) {
       description.threads = options_.threads;
     }
     return devices_->get(description);

@@ -26,6 +26,14 @@ TEST_CASE("an operation is bound by compute or by memory, plus the overhead") {
   CHECK(rooflineNs({}, model()) == 100);
 }
 
+TEST_CASE("a short operation runs on one thread, a long one pays for those that join") {
+  DeviceModel m = model();
+  m.joinNs = 400;
+  m.oneThread = 0.25;
+  CHECK(rooflineNs({100, 0, 0, OpClass::kMatmul, ElementType::kF32}, m) == 500);
+  CHECK(rooflineNs({1000, 0, 0, OpClass::kMatmul, ElementType::kF32}, m) == 1500);
+}
+
 TEST_CASE("calibration replaces only what was measured") {
   DeviceCalibration measured;
   measured.memoryBytesPerSecond = 2e9;

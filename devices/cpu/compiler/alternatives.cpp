@@ -233,7 +233,8 @@ std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library)
 
 void Alternatives::addNarrow(const LibraryStep& library, std::vector<Alternative>& ways) {
   const Alternative& wide = ways.back();
-  if (!wide.parts.empty() || !costs_.isShort(wide.step, {wide.kernel, wide.choice})) {
+  if (wide.step.threads == 1 || !wide.parts.empty() ||
+      !costs_.isShort(wide.step, {wide.kernel, wide.choice})) {
     return;
   }
   Step step = wide.step;

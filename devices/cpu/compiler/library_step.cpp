@@ -42,6 +42,15 @@ bool diesAt(mlir::Value value, mlir::Operation* user) {
 
 }  // namespace
 
+uint32_t threadsOf(mlir::Operation* op) {
+  auto threads = op->getAttrOfType<mlir::IntegerAttr>(ir::kThreadsAttr);
+  auto group = llvm::dyn_cast_or_null<ir::GroupOp>(op->getParentOp());
+  if (threads) {
+    return static_cast<uint32_t>(threads.getInt());
+  }
+  return group ? threadsOf(group.getOperation()) : 0;
+}
+
 bool isConstant(mlir::Value value) { return passes::weightOf(value) != nullptr; }
 
 absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
@@ -50,6 +59,7 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
   LibraryStep work;
   work.step.operation = op->getName().getStringRef().str();
   work.step.label = labelOf(result.getDefiningOp());
+  work.step.threads = threadsOf(op);
   GR_ASSIGN_OR_RETURN(work.step.attributes, attributesOf(op));
   work.operands.assign(op->operand_begin(), op->operand_end());
   for (mlir::Value operand : op->getOperands()) {
@@ -75,6 +85,7 @@ absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group) {
   LibraryStep work;
   work.step.operation = op->getName().getStringRef().str();
   work.step.label = labelOf(group);
+  work.step.threads = threadsOf(group);
   GR_ASSIGN_OR_RETURN(work.step.attributes, attributesOf(op));
   auto query = llvm::cast<mlir::RankedTensorType>(op.getQuery().getType()).getShape();
   auto value = llvm::cast<mlir::RankedTensorType>(op.getValue().getType()).getShape();

@@ -33,6 +33,9 @@ std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operatio
 /// True for what is laid out at load (see passes::weightOf).
 bool isConstant(mlir::Value value);
 
+/// Threads that the operation, or the group that it is in, is to run on; 0: all of the device's.
+uint32_t threadsOf(mlir::Operation* op);
+
 }  // namespace graphrun::devices::cpu
 
 #endif  // GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_

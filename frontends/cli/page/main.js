@@ -19,6 +19,7 @@ function showSummary(model) {
     ['no placement is below', time(bound), above <= 0 ? 'proved to be the best'
                                                       : `this one is ${above.toFixed(1)} % above`],
     ...measuredFigure(explanation.times),
+    ...explanation.splits.map((split) => splitFigure(split, time)),
     ['operations', String(model.nodes.length)],
     ['devices used', `${used} of ${model.devices.length}`],
     ['transfers', String(model.transfers.length), formatBytes(moved)],
@@ -33,6 +34,18 @@ function measuredFigure(times) {
   const all = times.measured_ns + times.interpolated_ns + times.estimated_ns;
   return all > 0 ? [['of the times measured', percent(times.measured_ns, all),
                      `${percent(times.estimated_ns, all)} estimated`]] : [];
+}
+
+/** What CPU devices in parts do for the step, or would do. */
+function splitFigure(split, time) {
+  const parts = `${split.devices.join(', ')} in ${split.parts} × ${split.threads} threads`;
+  if (split.step_ns === null) {
+    return [`${parts}: not used`, '–', split.why];
+  }
+  const change = split.whole_step_ns === null ? []
+      : [`${time(split.whole_step_ns)} ${split.taken ? 'without' : 'is what it takes'}`];
+  return [`${parts}${split.taken ? '' : ': not used'}`, time(split.step_ns),
+          [...change, ...(split.why ? [split.why] : [])].join('; ')];
 }
 
 /** Parts of the critical path beside each other. */

@@ -1,0 +1,266 @@
+#include "frontends/compiler/place_model.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "devices/device_compiler.h"
+#include "frontends/compiler/known_costs.h"
+#include "placement/replan.h"
+#include "placement/split_devices.h"
+#include "placement/units.h"
+#include "placement/validate.h"
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/numerics.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::compiler {
+namespace {
+
+/// What a split must promise of the step as it is: less than predictions are wrong by.
+constexpr double kWorthwhile = 0.97;
+/// The part of the operations' time that must have been measured for a split to be taken at once.
+constexpr double kMeasured = 0.95;
+
+/// Reorders and scratch memory; of 500 random networks on little memory none needed more.
+constexpr double kMemoryMargin = 0.12;
+
+std::string text(const flatbuffers::String* value) {
+  return value == nullptr ? std::string() : value->str();
+}
+
+/// The compilers of the devices that a cluster can have, asked what they support.
+class Compilers {
+ public:
+  std::string whyUnsupported(placement::DeviceKind kind, mlir::Operation* op) {
+    std::string name(placement::deviceKindName(kind));
+    auto [found, isNew] = compilers_.try_emplace(name);
+    if (isNew) {
+      found->second = devices::createDeviceCompiler(name);
+    }
+    return found->second.ok() ? (*found->second)->whyUnsupported(op)
+                              : std::string(found->second.status().message());
+  }
+
+ private:
+  std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
+};
+
+/// Places with a strategy, with the file that it names, or beginning with the file `from`.
+/// `candidates`: see placement::place.
+absl::StatusOr<placement::PlacementResult> placeWith(
+    const placement::PlacementProblem& problem, const std::string& strategy,
+    const std::string& from, std::vector<placement::Candidate>& candidates) {
+  bool isFile = strategy.ends_with(".json");
+  if (!isFile && from.empty()) {
+    return placement::place(problem, strategy.empty() ? "auto" : strategy, &candidates);
+  }
+  const std::string& path = from.empty() ? strategy : from;
+  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
+  auto bytes = file.bytes();
+  absl::string_view json(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return from.empty() ? placement::placeFromJson(problem, json, path)
+                      : placement::replan(problem, json, path);
+}
+
+/// What is to be placed, by the costs of `placed.graph` and the part of the limits that may be
+/// used.
+absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
+  GR_ASSIGN_OR_RETURN(auto problem,
+                      placement::PlacementProblem::create(placed.graph.graph, placed.cluster));
+  problem.memoryMargin = kMemoryMargin;
+  for (int64_t& limit : problem.limits) {
+    if (limit != placement::kUnlimited) {
+      limit = static_cast<int64_t>(request.memory_share() * static_cast<double>(limit));
+    }
+  }
+  placed.problem = std::make_unique<placement::PlacementProblem>(std::move(problem));
+  return absl::OkStatus();
+}
+
+absl::Status place(const format::PlanRequest& request, Placed& placed) {
+  auto found = [&] {
+    placed.candidates.clear();
+    return placeWith(*placed.problem, text(request.strategy()), text(request.from()),
+                     placed.candidates);
+  };
+  absl::StatusOr<placement::PlacementResult> result = found();
+  if (absl::IsResourceExhausted(result.status()) && placed.graph.takeLeastWeights()) {
+    // Compilers lay weights out more tightly where a limit asks for it.
+    GR_RETURN_IF_ERROR(makeProblem(request, placed));
+    result = found();
+  }
+  GR_ASSIGN_OR_RETURN(placed.result, std::move(result));
+  return runtime::annotate(placement::validatePlacement(*placed.problem, placed.result.placement),
+                           "the placement that was found");
+}
+
+absl::StatusOr<std::unique_ptr<Placed>> placeOn(mlir::func::FuncOp function,
+                                                const format::PlanRequest& request,
+                                                placement::Cluster cluster) {
+  auto placed = std::make_unique<Placed>();
+  GR_RETURN_IF_ERROR(addCosts(function, request, std::move(cluster), *placed));
+  GR_RETURN_IF_ERROR(place(request, *placed));
+  return placed;
+}
+
+/// The part of the time of all nodes, where they are, that was measured.
+double measuredPart(const Placed& placed) {
+  double measured = 0;
+  double all = 1;
+  for (int n = 0; n < placed.graph.graph.nodeCount(); ++n) {
+    const placement::CostNode& node = placed.graph.graph.node(n);
+    auto device = static_cast<size_t>(placed.result.placement.device[static_cast<size_t>(n)]);
+    auto ns = static_cast<double>(node.timeNs[device]);
+    measured += node.sources[device] == placement::CostSource::kMeasured ? ns : 0;
+    all += ns;
+  }
+  return measured / all;
+}
+
+/// The cluster with its devices split; null when none can be split into so many parts.
+std::unique_ptr<placement::Cluster> splitInto(const placement::Cluster& cluster, int parts,
+                                              placement::SplitReport& report) {
+  auto split = std::make_unique<placement::Cluster>(placement::splitDevices(cluster, parts));
+  for (size_t d = cluster.devices.size(); d < split->devices.size(); d += report.parts) {
+    const placement::Device& part = split->devices[d];
+    report.devices.push_back(split->devices[static_cast<size_t>(part.whole)].name);
+    report.threads = part.threads;
+  }
+  return report.devices.empty() ? nullptr : std::move(split);
+}
+
+/// The best placement on split devices; null, with the reason in `report`, where it cannot be worth
+/// while.
+std::unique_ptr<Placed> tryParts(mlir::func::FuncOp function, const format::PlanRequest& request,
+                                 const placement::Cluster& cluster,
+                                 placement::SplitReport& report) {
+  std::unique_ptr<placement::Cluster> split = splitInto(cluster, report.parts, report);
+  if (split == nullptr) {
+    return nullptr;
+  }
+  auto placed = std::make_unique<Placed>();
+  absl::Status status = addCosts(function, request, std::move(*split), *placed);
+  if (status.ok()) {
+    const auto worth = static_cast<int64_t>(kWorthwhile * static_cast<double>(report.wholeNs));
+    int64_t bound = placement::lowerBounds(*placed->problem).ns();
+    if (bound > worth) {
+      report.why =
+          absl::StrCat("no placement on them takes less than ", placement::formatDuration(bound));
+      return nullptr;
+    }
+    status = place(request, *placed);
+  }
+  if (!status.ok()) {
+    report.why = std::string(status.message());
+    return nullptr;
+  }
+  report.stepNs = placed->result.simulation.stepNs;
+  report.why = placement::overfullDevice(placed->cluster, placed->result.simulation);
+  return report.why.empty() ? std::move(placed) : nullptr;
+}
+
+bool isWorthwhile(const placement::SplitReport& report) {
+  return static_cast<double>(report.stepNs) <= kWorthwhile * static_cast<double>(report.wholeNs);
+}
+
+/// Whether the planner is to look for devices that are better split.
+bool mayLook(const format::PlanRequest& request) {
+  bool isFree = text(request.strategy()).empty() || text(request.strategy()) == "auto";
+  bool isStable =
+      static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
+  return isFree && !isStable && text(request.from()).empty() && request.split() == 0;
+}
+
+/// `whole`, or in its place what is better on split devices.
+std::unique_ptr<Placed> placeSplit(mlir::func::FuncOp function, const format::PlanRequest& request,
+                                   const placement::Cluster& cluster,
+                                   std::unique_ptr<Placed> whole) {
+  std::unique_ptr<Placed> best;
+  std::vector<placement::SplitReport> reports;
+  size_t chosen = 0;
+  for (int parts : placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))) {
+    placement::SplitReport report;
+    report.parts = parts;
+    report.wholeNs = whole->result.simulation.stepNs;
+    std::unique_ptr<Placed> split = tryParts(function, request, cluster, report);
+    if (split != nullptr && isWorthwhile(report) &&
+        (best == nullptr || report.stepNs < best->result.simulation.stepNs)) {
+      best = std::move(split);
+      chosen = reports.size();
+    }
+    reports.push_back(std::move(report));
+  }
+  if (best != nullptr) {
+    placement::SplitReport& report = reports[chosen];
+    bool isRefused = request.splits() == format::SplitChoice::Refused;
+    bool isKnown = measuredPart(*whole) >= kMeasured && measuredPart(*best) >= kMeasured;
+    report.taken = !isRefused && (isKnown || request.splits() == format::SplitChoice::Tried);
+    if (isRefused) {
+      report.why = "it was tried, and runs took no less";
+    } else if (!report.taken) {
+      report.why = "it is tried when the model runs, since not all of this was measured";
+      whole->promisedNs = report.stepNs;
+    }
+    best = report.taken ? std::move(best) : nullptr;
+  }
+  std::unique_ptr<Placed>& result = best != nullptr ? best : whole;
+  result->splits = std::move(reports);
+  return std::move(result);
+}
+
+/// On as many parts as the request says, and on the devices as they are.
+absl::StatusOr<std::unique_ptr<Placed>> placeOnParts(mlir::func::FuncOp function,
+                                                     const format::PlanRequest& request,
+                                                     const placement::Cluster& cluster) {
+  placement::SplitReport report;
+  report.parts = static_cast<int>(request.split());
+  report.taken = true;
+  std::unique_ptr<placement::Cluster> split = splitInto(cluster, report.parts, report);
+  if (split == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--split ", report.parts, ": no CPU device of the cluster can be split into ",
+                     report.parts, " parts; expected one of as many threads that shares no cores"));
+  }
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Placed> placed,
+                      placeOn(function, request, std::move(*split)));
+  report.stepNs = placed->result.simulation.stepNs;
+  if (std::string full = placement::overfullDevice(placed->cluster, placed->result.simulation);
+      !full.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--split ", report.parts, ": ", full, "; try --split never"));
+  }
+  placed->splits.push_back(std::move(report));
+  return placed;
+}
+
+}  // namespace
+
+absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& request,
+                      placement::Cluster cluster, Placed& placed) {
+  Compilers compilers;
+  KnownCosts known;
+  placed.cluster = std::move(cluster);
+  readCosts(request, placed.cluster, known);
+  placement::DeviceKnowledge devices{[&](placement::DeviceKind kind, mlir::Operation* op) {
+                                       return compilers.whyUnsupported(kind, op);
+                                     },
+                                     known.byDevice, wayOf(request)};
+  GR_ASSIGN_OR_RETURN(placed.graph, placement::buildCostGraph(function, placed.cluster, devices));
+  GR_RETURN_IF_ERROR(placed.graph.graph.applyPinRules(placed.cluster));
+  return makeProblem(request, placed);
+}
+
+absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
+                                                   const format::PlanRequest& request,
+                                                   const placement::Cluster& cluster) {
+  if (request.split() > 1) {
+    return placeOnParts(function, request, cluster);
+  }
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Placed> whole, placeOn(function, request, cluster));
+  return mayLook(request) ? placeSplit(function, request, cluster, std::move(whole))
+                          : std::move(whole);
+}
+
+}  // namespace graphrun::compiler

@@ -1,0 +1,43 @@
+// A model's operations on the devices of a cluster, some of which may be split for it.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_PLACE_MODEL_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_PLACE_MODEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "placement/build_cost_graph.h"
+#include "placement/explain.h"
+#include "placement/strategy.h"
+#include "runtime/format/door_generated.h"
+
+namespace graphrun::compiler {
+
+/// A graph on a cluster. Not movable: `problem` refers to the others.
+struct Placed {
+  placement::Cluster cluster;
+  placement::GraphOfOps graph;
+  std::unique_ptr<placement::PlacementProblem> problem;
+  placement::PlacementResult result;
+  std::vector<placement::Candidate> candidates;  ///< see placement::place
+  std::vector<placement::SplitReport> splits;
+  /// What a step would take on split devices by times that were not all measured, ns, where that is
+  /// less; 0: nowhere.
+  int64_t promisedNs = 0;
+};
+
+/// Every operation of `function` with its costs on `cluster`, and what the user pins.
+absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& request,
+                      placement::Cluster cluster, Placed& placed);
+
+/// Places the function as the request says, on the cluster or, where that promises a shorter step,
+/// on one whose CPU devices are split (placement/split_devices.h). FailedPrecondition: there
+/// is none to split that the request wants split, or it cannot be placed.
+absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
+                                                   const format::PlanRequest& request,
+                                                   const placement::Cluster& cluster);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_PLACE_MODEL_H_
