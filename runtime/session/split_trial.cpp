@@ -45,6 +45,10 @@ absl::StatusOr<uint64_t> typicalRun(ActivePlan& plan, int64_t limit, const Trial
   return plan.typicalRunNanos();
 }
 
+void warn(const absl::Status& status) {
+  log(LogLevel::kWarning, absl::StrCat("devices are not split: ", status.message()));
+}
+
 /// Whether the split plan takes less than `whole` nanoseconds, once its kernels are chosen.
 absl::StatusOr<bool> isFaster(ActivePlan& split, ActivePlans& plans, uint64_t whole,
                               uint64_t tuneNanos, int64_t limit, const TrialSession& session) {
@@ -70,27 +74,37 @@ absl::StatusOr<ActivePlan*> trySplit(ActivePlan& plan, ActivePlans& plans, uint6
   if (whole == 0) {
     return &plan;
   }
-  GR_ASSIGN_OR_RETURN(FoundPlan found, session.find(SplitWish::kTry));
-  if (!usesParts(*found.plan)) {
-    session.keep(found);
+  absl::StatusOr<FoundPlan> found = session.find(SplitWish::kTry);
+  if (!found.ok()) {
+    warn(found.status());
+    return &plan;
+  }
+  if (!usesParts(*found->plan)) {
+    session.keep(*found);
     return &plan;
   }
   const size_t stage = plan.stage;
   const std::string signature = plan.signature;
   plans.drop(plan);
-  absl::StatusOr<ActivePlan*> split = plans.load(stage, signature, found);
+  absl::StatusOr<ActivePlan*> split = plans.load(stage, signature, *found);
+  absl::StatusOr<bool> faster = split.status();
   if (split.ok()) {
-    GR_ASSIGN_OR_RETURN(bool faster, isFaster(**split, plans, whole, tuneNanos, limit, session));
-    if (faster) {
-      session.keep(found);
-      return split;
-    }
-    plans.drop(**split);
-  } else {
-    log(LogLevel::kWarning, absl::StrCat("devices are not split: ", split.status().message()));
+    faster = isFaster(**split, plans, whole, tuneNanos, limit, session);
   }
-  GR_ASSIGN_OR_RETURN(found, session.find(SplitWish::kRefuse));
-  return plans.load(stage, signature, std::move(found));
+  if (faster.ok() && *faster) {
+    session.keep(*found);
+    return split;
+  }
+  if (!faster.ok()) {
+    warn(faster.status());
+  }
+  if (ActivePlan* tried = plans.find(signature); tried != nullptr) {
+    plans.drop(*tried);
+  }
+  GR_ASSIGN_OR_RETURN(FoundPlan refused, session.find(SplitWish::kRefuse));
+  GR_ASSIGN_OR_RETURN(ActivePlan * kept, plans.load(stage, signature, std::move(refused)));
+  kept->splitTried = true;
+  return kept;
 }
 
 }  // namespace graphrun::runtime

@@ -28,7 +28,8 @@ bool isTrialDue(const ActivePlan& plan, uint64_t tuneNanos);
 /// keeps the faster one, here and on the disk: estimates of what operations take with fewer threads
 /// are too rough to decide by, and what was measured on an idle core does not tell how cores get in
 /// each other's way. `tuneNanos`: what may be spent on measuring kernels. Returns the plan that is
-/// now loaded; `plan` may be gone. After an error both are.
+/// now loaded; `plan` may be gone. A trial that fails costs a warning; after an error both plans
+/// are gone.
 absl::StatusOr<ActivePlan*> trySplit(ActivePlan& plan, ActivePlans& plans, uint64_t tuneNanos,
                                      const TrialSession& session);
 

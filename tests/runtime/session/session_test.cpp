@@ -55,6 +55,24 @@ TEST_CASE("a cluster that is only thought of is explained and runs nothing") {
   CHECK(session->explain({{"x", runtime::TensorSpec{runtime::ElementType::kF32, {1}}}}).ok());
 }
 
+TEST_CASE("a trial of split devices that fails leaves the plan as it is") {
+  SessionFolder folder;
+  auto options = folder.options();
+  options.tuneBudget = std::chrono::seconds(1);
+  SECTION("they cannot be planned for") { folder.compiler.parts = ToyCompiler::Parts::kRefused; }
+  SECTION("their plan cannot be loaded") { folder.compiler.parts = ToyCompiler::Parts::kBroken; }
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  for (int i = 0; i < 6; ++i) {
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    INFO(i << ": " << status.message());
+    REQUIRE(status.ok());
+    CHECK(outputs[0].tensor.as<float>()[0] == 2);
+  }
+  bool isReplaced = folder.compiler.parts == ToyCompiler::Parts::kBroken;
+  CHECK(folder.compiler.plans == (isReplaced ? 3 : 2));  // it was tried once
+}
+
 TEST_CASE("a run takes the plan that was explained") {
   SessionFolder folder;
   auto session = *Session::create(folder.model({"toy.add"}), folder.options());

@@ -128,6 +128,12 @@ class ToyPlanner {
     parts_.emplace_back(elements_);
   }
 
+  /// A step of so many nanoseconds on parts of devices.
+  void promise(uint64_t ns) { plan_.promised_step_ns = ns; }
+
+  /// Makes the device that was added last a part of another.
+  void splitLast() { plan_.devices.back()->part_of = "another"; }
+
   std::vector<uint8_t> make() {
     // The client, device 0, reads x; with others about, these do the work.
     uint32_t value = parts_[0].input("x");
@@ -478,9 +484,18 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
     return absl::ResourceExhaustedError("the model needs 9 GiB, client/cpu:0 has 1 GiB");
   }
   GR_ASSIGN_OR_RETURN(auto file, format::ModelFile::fromBytes(model, modelName));
+  bool isTried = wanted->splits() == format::SplitChoice::Tried;
+  if (isTried && parts == Parts::kRefused) {
+    return absl::ResourceExhaustedError("the parts need more than there is");
+  }
   ToyPlanner planner(*file, wanted->inputs()->Get(0)->dims()->Get(0), guesses);
   std::string yaml = wanted->cluster_yaml() == nullptr ? "" : wanted->cluster_yaml()->str();
-  planner.addDevice("client", yaml.empty() ? "cpu" : "host", 0);
+  planner.addDevice("client", isTried ? "abacus" : yaml.empty() ? "cpu" : "host", 0);
+  if (parts != Parts::kNone && !isTried) {
+    planner.promise(1);
+  } else if (isTried) {
+    planner.splitLast();
+  }
   for (const std::string& worker : workerNames(yaml)) {
     planner.addDevice(worker, brokenPlans ? "abacus" : "toy", 0);
     if (absl::StartsWith(worker, "two")) {
