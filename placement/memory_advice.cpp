@@ -120,13 +120,14 @@ std::string describeAdvice(const PlacementProblem& problem, const MemoryAdvice& 
   const std::vector<Device>& devices = problem.cluster().devices;
   std::vector<std::string> lines;
   for (size_t d = 0; d < advice.alone.size(); ++d) {
-    if (advice.alone[d].has_value()) {
+    if (std::optional<int64_t> bytes = advice.alone[d]) {
       lines.push_back(absl::StrCat("  all on ", devices[d].name, ": ",
-                                   formatNeededBytes(problem.withMargin(*advice.alone[d]))));
+                                   formatNeededBytes(problem.withMargin(*bytes))));
     }
   }
   if (advice.scale.has_value()) {
     std::vector<std::string> parts;
+    parts.reserve(advice.spread.size());
     for (size_t d = 0; d < advice.spread.size(); ++d) {
       parts.push_back(absl::StrCat(devices[d].name, " ",
                                    formatNeededBytes(problem.withMargin(advice.spread[d]))));

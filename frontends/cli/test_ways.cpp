@@ -18,8 +18,6 @@
 namespace graphrun::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kWayNames[] = {"whole", "symbolic", "split"};
 
 /// Two CPUs that this process may use; one and the same where it has no other.

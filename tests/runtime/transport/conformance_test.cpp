@@ -26,11 +26,11 @@ void forEachWorld(uint32_t size, F&& body) {
   }
 }
 
-#define REQUIRE_OK(expr)            \
-  do {                              \
-    absl::Status okStatus = (expr); \
-    INFO(okStatus);                 \
-    REQUIRE(okStatus.ok());         \
+#define REQUIRE_OK(expr)                   \
+  do {                                     \
+    const absl::Status& okStatus = (expr); \
+    INFO(okStatus);                        \
+    REQUIRE(okStatus.ok());                \
   } while (false)
 
 /// An edge from one rank of a world to another, with its slot buffers.
