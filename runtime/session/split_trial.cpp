@@ -87,10 +87,9 @@ absl::StatusOr<ActivePlan*> trySplit(ActivePlan& plan, ActivePlans& plans, uint6
   const std::string signature = plan.signature;
   plans.drop(plan);
   absl::StatusOr<ActivePlan*> split = plans.load(stage, signature, *found);
-  absl::StatusOr<bool> faster = split.status();
-  if (split.ok()) {
-    faster = isFaster(**split, plans, whole, tuneNanos, limit, session);
-  }
+  absl::StatusOr<bool> faster = split.ok()
+                                    ? isFaster(**split, plans, whole, tuneNanos, limit, session)
+                                    : absl::StatusOr<bool>(split.status());
   if (faster.ok() && *faster) {
     session.keep(*found);
     return split;

@@ -73,6 +73,21 @@ TEST_CASE("a trial of split devices that fails leaves the plan as it is") {
   CHECK(folder.compiler.plans == (isReplaced ? 3 : 2));  // it was tried once
 }
 
+TEST_CASE("of a plan and one on split devices a trial leaves one, once") {
+  SessionFolder folder;
+  folder.compiler.parts = ToyCompiler::Parts::kGood;
+  auto options = folder.options();
+  options.tuneBudget = std::chrono::seconds(1);
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  for (int i = 0; i < 6; ++i) {
+    REQUIRE(session->run(vectorInput({1}), outputs).ok());
+    CHECK(outputs[0].tensor.as<float>()[0] == 2);
+  }
+  CHECK(folder.compiler.plans >= 2);  // for the trial
+  CHECK(folder.compiler.plans <= 3);  // and without parts
+}
+
 TEST_CASE("a run takes the plan that was explained") {
   SessionFolder folder;
   auto session = *Session::create(folder.model({"toy.add"}), folder.options());

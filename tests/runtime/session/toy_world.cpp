@@ -490,7 +490,8 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
   }
   ToyPlanner planner(*file, wanted->inputs()->Get(0)->dims()->Get(0), guesses);
   std::string yaml = wanted->cluster_yaml() == nullptr ? "" : wanted->cluster_yaml()->str();
-  planner.addDevice("client", isTried ? "abacus" : yaml.empty() ? "cpu" : "host", 0);
+  bool isBroken = isTried && parts == Parts::kBroken;
+  planner.addDevice("client", isBroken ? "abacus" : yaml.empty() ? "cpu" : "host", 0);
   if (parts != Parts::kNone && !isTried) {
     planner.promise(1);
   } else if (isTried) {

@@ -59,7 +59,7 @@ class ToyCompiler : public runtime::Compiler {
   std::atomic<bool> guesses{false};
   std::atomic<bool> refuses{false};  ///< no model can be placed any more
   /// Plans promise a shorter step on parts of a device; what becomes of that when it is tried.
-  enum class Parts : uint8_t { kNone, kRefused, kBroken };
+  enum class Parts : uint8_t { kNone, kRefused, kBroken, kGood };
   std::atomic<Parts> parts{Parts::kNone};
   std::atomic<bool> brokenPlans{false};  ///< they use devices that no worker has
   /// Executables count as tuned from the start, or else once they had a budget for it; the timings
