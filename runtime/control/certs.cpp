@@ -21,6 +21,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/control/openssl_init.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -246,6 +247,7 @@ absl::Status writeCertificates(const std::string& dir, absl::Span<const Certific
         absl::StrCat("cannot make directory '", dir, "': ", std::strerror(errno)));
   }
   GR_RETURN_IF_ERROR(checkFree(dir, workers));
+  GR_RETURN_IF_ERROR(initOpenssl());
   GR_ASSIGN_OR_RETURN(Pair ca, makeAuthority());
   GR_RETURN_IF_ERROR(writePair(dir, "ca", ca));
   GR_ASSIGN_OR_RETURN(Pair coordinator, makeLeaf(ca, "coordinator", ""));

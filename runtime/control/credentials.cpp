@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/status.h"
+#include "runtime/control/openssl_init.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -55,6 +56,7 @@ absl::StatusOr<Pem> load(const Security& security) {
         "security needs all of ca, cert and key; `graphrun certs DIR` makes a set");
   }
   GR_RETURN_IF_ERROR(checkKeyMode(security.key));
+  GR_RETURN_IF_ERROR(initOpenssl());
   Pem pem;
   GR_ASSIGN_OR_RETURN(pem.ca, readPem(security.ca, "certificate authority"));
   GR_ASSIGN_OR_RETURN(pem.cert, readPem(security.cert, "certificate"));
