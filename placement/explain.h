@@ -177,9 +177,8 @@ std::string explanationText(const NodeExplanation& explanation);
 ///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}], by rank,
 ///  "annotations": [{"configuration" (null: a layer), "name", "nodes", "device" (null: not used),
 ///                   "why", "ignored"}],
-///  "splits": [{"devices", "parts", "threads", "whole_step_ns" (null: not looked at), "step_ns"
-///  (null:
-///              as before), "taken", "why"}], numbers of parts that were thought of,
+///  "splits": [{"devices", "parts", "threads", "whole_step_ns", "step_ns" (null: not looked at),
+///              "taken", "why"}], numbers of parts that were thought of,
 ///  "choices": [explanationJson of a node], of those that were asked for,
 ///  "complete"}
 ///

@@ -14,6 +14,7 @@
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
+#include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
 namespace {
@@ -22,13 +23,8 @@ namespace {
 constexpr double kWorthwhile = 0.97;
 /// The part of the operations' time that must have been measured for a split to be taken at once.
 constexpr double kMeasured = 0.95;
-
 /// Reorders and scratch memory; of 500 random networks on little memory none needed more.
 constexpr double kMemoryMargin = 0.12;
-
-std::string text(const flatbuffers::String* value) {
-  return value == nullptr ? std::string() : value->str();
-}
 
 /// The compilers of the devices that a cluster can have, asked what they support.
 class Compilers {
@@ -47,11 +43,13 @@ class Compilers {
   std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
 };
 
-/// Places with a strategy, with the file that it names, or beginning with the file `from`.
-/// `candidates`: see placement::place.
+/// Places with the request's strategy, with the file that it names, or beginning with the file
+/// `from`. `candidates`: see placement::place.
 absl::StatusOr<placement::PlacementResult> placeWith(
-    const placement::PlacementProblem& problem, const std::string& strategy,
-    const std::string& from, std::vector<placement::Candidate>& candidates) {
+    const placement::PlacementProblem& problem, const format::PlanRequest& request,
+    std::vector<placement::Candidate>& candidates) {
+  const std::string strategy(format::textOf(request.strategy()));
+  const std::string from(format::textOf(request.from()));
   bool isFile = strategy.ends_with(".json");
   if (!isFile && from.empty()) {
     return placement::place(problem, strategy.empty() ? "auto" : strategy, &candidates);
@@ -82,8 +80,7 @@ absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
 absl::Status place(const format::PlanRequest& request, Placed& placed) {
   auto found = [&] {
     placed.candidates.clear();
-    return placeWith(*placed.problem, text(request.strategy()), text(request.from()),
-                     placed.candidates);
+    return placeWith(*placed.problem, request, placed.candidates);
   };
   absl::StatusOr<placement::PlacementResult> result = found();
   if (absl::IsResourceExhausted(result.status()) && placed.graph.takeLeastWeights()) {
@@ -167,10 +164,11 @@ bool isWorthwhile(const placement::SplitReport& report) {
 
 /// Whether the planner is to look for devices that are better split.
 bool mayLook(const format::PlanRequest& request) {
-  bool isFree = text(request.strategy()).empty() || text(request.strategy()) == "auto";
+  const absl::string_view strategy = format::textOf(request.strategy());
+  const bool isFree = strategy.empty() || strategy == "auto";
   bool isStable =
       static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
-  return isFree && !isStable && text(request.from()).empty() && request.split() == 0;
+  return isFree && !isStable && format::textOf(request.from()).empty() && request.split() == 0;
 }
 
 /// `whole`, or in its place what is better on split devices.

@@ -115,11 +115,9 @@ class PlanWriter {
       GR_ASSIGN_OR_RETURN(auto graph, passes::exportGraph(function, builder_, weights_));
       GR_ASSIGN_OR_RETURN(std::vector<uint32_t> reads, weightsRead(function));
       uint64_t busyNs = 0;
-      uint64_t peakBytes = slotBytes(device);
+      uint64_t peakBytes = 0;
       std::vector<flatbuffers::Offset<format::PlanNode>> nodes;
       if (std::optional<int> id = parts_.cluster.findDevice(device)) {
-        busyNs = 0;
-        peakBytes = 0;
         for (size_t d = 0; d < parts_.cluster.devices.size(); ++d) {
           bool isHere = parts_.cluster.runnerOf(static_cast<int>(d)) == *id;
           const auto& use = parts_.result.simulation.devices[d];
@@ -127,6 +125,8 @@ class PlanWriter {
           peakBytes += isHere ? static_cast<uint64_t>(use.peakBytes) : 0;
         }
         nodes = writeNodes(parts_.graph, parts_.cluster, parts_.result.placement, *id, builder_);
+      } else {
+        peakBytes = slotBytes(device);
       }
       partitions_.push_back(format::CreatePartitionDirect(builder_, deviceIndex(device), graph,
                                                           &reads, busyNs, peakBytes, &nodes));

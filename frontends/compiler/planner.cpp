@@ -40,10 +40,6 @@ struct alignas(16) Block {
   uint8_t bytes[16];
 };
 
-std::string text(const flatbuffers::String* value) {
-  return value == nullptr ? std::string() : value->str();
-}
-
 /// Gives the workers whose devices the cluster file leaves open what they said they have.
 void addFoundDevices(const format::PlanRequest& request, placement::Cluster& cluster) {
   std::map<int, std::vector<placement::DeviceSpec>> specs;
@@ -85,11 +81,12 @@ absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster
 /// The cluster of the request with its devices, pins and limits.
 absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
   placement::Cluster cluster;
-  std::string yaml = text(request.cluster_yaml());
+  std::string yaml(format::textOf(request.cluster_yaml()));
   if (yaml.empty()) {
     cluster = placement::localCluster(static_cast<int>(request.threads()));
   } else {
-    GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(yaml, text(request.cluster_path())));
+    GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(
+                                     yaml, std::string(format::textOf(request.cluster_path()))));
   }
   addFoundDevices(request, cluster);
   std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
@@ -199,7 +196,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
 
 /// What the user asked for in place of the model's annotations; "" if nothing.
 std::string overruling(const format::PlanRequest& request) {
-  std::string strategy = text(request.strategy());
+  std::string strategy(format::textOf(request.strategy()));
   return strategy.ends_with(".json") || strategy == "single"
              ? absl::StrCat("--placement ", strategy)
              : "";
@@ -285,8 +282,7 @@ passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
   return options;
 }
 
-/// A model before its nodes are placed. Not movable: its parts refer to each
-/// other.
+/// A model before its nodes are placed. Not movable: its parts refer to each other.
 struct Prepared {
   std::vector<Block> storage;  // outlives the context, which refers to it
   Context context;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/median.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::runtime {
@@ -32,10 +33,7 @@ bool ActivePlan::isEstimated() const {
 }
 
 uint64_t ActivePlan::typicalRunNanos() const {
-  std::vector<uint64_t> runs(lastRuns.begin(), lastRuns.end());
-  auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
-  std::nth_element(runs.begin(), middle, runs.end());
-  return *middle;
+  return median(std::vector<uint64_t>(lastRuns.begin(), lastRuns.end()));
 }
 
 absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
+#include "runtime/base/median.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
 
@@ -31,22 +32,40 @@ format::OpTime opTime(const format::PlanNode& node, const RunTimes::Node& time, 
           time.ns,          runs,          time.weightBytes, time.scratchBytes};
 }
 
-/// Fingerprints of devices that are parts of others, by their number of threads: what these run on
-/// so many threads of their own takes the same.
-std::map<uint32_t, std::string> partFingerprints(const ActivePlan& plan) {
-  std::map<uint32_t, std::string> fingerprints;
-  for (const DeviceStats& stats : plan.devices) {
-    std::optional<uint32_t> index = plan.found.plan->findDevice(stats.device);
-    if (index.has_value() && !stats.fingerprint.empty()) {
-      const format::PlanDevice& device = plan.found.plan->device(*index);
-      uint32_t cores = format::sizeOf(device.cores());
-      if (!format::textOf(device.part_of()).empty()) {
-        fingerprints[cores == 0 ? device.threads() : cores] = stats.fingerprint;
+/// Of a device's kernels, as far as the plan says; 0: as its process was told.
+uint32_t threadsOf(const format::PlanDevice& device) {
+  uint32_t cores = format::sizeOf(device.cores());
+  return cores == 0 ? device.threads() : cores;
+}
+
+/// Under whose fingerprint the times of a plan's nodes are kept.
+class Fingerprints {
+ public:
+  explicit Fingerprints(const ActivePlan& plan) {
+    for (const DeviceStats& stats : plan.devices) {
+      std::optional<uint32_t> index = plan.found.plan->findDevice(stats.device);
+      if (index.has_value() && !stats.fingerprint.empty()) {
+        const format::PlanDevice& device = plan.found.plan->device(*index);
+        byDevice_[*index] = stats.fingerprint;
+        if (!format::textOf(device.part_of()).empty()) {
+          byThreads_[threadsOf(device)] = stats.fingerprint;
+        }
       }
     }
   }
-  return fingerprints;
-}
+
+  /// That of the node's device; of one that runs on fewer threads than the device has, that of a
+  /// part with so many: there it takes the same. "" where there is none.
+  std::string of(const RunTimes::Node& node, const format::PlanNode& entry) const {
+    const auto& all = entry.threads() == 0 ? byDevice_ : byThreads_;
+    auto found = all.find(entry.threads() == 0 ? node.device : entry.threads());
+    return found == all.end() ? std::string() : found->second;
+  }
+
+ private:
+  std::map<uint32_t, std::string> byDevice_;   // index in the plan
+  std::map<uint32_t, std::string> byThreads_;  // parts of devices
+};
 
 }  // namespace
 
@@ -72,17 +91,18 @@ void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> 
   learnStep(plan, times);
 }
 
+CostBook& CostLearning::bookOf(const std::string& fingerprint, Books& books) {
+  auto [book, isNew] = books.try_emplace(fingerprint);
+  if (isNew) {
+    book->second = shelf_.device(fingerprint);
+  }
+  return book->second;
+}
+
 CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
   const format::PlanFile& file = *plan.found.plan;
+  const Fingerprints fingerprints(plan);
   Books books;
-  std::map<uint32_t, std::string> parts = partFingerprints(plan);
-  auto bookOf = [&](const std::string& fingerprint) -> CostBook& {
-    auto [book, isNew] = books.try_emplace(fingerprint);
-    if (isNew) {
-      book->second = shelf_.device(fingerprint);
-    }
-    return book->second;
-  };
   for (const DeviceStats& device : plan.devices) {
     std::optional<uint32_t> index = file.findDevice(device.device);
     if (!index.has_value() || device.fingerprint.empty()) {
@@ -90,21 +110,18 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
     }
     const format::PlanDevice& planned = file.device(*index);
     const format::Partition& partition = *file.partitionOn(*index);
-    bookOf(device.fingerprint);
+    bookOf(device.fingerprint, books);
     for (const RunTimes::Node& node : times.nodes) {
       if (node.device == *index) {
         const format::PlanNode& entry = *partition.nodes()->Get(node.node);
-        auto part = parts.find(entry.threads());
-        if (entry.threads() == 0 || part != parts.end()) {
-          bookOf(entry.threads() == 0 ? device.fingerprint : part->second)
-              .note(opTime(entry, node, times.steps), entry.inner());
+        if (std::string kept = fingerprints.of(node, entry); !kept.empty()) {
+          bookOf(kept, books).note(opTime(entry, node, times.steps), entry.inner());
         }
       }
     }
     format::MeasuredDeviceT kind;
     kind.kind = planned.kind()->str();
-    kind.cores = format::sizeOf(planned.cores());
-    kind.cores = kind.cores == 0 ? planned.threads() : kind.cores;
+    kind.cores = threadsOf(planned);
     kind.cores = kind.cores == 0 ? threads_ : kind.cores;
     kind.fingerprint = device.fingerprint;
     warn(shelf_.addDevice(placeOf(device.worker).host, kind));
@@ -120,11 +137,7 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
 std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
                                                         const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
-  std::map<std::string, std::string> fingerprints;  // by device
-  for (const DeviceStats& device : plan.devices) {
-    fingerprints[device.device] = device.fingerprint;
-  }
-  std::map<uint32_t, std::string> parts = partFingerprints(plan);
+  const Fingerprints fingerprints(plan);
   std::map<size_t, std::vector<uint32_t>> edgesOf;  // by node
   for (const RunTimes::End& end : times.ends) {
     edgesOf[end.node].push_back(end.edge);
@@ -133,9 +146,7 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
   for (const auto& [index, edges] : edgesOf) {
     const RunTimes::Node& node = times.nodes[index];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
-    auto book =
-        books.find(entry.threads() == 0 ? fingerprints[file.device(node.device).name()->str()]
-                                        : parts[entry.threads()]);
+    auto book = books.find(fingerprints.of(node, entry));
     if (book == books.end()) {
       continue;
     }
@@ -205,10 +216,8 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
   if (rest.size() < kFewestSteps) {
     return;
   }
-  auto middle = rest.begin() + static_cast<std::ptrdiff_t>(rest.size() / 2);
-  std::nth_element(rest.begin(), middle, rest.end());
   CostBook book = shelf_.step();
-  book.noteTransfer(0, *middle, rest.size());
+  book.noteTransfer(0, median(rest), rest.size());
   warn(shelf_.keepStep(book));
 }
 
@@ -220,12 +229,9 @@ void CostLearning::addTo(format::PlanRequestT& request) {
       costs->worker = place.worker;
       costs->kind = device.kind;
       costs->cores = device.cores;
-      auto [book, isNew] = books.try_emplace(device.fingerprint);
-      if (isNew) {
-        book->second = shelf_.device(device.fingerprint);
-      }
-      costs->ops.reserve(book->second.ops().size());
-      for (const auto& [signature, op] : book->second.ops()) {
+      const CostBook& book = bookOf(device.fingerprint, books);
+      costs->ops.reserve(book.ops().size());
+      for (const auto& [signature, op] : book.ops()) {
         costs->ops.push_back(op);
       }
       request.costs.push_back(std::move(costs));

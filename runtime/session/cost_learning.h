@@ -37,6 +37,8 @@ class CostLearning {
   /// Of a worker's name in a plan.
   Place placeOf(const std::string& worker) const;
   using Books = std::map<std::string, CostBook>;  // by fingerprint
+  /// Of `books`, into which it is read when it is wanted first.
+  CostBook& bookOf(const std::string& fingerprint, Books& books);
   /// Returns the books of the plan's devices.
   Books learnDevices(const ActivePlan& plan, const RunTimes& times);
   void learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books);

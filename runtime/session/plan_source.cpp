@@ -98,7 +98,7 @@ std::vector<std::unique_ptr<format::PinT>> rulesOf(const std::vector<PlacementPi
   return result;
 }
 
-/// Logical CPUs that this process may use.
+/// Logical CPUs that this process may use: a plan for this machine alone depends on them.
 uint32_t ownCores() {
   uint32_t cores = 0;
   for (const devices::DeviceDescription& device : devices::discoverDevices()) {

@@ -76,8 +76,8 @@ struct PlanWishes {
   SplitWish split = SplitWish::kAsKept;  ///< others need `anew`
 };
 
-/// `request` with all that `costs` know of its cluster, and with an explanation where one is
-/// wanted.
+/// `request` with all that `costs` know of its cluster, and with the wishes; `splits` is what
+/// becomes of theirs.
 std::string withCosts(const std::string& request, CostLearning& costs,
                       const PlanWishes& wishes = {},
                       format::SplitChoice splits = format::SplitChoice::ByCosts);

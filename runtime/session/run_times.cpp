@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "devices/device.h"
+#include "runtime/base/median.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::runtime {
@@ -185,10 +186,8 @@ void addMemory(const TraceStream& stream, uint32_t device, const Labels& nodes, 
   }
 }
 
-uint64_t median(std::vector<int64_t>& values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<uint64_t>(std::max<int64_t>(*middle, 0));
+uint64_t typicalNanos(std::vector<int64_t> values) {
+  return static_cast<uint64_t>(std::max<int64_t>(median(std::move(values)), 0));
 }
 
 RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const Memory& memory) {
@@ -212,14 +211,15 @@ RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const Memory& m
   for (auto& [node, values] : nodes) {
     auto bytes = memory.find(node);
     devices::RecordMemory known = bytes == memory.end() ? devices::RecordMemory() : bytes->second;
-    times.nodes.push_back({node.first, node.second, median(values), known.weights, known.scratch});
+    times.nodes.push_back(
+        {node.first, node.second, typicalNanos(std::move(values)), known.weights, known.scratch});
   }
   for (const auto& [edge, node] : ends) {
     times.ends.push_back(
         {edge, static_cast<size_t>(std::distance(nodes.begin(), nodes.find(node)))});
   }
   for (auto& [edge, values] : edges) {
-    times.edges.push_back({edge, median(values)});
+    times.edges.push_back({edge, typicalNanos(std::move(values))});
   }
   return times;
 }

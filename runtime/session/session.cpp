@@ -591,9 +591,8 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices());
-  std::string request =
-      withCosts(planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices),
-                *impl_->costs, {});
+  std::string request = withCosts(
+      planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices), *impl_->costs);
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =

@@ -1,6 +1,7 @@
 // Tiny graphs against every placement and every order there is.
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "placement/memory_budget.h"
 #include "placement/strategy.h"
@@ -66,50 +67,42 @@ std::optional<int64_t> optimum(const PlacementProblem& problem) {
   return best;
 }
 
-TEST_CASE("auto against the optimum of tiny graphs") {
+/// What auto gives for as many problems as `count`, beside their optima; `draw` makes a graph and a
+/// cluster of a seed.
+template <typename Draw>
+void compareAuto(int count, const Draw& draw) {
   int exact = 0;
   double ratios = 0;
-  constexpr int kGraphs = 60;
-  for (unsigned seed = 0; seed < kGraphs; ++seed) {
+  for (unsigned seed = 0; seed < static_cast<unsigned>(count); ++seed) {
     CAPTURE(seed);
+    std::pair<CostGraph, Cluster> drawn = draw(seed);
+    PlacementProblem problem = makeProblem(drawn.first, drawn.second);
+    int64_t best = optimum(problem).value();
+    int64_t found = place(problem, "auto")->simulation.stepNs;
+    REQUIRE(found >= best);
+    REQUIRE(best >= lowerBounds(problem).ns());
+    exact += found == best ? 1 : 0;
+    ratios += static_cast<double>(found) / static_cast<double>(best);
+  }
+  WARN("auto is optimal for " << exact << " of " << count << ", mean ratio " << ratios / count);
+  CHECK(exact >= count / 2);
+  CHECK(ratios / count < 1.10);
+}
+
+TEST_CASE("auto against the optimum of tiny graphs") {
+  compareAuto(60, [](unsigned seed) {
     std::mt19937 random(seed);
     RandomOptions options{3, 6, 2, false};
     options.maxNodes = seed < 6 ? 7 : 6;
-    CostGraph graph = randomGraph(random, options);
-    Cluster cluster = simpleCluster(2);
-    PlacementProblem problem = makeProblem(graph, cluster);
-    int64_t best = optimum(problem).value();
-    int64_t found = place(problem, "auto")->simulation.stepNs;
-    REQUIRE(found >= best);
-    REQUIRE(best >= lowerBounds(problem).ns());
-    exact += found == best ? 1 : 0;
-    ratios += static_cast<double>(found) / static_cast<double>(best);
-  }
-  WARN("auto is optimal for " << exact << " of " << kGraphs << ", mean ratio " << ratios / kGraphs);
-  CHECK(exact >= kGraphs / 2);
-  CHECK(ratios / kGraphs < 1.10);
+    return std::pair(randomGraph(random, options), simpleCluster(2));
+  });
 }
 
 TEST_CASE("auto against the optimum of tiny graphs where devices share cores") {
-  int exact = 0;
-  double ratios = 0;
-  constexpr int kGraphs = 30;
-  for (unsigned seed = 0; seed < kGraphs; ++seed) {
-    CAPTURE(seed);
+  compareAuto(30, [](unsigned seed) {
     std::mt19937 random(seed);
-    CostGraph graph = randomGraph(random, {3, 5, 3, false});
-    Cluster cluster = coreCluster({{{0, 1}, {0}, {1}}});
-    PlacementProblem problem = makeProblem(graph, cluster);
-    int64_t best = optimum(problem).value();
-    int64_t found = place(problem, "auto")->simulation.stepNs;
-    REQUIRE(found >= best);
-    REQUIRE(best >= lowerBounds(problem).ns());
-    exact += found == best ? 1 : 0;
-    ratios += static_cast<double>(found) / static_cast<double>(best);
-  }
-  WARN("auto is optimal for " << exact << " of " << kGraphs << ", mean ratio " << ratios / kGraphs);
-  CHECK(exact >= kGraphs / 2);
-  CHECK(ratios / kGraphs < 1.10);
+    return std::pair(randomGraph(random, {3, 5, 3, false}), coreCluster({{{0, 1}, {0}, {1}}}));
+  });
 }
 
 TEST_CASE("auto under limits against the optimum of tiny graphs") {

@@ -280,9 +280,7 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
 }
 
 void Alternatives::addSparing(const LibraryStep& library, std::vector<Alternative>& ways) {
-  Request request{kDense, kDense, "", ""};
-  request.plainWeights = true;
-  std::optional<Step> step = apply(request, library);
+  std::optional<Step> step = apply({kDense, kDense, "", "", /*plainWeights=*/true}, library);
   absl::StatusOr<Alternative> way =
       step ? alternative(*std::move(step), library) : absl::UnimplementedError("no such layout");
   if (!way.ok()) {
