@@ -104,8 +104,17 @@ struct LinkLine {
   bool operator==(const LinkLine&) const = default;
 };
 
-/// The time of a transfer: latency + bytes / bandwidth, or less by `large`: what is sent in another
-/// way from some size on has a longer latency and more bandwidth.
+/// Transfers from some size on.
+struct LargeTransfers {
+  int64_t fromBytes = 0;
+  LinkLine line;
+
+  bool operator==(const LargeTransfers&) const = default;
+};
+
+/// The time of a transfer: latency + bytes / bandwidth, for large ones by a line of their own. They
+/// may be sent in another way, with a longer latency and more bandwidth; or small ones may be as
+/// fast as the wire, where senders are held to a rate but for the first bytes (a token bucket).
 struct LinkModel {
   LinkKind kind = LinkKind::kInProcess;
   int64_t latencyNs = 0;
@@ -113,16 +122,17 @@ struct LinkModel {
   /// False: each transfer starts when its data is ready, however many are on their way.
   bool queues = true;
   bool measured = false;
-  std::optional<LinkLine> large;
+  std::optional<LargeTransfers> large;
 
+  LinkLine small() const { return {latencyNs, bytesPerSecond}; }
   int64_t transferNs(int64_t bytes) const {
-    const int64_t ns = LinkLine{latencyNs, bytesPerSecond}.nanos(bytes);
-    return large.has_value() ? std::min(ns, large->nanos(bytes)) : ns;
+    const bool isLarge = large.has_value() && bytes >= large->fromBytes;
+    return (isLarge ? large->line : small()).nanos(bytes);
   }
   /// A line that no transfer is faster than.
   LinkLine fastest() const {
-    return {large.has_value() ? std::min(latencyNs, large->latencyNs) : latencyNs,
-            large.has_value() ? std::max(bytesPerSecond, large->bytesPerSecond) : bytesPerSecond};
+    const LinkLine other = large.has_value() ? large->line : small();
+    return {std::min(latencyNs, other.latencyNs), std::max(bytesPerSecond, other.bytesPerSecond)};
   }
 };
 
@@ -142,7 +152,7 @@ struct LinkOverride {
   bool oneWay = false;
   /// Changes no more than the times.
   bool measured = false;
-  std::optional<LinkLine> large;  // see LinkModel
+  std::optional<LargeTransfers> large;  // see LinkModel
 };
 
 /// Nodes whose name matches a shell pattern go to a device.

@@ -201,8 +201,9 @@ class NativeReader {
     }
     if (const nlohmann::json* large = json.find("large")) {
       JsonObject line(*large, json.path() + ".large", problems_);
-      line.onlyKeys({"latency_ns", "bytes_per_second"});
-      link.large = {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)};
+      line.onlyKeys({"from_bytes", "latency_ns", "bytes_per_second"});
+      link.large = {line.integer("from_bytes", std::nullopt, kMostBytes),
+                    {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)}};
     }
     link.shared = json.flag("shared", true);
     link.oneWay = json.flag("one_way", false);

@@ -111,8 +111,9 @@ class Writer {
       entry["bytes_per_second"] = model.bytesPerSecond;
     }
     if (model.large.has_value()) {
-      entry["large"] = {{"latency_ns", model.large->latencyNs},
-                        {"bytes_per_second", model.large->bytesPerSecond}};
+      entry["large"] = {{"from_bytes", model.large->fromBytes},
+                        {"latency_ns", model.large->line.latencyNs},
+                        {"bytes_per_second", model.large->line.bytesPerSecond}};
     }
     bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
     if (a != b && perDevice) {

@@ -83,8 +83,9 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         link.workerB = b;
         link.latencyNs = static_cast<int64_t>(costs.latency_ns());
         link.bytesPerSecond = std::max(costs.bytes_per_second(), 1.0);
-        link.large = {static_cast<int64_t>(costs.large_latency_ns()),
-                      std::max(costs.large_bytes_per_second(), 1.0)};
+        link.large = {static_cast<int64_t>(costs.large_from_bytes()),
+                      {static_cast<int64_t>(costs.large_latency_ns()),
+                       std::max(costs.large_bytes_per_second(), 1.0)}};
         link.oneWay = true;
         link.measured = true;
         links.push_back(link);

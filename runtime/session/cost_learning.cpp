@@ -245,6 +245,7 @@ void CostLearning::addTo(format::PlanRequestT& request) {
         link->worker_b = to.worker;
         link->latency_ns = fit->small.latencyNs;
         link->bytes_per_second = fit->small.bytesPerSecond;
+        link->large_from_bytes = fit->largeFromBytes;
         link->large_latency_ns = fit->large.latencyNs;
         link->large_bytes_per_second = fit->large.bytesPerSecond;
         request.link_costs.push_back(std::move(link));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace graphrun::runtime {
 namespace {
@@ -75,10 +76,12 @@ std::optional<LinkFit> fitLink(absl::Span<const format::TransferTime> transfers)
     return std::nullopt;
   }
   LinkLine one = lineThrough(transfers);
-  LinkFit best = {one, one};
+  LinkFit best = {one, one, 0};
   double least = kBetter * errorOf(best, transfers);
   for (size_t split = kFewest; split + kFewest <= transfers.size(); ++split) {
-    LinkFit two = {lineThrough(transfers.first(split)), lineThrough(transfers.subspan(split))};
+    const uint64_t between = std::midpoint(transfers[split - 1].bytes(), transfers[split].bytes());
+    LinkFit two = {lineThrough(transfers.first(split)), lineThrough(transfers.subspan(split)),
+                   between};
     if (double error = errorOf(two, transfers); error < least) {
       least = error;
       best = two;

@@ -2,7 +2,6 @@
 #ifndef GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
 #define GRAPHRUN_RUNTIME_SESSION_LINK_FIT_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -21,13 +20,17 @@ struct LinkLine {
   }
 };
 
-/// The time of a transfer: the lesser of two lines, as large tensors are sent in another way than
-/// small ones. Both are the same where one line is as good.
+/// The time of a transfer: by one of two lines, as large tensors are sent in another way than small
+/// ones, or are held to a rate that small ones are not. Both are the same where one line is as
+/// good.
 struct LinkFit {
   LinkLine small;
   LinkLine large;
+  uint64_t largeFromBytes = 0;  ///< sizes that the large line holds for
 
-  uint64_t nanos(uint64_t bytes) const { return std::min(small.nanos(bytes), large.nanos(bytes)); }
+  uint64_t nanos(uint64_t bytes) const {
+    return (bytes < largeFromBytes ? small : large).nanos(bytes);
+  }
 };
 
 /// The lines closest to `transfers`, which ascend in size, by relative error: one, or two where

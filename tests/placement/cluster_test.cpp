@@ -56,10 +56,11 @@ TEST_CASE("links follow from where the devices are") {
 
   LinkOverride both{0, 1, 10, 1e9};
   both.measured = true;
-  both.large = LinkLine{1000, 1e10};
+  both.large = {10'000, {1000, 1e10}};
   cluster.links.push_back(both);
   CHECK(cluster.link(0, 3).kind == LinkKind::kSharedMemory);
   CHECK(cluster.link(0, 3).transferNs(100) == 110);
+  CHECK(cluster.link(0, 3).transferNs(9'999) == 10'009);
   CHECK(cluster.link(0, 3).transferNs(100'000) == 11'000);
 }
 

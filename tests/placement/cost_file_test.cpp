@@ -75,7 +75,7 @@ TEST_CASE("a link may differ by direction") {
     "devices": [{"name": "a"}, {"name": "b"}],
     "links": [{"between": ["a", "b"], "latency_ns": 5},
               {"between": ["b", "a"], "one_way": true, "latency_ns": 9, "bytes_per_second": 1e9,
-               "large": {"latency_ns": 20, "bytes_per_second": 1e10}}],
+               "large": {"from_bytes": 500, "latency_ns": 20, "bytes_per_second": 1e10}}],
     "nodes": [{"name": "n", "time_ns": 1}], "tensors": []})";
   CostFile file = read(text).value();
   CostFile again = read(writeCostFile(file.problem().value()).value()).value();

@@ -44,8 +44,8 @@ class Problem:
                                  output=output, home=home))
 
     def link(self, a, b):
-        """Of what is sent from device (or client) a to b: its key, lines (latency, rate), and whether it
-        queues."""
+        """Of what is sent from device (or client) a to b: its key, lines (from so many bytes, latency,
+        rate) in ascending order, and whether it queues."""
         ends = [CLIENT if x == CLIENT else self.devices[x]["worker"] for x in (a, b)]
         latency, rate, queues = self.default_link
         shared, large = True, None
@@ -57,9 +57,9 @@ class Problem:
                 queues = given.get("queues", queues)
                 large = given.get("large")
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
-        lines = [(latency, rate)]
+        lines = [(0, latency, rate)]
         if large:
-            lines.append((large["latency_ns"], large["bytes_per_second"]))
+            lines.append((large["from_bytes"], large["latency_ns"], large["bytes_per_second"]))
         return key, lines, queues
 
 
@@ -241,8 +241,8 @@ class Check:
             self.arrival[i, home] = ready
             for target in self.targetsOf(tensor):
                 key, lines, queues = problem.link(home, target)
-                time = min(latency + math.ceil(tensor["bytes"] / rate * 1e9)
-                           for latency, rate in lines)
+                _, latency, rate = [line for line in lines if line[0] <= tensor["bytes"]][-1]
+                time = latency + math.ceil(tensor["bytes"] / rate * 1e9)
                 if not queues:
                     self.arrival[i, target] = ready + time
                     continue

@@ -74,6 +74,20 @@ TEST_CASE("large tensors have a line of their own where they are sent in another
   CHECK(static_cast<double>(fit->nanos(2'000'000)) == Approx(260'000).epsilon(0.1));
 }
 
+TEST_CASE("small tensors may be as fast as the wire where large ones are held to a rate") {
+  CostBook book;
+  constexpr uint64_t kBurst = 64 << 10;
+  for (uint64_t bytes = 64; bytes < (1 << 24); bytes *= 4) {  // 250 MB/s from the burst on
+    uint64_t held = bytes - std::min(bytes, kBurst);
+    book.noteTransfer(bytes, 50'000 + bytes / 4 + held * 4, 300);
+  }
+  auto fit = book.fit();
+  REQUIRE(fit.has_value());
+  CHECK(static_cast<double>(fit->nanos(16'000)) == Approx(54'000).epsilon(0.1));
+  CHECK(static_cast<double>(fit->nanos(60'000)) == Approx(65'000).epsilon(0.1));
+  CHECK(static_cast<double>(fit->nanos(2'000'000)) == Approx(8'300'000).epsilon(0.1));
+}
+
 TEST_CASE("a line lies in the middle of what is scattered, not below it") {
   CostBook book;
   for (uint64_t i = 0; i < 8; ++i) {
