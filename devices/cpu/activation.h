@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
                                                              PackedWeights& packed,
                                                              const std::string& fingerprint,
                                                              uint64_t memoryLimit) {
-  GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes));
+  GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes, layoutBytes));
   if (executable.fingerprint != fingerprint) {
     return absl::FailedPreconditionError(absl::StrCat("the executable was made for \"",
                                                       executable.fingerprint, "\", this is \"",

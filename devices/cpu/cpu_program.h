@@ -8,11 +8,11 @@
 
 #include "devices/cpu/code_image.h"
 #include "devices/cpu/cpu_memory.h"
-#include "devices/cpu/executable.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_primitive.h"
 #include "devices/cpu/packed_weights.h"
 #include "devices/device.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -6,7 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "devices/cpu/executable.h"
 #include "devices/cpu/onednn_primitive.h"
 #include "devices/device.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "absl/types/span.h"
-#include "devices/cpu/executable.h"
 #include "devices/cpu/onednn_primitive.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

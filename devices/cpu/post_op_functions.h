@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "devices/cpu/executable.h"
 #include "devices/cpu/exponential.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <map>
 
-#include "devices/cpu/executable.h"
 #include "devices/device.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices {
 namespace {
@@ -19,12 +19,12 @@ struct Subject {
 };
 
 std::vector<uint8_t> cpuNegation(const Device& device) {
-  cpu::TensorDesc vector{runtime::ElementType::kF32, {4}, {}, false};
-  cpu::Executable e;
+  TensorDesc vector{runtime::ElementType::kF32, {4}, {}, false};
+  Executable e;
   e.fingerprint = device.fingerprint();
   e.buffers.resize(2);
-  e.buffers[0].kind = cpu::BufferKind::kInput;
-  e.buffers[1].kind = cpu::BufferKind::kOutput;
+  e.buffers[0].kind = BufferKind::kInput;
+  e.buffers[1].kind = BufferKind::kOutput;
   e.buffers[0].bytes = e.buffers[1].bytes = 16;
   e.steps.resize(1);
   e.steps[0].kernel = "reference";
@@ -33,7 +33,7 @@ std::vector<uint8_t> cpuNegation(const Device& device) {
   e.steps[0].outputs = {{1, vector}};
   e.inputs = {{"x", 0, vector}};
   e.outputs = {{"y", 1, vector}};
-  return cpu::writeExecutable(e);
+  return writeExecutable(e);
 }
 
 std::vector<Subject> subjects() {

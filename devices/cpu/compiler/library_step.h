@@ -3,7 +3,7 @@
 #define GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_
 
 #include "absl/status/statusor.h"
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 #include "ir/dialect.h"
 
 namespace graphrun::devices::cpu {

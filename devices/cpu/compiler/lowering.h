@@ -6,7 +6,7 @@
 #include "devices/cpu/compiler/code_module.h"
 #include "devices/cpu/compiler/plan_work.h"
 #include "devices/cpu/compiler/value_table.h"
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace graphrun::devices::cpu {

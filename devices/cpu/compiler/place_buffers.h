@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
 
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
 

@@ -3,8 +3,8 @@
 #define GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_
 
 #include "absl/status/statusor.h"
-#include "devices/cpu/executable.h"
 #include "devices/device_compiler.h"
+#include "devices/executable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Value.h"
 

@@ -89,7 +89,7 @@ TEST_CASE("an executable survives its file form") {
   executable.steps[0].threads = 1;
   executable.code = {1, 2, 3};
   std::vector<uint8_t> bytes = writeExecutable(executable);
-  auto read = readExecutable(bytes);
+  auto read = readExecutable(bytes, layoutBytes);
   INFO(read.status());
   REQUIRE(read.ok());
   CHECK(read->steps[0].attributes == executable.steps[0].attributes);

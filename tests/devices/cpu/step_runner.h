@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "devices/cpu/cpu_device.h"
-#include "devices/cpu/executable.h"
+#include "devices/executable.h"
 #include "runtime/base/tensor.h"
 
 namespace graphrun::devices::cpu {

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "devices/cpu/compiler/cpu_compiler.h"
-#include "devices/cpu/executable.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/executable.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,7 +23,7 @@ inline Executable compiled(mlir::ModuleOp module, Tuning& tuning, uint32_t threa
       *module.getOps<mlir::func::FuncOp>().begin(), device, "test",
       [](ir::ConstantOp) { return std::nullopt; }, tuning);
   REQUIRE(bytes.status().ToString() == "OK");
-  auto executable = readExecutable(*bytes);
+  auto executable = readExecutable(*bytes, layoutBytes);
   REQUIRE(executable.status().ToString() == "OK");
   return *std::move(executable);
 }

@@ -1,8 +1,8 @@
-#include "devices/cpu/executable.h"
-#include "devices/cpu/executable_generated.h"
+#include "devices/executable.h"
+#include "devices/executable_generated.h"
 #include "runtime/format/checksum.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
@@ -130,4 +130,4 @@ std::vector<uint8_t> writeExecutable(const Executable& executable) {
   return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

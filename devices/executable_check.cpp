@@ -1,10 +1,8 @@
 // What must hold between the parts of an executable before a kernel is made of it.
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_join.h"
-#include "devices/cpu/executable.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/executable.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 46;
@@ -16,7 +14,8 @@ absl::Status invalid(absl::string_view where, absl::string_view what) {
 }
 
 /// Bytes of `desc`, all its fields checked.
-absl::StatusOr<uint64_t> checkedBytes(const TensorDesc& desc, absl::string_view where) {
+absl::StatusOr<uint64_t> checkedBytes(const TensorDesc& desc, absl::string_view where,
+                                      LayoutBytes layoutBytes) {
   if (desc.dims.size() > kMaxRank) {
     return invalid(where, absl::StrCat("rank ", desc.dims.size(), ", expected at most ", kMaxRank));
   }
@@ -27,13 +26,13 @@ absl::StatusOr<uint64_t> checkedBytes(const TensorDesc& desc, absl::string_view 
   return *bytes;
 }
 
-absl::Status checkStored(const Buffer& buffer, absl::string_view where) {
-  GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(buffer.desc, where));
+absl::Status checkStored(const Buffer& buffer, absl::string_view where, LayoutBytes layoutBytes) {
+  GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(buffer.desc, where, layoutBytes));
   if (bytes > buffer.bytes) {
     return invalid(where, absl::StrCat("needs ", bytes, " bytes, has ", buffer.bytes));
   }
   if (buffer.source) {
-    GR_RETURN_IF_ERROR(checkedBytes(*buffer.source, where).status());
+    GR_RETURN_IF_ERROR(checkedBytes(*buffer.source, where, layoutBytes).status());
     if (!buffer.source->layout.empty() && buffer.source->dims != buffer.desc.dims) {
       return invalid(where, absl::StrCat("its source ", buffer.source->spec().toString(),
                                          " has a layout, but not the dims of ",
@@ -47,7 +46,7 @@ absl::Status checkStored(const Buffer& buffer, absl::string_view where) {
 }
 
 absl::Status checkBuffer(const Executable& executable, const Buffer& buffer,
-                         absl::string_view where) {
+                         absl::string_view where, LayoutBytes layoutBytes) {
   switch (buffer.kind) {
     case BufferKind::kArena:
       if (buffer.offset > executable.arenaBytes ||
@@ -61,7 +60,7 @@ absl::Status checkBuffer(const Executable& executable, const Buffer& buffer,
       return absl::OkStatus();
     case BufferKind::kWeight:
     case BufferKind::kConstant:
-      return checkStored(buffer, where);
+      return checkStored(buffer, where, layoutBytes);
     case BufferKind::kInput:
     case BufferKind::kOutput:
     case BufferKind::kReceive:
@@ -72,7 +71,7 @@ absl::Status checkBuffer(const Executable& executable, const Buffer& buffer,
 
 /// An endpoint and its buffer name each other, and the buffer has the size of the dense tensor.
 absl::Status checkEndpoint(const Executable& executable, const Endpoint& endpoint, size_t index,
-                           BufferKind kind) {
+                           BufferKind kind, LayoutBytes layoutBytes) {
   std::string where = absl::StrCat("endpoint ", endpoint.name);
   if (endpoint.buffer >= executable.buffers.size()) {
     return invalid(where, absl::StrCat("no buffer ", endpoint.buffer));
@@ -84,7 +83,7 @@ absl::Status checkEndpoint(const Executable& executable, const Endpoint& endpoin
   if (!endpoint.desc.layout.empty()) {
     return invalid(where, "is not dense");
   }
-  GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(endpoint.desc, where));
+  GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(endpoint.desc, where, layoutBytes));
   if (buffer.bytes != bytes) {
     return invalid(where, absl::StrCat("needs ", bytes, " bytes, its buffer has ", buffer.bytes));
   }
@@ -92,11 +91,11 @@ absl::Status checkEndpoint(const Executable& executable, const Endpoint& endpoin
 }
 
 absl::Status checkArgument(const Executable& executable, const Argument& argument,
-                           absl::string_view where) {
+                           absl::string_view where, LayoutBytes layoutBytes) {
   if (argument.buffer >= executable.buffers.size()) {
     return invalid(where, absl::StrCat("no buffer ", argument.buffer));
   }
-  GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(argument.desc, where));
+  GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(argument.desc, where, layoutBytes));
   uint64_t has = executable.buffers[argument.buffer].bytes;
   if (bytes > has) {
     return invalid(where,
@@ -130,16 +129,17 @@ absl::Status checkEdge(const Executable& executable, const Step& step, absl::str
   return absl::OkStatus();
 }
 
-absl::Status checkStep(const Executable& executable, const Step& step, size_t index) {
+absl::Status checkStep(const Executable& executable, const Step& step, size_t index,
+                       LayoutBytes layoutBytes) {
   std::string where = absl::StrCat("step ", index, " (", step.kernel, " ", step.label, ")");
   if (step.threads > kMaxThreads) {
     return invalid(where, absl::StrCat("asks for ", step.threads, " threads"));
   }
   for (const Argument& argument : step.inputs) {
-    GR_RETURN_IF_ERROR(checkArgument(executable, argument, where));
+    GR_RETURN_IF_ERROR(checkArgument(executable, argument, where, layoutBytes));
   }
   for (const Argument& argument : step.outputs) {
-    GR_RETURN_IF_ERROR(checkArgument(executable, argument, where));
+    GR_RETURN_IF_ERROR(checkArgument(executable, argument, where, layoutBytes));
     if (step.kernel != "receive") {
       GR_RETURN_IF_ERROR(checkWritable(executable, argument, where));
     }
@@ -149,11 +149,11 @@ absl::Status checkStep(const Executable& executable, const Step& step, size_t in
       return invalid(where, "unknown kind of post-op");
     }
     if (op.operand) {
-      GR_RETURN_IF_ERROR(checkArgument(executable, *op.operand, where));
+      GR_RETURN_IF_ERROR(checkArgument(executable, *op.operand, where, layoutBytes));
     }
   }
   if (step.scratch) {
-    GR_RETURN_IF_ERROR(checkArgument(executable, *step.scratch, where));
+    GR_RETURN_IF_ERROR(checkArgument(executable, *step.scratch, where, layoutBytes));
     GR_RETURN_IF_ERROR(checkWritable(executable, *step.scratch, where));
   }
   return step.kernel == "send" || step.kernel == "receive" ? checkEdge(executable, step, where)
@@ -194,23 +194,26 @@ absl::StatusOr<uint64_t> memoryOf(const Executable& executable) {
   return bytes;
 }
 
-absl::Status checkExecutable(const Executable& executable) {
+absl::Status checkExecutable(const Executable& executable, LayoutBytes layoutBytes) {
   if (executable.arenaBytes > kMaxArenaBytes) {
     return invalid("arena", absl::StrCat(executable.arenaBytes, " bytes"));
   }
   for (size_t i = 0; i < executable.buffers.size(); ++i) {
-    GR_RETURN_IF_ERROR(checkBuffer(executable, executable.buffers[i], absl::StrCat("buffer ", i)));
+    GR_RETURN_IF_ERROR(
+        checkBuffer(executable, executable.buffers[i], absl::StrCat("buffer ", i), layoutBytes));
   }
   for (size_t i = 0; i < executable.inputs.size(); ++i) {
-    GR_RETURN_IF_ERROR(checkEndpoint(executable, executable.inputs[i], i, BufferKind::kInput));
+    GR_RETURN_IF_ERROR(
+        checkEndpoint(executable, executable.inputs[i], i, BufferKind::kInput, layoutBytes));
   }
   for (size_t i = 0; i < executable.outputs.size(); ++i) {
-    GR_RETURN_IF_ERROR(checkEndpoint(executable, executable.outputs[i], i, BufferKind::kOutput));
+    GR_RETURN_IF_ERROR(
+        checkEndpoint(executable, executable.outputs[i], i, BufferKind::kOutput, layoutBytes));
   }
   for (size_t i = 0; i < executable.steps.size(); ++i) {
-    GR_RETURN_IF_ERROR(checkStep(executable, executable.steps[i], i));
+    GR_RETURN_IF_ERROR(checkStep(executable, executable.steps[i], i, layoutBytes));
   }
   return checkBound(executable);
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

@@ -1,8 +1,8 @@
-#include "devices/cpu/executable.h"
-#include "devices/cpu/executable_generated.h"
+#include "devices/executable.h"
+#include "devices/executable_generated.h"
 #include "runtime/format/checksum.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 constexpr uint32_t kVersion = 1;
@@ -154,7 +154,8 @@ absl::Status checkCode(const fb::Executable& in) {
 
 }  // namespace
 
-absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes) {
+absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes,
+                                          LayoutBytes layoutBytes) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
     return absl::InvalidArgumentError("executable: not aligned to 8 bytes in memory");
   }
@@ -183,8 +184,8 @@ absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes) {
     GR_ASSIGN_OR_RETURN(Step step, readStep(*in.steps()->Get(i)));
     out.steps.push_back(std::move(step));
   }
-  GR_RETURN_IF_ERROR(checkExecutable(out));
+  GR_RETURN_IF_ERROR(checkExecutable(out, layoutBytes));
   return out;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

@@ -1,7 +1,7 @@
-// The executable of a CPU device as plain data: what the compiler fills in, what kernels are made
-// from. The file form is executable.fbs.
-#ifndef GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
-#define GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
+// An executable as plain data: what a device's compiler fills in, what kernels are made from. The
+// file form is executable.fbs. Layouts and code are the device's own.
+#ifndef GRAPHRUN_DEVICES_EXECUTABLE_H_
+#define GRAPHRUN_DEVICES_EXECUTABLE_H_
 
 #include <cstdint>
 #include <map>
@@ -15,13 +15,13 @@
 #include "runtime/base/status.h"
 #include "runtime/base/tensor.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// Type, dims and layout of a tensor in memory.
 struct TensorDesc {
   runtime::ElementType type = runtime::ElementType::kInvalid;
   std::vector<int64_t> dims;
-  /// Bytes of oneDNN's memory descriptor; empty: dense row-major. See onednn_layouts.h.
+  /// In the device's own form (cpu/onednn_layouts.h); empty: dense row-major.
   std::vector<uint8_t> layout;
   /// Only while compiling: the kernel may choose the layout (KernelEntry::choose).
   bool any = false;
@@ -119,13 +119,16 @@ struct Executable {
   std::vector<Endpoint> inputs;
   std::vector<Endpoint> outputs;
   uint64_t arenaBytes = 0;
-  std::vector<uint8_t> code;  ///< ELF shared object; empty: none
+  std::vector<uint8_t> code;  ///< an image as the device loads it; empty: none
 };
+
+/// Bytes that a tensor occupies in its layout; InvalidArgument for malformed dims, types, layouts.
+using LayoutBytes = absl::StatusOr<uint64_t> (*)(const TensorDesc& desc);
 
 /// Reads and checks the file form: whatever the bytes are, the result is an executable whose
 /// buffers, indices and extents are consistent, or InvalidArgument. Kernels check their own
-/// operands.
-absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes);
+/// operands. `layoutBytes` is the device's.
+absl::StatusOr<Executable> readExecutable(absl::Span<const uint8_t> bytes, LayoutBytes layoutBytes);
 
 /// The file form of `executable`.
 std::vector<uint8_t> writeExecutable(const Executable& executable);
@@ -134,7 +137,7 @@ std::vector<uint8_t> writeExecutable(const Executable& executable);
 absl::StatusOr<uint64_t> memoryOf(const Executable& executable);
 
 /// The consistency that readExecutable demands.
-absl::Status checkExecutable(const Executable& executable);
+absl::Status checkExecutable(const Executable& executable, LayoutBytes layoutBytes);
 
 /// Attribute `name` of `step`: `otherwise` when there is none, InvalidArgument when it is of
 /// another kind. An int64_t is accepted where a double is wanted.
@@ -165,6 +168,6 @@ absl::StatusOr<T> attribute(const Step& step, const std::string& name) {
   return attributeOr<T>(step, name, T());
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_EXECUTABLE_H_
+#endif  // GRAPHRUN_DEVICES_EXECUTABLE_H_
