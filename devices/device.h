@@ -30,7 +30,10 @@ struct OpRecord {
   enum class Kind : uint8_t { kCompute, kSend, kReceive };
 
   /// Runs the kernel on `buffers` (the program's table). Returns 0, or an error that
-  /// `Program::errorMessage` explains. Must not block, allocate or lock.
+  /// `Program::errorMessage` explains. Must not lock or, but for the first steps, allocate. It does
+  /// not block either; only a device with queues of its own has records that wait for what others
+  /// launched: one before a send, until what is sent is there, and one at the end of a step, until
+  /// nothing touches bound memory any more.
   using Run = int (*)(void* state, void* const* buffers);
 
   Run run = nullptr;      ///< null for kSend and kReceive
@@ -84,6 +87,9 @@ class Program {
   /// One for each record; empty where the device cannot tell.
   virtual absl::Span<const RecordMemory> recordMemory() const { return {}; }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
+  /// Called when a step ends early: waits until nothing that its records launched touches bound
+  /// memory.
+  virtual void settle() {}
 };
 
 /// The bytes of a weight as in the model: dense, row-major; one element for a splat. Read-only.
@@ -113,10 +119,12 @@ class Device {
   virtual const DeviceDescription& description() const = 0;
   /// Hardware and library versions: part of the key of the executable cache.
   virtual std::string fingerprint() const = 0;
-  /// Memory that the device's kernels can use, aligned to kTensorAlignment.
+  /// Memory for what is bound to programs (inputs, outputs, slots of edges), aligned to
+  /// kTensorAlignment. The host can use it too: a device with memory of its own gives page-locked
+  /// host memory, and its programs copy.
   virtual absl::StatusOr<void*> allocate(size_t bytes) = 0;
   virtual void deallocate(void* memory) = 0;
-  /// Blocking copies between host memory and the device's.
+  /// Blocking copies between host memory and what `allocate` gave.
   virtual absl::Status copyFromHost(void* to, const void* from, size_t bytes) = 0;
   virtual absl::Status copyToHost(void* to, const void* from, size_t bytes) = 0;
   /// Builds what the device's compiler made of a partition. `executable` must outlive the program.
@@ -134,8 +142,20 @@ class Device {
 /// in or the hardware is not there.
 absl::StatusOr<std::unique_ptr<Device>> createDevice(const DeviceDescription& description);
 
+/// The errors of createDevice for what is not there, without making the device.
+absl::Status checkDevice(const DeviceDescription& description);
+
 /// The devices that this machine offers when nothing else is said.
 std::vector<DeviceDescription> discoverDevices();
+
+/// What a kind of device found of the libraries and the hardware that it needs, and what is missing
+/// and how to get it.
+struct KindFindings {
+  std::string kind;
+  std::vector<std::string> lines;
+};
+/// Of the kinds that have something to tell, whether they are in this build or not.
+std::vector<KindFindings> findKinds();
 
 }  // namespace graphrun::devices
 

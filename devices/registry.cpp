@@ -12,27 +12,39 @@ namespace {
 struct Kind {
   absl::string_view name;
   absl::StatusOr<std::unique_ptr<Device>> (*create)(const DeviceDescription&);
-  std::vector<DeviceDescription> (*discover)();  ///< null: never offered by itself
+  absl::Status (*check)(const DeviceDescription&);  ///< null: always there
+  std::vector<DeviceDescription> (*discover)();     ///< null: never offered by itself
+  std::vector<std::string> (*findings)();           ///< null: needs nothing
 };
 
 constexpr Kind kKinds[] = {
-    {"cpu", cpu::createCpuDevice, cpu::discoverCpuDevices},
-    {"null", createNullDevice, nullptr},
+    {"cpu", cpu::createCpuDevice, cpu::checkCpuDevice, cpu::discoverCpuDevices, nullptr},
+    {"null", createNullDevice, nullptr, nullptr, nullptr},
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Device>> createDevice(const DeviceDescription& description) {
+absl::StatusOr<const Kind*> findKind(const DeviceDescription& description) {
   std::string known;
   for (const Kind& kind : kKinds) {
     if (kind.name == description.kind) {
-      return kind.create(description);
+      return &kind;
     }
     absl::StrAppend(&known, known.empty() ? "" : ", ", kind.name);
   }
   return absl::NotFoundError(absl::StrCat("device ", description.name, ": kind \"",
                                           description.kind, "\" is not in this build, which has ",
                                           known));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> createDevice(const DeviceDescription& description) {
+  GR_ASSIGN_OR_RETURN(const Kind* kind, findKind(description));
+  return kind->create(description);
+}
+
+absl::Status checkDevice(const DeviceDescription& description) {
+  GR_ASSIGN_OR_RETURN(const Kind* kind, findKind(description));
+  return kind->check == nullptr ? absl::OkStatus() : kind->check(description);
 }
 
 std::vector<DeviceDescription> discoverDevices() {
@@ -45,6 +57,16 @@ std::vector<DeviceDescription> discoverDevices() {
     }
   }
   return devices;
+}
+
+std::vector<KindFindings> findKinds() {
+  std::vector<KindFindings> findings;
+  for (const Kind& kind : kKinds) {
+    if (kind.findings != nullptr) {
+      findings.push_back({std::string(kind.name), kind.findings()});
+    }
+  }
+  return findings;
 }
 
 }  // namespace graphrun::devices

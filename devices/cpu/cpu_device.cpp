@@ -81,7 +81,7 @@ bool CpuDevice::takesTurns() const {
   return threads_ > 1 && 2 * static_cast<size_t>(threads_) > cores_;
 }
 
-absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description) {
+absl::Status checkCpuDevice(const DeviceDescription& description) {
   std::vector<uint32_t> allowed = allowedCores();
   for (uint32_t core : description.cores) {
     if (std::find(allowed.begin(), allowed.end(), core) == allowed.end()) {
@@ -91,6 +91,11 @@ absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription&
                        absl::StrJoin(allowed, ","), " (affinity mask and cgroup quota)"));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description) {
+  GR_RETURN_IF_ERROR(checkCpuDevice(description));
   return std::make_unique<CpuDevice>(description);
 }
 

@@ -50,6 +50,7 @@ class CpuDevice : public Device {
 int threadsOf(const DeviceDescription& description);
 
 /// InvalidArgument for cores that the process may not use.
+absl::Status checkCpuDevice(const DeviceDescription& description);
 absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description);
 
 /// One device with all cores and all memory that the process may use.

@@ -24,7 +24,8 @@ namespace {
 
 void printDevice(const std::string& name, const std::string& kind, uint32_t index, size_t cores,
                  uint64_t memoryBytes) {
-  std::printf("  %s%s:%u  %zu logical CPUs, %.1f GiB\n", name.c_str(), kind.c_str(), index, cores,
+  std::string processors = cores == 0 ? "" : absl::StrCat(cores, " logical CPUs, ");
+  std::printf("  %s%s:%u  %s%.1f GiB\n", name.c_str(), kind.c_str(), index, processors.c_str(),
               static_cast<double>(memoryBytes) / (1 << 30));
 }
 
@@ -35,6 +36,12 @@ bool checkMachine() {
   std::printf("devices\n");
   for (const devices::DeviceDescription& device : devices::discoverDevices()) {
     printDevice("", device.kind, device.index, device.cores.size(), device.memoryBytes);
+  }
+  for (const devices::KindFindings& kind : devices::findKinds()) {
+    std::printf("%s\n", kind.kind.c_str());
+    for (const std::string& line : kind.lines) {
+      std::printf("  %s\n", line.c_str());
+    }
   }
   std::printf("network    %s\n", versions.ucx.empty() ? "UCX is missing: apt-get install libucx0"
                                                       : absl::StrCat("UCX ", versions.ucx).c_str());

@@ -114,6 +114,7 @@ bool Executor::run(uint64_t firstStep, uint32_t steps) {
   }
   for (uint64_t step = firstStep; step < firstStep + steps; ++step) {
     if (!runStep(step)) {
+      program_->settle();
       return false;
     }
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 
@@ -25,13 +26,24 @@ std::string scalar(const YAML::Node& map, const char* key) {
   return map.IsMap() && map[key] && map[key].IsScalar() ? map[key].Scalar() : "";
 }
 
+/// What is not as it should be is told by the planner.
+void readGpus(const YAML::Node& devices, ClusterWorker& worker) {
+  for (size_t i = 0; devices && devices.IsSequence() && i < devices.size(); ++i) {
+    uint32_t index = 0;
+    if (devices[i].IsMap() && devices[i]["cuda"] &&
+        absl::SimpleAtoi(scalar(devices[i]["cuda"], "index"), &index)) {
+      worker.gpus.push_back(index);
+    }
+  }
+}
+
 absl::Status readWorkers(const YAML::Node& list, ClusterFile& cluster) {
   if (!list || !list.IsSequence() || list.size() == 0) {
     return wrong(cluster.path, list, "expected 'workers', a list with at least one entry");
   }
   std::set<std::string> names;
   for (const YAML::Node& node : list) {
-    ClusterWorker worker{scalar(node, "name"), scalar(node, "address"), false};
+    ClusterWorker worker{scalar(node, "name"), scalar(node, "address"), false, {}};
     if (worker.name.empty() || worker.address.empty()) {
       return wrong(cluster.path, node, "a worker needs a name and an address");
     }
@@ -46,6 +58,7 @@ absl::Status readWorkers(const YAML::Node& list, ClusterFile& cluster) {
       }
       continue;  // nothing to reach
     }
+    readGpus(node["devices"], worker);
     cluster.workers.push_back(std::move(worker));
   }
   return absl::OkStatus();

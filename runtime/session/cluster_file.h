@@ -3,6 +3,7 @@
 #ifndef GRAPHRUN_RUNTIME_SESSION_CLUSTER_FILE_H_
 #define GRAPHRUN_RUNTIME_SESSION_CLUSTER_FILE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct ClusterWorker {
   std::string name;
   std::string address;        // "local": to be started on this machine
   bool devicesGiven = false;  // false: the worker is to be asked
+  std::vector<uint32_t> gpus;  // that are given: indices
 };
 
 struct ClusterFile {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "devices/device.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -15,6 +16,7 @@
 #include "runtime/control/first_cause.h"
 #include "runtime/control/job.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/session_stage.h"
 #include "runtime/worker/worker_main.h"
 #include "runtime/worker/worker_trace.h"
 
@@ -78,6 +80,20 @@ bool isSilence(const absl::Status& status) {
   std::optional<FirstCause> cause = firstCauseOf(status);
   return absl::IsUnavailable(status) && cause.has_value() && cause->device.empty() &&
          cause->node.empty();
+}
+
+/// Why a worker does not have a GPU: on this machine, what is missing and how to get it.
+absl::Status missingGpu(const ClusterWorker& worker, uint32_t gpu) {
+  devices::DeviceDescription description;
+  description.name = absl::StrCat(worker.name, "/cuda:", gpu);
+  description.kind = "cuda";
+  description.index = gpu;
+  absl::Status why =
+      worker.address == kLocalAddress ? devices::checkDevice(description) : absl::OkStatus();
+  return !why.ok() ? why
+                   : absl::NotFoundError(absl::StrCat(
+                         "device ", description.name, ": worker ", worker.name,
+                         " has no such GPU; graphrun doctor on its machine says what is missing"));
 }
 
 }  // namespace
@@ -173,8 +189,25 @@ absl::Status Coordinator::start() {
   GR_RETURN_IF_ERROR(prepareProcesses());
   GR_RETURN_IF_ERROR(makeClients());
   GR_RETURN_IF_ERROR(join());
+  GR_RETURN_IF_ERROR(checkGpus());
   GR_RETURN_IF_ERROR(linkAll());
   started_ = true;
+  return absl::OkStatus();
+}
+
+/// A GPU that the cluster names and its worker has not is told whatever would run there.
+absl::Status Coordinator::checkGpus() const {
+  for (const ClusterWorker& worker : options_.cluster.workers) {
+    const std::vector<DeviceOffer>& offers = joined_.at(worker.name).offer.devices;
+    for (uint32_t gpu : worker.gpus) {
+      bool offered = std::any_of(offers.begin(), offers.end(), [&](const DeviceOffer& offer) {
+        return offer.kind == "cuda" && offer.index == gpu;
+      });
+      if (!offered) {
+        return atStage(missingGpu(worker, gpu), SessionStage::kPlacement);
+      }
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -70,6 +70,7 @@ class Coordinator {
   };
   struct Steps;
 
+  absl::Status checkGpus() const;
   absl::Status prepareProcesses();
   absl::StatusOr<std::string> addressOf(const ClusterWorker& worker);
   absl::Status makeClients();

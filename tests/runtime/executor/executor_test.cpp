@@ -169,6 +169,10 @@ TEST_CASE("the first failure stops every device and says where it began") {
   CHECK(failure->status.message() == "kernel said 5");
   CHECK(failure->label == "add10");
   CHECK(failure->device == "node0/fake:1");
+  for (const Executor* executor : {pair.a.get(), pair.b.get()}) {
+    // Whoever launched something must not leave it to itself.
+    CHECK(dynamic_cast<const FakeProgram&>(executor->program()).settled == 1);
+  }
 }
 
 TEST_CASE("a cancel from outside ends a wait at once") {

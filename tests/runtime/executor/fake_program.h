@@ -65,6 +65,9 @@ class FakeProgram : public devices::Program {
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
     return absl::OutOfRangeError(absl::StrCat("kernel said ", code));
   }
+  void settle() override { ++settled; }
+
+  int settled = 0;
 
  private:
   static runtime::TensorSpec spec(int64_t elements) {

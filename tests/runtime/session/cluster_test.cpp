@@ -229,6 +229,31 @@ TEST_CASE("workers started by hand are joined, whoever starts first, and get the
   CHECK(WEXITSTATUS(status) == 0);
 }
 
+TEST_CASE("a GPU that a worker does not have is named, whatever would run there") {
+  SessionFolder folder;
+  std::string address = absl::StrCat("unix:", folder.path("w.sock"));
+  pid_t child =
+      spawn({TOY_WORKER, "worker", "--listen", address, "--cache", folder.path("worker-cache")});
+  for (const std::string& where : {std::string("local"), address}) {
+    auto options = folder.options();
+    options.workerCommand = {TOY_WORKER, "worker"};
+    options.cluster = folder.write(
+        "cluster.yaml", absl::StrCat("workers: [{name: far, address: \"", where,
+                                     "\", devices: [{cpu: {}}, {cuda: {index: 99}}]}]\n"));
+    auto session = *Session::create(folder.model({"toy.add"}), options);
+    std::vector<NamedTensor> outputs;
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    CHECK(absl::IsNotFound(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("device far/cuda:99: "));
+    CHECK(stageOf(status) == SessionStage::kPlacement);
+    if (where != "local") {
+      CHECK_THAT(std::string(status.message()), Catch::Contains("graphrun doctor on its machine"));
+    }
+  }
+  kill(child, SIGTERM);
+  CHECK(waitpid(child, nullptr, 0) == child);
+}
+
 TEST_CASE("a worker that is not there is named") {
   SessionFolder folder;
   auto options = folder.options();
