@@ -21,7 +21,7 @@ namespace graphrun::devices {
 struct TensorDesc {
   runtime::ElementType type = runtime::ElementType::kInvalid;
   std::vector<int64_t> dims;
-  /// In the device's own form (cpu/onednn_layouts.h); empty: dense row-major.
+  /// In the device's own form (cpu/onednn_layouts.h, cuda/layouts.h); empty: dense row-major.
   std::vector<uint8_t> layout;
   /// Only while compiling: the kernel may choose the layout (KernelEntry::choose).
   bool any = false;
@@ -88,6 +88,16 @@ inline bool onlyScales(const std::vector<PostOp>& postOps, size_t index) {
          postOps[index - 1].algorithm != "linear";
 }
 
+/// Blocks of a launch, or threads of a block; all 0: none.
+struct Extent {
+  uint32_t x = 0;
+  uint32_t y = 0;
+  uint32_t z = 0;
+
+  bool operator==(const Extent&) const = default;
+  uint64_t volume() const { return uint64_t{x} * y * z; }
+};
+
 struct Step {
   std::string kernel;     ///< name in the kernel list, or "send", "receive"
   std::string operation;  ///< "gr.conv"
@@ -97,12 +107,17 @@ struct Step {
   Attributes attributes;
   std::vector<PostOp> postOps;
   std::optional<Argument> scratch;
-  std::string symbol;          ///< "generated": function in the code image
-  uint64_t extent = 0;         ///< "generated": iterations of the outermost parallel loop
-  uint64_t grain = 0;          ///< "generated": least iterations worth a thread
-  uint32_t edge = 0;           ///< "send", "receive"
-  std::vector<int64_t> sizes;  ///< "generated": the function's last argument
-  uint32_t threads = 0;        ///< that the kernel uses; 0: all of the device
+  std::string symbol;   ///< "generated": function in the code image
+  uint64_t extent = 0;  ///< "generated": iterations of the outermost parallel loop
+  uint64_t grain = 0;   ///< "generated": least iterations worth a thread
+  uint32_t edge = 0;    ///< "send", "receive"
+  /// "generated": the function's last argument. A GPU's kernel has 64-bit parameters: addresses of
+  /// inputs, outputs and scratch (if there is one), then these.
+  std::vector<int64_t> sizes;
+  uint32_t threads = 0;      ///< that the kernel uses; 0: all of the device
+  Extent grid;               ///< "generated" on a GPU: blocks of the launch
+  Extent block;              ///< "generated" on a GPU: threads of a block
+  uint32_t sharedBytes = 0;  ///< "generated" on a GPU: dynamic shared memory of a block
 };
 
 /// An input or output of the executable. Always dense row-major.

@@ -83,6 +83,10 @@ std::optional<AttributeValue> readValue(const format::Attribute& in) {
   }
 }
 
+Extent readExtent(const fb::Extent* in) {
+  return in == nullptr ? Extent() : Extent{in->x(), in->y(), in->z()};
+}
+
 Argument readArgument(const fb::Argument& in) { return {in.buffer(), readDesc(in.desc())}; }
 
 PostOp readPostOp(const fb::PostOp& in) {
@@ -139,6 +143,9 @@ absl::StatusOr<Step> readStep(const fb::Step& in) {
   out.edge = in.edge();
   out.sizes = listOf(in.sizes());
   out.threads = in.threads();
+  out.grid = readExtent(in.grid());
+  out.block = readExtent(in.block());
+  out.sharedBytes = in.shared_bytes();
   return out;
 }
 

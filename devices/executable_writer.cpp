@@ -95,8 +95,12 @@ Offset<fb::Step> writeStep(FlatBufferBuilder& b, const Step& step) {
   Offset<fb::Argument> scratch = step.scratch ? writeArgument(b, *step.scratch) : 0;
   auto symbol = stringOrNull(b, step.symbol);
   auto sizes = vectorOrNull(b, step.sizes);
+  fb::Extent grid(step.grid.x, step.grid.y, step.grid.z);
+  fb::Extent block(step.block.x, step.block.y, step.block.z);
+  bool launches = step.block != Extent();
   return fb::CreateStep(b, kernel, operation, label, inputs, outputs, attributes, postOps, scratch,
-                        symbol, step.extent, step.grain, step.edge, sizes, step.threads);
+                        symbol, step.extent, step.grain, step.edge, sizes, step.threads,
+                        launches ? &grid : nullptr, launches ? &block : nullptr, step.sharedBytes);
 }
 
 Offset<fb::Buffer> writeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "devices/cpu/cpu_device.h"
+#include "devices/cuda/cuda_device.h"
 #include "devices/device.h"
 #include "devices/null/null_device.h"
 #include "runtime/base/status.h"
@@ -19,6 +20,8 @@ struct Kind {
 
 constexpr Kind kKinds[] = {
     {"cpu", cpu::createCpuDevice, cpu::checkCpuDevice, cpu::discoverCpuDevices, nullptr},
+    {"cuda", cuda::createCudaDevice, cuda::checkCudaDevice, cuda::discoverCudaDevices,
+     cuda::cudaFindings},
     {"null", createNullDevice, nullptr, nullptr, nullptr},
 };
 

@@ -43,6 +43,10 @@ config.substitutions += [
 ]
 if os.path.isdir(config.onnx_cases):
     config.available_features.add("onnx-cases")  # REQUIRES: onnx-cases
+simulated_gpu = os.path.join(config.build_root, "tests/devices/cuda/libcuda_simulator.so")
+if os.path.exists(simulated_gpu):
+    config.available_features.add("cuda")  # REQUIRES: cuda
+    config.substitutions.append(("%simulated_gpu", simulated_gpu))
 if lit_config.params.get("slow"):
     config.available_features.add("slow")  # REQUIRES: slow
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:

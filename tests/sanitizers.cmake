@@ -12,7 +12,7 @@ add_custom_target(${GRAPHRUN_SANITIZER}_tests)
 set(GRAPHRUN_SANITIZED_FOLDERS runtime/transport)
 if(GRAPHRUN_SANITIZER STREQUAL "asan")
   list(APPEND GRAPHRUN_SANITIZED_FOLDERS runtime/base runtime/format runtime/memory runtime/control
-       runtime/door runtime/executor runtime/session devices devices/cpu frontends/cli fuzz multiprocess)
+       runtime/door runtime/executor runtime/session devices devices/cpu devices/cuda frontends/cli fuzz multiprocess)
 endif()
 
 # Reports go to files: that of a worker which a test started, and which was to end anyway, would be

@@ -1,6 +1,8 @@
 // What every device must do, and the written list of what one cannot.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "devices/device.h"
@@ -18,7 +20,8 @@ struct Subject {
   std::vector<uint8_t> (*negation)(const Device& device) = nullptr;
 };
 
-std::vector<uint8_t> cpuNegation(const Device& device) {
+/// A step that negates input 0 into output 1, but for what the device needs to know of it.
+Executable negation(const Device& device) {
   TensorDesc vector{runtime::ElementType::kF32, {4}, {}, false};
   Executable e;
   e.fingerprint = device.fingerprint();
@@ -27,21 +30,48 @@ std::vector<uint8_t> cpuNegation(const Device& device) {
   e.buffers[1].kind = BufferKind::kOutput;
   e.buffers[0].bytes = e.buffers[1].bytes = 16;
   e.steps.resize(1);
-  e.steps[0].kernel = "reference";
   e.steps[0].operation = "gr.neg";
   e.steps[0].inputs = {{0, vector}};
   e.steps[0].outputs = {{1, vector}};
   e.inputs = {{"x", 0, vector}};
   e.outputs = {{"y", 1, vector}};
+  return e;
+}
+
+std::vector<uint8_t> cpuNegation(const Device& device) {
+  Executable e = negation(device);
+  e.steps[0].kernel = "reference";
   return writeExecutable(e);
 }
 
+std::vector<uint8_t> cudaNegation(const Device& device) {
+  Executable e = negation(device);
+  e.steps[0].kernel = "generated";
+  e.steps[0].symbol = "negate";
+  e.steps[0].sizes = {4};
+  e.steps[0].grid = {1, 1, 1};
+  e.steps[0].block = {32, 1, 1};
+  std::ifstream code(NEGATE_PTX, std::ios::binary);
+  e.code.assign(std::istreambuf_iterator<char>(code), {});
+  return writeExecutable(e);
+}
+
+/// Those that are there; tells of the others why they are not.
 std::vector<Subject> subjects() {
-  return {
+  std::vector<Subject> all = {
       {{"test/cpu:0", "cpu", 0, {}, 0}, {}, cpuNegation},
+      {{"test/cuda:0", "cuda", 0, {}, 0}, {}, cudaNegation},
       {{"test/null:0", "null", 0, {}, 0},
        {{"load", "the null device runs no operation: it is the skeleton to copy"}}},
   };
+  std::erase_if(all, [](const Subject& subject) {
+    absl::Status status = checkDevice(subject.description);
+    if (!status.ok()) {
+      WARN("skipped: " << status.message());
+    }
+    return !status.ok();
+  });
+  return all;
 }
 
 class NoWeights : public WeightSource {
@@ -144,6 +174,24 @@ TEST_CASE("the machine offers its CPU") {
   CHECK(!devices[0].cores.empty());
   CHECK(devices[0].memoryBytes > 0);
   CHECK(createDevice(devices[0]).value()->enter().ok());
+}
+
+TEST_CASE("a GPU that is not there is refused with what is missing and how to get it") {
+  DeviceDescription gpu{"node0/cuda:99", "cuda", 99, {}, 0};
+  absl::Status status = createDevice(gpu).status();
+  CHECK(absl::IsNotFound(status));
+  CHECK(checkDevice(gpu) == status);
+  CHECK(status.message().find("device node0/cuda:99") != std::string::npos);
+  bool told = status.message().find("install") != std::string::npos ||
+              status.message().find("there is no GPU 99") != std::string::npos;
+  CHECK(told);
+}
+
+TEST_CASE("kinds of devices tell what they found") {
+  std::vector<KindFindings> findings = findKinds();
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].kind == "cuda");
+  CHECK(!findings[0].lines.empty());
 }
 
 }  // namespace graphrun::devices

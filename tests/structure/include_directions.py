@@ -55,7 +55,7 @@ COMPILE_FILES = ["devices/device_compiler.h", "ir/*", "passes/*", "placement/*",
 VENDORS = {
     "MLIR and LLVM": (r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/", COMPILE_FILES),
     "oneDNN": (r"(oneapi/)?dnnl[\w/]*\.", ["devices/cpu/*"]),
-    "CUDA": (r"(cuda|cudnn|cublas|nccl|curand|cufft|nvrtc|driver_types)[\w/]*\.",
+    "CUDA": (r"(cuda|cudnn|cublas|nccl|nvml|cupti|curand|cufft|cusolver|cusparse|nvrtc|nvJitLink|driver_types)[\w/]*\.",
              ["devices/cuda/*"]),
     "UCX": (r"(ucp|ucs|uct|ucm)/", ["runtime/transport/ucx*"]),
     "gRPC": (r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h", ["runtime/control/*"]),

@@ -87,6 +87,9 @@ TEST_CASE("an executable survives its file form") {
                                     {"strings", std::vector<std::string>{"a", ""}},
                                     {"type", TensorSpec{ElementType::kF32, {2}}}};
   executable.steps[0].threads = 1;
+  executable.steps[0].grid = {3, 2, 1};
+  executable.steps[0].block = {128, 1, 1};
+  executable.steps[0].sharedBytes = 4096;
   executable.code = {1, 2, 3};
   std::vector<uint8_t> bytes = writeExecutable(executable);
   auto read = readExecutable(bytes, layoutBytes);
@@ -94,6 +97,10 @@ TEST_CASE("an executable survives its file form") {
   REQUIRE(read.ok());
   CHECK(read->steps[0].attributes == executable.steps[0].attributes);
   CHECK(read->steps[0].threads == 1);
+  CHECK(read->steps[0].grid == Extent{3, 2, 1});
+  CHECK(read->steps[0].block == Extent{128, 1, 1});
+  CHECK(read->steps[0].sharedBytes == 4096);
+  CHECK(read->steps[1].block == Extent());
   CHECK(writeExecutable(*read) == bytes);
 }
 

@@ -1,0 +1,104 @@
+#include "devices/cuda/cuda_device.h"
+
+#include <cstring>
+#include <utility>
+
+#include "devices/cuda/cuda_program.h"
+#include "devices/cuda/libraries.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+std::string fingerprintOf(const GpuFacts& gpu, Libraries& libraries) {
+  std::string text = absl::StrCat("cuda ", gpu.name, " sm_", gpu.computeCapability);
+  for (const LibraryFacts& library : libraries.facts()) {
+    absl::StrAppend(&text, " ", library.name, " ",
+                    library.status.ok() ? library.version.toString() : "none");
+  }
+  return text;
+}
+
+class CudaDevice : public Device {
+ public:
+  CudaDevice(DeviceDescription description, std::string fingerprint, DeviceParts parts)
+      : description_(std::move(description)),
+        fingerprint_(std::move(fingerprint)),
+        parts_(std::move(parts)) {}
+
+  const DeviceDescription& description() const override { return description_; }
+  std::string fingerprint() const override { return fingerprint_; }
+
+  absl::StatusOr<void*> allocate(size_t bytes) override {
+    absl::StatusOr<void*> memory = parts_.pinned->allocate(bytes);
+    if (!memory.ok()) {
+      return runtime::annotate(memory.status(), description_.name);
+    }
+    return memory;
+  }
+  void deallocate(void* memory) override { parts_.pinned->deallocate(memory); }
+
+  absl::Status copyFromHost(void* to, const void* from, size_t bytes) override {
+    if (bytes > 0) {  // else the addresses may be null
+      std::memcpy(to, from, bytes);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status copyToHost(void* to, const void* from, size_t bytes) override {
+    return copyFromHost(to, from, bytes);
+  }
+
+  absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
+                                                WeightSource& weights) override {
+    auto program =
+        CudaProgram::load(executable, weights, parts_, fingerprint_, description_.memoryBytes);
+    if (!program.ok()) {
+      return runtime::annotate(program.status(), description_.name);
+    }
+    return *std::move(program);
+  }
+
+  absl::Status enter() override {
+    return runtime::annotate(parts_.context->enter(), description_.name);
+  }
+
+ private:
+  DeviceDescription description_;
+  std::string fingerprint_;
+  DeviceParts parts_;
+};
+
+absl::StatusOr<std::unique_ptr<Device>> create(DeviceDescription description,
+                                               Libraries& libraries) {
+  GR_ASSIGN_OR_RETURN(const DriverApi* driver, libraries.driver());
+  GR_ASSIGN_OR_RETURN(CUdevice gpu, findGpu(*driver, description.index));
+  GR_ASSIGN_OR_RETURN(GpuFacts facts, gpuFacts(*driver, gpu));
+  DeviceParts parts;
+  GR_ASSIGN_OR_RETURN(parts.context, Context::create(*driver, gpu));
+  GR_ASSIGN_OR_RETURN(parts.memory, MemoryPool::create(parts.context));
+  parts.pinned = std::make_shared<PinnedPool>(parts.context);
+  parts.weights = std::make_shared<SharedWeights>(parts.context, parts.memory);
+  parts.products = std::make_shared<ProductLibrary>(parts.context, libraries);
+  if (description.memoryBytes == 0) {
+    GR_ASSIGN_OR_RETURN(description.memoryBytes, usableBytes(*parts.context));
+  }
+  return std::make_unique<CudaDevice>(std::move(description), fingerprintOf(facts, libraries),
+                                      std::move(parts));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription& description,
+                                                         Libraries& libraries) {
+  absl::StatusOr<std::unique_ptr<Device>> device = create(description, libraries);
+  if (!device.ok()) {
+    return runtime::annotate(device.status(), absl::StrCat("device ", description.name));
+  }
+  return device;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription& description) {
+  return createCudaDevice(description, libraries());
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,305 @@
+#include "devices/cuda/cuda_program.h"
+
+#include <utility>
+
+#include "devices/cuda/layouts.h"
+#include "devices/cuda/vendor_status.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+constexpr uint64_t kPlaceAlignment = 256;  // what loads of 128 bits and the libraries like best
+
+bool isBound(const Buffer& buffer) {
+  return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput ||
+         buffer.kind == BufferKind::kReceive;
+}
+
+/// Bytes of the places of bound buffers, one behind the other.
+uint64_t boundBytes(const Executable& executable) {
+  uint64_t bytes = 0;
+  for (const Buffer& buffer : executable.buffers) {
+    if (isBound(buffer)) {
+      bytes += (buffer.bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaProgram>> CudaProgram::load(absl::Span<const uint8_t> bytes,
+                                                               WeightSource& weights,
+                                                               const DeviceParts& device,
+                                                               const std::string& fingerprint,
+                                                               uint64_t memoryLimit) {
+  GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes, layoutBytes));
+  if (executable.fingerprint != fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat("the executable was made for \"",
+                                                      executable.fingerprint, "\", this is \"",
+                                                      fingerprint, "\"; compile it again"));
+  }
+  ScopedContext scope(*device.context);
+  std::unique_ptr<CudaProgram> program(new CudaProgram(device));
+  GR_RETURN_IF_ERROR(program->prepare(executable, weights, memoryLimit));
+  return program;
+}
+
+CudaProgram::~CudaProgram() {
+  ScopedContext scope(*device_.context);
+  settle();
+  // All that belongs to the context goes while it is the thread's.
+  states_.clear();
+  code_.reset();
+  staging_.clear();
+  stored_.clear();
+  bound_.reset();
+  arena_.reset();
+  arrivals_.clear();
+  for (std::unique_ptr<Event>* event : {&given_, &computed_, &finished_}) {
+    event->reset();
+  }
+  for (std::unique_ptr<Stream>* stream : {&compute_, &copyIn_, &copyOut_}) {
+    stream->reset();
+  }
+}
+
+absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& weights,
+                                  uint64_t limit) {
+  GR_RETURN_IF_ERROR(countMemory(executable, limit));
+  for (std::unique_ptr<Stream>* stream : {&compute_, &copyIn_, &copyOut_}) {
+    GR_ASSIGN_OR_RETURN(*stream, Stream::create(device_.context));
+  }
+  for (std::unique_ptr<Event>* event : {&given_, &computed_, &finished_}) {
+    GR_ASSIGN_OR_RETURN(*event, Event::create(device_.context));
+  }
+  if (!executable.code.empty()) {
+    GR_ASSIGN_OR_RETURN(code_, CodeModule::load(device_.context, executable.code));
+  }
+  GR_RETURN_IF_ERROR(placeBuffers(executable, weights));
+  GR_RETURN_IF_ERROR(createRecords(executable));
+  bindEndpoints(executable);
+  return absl::OkStatus();
+}
+
+absl::Status CudaProgram::countMemory(const Executable& executable, uint64_t limit) {
+  GR_ASSIGN_OR_RETURN(memoryBytes_, memoryOf(executable));
+  if (__builtin_add_overflow(memoryBytes_, boundBytes(executable), &memoryBytes_)) {
+    return absl::InvalidArgumentError("executable: larger than all memory");
+  }
+  if (limit != 0 && memoryBytes_ > limit) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "needs ", memoryBytes_, " bytes for weights, arena, inputs and outputs, the limit is ",
+        limit, "; give it ", memoryBytes_ - limit, " more"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSource& weights) {
+  GR_ASSIGN_OR_RETURN(arena_, device_.memory->allocate(executable.arenaBytes));
+  GR_ASSIGN_OR_RETURN(bound_, device_.memory->allocate(boundBytes(executable)));
+  hostBuffers_.resize(executable.buffers.size(), nullptr);
+  CUdeviceptr place = bound_->address();
+  for (size_t i = 0; i < executable.buffers.size(); ++i) {
+    const Buffer& buffer = executable.buffers[i];
+    if (buffer.kind == BufferKind::kArena) {
+      addresses_.push_back(arena_->address() + buffer.offset);
+    } else if (isBound(buffer)) {
+      addresses_.push_back(place);
+      place += (buffer.bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+    } else {
+      auto placed = device_.weights->get(buffer, weights, *copyIn_);
+      if (!placed.ok()) {
+        return runtime::annotate(placed.status(), absl::StrCat("buffer ", i));
+      }
+      sharedBytes_ += placed->shared ? buffer.bytes : 0;
+      addresses_.push_back(placed->memory->address());
+      stored_.push_back(std::move(placed->memory));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaProgram::createRecords(const Executable& executable) {
+  GR_ASSIGN_OR_RETURN(std::vector<Action> actions, scheduleOf(executable));
+  KernelContext context{device_.context->driver(), *device_.products, code_.get(), addresses_};
+  for (const Action& action : actions) {
+    auto record = std::make_unique<Record>(Record{this, action.kind, nullptr, {}, {}, nullptr});
+    switch (action.kind) {
+      case Action::Kind::kLaunch:
+        GR_RETURN_IF_ERROR(addLaunch(executable, action, context));
+        break;
+      case Action::Kind::kAwait:
+        record->awaited = arrivals_.at(action.buffer).get();
+        addRecord(std::move(record), "wait for what is sent");
+        break;
+      case Action::Kind::kFinish:
+        addRecord(std::move(record), "wait for the end");
+        break;
+      case Action::Kind::kSend:
+      case Action::Kind::kReceive:
+        GR_RETURN_IF_ERROR(addEdge(executable, action));
+        break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& action,
+                                    const KernelContext& kernels) {
+  auto record = std::make_unique<Record>(
+      Record{this, action.kind, std::make_unique<Segment>(device_.context), {}, {}, nullptr});
+  for (uint32_t index : action.steps) {
+    const Step& step = executable.steps[index];
+    absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, kernels);
+    if (!kernel.ok()) {
+      return runtime::annotate(kernel.status(),
+                               absl::StrCat("step ", index, " ", step.label, " (", step.kernel, " ",
+                                            step.operation, ")"));
+    }
+    record->segment->add(*std::move(kernel), step.label);
+  }
+  for (uint32_t buffer : action.in) {
+    if (uint64_t bytes = executable.buffers[buffer].bytes; bytes > 0) {
+      record->in.push_back({buffer, addresses_[buffer], bytes, nullptr});
+    }
+  }
+  for (uint32_t buffer : action.out) {
+    GR_ASSIGN_OR_RETURN(Transfer transfer, copyOut(executable, buffer));
+    if (transfer.bytes > 0) {
+      record->out.push_back(transfer);
+    }
+  }
+  // Not the label of a step: how long a launch takes does not tell how long the step does.
+  std::string label = absl::StrCat("launch ", record->segment->label());
+  addRecord(std::move(record), std::move(label));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Step& step,
+                                                                  const KernelContext& context) {
+  const KernelEntry* entry = findKernel(step.kernel);
+  if (entry == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
+  }
+  GR_RETURN_IF_ERROR(entry->choose(step).status());
+  return entry->create(step, context);
+}
+
+/// What is sent from the arena has a place of its own on the host, for good.
+absl::StatusOr<CudaProgram::Transfer> CudaProgram::copyOut(const Executable& executable,
+                                                           uint32_t buffer) {
+  const Buffer& from = executable.buffers[buffer];
+  if (!isBound(from) && hostBuffers_[buffer] == nullptr) {
+    GR_ASSIGN_OR_RETURN(void* memory, device_.pinned->allocate(from.bytes));
+    staging_.push_back(PinnedMemory(memory, GiveBack{device_.pinned}));
+    hostBuffers_[buffer] = memory;
+  }
+  std::unique_ptr<Event>& arrived = arrivals_[buffer];
+  if (arrived == nullptr) {
+    GR_ASSIGN_OR_RETURN(arrived, Event::create(device_.context));
+  }
+  return Transfer{buffer, addresses_[buffer], from.bytes, arrived.get()};
+}
+
+absl::Status CudaProgram::addEdge(const Executable& executable, const Action& action) {
+  const Step& step = executable.steps[action.step];
+  bool send = action.kind == Action::Kind::kSend;
+  const Argument& end = send ? step.inputs[0] : step.outputs[0];
+  if (send && executable.buffers[end.buffer].isStored() && hostBuffers_[end.buffer] == nullptr) {
+    GR_ASSIGN_OR_RETURN(Transfer once, copyOut(executable, end.buffer));
+    GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2,
+                             hostBuffers_[end.buffer], once.address, once.bytes, copyOut_->get()));
+    GR_RETURN_IF_ERROR(copyOut_->synchronize());
+  }
+  OpRecord record;
+  record.kind = send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
+  record.buffer = end.buffer;
+  record.edge = step.edge;
+  record.label = static_cast<uint32_t>(labels_.size());
+  labels_.push_back(step.label);
+  records_.push_back(record);
+  edges_.push_back({step.edge, end.buffer, end.desc.spec(), send});
+  return absl::OkStatus();
+}
+
+void CudaProgram::addRecord(std::unique_ptr<Record> state, std::string label) {
+  OpRecord record;
+  record.run = runRecord;
+  record.state = state.get();
+  record.label = static_cast<uint32_t>(labels_.size());
+  labels_.push_back(std::move(label));
+  records_.push_back(record);
+  states_.push_back(std::move(state));
+}
+
+void CudaProgram::bindEndpoints(const Executable& executable) {
+  for (const Endpoint& input : executable.inputs) {
+    inputs_.push_back({input.name, input.buffer, input.desc.spec()});
+  }
+  for (const Endpoint& output : executable.outputs) {
+    outputs_.push_back({output.name, output.buffer, output.desc.spec()});
+  }
+}
+
+int CudaProgram::runRecord(void* state, void* const* buffers) {
+  auto& record = *static_cast<Record*>(state);
+  CudaProgram& program = *record.program;
+  absl::Status status = record.kind == Action::Kind::kLaunch  ? program.launch(record, buffers)
+                        : record.kind == Action::Kind::kAwait ? record.awaited->wait()
+                                                              : program.finish();
+  if (status.ok()) {
+    return 0;
+  }
+  program.failure_ = std::move(status);
+  return 1;
+}
+
+absl::Status CudaProgram::launch(Record& record, void* const* buffers) {
+  const DriverApi& driver = device_.context->driver();
+  for (const Transfer& transfer : record.in) {
+    GR_RETURN_IF_ERROR(GR_CU(driver, cuMemcpyHtoDAsync_v2, transfer.address,
+                             buffers[transfer.buffer], transfer.bytes, copyIn_->get()));
+  }
+  if (!record.in.empty()) {
+    GR_RETURN_IF_ERROR(given_->record(*copyIn_));
+    GR_RETURN_IF_ERROR(given_->holdUp(*compute_));
+  }
+  GR_RETURN_IF_ERROR(record.segment->launch(*compute_));
+  if (record.out.empty()) {
+    return absl::OkStatus();
+  }
+  GR_RETURN_IF_ERROR(computed_->record(*compute_));
+  GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
+  for (const Transfer& transfer : record.out) {
+    GR_RETURN_IF_ERROR(GR_CU(driver, cuMemcpyDtoHAsync_v2, buffers[transfer.buffer],
+                             transfer.address, transfer.bytes, copyOut_->get()));
+    GR_RETURN_IF_ERROR(transfer.arrived->record(*copyOut_));
+  }
+  return absl::OkStatus();
+}
+
+// Copies to the GPU hold up the compute stream, which holds up the copies back.
+absl::Status CudaProgram::finish() {
+  GR_RETURN_IF_ERROR(computed_->record(*compute_));
+  GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
+  GR_RETURN_IF_ERROR(finished_->record(*copyOut_));
+  return finished_->wait();
+}
+
+absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {
+  std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown step";
+  return runtime::annotate(failure_, where);
+}
+
+void CudaProgram::settle() {
+  ScopedContext scope(*device_.context);
+  for (const std::unique_ptr<Stream>* stream : {&copyIn_, &compute_, &copyOut_}) {
+    if (*stream != nullptr) {
+      static_cast<void>((*stream)->synchronize());  // what failed was told
+    }
+  }
+}
+
+}  // namespace graphrun::devices::cuda

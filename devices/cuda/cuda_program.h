@@ -1,0 +1,119 @@
+// A partition on a GPU, ready to run.
+#ifndef GRAPHRUN_DEVICES_CUDA_CUDA_PROGRAM_H_
+#define GRAPHRUN_DEVICES_CUDA_CUDA_PROGRAM_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/code_module.h"
+#include "devices/cuda/device_memory.h"
+#include "devices/cuda/pinned_pool.h"
+#include "devices/cuda/product_library.h"
+#include "devices/cuda/schedule.h"
+#include "devices/cuda/segment.h"
+#include "devices/cuda/shared_weights.h"
+#include "devices/device.h"
+
+namespace graphrun::devices::cuda {
+
+/// What the programs of a device share.
+struct DeviceParts {
+  ContextPointer context;
+  std::shared_ptr<const MemoryPool> memory;
+  std::shared_ptr<PinnedPool> pinned;
+  std::shared_ptr<SharedWeights> weights;
+  std::shared_ptr<ProductLibrary> products;
+};
+
+/// Its records launch segments, wait, send and receive (schedule.h). What session and executor bind
+/// is host memory; each bound buffer has its own place on the GPU beside the arena, and what is
+/// sent from the arena a page-locked place on the host. Streams are its own, so that programs on
+/// several threads do not meet.
+class CudaProgram : public Program {
+ public:
+  /// Builds the program of `bytes`, made for a device of `fingerprint`. `memoryLimit` 0: none.
+  static absl::StatusOr<std::unique_ptr<CudaProgram>> load(absl::Span<const uint8_t> bytes,
+                                                           WeightSource& weights,
+                                                           const DeviceParts& device,
+                                                           const std::string& fingerprint,
+                                                           uint64_t memoryLimit);
+  ~CudaProgram() override;
+
+  absl::Span<const OpRecord> records() const override { return records_; }
+  absl::Span<void*> buffers() override { return absl::MakeSpan(hostBuffers_); }
+  absl::Span<const Binding> inputs() const override { return inputs_; }
+  absl::Span<const Binding> outputs() const override { return outputs_; }
+  absl::Span<const EdgeBinding> edges() const override { return edges_; }
+  absl::Span<const std::string> labels() const override { return labels_; }
+  uint64_t memoryBytes() const override { return memoryBytes_; }
+  uint64_t sharedBytes() const override { return sharedBytes_; }
+  absl::Status errorMessage(const OpRecord& record, int code) const override;
+  void settle() override;
+
+ private:
+  /// A buffer on its way between the host and the GPU.
+  struct Transfer {
+    uint32_t buffer;
+    CUdeviceptr address;
+    uint64_t bytes;
+    Event* arrived;  ///< kept by arrivals_; null for what is copied in
+  };
+  struct Record {
+    CudaProgram* program;
+    Action::Kind kind;
+    std::unique_ptr<Segment> segment;
+    std::vector<Transfer> in;
+    std::vector<Transfer> out;
+    Event* awaited = nullptr;
+  };
+
+  explicit CudaProgram(const DeviceParts& device) : device_(device) {}
+
+  absl::Status prepare(const Executable& executable, WeightSource& weights, uint64_t limit);
+  absl::Status countMemory(const Executable& executable, uint64_t limit);
+  absl::Status placeBuffers(const Executable& executable, WeightSource& weights);
+  absl::Status createRecords(const Executable& executable);
+  absl::Status addLaunch(const Executable& executable, const Action& action,
+                         const KernelContext& kernels);
+  absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const Step& step,
+                                                       const KernelContext& context);
+  absl::StatusOr<Transfer> copyOut(const Executable& executable, uint32_t buffer);
+  absl::Status addEdge(const Executable& executable, const Action& action);
+  void addRecord(std::unique_ptr<Record> record, std::string label);
+  void bindEndpoints(const Executable& executable);
+
+  static int runRecord(void* state, void* const* buffers);
+  absl::Status launch(Record& record, void* const* buffers);
+  absl::Status finish();
+
+  DeviceParts device_;
+  std::unique_ptr<Stream> compute_;
+  std::unique_ptr<Stream> copyIn_;
+  std::unique_ptr<Stream> copyOut_;
+  std::unique_ptr<Event> given_;     ///< what a launch reads is on the GPU
+  std::unique_ptr<Event> computed_;  ///< what a launch made is ready
+  std::unique_ptr<Event> finished_;
+  std::map<uint32_t, std::unique_ptr<Event>> arrivals_;  ///< of buffers on the host
+  std::unique_ptr<DeviceMemory> arena_;
+  std::unique_ptr<DeviceMemory> bound_;  ///< of inputs, outputs, received tensors
+  std::vector<std::shared_ptr<const DeviceMemory>> stored_;  ///< weights and constants
+  std::vector<PinnedMemory> staging_;                        ///< of what is sent
+  std::unique_ptr<CodeModule> code_;
+  std::vector<CUdeviceptr> addresses_;
+  std::vector<void*> hostBuffers_;
+  std::vector<std::unique_ptr<Record>> states_;
+  std::vector<OpRecord> records_;
+  std::vector<Binding> inputs_;
+  std::vector<Binding> outputs_;
+  std::vector<EdgeBinding> edges_;
+  std::vector<std::string> labels_;
+  uint64_t memoryBytes_ = 0;
+  uint64_t sharedBytes_ = 0;
+  absl::Status failure_;  ///< of the record that failed last
+};
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_CUDA_PROGRAM_H_

@@ -1,0 +1,38 @@
+#include "devices/cuda/kernels.h"
+
+#include "devices/cuda/cublaslt_matmul.h"
+#include "devices/cuda/simple_kernels.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+constexpr KernelEntry kKernels[] = {
+    {"cublaslt.matmul", "gr.matmul", chooseProduct, createProduct},
+    {"generated", "", chooseGenerated, createGenerated},
+    {"copy", "", chooseCopy, createCopy},
+};
+
+}  // namespace
+
+absl::Span<const KernelEntry> kernels() { return kKernels; }
+
+const KernelEntry* findKernel(absl::string_view name) {
+  for (const KernelEntry& entry : kKernels) {
+    if (entry.name == name) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Candidate> candidates(const Step& step) {
+  std::vector<Candidate> result;
+  for (const KernelEntry& entry : kKernels) {
+    if (entry.operation == step.operation && !step.operation.empty()) {
+      result.push_back({&entry, entry.choose(step)});
+    }
+  }
+  return result;
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,71 @@
+// The kernels of a CUDA device: one ordered list. Asked by the compiler, by explain and by the
+// loader.
+#ifndef GRAPHRUN_DEVICES_CUDA_KERNELS_H_
+#define GRAPHRUN_DEVICES_CUDA_KERNELS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "devices/cuda/code_module.h"
+#include "devices/cuda/context.h"
+#include "devices/cuda/product_library.h"
+#include "devices/executable.h"
+
+namespace graphrun::devices::cuda {
+
+/// One step, ready to run: all addresses are known.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Puts its work into `stream`, or into the graph that the stream records. The context must be
+  /// the thread's.
+  virtual absl::Status enqueue(CUstream stream) = 0;
+};
+
+/// What kernels of one program share.
+struct KernelContext {
+  const DriverApi& driver;
+  ProductLibrary& products;
+  const CodeModule* code;                   ///< null: the executable has no generated code
+  absl::Span<const CUdeviceptr> addresses;  ///< of the executable's buffers
+
+  CUdeviceptr addressOf(const Argument& argument) const { return addresses[argument.buffer]; }
+};
+
+/// What a kernel wants of a step.
+struct KernelChoice {
+  uint64_t scratchBytes = 0;   ///< of Step::scratch (u8, 1-D); 0: none
+  std::string implementation;  ///< for explain
+};
+
+struct KernelEntry {
+  absl::string_view name;
+  absl::string_view operation;  ///< that it computes; "": none of its own
+  /// What `step` takes (its `kernel` and `scratch` are not looked at, nor are buffers), or why the
+  /// kernel declines: Unimplemented, or InvalidArgument for a malformed step. Needs no GPU.
+  absl::StatusOr<KernelChoice> (*choose)(const Step& step);
+  /// Makes the kernel of a step that `choose` accepts.
+  absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Step& step, const KernelContext& context);
+};
+
+/// All kernels; for one operation best first.
+absl::Span<const KernelEntry> kernels();
+
+/// The kernel of that name, or null.
+const KernelEntry* findKernel(absl::string_view name);
+
+struct Candidate {
+  const KernelEntry* kernel;
+  absl::StatusOr<KernelChoice> choice;  ///< or why it declines
+};
+
+/// Asks each kernel that computes the step's operation, in order.
+std::vector<Candidate> candidates(const Step& step);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_KERNELS_H_

@@ -1,0 +1,29 @@
+// Layouts of tensors on a GPU: dense row-major, or a stride in elements for each dim.
+#ifndef GRAPHRUN_DEVICES_CUDA_LAYOUTS_H_
+#define GRAPHRUN_DEVICES_CUDA_LAYOUTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "devices/executable.h"
+
+namespace graphrun::devices::cuda {
+
+/// Of a dense row-major tensor.
+std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims);
+
+/// A tensor whose elements lie that far apart in each dim: channels last, a transposed view.
+TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,
+                       const std::vector<int64_t>& strides);
+
+/// InvalidArgument for a layout that is not one stride from 0 on for each dim.
+absl::StatusOr<std::vector<int64_t>> stridesOf(const TensorDesc& desc);
+
+/// Bytes from the first to the last element: LayoutBytes of this device. InvalidArgument for
+/// malformed dims, types and layouts, and beyond 2^62.
+absl::StatusOr<uint64_t> layoutBytes(const TensorDesc& desc);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_LAYOUTS_H_

@@ -1,0 +1,43 @@
+// The steps between two edges, as one piece of work for the GPU. Internal to devices/cuda.
+#ifndef GRAPHRUN_DEVICES_CUDA_SEGMENT_H_
+#define GRAPHRUN_DEVICES_CUDA_SEGMENT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/cuda/kernels.h"
+
+namespace graphrun::devices::cuda {
+
+/// Kernels in order. The first launch puts each into the stream, for libraries load and settle
+/// things then; the second records them as a CUDA graph; from then on a launch is that graph's. The
+/// context must be the thread's in all calls.
+class Segment {
+ public:
+  explicit Segment(ContextPointer context) : context_(std::move(context)) {}
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  void add(std::unique_ptr<Kernel> kernel, std::string label);
+  /// "conv1", or "conv1 … relu7 (12 steps)".
+  std::string label() const;
+  /// Errors begin with the label of the step that could not be launched. What goes wrong on the GPU
+  /// is noticed when somebody waits.
+  absl::Status launch(const Stream& stream);
+
+ private:
+  absl::Status enqueue(CUstream stream);
+  absl::Status record(CUstream stream);
+
+  ContextPointer context_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::string> labels_;
+  bool warm_ = false;  ///< launched once
+  CUgraphExec graph_ = nullptr;
+};
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_SEGMENT_H_

@@ -1,0 +1,147 @@
+// A simulated GPU and executables made by hand, for the tests of the CUDA device.
+#ifndef GRAPHRUN_TESTS_DEVICES_CUDA_GPU_FIXTURE_H_
+#define GRAPHRUN_TESTS_DEVICES_CUDA_GPU_FIXTURE_H_
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "devices/cuda/cuda_device.h"
+#include "devices/cuda/libraries.h"
+#include "devices/executable.h"
+#include "tests/devices/cuda/simulator/simulator.h"
+
+namespace graphrun::devices::cuda {
+
+/// The simulator in the place of the driver and cuBLASLt; the other libraries are not there.
+inline LibraryFiles simulatedFiles() {
+  return {SIMULATOR, SIMULATOR, "/nonexistent/libcudnn.so", "/nonexistent/libnccl.so"};
+}
+
+/// GPUs as after a restart, and a device on the first. At its end nothing may be alive.
+struct GpuFixture {
+  explicit GpuFixture(size_t bytes = size_t{8} << 30) {
+    testing::resetGpus(1, bytes);
+    auto made = createCudaDevice({"test/cuda:0", "cuda", 0, {}, 0, 0}, libraries);
+    INFO(made.status());
+    REQUIRE(made.ok());
+    device = *std::move(made);
+    REQUIRE(device->enter().ok());
+  }
+  ~GpuFixture() {
+    device.reset();
+    CHECK(testing::gpuCounts().alive() == 0);
+  }
+
+  Libraries libraries{simulatedFiles()};
+  std::unique_ptr<Device> device;
+};
+
+/// Weights by index.
+class ListedWeights : public WeightSource {
+ public:
+  absl::StatusOr<Weight> weight(uint32_t index) override {
+    ++reads;
+    return Weight{absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(values[index].data()),
+                                      values[index].size() * sizeof(float)),
+                  nullptr, checksum(index)};
+  }
+  uint64_t checksum(uint32_t index) const override { return checksums ? index + 77 : 0; }
+
+  std::vector<std::vector<float>> values;
+  bool checksums = true;
+  int reads = 0;
+};
+
+inline TensorDesc f32(std::vector<int64_t> dims) {
+  return {runtime::ElementType::kF32, std::move(dims), {}, false};
+}
+
+inline Buffer bufferOf(BufferKind kind, uint64_t bytes, uint32_t index = 0, uint64_t offset = 0) {
+  Buffer buffer;
+  buffer.kind = kind;
+  buffer.bytes = bytes;
+  buffer.index = index;
+  buffer.offset = offset;
+  return buffer;
+}
+
+/// PTX that declares kernels with so many parameters; the simulator reads no more.
+inline std::vector<uint8_t> codeOf(const std::vector<std::pair<std::string, int>>& kernels) {
+  std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n";
+  for (const auto& [name, parameters] : kernels) {
+    text += ".visible .entry " + name + "(";
+    for (int i = 0; i < parameters; ++i) {
+      text += (i == 0 ? "" : ", ") + std::string(".param .u64 p") + std::to_string(i);
+    }
+    text += ") { ret; }\n";
+  }
+  return {text.begin(), text.end()};
+}
+
+/// A launch of one block for `count` elements.
+inline Step generated(std::string symbol, std::vector<Argument> inputs, Argument output,
+                      int64_t count) {
+  Step step;
+  step.kernel = "generated";
+  step.operation = "gr.group";
+  step.symbol = step.label = std::move(symbol);
+  step.inputs = std::move(inputs);
+  step.outputs = {std::move(output)};
+  step.sizes = {count};
+  step.grid = {1, 1, 1};
+  step.block = {128, 1, 1};
+  return step;
+}
+
+inline Step edgeStep(bool send, uint32_t edge, Argument end) {
+  Step step;
+  step.kernel = send ? "send" : "receive";
+  step.label = step.kernel + std::to_string(edge);
+  step.edge = edge;
+  (send ? step.inputs : step.outputs).push_back(std::move(end));
+  return step;
+}
+
+/// `to[i] = from[i] + 1`, for (from, to, count).
+inline CUresult addOne(const testing::Launch& launch) {
+  size_t count = launch.parameters[2];
+  const float* from = launch.at<float>(0, count);
+  float* to = launch.at<float>(1, count);
+  if (from == nullptr || to == nullptr) {
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = from[i] + 1;
+  }
+  return CUDA_SUCCESS;
+}
+
+/// Loads `executable` for the fixture's device.
+inline absl::StatusOr<std::unique_ptr<Program>> load(GpuFixture& gpu, Executable executable,
+                                                     WeightSource& weights) {
+  executable.fingerprint = gpu.device->fingerprint();
+  std::vector<uint8_t> bytes = writeExecutable(executable);
+  return gpu.device->load(bytes, weights);
+}
+
+/// Runs the compute records in order; the status of the first that fails. Then it settles the
+/// program, as an executor does.
+inline absl::Status runCompute(Program& program) {
+  for (const OpRecord& record : program.records()) {
+    int code = record.kind == OpRecord::Kind::kCompute
+                   ? record.run(record.state, program.buffers().data())
+                   : 0;
+    if (code != 0) {
+      program.settle();
+      return program.errorMessage(record, code);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_TESTS_DEVICES_CUDA_GPU_FIXTURE_H_

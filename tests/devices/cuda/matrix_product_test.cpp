@@ -1,0 +1,114 @@
+// Matrix products as the library takes them, column by column.
+#include "devices/cuda/matrix_product.h"
+
+#include "devices/cuda/kernels.h"
+#include "tests/devices/cuda/gpu_fixture.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+Step product(std::vector<int64_t> lhs, std::vector<int64_t> rhs, std::vector<int64_t> result) {
+  Step step;
+  step.operation = step.label = "gr.matmul";
+  step.kernel = "cublaslt.matmul";
+  step.inputs = {{0, f32(std::move(lhs))}, {1, f32(std::move(rhs))}};
+  step.outputs = {{2, f32(std::move(result))}};
+  return step;
+}
+
+ColumnMatrix matrix(int64_t rows, int64_t columns, bool transposed = false, int64_t stride = 0) {
+  return {rows, columns, transposed, stride};
+}
+
+std::string whyNot(const Step& step) {
+  return std::string(matrixProductOf(step).status().message());
+}
+
+}  // namespace
+
+TEST_CASE("a row-major product is a column-major one with its factors exchanged") {
+  MatrixProduct p = matrixProductOf(product({2, 3}, {3, 5}, {2, 5})).value();
+  CHECK(p.left == matrix(5, 3));
+  CHECK(p.right == matrix(3, 2));
+  CHECK(p.result == matrix(5, 2));
+  CHECK(p.batch == 1);
+}
+
+TEST_CASE("transposed operands lie the other way round") {
+  Step step = product({3, 2}, {5, 3}, {2, 5});
+  step.attributes["transpose_lhs"] = true;
+  step.attributes["transpose_rhs"] = true;
+  MatrixProduct p = matrixProductOf(step).value();
+  CHECK(p.left == matrix(3, 5, true));
+  CHECK(p.right == matrix(2, 3, true));
+}
+
+TEST_CASE("vectors are a row on the left and a column on the right") {
+  CHECK(matrixProductOf(product({3}, {3, 5}, {5})).value().right == matrix(3, 1));
+  CHECK(matrixProductOf(product({2, 3}, {3}, {2})).value().left == matrix(1, 3));
+  CHECK(matrixProductOf(product({3}, {3}, {})).ok());
+}
+
+TEST_CASE("rows of many matrices against one are rows of one; else batches have strides") {
+  MatrixProduct flat = matrixProductOf(product({4, 2, 3}, {3, 5}, {4, 2, 5})).value();
+  CHECK(flat.batch == 1);
+  CHECK(flat.right == matrix(3, 8));
+  MatrixProduct both = matrixProductOf(product({4, 7, 2, 3}, {4, 7, 3, 5}, {4, 7, 2, 5})).value();
+  CHECK(both.batch == 28);
+  CHECK(both.left == matrix(5, 3, false, 15));
+  CHECK(both.right == matrix(3, 2, false, 6));
+  CHECK(both.result == matrix(5, 2, false, 10));
+  MatrixProduct right = matrixProductOf(product({1, 2, 3}, {4, 3, 5}, {4, 2, 5})).value();
+  CHECK(right.batch == 4);
+  CHECK(right.right == matrix(3, 2));
+  Step transposed = product({4, 3, 2}, {3, 5}, {4, 2, 5});
+  transposed.attributes["transpose_lhs"] = true;
+  CHECK(matrixProductOf(transposed).value().right == matrix(2, 3, true, 6));
+}
+
+TEST_CASE("a bias, a sum and an activation go with the product") {
+  Step step = product({2, 3}, {3, 5}, {2, 5});
+  step.inputs.push_back({3, f32({5})});
+  step.postOps.push_back({PostOpKind::kSum, "", 0, 0, {}});
+  step.postOps.push_back({PostOpKind::kEltwise, "gelu_tanh", 0, 0, {}});
+  step.attributes["tf32"] = true;
+  MatrixProduct p = matrixProductOf(step).value();
+  CHECK(p.hasBias);
+  CHECK(p.accumulates);
+  CHECK(p.activation == Activation::kGeluTanh);
+  CHECK(p.tf32);
+  step.inputs[2].desc = f32({4});
+  CHECK_THAT(whyNot(step), Catch::Contains("do not fit"));
+}
+
+TEST_CASE("what the library does not do in one call is declined with the reason") {
+  CHECK_THAT(whyNot(product({2, 3}, {4, 5}, {2, 5})), Catch::Contains("do not fit"));
+  CHECK_THAT(whyNot(product({2, 3}, {3, 5}, {2, 6})), Catch::Contains("do not fit"));
+  CHECK_THAT(whyNot(product({}, {3, 5}, {5})), Catch::Contains("do not fit"));
+  CHECK_THAT(whyNot(product({4, 1, 2, 3}, {1, 7, 3, 5}, {4, 7, 2, 5})),
+             Catch::Contains("do not fit") || Catch::Contains("broadcast"));
+  CHECK_THAT(whyNot(product({2, 0}, {0, 5}, {2, 5})), Catch::Contains("product of nothing"));
+  Step strided = product({2, 3}, {3, 5}, {2, 5});
+  strided.inputs[0].desc.layout.assign(16, 0);
+  CHECK_THAT(whyNot(strided), Catch::Contains("dense"));
+  Step bytes = product({2, 3}, {3, 5}, {2, 5});
+  bytes.outputs[0].desc.type = runtime::ElementType::kI32;
+  CHECK_THAT(whyNot(bytes), Catch::Contains("not the library's"));
+  Step post = product({2, 3}, {3, 5}, {2, 5});
+  post.postOps.push_back({PostOpKind::kBinaryMul, "", 0, 0, {}});
+  CHECK_THAT(whyNot(post), Catch::Contains("only a sum, then relu or gelu_tanh"));
+}
+
+TEST_CASE("the list of kernels answers for an operation without a GPU") {
+  std::vector<Candidate> found = candidates(product({2, 3}, {3, 5}, {2, 5}));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kernel->name == "cublaslt.matmul");
+  CHECK(found[0].choice.value().scratchBytes == uint64_t{32} << 20);
+  Step none = product({2, 3}, {3, 5}, {2, 5});
+  none.operation = "gr.einsum";
+  CHECK(candidates(none).empty());
+  CHECK(findKernel("onednn.conv") == nullptr);
+  CHECK(kernels().back().name == "copy");
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,153 @@
+// Matrix products through the library: descriptors, batches, epilogues, the workspace.
+#include <random>
+
+#include "tests/devices/cuda/gpu_fixture.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+constexpr int64_t kWorkspace = 4096;
+
+struct Case {
+  std::vector<int64_t> lhs, rhs, result;
+  bool transposeLhs = false;
+  bool transposeRhs = false;
+  bool bias = false;
+  std::vector<PostOp> postOps;
+};
+
+size_t countOf(const std::vector<int64_t>& dims) {
+  return static_cast<size_t>(f32(dims).spec().elementCount());
+}
+
+std::vector<float> randomValues(size_t count, std::mt19937& random) {
+  std::uniform_real_distribution<float> values(-1, 1);
+  std::vector<float> result(count);
+  for (float& value : result) {
+    value = values(random);
+  }
+  return result;
+}
+
+/// Inputs 0 and 1, input 2 the bias, output 3, buffer 4 the workspace.
+Executable executableOf(const Case& c, int64_t workspace) {
+  int64_t columns = c.rhs.size() == 1 ? 1 : c.rhs[c.rhs.size() - (c.transposeRhs ? 2 : 1)];
+  std::vector<TensorDesc> descs = {f32(c.lhs), f32(c.rhs), f32({columns}), f32(c.result)};
+  Executable e;
+  for (uint32_t i = 0; i < 4; ++i) {
+    e.buffers.push_back(bufferOf(i == 3 ? BufferKind::kOutput : BufferKind::kInput,
+                                 descs[i].spec().byteSize(), i == 3 ? 0 : i));
+  }
+  e.buffers.push_back(bufferOf(BufferKind::kArena, static_cast<uint64_t>(workspace)));
+  e.arenaBytes = static_cast<uint64_t>(workspace);
+  Step step;
+  step.kernel = "cublaslt.matmul";
+  step.operation = step.label = "gr.matmul";
+  step.inputs = {{0, descs[0]}, {1, descs[1]}};
+  if (c.bias) {
+    step.inputs.push_back({2, descs[2]});
+  }
+  step.outputs = {{3, descs[3]}};
+  step.scratch = Argument{4, {runtime::ElementType::kU8, {workspace}, {}, false}};
+  step.attributes["transpose_lhs"] = c.transposeLhs;
+  step.attributes["transpose_rhs"] = c.transposeRhs;
+  step.postOps = c.postOps;
+  e.steps = {step};
+  e.inputs = {{"lhs", 0, descs[0]}, {"rhs", 1, descs[1]}, {"bias", 2, descs[2]}};
+  e.outputs = {{"result", 3, descs[3]}};
+  return e;
+}
+
+/// The element (row, column) of a matrix in `values`, `matrix` of them before it.
+float at(const std::vector<float>& values, size_t matrix, size_t rows, size_t columns, size_t row,
+         size_t column, bool transposed) {
+  size_t place = transposed ? column * rows + row : row * columns + column;
+  return values[matrix % (values.size() / (rows * columns)) * rows * columns + place];
+}
+
+/// Runs the case and compares every element with the definition.
+void check(const Case& c) {
+  GpuFixture gpu;
+  ListedWeights none;
+  auto program = load(gpu, executableOf(c, kWorkspace), none);
+  INFO(program.status());
+  REQUIRE(program.ok());
+  std::mt19937 random(3);
+  std::vector<float> lhs = randomValues(countOf(c.lhs), random);
+  std::vector<float> rhs = randomValues(countOf(c.rhs), random);
+  size_t rows =
+      c.lhs.size() == 1 ? 1 : static_cast<size_t>(c.lhs[c.lhs.size() - (c.transposeLhs ? 1 : 2)]);
+  size_t columns =
+      c.rhs.size() == 1 ? 1 : static_cast<size_t>(c.rhs[c.rhs.size() - (c.transposeRhs ? 2 : 1)]);
+  size_t depth = countOf(
+      c.rhs.size() == 1 ? c.rhs
+                        : std::vector<int64_t>{c.rhs[c.rhs.size() - (c.transposeRhs ? 1 : 2)]});
+  std::vector<float> bias = randomValues(columns, random);
+  std::vector<float> result(countOf(c.result), 0);
+  void* places[] = {lhs.data(), rhs.data(), bias.data(), result.data()};
+  std::copy(places, places + 4, (*program)->buffers().begin());
+  REQUIRE(runCompute(**program).ToString() == "OK");
+  for (size_t i = 0; i < result.size(); ++i) {
+    size_t column = i % columns;
+    size_t row = i / columns % rows;
+    double sum = c.bias ? bias[column] : 0;
+    for (size_t k = 0; k < depth; ++k) {
+      sum +=
+          static_cast<double>(at(lhs, i / (rows * columns), rows, depth, row, k, c.transposeLhs)) *
+          at(rhs, i / (rows * columns), depth, columns, k, column, c.transposeRhs);
+    }
+    bool relu = !c.postOps.empty() && c.postOps.back().algorithm == "gr.relu";
+    REQUIRE(result[i] == Approx(relu ? std::max(sum, 0.0) : sum).margin(1e-5));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("products through the library are what the definition says") {
+  check({{2, 3}, {3, 5}, {2, 5}});
+  check({{3, 2}, {5, 3}, {2, 5}, true, true});
+  check({{4, 2, 3}, {3, 5}, {4, 2, 5}});
+  check({{4, 2, 3}, {4, 3, 5}, {4, 2, 5}});
+  check({{4, 3, 2}, {3, 5}, {4, 2, 5}, true});
+  check({{2, 3}, {4, 5, 3}, {4, 2, 5}, false, true});
+  check({{3}, {3, 5}, {5}});
+  check({{2, 3}, {3}, {2}});
+}
+
+TEST_CASE("a bias and an activation are part of the product") {
+  check({{7, 3}, {3, 5}, {7, 5}, false, false, true});
+  check(
+      {{7, 3}, {3, 5}, {7, 5}, false, false, true, {{PostOpKind::kEltwise, "gr.relu", 0, 0, {}}}});
+}
+
+TEST_CASE("a product without room to work in, or without its library, is refused") {
+  GpuFixture gpu;
+  ListedWeights none;
+  absl::Status status = load(gpu, executableOf({{2, 3}, {3, 5}, {2, 5}}, 64), none).status();
+  CHECK(absl::IsUnimplemented(status));
+  CHECK_THAT(std::string(status.message()),
+             Catch::Contains("cuBLASLt has no algorithm for the product with 64 bytes"));
+  testing::failCall("cublasLtMatmul", CUDA_ERROR_LAUNCH_FAILED);
+  auto program = load(gpu, executableOf({{2, 3}, {3, 5}, {2, 5}}, kWorkspace), none).value();
+  std::vector<float> data(15);
+  std::fill(program->buffers().begin(), program->buffers().end(), data.data());
+  CHECK_THAT(std::string(runCompute(*program).message()),
+             Catch::Contains("gr.matmul: cublasLtMatmul: "));
+}
+
+TEST_CASE("without cuBLASLt a program of products is refused with how to get it") {
+  testing::resetGpus();
+  LibraryFiles files = simulatedFiles();
+  files.cublasLt = "libnone.so.13";
+  Libraries libraries(files);
+  auto device = createCudaDevice({"test/cuda:0", "cuda", 0, {}, 0, 0}, libraries).value();
+  Executable e = executableOf({{2, 3}, {3, 5}, {2, 5}}, kWorkspace);
+  e.fingerprint = device->fingerprint();
+  ListedWeights none;
+  std::vector<uint8_t> bytes = writeExecutable(e);
+  absl::Status status = device->load(bytes, none).status();
+  CHECK(absl::IsNotFound(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("libnone.so.13 is missing"));
+}
+
+}  // namespace graphrun::devices::cuda

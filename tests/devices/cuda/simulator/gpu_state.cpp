@@ -1,0 +1,104 @@
+#include "tests/devices/cuda/simulator/gpu_state.h"
+
+#include <bit>
+
+namespace graphrun::testing {
+GpuState& gpu() {
+  static auto* const kOnly = new GpuState();
+  return *kOnly;
+}
+
+CUresult GpuState::enterCall(const char* function, bool needsContext) {
+  if (auto fault = faults.find(function); fault != faults.end()) {
+    if (fault->second.second == 0) {
+      CUresult result = fault->second.first;
+      faults.erase(fault);
+      return result;
+    }
+    --fault->second.second;
+  }
+  if (lost != CUDA_SUCCESS) {
+    return lost;
+  }
+  return needsContext && !hasContext() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
+void* GpuState::view(CUdeviceptr address, size_t size) {
+  auto after = memory.upper_bound(address);
+  if (after == memory.begin()) {
+    return nullptr;
+  }
+  auto [begin, bytes] = *std::prev(after);
+  bool within = address - begin <= bytes && size <= bytes - (address - begin);
+  return within ? std::bit_cast<void*>(address & ~kDeviceBit) : nullptr;
+}
+
+CUresult GpuState::put(CUstream stream, Work work) {
+  auto found = streams.find(stream);
+  if (found == streams.end()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  StreamState& its = *found->second;
+  if (its.capture != nullptr) {
+    its.capture->work.push_back(std::move(work));
+  } else {
+    its.queue.push_back(std::move(work));
+    ++its.put;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult GpuState::finish(StreamState& stream, uint64_t upTo) {
+  while (stream.done < upTo && !stream.queue.empty()) {
+    Work work = std::move(stream.queue.front());
+    stream.queue.pop_front();
+    ++stream.done;
+    if (lost == CUDA_SUCCESS) {
+      lost = work();
+    }
+  }
+  return lost;
+}
+
+void* Launch::hostView(CUdeviceptr address, size_t bytes) { return gpu().view(address, bytes); }
+
+void resetGpus(int count, size_t bytes) {
+  GpuState& state = gpu();
+  std::lock_guard lock(state.mutex);
+  state.counts = GpuCounts();
+  state.gpus = count;
+  state.bytes = bytes;
+  state.used = 0;
+  state.version = 13000;
+  state.init = state.lost = CUDA_SUCCESS;
+  state.kernels.clear();
+  state.faults.clear();
+}
+
+void setKernel(const std::string& name, std::function<CUresult(const Launch&)> kernel) {
+  gpu().kernels[name] = std::move(kernel);
+}
+
+void failCall(const std::string& function, CUresult result, int passed) {
+  gpu().faults[function] = {result, passed};
+}
+
+void clearFaults() { gpu().faults.clear(); }
+
+void reviveGpus() { gpu().lost = CUDA_SUCCESS; }
+
+void setDriver(int version, CUresult init) {
+  gpu().version = version;
+  gpu().init = init;
+}
+
+GpuCounts gpuCounts() {
+  GpuState& state = gpu();
+  std::lock_guard lock(state.mutex);
+  for (auto& [handle, stream] : state.streams) {
+    state.finish(*stream, stream->put);
+  }
+  return state.counts;
+}
+
+}  // namespace graphrun::testing

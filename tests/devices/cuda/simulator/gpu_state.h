@@ -1,0 +1,76 @@
+// What the parts of the simulator share.
+#ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
+#define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "tests/devices/cuda/simulator/simulator.h"
+
+namespace graphrun::testing {
+
+/// No address of the host has this bit: whoever takes a device address for one dies of it.
+inline constexpr CUdeviceptr kDeviceBit = CUdeviceptr{1} << 62;
+
+using Work = std::function<CUresult()>;
+
+struct Graph {
+  std::vector<Work> work;
+};
+
+struct StreamState {
+  std::deque<Work> queue;
+  uint64_t put = 0;  // pieces of work, from the first on
+  uint64_t done = 0;
+  std::unique_ptr<Graph> capture;  // null: work is queued
+};
+
+/// Where an event is: behind the first `put` pieces of a stream.
+struct EventState {
+  std::shared_ptr<StreamState> stream;
+  uint64_t put = 0;
+  bool asked = false;
+};
+
+class GpuState {
+ public:
+  std::recursive_mutex mutex;
+  GpuCounts counts;
+  int gpus = 1;
+  size_t bytes = size_t{8} << 30;
+  size_t used = 0;
+  int version = 13000;
+  CUresult init = CUDA_SUCCESS;
+  CUresult lost = CUDA_SUCCESS;  // what every call gives once the context is lost
+  std::map<std::string, std::function<CUresult(const Launch&)>> kernels;
+  std::map<std::string, std::pair<CUresult, int>> faults;
+  std::map<CUdeviceptr, size_t> memory;
+  std::map<CUstream, std::shared_ptr<StreamState>> streams;
+  std::map<int, int> retained;
+
+  /// What a call gives before it does anything: a fault, the lost context, or no context.
+  CUresult enterCall(const char* function, bool needsContext = true);
+  /// The host's view of a piece of device memory; null when it is not there.
+  void* view(CUdeviceptr address, size_t size);
+  /// Puts work into a stream, or into the graph that it records.
+  CUresult put(CUstream stream, Work work);
+  /// Does the work of `stream` up to its piece `upTo`.
+  CUresult finish(StreamState& stream, uint64_t upTo);
+};
+
+GpuState& gpu();
+bool hasContext();
+
+}  // namespace graphrun::testing
+
+/// Begins a function of the driver: locks, and leaves when it is to fail.
+#define GR_SIMULATED(name, ...)                                                                    \
+  auto& state = graphrun::testing::gpu();                                                          \
+  std::lock_guard lock(state.mutex);                                                               \
+  if (CUresult early = state.enterCall(#name __VA_OPT__(, ) __VA_ARGS__); early != CUDA_SUCCESS) { \
+    return early;                                                                                  \
+  }
+
+#endif  // GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
