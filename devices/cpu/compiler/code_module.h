@@ -40,7 +40,7 @@ class CodeModule {
   mlir::MLIRContext& context_;
   CodeStore* store_;
   int threads_;
-  NativeTarget target_;
+  CodeTarget target_;
   int64_t vectorBits_;
   llvm::StringMap<GeneratedKernel> kernels_;  // by text of the operation and its layouts
   std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> code_;  // by symbol

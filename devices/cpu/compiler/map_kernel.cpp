@@ -1,81 +1,39 @@
 #include "devices/cpu/compiler/map_kernel.h"
 
-#include "devices/cpu/compiler/index_maps.h"
-#include "devices/cpu/compiler/linear_places.h"
-#include "devices/cpu/compiler/scalar_emitter.h"
+#include "devices/codegen/kernel_sizes.h"
+#include "devices/codegen/linear_places.h"
+#include "devices/codegen/memory_elements.h"
+#include "devices/codegen/scalar_emitter.h"
 #include "devices/cpu/compiler/strided_vectors.h"
 #include "ir/dialect.h"
-#include "llvm/ADT/MapVector.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/TypeUtilities.h"
-#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
 
-/// The operations of a group in order, or the single operation.
-llvm::SmallVector<mlir::Operation*> bodyOf(mlir::Operation* op) {
-  auto group = llvm::dyn_cast<ir::GroupOp>(op);
-  if (!group) {
-    return {op};
-  }
-  llvm::SmallVector<mlir::Operation*> body;
-  for (mlir::Operation& inner : group.getBody().front().without_terminator()) {
-    body.push_back(&inner);
-  }
-  return body;
-}
+using codegen::coefficientsOf;
+using codegen::emitConstant;
+using codegen::fromMemory;
+using codegen::MapAccess;
+using codegen::memoryType;
+using codegen::tensorOf;
+using codegen::toMemory;
 
-llvm::SmallVector<mlir::Value> resultsOf(mlir::Operation* op) {
-  auto group = llvm::dyn_cast<ir::GroupOp>(op);
-  return group
-             ? llvm::to_vector(group.getBody().front().getTerminator()->getOperands())
-             : llvm::to_vector(llvm::map_range(op->getResults(), [](mlir::Value v) { return v; }));
-}
-
-/// The constant's one value when it is a scalar or splat; such constants become immediates.
-std::optional<double> splatValue(mlir::Value value) {
-  auto constant = passes::outsideGroup(value).getDefiningOp<ir::ConstantOp>();
-  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
-  if (!dense || !dense.isSplat() || dense.getNumElements() == 0) {
-    return std::nullopt;
-  }
-  if (llvm::isa<mlir::FloatType>(dense.getElementType())) {
-    llvm::APFloat number = dense.getSplatValue<llvm::APFloat>();
-    bool exact = false;
-    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
-    return number.convertToDouble();
-  }
-  llvm::APInt number = dense.getSplatValue<llvm::APInt>();
-  bool exact = number.abs().getActiveBits() <= 53;  // else a double would round it
-  return exact ? std::optional<double>(number.getBitWidth() == 1
-                                           ? static_cast<double>(number.getZExtValue())
-                                           : static_cast<double>(number.getSExtValue()))
-               : std::nullopt;
-}
-
-/// The loops of a kernel: physical dims of the result, merged where every access allows it.
+/// Emits the loops of a kernel.
 class MapKernelBuilder {
  public:
   MapKernelBuilder(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operandLayouts,
                    KernelLayout resultLayout, int64_t vectorBits)
-      : op_(op),
-        operandLayouts_(operandLayouts),
-        resultLayout_(resultLayout),
+      : nest_(op, operandLayouts, resultLayout),
+        channels_(channelsOf(op)),
         lanes_(vectorBits / 32),
         builder_(op->getContext()),
-        loc_(op->getLoc()) {
-    planLoops();
-    planValues();
-    while (splitLoop()) {
-      planValues();
-    }
-    mergeLoops();
+        loc_(op->getLoc()),
+        loops_(nest_.loops()) {
     planRun();
   }
 
@@ -85,8 +43,8 @@ class MapKernelBuilder {
       std::optional<int64_t> stride = vectorStride(place);
       return stride && (*stride == -1 || (*stride >= 0 && *stride <= kMostStride));
     };
-    return loops_.back() > 1 && vectorStride(store_) == run_ &&
-           llvm::all_of(accesses_, [&](auto& entry) { return isNear(entry.second.place); });
+    return loops_.back() > 1 && vectorStride(nest_.store()) == run_ &&
+           llvm::all_of(nest_.accesses(), [&](auto& entry) { return isNear(entry.second.place); });
   }
 
   GeneratedKernel build(mlir::ModuleOp module, const std::string& symbol) {
@@ -94,7 +52,8 @@ class MapKernelBuilder {
     planSizes();
     emitFunction(symbol);
     emitEntry(symbol);
-    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / (inner() * run_)), sizes_};
+    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / (inner() * run_)),
+            sizes_.numbers()};
   }
 
  private:
@@ -102,216 +61,25 @@ class MapKernelBuilder {
   static constexpr int64_t kParallel = 64;          // iterations that keep all threads busy
   static constexpr int64_t kNarrower = 4;           // from one width of vectors to the next
   static constexpr int64_t kMostStride = 8;         // from which on single elements are faster
-  static constexpr size_t kMostLoops = 12;
-  static constexpr int64_t kLargestImmediate =
-      16;  // a block of channels: such sizes shape the code
 
-  /// An access to memory: an operand or result, at an affine place.
-  struct Access {
-    unsigned argument;
-    mlir::Type element;
-    mlir::AffineExpr place;
-  };
-  using Key = std::pair<mlir::Value, mlir::Attribute>;  // a value at an index
-
-  mlir::Attribute keyOf(llvm::ArrayRef<mlir::AffineExpr> index) {
-    return mlir::AffineMapAttr::get(
-        mlir::AffineMap::get(indexDims_, 0, index, builder_.getContext()));
+  /// Channels of the result, where it has such a dim.
+  static int64_t channelsOf(mlir::Operation* op) {
+    auto type = tensorOf(op->getResult(0));
+    return type.getRank() > 1 ? type.getDimSize(1) : 1;
   }
 
   mlir::AffineExpr dim(unsigned i) { return builder_.getAffineDimExpr(i); }
-
-  /// Loops over the result as it lies in memory; `logical_` is the result's index by loop.
-  void planLoops() {
-    llvm::ArrayRef<int64_t> shape = tensorOf(resultsOf(op_)[0]).getShape();
-    for (auto [i, size] : llvm::enumerate(shape)) {
-      logical_.push_back(dim(i));
-      loops_.push_back(size);
-    }
-    if (resultLayout_.order == KernelLayout::Order::kChannelBlocks) {
-      padded_ = shape[1] % resultLayout_.block != 0;
-      loops_[1] = llvm::divideCeilSigned(shape[1], resultLayout_.block);
-      loops_.push_back(resultLayout_.block);
-      block_ = dim(1);
-      lane_ = dim(shape.size());
-      logical_[1] = block_ * resultLayout_.block + lane_;
-    } else if (resultLayout_.order == KernelLayout::Order::kChannelsLast) {
-      std::rotate(loops_.begin() + 1, loops_.begin() + 2, loops_.end());
-      logical_[1] = dim(shape.size() - 1);
-      for (size_t i = 2; i < shape.size(); ++i) {
-        logical_[i] = dim(i - 1);
-      }
-    }
-    channel_ = padded_ ? logical_[1] : mlir::AffineExpr();
-  }
-
-  /// Makes two loops of one where that rids an access of a division; false when there is none.
-  bool splitLoop() {
-    std::optional<LoopSplit> split;
-    for (auto& [key, access] : accesses_) {
-      split = split ? split : splitFor(access.place, loops_);
-    }
-    if (!split || loops_.size() >= kMostLoops) {
-      return false;
-    }
-    auto [loop, inner] = *split;
-    llvm::SmallVector<mlir::AffineExpr> dims;
-    for (unsigned i = 0; i < loops_.size(); ++i) {
-      dims.push_back(i == loop ? dim(i) * inner + dim(i + 1) : dim(i < loop ? i : i + 1));
-    }
-    loops_[loop] /= inner;
-    loops_.insert(loops_.begin() + loop + 1, inner);
-    for (mlir::AffineExpr& expr : logical_) {
-      expr = expr.replaceDims(dims);
-    }
-    for (mlir::AffineExpr* expr : {&block_, &lane_, &channel_}) {
-      *expr = *expr ? expr->replaceDims(dims) : *expr;
-    }
-    return true;
-  }
-
-  /// Place in memory of the element `index` of a tensor. A blocked operand has the result's
-  /// channels in the result's blocks, so that its blocks are walked by the result's loops.
-  mlir::AffineExpr placeOf(mlir::RankedTensorType type, llvm::ArrayRef<mlir::AffineExpr> index,
-                           KernelLayout layout) {
-    llvm::SmallVector<mlir::AffineExpr> physical(index);
-    llvm::SmallVector<int64_t> dims(type.getShape());
-    if (!layout.isDense()) {
-      // The operand's dim that is aligned with the result's channels.
-      size_t channel = dims.size() + 1 - tensorOf(resultsOf(op_)[0]).getRank();
-      if (layout.order == KernelLayout::Order::kChannelBlocks) {
-        assert(layout == resultLayout_ && physical[channel] == logical_[1]);
-        dims[channel] = llvm::divideCeilSigned(dims[channel], layout.block);
-        dims.push_back(layout.block);
-        physical[channel] = block_;
-        physical.push_back(lane_);
-      } else {
-        std::rotate(dims.begin() + channel, dims.begin() + channel + 1, dims.end());
-        std::rotate(physical.begin() + channel, physical.begin() + channel + 1, physical.end());
-      }
-    }
-    mlir::AffineExpr place = builder_.getAffineConstantExpr(0);
-    for (auto [expr, size] : llvm::zip(physical, dims)) {
-      place = place * size + expr;
-    }
-    return withoutDivisions(mlir::simplifyAffineExpr(place, loops_.size(), 0), loops_);
-  }
-
-  void need(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) {
-    needed_[value].insert({keyOf(index), Index(index)});
-  }
-
-  /// Which values are needed at which indices (last operation first), and the accesses they end in.
-  void planValues() {
-    indexDims_ = loops_.size();
-    needed_.clear();
-    accesses_.clear();
-    for (mlir::Value result : resultsOf(op_)) {
-      need(result, logical_);
-    }
-    llvm::SmallVector<mlir::Operation*> body = bodyOf(op_);
-    for (mlir::Operation* inner : llvm::reverse(body)) {
-      for (auto& [key, index] : llvm::to_vector(needed_[inner->getResult(0)])) {
-        if (llvm::isa<ir::ConstantOp>(inner)) {
-          continue;
-        }
-        auto operands = operandIndices(inner, index);
-        unsigned count = isMovement(inner) ? 1 : inner->getNumOperands();
-        for (unsigned i = 0; i < count; ++i) {
-          need(inner->getOperand(i), (*operands)[i]);
-        }
-      }
-    }
-    for (auto [i, operand] : llvm::enumerate(inputs())) {
-      for (auto& [key, index] : needed_[operand]) {
-        if (!splatValue(operand)) {
-          auto type = tensorOf(operand);
-          accesses_[{operand, key}] = {static_cast<unsigned>(i), type.getElementType(),
-                                       placeOf(type, index, operandLayouts_[i])};
-        }
-      }
-    }
-    auto type = tensorOf(resultsOf(op_)[0]);
-    store_ = placeOf(type, logical_, resultLayout_);
-    moves_ = !padded_ && llvm::all_of(bodyOf(op_), isMovement) &&
-             llvm::none_of(inputs(), [&](mlir::Value input) {
-               return !needed_[input].empty() && splatValue(input);
-             });
-  }
-
-  llvm::SmallVector<mlir::Value> inputs() {
-    if (auto group = llvm::dyn_cast<ir::GroupOp>(op_)) {
-      return llvm::to_vector(
-          llvm::map_range(group.getBody().front().getArguments(),
-                          [](mlir::BlockArgument a) -> mlir::Value { return a; }));
-    }
-    return llvm::to_vector(op_->getOperands());
-  }
-
-  /// Drops loops of one iteration and merges neighbours that every access walks as one.
-  void mergeLoops() {
-    llvm::SmallVector<mlir::AffineExpr*> places;
-    for (auto& [key, access] : accesses_) {
-      places.push_back(&access.place);
-    }
-    places.push_back(&store_);
-    if (padded_) {
-      places.push_back(&channel_);
-    }
-    llvm::SmallVector<llvm::SmallVector<int64_t>> all;
-    for (mlir::AffineExpr* place : places) {
-      auto flat = coefficientsOf(*place, loops_.size());
-      if (!flat) {
-        return;
-      }
-      all.push_back(*flat);
-    }
-    llvm::SmallVector<int64_t> sizes;
-    // From the innermost loop outwards: a loop joins the one inside it where every access does.
-    llvm::SmallVector<llvm::SmallVector<int64_t>> merged(all.size());
-    for (size_t i = loops_.size(); i-- > 0;) {
-      if (loops_[i] == 1) {
-        continue;
-      }
-      bool joins = !sizes.empty() && llvm::all_of(llvm::zip(all, merged), [&](auto pair) {
-        return std::get<0>(pair)[i] == std::get<1>(pair).back() * sizes.back();
-      });
-      if (joins) {
-        sizes.back() *= loops_[i];
-        continue;
-      }
-      sizes.push_back(loops_[i]);
-      for (auto [flat, coefficientsOfMerged] : llvm::zip(all, merged)) {
-        coefficientsOfMerged.push_back(flat[i]);
-      }
-    }
-    if (sizes.empty()) {
-      sizes.push_back(1);
-      llvm::for_each(merged, [](auto& list) { list.push_back(0); });
-    }
-    auto rebuild = [&](mlir::AffineExpr& place, int64_t constant, llvm::ArrayRef<int64_t> list) {
-      mlir::AffineExpr expr = builder_.getAffineConstantExpr(constant);
-      for (auto [i, coefficient] : llvm::enumerate(llvm::reverse(list))) {
-        expr = expr + dim(i) * coefficient;
-      }
-      place = expr;
-    };
-    for (auto [place, flat, list] : llvm::zip(places, all, merged)) {
-      rebuild(*place, flat.back(), list);
-    }
-    loops_.assign(sizes.rbegin(), sizes.rend());
-  }
 
   /// Where the last loop is short, and what it does lies next to each other, it is done for a
   /// vector of the loop before at a time: elements that are repeated, or come from several places
   /// in turns.
   void planRun() {
     int64_t run = loops_.back();
-    if (padded_ || loops_.size() < 2 || run < 2 || run > kMostStride || run >= lanes_ ||
+    if (nest_.channel() || loops_.size() < 2 || run < 2 || run > kMostStride || run >= lanes_ ||
         loops_[loops_.size() - 2] < kNarrower) {
       return;
     }
-    bool follows = vectorStride(store_) == 1;
+    bool follows = vectorStride(nest_.store()) == 1;
     loops_.pop_back();
     run_ = run;
     if (!follows || !vectorizable()) {
@@ -359,41 +127,15 @@ class MapKernelBuilder {
   /// Collects the sizes that are not part of the code: of loops, and strides and offsets of places.
   void planSizes() {
     for (int64_t size : llvm::ArrayRef(loops_).drop_front()) {
-      addSize(size);
+      sizes_.add(size);
     }
-    for (auto& [key, access] : accesses_) {
-      withSizes(access.place);
+    for (auto& [key, access] : nest_.accesses()) {
+      sizes_.addOf(access.place);
     }
-    withSizes(store_);
-  }
-
-  static bool isImmediate(int64_t size) {
-    return size <= kLargestImmediate && size >= -kLargestImmediate;
-  }
-
-  void addSize(int64_t size) {
-    if (!isImmediate(size) && !llvm::is_contained(sizes_, size)) {
-      sizes_.push_back(size);
+    sizes_.addOf(nest_.store());
+    if (nest_.channel()) {
+      sizes_.addOf(nest_.channel());
     }
-  }
-
-  /// `expr` with symbols for large factors and summands, which it adds to the sizes. Divisors stay:
-  /// to divide by a constant is cheap.
-  mlir::AffineExpr withSizes(mlir::AffineExpr expr) {
-    auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
-    if (!binary || (binary.getKind() != mlir::AffineExprKind::Add &&
-                    binary.getKind() != mlir::AffineExprKind::Mul)) {
-      return expr;
-    }
-    mlir::AffineExpr left = withSizes(binary.getLHS());
-    mlir::AffineExpr right = withSizes(binary.getRHS());
-    if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(right);
-        constant && !isImmediate(constant.getValue())) {
-      addSize(constant.getValue());
-      auto place = llvm::find(sizes_, constant.getValue());
-      right = builder_.getAffineSymbolExpr(static_cast<unsigned>(place - sizes_.begin()));
-    }
-    return mlir::getAffineBinaryOpExpr(binary.getKind(), left, right);
   }
 
   mlir::Value constantIndex(int64_t value) {
@@ -401,27 +143,20 @@ class MapKernelBuilder {
   }
 
   /// A loop's size: a constant, or a parameter of the kernel.
-  mlir::Value sizeOf(unsigned loop) {
-    auto found = llvm::find(sizes_, loops_[loop]);
-    return isImmediate(loops_[loop]) ? constantIndex(loops_[loop])
-                                     : sizeValues_[static_cast<size_t>(found - sizes_.begin())];
-  }
+  mlir::Value sizeOf(unsigned loop) { return sizes_.value(builder_, loc_, loops_[loop]); }
 
   mlir::Value apply(mlir::AffineExpr expr, mlir::ValueRange operands) {
-    llvm::SmallVector<mlir::Value> values(operands);
-    values.append(sizeValues_);
-    return builder_.create<mlir::affine::AffineApplyOp>(
-        loc_, mlir::AffineMap::get(operands.size(), sizeValues_.size(), expr), values);
+    return sizes_.apply(builder_, loc_, expr, operands);
   }
 
   /// @symbol_body(pointers…, sizes…, begin, end): the loops.
   void emitFunction(const std::string& symbol) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext());
-    size_t pointers = inputs().size() + resultsOf(op_).size();
-    size_t count = pointers + sizes_.size();
+    size_t pointers = nest_.inputs().size() + nest_.results().size();
+    size_t count = pointers + sizes_.numbers().size();
     llvm::SmallVector<mlir::Type> types(pointers, pointer);
-    types.append(sizes_.size() + 2, builder_.getIndexType());
+    types.append(sizes_.numbers().size() + 2, builder_.getIndexType());
     auto function = builder_.create<mlir::func::FuncOp>(loc_, symbol + "_body",
                                                         builder_.getFunctionType(types, {}));
     function.setPrivate();
@@ -431,7 +166,7 @@ class MapKernelBuilder {
     mlir::Block* block = function.addEntryBlock();
     builder_.setInsertionPointToStart(block);
     pointers_.assign(block->args_begin(), block->args_begin() + pointers);
-    sizeValues_.assign(block->args_begin() + pointers, block->args_begin() + count);
+    sizes_.setParameters(block->getArguments().slice(pointers, count - pointers));
     emitParallel(block->getArgument(count), block->getArgument(count + 1));
     builder_.setInsertionPointToEnd(block);
     builder_.create<mlir::func::ReturnOp>(loc_);
@@ -504,19 +239,22 @@ class MapKernelBuilder {
   /// The innermost loop moves bytes from one place to another, many of them.
   bool copiesRuns() {
     constexpr int64_t kLeastBits = int64_t{2048} * 8;
-    return moves_ && run_ == 1 && accesses_.size() == 1 && resultsOf(op_).size() == 1 &&
-           vectorStride(store_) == 1 && vectorStride(accesses_.front().second.place) == 1 &&
-           loops_.back() * memoryType(accesses_.front().second.element).getIntOrFloatBitWidth() >=
-               kLeastBits;
+    if (!nest_.moves() || run_ != 1 || nest_.accesses().size() != 1 ||
+        nest_.results().size() != 1) {
+      return false;
+    }
+    const MapAccess& access = nest_.accesses().front().second;
+    return vectorStride(nest_.store()) == 1 && vectorStride(access.place) == 1 &&
+           loops_.back() * memoryType(access.element).getIntOrFloatBitWidth() >= kLeastBits;
   }
 
   void emitCopy(llvm::ArrayRef<mlir::Value> outer, mlir::Value begin, mlir::Value end) {
-    const Access& access = accesses_.front().second;
+    const MapAccess& access = nest_.accesses().front().second;
     mlir::Type memory = memoryType(access.element);
     llvm::SmallVector<mlir::Value> indices(outer);
     indices.push_back(begin);
     mlir::Value from = addressOf(access.argument, memory, access.place, indices);
-    mlir::Value to = addressOf(inputs().size(), memory, store_, indices);
+    mlir::Value to = addressOf(nest_.inputs().size(), memory, nest_.store(), indices);
     mlir::Value bytes = builder_.create<mlir::arith::MulIOp>(
         loc_, builder_.create<mlir::arith::SubIOp>(loc_, end, begin),
         constantIndex(memory.getIntOrFloatBitWidth() / 8));
@@ -551,21 +289,9 @@ class MapKernelBuilder {
     emitBody(indices, lanes);
   }
 
-  mlir::Type laneType(mlir::Type element, int64_t lanes) {
-    return lanes == 1 ? element : mlir::VectorType::get({lanes}, element);
-  }
-
-  /// Bool is one byte in memory; the other types are as wide as their elements.
-  mlir::Type memoryType(mlir::Type element) {
-    return element.isInteger(1) ? builder_.getI8Type()
-           : llvm::isa<mlir::IntegerType>(element)
-               ? mlir::Type(builder_.getIntegerType(element.getIntOrFloatBitWidth()))
-               : element;
-  }
-
   mlir::Value addressOf(unsigned argument, mlir::Type memory, mlir::AffineExpr place,
                         mlir::ValueRange indices) {
-    mlir::Value index = apply(withSizes(place), indices);
+    mlir::Value index = apply(place, indices);
     mlir::Value offset =
         builder_.create<mlir::arith::IndexCastOp>(loc_, builder_.getI64Type(), index);
     return builder_.create<mlir::LLVM::GEPOp>(loc_, pointers_[argument].getType(), memory,
@@ -573,25 +299,15 @@ class MapKernelBuilder {
                                               llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
   }
 
-  /// What is only moved stays as it lies in memory.
-  mlir::Type valueType(mlir::Type element) {
-    return moves_ ? memoryType(element) : computeType(element);
-  }
-
-  mlir::Value emitLoad(const Access& access, mlir::ValueRange indices, int64_t lanes) {
+  mlir::Value emitLoad(const MapAccess& access, mlir::ValueRange indices, int64_t lanes) {
     mlir::Type memory = memoryType(access.element);
     int64_t stride = lanes > 1 ? *vectorStride(access.place) : 0;
-    int64_t width = stride == 0 ? 1 : lanes;
     mlir::Value address = addressOf(access.argument, memory, access.place, indices);
     mlir::Value value = StridedVectors(builder_, loc_, memory, lanes).load(address, stride);
-    mlir::Type compute = valueType(access.element);
-    if (compute.isInteger(1)) {
-      value = builder_.create<mlir::arith::TruncIOp>(loc_, laneType(compute, width), value);
-    } else if (memory != compute) {
-      value = builder_.create<mlir::arith::ExtFOp>(loc_, laneType(compute, width), value);
-    }
-    if (width < lanes) {
-      auto type = llvm::cast<mlir::VectorType>(laneType(compute, lanes));
+    mlir::Type compute = nest_.valueType(access.element);
+    value = fromMemory(builder_, loc_, value, compute);
+    if (stride == 0 && lanes > 1) {
+      auto type = llvm::cast<mlir::VectorType>(codegen::laneType(compute, lanes));
       value = builder_.create<mlir::vector::BroadcastOp>(loc_, type, value);
     }
     return value;
@@ -602,18 +318,14 @@ class MapKernelBuilder {
                  mlir::ValueRange indices, int64_t lanes) {
     mlir::Type memory = memoryType(element);
     for (mlir::Value& value : values) {
-      if (valueType(element).isInteger(1)) {
-        value = builder_.create<mlir::arith::ExtUIOp>(loc_, laneType(memory, lanes), value);
-      } else if (memory != valueType(element)) {
-        value = builder_.create<mlir::arith::TruncFOp>(loc_, laneType(memory, lanes), value);
-      }
+      value = toMemory(builder_, loc_, value, memory);
     }
-    mlir::Value address = addressOf(argument, memory, store_, indices);
+    mlir::Value address = addressOf(argument, memory, nest_.store(), indices);
     StridedVectors(builder_, loc_, memory, lanes).storeInTurns(address, values);
   }
 
   void emitBody(mlir::ValueRange indices, int64_t lanes) {
-    llvm::SmallVector<mlir::Value> results = resultsOf(op_);
+    llvm::SmallVector<mlir::Value> results = nest_.results();
     llvm::SmallVector<llvm::SmallVector<mlir::Value>> runs(results.size());
     llvm::SmallVector<mlir::Value> first;
     for (int64_t i = 0; i < run_; ++i) {
@@ -623,58 +335,28 @@ class MapKernelBuilder {
       }
       first = i == 0 ? all : first;
       for (auto [run, value] : llvm::zip(runs, emitValues(all, lanes))) {
-        run.push_back(padded_ ? zeroPadding(value, all, lanes) : value);
+        run.push_back(nest_.channel() ? zeroPadding(value, all, lanes) : value);
       }
     }
     for (auto [i, run] : llvm::enumerate(runs)) {
-      emitStore(inputs().size() + i, run, tensorOf(results[i]).getElementType(), first, lanes);
+      emitStore(nest_.inputs().size() + i, run, tensorOf(results[i]).getElementType(), first,
+                lanes);
     }
   }
 
   /// The results' values for one iteration, or a vector of them.
   llvm::SmallVector<mlir::Value> emitValues(mlir::ValueRange indices, int64_t lanes) {
-    llvm::DenseMap<Key, mlir::Value> values;
-    auto constant = [&](mlir::Value value, double number) {
-      mlir::Type compute = computeType(tensorOf(value).getElementType());
-      return emitConstant(builder_, loc_, laneType(compute, lanes), number);
-    };
-    for (mlir::Value input : inputs()) {
-      for (auto& [key, index] : needed_[input]) {
-        std::optional<double> splat = splatValue(input);
-        values[{input, key}] =
-            splat ? constant(input, *splat) : emitLoad(accesses_[{input, key}], indices, lanes);
-      }
-    }
-    for (mlir::Operation* inner : bodyOf(op_)) {
-      mlir::Value result = inner->getResult(0);
-      for (auto& [key, index] : needed_[result]) {
-        if (llvm::isa<ir::ConstantOp>(inner)) {
-          values[{result, key}] = constant(result, *splatValue(result));
-          continue;
-        }
-        auto operands = operandIndices(inner, index);
-        if (isMovement(inner)) {
-          values[{result, key}] = values[{inner->getOperand(0), keyOf((*operands)[0])}];
-          continue;
-        }
-        llvm::SmallVector<mlir::Value> arguments;
-        for (auto [operand, at] : llvm::zip(inner->getOperands(), *operands)) {
-          arguments.push_back(values[{operand, keyOf(at)}]);
-        }
-        values[{result, key}] = emitScalar(builder_, loc_, inner, arguments);
-      }
-    }
-    return llvm::to_vector(llvm::map_range(
-        resultsOf(op_), [&](mlir::Value result) { return values[{result, resultKey()}]; }));
+    return nest_.emit(builder_, loc_, lanes,
+                      [&](const MapAccess& access) { return emitLoad(access, indices, lanes); });
   }
 
   /// Zero for the lanes beyond the last channel: kernels that read whole blocks rely on it.
   mlir::Value zeroPadding(mlir::Value value, mlir::ValueRange indices, int64_t lanes) {
     mlir::Type i64 = builder_.getI64Type();
     mlir::Value channel =
-        builder_.create<mlir::arith::IndexCastOp>(loc_, i64, apply(channel_, indices));
-    mlir::Value channels = builder_.create<mlir::arith::ConstantOp>(
-        loc_, builder_.getI64IntegerAttr(tensorOf(resultsOf(op_)[0]).getDimSize(1)));
+        builder_.create<mlir::arith::IndexCastOp>(loc_, i64, apply(nest_.channel(), indices));
+    mlir::Value channels =
+        builder_.create<mlir::arith::ConstantOp>(loc_, builder_.getI64IntegerAttr(channels_));
     if (lanes > 1) {
       auto type = mlir::VectorType::get({lanes}, i64);
       auto steps = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
@@ -689,8 +371,6 @@ class MapKernelBuilder {
     mlir::Value zero = emitConstant(builder_, loc_, value.getType(), 0);
     return builder_.create<mlir::arith::SelectOp>(loc_, inside, value, zero);
   }
-
-  mlir::Attribute resultKey() { return needed_[resultsOf(op_)[0]].front().first; }
 
   /// @symbol(pointer to pointers, begin, end): unpacks the arguments.
   void emitEntry(const std::string& symbol) {
@@ -712,9 +392,9 @@ class MapKernelBuilder {
     for (size_t i = 0; i < pointers_.size(); ++i) {
       arguments.push_back(element(pointer, block->getArgument(0), i));
     }
-    if (!sizes_.empty()) {
+    if (!sizes_.numbers().empty()) {
       mlir::Value sizes = element(pointer, block->getArgument(0), pointers_.size());
-      for (size_t i = 0; i < sizes_.size(); ++i) {
+      for (size_t i = 0; i < sizes_.numbers().size(); ++i) {
         arguments.push_back(toIndex(element(i64, sizes, i)));
       }
     }
@@ -724,34 +404,16 @@ class MapKernelBuilder {
     builder_.create<mlir::func::ReturnOp>(loc_);
   }
 
-  mlir::Operation* op_;
-  llvm::ArrayRef<KernelLayout> operandLayouts_;
-  KernelLayout resultLayout_;
+  codegen::MapNest nest_;
+  int64_t channels_;
   int64_t lanes_;
   mlir::OpBuilder builder_;
   mlir::Location loc_;
   llvm::SmallVector<int64_t> loops_;
-  Index logical_;
-  mlir::AffineExpr channel_;       // of the result's element, where `padded_`
-  mlir::AffineExpr block_, lane_;  // of channels in blocks
-  int64_t run_ = 1;                // iterations of a last loop that is done for vectors at a time
-  unsigned indexDims_ = 0;         // of indices: the loops before they were merged
-  bool moves_ = false;             // nothing is computed
-  llvm::DenseMap<mlir::Value, llvm::MapVector<mlir::Attribute, Index>> needed_;
-  llvm::MapVector<Key, Access> accesses_;
-  mlir::AffineExpr store_;
-  bool padded_ = false;         // the last channel block has elements beyond the channels
-  std::vector<int64_t> sizes_;  // each once, in the order of the parameters
+  int64_t run_ = 1;  // iterations of a last loop that is done for vectors at a time
+  codegen::KernelSizes sizes_;
   llvm::SmallVector<mlir::Value> pointers_;
-  llvm::SmallVector<mlir::Value> sizeValues_;
 };
-
-bool computes(mlir::Operation* op) {
-  auto isComputed = [](mlir::Value value) {
-    return ir::isComputed(tensorOf(value).getElementType());
-  };
-  return llvm::all_of(op->getOperands(), isComputed) && llvm::all_of(op->getResults(), isComputed);
-}
 
 /// A transposition that stands alone, of elements that follow each other no more, nor lie so near
 /// to each other that vectors are made of vectors.
@@ -761,8 +423,7 @@ bool movesLines(mlir::Operation* op) {
     return false;
   }
   mlir::RankedTensorType type = tensorOf(transpose.getInput());
-  return computes(op) && transpose.getPermutation().back() != type.getRank() - 1 &&
-         !isVectorMap(op, {{}}, {});
+  return transpose.getPermutation().back() != type.getRank() - 1 && !isVectorMap(op, {{}}, {});
 }
 
 }  // namespace
@@ -773,42 +434,8 @@ bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, Ker
 }
 
 std::string whyNotMapKernel(mlir::Operation* op) {
-  llvm::SmallVector<mlir::Value> results = resultsOf(op);
-  for (mlir::Value result : results) {
-    if (!tensorOf(result).hasStaticShape() ||
-        tensorOf(result).getShape() != tensorOf(results[0]).getShape()) {
-      return "its results have different or unknown shapes";
-    }
-    if (tensorOf(result).getNumElements() == 0) {
-      return "its results are empty";
-    }
-  }
-  if (movesLines(op)) {
-    return "the library transposes whole tiles";
-  }
-  for (mlir::Operation* inner : bodyOf(op)) {
-    std::string name = inner->getName().getStringRef().str();
-    if (llvm::isa<ir::ConstantOp>(inner)) {
-      if (!splatValue(inner->getResult(0))) {
-        return name + " inside it is not a splat";
-      }
-      continue;
-    }
-    if (inner->getNumResults() != 1) {
-      return name + " has several results";
-    }
-    if (!computes(inner)) {
-      return name + " has an element type that is not computed in";
-    }
-    Index index;
-    for (int64_t i = 0; i < tensorOf(inner->getResult(0)).getRank(); ++i) {
-      index.push_back(mlir::getAffineDimExpr(i, op->getContext()));
-    }
-    if (!operandIndices(inner, index)) {
-      return name + " is not a map over its result";
-    }
-  }
-  return "";
+  std::string why = codegen::whyNotMap(op);
+  return why.empty() && movesLines(op) ? "the library transposes whole tiles" : why;
 }
 
 GeneratedKernel buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,

@@ -5,28 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "devices/codegen/map_nest.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace graphrun::devices::cpu {
 
-/// How a tensor lies in memory, as generated code sees it. With C the result's dim 1 (and the dim
-/// of an operand that is aligned with it), as convolutions leave their results:
-/// - dense: row-major;
-/// - channels last: N x D1 x … x C;
-/// - channel blocks: N x C/block x D1 x … x block, where elements of the last block beyond C are
-///   kept 0.
-/// An operand that broadcasts along C or along all spatial dims may be dense when the result is
-/// not.
-struct KernelLayout {
-  enum class Order : uint8_t { kDense, kChannelsLast, kChannelBlocks };
-
-  Order order = Order::kDense;
-  int64_t block = 0;  ///< kChannelBlocks
-
-  bool isDense() const { return order == Order::kDense; }
-  bool operator==(const KernelLayout&) const = default;
-};
+using codegen::KernelLayout;
 
 /// A generated kernel: `void symbol(void* const* arguments, int64_t begin, int64_t end)` computes
 /// iterations [begin, end) of [0, extent). Arguments are the operands, the results, then `sizes`:

@@ -10,20 +10,12 @@
 #include "lld/Common/Driver.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "runtime/base/status.h"
 
 LLD_HAS_DRIVER(elf)
@@ -42,17 +34,6 @@ std::string featureString() {
     absl::StrAppend(&text, text.empty() ? "" : ",", enabled ? "+" : "-", name);
   }
   return text;
-}
-
-absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machineFor(const NativeTarget& target) {
-  std::string error;
-  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, error);
-  if (found == nullptr) {
-    return absl::InternalError(absl::StrCat("LLVM has no target for ", target.triple, ": ", error));
-  }
-  return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(target.triple, target.processor, target.features, {},
-                                 llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 /// Bits of the widest vector that is computed in `block`; 0 without vectors.
@@ -87,36 +68,14 @@ void keepShortLoops(llvm::Function& function) {
   }
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+/// What LLVM is to know of kernels before it optimises them.
+void markKernels(llvm::Module& module) {
   for (llvm::Function& function : module) {
     function.addFnAttr("prefer-vector-width", std::to_string(nativeVectorBits()));
     if (!function.isDeclaration()) {
       keepShortLoops(function);
     }
   }
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
-absl::StatusOr<std::vector<uint8_t>> emitObject(llvm::Module& module,
-                                                llvm::TargetMachine& machine) {
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
-    return absl::InternalError("LLVM cannot emit object files for this CPU");
-  }
-  passes.run(module);
-  return std::vector<uint8_t>(object.begin(), object.end());
 }
 
 /// A folder for the linker's files, removed with the object.
@@ -161,12 +120,13 @@ struct NativeModule {
   std::unique_ptr<llvm::Module> module;
 };
 
-absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module, const NativeTarget& target) {
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, machineFor(target));
-  module.setTargetTriple(target.triple);
-  module.setDataLayout(machine->createDataLayout());
-  optimize(module, *machine);
-  return emitObject(module, *machine);
+absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module, const CodeTarget& target) {
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, codegen::machineFor(target));
+  markKernels(module);
+  codegen::optimize(module, *machine);
+  GR_ASSIGN_OR_RETURN(auto object,
+                      codegen::emit(module, *machine, llvm::CodeGenFileType::ObjectFile));
+  return std::vector<uint8_t>(object.begin(), object.end());
 }
 
 }  // namespace
@@ -176,23 +136,18 @@ int64_t nativeVectorBits() {
   return features.lookup("avx512f") ? 512 : features.lookup("avx") ? 256 : 128;
 }
 
-NativeTarget nativeTarget() {
+CodeTarget nativeTarget() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   return {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), featureString()};
 }
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(
-    llvm::ArrayRef<mlir::ModuleOp> modules, const NativeTarget& target, int threads) {
+    llvm::ArrayRef<mlir::ModuleOp> modules, const CodeTarget& target, int threads) {
   std::vector<std::unique_ptr<NativeModule>> natives;
   for (mlir::ModuleOp module : modules) {
-    mlir::registerBuiltinDialectTranslation(*module.getContext());
-    mlir::registerLLVMDialectTranslation(*module.getContext());
     auto native = std::make_unique<NativeModule>();
-    native->module = mlir::translateModuleToLLVMIR(module, native->context);
-    if (native->module == nullptr) {
-      return absl::InternalError("translation of the generated kernels to LLVM IR failed");
-    }
+    GR_ASSIGN_OR_RETURN(native->module, codegen::translate(module, native->context));
     natives.push_back(std::move(native));
   }
   std::vector<absl::StatusOr<std::vector<uint8_t>>> compiled(natives.size());

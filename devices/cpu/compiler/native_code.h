@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "devices/codegen/llvm_code.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace graphrun::devices::cpu {
@@ -14,19 +15,15 @@ namespace graphrun::devices::cpu {
 /// Widest vector register of this CPU in bits: 512, 256 or 128.
 int64_t nativeVectorBits();
 
-/// What code is made for, as LLVM names it.
-struct NativeTarget {
-  std::string triple;
-  std::string processor;
-  std::string features;
-};
+using codegen::CodeTarget;
+
 /// This CPU.
-NativeTarget nativeTarget();
+CodeTarget nativeTarget();
 
 /// Optimises and compiles modules of the LLVM dialect, on at most `threads` threads: an ELF object
 /// file for each. Internal on failure.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(
-    llvm::ArrayRef<mlir::ModuleOp> modules, const NativeTarget& target, int threads);
+    llvm::ArrayRef<mlir::ModuleOp> modules, const CodeTarget& target, int threads);
 
 /// Links object files with LLD into a shared object. Libm functions stay undefined and resolve when
 /// it is loaded. Internal on failure.

@@ -1,6 +1,6 @@
 // Places in memory as sums over loops: how to be rid of the divisions in them.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_LINEAR_PLACES_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_LINEAR_PLACES_H_
+#ifndef GRAPHRUN_DEVICES_CODEGEN_LINEAR_PLACES_H_
+#define GRAPHRUN_DEVICES_CODEGEN_LINEAR_PLACES_H_
 
 #include <optional>
 
@@ -8,7 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/AffineExpr.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices::codegen {
 
 /// What each of `loops` loops adds to `place`, and last the constant; nothing when the place is no
 /// such sum.
@@ -26,6 +26,6 @@ struct LoopSplit {
 /// A split that rids `place` of a division; nothing when there is none.
 std::optional<LoopSplit> splitFor(mlir::AffineExpr place, llvm::ArrayRef<int64_t> loops);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices::codegen
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_LINEAR_PLACES_H_
+#endif  // GRAPHRUN_DEVICES_CODEGEN_LINEAR_PLACES_H_

@@ -1,10 +1,10 @@
 // Element-wise gr operations as arith and math operations on scalars or vectors.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_SCALAR_EMITTER_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_SCALAR_EMITTER_H_
+#ifndef GRAPHRUN_DEVICES_CODEGEN_SCALAR_EMITTER_H_
+#define GRAPHRUN_DEVICES_CODEGEN_SCALAR_EMITTER_H_
 
 #include "mlir/IR/Builders.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices::codegen {
 
 /// Type that elements of `element` are computed in: f32 for the 16-bit floats, signless integers.
 mlir::Type computeType(mlir::Type element);
@@ -25,6 +25,6 @@ mlir::Value emitCast(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value v
 mlir::Value emitConstant(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type type,
                          double value);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices::codegen
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_SCALAR_EMITTER_H_
+#endif  // GRAPHRUN_DEVICES_CODEGEN_SCALAR_EMITTER_H_

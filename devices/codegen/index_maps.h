@@ -1,13 +1,13 @@
 // Which elements of its operands an element of an operation's result is made of.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_INDEX_MAPS_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_INDEX_MAPS_H_
+#ifndef GRAPHRUN_DEVICES_CODEGEN_INDEX_MAPS_H_
+#define GRAPHRUN_DEVICES_CODEGEN_INDEX_MAPS_H_
 
 #include <optional>
 
 #include "ir/dialect.h"
 #include "mlir/IR/AffineExpr.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices::codegen {
 
 /// One expression a dim of a value.
 using Index = llvm::SmallVector<mlir::AffineExpr, 6>;
@@ -22,6 +22,6 @@ bool isMovement(mlir::Operation* op);
 std::optional<llvm::SmallVector<Index>> operandIndices(mlir::Operation* op,
                                                        llvm::ArrayRef<mlir::AffineExpr> index);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices::codegen
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_INDEX_MAPS_H_
+#endif  // GRAPHRUN_DEVICES_CODEGEN_INDEX_MAPS_H_

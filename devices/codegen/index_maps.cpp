@@ -1,11 +1,11 @@
-#include "devices/cpu/compiler/index_maps.h"
+#include "devices/codegen/index_maps.h"
 
-#include "devices/cpu/compiler/scalar_emitter.h"
+#include "devices/codegen/scalar_emitter.h"
 #include "ir/dims.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/weights.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices::codegen {
 namespace {
 
 /// Index of an operand that broadcasts to the result whose index is `index`.
@@ -191,4 +191,4 @@ std::optional<llvm::SmallVector<Index>> operandIndices(mlir::Operation* op,
       });
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices::codegen

@@ -1,4 +1,4 @@
-#include "devices/cpu/compiler/scalar_emitter.h"
+#include "devices/codegen/scalar_emitter.h"
 
 #include <numbers>
 
@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices::codegen {
 namespace {
 
 using namespace graphrun::ir;  // the operations, which this file is a table of
@@ -382,4 +382,4 @@ mlir::Value emitScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Opera
   return emitKnown(&emitter, op, operands, known);
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices::codegen

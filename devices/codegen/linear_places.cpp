@@ -1,10 +1,10 @@
-#include "devices/cpu/compiler/linear_places.h"
+#include "devices/codegen/linear_places.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices::codegen {
 namespace {
 
 using Coefficients = llvm::SmallVector<int64_t>;
@@ -110,4 +110,4 @@ std::optional<LoopSplit> splitFor(mlir::AffineExpr place, llvm::ArrayRef<int64_t
   return split;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices::codegen
