@@ -1,5 +1,6 @@
 #include "devices/codegen/lowering_passes.h"
 
+#include "devices/codegen/math_forms.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -17,18 +18,25 @@ namespace graphrun::devices::codegen {
 namespace {
 
 /// Replaces transcendental functions by polynomials that vectorise; what is left becomes libm
-/// calls.
+/// calls, or is first put in terms of the others where there is no libm.
 struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<mlir::ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  explicit ApproximateMath(bool hasLibm) : hasLibm_(hasLibm) {}
   llvm::StringRef getArgument() const override { return "gr-approximate-math"; }
   llvm::StringRef getDescription() const override { return "polynomials for math functions"; }
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
     mlir::populateMathPolynomialApproximationPatterns(patterns);
+    if (!hasLibm_) {
+      populateMathForms(patterns);
+    }
     if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
       signalPassFailure();
     }
   }
+
+ private:
+  bool hasLibm_;
 };
 
 }  // namespace
@@ -39,19 +47,21 @@ void loadKernelDialects(mlir::MLIRContext& context) {
                       mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
 }
 
-void addLoweringPasses(mlir::PassManager& passes) {
+void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options) {
   passes.addPass(mlir::createLowerAffinePass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
-  passes.addPass(std::make_unique<ApproximateMath>());
+  passes.addPass(std::make_unique<ApproximateMath>(options.hasLibm));
   passes.addPass(mlir::createConvertSCFToCFPass());
   passes.addPass(mlir::createConvertVectorToLLVMPass());
   passes.addPass(mlir::createConvertMathToLLVMPass());
-  passes.addPass(mlir::createConvertMathToLibmPass());
+  if (options.hasLibm) {
+    passes.addPass(mlir::createConvertMathToLibmPass());
+  }
   passes.addPass(mlir::createConvertVectorToLLVMPass());
-  passes.addPass(mlir::createArithToLLVMConversionPass());
-  passes.addPass(mlir::createConvertControlFlowToLLVMPass());
-  passes.addPass(mlir::createConvertFuncToLLVMPass());
+  passes.addPass(mlir::createArithToLLVMConversionPass({options.indexBits}));
+  passes.addPass(mlir::createConvertControlFlowToLLVMPass({options.indexBits}));
+  passes.addPass(mlir::createConvertFuncToLLVMPass({false, options.indexBits}));
   passes.addPass(mlir::createReconcileUnrealizedCastsPass());
 }
 

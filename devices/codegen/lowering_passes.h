@@ -7,12 +7,18 @@
 
 namespace graphrun::devices::codegen {
 
+/// What differs between devices.
+struct LoweringOptions {
+  unsigned indexBits = 64;  ///< of the type `index`: in what places in memory are computed
+  bool hasLibm = true;      ///< functions without a polynomial become calls of the C library's
+};
+
 /// Loads the dialects that kernels are made of.
 void loadKernelDialects(mlir::MLIRContext& context);
 
 /// Appends the passes that lower functions of the affine, arith, func, math, scf and vector
 /// dialects. Math functions become polynomials, on vectors as on scalars.
-void addLoweringPasses(mlir::PassManager& passes);
+void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options = {});
 
 }  // namespace graphrun::devices::codegen
 
