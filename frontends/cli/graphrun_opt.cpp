@@ -1,4 +1,5 @@
 // graphrun-opt: reads, transforms and prints modules of the gr dialect; the tests' way in.
+#include "devices/cuda/compiler/print_kernels.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   mlir::registerCSEPass();
   graphrun::passes::registerGraphRunPasses();
   graphrun::passes::registerPipelines();
+  graphrun::devices::cuda::registerPrintKernels();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "GraphRun optimizer driver\n", registry));
 }

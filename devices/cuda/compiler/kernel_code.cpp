@@ -1,0 +1,71 @@
+#include "devices/cuda/compiler/kernel_code.h"
+
+#include "devices/codegen/kernel_names.h"
+#include "devices/codegen/lowering_passes.h"
+#include "devices/cuda/compiler/map_kernel.h"
+#include "devices/cuda/compiler/ptx.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+
+namespace {
+
+bool isStatic(mlir::Type type) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape();
+}
+
+}  // namespace
+
+std::string whyNotGenerated(mlir::Operation* op) {
+  if (op->getNumResults() == 0 || !llvm::all_of(op->getOperandTypes(), isStatic) ||
+      !llvm::all_of(op->getResultTypes(), isStatic)) {
+    return op->getName().getStringRef().str() +
+           " has no results, or values that are no tensors of a known shape";
+  }
+  return whyNotMapKernel(op);
+}
+
+KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol) {
+  llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
+  return buildMapKernel(module, op, dense, {}, symbol);
+}
+
+KernelCode::KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store)
+    : context_(context), target_(std::move(target)), store_(store) {
+  codegen::loadKernelDialects(context);
+  context.loadDialect<mlir::NVVM::NVVMDialect>();
+}
+
+KernelLaunch KernelCode::add(mlir::Operation* op) {
+  auto [found, isNew] = launches_.try_emplace(codegen::kernelKey(op));
+  if (isNew) {
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
+    found->second = buildKernel(*module, op, "kernel");
+    found->second.symbol = codegen::nameKernel(*module, target_);
+    code_.try_emplace(found->second.symbol, std::move(module));
+  }
+  return found->second;
+}
+
+absl::StatusOr<std::vector<KernelText>> KernelCode::finish() {
+  std::vector<KernelText> texts;
+  for (const auto& [symbol, module] : code_) {
+    KernelText& text = texts.emplace_back(KernelText{symbol, ""});
+    std::optional<std::vector<uint8_t>> known =
+        store_ != nullptr ? store_->find(symbol) : std::nullopt;
+    if (known) {
+      text.ptx.assign(known->begin(), known->end());
+      continue;
+    }
+    GR_ASSIGN_OR_RETURN(text.ptx, emitPtx(*module, target_));
+    if (store_ != nullptr) {
+      store_->store(symbol, {reinterpret_cast<const uint8_t*>(text.ptx.data()), text.ptx.size()});
+    }
+  }
+  return texts;
+}
+
+}  // namespace graphrun::devices::cuda

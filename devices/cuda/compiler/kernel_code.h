@@ -1,0 +1,52 @@
+// Generated kernels of one executable: from operations to PTX.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_KERNEL_CODE_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_KERNEL_CODE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "devices/codegen/llvm_code.h"
+#include "devices/cuda/compiler/kernel_launch.h"
+#include "devices/device_compiler.h"
+#include "llvm/ADT/StringMap.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace graphrun::devices::cuda {
+
+/// Reason why no kernel can be generated for `op`, a gr operation or group with static shapes;
+/// empty when one can.
+std::string whyNotGenerated(mlir::Operation* op);
+
+/// Appends the kernel for `op`, on dense tensors, to `module` as a function of the func, scf,
+/// vector, llvm and nvvm dialects, for emitPtx; their context must have these. Requires an empty
+/// whyNotGenerated(op).
+KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
+
+/// Collects kernels for one kind of GPU. Equal kernels are built once, and not at all when the
+/// store has their text: kernels are named by what is in them. One thread.
+class KernelCode {
+ public:
+  /// `target`: of ptxTarget; `store` may be null.
+  KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store = nullptr);
+
+  /// Adds the kernel for `op`. Requires an empty whyNotGenerated(op).
+  KernelLaunch add(mlir::Operation* op);
+
+  /// The text of each kernel that a launch names. Internal on a failure of MLIR or LLVM: such a
+  /// failure is a bug.
+  absl::StatusOr<std::vector<KernelText>> finish();
+
+ private:
+  mlir::MLIRContext& context_;
+  codegen::CodeTarget target_;
+  CodeStore* store_;
+  llvm::StringMap<KernelLaunch> launches_;                         // by text of the operation
+  std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> code_;  // by symbol
+};
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_KERNEL_CODE_H_

@@ -1,0 +1,42 @@
+// How a generated kernel is launched, as plain data: what goes into the executable.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_KERNEL_LAUNCH_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_KERNEL_LAUNCH_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphrun::devices::cuda {
+
+/// One parameter of a kernel; each takes 8 bytes.
+struct KernelArgument {
+  enum class Kind : uint8_t {
+    kOperand,  ///< device pointer to an operand of the operation, aligned to 16 bytes
+    kResult,   ///< device pointer to a result, aligned to 16 bytes, apart from all operands
+    kInteger   ///< a 64-bit integer
+  };
+  Kind kind = Kind::kOperand;
+  int64_t value = 0;  ///< index among operands or results; kInteger: the number
+
+  bool operator==(const KernelArgument&) const = default;
+};
+
+/// A launch of a kernel on a stream. Launches of one operation run one after the other.
+struct KernelLaunch {
+  std::string symbol;                      ///< of the kernel, the name of its KernelText too
+  std::array<uint32_t, 3> grid{1, 1, 1};   ///< blocks
+  std::array<uint32_t, 3> block{1, 1, 1};  ///< threads of each; the code relies on it
+  uint32_t sharedBytes = 0;                ///< dynamic shared memory of a block
+  std::vector<KernelArgument> arguments;   ///< in the order of the parameters
+};
+
+/// The code of one kernel.
+struct KernelText {
+  std::string symbol;
+  std::string ptx;
+};
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_KERNEL_LAUNCH_H_

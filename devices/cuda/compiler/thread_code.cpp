@@ -1,0 +1,131 @@
+#include "devices/cuda/compiler/thread_code.h"
+
+#include "devices/codegen/memory_elements.h"
+#include "devices/cuda/compiler/ptx.h"
+#include "llvm/ADT/BitVector.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+/// Bytes of a value, a scalar or a vector.
+unsigned bytesOf(mlir::Type type) {
+  auto vector = llvm::dyn_cast<mlir::VectorType>(type);
+  auto lanes = vector ? static_cast<unsigned>(vector.getNumElements()) : 1U;
+  return mlir::getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8 * lanes;
+}
+
+bool countsIn32Bits(mlir::Operation* op, int64_t threads) {
+  auto isSmall = [](mlir::Value value) {
+    return llvm::cast<mlir::RankedTensorType>(value.getType()).getNumElements() <= kMostIn32Bits;
+  };
+  return threads <= kMostIn32Bits && llvm::all_of(op->getOperands(), isSmall) &&
+         llvm::all_of(op->getResults(), isSmall);
+}
+
+}  // namespace
+
+void ThreadCode::begin(mlir::ModuleOp module, const std::string& symbol, int64_t blockThreads,
+                       int64_t threads) {
+  launch_.symbol = symbol;
+  launch_.grid[0] = static_cast<uint32_t>(llvm::divideCeilSigned(threads, blockThreads));
+  launch_.block[0] = static_cast<uint32_t>(blockThreads);
+  module->setAttr(kIndexBitsAttr,
+                  builder_.getI32IntegerAttr(countsIn32Bits(op_, threads) ? 32 : 64));
+  size_t pointers = op_->getNumOperands() + op_->getNumResults();
+  llvm::SmallVector<mlir::Type> types(pointers,
+                                      mlir::LLVM::LLVMPointerType::get(builder_.getContext()));
+  types.append(sizes_.numbers().size(), builder_.getI64Type());
+  builder_.setInsertionPointToEnd(module.getBody());
+  function_ =
+      builder_.create<mlir::func::FuncOp>(loc_, symbol, builder_.getFunctionType(types, {}));
+  function_->setAttr(kBlockThreadsAttr,
+                     builder_.getI32IntegerAttr(static_cast<int32_t>(blockThreads)));
+  for (size_t i = 0; i < pointers; ++i) {
+    function_.setArgAttr(i, "llvm.noalias", builder_.getUnitAttr());
+  }
+  mlir::Block* body = function_.addEntryBlock();
+  builder_.setInsertionPointToStart(body);
+  pointers_.assign(body->args_begin(), body->args_begin() + pointers);
+  llvm::SmallVector<mlir::Value> parameters;
+  for (mlir::Value size : body->getArguments().drop_front(pointers)) {
+    parameters.push_back(make<mlir::arith::IndexCastOp>(builder_.getIndexType(), size));
+  }
+  sizes_.setParameters(parameters);
+}
+
+KernelLaunch ThreadCode::end() {
+  builder_.setInsertionPointToEnd(&function_.getBody().back());
+  builder_.create<mlir::func::ReturnOp>(loc_);
+  using Kind = KernelArgument::Kind;
+  auto operands = static_cast<int64_t>(op_->getNumOperands());
+  llvm::BitVector unused(function_.getNumArguments());
+  for (auto [i, pointer] : llvm::enumerate(pointers_)) {
+    auto index = static_cast<int64_t>(i);
+    if (pointer.use_empty()) {  // a shape, or a splat that is part of the code
+      unused.set(static_cast<unsigned>(i));
+    } else {
+      launch_.arguments.push_back(index < operands
+                                      ? KernelArgument{Kind::kOperand, index}
+                                      : KernelArgument{Kind::kResult, index - operands});
+    }
+  }
+  function_.eraseArguments(unused);
+  for (int64_t size : sizes_.numbers()) {
+    launch_.arguments.push_back({Kind::kInteger, size});
+  }
+  return launch_;
+}
+
+mlir::Value ThreadCode::constant(int64_t value) {
+  return make<mlir::arith::ConstantIndexOp>(value);
+}
+
+mlir::Value ThreadCode::threadOfBlock() {
+  mlir::Value number = make<mlir::NVVM::ThreadIdXOp>(builder_.getI32Type());
+  return make<mlir::arith::IndexCastUIOp>(builder_.getIndexType(), number);
+}
+
+mlir::Value ThreadCode::block() {
+  mlir::Value number = make<mlir::NVVM::BlockIdXOp>(builder_.getI32Type());
+  return make<mlir::arith::IndexCastUIOp>(builder_.getIndexType(), number);
+}
+
+void ThreadCode::emitIf(mlir::Value condition, llvm::function_ref<void()> then,
+                        llvm::function_ref<void()> otherwise) {
+  auto branch = builder_.create<mlir::scf::IfOp>(loc_, condition, static_cast<bool>(otherwise));
+  mlir::OpBuilder::InsertionGuard guard(builder_);
+  builder_.setInsertionPointToStart(branch.thenBlock());
+  then();
+  if (otherwise) {
+    builder_.setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  }
+}
+
+mlir::Value ThreadCode::address(unsigned argument, mlir::Type memory, mlir::Value place) {
+  mlir::Value offset = make<mlir::arith::IndexCastUIOp>(builder_.getI64Type(), place);
+  mlir::Value pointer = pointers_[argument];
+  return make<mlir::LLVM::GEPOp>(pointer.getType(), memory, pointer,
+                                 llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
+}
+
+mlir::Value ThreadCode::after(mlir::Value address, mlir::Type memory, int64_t count) {
+  return make<mlir::LLVM::GEPOp>(address.getType(), memory, address,
+                                 llvm::ArrayRef<mlir::LLVM::GEPArg>{static_cast<int32_t>(count)});
+}
+
+mlir::Value ThreadCode::load(mlir::Value address, mlir::Type memory, int64_t lanes) {
+  mlir::Type type = codegen::laneType(memory, lanes);
+  return make<mlir::LLVM::LoadOp>(type, address, bytesOf(type));
+}
+
+void ThreadCode::store(mlir::Value value, mlir::Value address) {
+  builder_.create<mlir::LLVM::StoreOp>(loc_, value, address, bytesOf(value.getType()));
+}
+
+}  // namespace graphrun::devices::cuda

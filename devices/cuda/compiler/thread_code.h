@@ -1,0 +1,74 @@
+// What one thread of a kernel does, being emitted: parameters, its place in the grid, memory.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_THREAD_CODE_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_THREAD_CODE_H_
+
+#include <string>
+
+#include "devices/codegen/kernel_sizes.h"
+#include "devices/cuda/compiler/kernel_launch.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace graphrun::devices::cuda {
+
+/// Most elements of a tensor, and most threads, whose numbers are computed in 32 bits.
+inline constexpr int64_t kMostIn32Bits = (int64_t{1} << 31) - 2048;
+
+/// Emits one kernel: a function whose parameters are pointers to the operands and results of an
+/// operation, then sizes. First sizes are added, then `begin` makes the function, then its code is
+/// emitted.
+class ThreadCode {
+ public:
+  explicit ThreadCode(mlir::Operation* op)
+      : builder_(op->getContext()), loc_(op->getLoc()), op_(op) {}
+
+  /// Numbers that are no part of the code; `number` gives one inside the function.
+  codegen::KernelSizes& sizes() { return sizes_; }
+
+  /// Starts @symbol at the end of `module`, for blocks of `blockThreads` threads; `threads`: of the
+  /// whole grid.
+  void begin(mlir::ModuleOp module, const std::string& symbol, int64_t blockThreads,
+             int64_t threads);
+  /// Ends it and says how to launch it: as many blocks as the threads fill. What is not read is no
+  /// argument.
+  KernelLaunch end();
+
+  mlir::OpBuilder& builder() { return builder_; }
+  mlir::Location loc() const { return loc_; }
+  template <typename Op, typename... Args>
+  mlir::Value make(const Args&... args) {
+    return builder_.create<Op>(loc_, args...);
+  }
+
+  mlir::Value constant(int64_t value);  ///< of index type
+  mlir::Value number(int64_t size) { return sizes_.value(builder_, loc_, size); }
+  mlir::Value threadOfBlock();
+  mlir::Value block();
+
+  /// What `then` emits is done where the condition holds, what `otherwise` emits where it does not.
+  void emitIf(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = nullptr);
+
+  /// The address of an element of an operand, or, counted on, of a result.
+  mlir::Value address(unsigned argument, mlir::Type memory, mlir::Value place);
+  /// The address `count` elements on.
+  mlir::Value after(mlir::Value address, mlir::Type memory, int64_t count);
+  /// Elements that lie next to each other: a vector, or one. The address is a multiple of their
+  /// size.
+  mlir::Value load(mlir::Value address, mlir::Type memory, int64_t lanes);
+  void store(mlir::Value value, mlir::Value address);
+
+ private:
+  mlir::OpBuilder builder_;
+  mlir::Location loc_;
+  mlir::Operation* op_;
+  codegen::KernelSizes sizes_;
+  mlir::func::FuncOp function_;
+  llvm::SmallVector<mlir::Value> pointers_;
+  KernelLaunch launch_;
+};
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_THREAD_CODE_H_

@@ -1,0 +1,135 @@
+#include "tests/devices/cuda/compiler/kernel_case.h"
+
+#include <catch2/catch.hpp>
+
+#include "devices/codegen/lowering_passes.h"
+#include "devices/cpu/compiler/attributes.h"
+#include "devices/cuda/compiler/kernel_code.h"
+#include "devices/cuda/compiler/ptx.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/type_codec.h"
+#include "tests/devices/cuda/compiler/emulated_kernel.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+runtime::TensorSpec specOf(mlir::Value value) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  return {passes::elementTypeOf(type.getElementType()), type.getShape().vec()};
+}
+
+cpu::HostTensor constantTensor(ir::ConstantOp op) {
+  auto bytes = cpu::denseBytes(op.getValue());
+  REQUIRE(bytes.ok());
+  cpu::HostTensor tensor(specOf(op.getResult()));
+  REQUIRE(bytes->size() == tensor.byteSize());
+  std::copy(bytes->begin(), bytes->end(), static_cast<uint8_t*>(tensor.data()));
+  return tensor;
+}
+
+cpu::HostTensor randomTensor(const runtime::TensorSpec& spec, std::mt19937& random, bool whole) {
+  bool isBool = spec.type == runtime::ElementType::kBool;
+  bool isUnsigned = spec.type == runtime::ElementType::kU8;
+  std::uniform_real_distribution<double> floats(-3, 3);
+  std::uniform_int_distribution<int> numbers(isBool || isUnsigned ? 0 : -3, isBool ? 1 : 3);
+  std::vector<double> values(static_cast<size_t>(spec.elementCount()));
+  for (double& value : values) {
+    value = whole ? numbers(random) : floats(random);
+  }
+  return cpu::tensor(spec.type, spec.dims, values);
+}
+
+}  // namespace
+
+KernelCase::KernelCase(const std::string& text) {
+  context_.loadDialect<ir::GRDialect, mlir::func::FuncDialect, mlir::NVVM::NVVMDialect>();
+  codegen::loadKernelDialects(context_);
+  module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+  REQUIRE(module_);
+  auto function = *module_->getOps<mlir::func::FuncOp>().begin();
+  op_ = &*llvm::find_if(function.front(),
+                        [](mlir::Operation& op) { return !llvm::isa<ir::ConstantOp>(op); });
+  REQUIRE(whyNotGenerated(op_).empty());
+  kernel_ = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
+  launch_ = buildKernel(*kernel_, op_, "kernel");
+}
+
+std::string KernelCase::ptx(int computeCapability) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy = kernel_->clone();
+  auto ptx = emitPtx(*copy, ptxTarget(computeCapability).value());
+  REQUIRE(ptx.status().ToString() == "OK");
+  return *ptx;
+}
+
+cpu::Tensors KernelCase::operands(unsigned seed, bool whole) const {
+  std::mt19937 random(seed);
+  cpu::Tensors tensors;
+  for (mlir::Value operand : op_->getOperands()) {
+    auto constant = operand.getDefiningOp<ir::ConstantOp>();
+    tensors.push_back(constant ? constantTensor(constant)
+                               : randomTensor(specOf(operand), random, whole));
+  }
+  return tensors;
+}
+
+cpu::Tensors KernelCase::emulated(const cpu::Tensors& operands) {
+  cpu::Tensors results;
+  for (mlir::Value result : op_->getResults()) {
+    results.emplace_back(specOf(result));
+  }
+  std::vector<void*> from, to;
+  for (const cpu::HostTensor& operand : operands) {
+    from.push_back(const_cast<void*>(operand.data()));
+  }
+  for (cpu::HostTensor& result : results) {
+    to.push_back(result.data());
+  }
+  EmulatedKernel(*kernel_, "kernel").run(launch_, from, to);
+  return results;
+}
+
+cpu::Tensors KernelCase::expected(const cpu::Tensors& operands) const {
+  llvm::DenseMap<mlir::Value, const cpu::HostTensor*> known;
+  std::vector<std::unique_ptr<cpu::Tensors>> made;
+  auto group = llvm::dyn_cast<ir::GroupOp>(op_);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    auto index = static_cast<unsigned>(i);
+    known[group ? group.getBody().front().getArgument(index) : op_->getOperand(index)] =
+        &operands[i];
+  }
+  auto compute = [&](mlir::Operation* op) {
+    cpu::Operation operation{op->getName().getStringRef().str(),
+                             cpu::attributesOf(op).value(),
+                             {specOf(op->getResult(0))},
+                             {}};
+    cpu::Tensors inputs;
+    for (mlir::Value operand : op->getOperands()) {
+      inputs.push_back(known.at(operand)->clone());
+    }
+    auto results = cpu::runOperation(operation, inputs);
+    REQUIRE(results.status().ToString() == "OK");
+    made.push_back(std::make_unique<cpu::Tensors>(*std::move(results)));
+    known[op->getResult(0)] = &made.back()->front();
+  };
+  if (!group) {
+    compute(op_);
+    return std::move(*made.back());
+  }
+  cpu::Tensors results;
+  for (mlir::Operation& inner : group.getBody().front().without_terminator()) {
+    if (auto constant = llvm::dyn_cast<ir::ConstantOp>(inner)) {
+      made.push_back(std::make_unique<cpu::Tensors>());
+      made.back()->push_back(constantTensor(constant));
+      known[constant.getResult()] = &made.back()->front();
+    } else {
+      compute(&inner);
+    }
+  }
+  for (mlir::Value result : group.getBody().front().getTerminator()->getOperands()) {
+    results.push_back(known.at(result)->clone());
+  }
+  return results;
+}
+
+}  // namespace graphrun::devices::cuda

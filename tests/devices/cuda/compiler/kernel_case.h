@@ -1,0 +1,43 @@
+// One operation or group as a kernel for GPUs: run on the CPU, and computed by reference kernels.
+#ifndef GRAPHRUN_TESTS_DEVICES_CUDA_COMPILER_KERNEL_CASE_H_
+#define GRAPHRUN_TESTS_DEVICES_CUDA_COMPILER_KERNEL_CASE_H_
+
+#include <string>
+
+#include "devices/cuda/compiler/kernel_launch.h"
+#include "ir/dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tests/devices/cpu/step_runner.h"
+
+namespace graphrun::devices::cuda {
+
+/// The first operation of a function that is not a constant.
+class KernelCase {
+ public:
+  explicit KernelCase(const std::string& text);
+
+  mlir::Operation* op() const { return op_; }
+  /// The kernel and its launch.
+  mlir::ModuleOp kernel() { return *kernel_; }
+  const KernelLaunch& launch() const { return launch_; }
+  std::string ptx(int computeCapability);
+
+  /// Operands: random floats in [-3, 3], or whole numbers of that range; constants as they are.
+  cpu::Tensors operands(unsigned seed, bool whole) const;
+  /// The results of all threads.
+  cpu::Tensors emulated(const cpu::Tensors& operands);
+  /// What reference kernels give, one for each operation.
+  cpu::Tensors expected(const cpu::Tensors& operands) const;
+
+ private:
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_, kernel_;
+  mlir::Operation* op_ = nullptr;
+  KernelLaunch launch_;
+};
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_TESTS_DEVICES_CUDA_COMPILER_KERNEL_CASE_H_
