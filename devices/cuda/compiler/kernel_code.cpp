@@ -4,6 +4,8 @@
 #include "devices/codegen/lowering_passes.h"
 #include "devices/cuda/compiler/map_kernel.h"
 #include "devices/cuda/compiler/ptx.h"
+#include "devices/cuda/compiler/row_kernel.h"
+#include "ir/dialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "runtime/base/status.h"
 
@@ -16,6 +18,10 @@ bool isStatic(mlir::Type type) {
   return tensor && tensor.hasStaticShape();
 }
 
+bool reducesRows(mlir::Operation* op) {
+  return llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op);
+}
+
 }  // namespace
 
 std::string whyNotGenerated(mlir::Operation* op) {
@@ -24,10 +30,13 @@ std::string whyNotGenerated(mlir::Operation* op) {
     return op->getName().getStringRef().str() +
            " has no results, or values that are no tensors of a known shape";
   }
-  return whyNotMapKernel(op);
+  return reducesRows(op) ? whyNotRowKernel(op) : whyNotMapKernel(op);
 }
 
 KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol) {
+  if (reducesRows(op)) {
+    return buildRowKernel(module, op, symbol);
+  }
   llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
   return buildMapKernel(module, op, dense, {}, symbol);
 }
