@@ -14,8 +14,8 @@ namespace graphrun::runtime {
 
 struct ClusterWorker {
   std::string name;
-  std::string address;        // "local": to be started on this machine
-  bool devicesGiven = false;  // false: the worker is to be asked
+  std::string address;         // "local": to be started on this machine
+  bool devicesGiven = false;   // false: the worker is to be asked
   std::vector<uint32_t> gpus;  // that are given: indices
 };
 
