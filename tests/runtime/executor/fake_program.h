@@ -26,9 +26,13 @@ class FakeProgram : public devices::Program {
   };
 
   uint32_t addBuffer(size_t elements) {
-    memory_.emplace_back(elements == 0 ? 0 : elements + 32);
-    auto address = reinterpret_cast<uintptr_t>(memory_.back().data());
-    buffers_.push_back(elements == 0 ? nullptr : reinterpret_cast<void*>((address + 63) / 64 * 64));
+    constexpr size_t kPadding = runtime::kTensorAlignment / sizeof(float);
+    memory_.emplace_back(elements == 0 ? 0 : elements + kPadding);
+    void* data = memory_.back().data();
+    size_t space = memory_.back().size() * sizeof(float);
+    buffers_.push_back(elements == 0 ? nullptr
+                                     : std::align(runtime::kTensorAlignment,
+                                                  elements * sizeof(float), data, space));
     return static_cast<uint32_t>(buffers_.size() - 1);
   }
   float* buffer(uint32_t index) { return static_cast<float*>(buffers_[index]); }
