@@ -4,6 +4,7 @@
 #define GRAPHRUN_DEVICES_DEVICE_H_
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -124,9 +125,16 @@ class Device {
   /// host memory, and its programs copy.
   virtual absl::StatusOr<void*> allocate(size_t bytes) = 0;
   virtual void deallocate(void* memory) = 0;
-  /// Blocking copies between host memory and what `allocate` gave.
-  virtual absl::Status copyFromHost(void* to, const void* from, size_t bytes) = 0;
-  virtual absl::Status copyToHost(void* to, const void* from, size_t bytes) = 0;
+  /// Blocking copies between host memory and what `allocate` gave, which is host memory, too.
+  virtual absl::Status copyFromHost(void* to, const void* from, size_t bytes) {
+    if (bytes > 0) {  // else the addresses may be null
+      std::memcpy(to, from, bytes);
+    }
+    return absl::OkStatus();
+  }
+  virtual absl::Status copyToHost(void* to, const void* from, size_t bytes) {
+    return copyFromHost(to, from, bytes);
+  }
   /// Builds what the device's compiler made of a partition. `executable` must outlive the program.
   virtual absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                         WeightSource& weights) = 0;

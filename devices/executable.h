@@ -3,6 +3,7 @@
 #ifndef GRAPHRUN_DEVICES_EXECUTABLE_H_
 #define GRAPHRUN_DEVICES_EXECUTABLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,15 @@ struct TensorDesc {
   bool operator==(const TensorDesc&) const = default;
   runtime::TensorSpec spec() const { return {type, dims}; }
 };
+
+/// Row-major strides of `dims`, in elements.
+inline std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t d = dims.size(); d > 1; --d) {
+    strides[d - 2] = strides[d - 1] * std::max<int64_t>(dims[d - 1], 1);
+  }
+  return strides;
+}
 
 enum class BufferKind : uint8_t { kArena, kWeight, kConstant, kInput, kOutput, kReceive };
 

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_join.h"
 #include "devices/cpu/cpu_memory.h"
@@ -38,20 +37,6 @@ absl::StatusOr<void*> CpuDevice::allocate(size_t bytes) {
 }
 
 void CpuDevice::deallocate(void* memory) { FreeMemory()(memory); }
-
-absl::Status CpuDevice::copyFromHost(void* to, const void* from, size_t bytes) {
-  if (bytes > 0) {  // else the addresses may be null
-    std::memcpy(to, from, bytes);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CpuDevice::copyToHost(void* to, const void* from, size_t bytes) {
-  if (bytes > 0) {  // else the addresses may be null
-    std::memcpy(to, from, bytes);
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::unique_ptr<Program>> CpuDevice::load(absl::Span<const uint8_t> executable,
                                                          WeightSource& weights) {

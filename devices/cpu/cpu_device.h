@@ -22,8 +22,6 @@ class CpuDevice : public Device {
   std::string fingerprint() const override;
   absl::StatusOr<void*> allocate(size_t bytes) override;
   void deallocate(void* memory) override;
-  absl::Status copyFromHost(void* to, const void* from, size_t bytes) override;
-  absl::Status copyToHost(void* to, const void* from, size_t bytes) override;
   /// FailedPrecondition when the executable was made for another fingerprint; InvalidArgument for a
   /// damaged one; ResourceExhausted beyond the device's memory limit.
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,

@@ -1,10 +1,10 @@
 #include "devices/cpu/cpu_program.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/packing.h"
+#include "devices/program_parts.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -21,11 +21,7 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
                                                              const std::string& fingerprint,
                                                              uint64_t memoryLimit) {
   GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes, layoutBytes));
-  if (executable.fingerprint != fingerprint) {
-    return absl::FailedPreconditionError(absl::StrCat("the executable was made for \"",
-                                                      executable.fingerprint, "\", this is \"",
-                                                      fingerprint, "\"; compile it again"));
-  }
+  GR_RETURN_IF_ERROR(checkFingerprint(executable, fingerprint));
   std::unique_ptr<CpuProgram> program(new CpuProgram());
   if (!executable.code.empty()) {
     GR_ASSIGN_OR_RETURN(program->code_, CodeImage::load(executable.code));
@@ -35,18 +31,14 @@ absl::StatusOr<std::unique_ptr<CpuProgram>> CpuProgram::load(absl::Span<const ui
   program->countMemory(executable);
   GR_RETURN_IF_ERROR(program->placeArena(executable));
   GR_RETURN_IF_ERROR(program->pack(executable, weights, packed));
-  program->bindEndpoints(executable);
+  program->inputs_ = bindingsOf(executable.inputs);
+  program->outputs_ = bindingsOf(executable.outputs);
   return program;
 }
 
 absl::Status CpuProgram::checkMemory(const Executable& executable, uint64_t limit) {
   GR_ASSIGN_OR_RETURN(memoryBytes_, memoryOf(executable));
-  if (limit != 0 && memoryBytes_ > limit) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("needs ", memoryBytes_, " bytes for weights and arena, the limit is ", limit,
-                     "; give it ", memoryBytes_ - limit, " more"));
-  }
-  return absl::OkStatus();
+  return checkMemoryLimit(memoryBytes_, limit, "weights and arena");
 }
 
 void CpuProgram::countMemory(const Executable& executable) {
@@ -91,7 +83,7 @@ absl::Status CpuProgram::createStep(const Step& step) {
   record.label = static_cast<uint32_t>(labels_.size());
   labels_.push_back(step.label);
   if (step.kernel == "send" || step.kernel == "receive") {
-    addEdge(step, record);
+    edges_.push_back(bindEdge(step, record));
   } else {
     const KernelEntry* entry = findKernel(step.kernel);
     if (entry == nullptr) {
@@ -105,15 +97,6 @@ absl::Status CpuProgram::createStep(const Step& step) {
   }
   records_.push_back(record);
   return absl::OkStatus();
-}
-
-void CpuProgram::addEdge(const Step& step, OpRecord& record) {
-  bool send = step.kernel == "send";
-  const Argument& end = send ? step.inputs[0] : step.outputs[0];
-  record.kind = send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
-  record.buffer = end.buffer;
-  record.edge = step.edge;
-  edges_.push_back({step.edge, end.buffer, end.desc.spec(), send});
 }
 
 absl::Status CpuProgram::pack(const Executable& executable, WeightSource& weights,
@@ -156,15 +139,6 @@ absl::StatusOr<CpuProgram::Stored> CpuProgram::store(const Buffer& buffer, Weigh
   sharedBytes_ += made.shared ? buffer.bytes : 0;
   release();
   return Stored{made.bytes.get(), made.bytes};
-}
-
-void CpuProgram::bindEndpoints(const Executable& executable) {
-  for (const Endpoint& input : executable.inputs) {
-    inputs_.push_back({input.name, input.buffer, input.desc.spec()});
-  }
-  for (const Endpoint& output : executable.outputs) {
-    outputs_.push_back({output.name, output.buffer, output.desc.spec()});
-  }
 }
 
 absl::Status CpuProgram::errorMessage(const OpRecord& record, int code) const {

@@ -51,8 +51,6 @@ class CpuProgram : public Program {
   };
   absl::Status pack(const Executable& executable, WeightSource& weights, PackedWeights& packed);
   absl::StatusOr<Stored> store(const Buffer& buffer, WeightSource& weights, PackedWeights& packed);
-  void addEdge(const Step& step, OpRecord& record);
-  void bindEndpoints(const Executable& executable);
 
   OneDnn onednn_;
   std::unique_ptr<CodeImage> code_;

@@ -138,14 +138,6 @@ int64_t Blocking::blockOf(int dim) const {
 
 int64_t Blocking::extent() const { return checkedExtent(*this).value_or(0); }
 
-std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t d = dims.size(); d > 1; --d) {
-    strides[d - 2] = strides[d - 1] * std::max<int64_t>(dims[d - 1], 1);
-  }
-  return strides;
-}
-
 std::optional<dnnl::memory::data_type> dnnlType(runtime::ElementType type) {
   using Type = dnnl::memory::data_type;
   switch (type) {

@@ -77,9 +77,6 @@ std::optional<int64_t> winogradTile(const TensorDesc& desc);
 /// or bool).
 bool hasLayoutType(runtime::ElementType type);
 
-/// Row-major strides of `dims`.
-std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims);
-
 /// Strides of N x D1 x … x C in memory for the dims N x C x D1 ….
 std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims);
 

@@ -1,6 +1,5 @@
 #include "devices/cuda/cuda_device.h"
 
-#include <cstring>
 #include <utility>
 
 #include "devices/cuda/cuda_program.h"
@@ -37,16 +36,6 @@ class CudaDevice : public Device {
     return memory;
   }
   void deallocate(void* memory) override { parts_.pinned->deallocate(memory); }
-
-  absl::Status copyFromHost(void* to, const void* from, size_t bytes) override {
-    if (bytes > 0) {  // else the addresses may be null
-      std::memcpy(to, from, bytes);
-    }
-    return absl::OkStatus();
-  }
-  absl::Status copyToHost(void* to, const void* from, size_t bytes) override {
-    return copyFromHost(to, from, bytes);
-  }
 
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override {

@@ -4,6 +4,7 @@
 
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/vendor_status.h"
+#include "devices/program_parts.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -16,12 +17,17 @@ bool isBound(const Buffer& buffer) {
          buffer.kind == BufferKind::kReceive;
 }
 
+/// Of a bound buffer's place.
+uint64_t placeBytes(const Buffer& buffer) {
+  return (buffer.bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+}
+
 /// Bytes of the places of bound buffers, one behind the other.
 uint64_t boundBytes(const Executable& executable) {
   uint64_t bytes = 0;
   for (const Buffer& buffer : executable.buffers) {
     if (isBound(buffer)) {
-      bytes += (buffer.bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+      bytes += placeBytes(buffer);
     }
   }
   return bytes;
@@ -35,11 +41,7 @@ absl::StatusOr<std::unique_ptr<CudaProgram>> CudaProgram::load(absl::Span<const 
                                                                const std::string& fingerprint,
                                                                uint64_t memoryLimit) {
   GR_ASSIGN_OR_RETURN(Executable executable, readExecutable(bytes, layoutBytes));
-  if (executable.fingerprint != fingerprint) {
-    return absl::FailedPreconditionError(absl::StrCat("the executable was made for \"",
-                                                      executable.fingerprint, "\", this is \"",
-                                                      fingerprint, "\"; compile it again"));
-  }
+  GR_RETURN_IF_ERROR(checkFingerprint(executable, fingerprint));
   ScopedContext scope(*device.context);
   std::unique_ptr<CudaProgram> program(new CudaProgram(device));
   GR_RETURN_IF_ERROR(program->prepare(executable, weights, memoryLimit));
@@ -79,7 +81,8 @@ absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& we
   }
   GR_RETURN_IF_ERROR(placeBuffers(executable, weights));
   GR_RETURN_IF_ERROR(createRecords(executable));
-  bindEndpoints(executable);
+  inputs_ = bindingsOf(executable.inputs);
+  outputs_ = bindingsOf(executable.outputs);
   return absl::OkStatus();
 }
 
@@ -88,12 +91,7 @@ absl::Status CudaProgram::countMemory(const Executable& executable, uint64_t lim
   if (__builtin_add_overflow(memoryBytes_, boundBytes(executable), &memoryBytes_)) {
     return absl::InvalidArgumentError("executable: larger than all memory");
   }
-  if (limit != 0 && memoryBytes_ > limit) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "needs ", memoryBytes_, " bytes for weights, arena, inputs and outputs, the limit is ",
-        limit, "; give it ", memoryBytes_ - limit, " more"));
-  }
-  return absl::OkStatus();
+  return checkMemoryLimit(memoryBytes_, limit, "weights, arena, inputs and outputs");
 }
 
 absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSource& weights) {
@@ -107,7 +105,7 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
       addresses_.push_back(arena_->address() + buffer.offset);
     } else if (isBound(buffer)) {
       addresses_.push_back(place);
-      place += (buffer.bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+      place += placeBytes(buffer);
     } else {
       auto placed = device_.weights->get(buffer, weights, *copyIn_);
       if (!placed.ok()) {
@@ -205,22 +203,19 @@ absl::StatusOr<CudaProgram::Transfer> CudaProgram::copyOut(const Executable& exe
 
 absl::Status CudaProgram::addEdge(const Executable& executable, const Action& action) {
   const Step& step = executable.steps[action.step];
-  bool send = action.kind == Action::Kind::kSend;
-  const Argument& end = send ? step.inputs[0] : step.outputs[0];
-  if (send && executable.buffers[end.buffer].isStored() && hostBuffers_[end.buffer] == nullptr) {
-    GR_ASSIGN_OR_RETURN(Transfer once, copyOut(executable, end.buffer));
+  OpRecord record;
+  EdgeBinding edge = bindEdge(step, record);
+  if (edge.send && executable.buffers[edge.buffer].isStored() &&
+      hostBuffers_[edge.buffer] == nullptr) {
+    GR_ASSIGN_OR_RETURN(Transfer once, copyOut(executable, edge.buffer));
     GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2,
-                             hostBuffers_[end.buffer], once.address, once.bytes, copyOut_->get()));
+                             hostBuffers_[edge.buffer], once.address, once.bytes, copyOut_->get()));
     GR_RETURN_IF_ERROR(copyOut_->synchronize());
   }
-  OpRecord record;
-  record.kind = send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
-  record.buffer = end.buffer;
-  record.edge = step.edge;
   record.label = static_cast<uint32_t>(labels_.size());
   labels_.push_back(step.label);
   records_.push_back(record);
-  edges_.push_back({step.edge, end.buffer, end.desc.spec(), send});
+  edges_.push_back(std::move(edge));
   return absl::OkStatus();
 }
 
@@ -232,15 +227,6 @@ void CudaProgram::addRecord(std::unique_ptr<Record> state, std::string label) {
   labels_.push_back(std::move(label));
   records_.push_back(record);
   states_.push_back(std::move(state));
-}
-
-void CudaProgram::bindEndpoints(const Executable& executable) {
-  for (const Endpoint& input : executable.inputs) {
-    inputs_.push_back({input.name, input.buffer, input.desc.spec()});
-  }
-  for (const Endpoint& output : executable.outputs) {
-    outputs_.push_back({output.name, output.buffer, output.desc.spec()});
-  }
 }
 
 int CudaProgram::runRecord(void* state, void* const* buffers) {

@@ -82,7 +82,6 @@ class CudaProgram : public Program {
   absl::StatusOr<Transfer> copyOut(const Executable& executable, uint32_t buffer);
   absl::Status addEdge(const Executable& executable, const Action& action);
   void addRecord(std::unique_ptr<Record> record, std::string label);
-  void bindEndpoints(const Executable& executable);
 
   static int runRecord(void* state, void* const* buffers);
   absl::Status launch(Record& record, void* const* buffers);

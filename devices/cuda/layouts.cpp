@@ -4,14 +4,6 @@
 
 namespace graphrun::devices::cuda {
 
-std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t d = dims.size(); d > 1; --d) {
-    strides[d - 2] = strides[d - 1] * dims[d - 1];
-  }
-  return strides;
-}
-
 TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,
                        const std::vector<int64_t>& strides) {
   TensorDesc desc{type, std::move(dims), {}, false};

@@ -10,9 +10,6 @@
 
 namespace graphrun::devices::cuda {
 
-/// Of a dense row-major tensor.
-std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims);
-
 /// A tensor whose elements lie that far apart in each dim: channels last, a transposed view.
 TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,
                        const std::vector<int64_t>& strides);

@@ -1,7 +1,6 @@
 #include "devices/null/null_device.h"
 
 #include <cstdlib>
-#include <cstring>
 
 #include "runtime/base/status.h"
 
@@ -22,20 +21,6 @@ absl::StatusOr<void*> NullDevice::allocate(size_t bytes) {
 }
 
 void NullDevice::deallocate(void* memory) { std::free(memory); }
-
-absl::Status NullDevice::copyFromHost(void* to, const void* from, size_t bytes) {
-  if (bytes > 0) {  // else the addresses may be null
-    std::memcpy(to, from, bytes);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status NullDevice::copyToHost(void* to, const void* from, size_t bytes) {
-  if (bytes > 0) {  // else the addresses may be null
-    std::memcpy(to, from, bytes);
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::unique_ptr<Program>> NullDevice::load(absl::Span<const uint8_t>,
                                                           WeightSource&) {

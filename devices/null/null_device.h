@@ -18,8 +18,6 @@ class NullDevice : public Device {
   std::string fingerprint() const override { return "null"; }
   absl::StatusOr<void*> allocate(size_t bytes) override;
   void deallocate(void* memory) override;
-  absl::Status copyFromHost(void* to, const void* from, size_t bytes) override;
-  absl::Status copyToHost(void* to, const void* from, size_t bytes) override;
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override;
   absl::Status enter() override { return absl::OkStatus(); }

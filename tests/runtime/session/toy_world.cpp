@@ -408,14 +408,6 @@ class ToyDevice : public devices::Device {
     return std::aligned_alloc(64, runtime::alignTensor(bytes));
   }
   void deallocate(void* memory) override { std::free(memory); }
-  absl::Status copyFromHost(void* to, const void* from, size_t bytes) override {
-    std::memcpy(to, from, bytes);
-    return absl::OkStatus();
-  }
-  absl::Status copyToHost(void* to, const void* from, size_t bytes) override {
-    std::memcpy(to, from, bytes);
-    return absl::OkStatus();
-  }
   absl::StatusOr<std::unique_ptr<devices::Program>> load(absl::Span<const uint8_t> executable,
                                                          devices::WeightSource& weights) override {
     if (executable.size() < 8 || std::memcmp(executable.data(), kMagic, 8) != 0) {

@@ -42,6 +42,14 @@ cpu::HostTensor randomTensor(const runtime::TensorSpec& spec, std::mt19937& rand
 
 }  // namespace
 
+std::string whyDeclined(const std::string& text) {
+  mlir::MLIRContext context;
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  REQUIRE(module);
+  return whyNotGenerated(&(*module->getOps<mlir::func::FuncOp>().begin()).front().front());
+}
+
 KernelCase::KernelCase(const std::string& text) {
   context_.loadDialect<ir::GRDialect, mlir::func::FuncDialect, mlir::NVVM::NVVMDialect>();
   codegen::loadKernelDialects(context_);

@@ -13,6 +13,9 @@
 
 namespace graphrun::devices::cuda {
 
+/// Why no kernel is generated for the first operation of the function `text`; empty when one is.
+std::string whyDeclined(const std::string& text);
+
 /// The first operation of a function that is not a constant.
 class KernelCase {
  public:

@@ -47,6 +47,14 @@ Function& functionOf(CUfunction function) { return *reinterpret_cast<Function*>(
 Graph& graphOf(CUgraph graph) { return *reinterpret_cast<Graph*>(graph); }
 Graph& graphOf(CUgraphExec graph) { return *reinterpret_cast<Graph*>(graph); }
 
+CUresult destroy(Graph& graph) {
+  auto& state = gpu();
+  std::lock_guard lock(state.mutex);
+  delete &graph;
+  --state.counts.graphs;
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -168,20 +176,7 @@ CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
   });
 }
 
-CUresult cuGraphDestroy(CUgraph graph) {
-  auto& state = gpu();
-  std::lock_guard lock(state.mutex);
-  delete &graphOf(graph);
-  --state.counts.graphs;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec graph) {
-  auto& state = gpu();
-  std::lock_guard lock(state.mutex);
-  delete &graphOf(graph);
-  --state.counts.graphs;
-  return CUDA_SUCCESS;
-}
+CUresult cuGraphDestroy(CUgraph graph) { return destroy(graphOf(graph)); }
+CUresult cuGraphExecDestroy(CUgraphExec graph) { return destroy(graphOf(graph)); }
 
 }  // extern "C"

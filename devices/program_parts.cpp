@@ -1,0 +1,43 @@
+#include "devices/program_parts.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::devices {
+
+absl::Status checkFingerprint(const Executable& executable, const std::string& fingerprint) {
+  if (executable.fingerprint != fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat("the executable was made for \"",
+                                                      executable.fingerprint, "\", this is \"",
+                                                      fingerprint, "\"; compile it again"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status checkMemoryLimit(uint64_t bytes, uint64_t limit, absl::string_view what) {
+  if (limit != 0 && bytes > limit) {
+    return absl::ResourceExhaustedError(absl::StrCat("needs ", bytes, " bytes for ", what,
+                                                     ", the limit is ", limit, "; give it ",
+                                                     bytes - limit, " more"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints) {
+  std::vector<Binding> bindings;
+  bindings.reserve(endpoints.size());
+  for (const Endpoint& endpoint : endpoints) {
+    bindings.push_back({endpoint.name, endpoint.buffer, endpoint.desc.spec()});
+  }
+  return bindings;
+}
+
+EdgeBinding bindEdge(const Step& step, OpRecord& record) {
+  const bool send = step.kernel == "send";
+  const Argument& end = send ? step.inputs[0] : step.outputs[0];
+  record.kind = send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
+  record.buffer = end.buffer;
+  record.edge = step.edge;
+  return {step.edge, end.buffer, end.desc.spec(), send};
+}
+
+}  // namespace graphrun::devices

@@ -1,0 +1,29 @@
+// What the loader of every device makes of an executable.
+#ifndef GRAPHRUN_DEVICES_PROGRAM_PARTS_H_
+#define GRAPHRUN_DEVICES_PROGRAM_PARTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "devices/device.h"
+#include "devices/executable.h"
+
+namespace graphrun::devices {
+
+/// FailedPrecondition for an executable that was made for another device than that of
+/// `fingerprint`.
+absl::Status checkFingerprint(const Executable& executable, const std::string& fingerprint);
+
+/// ResourceExhausted when `bytes`, needed for `what`, are more than `limit`; 0: there is none.
+absl::Status checkMemoryLimit(uint64_t bytes, uint64_t limit, absl::string_view what);
+
+/// Program::inputs or outputs.
+std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints);
+
+/// Makes `record` that of a send or receive step; its label is left as it is. Returns the edge.
+EdgeBinding bindEdge(const Step& step, OpRecord& record);
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_PROGRAM_PARTS_H_
