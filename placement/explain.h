@@ -130,6 +130,7 @@ struct Explanation {
   Objective goal = Objective::kLatency;
   int64_t objectiveNs = 0;
   int64_t stepNs = 0;
+  int64_t overheadNs = 0;    // beside stepNs, to start and end it on workers; 0: none is known
   int64_t periodNs = 0;      // of steps that follow each other without a gap
   int64_t lowerBoundNs = 0;  // of the objective
   std::vector<DeviceReport> devices;
@@ -162,7 +163,8 @@ Explanation explain(const PlacementProblem& problem, const PlacementResult& resu
 std::string explanationText(const Explanation& explanation, int maxEdges = 20);
 std::string explanationText(const NodeExplanation& explanation);
 
-/// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns", "period_ns",
+/// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns",
+///  "overhead_ns" (beside it, to start and end a step on workers), "period_ns",
 ///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
 ///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node",

@@ -137,6 +137,7 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation, bool deta
                {"goal", objectiveName(explanation.goal)},
                {"objective_ns", explanation.objectiveNs},
                {"step_ns", explanation.stepNs},
+               {"overhead_ns", explanation.overheadNs},
                {"period_ns", explanation.periodNs},
                {"lower_bound_ns", explanation.lowerBoundNs},
                {"times",

@@ -207,6 +207,10 @@ std::string explainText(const std::string& source) {
                                   ": a step takes ", cell(json, {"", "step_ns", Format::kNanos}),
                                   " (predicted; no placement takes less than ",
                                   cell(json, {"", "lower_bound_ns", Format::kNanos}), ")\n");
+  if (json.value("overhead_ns", 0.0) > 0) {
+    absl::StrAppend(&text, "to start and end it on its workers takes ",
+                    cell(json, {"", "overhead_ns", Format::kNanos}), " more\n");
+  }
   if (double now = json.value("step_ns_without", 0.0); now > 0) {
     absl::StrAppend(&text, "without what was added or changed: ",
                     cell(json, {"", "step_ns_without", Format::kNanos}), ", ",

@@ -1,6 +1,7 @@
 #include "frontends/compiler/known_costs.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "runtime/format/weight_table.h"
@@ -50,6 +51,39 @@ std::vector<int> workersOf(const placement::Cluster& cluster, const std::string&
   return workers;
 }
 
+placement::LinkModel modelOf(const format::TransferCosts& costs) {
+  placement::LinkModel model;
+  model.latencyNs = static_cast<int64_t>(costs.latency_ns());
+  model.bytesPerSecond = std::max(costs.bytes_per_second(), 1.0);
+  model.large = {static_cast<int64_t>(costs.large_from_bytes()),
+                 {static_cast<int64_t>(costs.large_latency_ns()),
+                  std::max(costs.large_bytes_per_second(), 1.0)}};
+  return model;
+}
+
+/// Of a step with so many workers, on the line between the two nearest numbers that are known.
+int64_t stepNs(const format::PlanRequest& request, size_t workers, int64_t bytes) {
+  const format::StepCosts* below = nullptr;
+  const format::StepCosts* above = nullptr;
+  for (uint32_t i = 0; i < format::sizeOf(request.step_costs()); ++i) {
+    const format::StepCosts* costs = request.step_costs()->Get(i);
+    (costs->workers() <= workers ? below : above) = costs;
+    if (above != nullptr) {
+      break;
+    }
+  }
+  auto ns = [&](const format::StepCosts* costs) {
+    return static_cast<double>(modelOf(*costs->start()).transferNs(bytes));
+  };
+  if (below == nullptr || above == nullptr) {
+    const format::StepCosts* nearest = below == nullptr ? above : below;
+    return nearest == nullptr ? 0 : static_cast<int64_t>(ns(nearest));
+  }
+  const double part = static_cast<double>(workers - below->workers()) /
+                      static_cast<double>(above->workers() - below->workers());
+  return static_cast<int64_t>(ns(below) + part * (ns(above) - ns(below)));
+}
+
 }  // namespace
 
 void readCosts(const format::PlanRequest& request, const placement::Cluster& cluster,
@@ -81,11 +115,10 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         placement::LinkOverride link;
         link.workerA = a;
         link.workerB = b;
-        link.latencyNs = static_cast<int64_t>(costs.latency_ns());
-        link.bytesPerSecond = std::max(costs.bytes_per_second(), 1.0);
-        link.large = {static_cast<int64_t>(costs.large_from_bytes()),
-                      {static_cast<int64_t>(costs.large_latency_ns()),
-                       std::max(costs.large_bytes_per_second(), 1.0)}};
+        const placement::LinkModel model = modelOf(*costs.transfer());
+        link.latencyNs = model.latencyNs;
+        link.bytesPerSecond = model.bytesPerSecond;
+        link.large = model.large;
         link.oneWay = true;
         link.measured = true;
         links.push_back(link);
@@ -95,12 +128,26 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
   return links;
 }
 
-int64_t stepOverheadNs(const format::PlanRequest& request, const placement::Cluster& cluster,
-                       const std::vector<int>& devices) {
-  bool leaves = std::any_of(devices.begin(), devices.end(), [&](int device) {
-    return !cluster.isInClient(cluster.devices[static_cast<size_t>(device)].worker);
-  });
-  return leaves ? static_cast<int64_t>(request.step_ns()) : 0;
+int64_t stepOverheadNs(const format::PlanRequest& request, const placement::CostGraph& graph,
+                       const placement::Cluster& cluster,
+                       const placement::PlacementResult& result) {
+  auto isOutside = [&](int device) {
+    return device != placement::kClient &&
+           !cluster.isInClient(cluster.devices[static_cast<size_t>(device)].worker);
+  };
+  std::set<int> workers;
+  for (int device : result.placement.device) {
+    if (isOutside(device)) {
+      workers.insert(cluster.devices[static_cast<size_t>(device)].worker);
+    }
+  }
+  int64_t bytes = 0;
+  for (const placement::Transfer& transfer : result.simulation.transfers) {
+    if (!isOutside(transfer.from) && isOutside(transfer.to)) {
+      bytes += graph.tensor(transfer.tensor).bytes;
+    }
+  }
+  return workers.empty() ? 0 : stepNs(request, workers.size(), bytes);
 }
 
 uint64_t wayOf(const format::PlanRequest& request) {

@@ -7,6 +7,7 @@
 
 #include "placement/cluster.h"
 #include "placement/measured_costs.h"
+#include "placement/strategy.h"
 #include "runtime/format/door_generated.h"
 
 namespace graphrun::compiler {
@@ -26,10 +27,10 @@ void readCosts(const format::PlanRequest& request, const placement::Cluster& clu
 std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& request,
                                                    const placement::Cluster& cluster);
 
-/// What starting and ending a step takes where `devices`, or some of them, are outside the client's
-/// process, ns; 0 where it was not measured.
-int64_t stepOverheadNs(const format::PlanRequest& request, const placement::Cluster& cluster,
-                       const std::vector<int>& devices);
+/// What starting and ending the step takes on workers outside the client's process, ns; between and
+/// beside numbers of workers that were measured, of the nearest ones; 0 where nothing was.
+int64_t stepOverheadNs(const format::PlanRequest& request, const placement::CostGraph& graph,
+                       const placement::Cluster& cluster, const placement::PlacementResult& result);
 
 /// Part of the key of measurements: how operations are computed.
 uint64_t wayOf(const format::PlanRequest& request);

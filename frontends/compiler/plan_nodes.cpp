@@ -11,29 +11,25 @@ class InnerNodes {
              const placement::Placement& placement)
       : graph_(graph), cluster_(cluster), placement_(placement) {}
 
-  /// Whether all that the node reads and makes stays on its device. Devices in the client's process
-  /// read its inputs and write its outputs themselves.
+  /// Whether all that the node reads and makes stays on its device. The graph's inputs and outputs
+  /// are no exception to that: wherever the node is, it has them.
   bool isInner(int node) const {
     const placement::CostNode& entry = graph_.node(node);
     bool reads = std::all_of(entry.inputs.begin(), entry.inputs.end(), [&](int t) {
       int producer = graph_.tensor(t).producer;
-      return producer < 0 ? isInClient(node) : isTogether(producer, node);
+      return producer < 0 || isTogether(producer, node);
     });
     return reads && std::all_of(entry.outputs.begin(), entry.outputs.end(), [&](int t) {
-             const placement::CostTensor& tensor = graph_.tensor(t);
-             return (!tensor.isOutput || isInClient(node)) &&
-                    std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
+             const std::vector<int>& consumers = graph_.tensor(t).consumers;
+             return std::all_of(consumers.begin(), consumers.end(),
                                 [&](int consumer) { return isTogether(node, consumer); });
            });
   }
 
  private:
-  int deviceOf(int node) const {
+  bool isTogether(int a, int b) const { return runnerOf(a) == runnerOf(b); }
+  int runnerOf(int node) const {
     return cluster_.runnerOf(placement_.device[static_cast<size_t>(node)]);
-  }
-  bool isTogether(int a, int b) const { return deviceOf(a) == deviceOf(b); }
-  bool isInClient(int node) const {
-    return cluster_.isInClient(cluster_.devices[static_cast<size_t>(deviceOf(node))].worker);
   }
 
   const placement::CostGraph& graph_;

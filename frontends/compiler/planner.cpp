@@ -332,7 +332,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     return prepared.context.takeError(absl::StatusCode::kInternal,
                                       "the placed graph cannot be cut");
   }
-  int64_t overheadNs = stepOverheadNs(request, cluster, result.placement.device);
+  int64_t overheadNs = stepOverheadNs(request, placed->graph.graph, cluster, result);
   GR_ASSIGN_OR_RETURN(planned.plan,
                       writePlan({model, hash, cluster, *parts, placed->graph, result, overheadNs,
                                  placed->promisedNs, static_cast<uint8_t>(request.splits()),
@@ -345,6 +345,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     wishes.candidates = std::move(placed->candidates);
     GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
                         explainWith(*placed->problem, result, wishes));
+    explanation.overheadNs = overheadNs;
     explanation.splits = std::move(placed->splits);
     explanation.annotations = std::move(prepared.annotations);
     explanation.complete = planned.remainder.empty();

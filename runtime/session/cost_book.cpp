@@ -48,7 +48,9 @@ std::string linkKey(const Place& from, const Place& to) {
   return CacheKey().add("link").add(from.host).add(to.host).add(static_cast<uint64_t>(ends)).hex();
 }
 
-std::string stepKey() { return CacheKey().add("step").hex(); }
+std::string stepKey(const std::string& hosts, uint32_t workers) {
+  return CacheKey().add("step").add(hosts).add(uint64_t{workers}).hex();
+}
 std::string hostKey(const std::string& host) { return CacheKey().add("host").add(host).hex(); }
 
 std::vector<uint8_t> finish(flatbuffers::FlatBufferBuilder& builder) {
@@ -147,7 +149,9 @@ CostBook CostShelf::read(const std::string& key) {
 
 CostBook CostShelf::device(const std::string& fingerprint) { return read(deviceKey(fingerprint)); }
 CostBook CostShelf::link(const Place& from, const Place& to) { return read(linkKey(from, to)); }
-CostBook CostShelf::step() { return read(stepKey()); }
+CostBook CostShelf::step(const std::string& hosts, uint32_t workers) {
+  return read(stepKey(hosts, workers));
+}
 
 absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBook& book) {
   return cache_->store(deviceKey(fingerprint), book.write());
@@ -157,8 +161,8 @@ absl::Status CostShelf::keepLink(const Place& from, const Place& to, const CostB
   return cache_->store(linkKey(from, to), book.write());
 }
 
-absl::Status CostShelf::keepStep(const CostBook& book) {
-  return cache_->store(stepKey(), book.write());
+absl::Status CostShelf::keepStep(const std::string& hosts, uint32_t workers, const CostBook& book) {
+  return cache_->store(stepKey(hosts, workers), book.write());
 }
 
 std::vector<format::MeasuredDeviceT> CostShelf::devicesOf(const std::string& host) {

@@ -57,14 +57,15 @@ class CostShelf {
   CostBook device(const std::string& fingerprint);
   /// Of one direction.
   CostBook link(const Place& from, const Place& to);
-  /// What starting and ending a step on workers takes: the transfer of no bytes.
-  CostBook step();
+  /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
+  /// part; by bytes of the graph's inputs that they get.
+  CostBook step(const std::string& hosts, uint32_t workers);
   /// Devices that were measured on a host.
   std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);
 
   absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
   absl::Status keepLink(const Place& from, const Place& to, const CostBook& book);
-  absl::Status keepStep(const CostBook& book);
+  absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
 
  private:

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/log.h"
 #include "runtime/base/median.h"
 #include "runtime/control/address.h"
@@ -15,6 +17,7 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr char kThisHost[] = "localhost";
+constexpr uint32_t kClientWorker = 0;  // index in a plan
 
 std::string hostOf(const std::string& text) {
   absl::StatusOr<Address> address = parseAddress(text);
@@ -30,6 +33,12 @@ void warn(const absl::Status& kept) {
 format::OpTime opTime(const format::PlanNode& node, const RunTimes::Node& time, size_t runs) {
   return {node.signature(), node.family(), node.flops(),     node.bytes(),
           time.ns,          runs,          time.weightBytes, time.scratchBytes};
+}
+
+std::unique_ptr<format::TransferCosts> costsOf(const LinkFit& fit) {
+  return std::make_unique<format::TransferCosts>(fit.small.latencyNs, fit.small.bytesPerSecond,
+                                                 fit.largeFromBytes, fit.large.latencyNs,
+                                                 fit.large.bytesPerSecond);
 }
 
 /// Of a device's kernels, as far as the plan says; 0: as its process was told.
@@ -74,6 +83,11 @@ CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCac
   for (size_t w = 0; cluster != nullptr && w < cluster->workers.size(); ++w) {
     places_.push_back({cluster->workers[w].name, hostOf(cluster->workers[w].address)});
   }
+  std::set<std::string> hosts;
+  for (const Place& place : places_) {
+    hosts.insert(place.host);
+  }
+  hosts_ = absl::StrJoin(hosts, " ");
 }
 
 Place CostLearning::placeOf(const std::string& worker) const {
@@ -184,41 +198,49 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
   }
 }
 
-uint64_t CostLearning::inputNanos(const format::PlanFile& plan) {
-  uint64_t nanos = 0;
-  for (size_t i = 0; i < plan.edgeCount(); ++i) {
-    const format::Edge& edge = plan.edge(i);
-    uint32_t target = plan.device(edge.target()).worker();
-    if (plan.device(edge.source()).worker() == 0 && target != 0) {
-      Place worker = placeOf(plan.worker(target).name()->str());
-      std::optional<LinkFit> fit = shelf_.link(places_.front(), worker).fit();
-      nanos = std::max(nanos, fit.has_value() ? fit->nanos(edge.bytes()) : 0);
-    }
-  }
-  return nanos;
-}
-
-// A step on workers is more than what its devices record: messages start and end it. Inputs travel
-// meanwhile. That is little beside long steps, which differ by more: each is compared with itself.
+// A step on workers is more than what its devices record: messages start and end it, and the client
+// hands out its inputs. Those travel meanwhile. That is little beside long steps, which differ by
+// more: each is compared with itself.
 void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
-  if (plan.found.plan->workerCount() < 2) {
+  const ClientInputs inputs = clientInputs(*plan.found.plan);
+  if (inputs.workers == 0) {
     return;
   }
-  const uint64_t inputs = inputNanos(*plan.found.plan);
   const uint64_t first = plan.nextStep - plan.lastRuns.size();  // of lastRuns
   std::vector<uint64_t> rest;
   for (const auto& [step, span] : times.spans) {
     if (step >= first && step < plan.nextStep) {
       const uint64_t whole = plan.lastRuns[step - first];
-      rest.push_back(whole - std::min(whole, span + inputs));
+      rest.push_back(whole - std::min(whole, span + inputs.ns));
     }
   }
   if (rest.size() < kFewestSteps) {
     return;
   }
-  CostBook book = shelf_.step();
-  book.noteTransfer(0, median(rest), rest.size());
-  warn(shelf_.keepStep(book));
+  CostBook book = shelf_.step(hosts_, inputs.workers);
+  book.noteTransfer(inputs.bytes, median(rest), rest.size());
+  warn(shelf_.keepStep(hosts_, inputs.workers, book));
+}
+
+CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& plan) {
+  ClientInputs inputs;
+  std::set<uint32_t> workers;
+  for (uint32_t i = 0; i < format::sizeOf(plan.plan().partitions()); ++i) {
+    workers.insert(plan.device(plan.plan().partitions()->Get(i)->device()).worker());
+  }
+  workers.erase(kClientWorker);
+  inputs.workers = static_cast<uint32_t>(workers.size());
+  for (size_t i = 0; i < plan.edgeCount(); ++i) {
+    const format::Edge& edge = plan.edge(i);
+    uint32_t target = plan.device(edge.target()).worker();
+    if (plan.device(edge.source()).worker() == kClientWorker && target != kClientWorker) {
+      Place worker = placeOf(plan.worker(target).name()->str());
+      std::optional<LinkFit> fit = shelf_.link(places_.front(), worker).fit();
+      inputs.bytes += edge.bytes();
+      inputs.ns = std::max(inputs.ns, fit.has_value() ? fit->nanos(edge.bytes()) : 0);
+    }
+  }
+  return inputs;
 }
 
 void CostLearning::addTo(format::PlanRequestT& request) {
@@ -243,17 +265,18 @@ void CostLearning::addTo(format::PlanRequestT& request) {
         auto link = std::make_unique<format::LinkCostsT>();
         link->worker_a = from.worker;
         link->worker_b = to.worker;
-        link->latency_ns = fit->small.latencyNs;
-        link->bytes_per_second = fit->small.bytesPerSecond;
-        link->large_from_bytes = fit->largeFromBytes;
-        link->large_latency_ns = fit->large.latencyNs;
-        link->large_bytes_per_second = fit->large.bytesPerSecond;
+        link->transfer = costsOf(*fit);
         request.link_costs.push_back(std::move(link));
       }
     }
   }
-  if (std::optional<LinkFit> step = shelf_.step().fit()) {
-    request.step_ns = step->small.latencyNs;
+  for (uint32_t workers = 1; workers < places_.size(); ++workers) {
+    if (std::optional<LinkFit> fit = shelf_.step(hosts_, workers).fit()) {
+      auto step = std::make_unique<format::StepCostsT>();
+      step->workers = workers;
+      step->start = costsOf(*fit);
+      request.step_costs.push_back(std::move(step));
+    }
   }
 }
 

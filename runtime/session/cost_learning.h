@@ -46,10 +46,16 @@ class CostLearning {
   static std::map<uint32_t, uint64_t> excessByEdge(const ActivePlan& plan, const RunTimes& times,
                                                    const Books& books);
   void learnStep(const ActivePlan& plan, const RunTimes& times);
-  /// What the client's tensors take to the workers, by what is known of the links.
-  uint64_t inputNanos(const format::PlanFile& plan);
+  /// What of the graph's inputs the workers of a plan get.
+  struct ClientInputs {
+    uint32_t workers = 0;  // that take part, the client's process not counted
+    uint64_t bytes = 0;
+    uint64_t ns = 0;  // on the way, by what is known of the links
+  };
+  ClientInputs clientInputs(const format::PlanFile& plan);
 
   std::vector<Place> places_;  // the client's comes first
+  std::string hosts_;          // of all places
   uint32_t threads_;
   CostShelf shelf_;
 };
