@@ -50,8 +50,7 @@ absl::StatusOr<PlacementResult> improvePieces(const PlacementProblem& problem, c
     return best;
   }
   int64_t most = std::min(moves, kLeastMoves + kMovesPerPair * pieces.count() * pieces.count());
-  SearchLimit limit(problem.search.budgetNs,
-                    problem.search.budgetNs > 0 ? kUnlimited : most / LoadSearch::kMovesPerUnit);
+  SearchLimit limit(problem.search, most / LoadSearch::kMovesPerUnit);
   int64_t round = kFirstMoves * pieces.count();
   for (int i = 0; !limit.spent() && search.bestNs() > bound; ++i) {
     round *= i > 0 && i % LoadSearch::kKindsOfRounds == 0 ? 2 : 1;

@@ -19,6 +19,9 @@ constexpr double kSearchShare = 0.9;
 /// Of the budget, what must be left for a heuristic to begin, and for a search.
 constexpr double kLeastForHeuristic = 0.15;
 constexpr double kLeastForSearch = 0.4;
+/// Of the work that a search sees fit, the first turn; each later one is twice as long.
+constexpr double kFirstEffort = 1.0 / 64;
+constexpr uint64_t kMostRounds = 64;
 
 /// Why nothing was found: memory, if any way failed for it.
 absl::Status combined(const std::vector<absl::Status>& failures) {
@@ -63,7 +66,7 @@ void Portfolio::runHeuristics() {
     wasCut_ = wasCut_ || isLate(kLeastForHeuristic);
     if (!wasCut_) {
       within.search.endNs =
-          isLimited() && best_.has_value() ? runtime::nowNanos() + partOf(kListShare) : 0;
+          isTimed() && best_.has_value() ? runtime::nowNanos() + partOf(kListShare) : 0;
       candidate.result = strategy.place(within);
       wasCut_ = absl::IsDeadlineExceeded(candidate.result.status());
     }
@@ -77,7 +80,7 @@ void Portfolio::runHeuristics() {
 /// Whether there is an answer, and less than this share of the budget is left.
 bool Portfolio::isLate(double share) const {
   auto least = static_cast<int64_t>(share * static_cast<double>(problem_.search.budgetNs));
-  return best_.has_value() && isLimited() && partOf(1) < least;
+  return best_.has_value() && isTimed() && partOf(1) < least;
 }
 
 /// Of the time that is left.
@@ -86,29 +89,47 @@ int64_t Portfolio::partOf(double share) const {
   return static_cast<int64_t>(share * static_cast<double>(left));
 }
 
+/// Whether nothing more is to be done, or can be.
+bool Portfolio::isOver() const {
+  bool isDone = best_.has_value() && problem_.objectiveNs(best_->simulation) <= best_->boundNs;
+  bool isWorkDone = problem_.search.workLeft != nullptr && *problem_.search.workLeft < 0;
+  return isDone || isWorkDone || (isTimed() && runtime::nowNanos() >= endNs_);
+}
+
+void Portfolio::search(const Strategy& strategy, double effort, uint64_t round) {
+  PlacementProblem within = problem_;
+  within.search.effort = effort;
+  within.search.seed += round;
+  if (isTimed()) {
+    within.search.budgetNs = std::max<int64_t>(1, endNs_ - runtime::nowNanos());
+    within.search.endNs = endNs_;
+  }
+  consider(strategy.improve(within, best_.has_value() ? &*best_ : nullptr));
+}
+
 void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
-  constexpr int64_t kLeast = 1;  // 0 would be a search's own
-  if (best_.has_value() && (wasCut_ || isLate(kLeastForSearch))) {
+  if (searches.empty() || (best_.has_value() && (wasCut_ || isLate(kLeastForSearch)))) {
     return;
   }
   int64_t bound = lowerBounds(problem_).ns();  // takes as long as some heuristics
   if (isLate(kLeastForSearch)) {
     return;
   }
-  PlacementProblem within = problem_;
-  for (size_t i = 0; i < searches.size(); ++i) {
-    if (best_.has_value()) {
-      best_->boundNs = std::max(best_->boundNs, bound);
-      if (problem_.objectiveNs(best_->simulation) <= best_->boundNs) {
+  if (best_.has_value()) {
+    best_->boundNs = std::max(best_->boundNs, bound);
+  }
+  endNs_ = runtime::nowNanos() + partOf(kSearchShare);
+  bool inTurns =
+      problem_.search.isLimited() && (searches.size() > 1 || searches.front()->hasPhases);
+  double effort = inTurns ? kFirstEffort : problem_.search.effort;
+  for (uint64_t round = 0; round < (inTurns ? kMostRounds : 1); ++round) {
+    for (const Strategy* strategy : searches) {
+      if (isOver()) {
         return;
       }
+      search(*strategy, effort, round);
     }
-    if (isLimited()) {
-      double share = kSearchShare / static_cast<double>(searches.size() - i);
-      within.search.budgetNs = std::max(kLeast, partOf(share));
-      within.search.endNs = runtime::nowNanos() + within.search.budgetNs;
-    }
-    consider(searches[i]->improve(within, best_.has_value() ? &*best_ : nullptr));
+    effort *= 2;
   }
 }
 

@@ -23,9 +23,9 @@ class Portfolio {
   /// All heuristics in the order of the table, the cheap ones first, until the budget is used up;
   /// but until one has given an answer each has the time that it takes.
   void runHeuristics();
-  /// Searches from the best that is known, with equal shares of what is left of the budget, until
-  /// nothing better can be. Not if heuristics were left out: a search that began with less might
-  /// end with more.
+  /// Searches from the best that is known, until nothing better can be. A budget only cuts what is
+  /// done: in turns each gets some of the work that it sees fit, next time twice as much. Not if
+  /// heuristics were left out: a search that began with less might end with more.
   void runSearches(const std::vector<const Strategy*>& searches);
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
@@ -35,13 +35,16 @@ class Portfolio {
   absl::StatusOr<PlacementResult> result() const;
 
  private:
-  bool isLimited() const { return problem_.search.budgetNs > 0; }
+  bool isTimed() const { return problem_.search.budgetNs > 0; }
+  bool isOver() const;
+  void search(const Strategy& strategy, double effort, uint64_t round);
   void consider(const absl::StatusOr<PlacementResult>& found);
   int64_t partOf(double share) const;
   bool isLate(double share) const;
 
   const PlacementProblem& problem_;
   int64_t beginNs_;
+  int64_t endNs_ = 0;  // of the searches
   std::vector<Candidate> candidates_;
   bool wasCut_ = false;  // there was no time for a heuristic
   std::optional<PlacementResult> best_;

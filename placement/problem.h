@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "placement/constraints.h"
+#include "placement/search_limit.h"
 #include "placement/simulator.h"
 
 namespace graphrun::placement {
@@ -25,16 +26,6 @@ enum class Objective : uint8_t {
 
 /// "latency", "throughput".
 absl::string_view objectiveName(Objective objective);
-
-/// What a strategy may use. The same seed and no budget give the same placement. With a budget the
-/// clock decides where the same work ends, so that a longer one gives no worse a placement, but two
-/// runs may differ.
-struct SearchOptions {
-  uint64_t seed = 0;
-  int64_t budgetNs = 0;  ///< of a search or of "auto"; 0: as much work as the strategy sees fit
-  /// When list schedules give up with DeadlineExceeded, by runtime::nowNanos; 0: never.
-  int64_t endNs = 0;
-};
 
 /// Graph, cluster, resolved constraints, limits and the evaluator. Graph and cluster must outlive
 /// it. Copy it and change `limits` to ask "what if".

@@ -40,7 +40,7 @@ absl::Span<const Strategy> strategies() {
       {"etf", "of all ready nodes and devices the pair that starts first", placeEtf},
       {"sct", "as etf, but devices wait for what their last result is best for", placeSct},
       {"machines", "search and proof for equal devices with free transfers", nullptr,
-       improveOnMachines, isForMachines},
+       improveOnMachines, isForMachines, true},
       {"cores", "more or fewer of the cores that devices share, by what could run at a time",
        nullptr, improveByCores, isForCores},
       {"search", "local search for the shortest step", nullptr, improveBySearch, isForSearch},
@@ -49,7 +49,7 @@ absl::Span<const Strategy> strategies() {
       {"balance", "local search on the loads of devices and links, for throughput", nullptr,
        improveByBalance, isForThroughput},
       {"calls", "local search where devices run all their nodes in one call", nullptr,
-       improveByCalls, isForCalls},
+       improveByCalls, isForCalls, true},
       {"auto", "the best of all, never worse than single"},
   }};
   return kTable;

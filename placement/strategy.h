@@ -39,6 +39,9 @@ struct Strategy {
                                              const PlacementResult* start) = nullptr;
   /// Searches: whether they are for problems of this kind.
   bool (*applies)(const PlacementProblem& problem) = nullptr;
+  /// Searches: whether what it does first ends by the work that it sees fit, not by a budget: then
+  /// it is given little work at first, or the rest might have no time.
+  bool hasPhases = false;
 
   bool isFor(const PlacementProblem& problem) const {
     return applies == nullptr || applies(problem);

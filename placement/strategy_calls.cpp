@@ -18,16 +18,13 @@ constexpr int64_t kPartsPerPiece = 100;
 constexpr int64_t kMostParts = 60'000;
 /// Moves without a budget, times nodes that each looks at.
 constexpr int64_t kMostVisits = 400'000'000;
-/// Of a budget for it.
-constexpr double kShare = 0.3;
 
 /// The best of many orders cut into calls as if all ran one after the other.
 absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const Pieces& pieces,
-                                        std::optional<PlacementResult> best) {
+                                        std::optional<PlacementResult> best,
+                                        SearchLimit& limit) {
   SegmentPlanner planner(problem, pieces, problem.simulator.cores().devicesApart().front());
   PieceOrders orders(problem, pieces, problem.search.seed);
-  SearchLimit limit(static_cast<int64_t>(kShare * static_cast<double>(problem.search.budgetNs)),
-                    std::min(kPartsPerPiece * pieces.count(), kMostParts));
   absl::Status failure = absl::ResourceExhaustedError(
       "calls: no way was found to cut the graph into calls within the limits");
   while (!limit.spent()) {
@@ -55,12 +52,19 @@ absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
   if (start != nullptr) {
     known = *start;
   }
-  GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, pieces, std::move(known)));
+  const int64_t begin = runtime::nowNanos();
+  SearchLimit limit(problem.search, std::min(kPartsPerPiece * pieces.count(), kMostParts));
+  GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, pieces, std::move(known), limit));
+  if (limit.isCut()) {
+    return best;
+  }
   int64_t bound = std::max(boundOf(problem, best), callPathBound(problem));
   CallGoal goal(problem, pieces, best.simulation.stepNs);
   PlacementProblem rest = problem;
-  rest.search.budgetNs =
-      static_cast<int64_t>((1 - kShare) * static_cast<double>(problem.search.budgetNs));
+  if (problem.search.budgetNs > 0) {
+    rest.search.budgetNs =
+        std::max<int64_t>(1, begin + problem.search.budgetNs - runtime::nowNanos());
+  }
   GR_ASSIGN_OR_RETURN(best,
                       improvePieces(rest, pieces, false, goal, bound,
                                     kMostVisits / problem.graph().nodeCount(), best, "calls"));

@@ -9,11 +9,9 @@
 namespace graphrun::placement {
 namespace {
 
-/// List schedules that are tried, if there is time; states of the proof, unless there is a budget.
+/// List schedules that are tried; states of the proof.
 constexpr int64_t kMostSchedules = 40'000;
 constexpr int64_t kMostStates = 200'000;
-/// Of a budget for list schedules.
-constexpr double kSearchShare = 0.6;
 
 /// Each task on a machine that is idle when it starts, the tasks in the order of their starts.
 Placement placementOf(const PlacementProblem& problem, const MachineProblem& machines,
@@ -40,6 +38,16 @@ Placement placementOf(const PlacementProblem& problem, const MachineProblem& mac
   return placement;
 }
 
+MachineSchedule scheduleOf(const PlacementProblem& problem, const PlacementResult& result) {
+  MachineSchedule schedule;
+  schedule.end = result.simulation.stepNs;
+  schedule.start.reserve(problem.graph().nodes.size());
+  for (int node : problem.graph().topologicalOrder) {
+    schedule.start.push_back(result.simulation.ops[static_cast<size_t>(node)].start);
+  }
+  return schedule;
+}
+
 }  // namespace
 
 bool isForMachines(const PlacementProblem& problem) {
@@ -52,13 +60,14 @@ absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& proble
   if (!machines.has_value()) {
     return absl::FailedPreconditionError("machines: devices or transfers differ");
   }
-  int64_t budget = problem.search.budgetNs;
-  SearchLimit limit(budget, budget > 0 ? kUnlimited : kMostStates);
-  SearchLimit first(static_cast<int64_t>(kSearchShare * static_cast<double>(budget)),
-                    kMostSchedules);
+  SearchLimit schedules(problem.search, kMostSchedules);
+  SearchLimit states(problem.search, kMostStates);
   int64_t bound = intervalBound(*machines);
-  MachineSchedule schedule = searchPriorities(*machines, bound, problem.search.seed, first);
-  MachineProof proof = proveMachine(*machines, std::move(schedule), bound, limit);
+  MachineSchedule schedule = searchPriorities(*machines, bound, problem.search.seed, schedules);
+  if (start != nullptr && start->simulation.stepNs < schedule.end) {
+    schedule = scheduleOf(problem, *start);
+  }
+  MachineProof proof = proveMachine(*machines, std::move(schedule), bound, states);
   PlacementResult result;
   result.placement = placementOf(problem, *machines, proof.best);
   GR_ASSIGN_OR_RETURN(result.simulation, problem.simulator.run(result.placement));

@@ -152,8 +152,7 @@ absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,
   int64_t nodes = problem.graph().nodeCount();
   int64_t most = std::max({kMostChanges / nodes, kLeastMost, kMovesOfLarge * nodes});
   int64_t moves = std::min(kMovesByNode * nodes, most);
-  constexpr int64_t kNoEnd = int64_t{1} << 60;
-  SearchLimit limit(problem.search.budgetNs, problem.search.budgetNs > 0 ? kNoEnd : moves);
+  SearchLimit limit(problem.search, moves);
   return Search(problem, *start).run(limit);
 }
 

@@ -137,9 +137,7 @@ bool isForThroughput(const PlacementProblem& problem) {
 absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& problem,
                                                   const PlacementResult* start) {
   GR_ASSIGN_OR_RETURN(Pieces pieces, contiguousPieces(problem));
-  int64_t budget = problem.search.budgetNs;
-  SearchLimit limit(budget,
-                    budget > 0 ? kUnlimited : std::min(kMostOrders * pieces.count(), kMostParts));
+  SearchLimit limit(problem.search, std::min(kMostOrders * pieces.count(), kMostParts));
   SegmentSearch search(problem, pieces);
   int64_t bound = start == nullptr ? lowerBounds(problem).ns() : boundOf(problem, *start);
   GR_RETURN_IF_ERROR(search.run(bound, limit));

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/problem.h"
+#include "placement/strategy.h"
 #include "tests/placement/build.h"
 
 namespace graphrun::placement::testing {
@@ -22,6 +23,25 @@ inline PlacementProblem makeProblem(const CostGraph& graph, const Cluster& clust
   INFO(messageOf(problem.status()));
   REQUIRE(problem.ok());
   return *std::move(problem);
+}
+
+/// Places by "auto" with budgets of more and more units of work: REQUIREs that none gives a worse
+/// answer than a smaller one. Whether the largest gave a better one than the smallest.
+inline bool improvesWithWork(PlacementProblem problem, int64_t most) {
+  int64_t first = 0;
+  int64_t last = 0;
+  for (int64_t work = 1; work <= most; work += 1 + work / 3) {
+    CAPTURE(work);
+    int64_t left = work;
+    problem.search.workLeft = &left;
+    auto result = place(problem, "auto");
+    REQUIRE(result.ok());
+    int64_t now = problem.objectiveNs(result->simulation);
+    REQUIRE((work == 1 || now <= last));
+    first = work == 1 ? now : first;
+    last = now;
+  }
+  return last < first;
 }
 
 struct RandomOptions {

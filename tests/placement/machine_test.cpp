@@ -147,6 +147,21 @@ TEST_CASE("auto proves what it finds on equal devices with free transfers") {
   }
 }
 
+TEST_CASE("more work gives no worse a schedule of equal devices") {
+  std::mt19937 random(7);
+  int improved = 0;
+  for (int trial = 0; trial < 20; ++trial) {
+    CAPTURE(trial);
+    MachineProblem p = randomProblem(random, 60);
+    CostGraph graph = graphOf(p);
+    Cluster cluster = testing::simpleCluster(p.machines);
+    cluster.links.clear();
+    cluster.otherLinks = LinkModel{LinkKind::kGiven, 0, 1e18};
+    improved += testing::improvesWithWork(testing::makeProblem(graph, cluster), 20'000) ? 1 : 0;
+  }
+  CHECK(improved > 0);
+}
+
 TEST_CASE("devices or transfers that differ are no machines") {
   CostGraph graph;
   testing::addNode(graph, "a", {5, 5});

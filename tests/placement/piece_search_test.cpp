@@ -291,6 +291,24 @@ TEST_CASE("nodes that wait for each other's group are one piece") {
   CHECK(unitPieces(problem).count() == 3);
 }
 
+TEST_CASE("more work gives no worse a placement") {
+  enum class Kind : uint8_t { kThroughput, kContiguous, kCalls };
+  for (Kind kind : {Kind::kThroughput, Kind::kContiguous, Kind::kCalls}) {
+    CAPTURE(static_cast<int>(kind));
+    bool isCalls = kind == Kind::kCalls;
+    int improved = 0;
+    for (unsigned seed = 0; seed < 15; ++seed) {
+      CAPTURE(seed);
+      Case made =
+          randomCase(seed, 40, 4, isCalls ? Devices::kCallsAndOthers : Devices::kAny, false);
+      PlacementProblem problem = made.problem(
+          isCalls ? Objective::kLatency : Objective::kThroughput, kind == Kind::kContiguous);
+      improved += improvesWithWork(problem, 20'000) ? 1 : 0;
+    }
+    CHECK(improved > 5);
+  }
+}
+
 TEST_CASE("a search ends when its budget does") {
   Case made = randomCase(3, 40, 3, Devices::kAny, false);
   PlacementProblem problem = made.problem(Objective::kThroughput, false);
