@@ -21,8 +21,7 @@ constexpr int64_t kMostVisits = 400'000'000;
 
 /// The best of many orders cut into calls as if all ran one after the other.
 absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const Pieces& pieces,
-                                        std::optional<PlacementResult> best,
-                                        SearchLimit& limit) {
+                                        std::optional<PlacementResult> best, SearchLimit& limit) {
   SegmentPlanner planner(problem, pieces, problem.simulator.cores().devicesApart().front());
   PieceOrders orders(problem, pieces, problem.search.seed);
   absl::Status failure = absl::ResourceExhaustedError(

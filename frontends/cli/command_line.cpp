@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -80,6 +81,17 @@ absl::Status fileError(const absl::Status& status) {
   return runtime::atStage(status, SessionStage::kModel);
 }
 
+void addPlanBudget(CLI::App& app, double& milliseconds) {
+  app.add_option("--plan-budget", milliseconds,
+                 "Time that the search for a placement may take: 200ms, 2s; default: as much as "
+                 "it sees fit")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, double>{{"us", 1e-3}, {"ms", 1}, {"s", 1e3}, {"min", 6e4}},
+          static_cast<CLI::AsNumberWithUnit::Options>(CLI::AsNumberWithUnit::CASE_SENSITIVE |
+                                                      CLI::AsNumberWithUnit::UNIT_REQUIRED)))
+      ->check(CLI::Range(0.0, 24 * 3.6e6));
+}
+
 void PlaceOptions::add(CLI::App& app) {
   app.add_option("--cluster", cluster, "The machines to use (cluster.yaml); default: this one");
   app.add_option("--placement", placement,
@@ -88,6 +100,7 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--from", from,
                  "A placement file to begin with, of a model or cluster that was a little "
                  "different: takes a fraction of the time");
+  addPlanBudget(app, planMilliseconds);
   app.add_option(
       "--pin", pins,
       "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "
@@ -119,6 +132,7 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.cluster = cluster;
   session.strategy = placement;
   session.from = from;
+  session.planBudget = std::chrono::nanoseconds(static_cast<int64_t>(planMilliseconds * 1e6));
   if (!from.empty() && placement != "auto") {
     return usageError("--from goes with --placement auto, which it is faster than");
   }

@@ -34,11 +34,15 @@ ExitCode report(const absl::Status& status);
 absl::Status usageError(absl::string_view message);
 absl::Status fileError(const absl::Status& status);
 
+/// Adds "--plan-budget" with a unit; `milliseconds` is what it was given.
+void addPlanBudget(CLI::App& app, double& milliseconds);
+
 /// Where and how a model runs.
 struct PlaceOptions {
   std::string cluster;
   std::string placement = "auto";
   std::string from;
+  double planMilliseconds = 0;
   std::vector<std::string> pins;
   std::vector<std::string> forbids;
   std::vector<std::string> memoryLimits;

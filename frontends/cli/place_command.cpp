@@ -1,6 +1,5 @@
 // graphrun place: a bare cost graph, placed without a model.
 #include <cstdio>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -62,12 +61,7 @@ struct PlaceArguments {
         "fraction of the time of auto");
     output.add(app);
     app.add_option("--seed", seed, "Of what searches at random (0)");
-    app.add_option("--plan-budget", budgetMs, "Time that a search may take: 200ms, 2s")
-        ->transform(CLI::AsNumberWithUnit(
-            std::map<std::string, double>{{"us", 1e-3}, {"ms", 1}, {"s", 1e3}, {"min", 6e4}},
-            static_cast<CLI::AsNumberWithUnit::Options>(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                                        CLI::AsNumberWithUnit::UNIT_REQUIRED)))
-        ->check(CLI::Range(0.0, 24 * 3.6e6));
+    addPlanBudget(app, budgetMs);
     app.add_flag("--json", json,
                  "Prints JSON, an object a file, with a device, start and finish for each node");
   }

@@ -68,6 +68,7 @@ absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
   GR_ASSIGN_OR_RETURN(auto problem,
                       placement::PlacementProblem::create(placed.graph.graph, placed.cluster));
   problem.memoryMargin = kMemoryMargin;
+  problem.search.budgetNs = static_cast<int64_t>(request.search_ns());
   for (int64_t& limit : problem.limits) {
     if (limit != placement::kUnlimited) {
       limit = static_cast<int64_t>(request.memory_share() * static_cast<double>(limit));

@@ -110,6 +110,7 @@ uint32_t ownCores() {
 void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.strategy = options.strategy;
   request.from = options.from;
+  request.search_ns = static_cast<uint64_t>(options.planBudget.count());
   request.threads = options.threads;
   request.fusion = options.fusion;
   request.numerics = static_cast<uint8_t>(options.numerics);

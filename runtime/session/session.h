@@ -67,6 +67,9 @@ struct SessionOptions {
   /// Path of a placement file for a model or cluster that was a little different, to begin with in
   /// place of a strategy; "": none.
   std::string from;
+  /// Time that the search for a placement may take; 0: as much as it sees fit, and every search
+  /// gives the same.
+  std::chrono::nanoseconds planBudget{0};
   std::vector<PlacementPin> pins;
   std::vector<PlacementPin> forbids;  ///< devices that nodes stay off, as in "node1/*"
   std::vector<DeviceMemoryLimit> memoryLimits;
