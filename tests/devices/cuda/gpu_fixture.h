@@ -68,15 +68,31 @@ inline Buffer bufferOf(BufferKind kind, uint64_t bytes, uint32_t index = 0, uint
   return buffer;
 }
 
-/// PTX that declares kernels with so many parameters; the simulator reads no more.
-inline std::vector<uint8_t> codeOf(const std::vector<std::pair<std::string, int>>& kernels) {
+/// PTX of kernels (from, to, count) for one block: `to[i] = from[i] + 1`.
+inline std::vector<uint8_t> codeOf(const std::vector<std::string>& kernels) {
   std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n";
-  for (const auto& [name, parameters] : kernels) {
-    text += ".visible .entry " + name + "(";
-    for (int i = 0; i < parameters; ++i) {
-      text += (i == 0 ? "" : ", ") + std::string(".param .u64 p") + std::to_string(i);
-    }
-    text += ") { ret; }\n";
+  for (const std::string& name : kernels) {
+    text += ".visible .entry " + name + R"((.param .u64 from, .param .u64 to, .param .u64 count) {
+  .reg .pred %outside;
+  .reg .b32 %thread;
+  .reg .f32 %value;
+  .reg .b64 %source, %target, %size, %index;
+  ld.param.u64 %source, [from];
+  ld.param.u64 %target, [to];
+  ld.param.u64 %size, [count];
+  mov.u32 %thread, %tid.x;
+  cvt.u64.u32 %index, %thread;
+  setp.ge.u64 %outside, %index, %size;
+  @%outside ret;
+  shl.b64 %index, %index, 2;
+  add.u64 %source, %source, %index;
+  add.u64 %target, %target, %index;
+  ld.global.f32 %value, [%source];
+  add.f32 %value, %value, 0f3f800000;
+  st.global.f32 [%target], %value;
+  ret;
+}
+)";
   }
   return {text.begin(), text.end()};
 }
@@ -103,20 +119,6 @@ inline Step edgeStep(bool send, uint32_t edge, Argument end) {
   step.edge = edge;
   (send ? step.inputs : step.outputs).push_back(std::move(end));
   return step;
-}
-
-/// `to[i] = from[i] + 1`, for (from, to, count).
-inline CUresult addOne(const testing::Launch& launch) {
-  size_t count = launch.parameters[2];
-  const float* from = launch.at<float>(0, count);
-  float* to = launch.at<float>(1, count);
-  if (from == nullptr || to == nullptr) {
-    return CUDA_ERROR_ILLEGAL_ADDRESS;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    to[i] = from[i] + 1;
-  }
-  return CUDA_SUCCESS;
 }
 
 /// Loads `executable` for the fixture's device.

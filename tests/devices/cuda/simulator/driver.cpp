@@ -51,8 +51,10 @@ CUresult cuGetErrorName(CUresult error, const char** name) {
   return CUDA_SUCCESS;
 }
 
+/// What a kernel did, if it was a kernel.
 CUresult cuGetErrorString(CUresult, const char** text) {
-  *text = "as the simulator was told";
+  const std::string& fault = gpu().fault;
+  *text = fault.empty() ? "as the simulator was told" : fault.c_str();
   return CUDA_SUCCESS;
 }
 

@@ -23,14 +23,19 @@ CUresult GpuState::enterCall(const char* function, bool needsContext) {
   return needsContext && !hasContext() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-void* GpuState::view(CUdeviceptr address, size_t size) {
+ptx::Allocation GpuState::allocation(CUdeviceptr address) const {
   auto after = memory.upper_bound(address);
   if (after == memory.begin()) {
-    return nullptr;
+    return {};
   }
-  auto [begin, bytes] = *std::prev(after);
-  bool within = address - begin <= bytes && size <= bytes - (address - begin);
-  return within ? std::bit_cast<void*>(address & ~kDeviceBit) : nullptr;
+  auto [begin, size] = *std::prev(after);
+  return {begin, begin + size, std::bit_cast<uint8_t*>(begin & ~kDeviceBit)};
+}
+
+void* GpuState::view(CUdeviceptr address, size_t size) {
+  ptx::Allocation found = allocation(address);
+  bool within = address <= found.end && size <= found.end - address;
+  return within ? found.host + (address - found.begin) : nullptr;
 }
 
 CUresult GpuState::put(CUstream stream, Work work) {
@@ -60,8 +65,6 @@ CUresult GpuState::finish(StreamState& stream, uint64_t upTo) {
   return lost;
 }
 
-void* Launch::hostView(CUdeviceptr address, size_t bytes) { return gpu().view(address, bytes); }
-
 void resetGpus(int count, size_t bytes) {
   GpuState& state = gpu();
   std::lock_guard lock(state.mutex);
@@ -71,12 +74,8 @@ void resetGpus(int count, size_t bytes) {
   state.used = 0;
   state.version = 13000;
   state.init = state.lost = CUDA_SUCCESS;
-  state.kernels.clear();
+  state.fault.clear();
   state.faults.clear();
-}
-
-void setKernel(const std::string& name, std::function<CUresult(const Launch&)> kernel) {
-  gpu().kernels[name] = std::move(kernel);
 }
 
 void failCall(const std::string& function, CUresult result, int passed) {

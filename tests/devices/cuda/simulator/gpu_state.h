@@ -3,10 +3,13 @@
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "tests/devices/cuda/simulator/ptx_execution.h"
 #include "tests/devices/cuda/simulator/simulator.h"
 
 namespace graphrun::testing {
@@ -44,7 +47,7 @@ class GpuState {
   int version = 13000;
   CUresult init = CUDA_SUCCESS;
   CUresult lost = CUDA_SUCCESS;  // what every call gives once the context is lost
-  std::map<std::string, std::function<CUresult(const Launch&)>> kernels;
+  std::string fault;             // what the last kernel that failed did
   std::map<std::string, std::pair<CUresult, int>> faults;
   std::map<CUdeviceptr, size_t> memory;
   std::map<CUstream, std::shared_ptr<StreamState>> streams;
@@ -52,6 +55,8 @@ class GpuState {
 
   /// What a call gives before it does anything: a fault, the lost context, or no context.
   CUresult enterCall(const char* function, bool needsContext = true);
+  /// The allocation that an address is in or behind; empty when there is none.
+  ptx::Allocation allocation(CUdeviceptr address) const;
   /// The host's view of a piece of device memory; null when it is not there.
   void* view(CUdeviceptr address, size_t size);
   /// Puts work into a stream, or into the graph that it records.

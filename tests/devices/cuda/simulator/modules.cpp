@@ -1,46 +1,97 @@
 // The simulator's modules, launches and graphs.
-#include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <cstring>
-#include <sstream>
 
+#include "runtime/base/status.h"
 #include "tests/devices/cuda/simulator/gpu_state.h"
+#include "tests/devices/cuda/simulator/ptx_execution.h"
 
+namespace ptx = graphrun::testing::ptx;
 using graphrun::testing::gpu;
 using graphrun::testing::Graph;
-using graphrun::testing::Launch;
 using graphrun::testing::Work;
 
 namespace {
 
 constexpr unsigned kUsualSharedBytes = 48 << 10;
+constexpr unsigned kMostSharedBytes = 227 << 10;
 
 struct Function {
-  std::string name;
-  size_t parameters = 0;
+  std::shared_ptr<const ptx::Program> program;  // work in streams has it too
   unsigned sharedBytes = kUsualSharedBytes;
 };
 
-/// The entries of a PTX text, with as many parameters as they name.
+/// The kernels of a PTX text.
 struct Module {
   std::map<std::string, Function> functions;
 };
 
-std::map<std::string, Function> entriesOf(const std::string& text) {
-  std::map<std::string, Function> entries;
-  constexpr std::string_view kEntry = ".entry ";
-  for (size_t at = text.find(kEntry); at != std::string::npos; at = text.find(kEntry, at)) {
-    at += kEntry.size();
-    size_t open = text.find('(', at);
-    size_t close = text.find(')', open);
-    std::istringstream word(text.substr(at, open - at));
-    Function function;
-    word >> function.name;
-    for (size_t p = text.find(".param", open); p < close; p = text.find(".param", p + 1)) {
-      ++function.parameters;
-    }
-    entries[function.name] = function;
+absl::StatusOr<std::unique_ptr<Module>> moduleOf(const std::string& text) {
+  GR_ASSIGN_OR_RETURN(ptx::Module parsed, ptx::parse(text));
+  auto module = std::make_unique<Module>();
+  for (const ptx::Kernel& kernel : parsed.kernels) {
+    GR_ASSIGN_OR_RETURN(ptx::Program program, ptx::compile(kernel));
+    module->functions[kernel.name].program =
+        std::make_shared<const ptx::Program>(std::move(program));
   }
-  return entries;
+  return module;
+}
+
+/// Writes `text` to where a call of cuModuleLoadDataEx wants to have it.
+void writeLog(const std::string& text, unsigned options, const CUjit_option* names, void** values) {
+  char* log = nullptr;
+  size_t size = 0;
+  for (unsigned i = 0; i < options; ++i) {
+    if (names[i] == CU_JIT_ERROR_LOG_BUFFER) {
+      log = static_cast<char*>(values[i]);
+    } else if (names[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+      size = std::bit_cast<size_t>(values[i]);
+    }
+  }
+  if (log != nullptr && size > 0) {
+    std::snprintf(log, size, "%s", text.c_str());
+  }
+}
+
+CUresult resultOf(ptx::Fault::Kind kind) {
+  using Kind = ptx::Fault::Kind;
+  switch (kind) {
+    case Kind::kBadLaunch:
+      return CUDA_ERROR_INVALID_VALUE;
+    case Kind::kIllegalAddress:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case Kind::kMisaligned:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case Kind::kTrap:
+      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case Kind::kTooLong:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    default:
+      return CUDA_ERROR_LAUNCH_FAILED;
+  }
+}
+
+/// What the kernel gets: each parameter's bytes at its place.
+std::vector<uint8_t> parametersOf(const ptx::Program& program, void** values) {
+  std::vector<uint8_t> bytes(program.parameterBytes());
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    auto [offset, size] = program.parameters[i];
+    std::memcpy(bytes.data() + offset, values[i], size);
+  }
+  return bytes;
+}
+
+CUresult runKernel(const ptx::Program& program, const ptx::Launch& launch) {
+  auto& state = gpu();
+  ++state.counts.launches;
+  auto fault = ptx::run(program, launch);
+  if (!fault) {
+    return CUDA_SUCCESS;
+  }
+  state.fault = fault->message;
+  std::fprintf(stderr, "simulated GPU: %s\n", fault->message.c_str());
+  return resultOf(fault->kind);
 }
 
 Function& functionOf(CUfunction function) { return *reinterpret_cast<Function*>(function); }
@@ -62,16 +113,12 @@ extern "C" {
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned options,
                             CUjit_option* names, void** values) {
   GR_SIMULATED(cuModuleLoadDataEx)
-  std::string text = static_cast<const char*>(image);
-  if (text.find(".version") == std::string::npos) {
-    for (unsigned i = 0; i < options; ++i) {
-      if (names[i] == CU_JIT_ERROR_LOG_BUFFER) {
-        std::strcpy(static_cast<char*>(values[i]), "line 1: no .version");
-      }
-    }
+  auto made = moduleOf(static_cast<const char*>(image));
+  if (!made.ok()) {
+    writeLog(std::string(made.status().message()), options, names, values);
     return CUDA_ERROR_INVALID_PTX;
   }
-  *module = reinterpret_cast<CUmodule>(new Module{entriesOf(text)});
+  *module = reinterpret_cast<CUmodule>(made->release());
   ++state.counts.modules;
   return CUDA_SUCCESS;
 }
@@ -104,7 +151,8 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction f
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
   GR_SIMULATED(cuFuncSetAttribute)
-  if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 227 << 10) {
+  if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
+      value > static_cast<int>(kMostSharedBytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   functionOf(function).sharedBytes = static_cast<unsigned>(value);
@@ -116,22 +164,20 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY, unsig
                         CUstream stream, void** parameters, void**) {
   GR_SIMULATED(cuLaunchKernel)
   const Function& function = functionOf(handle);
-  Launch launch{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, {}};
-  bool fits = gridX * gridY * gridZ > 0 && blockX * blockY * blockZ > 0 &&
-              blockX * blockY * blockZ <= 1024 && sharedBytes <= function.sharedBytes;
-  auto kernel = state.kernels.find(function.name);
-  if (!fits || kernel == state.kernels.end()) {
+  if (sharedBytes > function.sharedBytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  for (size_t i = 0; i < function.parameters; ++i) {
-    uint64_t value = 0;
-    std::memcpy(&value, parameters[i], sizeof(value));
-    launch.parameters.push_back(value);
+  ptx::Launch launch;
+  launch.grid = {gridX, gridY, gridZ};
+  launch.block = {blockX, blockY, blockZ};
+  launch.sharedBytes = sharedBytes;
+  launch.parameters = parametersOf(*function.program, parameters);
+  launch.find = [&state](uint64_t address) { return state.allocation(address); };
+  if (!ptx::whyNotLaunched(*function.program, launch).empty()) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  return state.put(stream, [&state, launch, run = kernel->second] {
-    ++state.counts.launches;
-    return run(launch);
-  });
+  return state.put(stream,
+                   [program = function.program, launch] { return runKernel(*program, launch); });
 }
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {

@@ -1,34 +1,17 @@
 // A GPU that is not there: libcuda and libcublasLt as far as devices/cuda uses them, over host
-// memory. Work that is put into a stream is done as late as the rules allow, when somebody waits
-// for it: who forgets to wait sees old data. Device addresses cannot be read by the host. One
-// process, any thread.
+// memory. Kernels are PTX text, which is interpreted, and what they do wrong is told by
+// cuGetErrorString and stderr. Work that is put into a stream is done as late as the rules allow,
+// when somebody waits for it: who forgets to wait sees old data. Device addresses cannot be read by
+// the host. One process, any thread.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 
 #include <cuda.h>
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
 namespace graphrun::testing {
-
-/// A launch as a kernel sees it. All parameters have eight bytes.
-struct Launch {
-  unsigned grid[3];
-  unsigned block[3];
-  unsigned sharedBytes;
-  std::vector<uint64_t> parameters;
-
-  /// The host's view of parameter `index`, an address of at least `count` elements on the GPU. Null
-  /// when they are not there: the kernel must return CUDA_ERROR_ILLEGAL_ADDRESS then.
-  template <typename T>
-  T* at(size_t index, size_t count) const {
-    return static_cast<T*>(hostView(parameters[index], count * sizeof(T)));
-  }
-  static void* hostView(CUdeviceptr address, size_t bytes);
-};
 
 /// What is alive, and what was done since the last reset.
 struct GpuCounts {
@@ -52,11 +35,9 @@ struct GpuCounts {
   }
 };
 
-/// As after a restart: `count` GPUs with `bytes` of memory each, no kernels, no faults. Nothing may
+/// As after a restart: `count` GPUs with `bytes` of memory each, no faults. Nothing may
 /// be alive.
 void resetGpus(int count = 1, size_t bytes = size_t{8} << 30);
-/// What `name`, an entry of any module, does.
-void setKernel(const std::string& name, std::function<CUresult(const Launch&)> kernel);
 /// The call of `function` after `passed` more of them gives `result`, and does nothing.
 void failCall(const std::string& function, CUresult result, int passed = 0);
 void clearFaults();
