@@ -9,7 +9,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/type_codec.h"
-#include "tests/devices/cuda/compiler/emulated_kernel.h"
+#include "tests/devices/cuda/compiler/interpreted_kernel.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -81,19 +81,20 @@ cpu::Tensors KernelCase::operands(unsigned seed, bool whole) const {
   return tensors;
 }
 
-cpu::Tensors KernelCase::emulated(const cpu::Tensors& operands) {
+cpu::Tensors KernelCase::interpreted(const cpu::Tensors& operands, int computeCapability) {
   cpu::Tensors results;
   for (mlir::Value result : op_->getResults()) {
     results.emplace_back(specOf(result));
   }
-  std::vector<void*> from, to;
-  for (const cpu::HostTensor& operand : operands) {
-    from.push_back(const_cast<void*>(operand.data()));
-  }
-  for (cpu::HostTensor& result : results) {
-    to.push_back(result.data());
-  }
-  EmulatedKernel(*kernel_, "kernel").run(launch_, from, to);
+  auto bytesOf = [](const cpu::Tensors& tensors) {
+    std::vector<Bytes> bytes;
+    for (const cpu::HostTensor& tensor : tensors) {
+      bytes.emplace_back(static_cast<uint8_t*>(const_cast<void*>(tensor.data())),
+                         tensor.byteSize());
+    }
+    return bytes;
+  };
+  interpretKernel(ptx(computeCapability), launch_, bytesOf(operands), bytesOf(results));
   return results;
 }
 

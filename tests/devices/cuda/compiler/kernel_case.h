@@ -1,4 +1,5 @@
-// One operation or group as a kernel for GPUs: run on the CPU, and computed by reference kernels.
+// One operation or group as a kernel for GPUs: its PTX interpreted, and computed by reference
+// kernels.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_COMPILER_KERNEL_CASE_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_COMPILER_KERNEL_CASE_H_
 
@@ -29,8 +30,8 @@ class KernelCase {
 
   /// Operands: random floats in [-3, 3], or whole numbers of that range; constants as they are.
   cpu::Tensors operands(unsigned seed, bool whole) const;
-  /// The results of all threads.
-  cpu::Tensors emulated(const cpu::Tensors& operands);
+  /// What its PTX gives.
+  cpu::Tensors interpreted(const cpu::Tensors& operands, int computeCapability = 90);
   /// What reference kernels give, one for each operation.
   cpu::Tensors expected(const cpu::Tensors& operands) const;
 

@@ -19,7 +19,7 @@ constexpr int kCapabilities[] = {80, 90, 100};
 /// Runs the kernel's threads on the CPU; the results must be what reference kernels give.
 void checkResults(KernelCase& map, unsigned seed, bool whole, double tolerance) {
   cpu::Tensors operands = map.operands(seed, whole);
-  cpu::Tensors got = map.emulated(operands);
+  cpu::Tensors got = map.interpreted(operands);
   cpu::Tensors expected = map.expected(operands);
   REQUIRE(got.size() == expected.size());
   for (size_t i = 0; i < got.size(); ++i) {

@@ -35,7 +35,7 @@ void check(const std::string& text, double tolerance, bool whole = false) {
   INFO(text);
   KernelCase rows(text);
   cpu::Tensors operands = rows.operands(1, whole);
-  cpu::Tensors got = rows.emulated(operands);
+  cpu::Tensors got = rows.interpreted(operands);
   cpu::Tensors expected = rows.expected(operands);
   REQUIRE(cpu::distance(got[0], expected[0]) <= tolerance);
   if (hasPtxas()) {
