@@ -58,7 +58,7 @@ void Portfolio::consider(const absl::StatusOr<PlacementResult>& found) {
 void Portfolio::runHeuristics() {
   PlacementProblem within = problem_;
   for (const Strategy& strategy : strategies()) {
-    if (strategy.place == nullptr) {
+    if (strategy.place == nullptr || !strategy.isFor(problem_)) {
       continue;
     }
     Candidate candidate{std::string(strategy.name),

@@ -1,11 +1,13 @@
 #include "placement/strategy.h"
 
 #include <array>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "placement/conflict.h"
 #include "placement/device_weights.h"
 #include "placement/memory_advice.h"
@@ -17,6 +19,7 @@ namespace graphrun::placement {
 namespace {
 
 constexpr absl::string_view kRandom = "random:";
+constexpr absl::string_view kOn = "on:";
 
 std::vector<const Strategy*> searchesFor(const PlacementProblem& problem) {
   std::vector<const Strategy*> searches;
@@ -28,11 +31,26 @@ std::vector<const Strategy*> searchesFor(const PlacementProblem& problem) {
   return searches;
 }
 
+absl::StatusOr<PlacementResult> placeNamed(const PlacementProblem& problem, absl::string_view name,
+                                           std::vector<Candidate>* candidates) {
+  if (absl::ConsumePrefix(&name, kOn)) {
+    if (std::optional<int> device = problem.cluster().findDevice(name)) {
+      return placeOn(problem, *device);
+    }
+    return absl::NotFoundError(absl::StrCat("placement on:", name, ": no such device",
+                                            didYouMean(name, problem.cluster().deviceNames())));
+  }
+  GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
+  return placeWith(problem, *strategy, candidates);
+}
+
 }  // namespace
 
 absl::Span<const Strategy> strategies() {
-  static constexpr std::array<Strategy, 14> kTable = {{
+  static constexpr std::array<Strategy, 15> kTable = {{
       {"single", "all on the best single device", placeSingle},
+      {"most", "all that one device can run on that, the rest where it is fastest", placeMost,
+       nullptr, isForMost},
       {"greedy", "in program order, each node where it finishes first", placeGreedy},
       {"heft", "by upward rank with insertion, each node where it finishes first", placeHeft},
       {"cpop", "the critical path on one device, the rest where it finishes first", placeCpop},
@@ -65,7 +83,7 @@ absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
   }
   return absl::NotFoundError(
       absl::StrCat("no placement strategy '", name, "'", didYouMean(name, names),
-                   " (known: ", absl::StrJoin(names, ", "), ", random:SEED)"));
+                   " (known: ", absl::StrJoin(names, ", "), ", random:SEED, on:DEVICE)"));
 }
 
 int64_t boundOf(const PlacementProblem& problem, const PlacementResult& result) {
@@ -110,8 +128,7 @@ absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::str
     }
     return result;
   }
-  GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
-  absl::StatusOr<PlacementResult> result = placeWith(problem, *strategy, candidates);
+  absl::StatusOr<PlacementResult> result = placeNamed(problem, name, candidates);
   if (absl::IsResourceExhausted(result.status())) {
     return absl::FailedPreconditionError(absl::StrCat(
         "cannot place the graph within the memory limits:\n", result.status().message(), "\n",

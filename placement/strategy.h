@@ -37,7 +37,7 @@ struct Strategy {
   /// Searches: a placement that is no worse than `start`, the best one that is known, or nullptr.
   absl::StatusOr<PlacementResult> (*improve)(const PlacementProblem& problem,
                                              const PlacementResult* start) = nullptr;
-  /// Searches: whether they are for problems of this kind.
+  /// Whether it is for problems of this kind; `auto` does without a heuristic that is not.
   bool (*applies)(const PlacementProblem& problem) = nullptr;
   /// Searches: whether what it does first ends by the work that it sees fit, not by a budget: then
   /// it is given little work at first, or the rest might have no time.
@@ -75,9 +75,9 @@ const PlacementResult* bestCandidate(const PlacementProblem& problem,
 absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem, const Strategy& strategy,
                                           std::vector<Candidate>* candidates = nullptr);
 
-/// Places with the strategy of this name, or with "random:SEED" (placeRandom). When memory stops
-/// it: FailedPrecondition with the limits that broke and the least memory that would do (see
-/// memory_advice.h). `candidates` as for placeWith.
+/// Places with the strategy of this name, with "random:SEED" (placeRandom) or with "on:DEVICE"
+/// (placeOn). When memory stops it: FailedPrecondition with the limits that broke and the least
+/// memory that would do (see memory_advice.h). `candidates` as for placeWith.
 absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view strategy,
                                       std::vector<Candidate>* candidates = nullptr);
 
@@ -86,6 +86,12 @@ absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::str
 /// All nodes on the one device that gives the smallest objective; pinned nodes where they are
 /// pinned.
 absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem);
+/// All that `device` may have there, the rest where it takes the least time.
+absl::StatusOr<PlacementResult> placeOn(const PlacementProblem& problem, int device);
+/// That with the device for which it is best: a GPU, say, with the rest on a CPU.
+absl::StatusOr<PlacementResult> placeMost(const PlacementProblem& problem);
+/// Whether some device cannot have all: else placeSingle gives the same.
+bool isForMost(const PlacementProblem& problem);
 /// In program order, each node where it finishes first and fits.
 absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
 /// Heterogeneous earliest finish time: by upward rank, with insertion, where it finishes first and

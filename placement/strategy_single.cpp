@@ -37,7 +37,7 @@ absl::StatusOr<Placement> allOn(const PlacementProblem& problem, int device) {
 }
 
 /// In program order, else in the order that needs the least memory.
-absl::StatusOr<PlacementResult> placeOn(const PlacementProblem& problem, int device) {
+absl::StatusOr<PlacementResult> placeAllOn(const PlacementProblem& problem, int device) {
   GR_ASSIGN_OR_RETURN(Placement placement, allOn(problem, device));
   placement.setOrder(problem.graph().topologicalOrder);
   GR_ASSIGN_OR_RETURN(Simulation simulation, problem.simulator.run(placement));
@@ -124,7 +124,7 @@ class SingleDevice {
   }
 
   void tryOn(int device) {
-    absl::StatusOr<PlacementResult> result = placeOn(problem_, device);
+    absl::StatusOr<PlacementResult> result = placeAllOn(problem_, device);
     if (!result.ok()) {
       memory_ = memory_ || absl::IsResourceExhausted(result.status());
       reasons_.emplace(device, result.status().message());

@@ -52,10 +52,11 @@ class Subject {
     return names;
   }
 
-  /// Measures the model on one device; how many nodes it has, 0 if all of them were known.
+  /// Measures the model on one device, what that cannot run elsewhere; how many nodes it has, 0 if
+  /// all of them were known.
   absl::StatusOr<size_t> measureOn(const std::string& device) const {
     SessionOptions pinned = session_;
-    pinned.pins.push_back({"*", device});
+    pinned.strategy = absl::StrCat("on:", device);
     GR_ASSIGN_OR_RETURN(Json before, explain(pinned));
     const Json times = before.value("times", Json::object());
     if (times.value("interpolated_ns", 0) == 0 && times.value("estimated_ns", 0) == 0) {

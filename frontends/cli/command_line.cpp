@@ -95,8 +95,8 @@ void addPlanBudget(CLI::App& app, double& milliseconds) {
 void PlaceOptions::add(CLI::App& app) {
   app.add_option("--cluster", cluster, "The machines to use (cluster.yaml); default: this one");
   app.add_option("--placement", placement,
-                 "auto, a strategy (single, greedy, heft, cpop, peft, etf, sct, search, …), or a "
-                 "placement file (JSON)");
+                 "auto, a strategy (single, greedy, heft, cpop, peft, etf, sct, search, …), "
+                 "on:DEVICE (all that it can run, the rest elsewhere), or a placement file (JSON)");
   app.add_option("--from", from,
                  "A placement file to begin with, of a model or cluster that was a little "
                  "different: takes a fraction of the time");

@@ -40,8 +40,34 @@ CostGraph forkJoin(int branches, int devices) {
 TEST_CASE("the table knows its strategies by name") {
   CHECK(findStrategy("heft").value()->name == "heft");
   CHECK(messageOf(findStrategy("hept").status()) ==
-        "no placement strategy 'hept'; did you mean 'heft'? (known: single, greedy, heft, cpop, "
-        "peft, etf, sct, machines, cores, search, segments, balance, calls, auto, random:SEED)");
+        "no placement strategy 'hept'; did you mean 'heft'? (known: single, most, greedy, heft, "
+        "cpop, peft, etf, sct, machines, cores, search, segments, balance, calls, auto, "
+        "random:SEED, on:DEVICE)");
+}
+
+TEST_CASE("all that a device can run is put on it, the rest where it is fastest") {
+  Cluster cluster = simpleCluster(3);
+  CostGraph graph;
+  addNode(graph, "a", {100, 30, 1});
+  addNode(graph, "b", {100, 30, kUnsupported});
+  addNode(graph, "c", {100, 30, 1});
+  addNode(graph, "pinned", {100, 30, 1});
+  addTensor(graph, 0, {1}, 1);
+  addTensor(graph, 1, {2}, 1);
+  addTensor(graph, 2, {3}, 1);
+  graph.pins.push_back({3, 0, "test"});
+  REQUIRE(graph.finish(3).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  std::string last = absl::StrCat("on:", cluster.devices[2].name);
+  CHECK(placeOk(problem, last).placement.device == std::vector<int>{2, 1, 2, 0});
+  CHECK(placeOk(problem, "most").placement.device == std::vector<int>{2, 1, 2, 0});
+  CHECK(placeOk(problem, "auto").simulation.stepNs <= placeOk(problem, "most").simulation.stepNs);
+  CHECK_THAT(messageOf(place(problem, "on:nowhere").status()), Catch::Contains("no such device"));
+  graph.nodes[1].timeNs[2] = 5;
+  CHECK_FALSE(isForMost(makeProblem(graph, cluster)));
+  problem.limits[2] = 0;
+  problem.limits[1] = 0;
+  CHECK(absl::IsFailedPrecondition(place(problem, last).status()));
 }
 
 TEST_CASE("a random placement depends on its seed alone") {
