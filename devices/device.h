@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/base/tensor.h"
+#include "runtime/base/trace.h"
 
 namespace graphrun::devices {
 
@@ -87,6 +89,9 @@ class Program {
   virtual uint64_t sharedBytes() const { return 0; }
   /// One for each record; empty where the device cannot tell.
   virtual absl::Span<const RecordMemory> recordMemory() const { return {}; }
+  /// Where records only launch and wait: what the steps take that they launch, by their labels, as
+  /// far as that was measured; nothing where a record takes as long as its step. Thread-safe.
+  virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.

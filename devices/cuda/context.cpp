@@ -92,10 +92,11 @@ absl::Status Stream::synchronize() const {
   return GR_CU(context_->driver(), cuStreamSynchronize, stream_);
 }
 
-absl::StatusOr<std::unique_ptr<Event>> Event::create(ContextPointer context) {
+absl::StatusOr<std::unique_ptr<Event>> Event::create(ContextPointer context, Use use) {
   std::unique_ptr<Event> event(new Event(std::move(context)));
-  GR_RETURN_IF_ERROR(GR_CU(event->context_->driver(), cuEventCreate, &event->event_,
-                           CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
+  const unsigned flags =
+      CU_EVENT_BLOCKING_SYNC | (use == Use::kTime ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING);
+  GR_RETURN_IF_ERROR(GR_CU(event->context_->driver(), cuEventCreate, &event->event_, flags));
   return event;
 }
 
@@ -107,6 +108,18 @@ Event::~Event() {
 
 absl::Status Event::record(const Stream& stream) {
   return GR_CU(context_->driver(), cuEventRecord, event_, stream.get());
+}
+
+absl::Status Event::recordInGraph(CUstream stream) {
+  return GR_CU(context_->driver(), cuEventRecordWithFlags, event_, stream,
+               CU_EVENT_RECORD_EXTERNAL);
+}
+
+absl::StatusOr<float> Event::since(const Event& earlier) const {
+  float milliseconds = 0;
+  GR_RETURN_IF_ERROR(
+      GR_CU(context_->driver(), cuEventElapsedTime_v2, &milliseconds, earlier.event_, event_));
+  return milliseconds;
 }
 
 absl::Status Event::holdUp(const Stream& stream) const {

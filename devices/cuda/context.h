@@ -87,13 +87,19 @@ class Stream {
 /// A place in a stream. The context must be the thread's in all calls.
 class Event {
  public:
-  static absl::StatusOr<std::unique_ptr<Event>> create(ContextPointer context);
+  enum class Use : uint8_t { kOrder, kTime };
+  static absl::StatusOr<std::unique_ptr<Event>> create(ContextPointer context,
+                                                       Use use = Use::kOrder);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
   /// It is where `stream` is now.
   absl::Status record(const Stream& stream);
+  /// The same while the stream is recorded: each launch of the graph sets it.
+  absl::Status recordInGraph(CUstream stream);
+  /// Milliseconds from `earlier` on; of two that are used for times and were reached.
+  absl::StatusOr<float> since(const Event& earlier) const;
   /// What is put into `stream` later comes after it.
   absl::Status holdUp(const Stream& stream) const;
   /// Waits until the stream gets there: awake for a moment, then asleep.

@@ -271,7 +271,33 @@ absl::Status CudaProgram::finish() {
   GR_RETURN_IF_ERROR(computed_->record(*compute_));
   GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
   GR_RETURN_IF_ERROR(finished_->record(*copyOut_));
-  return finished_->wait();
+  GR_RETURN_IF_ERROR(finished_->wait());
+  return isTimed_ ? absl::OkStatus() : readClocks();
+}
+
+absl::Status CudaProgram::readClocks() {
+  bool areAll = true;
+  for (const std::unique_ptr<Record>& record : states_) {
+    if (record->segment != nullptr) {
+      GR_ASSIGN_OR_RETURN(bool isRead, record->segment->readClock());
+      areAll = areAll && isRead;
+    }
+  }
+  if (areAll) {
+    std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<Record>& record : states_) {
+      if (record->segment != nullptr) {
+        record->segment->addTimes(stepTimes_);
+      }
+    }
+    isTimed_ = true;
+  }
+  return absl::OkStatus();
+}
+
+std::optional<std::vector<runtime::StepTime>> CudaProgram::stepTimes() const {
+  std::lock_guard lock(mutex_);
+  return stepTimes_;
 }
 
 absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {

@@ -4,6 +4,8 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,7 @@ class CudaProgram : public Program {
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t sharedBytes() const override { return sharedBytes_; }
   absl::Status errorMessage(const OpRecord& record, int code) const override;
+  std::optional<std::vector<runtime::StepTime>> stepTimes() const override;
   void settle() override;
 
  private:
@@ -86,6 +89,7 @@ class CudaProgram : public Program {
   static int runRecord(void* state, void* const* buffers);
   absl::Status launch(Record& record, void* const* buffers);
   absl::Status finish();
+  absl::Status readClocks();
 
   DeviceParts device_;
   std::unique_ptr<Stream> compute_;
@@ -110,7 +114,10 @@ class CudaProgram : public Program {
   std::vector<std::string> labels_;
   uint64_t memoryBytes_ = 0;
   uint64_t sharedBytes_ = 0;
-  absl::Status failure_;  ///< of the record that failed last
+  bool isTimed_ = false;  ///< the clocks of all segments were read
+  mutable std::mutex mutex_;
+  std::vector<runtime::StepTime> stepTimes_;  ///< guarded by mutex_
+  absl::Status failure_;                      ///< of the record that failed last
 };
 
 }  // namespace graphrun::devices::cuda

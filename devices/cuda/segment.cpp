@@ -7,9 +7,17 @@
 
 namespace graphrun::devices::cuda {
 
-Segment::~Segment() {
+namespace {
+
+constexpr size_t kTimedRuns = 5;
+
+}  // namespace
+
+Segment::~Segment() { dropGraph(); }
+
+void Segment::dropGraph() {
   if (graph_ != nullptr) {
-    context_->driver().cuGraphExecDestroy(graph_);
+    context_->driver().cuGraphExecDestroy(std::exchange(graph_, nullptr));
   }
 }
 
@@ -25,10 +33,14 @@ std::string Segment::label() const {
 }
 
 absl::Status Segment::launch(const Stream& stream) {
-  if (kernels_.size() == 1 || !std::exchange(warm_, true)) {
+  const bool isTimed = !nanos_.empty();
+  if (!std::exchange(warm_, true) || (kernels_.size() == 1 && isTimed)) {
     return enqueue(stream.get());
   }
   if (graph_ == nullptr) {
+    if (!isTimed) {
+      GR_ASSIGN_OR_RETURN(clock_, StepClock::create(context_, kernels_.size()));
+    }
     GR_RETURN_IF_ERROR(runtime::annotate(record(stream.get()), label()));
   }
   return runtime::annotate(GR_CU(context_->driver(), cuGraphLaunch, graph_, stream.get()), label());
@@ -36,12 +48,33 @@ absl::Status Segment::launch(const Stream& stream) {
 
 absl::Status Segment::enqueue(CUstream stream) {
   for (size_t i = 0; i < kernels_.size(); ++i) {
-    absl::Status status = kernels_[i]->enqueue(stream);
+    absl::Status status = clock_ == nullptr ? absl::OkStatus() : clock_->mark(stream, i);
+    status = status.ok() ? kernels_[i]->enqueue(stream) : status;
     if (!status.ok()) {
       return runtime::annotate(status, labels_[i]);
     }
   }
-  return absl::OkStatus();
+  return clock_ == nullptr ? absl::OkStatus() : clock_->mark(stream, kernels_.size());
+}
+
+absl::StatusOr<bool> Segment::readClock() {
+  if (clock_ == nullptr) {
+    return !nanos_.empty();
+  }
+  GR_RETURN_IF_ERROR(runtime::annotate(clock_->read(), label()));
+  if (clock_->runs() < kTimedRuns) {
+    return false;
+  }
+  nanos_ = clock_->medians();
+  clock_.reset();
+  dropGraph();
+  return true;
+}
+
+void Segment::addTimes(std::vector<runtime::StepTime>& times) const {
+  for (size_t i = 0; i < nanos_.size(); ++i) {
+    times.push_back({labels_[i], nanos_[i]});
+  }
 }
 
 // Other threads may go on allocating meanwhile: only this thread's calls are watched.

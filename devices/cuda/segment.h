@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "devices/cuda/kernels.h"
+#include "devices/cuda/step_clock.h"
+#include "runtime/base/trace.h"
 
 namespace graphrun::devices::cuda {
 
 /// Kernels in order. The first launch puts each into the stream, for libraries load and settle
-/// things then; the second records them as a CUDA graph; from then on a launch is that graph's. The
+/// things then; the second records them as a CUDA graph with a clock, which times them for some
+/// launches; then they are recorded again without, and from then on a launch is that graph's. The
 /// context must be the thread's in all calls.
 class Segment {
  public:
@@ -26,16 +29,23 @@ class Segment {
   /// Errors begin with the label of the step that could not be launched. What goes wrong on the GPU
   /// is noticed when somebody waits.
   absl::Status launch(const Stream& stream);
+  /// After a launch, when its work is done: reads the clock. True when no more runs are timed.
+  absl::StatusOr<bool> readClock();
+  /// Appends what each kernel takes, once that is known.
+  void addTimes(std::vector<runtime::StepTime>& times) const;
 
  private:
   absl::Status enqueue(CUstream stream);
   absl::Status record(CUstream stream);
+  void dropGraph();
 
   ContextPointer context_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::string> labels_;
   bool warm_ = false;  ///< launched once
   CUgraphExec graph_ = nullptr;
+  std::unique_ptr<StepClock> clock_;  ///< that graph_ sets
+  std::vector<uint64_t> nanos_;       ///< by kernel, as soon as they are known
 };
 
 }  // namespace graphrun::devices::cuda

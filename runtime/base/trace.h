@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace graphrun::runtime {
@@ -30,6 +31,14 @@ struct TraceEvent {
   int64_t endNs = 0;
 
   bool operator==(const TraceEvent&) const = default;
+};
+
+/// What a step took by the clock of the device that ran it: the median of some runs.
+struct StepTime {
+  std::string label;
+  uint64_t ns = 0;
+
+  bool operator==(const StepTime&) const = default;
 };
 
 /// The last events of one stream. One thread records, without lock or allocation, in some

@@ -3,6 +3,7 @@
 #define GRAPHRUN_RUNTIME_BASE_TRACE_JSON_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct TraceStream {
   // By TraceEvent::id, bytes that the kernel needs beside its tensors; empty where that is unknown.
   std::vector<uint64_t> kernelWeights;
   std::vector<uint64_t> kernelScratch;
+  // Where the events of kernels tell no more than launches and waits: the times of steps, as far as
+  // they were measured.
+  std::optional<std::vector<StepTime>> stepTimes;
 };
 
 /// One worker.

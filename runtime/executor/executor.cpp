@@ -250,6 +250,7 @@ TraceStream Executor::trace() const {
     stream.kernelWeights.push_back(memory.weights);
     stream.kernelScratch.push_back(memory.scratch);
   }
+  stream.stepTimes = program_->stepTimes();
   return stream;
 }
 

@@ -99,7 +99,9 @@ class StreamReader {
     step.end = std::max(step.end, whole.endNs + offset_);
     ++step.devices;
     for (uint32_t node : nodes_) {
-      step.nodes.try_emplace({device_, node}, 0);
+      if (!stream_.stepTimes.has_value()) {
+        step.nodes.try_emplace({device_, node}, 0);
+      }
     }
     layoutNs_ = 0;
     received_.clear();
@@ -129,6 +131,10 @@ class StreamReader {
   /// or send that comes next.
   void addKernel(const TraceEvent& event, Step& step) {
     int64_t ns = event.endNs - event.startNs;
+    if (stream_.stepTimes.has_value()) {  // a launch, or a wait
+      step.begin = std::min(step.begin, event.startNs + offset_);
+      return;
+    }
     std::optional<uint32_t> node = event.id < kernels_.size() ? kernels_[event.id] : std::nullopt;
     if (!node.has_value()) {
       layoutNs_ += ns;
@@ -173,6 +179,9 @@ class StreamReader {
 /// Bytes that the kernels of a node need.
 using Memory = std::map<NodeId, devices::RecordMemory>;
 
+/// ns by nodes of devices with a clock of their own.
+using OwnTimes = std::map<NodeId, int64_t>;
+
 /// Adds what a stream says of its kernels; scratch of kernels that follow each other is one.
 void addMemory(const TraceStream& stream, uint32_t device, const Labels& nodes, Memory& memory) {
   size_t known = std::min(
@@ -190,8 +199,28 @@ uint64_t typicalNanos(std::vector<int64_t> values) {
   return static_cast<uint64_t>(std::max<int64_t>(median(std::move(values)), 0));
 }
 
-RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const Memory& memory) {
+/// Nodes of a device by its own clock; all of them as soon as it has told anything.
+void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& nodes,
+                  OwnTimes& times) {
+  if (!stream.stepTimes.has_value() || stream.stepTimes->empty()) {
+    return;
+  }
+  for (const auto& [label, node] : nodes) {
+    times.try_emplace({device, node}, 0);
+  }
+  for (const StepTime& step : *stream.stepTimes) {
+    if (auto node = nodes.find(step.label); node != nodes.end()) {
+      times[{device, node->second}] += static_cast<int64_t>(step.ns);
+    }
+  }
+}
+
+RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const OwnTimes& own,
+                   const Memory& memory) {
   std::map<NodeId, std::vector<int64_t>> nodes;
+  for (const auto& [node, ns] : own) {
+    nodes[node] = {ns};
+  }
   std::map<uint32_t, std::vector<int64_t>> edges;
   std::set<std::pair<uint32_t, NodeId>> ends;
   RunTimes times;
@@ -229,6 +258,7 @@ RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const Memory& m
 RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {
   std::map<uint64_t, Step> steps;
   Memory memory;
+  OwnTimes own;
   for (const TraceProcess& process : processes) {
     for (const TraceStream& stream : process.streams) {
       std::optional<uint32_t> device = plan.findDevice(stream.name);
@@ -239,6 +269,7 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
         Labels nodes = nodesByLabel(*partition);
         StreamReader(stream, process.clockOffsetNs, *device, nodes, steps).read();
         addMemory(stream, *device, nodes, memory);
+        addStepTimes(stream, *device, nodes, own);
       }
     }
   }
@@ -248,7 +279,7 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
       whole[number] = &step;
     }
   }
-  return mediansOf(whole, memory);
+  return mediansOf(whole, own, memory);
 }
 
 StepTimes timesOf(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {

@@ -34,7 +34,8 @@ struct RunTimes {
     uint32_t edge = 0;
     size_t node = 0;
   };
-  std::vector<Node> nodes;  ///< all of the plan; 0 ns where nothing has to be done
+  /// Of all devices that have told any times; 0 ns where nothing has to be done.
+  std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<End> ends;
   /// By the number of a step: from its first kernel's start to its end on all devices.

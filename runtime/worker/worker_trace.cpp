@@ -19,11 +19,19 @@ Json toJson(const TraceStream& stream) {
     events.push_back(event.startNs);
     events.push_back(event.endNs);
   }
+  Json steps;  // null: none of its own
+  if (stream.stepTimes.has_value()) {
+    steps = Json::array();
+    for (const StepTime& step : *stream.stepTimes) {
+      steps.push_back({step.label, step.ns});
+    }
+  }
   return {{"name", stream.name},
           {"plan", stream.plan},
           {"kernels", stream.kernelNames},
           {"weights", stream.kernelWeights},
           {"scratch", stream.kernelScratch},
+          {"steps", std::move(steps)},
           {"events", std::move(events)}};
 }
 
@@ -33,12 +41,18 @@ bool isListOf(const Json& json, const char* key, bool (*test)(const Json&)) {
          std::all_of(found->begin(), found->end(), test);
 }
 
+bool isStepTime(const Json& json) {
+  return json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_number_unsigned();
+}
+
 bool isStream(const Json& json) {
   return json.is_object() && json.contains("name") && json["name"].is_string() &&
          json.contains("plan") && json["plan"].is_number_unsigned() &&
          isListOf(json, "kernels", [](const Json& j) { return j.is_string(); }) &&
          isListOf(json, "weights", [](const Json& j) { return j.is_number_unsigned(); }) &&
          isListOf(json, "scratch", [](const Json& j) { return j.is_number_unsigned(); }) &&
+         json.contains("steps") &&
+         (json["steps"].is_null() || isListOf(json, "steps", isStepTime)) &&
          isListOf(json, "events", [](const Json& j) { return j.is_number_integer(); }) &&
          json["events"].size() % kNumbersAnEvent == 0;
 }
@@ -46,6 +60,12 @@ bool isStream(const Json& json) {
 TraceStream fromJson(const Json& json) {
   TraceStream stream{json["name"],   {}, json["kernels"], json["plan"], json["weights"],
                      json["scratch"]};
+  if (json["steps"].is_array()) {
+    std::vector<StepTime>& times = stream.stepTimes.emplace();
+    for (const Json& step : json["steps"]) {
+      times.push_back({step[0], step[1]});
+    }
+  }
   const Json& numbers = json["events"];
   for (size_t i = 0; i < numbers.size(); i += kNumbersAnEvent) {
     uint8_t kind = std::min<uint8_t>(numbers[i].get<uint8_t>(), kTraceKindCount - 1);

@@ -13,7 +13,7 @@
 namespace graphrun::runtime {
 
 /// JSON: a list of {"name", "plan": hash, "kernels": [name], "weights": [bytes], "scratch":
-/// [bytes], "events": [kind, id, step, start, end, kind, …]}.
+/// [bytes], "steps": [[label, ns]] or null, "events": [kind, id, step, start, end, kind, …]}.
 std::string writeWorkerTrace(absl::Span<const TraceStream> streams);
 
 /// Inverse of writeWorkerTrace; InvalidArgument for anything else.

@@ -70,6 +70,33 @@ TEST_CASE("a step is launched kernel by kernel, then recorded, then replayed") {
   }
 }
 
+TEST_CASE("steps are timed by the GPU's clock in the first launches of a graph") {
+  GpuFixture gpu;
+  ListedWeights none;
+  auto program = load(gpu, addsTwo(), none).value();
+  std::vector<float> x(kCount, 1);
+  std::vector<float> y(kCount);
+  program->buffers()[0] = x.data();
+  program->buffers()[1] = y.data();
+  const int before = testing::gpuCounts().events;
+  for (int step = 0; step < 6; ++step) {  // one without a graph
+    REQUIRE(program->stepTimes().has_value());
+    CHECK(program->stepTimes()->empty());
+    REQUIRE(runCompute(*program).ToString() == "OK");
+    CHECK(testing::gpuCounts().events == before + (step == 0 || step == 5 ? 0 : 3));
+  }
+  std::vector<runtime::StepTime> times = program->stepTimes().value();
+  REQUIRE(times.size() == 2);
+  CHECK(times[0].label == "add_one");
+  CHECK(times[1].label == "second");
+  CHECK(times[0].ns > 0);
+  CHECK(times[0].ns < 1'000'000'000);
+  REQUIRE(runCompute(*program).ToString() == "OK");  // by a graph without a clock
+  CHECK(testing::gpuCounts().graphs == 1);
+  CHECK(program->stepTimes().value() == times);
+  CHECK(y == plus(x, 2));
+}
+
 TEST_CASE("what is sent is on the host when its turn comes, and later work is under way") {
   GpuFixture gpu;
   ListedWeights none;

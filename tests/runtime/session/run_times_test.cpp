@@ -51,6 +51,31 @@ void addStep(std::vector<TraceStream>& streams, uint64_t step, int64_t begin) {
   add(2, TraceKind::kStep, 0, 900, 1000);
 }
 
+TEST_CASE("of a device with a clock of its own the records' times say nothing of nodes") {
+  auto plan = planWithNodes();
+  std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
+  for (uint64_t step = 0; step < 5; ++step) {
+    addStep(streams, step, static_cast<int64_t>(10'000 * step));
+  }
+  auto timesOf = [&] {
+    return runTimes(
+        *plan, std::vector<TraceProcess>{
+                   {"client", 0, {streams[0]}}, {"a", 0, {streams[1]}}, {"b", 0, {streams[2]}}});
+  };
+  streams[1].stepTimes.emplace();  // not measured yet
+  RunTimes before = timesOf();
+  REQUIRE(before.nodes.size() == 2);
+  CHECK(before.nodes[0].device == 0);
+  CHECK(before.nodes[1].device == 2);
+  streams[1].stepTimes = {{"n1", 700}, {"n1", 70}, {"another", 9}};
+  RunTimes after = timesOf();
+  REQUIRE(after.nodes.size() == 3);
+  CHECK(after.nodes[1].ns == 770);
+  REQUIRE(after.edges.size() == 1);
+  CHECK(after.edges[0].ns == 510 + 10);  // a launch is no change of layout
+  CHECK(after.spans.at(3) == before.spans.at(3));
+}
+
 TEST_CASE("nodes and edges are told apart in what was recorded") {
   auto plan = planWithNodes();
   std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};

@@ -209,7 +209,20 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+/// In a graph, and only there: the time when the GPU gets to it.
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  GR_SIMULATED(cuEventRecordWithFlags)
+  if (flags != CU_EVENT_RECORD_EXTERNAL || state.streams[stream]->capture == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return state.put(stream, [at = &stateOf(event)] {
+    at->reached = std::chrono::steady_clock::now();
+    return CUDA_SUCCESS;
+  });
+}
+
 /// Not ready when it is asked for the first time.
+
 CUresult cuEventQuery(CUevent event) {
   GR_SIMULATED(cuEventQuery)
   EventState& at = stateOf(event);
@@ -229,9 +242,14 @@ CUresult cuEventSynchronize(CUevent event) {
   return at.stream == nullptr ? CUDA_SUCCESS : state.finish(*at.stream, at.put);
 }
 
-CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
+CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
   GR_SIMULATED(cuEventElapsedTime)
-  *milliseconds = 1;
+  const auto first = stateOf(from).reached;
+  const auto last = stateOf(to).reached;
+  if (!first.has_value() || !last.has_value()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(*last - *first).count();
   return CUDA_SUCCESS;
 }
 

@@ -2,11 +2,13 @@
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "tests/devices/cuda/simulator/ptx_execution.h"
@@ -35,6 +37,7 @@ struct EventState {
   std::shared_ptr<StreamState> stream;
   uint64_t put = 0;
   bool asked = false;
+  std::optional<std::chrono::steady_clock::time_point> reached;  // of one in a graph, the last time
 };
 
 class GpuState {
