@@ -16,10 +16,10 @@ from sources import trackedFiles
 
 RUN = ["runtime/base", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
        "runtime/door", "devices"]
-COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/*/compiler",
+COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
 EVERYTHING = ["ir", "passes", "placement", "runtime", "runtime/*", "devices", "devices/*",
-              "devices/codegen", "devices/*/compiler", "frontends/*", "tests", "bench"]
+              "devices/codegen", "devices/compiler", "devices/*/compiler", "frontends/*", "tests", "bench"]
 
 # Folder (the first match counts) -> folders it may include beside itself.
 LAYERS = {
@@ -31,6 +31,7 @@ LAYERS = {
     "runtime/door": ["runtime/base", "runtime/format"],
     "devices": ["runtime/base", "runtime/format", "runtime/memory"],
     "devices/codegen": ["ir", "passes"],
+    "devices/compiler": ["ir", "passes", "devices"],
     "devices/*": ["devices", "runtime/base", "runtime/format", "runtime/memory"],
     "runtime/executor": RUN,
     "runtime/worker": RUN + ["devices/*", "runtime/executor"],
@@ -38,7 +39,7 @@ LAYERS = {
     "ir": [],
     "passes": ["ir", "runtime/format"],
     "placement": ["ir", "passes", "runtime/memory"],
-    "devices/*/compiler": ["ir", "passes", "devices/codegen", "{parent}"],
+    "devices/*/compiler": ["ir", "passes", "devices/codegen", "devices/compiler", "{parent}"],
     "frontends/builder": ["ir", "passes"],
     "frontends/builder/examples": ["frontends/builder", "runtime/session"],
     "frontends/onnx": ["ir", "passes"],
@@ -51,7 +52,7 @@ LAYERS = {
 # The compile world's half of the device contract lies beside the run world's.
 EXTRA = {"devices/registry.*": ["devices/*"], "devices/device_compiler.h": ["ir"]}
 
-COMPILE_FILES = ["devices/device_compiler.h", "ir/*", "passes/*", "placement/*", "devices/codegen/*",
+COMPILE_FILES = ["devices/device_compiler.h", "ir/*", "passes/*", "placement/*", "devices/codegen/*", "devices/compiler/*",
                  "devices/*/compiler/*", "frontends/builder/*", "frontends/onnx/*",
                  "frontends/compiler/*", "frontends/cli/graphrun_opt*.cpp"]
 # Library -> (pattern of its headers, files that may include them). tests and bench may always.

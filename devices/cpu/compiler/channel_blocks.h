@@ -2,8 +2,8 @@
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CHANNEL_BLOCKS_H_
 
+#include "devices/compiler/value_table.h"
 #include "devices/cpu/compiler/map_kernel.h"
-#include "devices/cpu/compiler/value_table.h"
 
 namespace graphrun::devices::cpu {
 

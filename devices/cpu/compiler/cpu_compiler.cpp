@@ -3,9 +3,9 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "devices/cpu/compiler/attributes.h"
+#include "devices/compiler/attributes.h"
+#include "devices/compiler/place_buffers.h"
 #include "devices/cpu/compiler/lowering.h"
-#include "devices/cpu/compiler/place_buffers.h"
 #include "devices/cpu/cpu_device.h"
 #include "devices/cpu/instructions.h"
 #include "devices/cpu/onednn_layouts.h"

@@ -1,15 +1,48 @@
 #include "devices/cpu/compiler/lowering.h"
 
-#include "absl/strings/str_cat.h"
-#include "devices/cpu/compiler/attributes.h"
+#include "devices/compiler/attributes.h"
 #include "devices/cpu/onednn_layouts.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace graphrun::devices::cpu {
+namespace {
+
+class OneDnnLayouts final : public LayoutRules {
+ public:
+  absl::StatusOr<uint64_t> bytes(const TensorDesc& desc) const override {
+    return layoutBytes(desc);
+  }
+  bool isDense(const TensorDesc& desc) const override { return cpu::isDense(desc); }
+  bool isSame(const TensorDesc& a, const TensorDesc& b) const override { return sameLayout(a, b); }
+  absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc,
+                                    runtime::ElementType type) const override {
+    if (desc.type == type || desc.layout.empty()) {
+      return TensorDesc{type, desc.dims, desc.layout};
+    }
+    GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
+    return blockedDesc(type, blocking);
+  }
+  absl::StatusOr<std::string> copyKernel(const Step& step) const override {
+    GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(step));
+    return std::string(candidate.kernel->name);
+  }
+};
+
+const LayoutRules& oneDnnLayouts() {
+  static const OneDnnLayouts kRules;
+  return kRules;
+}
+
+}  // namespace
+
+Lowering::Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex)
+    : executable_(executable),
+      code_(code),
+      values_(executable, weightIndex, oneDnnLayouts()),
+      writer_(values_) {}
 
 absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
                              llvm::ArrayRef<uint32_t> chosen) {
-  GR_RETURN_IF_ERROR(lowerInputs(partition));
+  GR_RETURN_IF_ERROR(writer_.addInputs(partition));
   // The last first: what it concatenates may be concatenations.
   for (size_t i = work.size(); i-- > 0;) {
     GR_RETURN_IF_ERROR(reserveParts(work[i], work[i].alternatives[chosen[i]]));
@@ -17,22 +50,6 @@ absl::Status Lowering::lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> 
   for (auto [piece, way] : llvm::zip(work, chosen)) {
     GR_RETURN_IF_ERROR(
         runtime::annotate(lowerWork(piece, piece.alternatives[way]), labelOf(piece.op)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Lowering::lowerInputs(mlir::func::FuncOp partition) {
-  for (mlir::BlockArgument argument : partition.getArguments()) {
-    uint32_t index = argument.getArgNumber();
-    TensorDesc desc = denseDesc(argument);
-    Buffer buffer;
-    buffer.kind = BufferKind::kInput;
-    buffer.index = index;
-    GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
-    uint32_t id = values_.newBuffer(std::move(buffer));
-    values_.define(argument, id, desc);
-    auto name = partition.getArgAttrOfType<mlir::StringAttr>(index, ir::kNameAttr);
-    executable_.inputs.push_back({name ? name.str() : absl::StrCat("input", index), id, desc});
   }
   return absl::OkStatus();
 }
@@ -98,15 +115,7 @@ absl::Status Lowering::lowerWork(const Work& work, const Alternative& way) {
     case Work::Kind::kOther:
       break;
   }
-  return lowerOther(work);
-}
-
-absl::Status Lowering::lowerOther(const Work& work) {
-  return llvm::TypeSwitch<mlir::Operation*, absl::Status>(work.op)
-      .Case([&](ir::SendOp send) { return lowerSend(send, work.operands[0]); })
-      .Case([&](ir::RecvOp receive) { return lowerReceive(receive); })
-      .Case([&](mlir::func::ReturnOp) { return lowerReturn(work); })
-      .Default([&](mlir::Operation*) { return lowerView(work); });
+  return writer_.addPlain(work.op, work.operands);
 }
 
 absl::Status Lowering::lowerLibrary(const Work& work, const Alternative& way) {
@@ -136,17 +145,8 @@ absl::Status Lowering::lowerLibrary(const Work& work, const Alternative& way) {
     }
     GR_ASSIGN_OR_RETURN(step.outputs[i], values_.write(result, choice.outputs[i]));
   }
-  GR_RETURN_IF_ERROR(addScratch(step, choice.scratchBytes));
+  GR_RETURN_IF_ERROR(writer_.addScratch(step, choice.scratchBytes));
   executable_.steps.push_back(std::move(step));
-  return absl::OkStatus();
-}
-
-absl::Status Lowering::addScratch(Step& step, uint64_t bytes) {
-  if (bytes > 0) {
-    TensorDesc desc{runtime::ElementType::kU8, {static_cast<int64_t>(bytes)}};
-    GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(desc));
-    step.scratch = Argument{buffer, desc};
-  }
   return absl::OkStatus();
 }
 
@@ -170,80 +170,6 @@ absl::Status Lowering::lowerMap(const Work& work, const Alternative& way) {
   step.grain = kernel.grain;
   step.sizes = kernel.sizes;
   executable_.steps.push_back(std::move(step));
-  return absl::OkStatus();
-}
-
-absl::Status Lowering::lowerView(const Work& work) {
-  GR_ASSIGN_OR_RETURN(Argument input, values_.readDense(work.operands[0]));
-  values_.define(work.results[0], input.buffer, denseDesc(work.results[0]));
-  return absl::OkStatus();
-}
-
-absl::Status Lowering::lowerSend(ir::SendOp op, mlir::Value value) {
-  Step step;
-  step.kernel = "send";
-  step.operation = "gr.send";
-  step.label = labelOf(op);
-  step.edge = static_cast<uint32_t>(op.getEdge());
-  GR_ASSIGN_OR_RETURN(Argument input, values_.readDense(value));
-  step.inputs = {input};
-  executable_.steps.push_back(std::move(step));
-  return absl::OkStatus();
-}
-
-absl::Status Lowering::lowerReceive(ir::RecvOp op) {
-  Step step;
-  step.kernel = "receive";
-  step.operation = "gr.recv";
-  step.label = labelOf(op);
-  step.edge = static_cast<uint32_t>(op.getEdge());
-  TensorDesc desc = denseDesc(op.getResult());
-  Buffer buffer;
-  buffer.kind = BufferKind::kReceive;
-  buffer.index = step.edge;
-  GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
-  uint32_t id = values_.newBuffer(std::move(buffer));
-  values_.define(op.getResult(), id, desc);
-  step.outputs = {{id, desc}};
-  executable_.steps.push_back(std::move(step));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Argument> Lowering::outputBuffer(mlir::Value value, uint32_t index) {
-  GR_ASSIGN_OR_RETURN(Argument argument, values_.readDense(value));
-  Buffer& buffer = executable_.buffers[argument.buffer];
-  bool isPart = buffer.within.has_value();
-  bool hasParts = llvm::any_of(
-      executable_.buffers, [&](const Buffer& other) { return other.within == argument.buffer; });
-  if (buffer.kind == BufferKind::kArena && !isPart && !hasParts) {
-    // Written by its producer straight into the caller's memory.
-    buffer.kind = BufferKind::kOutput;
-    buffer.index = index;
-    return argument;
-  }
-  Buffer copy;
-  copy.kind = BufferKind::kOutput;
-  copy.index = index;
-  copy.bytes = buffer.bytes;
-  Step step;
-  step.kernel = "copy";
-  step.operation = "copy";
-  step.label = "output";
-  step.inputs = {argument};
-  step.outputs = {{values_.newBuffer(std::move(copy)), argument.desc}};
-  Argument output = step.outputs[0];
-  executable_.steps.push_back(std::move(step));
-  return output;
-}
-
-absl::Status Lowering::lowerReturn(const Work& work) {
-  auto partition = work.op->getParentOfType<mlir::func::FuncOp>();
-  for (auto [index, value] : llvm::enumerate(work.operands)) {
-    GR_ASSIGN_OR_RETURN(Argument output, outputBuffer(value, static_cast<uint32_t>(index)));
-    auto name = partition.getResultAttrOfType<mlir::StringAttr>(index, ir::kNameAttr);
-    executable_.outputs.push_back(
-        {name ? name.str() : absl::StrCat("output", index), output.buffer, output.desc});
-  }
   return absl::OkStatus();
 }
 

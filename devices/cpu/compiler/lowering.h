@@ -3,9 +3,10 @@
 #define GRAPHRUN_DEVICES_CPU_COMPILER_LOWERING_H_
 
 #include "absl/status/status.h"
+#include "devices/compiler/step_writer.h"
+#include "devices/compiler/value_table.h"
 #include "devices/cpu/compiler/code_module.h"
 #include "devices/cpu/compiler/plan_work.h"
-#include "devices/cpu/compiler/value_table.h"
 #include "devices/executable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -14,15 +15,13 @@ namespace graphrun::devices::cpu {
 /// One use: writes the steps of a partition into `executable` (buffers have no offsets yet).
 class Lowering {
  public:
-  Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex)
-      : executable_(executable), code_(code), values_(executable, weightIndex) {}
+  Lowering(Executable& executable, CodeModule& code, const WeightIndex& weightIndex);
 
   /// `work` of `partition` (planWork), each piece by the alternative that was chosen.
   absl::Status lower(mlir::func::FuncOp partition, llvm::ArrayRef<Work> work,
                      llvm::ArrayRef<uint32_t> chosen);
 
  private:
-  absl::Status lowerInputs(mlir::func::FuncOp partition);
   /// Gives the operands of a concatenation in place their parts of its result.
   absl::Status reserveParts(const Work& work, const Alternative& way);
   absl::Status lowerWork(const Work& work, const Alternative& way);
@@ -30,17 +29,11 @@ class Lowering {
   absl::Status lowerConcat(const Work& work, const Alternative& way);
   absl::Status lowerSplit(const Work& work, const Alternative& way);
   absl::Status lowerMap(const Work& work, const Alternative& way);
-  absl::Status lowerOther(const Work& work);
-  absl::Status lowerView(const Work& work);
-  absl::Status lowerSend(ir::SendOp op, mlir::Value value);
-  absl::Status lowerReceive(ir::RecvOp op);
-  absl::Status lowerReturn(const Work& work);
-  absl::StatusOr<Argument> outputBuffer(mlir::Value value, uint32_t index);
-  absl::Status addScratch(Step& step, uint64_t bytes);
 
   Executable& executable_;
   CodeModule& code_;
   ValueTable values_;
+  StepWriter writer_;
   llvm::DenseMap<mlir::Operation*, llvm::SmallVector<Argument>> parts_;  // of concatenations
 };
 

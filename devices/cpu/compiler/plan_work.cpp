@@ -1,8 +1,9 @@
 #include "devices/cpu/compiler/plan_work.h"
 
 #include "absl/strings/str_cat.h"
+#include "devices/compiler/attributes.h"
+#include "devices/compiler/group_values.h"
 #include "devices/cpu/compiler/assignment.h"
-#include "devices/cpu/compiler/attributes.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -65,10 +66,7 @@ class WorkPlanner {
       }
     }
     GR_RETURN_IF_ERROR(addParts(body));
-    for (auto [result, inner] :
-         llvm::zip(group.getResults(), block.getTerminator()->getOperands())) {
-      standsFor_[result] = resolved(inner);
-    }
+    values_.takeApart(group);
     return absl::OkStatus();
   }
 
@@ -108,11 +106,11 @@ class WorkPlanner {
       return absl::UnimplementedError("only a reference implementation takes the group");
     }
     for (mlir::Value operand : step.operands) {
-      work.operands.push_back(resolved(operand));
+      work.operands.push_back(values_.resolved(operand));
     }
     for (mlir::Value operand : step.postOperands) {
       if (operand) {
-        work.operands.push_back(resolved(operand));
+        work.operands.push_back(values_.resolved(operand));
       }
     }
     work.library = std::move(step);
@@ -137,27 +135,15 @@ class WorkPlanner {
   Work workOf(Work::Kind kind, mlir::Operation* op) {
     Work work{kind, op, {}, {}, {}, {}};
     for (mlir::Value operand : op->getOperands()) {
-      work.operands.push_back(resolved(operand));
+      work.operands.push_back(values_.resolved(operand));
     }
     work.results.assign(op->result_begin(), op->result_end());
     return work;
   }
 
-  /// The value that work produces, behind arguments and results of groups.
-  mlir::Value resolved(mlir::Value value) const {
-    while (true) {
-      value = passes::outsideGroup(value);
-      auto found = standsFor_.find(value);
-      if (found == standsFor_.end()) {
-        return value;
-      }
-      value = found->second;
-    }
-  }
-
   Alternatives& alternatives_;
   std::vector<Work> work_;
-  llvm::DenseMap<mlir::Value, mlir::Value> standsFor_;  // results of groups that were taken apart
+  GroupValues values_;
 };
 
 /// Who produces a value, as which result.

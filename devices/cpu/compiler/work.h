@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "devices/compiler/library_step.h"
 #include "devices/cpu/compiler/channel_blocks.h"
-#include "devices/cpu/compiler/library_step.h"
 #include "devices/cpu/kernels.h"
 
 namespace graphrun::devices::cpu {

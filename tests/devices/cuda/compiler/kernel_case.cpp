@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "devices/codegen/lowering_passes.h"
-#include "devices/cpu/compiler/attributes.h"
+#include "devices/compiler/attributes.h"
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

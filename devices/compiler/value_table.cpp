@@ -1,31 +1,8 @@
-#include "devices/cpu/compiler/value_table.h"
+#include "devices/compiler/value_table.h"
 
-#include "devices/cpu/compiler/attributes.h"
-#include "devices/cpu/kernels.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "mlir/IR/BuiltinTypes.h"
-#include "passes/type_codec.h"
 #include "passes/weights.h"
 
-namespace graphrun::devices::cpu {
-
-namespace {
-
-/// The same elements in the same order, of another type.
-absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc, runtime::ElementType type) {
-  if (desc.type == type || desc.layout.empty()) {
-    return TensorDesc{type, desc.dims, desc.layout};
-  }
-  GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
-  return blockedDesc(type, blocking);
-}
-
-}  // namespace
-
-TensorDesc denseDesc(mlir::Value value) {
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  return {passes::elementTypeOf(type.getElementType()), type.getShape().vec()};
-}
+namespace graphrun::devices {
 
 uint32_t ValueTable::newBuffer(Buffer buffer) {
   executable_.buffers.push_back(std::move(buffer));
@@ -34,7 +11,7 @@ uint32_t ValueTable::newBuffer(Buffer buffer) {
 
 absl::StatusOr<uint32_t> ValueTable::newArenaBuffer(const TensorDesc& desc) {
   Buffer buffer;
-  GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
+  GR_ASSIGN_OR_RETURN(buffer.bytes, layouts_.bytes(desc));
   return newBuffer(std::move(buffer));
 }
 
@@ -43,7 +20,8 @@ void ValueTable::define(mlir::Value value, uint32_t buffer, const TensorDesc& de
 }
 
 absl::StatusOr<Argument> ValueTable::write(mlir::Value value, const TensorDesc& desc) {
-  if (std::optional<Argument> place = reserved(value); place && sameLayout(place->desc, desc)) {
+  if (std::optional<Argument> place = reserved(value);
+      place && layouts_.isSame(place->desc, desc)) {
     define(value, place->buffer, desc);
     return Argument{place->buffer, desc};
   }
@@ -74,11 +52,11 @@ TensorDesc ValueTable::produced(mlir::Value value) const {
 absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const TensorDesc& desc,
                                                   const TensorDesc* source) {
   Buffer buffer;
-  GR_ASSIGN_OR_RETURN(buffer.bytes, layoutBytes(desc));
+  GR_ASSIGN_OR_RETURN(buffer.bytes, layouts_.bytes(desc));
   buffer.desc = desc;
   TensorDesc given = denseDesc(op.getResult());
   if (source != nullptr) {
-    GR_ASSIGN_OR_RETURN(buffer.source, ofType(*source, given.type));
+    GR_ASSIGN_OR_RETURN(buffer.source, layouts_.ofType(*source, given.type));
   } else if (given.dims != desc.dims || given.type != desc.type) {
     buffer.source = TensorDesc{given.type, desc.dims};
   }
@@ -98,7 +76,7 @@ absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const Tenso
 absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& desc,
                                           const TensorDesc* source) {
   value = passes::outsideGroup(value);
-  bool permuted = source != nullptr && !isDense(*source);
+  bool permuted = source != nullptr && !layouts_.isDense(*source);
   ir::ConstantOp constant = passes::weightOf(value);
   if (permuted && !constant) {
     return readThrough(value, desc, *source);
@@ -106,7 +84,8 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
   auto& places = places_[value];
   for (const Argument& place : permuted ? llvm::ArrayRef<Argument>() : places) {
     bool sameDims = place.desc.dims == desc.dims;
-    if (sameDims ? sameLayout(place.desc, desc) : isDense(place.desc) && isDense(desc)) {
+    if (sameDims ? layouts_.isSame(place.desc, desc)
+                 : layouts_.isDense(place.desc) && layouts_.isDense(desc)) {
       return Argument{place.buffer, desc};
     }
   }
@@ -142,8 +121,7 @@ absl::Status ValueTable::copy(const Argument& from, const Argument& to) {
   step.inputs = {from};
   step.outputs = {to};
   if (!dense) {
-    GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(step));
-    step.kernel = std::string(candidate.kernel->name);
+    GR_ASSIGN_OR_RETURN(step.kernel, layouts_.copyKernel(step));
   }
   executable_.steps.push_back(std::move(step));
   return absl::OkStatus();
@@ -152,10 +130,10 @@ absl::Status ValueTable::copy(const Argument& from, const Argument& to) {
 absl::StatusOr<Argument> ValueTable::readThrough(mlir::Value value, const TensorDesc& desc,
                                                  const TensorDesc& source) {
   GR_ASSIGN_OR_RETURN(Argument dense, readDense(value));
-  if (sameLayout(source, desc)) {
+  if (layouts_.isSame(source, desc)) {
     return Argument{dense.buffer, desc};
   }
   return reorder({dense.buffer, source}, desc);
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

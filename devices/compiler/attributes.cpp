@@ -1,4 +1,4 @@
-#include "devices/cpu/compiler/attributes.h"
+#include "devices/compiler/attributes.h"
 
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
@@ -8,7 +8,7 @@
 #include "passes/passes.h"
 #include "passes/type_codec.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 std::optional<AttributeValue> convert(mlir::Attribute attribute) {
@@ -101,9 +101,14 @@ absl::StatusOr<std::vector<uint8_t>> denseBytes(mlir::ElementsAttr value) {
   return bytes;
 }
 
+TensorDesc denseDesc(mlir::Value value) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  return {passes::elementTypeOf(type.getElementType()), type.getShape().vec()};
+}
+
 std::string labelOf(mlir::Operation* op) {
   std::string label = passes::labelOf(op->getLoc());
   return label.empty() ? op->getName().getStringRef().str() : label;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

@@ -1,10 +1,10 @@
-#include "devices/cpu/compiler/place_buffers.h"
+#include "devices/compiler/place_buffers.h"
 
 #include <limits>
 
 #include "runtime/memory/arena_planner.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
@@ -77,4 +77,4 @@ absl::Status placeBuffers(Executable& executable) {
   return absl::OkStatus();
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

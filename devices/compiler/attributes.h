@@ -1,13 +1,13 @@
 // MLIR attributes and types as the executable's plain data.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_ATTRIBUTES_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_ATTRIBUTES_H_
+#ifndef GRAPHRUN_DEVICES_COMPILER_ATTRIBUTES_H_
+#define GRAPHRUN_DEVICES_COMPILER_ATTRIBUTES_H_
 
 #include "absl/status/statusor.h"
 #include "devices/executable.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// The attributes of `op` that describe the operation (not where it runs).
 absl::StatusOr<Attributes> attributesOf(mlir::Operation* op);
@@ -15,9 +15,12 @@ absl::StatusOr<Attributes> attributesOf(mlir::Operation* op);
 /// Bytes of a constant as models store them: dense, row-major, a bool one byte.
 absl::StatusOr<std::vector<uint8_t>> denseBytes(mlir::ElementsAttr value);
 
+/// Type and dims of a value of static shape, with the dense layout.
+TensorDesc denseDesc(mlir::Value value);
+
 /// The name of the node that `op` came from, for messages and traces.
 std::string labelOf(mlir::Operation* op);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_ATTRIBUTES_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_ATTRIBUTES_H_

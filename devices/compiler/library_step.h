@@ -1,12 +1,12 @@
 // From operations to steps of the kernel list.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_
+#ifndef GRAPHRUN_DEVICES_COMPILER_LIBRARY_STEP_H_
+#define GRAPHRUN_DEVICES_COMPILER_LIBRARY_STEP_H_
 
 #include "absl/status/statusor.h"
 #include "devices/executable.h"
 #include "ir/dialect.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// A step before a kernel, layouts and buffers are chosen: all operands and results are dense.
 struct LibraryStep {
@@ -23,7 +23,8 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         mlir::Value result);
 
 /// A group of an attention and what its operands and result are seen through, as views of dense
-/// tensors (see attention_kernel.h). Unimplemented where one of them needs a copy.
+/// tensors: the attributes "sizes" and "views" that devices/cpu/attention_kernel.h tells of.
+/// Unimplemented where one of them needs a copy.
 absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
 
 /// `step` with its first addition of a tensor that nothing reads afterwards made in place: the
@@ -36,6 +37,6 @@ bool isConstant(mlir::Value value);
 /// Threads that the operation, or the group that it is in, is to run on; 0: all of the device's.
 uint32_t threadsOf(mlir::Operation* op);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_LIBRARY_STEP_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_LIBRARY_STEP_H_

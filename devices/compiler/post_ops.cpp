@@ -1,12 +1,12 @@
-#include "devices/cpu/compiler/post_ops.h"
+#include "devices/compiler/post_ops.h"
 
-#include "devices/cpu/compiler/value_table.h"
+#include "devices/compiler/attributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/quantized_forms.h"
 #include "passes/weights.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 /// Appends the post-op for an element-wise operation of one operand; false when there is none.
@@ -310,4 +310,4 @@ absl::Status addPostOpsOfSums(LibraryStep& step, llvm::ArrayRef<mlir::Operation*
   return SumsEpilogue(step, anchor).add(epilogue);
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

@@ -1,16 +1,16 @@
 // Static memory of an executable: lifetimes of the arena's buffers and their offsets.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
+#ifndef GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_
+#define GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_
 
 #include "devices/executable.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// Gives every arena buffer an offset and sets the arena's size. A buffer lives from the first step
 /// that names it to the last one, a sent one to the end of the step. InvalidArgument when the sizes
 /// add up to more than 2^62 bytes.
 absl::Status placeBuffers(Executable& executable);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_PLACE_BUFFERS_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_

@@ -1,12 +1,11 @@
-#include "devices/cpu/compiler/library_step.h"
+#include "devices/compiler/library_step.h"
 
-#include "devices/cpu/compiler/attributes.h"
-#include "devices/cpu/compiler/post_ops.h"
-#include "devices/cpu/compiler/strided_views.h"
-#include "devices/cpu/compiler/value_table.h"
+#include "devices/compiler/attributes.h"
+#include "devices/compiler/post_ops.h"
+#include "devices/compiler/strided_views.h"
 #include "passes/weights.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 /// Operations whose result lies, in part or in whole, where an operand does.
@@ -132,4 +131,4 @@ std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operatio
   return std::nullopt;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

@@ -1,13 +1,13 @@
-// What an operation that only moves elements does to a strided view. Internal to the CPU compiler.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STRIDED_VIEWS_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_STRIDED_VIEWS_H_
+// What an operation that only moves elements does to a strided view.
+#ifndef GRAPHRUN_DEVICES_COMPILER_STRIDED_VIEWS_H_
+#define GRAPHRUN_DEVICES_COMPILER_STRIDED_VIEWS_H_
 
 #include <optional>
 
 #include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/Value.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// A tensor of static shape as part of a dense one: `root`'s elements from `offset` on, dim i
 /// stepping by strides[i].
@@ -26,6 +26,6 @@ std::optional<StridedView> viewOf(mlir::Value value);
 /// reshapes alone, is dense. Nothing where that cannot be.
 std::optional<StridedView> viewUnder(mlir::Value value, mlir::Value result);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_STRIDED_VIEWS_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_STRIDED_VIEWS_H_

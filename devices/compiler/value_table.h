@@ -1,24 +1,43 @@
 // The tensors of a partition while it is compiled: which buffers hold them, in which layouts.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_
+#ifndef GRAPHRUN_DEVICES_COMPILER_VALUE_TABLE_H_
+#define GRAPHRUN_DEVICES_COMPILER_VALUE_TABLE_H_
 
 #include "absl/status/statusor.h"
+#include "devices/compiler/attributes.h"
 #include "devices/device_compiler.h"
 #include "devices/executable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Value.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
-/// Type and dims of a value of static shape, with the dense layout.
-TensorDesc denseDesc(mlir::Value value);
+/// What the table asks of a device's layouts. Stateless.
+class LayoutRules {
+ public:
+  virtual ~LayoutRules() = default;
+  /// See LayoutBytes (devices/executable.h).
+  virtual absl::StatusOr<uint64_t> bytes(const TensorDesc& desc) const = 0;
+  /// Whether the elements lie as in a dense row-major tensor.
+  virtual bool isDense(const TensorDesc& desc) const = 0;
+  /// Whether the two tensors are of one type and lie alike in memory, element for element.
+  virtual bool isSame(const TensorDesc& a, const TensorDesc& b) const = 0;
+  /// The same elements in the same order, of another type.
+  virtual absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc,
+                                            runtime::ElementType type) const = 0;
+  /// The kernel that copies from one layout to another, as `step` says; one of them is not dense.
+  virtual absl::StatusOr<std::string> copyKernel(const Step& step) const = 0;
+};
 
 /// Values, and the executable that grows with them. A value may lie in several buffers, each in
 /// another layout: the one it was produced in first, then copies made by reorders.
 class ValueTable {
  public:
-  ValueTable(Executable& executable, const WeightIndex& weightIndex)
-      : executable_(executable), weightIndex_(weightIndex) {}
+  /// All that is given outlives the table.
+  ValueTable(Executable& executable, const WeightIndex& weightIndex, const LayoutRules& layouts)
+      : executable_(executable), weightIndex_(weightIndex), layouts_(layouts) {}
+
+  Executable& executable() { return executable_; }
+  const LayoutRules& layouts() const { return layouts_; }
 
   /// A new buffer in the arena.
   absl::StatusOr<uint32_t> newArenaBuffer(const TensorDesc& desc);
@@ -64,10 +83,11 @@ class ValueTable {
 
   Executable& executable_;
   const WeightIndex& weightIndex_;
+  const LayoutRules& layouts_;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Argument, 2>> places_;
   llvm::DenseMap<mlir::Value, Argument> reserved_;
 };
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_VALUE_TABLE_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_VALUE_TABLE_H_

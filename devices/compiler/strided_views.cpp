@@ -1,13 +1,13 @@
-#include "devices/cpu/compiler/strided_views.h"
+#include "devices/compiler/strided_views.h"
 
 #include <algorithm>
 
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/executable.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 using Sizes = llvm::SmallVector<int64_t>;
@@ -180,4 +180,4 @@ std::optional<StridedView> viewUnder(mlir::Value value, mlir::Value result) {
   return view;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

@@ -1,10 +1,10 @@
 // What follows an anchor in its group, as post-operations of a step.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_POST_OPS_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_POST_OPS_H_
+#ifndef GRAPHRUN_DEVICES_COMPILER_POST_OPS_H_
+#define GRAPHRUN_DEVICES_COMPILER_POST_OPS_H_
 
-#include "devices/cpu/compiler/library_step.h"
+#include "devices/compiler/library_step.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// Adds the post-ops for the operations behind an anchor whose result is `anchor`. Unimplemented
 /// when one of them is no post-op.
@@ -20,6 +20,6 @@ absl::Status addPostOps(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epil
 absl::Status addPostOpsOfSums(LibraryStep& step, llvm::ArrayRef<mlir::Operation*> epilogue,
                               mlir::Value anchor);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_POST_OPS_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_POST_OPS_H_

@@ -1,0 +1,25 @@
+#include "devices/compiler/group_values.h"
+
+#include "passes/weights.h"
+
+namespace graphrun::devices {
+
+void GroupValues::takeApart(ir::GroupOp group) {
+  for (auto [result, inner] :
+       llvm::zip(group.getResults(), group.getBody().front().getTerminator()->getOperands())) {
+    standsFor_[result] = resolved(inner);
+  }
+}
+
+mlir::Value GroupValues::resolved(mlir::Value value) const {
+  while (true) {
+    value = passes::outsideGroup(value);
+    auto found = standsFor_.find(value);
+    if (found == standsFor_.end()) {
+      return value;
+    }
+    value = found->second;
+  }
+}
+
+}  // namespace graphrun::devices

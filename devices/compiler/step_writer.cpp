@@ -1,0 +1,116 @@
+#include "devices/compiler/step_writer.h"
+
+#include "absl/strings/str_cat.h"
+#include "devices/compiler/attributes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace graphrun::devices {
+
+absl::Status StepWriter::addInputs(mlir::func::FuncOp partition) {
+  for (mlir::BlockArgument argument : partition.getArguments()) {
+    uint32_t index = argument.getArgNumber();
+    TensorDesc desc = denseDesc(argument);
+    Buffer buffer;
+    buffer.kind = BufferKind::kInput;
+    buffer.index = index;
+    GR_ASSIGN_OR_RETURN(buffer.bytes, layouts_.bytes(desc));
+    uint32_t id = values_.newBuffer(std::move(buffer));
+    values_.define(argument, id, desc);
+    auto name = partition.getArgAttrOfType<mlir::StringAttr>(index, ir::kNameAttr);
+    executable_.inputs.push_back({name ? name.str() : absl::StrCat("input", index), id, desc});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepWriter::addPlain(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands) {
+  return llvm::TypeSwitch<mlir::Operation*, absl::Status>(op)
+      .Case([&](ir::SendOp send) { return addSend(send, operands[0]); })
+      .Case([&](ir::RecvOp receive) { return addReceive(receive); })
+      .Case([&](mlir::func::ReturnOp end) { return addReturn(end, operands); })
+      .Default([&](mlir::Operation*) { return addView(op, operands[0]); });
+}
+
+absl::Status StepWriter::addScratch(Step& step, uint64_t bytes) {
+  if (bytes > 0) {
+    TensorDesc desc{runtime::ElementType::kU8, {static_cast<int64_t>(bytes)}};
+    GR_ASSIGN_OR_RETURN(uint32_t buffer, values_.newArenaBuffer(desc));
+    step.scratch = Argument{buffer, desc};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepWriter::addView(mlir::Operation* op, mlir::Value value) {
+  GR_ASSIGN_OR_RETURN(Argument input, values_.readDense(value));
+  values_.define(op->getResult(0), input.buffer, denseDesc(op->getResult(0)));
+  return absl::OkStatus();
+}
+
+absl::Status StepWriter::addSend(ir::SendOp op, mlir::Value value) {
+  Step step;
+  step.kernel = "send";
+  step.operation = "gr.send";
+  step.label = labelOf(op);
+  step.edge = static_cast<uint32_t>(op.getEdge());
+  GR_ASSIGN_OR_RETURN(Argument input, values_.readDense(value));
+  step.inputs = {input};
+  executable_.steps.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+absl::Status StepWriter::addReceive(ir::RecvOp op) {
+  Step step;
+  step.kernel = "receive";
+  step.operation = "gr.recv";
+  step.label = labelOf(op);
+  step.edge = static_cast<uint32_t>(op.getEdge());
+  TensorDesc desc = denseDesc(op.getResult());
+  Buffer buffer;
+  buffer.kind = BufferKind::kReceive;
+  buffer.index = step.edge;
+  GR_ASSIGN_OR_RETURN(buffer.bytes, layouts_.bytes(desc));
+  uint32_t id = values_.newBuffer(std::move(buffer));
+  values_.define(op.getResult(), id, desc);
+  step.outputs = {{id, desc}};
+  executable_.steps.push_back(std::move(step));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Argument> StepWriter::outputBuffer(mlir::Value value, uint32_t index) {
+  GR_ASSIGN_OR_RETURN(Argument argument, values_.readDense(value));
+  Buffer& buffer = executable_.buffers[argument.buffer];
+  bool isPart = buffer.within.has_value();
+  bool hasParts = llvm::any_of(
+      executable_.buffers, [&](const Buffer& other) { return other.within == argument.buffer; });
+  if (buffer.kind == BufferKind::kArena && !isPart && !hasParts) {
+    // Written by its producer straight into the caller's memory.
+    buffer.kind = BufferKind::kOutput;
+    buffer.index = index;
+    return argument;
+  }
+  Buffer copy;
+  copy.kind = BufferKind::kOutput;
+  copy.index = index;
+  copy.bytes = buffer.bytes;
+  Step step;
+  step.kernel = "copy";
+  step.operation = "copy";
+  step.label = "output";
+  step.inputs = {argument};
+  step.outputs = {{values_.newBuffer(std::move(copy)), argument.desc}};
+  Argument output = step.outputs[0];
+  executable_.steps.push_back(std::move(step));
+  return output;
+}
+
+absl::Status StepWriter::addReturn(mlir::func::ReturnOp op, llvm::ArrayRef<mlir::Value> operands) {
+  auto partition = op->getParentOfType<mlir::func::FuncOp>();
+  for (auto [index, value] : llvm::enumerate(operands)) {
+    GR_ASSIGN_OR_RETURN(Argument output, outputBuffer(value, static_cast<uint32_t>(index)));
+    auto name = partition.getResultAttrOfType<mlir::StringAttr>(index, ir::kNameAttr);
+    executable_.outputs.push_back(
+        {name ? name.str() : absl::StrCat("output", index), output.buffer, output.desc});
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::devices
