@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/element_type.h"
 
 namespace graphrun::devices::cpu {
@@ -42,13 +43,7 @@ inline float toFloat(Half x) {
 }
 
 /// Rounds to nearest, ties to even.
-inline BFloat16 toBFloat16(float x) {
-  auto bits = std::bit_cast<uint32_t>(x);
-  if (std::isnan(x)) {
-    return {static_cast<uint16_t>(bits >> 16 | 0x40U)};
-  }
-  return {static_cast<uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16)};
-}
+inline BFloat16 toBFloat16(float x) { return {runtime::bfloat16Bits(x)}; }
 
 /// Rounds to nearest, ties to even; infinity from 65520 on.
 inline Half toHalf(float x) {

@@ -4,6 +4,7 @@
 
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/vendor_status.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -13,7 +14,19 @@ bool isDense(const TensorDesc& desc) { return desc.layout.empty(); }
 
 /// Whether the buffer holds the given bytes as they are.
 bool isPlain(const Buffer& buffer) {
-  return !buffer.splat && isDense(buffer.desc) && (!buffer.source || isDense(*buffer.source));
+  return !buffer.splat && isDense(buffer.desc) &&
+         (!buffer.source || (isDense(*buffer.source) && buffer.source->type == buffer.desc.type));
+}
+
+bool roundsTo(runtime::ElementType from, runtime::ElementType to) {
+  return from == runtime::ElementType::kF32 && to == runtime::ElementType::kBF16;
+}
+
+void roundElement(const uint8_t* from, uint8_t* to) {
+  float value = 0;
+  std::memcpy(&value, from, sizeof(value));
+  const uint16_t rounded = runtime::bfloat16Bits(value);
+  std::memcpy(to, &rounded, sizeof(rounded));
 }
 
 std::string keyOf(const Buffer& buffer, uint64_t checksum) {
@@ -51,15 +64,17 @@ void forEachPlace(const std::vector<int64_t>& dims, const std::vector<int64_t>& 
 
 absl::StatusOr<std::vector<uint8_t>> layOut(const Buffer& buffer, absl::Span<const uint8_t> given) {
   const TensorDesc& source = buffer.source ? *buffer.source : buffer.desc;
-  const size_t element = runtime::elementSize(buffer.desc.type);
-  TensorDesc read{buffer.desc.type, buffer.desc.dims,
+  TensorDesc read{source.type, buffer.desc.dims,
                   buffer.source ? source.layout : std::vector<uint8_t>(), false};
   GR_ASSIGN_OR_RETURN(uint64_t reach, layoutBytes(read));
-  uint64_t expected = buffer.splat ? element : reach;
-  if (given.size() != expected || source.type != buffer.desc.type) {
-    return absl::InvalidArgumentError(absl::StrCat("a weight of ", given.size(),
-                                                   " bytes, expected ", expected, " of ",
-                                                   source.spec().toString()));
+  const size_t fromBytes = runtime::elementSize(source.type);
+  const size_t toBytes = runtime::elementSize(buffer.desc.type);
+  const bool rounds = roundsTo(source.type, buffer.desc.type);
+  uint64_t expected = buffer.splat ? fromBytes : reach;
+  if (given.size() != expected || (!rounds && source.type != buffer.desc.type)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a weight of ", given.size(), " bytes, expected ", expected, " of ",
+        source.spec().toString(), " for ", runtime::elementTypeName(buffer.desc.type)));
   }
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> from, stridesOf(read));
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> to, stridesOf(buffer.desc));
@@ -67,8 +82,10 @@ absl::StatusOr<std::vector<uint8_t>> layOut(const Buffer& buffer, absl::Span<con
   forEachPlace(buffer.desc.dims, from, to, buffer.desc.spec().elementCount(),
                [&](int64_t fromPlace, int64_t toPlace) {
                  const uint8_t* value =
-                     given.data() + (buffer.splat ? 0 : static_cast<size_t>(fromPlace) * element);
-                 std::memcpy(bytes.data() + static_cast<size_t>(toPlace) * element, value, element);
+                     given.data() + (buffer.splat ? 0 : static_cast<size_t>(fromPlace) * fromBytes);
+                 uint8_t* place = bytes.data() + static_cast<size_t>(toPlace) * toBytes;
+                 rounds ? roundElement(value, place)
+                        : static_cast<void>(std::memcpy(place, value, toBytes));
                });
   return bytes;
 }

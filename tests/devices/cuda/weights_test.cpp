@@ -50,6 +50,18 @@ TEST_CASE("weights are laid out as kernels expect them") {
   CHECK(laidOut(splat, {7}) == std::vector<float>(4, 7));
 }
 
+TEST_CASE("weights of f32 are rounded to bf16") {
+  Buffer rounded = weight({runtime::ElementType::kBF16, {3, 1}, {}, false}, 6);
+  rounded.source = f32({3, 1});
+  std::vector<float> given = {1.0F, 1.00390625F, -3.0234375F};  // the last two are ties
+  auto bytes = layOut(rounded, absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(given.data()),
+                                                   given.size() * sizeof(float)));
+  REQUIRE(bytes.ok());
+  CHECK(*bytes == std::vector<uint8_t>{0x80, 0x3f, 0x80, 0x3f, 0x42, 0xc0});
+  rounded.desc.type = runtime::ElementType::kF16;
+  CHECK(absl::IsInvalidArgument(layOut(rounded, std::vector<uint8_t>(12)).status()));
+}
+
 TEST_CASE("a weight of another size, and a bad layout, are refused") {
   std::vector<uint8_t> bytes(20);
   CHECK_THAT(std::string(layOut(weight(f32({2, 3}), 24), bytes).status().message()),
