@@ -6,6 +6,7 @@
 #include "llvm/Support/xxhash.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::codegen {
 namespace {
@@ -46,7 +47,7 @@ std::string kernelKey(mlir::Operation* op) {
   for (mlir::Value operand : op->getOperands()) {
     // Which operands are one value counts, and of a splat, which is part of the code, its value.
     stream << " #" << std::distance(op->operand_begin(), llvm::find(op->getOperands(), operand));
-    if (auto constant = operand.getDefiningOp<ir::ConstantOp>()) {
+    if (auto constant = passes::outsideGroup(operand).getDefiningOp<ir::ConstantOp>()) {
       printForKey(constant, 64, stream);
     }
   }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "devices/codegen/kernel_names.h"
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "mlir/Parser/Parser.h"
@@ -209,6 +210,31 @@ TEST_CASE("what no kernel is generated for is declined with a reason") {
         "gr.div is not a map over its result");
   CHECK(whyDeclined(binary("matmul", "tensor<8x8xf32>", "tensor<8x8xf32>", "tensor<8x8xf32>")) ==
         "gr.matmul is not a map over its result");
+}
+
+TEST_CASE("operations in groups are told apart by the constants outside") {
+  auto keyOf = [](const char* number) {
+    mlir::MLIRContext context;
+    context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(
+        absl::StrCat(
+            "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %c = gr.constant dense<", number,
+            R"(> : tensor<4xf32> : tensor<4xf32>
+  %g = gr.group (%x, %c) attributes {kind = "map"} {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %0 = gr.add %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    gr.yield %0 : tensor<4xf32>
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %g : tensor<4xf32>
+})"),
+        &context);
+    REQUIRE(module);
+    std::string key;
+    module->walk([&](ir::AddOp add) { key = codegen::kernelKey(add); });
+    return key;
+  };
+  CHECK(keyOf("1.0") == keyOf("1.0"));
+  CHECK(keyOf("1.0") != keyOf("2.0"));
 }
 
 }  // namespace
