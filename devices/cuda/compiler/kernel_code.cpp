@@ -3,6 +3,7 @@
 #include "devices/codegen/kernel_names.h"
 #include "devices/codegen/lowering_passes.h"
 #include "devices/cuda/compiler/map_kernel.h"
+#include "devices/cuda/compiler/point_kernel.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "devices/cuda/compiler/row_kernel.h"
 #include "ir/dialect.h"
@@ -30,12 +31,17 @@ std::string whyNotGenerated(mlir::Operation* op) {
     return op->getName().getStringRef().str() +
            " has no results, or values that are no tensors of a known shape";
   }
-  return reducesRows(op) ? whyNotRowKernel(op) : whyNotMapKernel(op);
+  return reducesRows(op)        ? whyNotRowKernel(op)
+         : isPointOperation(op) ? whyNotPointKernel(op)
+                                : whyNotMapKernel(op);
 }
 
 KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol) {
   if (reducesRows(op)) {
     return buildRowKernel(module, op, symbol);
+  }
+  if (isPointOperation(op)) {
+    return buildPointKernel(module, op, symbol);
   }
   llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
   return buildMapKernel(module, op, dense, {}, symbol);

@@ -20,7 +20,7 @@ runtime::TensorSpec specOf(mlir::Value value) {
 }
 
 cpu::HostTensor constantTensor(ir::ConstantOp op) {
-  auto bytes = cpu::denseBytes(op.getValue());
+  auto bytes = denseBytes(op.getValue());
   REQUIRE(bytes.ok());
   cpu::HostTensor tensor(specOf(op.getResult()));
   REQUIRE(bytes->size() == tensor.byteSize());
@@ -108,10 +108,10 @@ cpu::Tensors KernelCase::expected(const cpu::Tensors& operands) const {
         &operands[i];
   }
   auto compute = [&](mlir::Operation* op) {
-    cpu::Operation operation{op->getName().getStringRef().str(),
-                             cpu::attributesOf(op).value(),
-                             {specOf(op->getResult(0))},
-                             {}};
+    cpu::Operation operation{op->getName().getStringRef().str(), attributesOf(op).value(), {}, {}};
+    for (mlir::Value result : op->getResults()) {
+      operation.outputs.push_back(specOf(result));
+    }
     cpu::Tensors inputs;
     for (mlir::Value operand : op->getOperands()) {
       inputs.push_back(known.at(operand)->clone());
@@ -119,7 +119,9 @@ cpu::Tensors KernelCase::expected(const cpu::Tensors& operands) const {
     auto results = cpu::runOperation(operation, inputs);
     REQUIRE(results.status().ToString() == "OK");
     made.push_back(std::make_unique<cpu::Tensors>(*std::move(results)));
-    known[op->getResult(0)] = &made.back()->front();
+    for (auto [result, tensor] : llvm::zip(op->getResults(), *made.back())) {
+      known[result] = &tensor;
+    }
   };
   if (!group) {
     compute(op_);
