@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "devices/cuda/cuda_program.h"
 #include "devices/cuda/libraries.h"
 #include "runtime/base/status.h"
@@ -9,8 +10,10 @@
 namespace graphrun::devices::cuda {
 namespace {
 
+constexpr absl::string_view kCapability = " sm_";
+
 std::string fingerprintOf(const GpuFacts& gpu, Libraries& libraries) {
-  std::string text = absl::StrCat("cuda ", gpu.name, " sm_", gpu.computeCapability);
+  std::string text = absl::StrCat("cuda ", gpu.name, kCapability, gpu.computeCapability);
   for (const LibraryFacts& library : libraries.facts()) {
     absl::StrAppend(&text, " ", library.name, " ",
                     library.status.ok() ? library.version.toString() : "none");
@@ -88,6 +91,18 @@ absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription
 
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription& description) {
   return createCudaDevice(description, libraries());
+}
+
+absl::StatusOr<int> computeCapabilityOf(absl::string_view fingerprint) {
+  size_t begin = fingerprint.rfind(kCapability);  // a GPU may be called anything
+  absl::string_view digits =
+      begin == absl::string_view::npos ? "" : fingerprint.substr(begin + kCapability.size());
+  int capability = 0;
+  if (!absl::SimpleAtoi(digits.substr(0, digits.find(' ')), &capability)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", fingerprint, "' is the fingerprint of no GPU"));
+  }
+  return capability;
 }
 
 }  // namespace graphrun::devices::cuda

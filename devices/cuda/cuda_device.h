@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "devices/device.h"
 
 namespace graphrun::devices::cuda {
@@ -15,6 +16,10 @@ namespace graphrun::devices::cuda {
 /// to programs is on the host, programs copy it to the GPU and back. Thread-safe but for `enter`.
 /// NotFound when there is no such GPU, FailedPrecondition when the driver is too old.
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription& description);
+
+/// Of the GPU of a device of that fingerprint, 10 * major + minor: 80, 90. InvalidArgument for the
+/// fingerprint of another device.
+absl::StatusOr<int> computeCapabilityOf(absl::string_view fingerprint);
 
 /// Every GPU that the driver offers this process, with what is free of its memory, less a margin,
 /// in whole GiB, so that a plan for it can be used again; found once. None without a driver.

@@ -1,4 +1,5 @@
 // graphrun-opt: reads, transforms and prints modules of the gr dialect; the tests' way in.
+#include "devices/cuda/compiler/print_executable.h"
 #include "devices/cuda/compiler/print_kernels.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +17,9 @@ int main(int argc, char** argv) {
   graphrun::passes::registerGraphRunPasses();
   graphrun::passes::registerPipelines();
   graphrun::devices::cuda::registerPrintKernels();
+#ifdef GRAPHRUN_HAS_CUDA
+  graphrun::devices::cuda::registerPrintExecutable();
+#endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "GraphRun optimizer driver\n", registry));
 }

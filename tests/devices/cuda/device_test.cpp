@@ -32,6 +32,9 @@ TEST_CASE("a GPU says what it is and how much memory programs may have") {
   CHECK(gpu.device->description().memoryBytes == (size_t{8} << 30) - 256 * kMiB);
   CHECK(gpu.device->fingerprint() ==
         "cuda Simulated GPU sm_90 driver 13.0.0 cublasLt 13.1.0 cudnn none nccl none");
+  CHECK(computeCapabilityOf(gpu.device->fingerprint()).value() == 90);
+  CHECK(computeCapabilityOf("cuda The sm_1 GPU sm_120 driver 13.0.0").value() == 120);
+  CHECK(absl::IsInvalidArgument(computeCapabilityOf("cpu some processor").status()));
   DeviceDescription limited{"test/cuda:0", "cuda", 0, {}, 1000, 0};
   CHECK(createCudaDevice(limited, gpu.libraries).value()->description().memoryBytes == 1000);
 }

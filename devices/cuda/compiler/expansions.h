@@ -1,0 +1,25 @@
+// Operations that are computed by several others, where no library takes them whole.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_EXPANSIONS_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_EXPANSIONS_H_
+
+#include "llvm/ADT/SmallVector.h"
+#include "mlir/IR/Operation.h"
+
+namespace graphrun::devices::cuda {
+
+/// True for an operation of static shapes that `expand` knows:
+/// - attention: products, the scores' scale and mask, softmax;
+/// - normalisation by given statistics, or by those of each channel of each sample;
+/// - reductions of dims that do not follow each other: transposed first;
+/// - products whose batches broadcast against each other, layer normalisation whose scale or bias
+///   broadcasts: the operands are spread out first.
+bool isExpanded(mlir::Operation* op);
+
+/// The operations that compute `op`, inserted before it, in order; what read its result reads
+/// theirs, and `op` stays behind unused. What is element-wise is in groups. Requires
+/// isExpanded(op).
+llvm::SmallVector<mlir::Operation*> expand(mlir::Operation* op);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_EXPANSIONS_H_

@@ -1,0 +1,80 @@
+#include "devices/cuda/compiler/library_choice.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "devices/cuda/kernels.h"
+#include "ir/cost.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+/// One value for each column of a product's result.
+bool isByColumn(const TensorDesc& operand, const TensorDesc& result) {
+  return !result.dims.empty() && !operand.dims.empty() &&
+         operand.dims.back() == result.dims.back() &&
+         operand.spec().elementCount() == operand.dims.back() && operand.type == result.type;
+}
+
+/// A product's first addition of one value a column becomes its bias, the third operand: sums may
+/// be made in any order, so it may stand behind other additions.
+void takeBias(LibraryStep& library) {
+  Step& step = library.step;
+  if (step.operation != "gr.matmul" || step.inputs.size() != 2) {
+    return;
+  }
+  for (size_t i = 0; i < step.postOps.size(); ++i) {
+    const PostOp& post = step.postOps[i];
+    if (post.kind != PostOpKind::kBinaryAdd && post.kind != PostOpKind::kSum) {
+      return;
+    }
+    if (post.operand && isByColumn(post.operand->desc, step.outputs[0].desc)) {
+      TensorDesc bias{post.operand->desc.type, {post.operand->desc.dims.back()}};
+      step.inputs.push_back({0, std::move(bias)});
+      library.operands.push_back(library.postOperands[i]);
+      step.postOps.erase(step.postOps.begin() + static_cast<std::ptrdiff_t>(i));
+      library.postOperands.erase(library.postOperands.begin() + i);
+      return;
+    }
+  }
+}
+
+absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
+  takeBias(library);
+  std::string reasons;
+  for (Candidate& candidate : candidates(library.step)) {
+    if (candidate.choice.ok()) {
+      library.step.kernel = std::string(candidate.kernel->name);
+      return LibraryChoice{std::move(library), candidate.choice->scratchBytes};
+    }
+    absl::StrAppend(&reasons, reasons.empty() ? "" : "; ", candidate.choice.status().message());
+  }
+  return absl::UnimplementedError(
+      reasons.empty() ? absl::StrCat("no library has ", library.step.operation) : reasons);
+}
+
+}  // namespace
+
+absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
+                                            llvm::ArrayRef<mlir::Operation*> epilogue,
+                                            mlir::Value result) {
+  if (!ir::hasStaticShapes(op)) {
+    return absl::UnimplementedError("values that are no tensors of a known shape");
+  }
+  GR_ASSIGN_OR_RETURN(LibraryStep library, libraryStep(op, epilogue, result));
+  if (std::optional<LibraryStep> inPlace = summedInPlace(library, op)) {
+    absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace));
+    if (choice.ok()) {
+      return choice;
+    }
+  }
+  return chooseFor(std::move(library));
+}
+
+absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group) {
+  GR_ASSIGN_OR_RETURN(LibraryStep library, attentionStep(group));
+  return chooseFor(std::move(library));
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,27 @@
+// Steps of the kernel list (devices/cuda/kernels.h) for operations and their epilogues.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
+
+#include "devices/compiler/library_step.h"
+
+namespace graphrun::devices::cuda {
+
+/// A step and the library's kernel for it.
+struct LibraryChoice {
+  LibraryStep library;  ///< `library.step.kernel` is set
+  uint64_t scratchBytes = 0;
+};
+
+/// The best kernel for `op` and then `epilogue`, whose last result is `result` (see libraryStep).
+/// A tensor that is added and not needed afterwards may be where the result comes to lie (a post-op
+/// kSum). Unimplemented, with a reason, when no library takes all of it.
+absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
+                                            llvm::ArrayRef<mlir::Operation*> epilogue,
+                                            mlir::Value result);
+
+/// The same for a group of an attention and the views around it.
+absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_

@@ -1,0 +1,104 @@
+// RUN: graphrun-opt %s --gr-form-groups --gr-cuda-print-executable | FileCheck %s
+// REQUIRES: cuda
+
+// The library multiplies, adds the bias and clips; the rest of the group is one kernel, which writes to
+// the output's place.
+// CHECK-LABEL: // product
+// CHECK: %[[X:.*]] = input 0, 1024 bytes
+// CHECK: %[[W:.*]] = input 1, 8192 bytes
+// CHECK: %[[Y:.*]] = input 2, 2048 bytes
+// CHECK: %[[B:.*]] = constant, 256 bytes
+// CHECK: %[[P:.*]] = arena at {{.*}}, 2048 bytes
+// CHECK: %[[S:.*]] = arena at {{.*}}, 33554432 bytes
+// CHECK: %[[R:.*]] = output 0, 2048 bytes
+// CHECK-NEXT: cublaslt.matmul gr.matmul (%[[X]] 8x32xf32, %[[W]] 32x64xf32, %[[B]] 64xf32) -> (%[[P]] 8x64xf32) then gr.relu scratch %[[S]]
+// CHECK-NEXT: generated gr.group (%[[P]] 8x64xf32, %[[Y]] 8x64xf32) -> (%[[R]] 8x64xf32) grid 1x1x1 block 256x1x1 sizes 128
+// CHECK-NEXT: output output0 %[[R]]
+func.func @product(%x: tensor<8x32xf32>, %w: tensor<32x64xf32>, %y: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %c = gr.constant dense<1.0> : tensor<64xf32> : tensor<64xf32>
+  %0 = gr.matmul %x, %w : (tensor<8x32xf32>, tensor<32x64xf32>) -> tensor<8x64xf32>
+  %1 = gr.add %0, %c : (tensor<8x64xf32>, tensor<64xf32>) -> tensor<8x64xf32>
+  %2 = gr.relu %1 : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %3 = gr.add %2, %y : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
+  %4 = gr.tanh %3 : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %4 : tensor<8x64xf32>
+}
+
+// A sum of products is made where the first one lies, the bias behind it. What is received and sent
+// goes by edges; what is sent lives to the end.
+// CHECK-LABEL: // sum
+// CHECK: %[[X:.*]] = receive 3, 256 bytes
+// CHECK: receive gr.recv () -> (%[[X]] 4x16xf32) edge 3
+// CHECK-NEXT: cublaslt.matmul gr.matmul (%[[X]] 4x16xf32, {{.*}}) -> (%[[P:.*]] 4x32xf32) scratch
+// CHECK-NEXT: cublaslt.matmul gr.matmul (%[[X]] 4x16xf32, {{.*}} 16x32xf32, {{.*}} 32xf32) -> (%[[P]] 4x32xf32) then sum then gelu_tanh scratch
+// CHECK-NEXT: send gr.send (%[[P]] 4x32xf32) -> () edge 4
+// CHECK-NOT: gr.
+func.func @sum(%v: tensor<16x32xf32>, %w: tensor<16x32xf32>) {
+  %c = gr.constant dense<1.0> : tensor<32xf32> : tensor<32xf32>
+  %x = gr.recv {edge = 3 : i64, tensor_type = tensor<4x16xf32>} : () -> tensor<4x16xf32>
+  %0 = gr.matmul %x, %v : (tensor<4x16xf32>, tensor<16x32xf32>) -> tensor<4x32xf32>
+  %1 = gr.matmul %x, %w : (tensor<4x16xf32>, tensor<16x32xf32>) -> tensor<4x32xf32>
+  %2 = gr.add %1, %0 : (tensor<4x32xf32>, tensor<4x32xf32>) -> tensor<4x32xf32>
+  %3 = gr.add %2, %c : (tensor<4x32xf32>, tensor<32xf32>) -> tensor<4x32xf32>
+  %4 = gr.gelu %3 {approximate = true} : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  gr.send %4 {edge = 4 : i64} : (tensor<4x32xf32>) -> ()
+  return
+}
+
+// Views are no steps; an input that is returned is copied.
+// CHECK-LABEL: // views
+// CHECK: %[[X:.*]] = input 0, 96 bytes
+// CHECK: %[[Y:.*]] = output 0, 96 bytes
+// CHECK-NEXT: copy copy (%[[X]] 4x6xf32) -> (%[[Y]] 4x6xf32)
+// CHECK-NEXT: output output0 %[[Y]]
+func.func @views(%x: tensor<2x3x4xf32>) -> tensor<4x6xf32> {
+  %s = gr.constant dense<[4, 6]> : tensor<2xi64> : tensor<2xi64>
+  %0 = gr.reshape %x, %s : (tensor<2x3x4xf32>, tensor<2xi64>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+
+// Attention as two products and a softmax. Two heads of the query share one of the keys: they are rows of
+// one product. The mask of what comes later is a constant.
+// CHECK-LABEL: // attention
+// CHECK: cublaslt.matmul gr.matmul ({{.*}} 2x2x12x8xf32, {{.*}} 2x2x5x8xf32) -> ([[S:%.*]] 2x2x12x5xf32) scratch
+// CHECK-NEXT: generated gr.group ([[S]] 2x4x6x5xf32, {{.*}} 6x5xf32) -> ([[T:%.*]] 2x4x6x5xf32)
+// CHECK-NEXT: generated gr.softmax ([[T]] 2x4x6x5xf32) -> ([[P:%.*]] 2x4x6x5xf32)
+// CHECK-NEXT: cublaslt.matmul gr.matmul ([[P]] 2x2x12x5xf32, {{.*}} 2x2x5x8xf32) -> ([[A:%.*]] 2x2x12x8xf32) scratch
+// CHECK-NEXT: generated gr.transpose ([[A]] 2x4x6x8xf32) -> ({{.*}} 2x6x4x8xf32)
+// CHECK-NEXT: output
+func.func @attention(%q: tensor<2x4x6x8xf32>, %k: tensor<2x2x5x8xf32>, %v: tensor<2x2x5x8xf32>) -> tensor<2x6x32xf32> {
+  %s = gr.constant dense<[2, 6, 32]> : tensor<3xi64> : tensor<3xi64>
+  %0 = gr.attention %q, %k, %v {causal = true, scale = 0.5 : f64} : (tensor<2x4x6x8xf32>, tensor<2x2x5x8xf32>, tensor<2x2x5x8xf32>) -> tensor<2x4x6x8xf32>
+  %1 = gr.transpose %0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x6x8xf32>) -> tensor<2x6x4x8xf32>
+  %2 = gr.reshape %1, %s : (tensor<2x6x4x8xf32>, tensor<3xi64>) -> tensor<2x6x32xf32>
+  return %2 : tensor<2x6x32xf32>
+}
+
+// Normalisation by the statistics of each channel of each sample: two reductions, two groups.
+// CHECK-LABEL: // normalisation
+// CHECK: generated gr.reduce ([[X:%.*]] 2x3x4x4xf32) -> ([[M:%.*]] 2x3x1x1xf32)
+// CHECK-NEXT: generated gr.group ([[X]] 2x3x4x4xf32, [[M]] 2x3x1x1xf32) -> ([[S:%.*]] 2x3x4x4xf32)
+// CHECK-NEXT: generated gr.reduce ([[S]] 2x3x4x4xf32) -> ({{.*}} 2x3x1x1xf32)
+// CHECK-NEXT: generated gr.group
+// Dims that do not follow each other are moved together.
+// CHECK-NEXT: generated gr.transpose ([[X]] 2x3x4x4xf32) -> ([[T:%.*]] 3x2x4x4xf32)
+// CHECK-NEXT: generated gr.reduce ([[T]] 3x2x4x4xf32) -> ({{.*}} 3x1x1x1xf32)
+// CHECK-NEXT: output
+func.func @normalisation(%x: tensor<2x3x4x4xf32>, %s: tensor<3xf32>) -> (tensor<2x3x4x4xf32>, tensor<1x3x1x1xf32>) {
+  %0 = gr.instance_norm %x, %s, %s : (tensor<2x3x4x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4x4xf32>
+  %1 = gr.reduce %x {kind = "max", axes = array<i64: 0, 2, 3>} : (tensor<2x3x4x4xf32>) -> tensor<1x3x1x1xf32>
+  return %0, %1 : tensor<2x3x4x4xf32>, tensor<1x3x1x1xf32>
+}
+
+// Batches that broadcast against each other, a scale that broadcasts to the row: spread out first.
+// CHECK-LABEL: // spread
+// CHECK: generated gr.expand ({{.*}} 1x2x3x4xf32) -> ([[L:%.*]] 5x2x3x4xf32)
+// CHECK-NEXT: generated gr.expand ({{.*}} 5x1x4x3xf32) -> ([[R:%.*]] 5x2x4x3xf32)
+// CHECK-NEXT: cublaslt.matmul gr.matmul ([[L]] 5x2x3x4xf32, [[R]] 5x2x4x3xf32) -> ([[P:%.*]] 5x2x3x3xf32) scratch
+// CHECK-NEXT: generated gr.expand ({{.*}} 1xf32) -> ([[S:%.*]] 3xf32)
+// CHECK-NEXT: generated gr.layer_norm ([[P]] 5x2x3x3xf32, [[S]] 3xf32) -> ({{.*}} 5x2x3x3xf32)
+func.func @spread(%x: tensor<1x2x3x4xf32>, %y: tensor<5x1x4x3xf32>, %s: tensor<1xf32>) -> tensor<5x2x3x3xf32> {
+  %0 = gr.matmul %x, %y : (tensor<1x2x3x4xf32>, tensor<5x1x4x3xf32>) -> tensor<5x2x3x3xf32>
+  %1 = gr.layer_norm %0, %s : (tensor<5x2x3x3xf32>, tensor<1xf32>) -> tensor<5x2x3x3xf32>
+  return %1 : tensor<5x2x3x3xf32>
+}
