@@ -1,13 +1,17 @@
-// The simulator's cuBLASLt: products of f32 and f64, column by column, in the order of a stream.
+// The simulator's cuBLASLt: products of f64, f32, f16 and bf16, column by column, in the order of a
+// stream.
 #include <cublasLt.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "tests/devices/cuda/simulator/gpu_state.h"
+#include "tests/devices/cuda/simulator/small_float.h"
 
 using graphrun::testing::gpu;
+namespace ptx = graphrun::testing::ptx;
 
 namespace {
 
@@ -92,6 +96,24 @@ double activate(int epilogue, double value) {
   return (epilogue & CUBLASLT_EPILOGUE_RELU) != 0 ? std::max(value, 0.0) : value;
 }
 
+template <typename T>
+double valueOf(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x;
+  } else {
+    return x.value();
+  }
+}
+
+template <typename T>
+T rounded(double x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(x);
+  } else {
+    return T::round(x);
+  }
+}
+
 struct Product {
   Operand a, b, d;
   double alpha, beta;
@@ -117,11 +139,12 @@ struct Product {
         for (int64_t row = 0; row < d.rows; ++row) {
           double sum = 0;
           for (int64_t k = 0; k < a.seenColumns(); ++k) {
-            sum += static_cast<double>(left[a.place(m, row, k)]) * right[b.place(m, k, column)];
+            sum += valueOf(left[a.place(m, row, k)]) * valueOf(right[b.place(m, k, column)]);
           }
           T& to = result[d.place(m, row, column)];
-          sum = alpha * sum + (beta == 0 ? 0 : beta * to) + (biased ? offsets[row] : 0);
-          to = static_cast<T>(activate(epilogue, sum));
+          sum = alpha * sum + (beta == 0 ? 0 : beta * valueOf(to)) +
+                (biased ? valueOf(offsets[row]) : 0);
+          to = rounded<T>(activate(epilogue, sum));
         }
       }
     }
@@ -221,7 +244,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const Object& its = object(operation);
-  bool isDouble = object(dLayout).made[0] == CUDA_R_64F;
+  const int64_t type = object(dLayout).made[0];
+  bool isDouble = type == CUDA_R_64F;
   auto factor = [&](const void* value) {
     return isDouble ? *static_cast<const double*>(value)
                     : static_cast<double>(*static_cast<const float*>(value));
@@ -233,9 +257,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                   factor(beta),
                   its.get<int32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT),
                   its.get<CUdeviceptr>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 0)};
-  CUresult put = state.put(reinterpret_cast<CUstream>(stream), [product, isDouble, &state] {
+  CUresult put = state.put(reinterpret_cast<CUstream>(stream), [product, type, &state] {
     ++state.counts.launches;
-    return isDouble ? product.run<double>() : product.run<float>();
+    return type == CUDA_R_64F    ? product.run<double>()
+           : type == CUDA_R_16F  ? product.run<ptx::Half>()
+           : type == CUDA_R_16BF ? product.run<ptx::Brain>()
+                                 : product.run<float>();
   });
   return put == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -279,6 +279,8 @@ TEST_CASE("comparisons, with NaN too") {
   checkComparison<double>("equ.f64", [](double a, double b) { return !(a < b || a > b); });
   checkComparison<int32_t>("lt.s32", [](int32_t a, int32_t b) { return a < b; });
   checkComparison<uint32_t>("ge.u32", [](uint32_t a, uint32_t b) { return a >= b; });
+  checkComparison<uint32_t>("lo.u32", [](uint32_t a, uint32_t b) { return a < b; });
+  checkComparison<uint32_t>("hs.u32", [](uint32_t a, uint32_t b) { return a >= b; });
   checkComparison<uint16_t>("eq.b16", [](uint16_t a, uint16_t b) { return a == b; });
   checkComparison<int64_t>("gt.s64", [](int64_t a, int64_t b) { return a > b; });
 }

@@ -105,6 +105,12 @@ void addOrders(Operations& all) {
   addRow<Pred, T, T>(all, typed<T>("setp.le"), std::less_equal());
   addRow<Pred, T, T>(all, typed<T>("setp.gt"), std::greater());
   addRow<Pred, T, T>(all, typed<T>("setp.ge"), std::greater_equal());
+  if constexpr (std::is_unsigned_v<typename T::Value>) {
+    addRow<Pred, T, T>(all, typed<T>("setp.lo"), std::less());
+    addRow<Pred, T, T>(all, typed<T>("setp.ls"), std::less_equal());
+    addRow<Pred, T, T>(all, typed<T>("setp.hi"), std::greater());
+    addRow<Pred, T, T>(all, typed<T>("setp.hs"), std::greater_equal());
+  }
 }
 
 }  // namespace
