@@ -7,7 +7,7 @@
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "devices/cpu/reference_support.h"
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 

@@ -4,7 +4,7 @@
 #include "absl/strings/match.h"
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -11,7 +11,7 @@
 #include "devices/cpu/plane_windows.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/row_post_ops.h"
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "devices/cpu/row_post_ops.h"
 #include "devices/cpu/vector.h"
 #include "devices/cpu/wide.h"
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "devices/cpu/reference_support.h"
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 

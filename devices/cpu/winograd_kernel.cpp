@@ -6,8 +6,8 @@
 
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/reference_support.h"
-#include "devices/cpu/window.h"
 #include "devices/cpu/winograd.h"
+#include "devices/window.h"
 
 namespace graphrun::devices::cpu {
 namespace {

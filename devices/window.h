@@ -1,12 +1,12 @@
 // The sliding window of convolutions and pools, its padding resolved.
-#ifndef GRAPHRUN_DEVICES_CPU_WINDOW_H_
-#define GRAPHRUN_DEVICES_CPU_WINDOW_H_
+#ifndef GRAPHRUN_DEVICES_WINDOW_H_
+#define GRAPHRUN_DEVICES_WINDOW_H_
 
 #include <vector>
 
 #include "devices/executable.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// One entry a spatial dim.
 struct Window {
@@ -31,6 +31,6 @@ absl::StatusOr<Window> transposedWindowOf(const Step& step, absl::Span<const int
                                           absl::Span<const int64_t> kernel,
                                           absl::Span<const int64_t> output);
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_WINDOW_H_
+#endif  // GRAPHRUN_DEVICES_WINDOW_H_

@@ -1,8 +1,8 @@
-#include "devices/cpu/window.h"
+#include "devices/window.h"
 
 #include <algorithm>
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay within 64 bits
@@ -106,4 +106,4 @@ absl::StatusOr<Window> transposedWindowOf(const Step& step, absl::Span<const int
   return w;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
