@@ -71,6 +71,7 @@ absl::StatusOr<std::unique_ptr<Device>> create(DeviceDescription description,
   parts.pinned = std::make_shared<PinnedPool>(parts.context);
   parts.weights = std::make_shared<SharedWeights>(parts.context, parts.memory);
   parts.products = std::make_shared<ProductLibrary>(parts.context, libraries);
+  parts.cudnn = std::make_shared<CudnnLibrary>(parts.context, libraries);
   if (description.memoryBytes == 0) {
     GR_ASSIGN_OR_RETURN(description.memoryBytes, usableBytes(*parts.context));
   }

@@ -121,7 +121,8 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
 
 absl::Status CudaProgram::createRecords(const Executable& executable) {
   GR_ASSIGN_OR_RETURN(std::vector<Action> actions, scheduleOf(executable));
-  KernelContext context{device_.context->driver(), *device_.products, code_.get(), addresses_};
+  KernelContext context{device_.context->driver(), *device_.products, *device_.cudnn, code_.get(),
+                        addresses_};
   for (const Action& action : actions) {
     auto record = std::make_unique<Record>(Record{this, action.kind, nullptr, {}, {}, nullptr});
     switch (action.kind) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/cuda/code_module.h"
+#include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/device_memory.h"
 #include "devices/cuda/pinned_pool.h"
 #include "devices/cuda/product_library.h"
@@ -27,6 +28,7 @@ struct DeviceParts {
   std::shared_ptr<PinnedPool> pinned;
   std::shared_ptr<SharedWeights> weights;
   std::shared_ptr<ProductLibrary> products;
+  std::shared_ptr<CudnnLibrary> cudnn;
 };
 
 /// Its records launch segments, wait, send and receive (schedule.h). What session and executor bind

@@ -1,6 +1,8 @@
 #include "devices/cuda/kernels.h"
 
 #include "devices/cuda/cublaslt_matmul.h"
+#include "devices/cuda/cudnn_convolution.h"
+#include "devices/cuda/cudnn_pool.h"
 #include "devices/cuda/simple_kernels.h"
 
 namespace graphrun::devices::cuda {
@@ -8,6 +10,10 @@ namespace {
 
 constexpr KernelEntry kKernels[] = {
     {"cublaslt.matmul", "gr.matmul", chooseProduct, createProduct},
+    {"cudnn.conv", "gr.conv", chooseConvolution, createWith<planConvolution>},
+    {"cudnn.deconv", "gr.conv_transpose", chooseConvolution, createWith<planConvolution>},
+    {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>},
+    {"cudnn.avg_pool", "gr.avg_pool", choosePool, createWith<planPool>},
     {"generated", "", chooseGenerated, createGenerated},
     {"copy", "", chooseCopy, createCopy},
 };

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "devices/cuda/code_module.h"
 #include "devices/cuda/context.h"
+#include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/product_library.h"
 #include "devices/executable.h"
 
@@ -30,6 +31,7 @@ class Kernel {
 struct KernelContext {
   const DriverApi& driver;
   ProductLibrary& products;
+  CudnnLibrary& cudnn;
   const CodeModule* code;                   ///< null: the executable has no generated code
   absl::Span<const CUdeviceptr> addresses;  ///< of the executable's buffers
 

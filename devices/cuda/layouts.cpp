@@ -30,6 +30,26 @@ absl::StatusOr<std::vector<int64_t>> stridesOf(const TensorDesc& desc) {
   return strides;
 }
 
+std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  int64_t next = dims[1];
+  for (size_t d = dims.size(); d > 2; --d) {
+    strides[d - 1] = next;
+    next *= dims[d - 1];
+  }
+  strides[0] = next;
+  return strides;
+}
+
+bool liesAs(const TensorDesc& desc, const std::vector<int64_t>& strides) {
+  absl::StatusOr<std::vector<int64_t>> its = stridesOf(desc);
+  bool same = its.ok() && its->size() == strides.size();
+  for (size_t d = 0; same && d < strides.size(); ++d) {
+    same = desc.dims[d] == 1 || (*its)[d] == strides[d];
+  }
+  return same;
+}
+
 absl::StatusOr<uint64_t> layoutBytes(const TensorDesc& desc) {
   GR_ASSIGN_OR_RETURN(size_t dense, runtime::checkedByteSize(desc.type, desc.dims));
   if (desc.layout.empty() || dense == 0) {

@@ -17,6 +17,12 @@ TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,
 /// InvalidArgument for a layout that is not one stride from 0 on for each dim.
 absl::StatusOr<std::vector<int64_t>> stridesOf(const TensorDesc& desc);
 
+/// Strides of N x C x spatial dims where the channels of one place lie side by side.
+std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims);
+
+/// Whether the tensor lies in memory as with `strides`; those of dims of 1 do not matter.
+bool liesAs(const TensorDesc& desc, const std::vector<int64_t>& strides);
+
 /// Bytes from the first to the last element: LayoutBytes of this device. InvalidArgument for
 /// malformed dims, types and layouts, and beyond 2^62.
 absl::StatusOr<uint64_t> layoutBytes(const TensorDesc& desc);

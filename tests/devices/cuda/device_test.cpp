@@ -31,7 +31,7 @@ TEST_CASE("a GPU says what it is and how much memory programs may have") {
   GpuFixture gpu(size_t{8} << 30);
   CHECK(gpu.device->description().memoryBytes == (size_t{8} << 30) - 256 * kMiB);
   CHECK(gpu.device->fingerprint() ==
-        "cuda Simulated GPU sm_90 driver 13.0.0 cublasLt 13.1.0 cudnn none nccl none");
+        "cuda Simulated GPU sm_90 driver 13.0.0 cublasLt 13.1.0 cudnn 9.19.0 nccl none");
   CHECK(computeCapabilityOf(gpu.device->fingerprint()).value() == 90);
   CHECK(computeCapabilityOf("cuda The sm_1 GPU sm_120 driver 13.0.0").value() == 120);
   CHECK(absl::IsInvalidArgument(computeCapabilityOf("cpu some processor").status()));
@@ -51,7 +51,8 @@ TEST_CASE("each GPU is offered, with whole GiB of what is free") {
   CHECK(testing::gpuCounts().alive() == 0);
   std::vector<std::string> lines = cudaFindings(libraries);
   CHECK(lines.back() == "cuda:1 Simulated GPU, sm_90, 8197 MiB");
-  CHECK_THAT(lines[2], Catch::Contains("cudnn: /nonexistent/libcudnn.so cannot be loaded"));
+  CHECK(lines[2] == std::string("cudnn 9.19.0 (") + SIMULATOR + ")");
+  CHECK_THAT(lines[3], Catch::Contains("nccl: /nonexistent/libnccl.so cannot be loaded"));
 }
 
 TEST_CASE("a GPU that is not there is refused with how many there are") {

@@ -15,9 +15,9 @@
 
 namespace graphrun::devices::cuda {
 
-/// The simulator in the place of the driver and cuBLASLt; the other libraries are not there.
+/// The simulator in the place of the driver, cuBLASLt and cuDNN; NCCL is not there.
 inline LibraryFiles simulatedFiles() {
-  return {SIMULATOR, SIMULATOR, "/nonexistent/libcudnn.so", "/nonexistent/libnccl.so"};
+  return {SIMULATOR, SIMULATOR, SIMULATOR, "/nonexistent/libnccl.so"};
 }
 
 /// GPUs as after a restart, and a device on the first. At its end nothing may be alive.

@@ -68,11 +68,12 @@ TEST_CASE("every function of the driver is in the toolkit's stub of it") {
   }
 }
 
-TEST_CASE("the simulator has every function of the driver and of cuBLASLt") {
+TEST_CASE("the simulator has every function of the driver, of cuBLASLt and of cuDNN") {
   testing::resetGpus();
   Libraries libraries(simulatedFiles());
   CHECK(libraries.driver().status().ToString() == "OK");
   CHECK(libraries.cublasLt().status().ToString() == "OK");
+  CHECK(libraries.cudnn().status().ToString() == "OK");
   CHECK(factsOf(libraries, "driver").path == SIMULATOR);
   CHECK(factsOf(libraries, "driver").version == Version{13, 0, 0});
 }

@@ -1,8 +1,8 @@
-// A GPU that is not there: libcuda and libcublasLt as far as devices/cuda uses them, over host
-// memory. Kernels are PTX text, which is interpreted, and what they do wrong is told by
-// cuGetErrorString and stderr. Work that is put into a stream is done as late as the rules allow,
-// when somebody waits for it: who forgets to wait sees old data. Device addresses cannot be read by
-// the host. One process, any thread.
+// A GPU that is not there: libcuda, libcublasLt and libcudnn (cudnn_simulator.h) as far as
+// devices/cuda uses them, over host memory. Kernels are PTX text, which is interpreted, and what
+// they do wrong is told by cuGetErrorString and stderr. Work that is put into a stream is done as
+// late as the rules allow, when somebody waits for it: who forgets to wait sees old data. Device
+// addresses cannot be read by the host. One process, any thread.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 

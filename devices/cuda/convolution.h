@@ -1,0 +1,36 @@
+// A gr.conv or gr.conv_transpose step as cuDNN takes it. Internal to devices/cuda.
+#ifndef GRAPHRUN_DEVICES_CUDA_CONVOLUTION_H_
+#define GRAPHRUN_DEVICES_CUDA_CONVOLUTION_H_
+
+#include <optional>
+#include <vector>
+
+#include "devices/cuda/cudnn_graph.h"
+
+namespace graphrun::devices::cuda {
+
+/// What is done to a result, one after the other.
+struct EpilogueOp {
+  CudnnPointwise function;
+  std::optional<Argument> operand;  ///< the second one, where it takes two
+  CudnnShape shape;                 ///< of the operand
+};
+
+/// All tensors have at least two spatial dims, and lie in one of two ways in memory.
+struct Convolution {
+  bool transposed = false;
+  bool channelsLast = false;
+  CudnnShape input, filter, result;
+  CudnnWindow window;
+  std::vector<EpilogueOp> epilogue;
+};
+
+/// Of a step of gr.conv or gr.conv_transpose, of f32, f16 or bf16: input, filter, perhaps a bias,
+/// and post-ops; attributes as on the CPU, and "tf32". InvalidArgument for what does not fit.
+/// Unimplemented for what the library has no engine for, or only its slowest: see
+/// convolution_epilogue.h.
+absl::StatusOr<Convolution> convolutionOf(const Step& step);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_CONVOLUTION_H_

@@ -1,0 +1,112 @@
+#include "devices/cuda/cudnn_plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+/// One search: what was found, and why the rest will not do.
+class Search {
+ public:
+  Search(const CudnnTarget& target, const CudnnDescriptor& graph, const CudnnLimits& limits)
+      : target_(target), graph_(graph), limits_(limits) {}
+
+  absl::StatusOr<FoundPlan> run() {
+    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+      absl::StatusOr<std::vector<CudnnDescriptor>> configurations = ask(mode);
+      if (!configurations.ok()) {
+        note(configurations.status());
+        continue;
+      }
+      for (CudnnDescriptor& configuration : *configurations) {
+        absl::StatusOr<CudnnDescriptor> plan = tryOne(configuration);
+        if (plan.ok()) {
+          return FoundPlan{std::move(configuration), *std::move(plan)};
+        }
+        note(plan.status());
+      }
+    }
+    return absl::UnimplementedError(absl::StrCat(
+        "cuDNN has no engine for this with ", limits_.workspaceBytes, " bytes to work in",
+        limits_.exact ? " that multiplies f32 as it is" : "",
+        first_.ok() ? ""
+                    : absl::StrCat("; the first of ", tried_, " answers: ", first_.message())));
+  }
+
+ private:
+  /// Engines with their settings, best first.
+  absl::StatusOr<std::vector<CudnnDescriptor>> ask(cudnnBackendHeurMode_t mode) const {
+    CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristic");
+    builder.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_)
+        .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+    if (target_.properties != nullptr) {
+      builder.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, target_.properties);
+    }
+    GR_ASSIGN_OR_RETURN(CudnnDescriptor heuristic, builder.finish());
+    return cudnnParts(*target_.api, heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                      CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  }
+
+  /// The plan of a configuration, or why it will not do.
+  absl::StatusOr<CudnnDescriptor> tryOne(const CudnnDescriptor& configuration) const {
+    GR_RETURN_IF_ERROR(checkNumbers(configuration));
+    CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan");
+    builder.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+    if (target_.handle != nullptr) {
+      builder.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, target_.handle);
+    } else {
+      builder.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, target_.properties);
+    }
+    GR_ASSIGN_OR_RETURN(CudnnDescriptor plan, builder.finish());
+    GR_ASSIGN_OR_RETURN(int64_t bytes,
+                        cudnnInteger(*target_.api, plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+    if (bytes > static_cast<int64_t>(limits_.workspaceBytes)) {
+      return absl::UnimplementedError(absl::StrCat("an engine wants ", bytes, " bytes to work in"));
+    }
+    return plan;
+  }
+
+  absl::Status checkNumbers(const CudnnDescriptor& configuration) const {
+    GR_ASSIGN_OR_RETURN(std::vector<CudnnDescriptor> engine,
+                        cudnnParts(*target_.api, configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                   CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+    if (engine.size() != 1) {
+      return absl::InternalError("a configuration without an engine");
+    }
+    GR_ASSIGN_OR_RETURN(auto notes, cudnnNotes(*target_.api, engine[0]));
+    auto has = [&notes](cudnnBackendNumericalNote_t note) {
+      return std::find(notes.begin(), notes.end(), note) != notes.end();
+    };
+    if (has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) {
+      return absl::UnimplementedError("an engine gives other results from run to run");
+    }
+    if (limits_.exact &&
+        (has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) || has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))) {
+      return absl::UnimplementedError("an engine rounds its operands");
+    }
+    return absl::OkStatus();
+  }
+
+  void note(const absl::Status& status) {
+    ++tried_;
+    first_.Update(status);
+  }
+
+  const CudnnTarget& target_;
+  const CudnnDescriptor& graph_;
+  const CudnnLimits& limits_;
+  absl::Status first_;
+  int tried_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<FoundPlan> findCudnnPlan(const CudnnTarget& target, const CudnnDescriptor& graph,
+                                        const CudnnLimits& limits) {
+  return Search(target, graph, limits).run();
+}
+
+}  // namespace graphrun::devices::cuda

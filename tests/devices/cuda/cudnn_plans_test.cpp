@@ -1,0 +1,215 @@
+// NVIDIA's own cuDNN, told of a GPU that is not there: for every step that the kernels take it must
+// have a plan within the bound that `choose` tells. Engines that are compiled for their graph need
+// a driver, so what only they compute is asked of the simulated library alone.
+#include <catch2/catch.hpp>
+
+#include "devices/cuda/cudnn_convolution.h"
+#include "devices/cuda/cudnn_pool.h"
+#include "tests/devices/cuda/cudnn_steps.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+/// What cuDNN 9 wants to know of a GPU; the numbers are an H100's.
+std::string properties(int capability) {
+  return R"({"deviceVer":)" + std::to_string(capability * 10) +
+         R"(,"deviceId":0,"cudaDeviceId":0,"driverVer":13000,"totalGlobalMem":85899345920,
+"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,
+"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,
+"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
+"maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
+"pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,
+"memClockRateKHz":2619000,"l2CacheSize":52428800,"deviceName":"a GPU"})";
+}
+
+/// The installed library and a GPU for it, or neither.
+struct ToldGpu {
+  explicit ToldGpu(int capability) {
+    auto found = libraries.cudnn();
+    if (!found.ok()) {
+      WARN("cuDNN was not asked: " << found.status().message());
+      return;
+    }
+    std::string text = properties(capability);
+    CudnnDescriptorBuilder builder(**found, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "GPU");
+    builder.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                std::vector<char>(text.begin(), text.end()));
+    auto made = builder.finish();
+    if (!made.ok()) {
+      WARN("this cuDNN takes no such description of a GPU: " << made.status().message());
+      return;
+    }
+    described.push_back(*std::move(made));
+    target = {*found, nullptr, described[0].get()};
+  }
+
+  Libraries libraries;
+  std::vector<CudnnDescriptor> described;
+  CudnnTarget target;
+};
+
+absl::StatusOr<KernelChoice> choose(const Step& step) {
+  return step.attributes.contains("kernel") ? choosePool(step) : chooseConvolution(step);
+}
+
+/// Plans the step as the loader does, with the scratch memory that `choose` asks for.
+absl::Status plan(const ToldGpu& gpu, const WindowCase& c) {
+  Step step = stepOf(c);
+  bool pools = !c.kernel.empty();
+  absl::StatusOr<KernelChoice> choice = choose(step);
+  if (!choice.ok()) {
+    return choice.status();
+  }
+  step.scratch = Argument{
+      7, {runtime::ElementType::kU8, {static_cast<int64_t>(choice->scratchBytes)}, {}, false}};
+  std::vector<CUdeviceptr> addresses(8, 4096);
+  CudnnStep known{step, addresses};
+  return (pools ? planPool(known, gpu.target) : planConvolution(known, gpu.target)).status();
+}
+
+std::vector<WindowCase> convolutions() {
+  return {
+      {"gr.conv", {8, 64, 56, 56}, {64, 64, 3, 3}, {8, 64, 56, 56}, {}, {}, {}, {1, 1, 1, 1}},
+      {"gr.conv", {1, 3, 224, 224}, {64, 3, 7, 7}, {1, 64, 112, 112}, {}, {2, 2}, {}, {3, 3, 3, 3}},
+      {"gr.conv", {1, 256, 56, 56}, {512, 256, 1, 1}, {1, 512, 28, 28}, {}, {2, 2}},
+      {"gr.conv", {1, 96, 56, 56}, {96, 1, 3, 3}, {1, 96, 56, 56}, {}, {}, {}, {1, 1, 1, 1}, 96},
+      {"gr.conv", {1, 128, 28, 28}, {128, 4, 3, 3}, {1, 128, 28, 28}, {}, {}, {}, {1, 1, 1, 1}, 32},
+      {"gr.conv", {1, 64, 28, 28}, {64, 64, 3, 3}, {1, 64, 28, 28}, {}, {}, {2, 2}, {2, 2, 2, 2}},
+      {"gr.conv", {1, 64, 28, 28}, {64, 64, 3, 3}, {1, 64, 14, 14}, {}, {2, 2}, {}, {0, 0, 1, 1}},
+      {"gr.conv", {1, 16, 9, 9}, {8, 16, 3, 2}, {1, 8, 11, 9}, {}, {}, {}, {3, 0, 1, 1}},
+      {"gr.conv", {2, 64, 100}, {32, 64, 5}, {2, 32, 100}, {}, {}, {}, {2, 2}},
+      {"gr.conv", {1, 7, 15, 13}, {5, 7, 3, 3}, {1, 5, 13, 11}},
+      {"gr.conv", {1, 16, 8, 28, 28}, {32, 16, 3, 3, 3}, {1, 32, 6, 26, 26}},
+  };
+}
+
+std::vector<WindowCase> transposedConvolutions() {
+  return {
+      {"gr.conv_transpose",
+       {1, 64, 28, 28},
+       {64, 32, 4, 4},
+       {1, 32, 56, 56},
+       {},
+       {2, 2},
+       {},
+       {1, 1, 1, 1}},
+      {"gr.conv_transpose", {1, 64, 28, 28}, {64, 32, 2, 2}, {1, 32, 56, 56}, {}, {2, 2}},
+      {"gr.conv_transpose",
+       {1, 64, 28, 28},
+       {64, 8, 3, 3},
+       {1, 32, 28, 28},
+       {},
+       {},
+       {},
+       {1, 1, 1, 1},
+       4},
+      {"gr.conv_transpose", {1, 64, 28}, {64, 32, 4}, {1, 32, 56}, {}, {2}, {}, {1, 1}},
+      {"gr.conv_transpose", {1, 16, 8, 8, 8}, {16, 8, 2, 2, 2}, {1, 8, 16, 16, 16}, {}, {2, 2, 2}},
+  };
+}
+
+std::vector<WindowCase> pools() {
+  std::vector<WindowCase> cases;
+  for (std::string operation : {"gr.max_pool", "gr.avg_pool"}) {
+    cases.push_back(
+        {operation, {1, 64, 112, 112}, {}, {1, 64, 56, 56}, {3, 3}, {2, 2}, {}, {1, 1, 1, 1}});
+    cases.push_back({operation, {2, 5, 15, 15}, {}, {2, 5, 7, 7}, {2, 2}, {2, 2}});
+    cases.push_back({operation, {1, 8, 40}, {}, {1, 8, 20}, {2}, {2}});
+    cases.push_back({operation, {1, 8, 8, 8, 8}, {}, {1, 8, 4, 4, 4}, {2, 2, 2}, {2, 2, 2}});
+    cases.push_back({operation, {1, 8, 9, 9}, {}, {1, 8, 5, 5}, {2, 2}, {2, 2}, {}, {0, 0, 1, 1}});
+  }
+  return cases;
+}
+
+/// Each in the types that there are, and in these layouts; what the kernels decline is passed over
+/// if it may be.
+void planAll(const ToldGpu& gpu, const std::vector<WindowCase>& cases,
+             const std::vector<bool>& layouts = {false, true}, bool mayDecline = false) {
+  using runtime::ElementType;
+  for (WindowCase c : cases) {
+    for (bool channelsLast : layouts) {
+      for (bool tf32 : {false, true}) {
+        for (ElementType type : {ElementType::kF32, ElementType::kF16, ElementType::kBF16}) {
+          if (tf32 && type != ElementType::kF32) {
+            continue;
+          }
+          c.channelsLast = channelsLast;
+          c.tf32 = tf32;
+          c.type = type;
+          CAPTURE(c.operation, c.input, c.filter, c.kernel, channelsLast, tf32,
+                  runtime::elementTypeName(type));
+          if (!mayDecline || choose(stepOf(c)).ok()) {
+            CHECK(plan(gpu, c).ToString() == "OK");
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cuDNN has plans for convolutions", "[cudnn]") {
+  ToldGpu gpu(GENERATE(80, 90, 100));
+  if (gpu.target.api == nullptr) {
+    return;
+  }
+  planAll(gpu, convolutions());
+  planAll(gpu, transposedConvolutions());
+}
+
+TEST_CASE("cuDNN has plans for convolutions with a bias, a tensor added and relu", "[cudnn]") {
+  ToldGpu gpu(90);
+  if (gpu.target.api == nullptr) {
+    return;
+  }
+  std::vector<WindowCase> cases;
+  for (WindowCase c : convolutions()) {
+    c.bias = true;
+    cases.push_back(c);
+    c.postOps = {eltwise("gr.relu")};
+    cases.push_back(c);
+  }
+  planAll(gpu, cases);
+}
+
+TEST_CASE("cuDNN has plans for pools of dense tensors", "[cudnn]") {
+  ToldGpu gpu(90);
+  if (gpu.target.api == nullptr) {
+    return;
+  }
+  planAll(gpu, pools(), {false});
+}
+
+TEST_CASE("cuDNN has plans for what is fused with the channels last", "[.driver]") {
+  ToldGpu gpu(90);
+  REQUIRE(gpu.target.api != nullptr);
+  std::vector<WindowCase> cases;
+  WindowCase c = convolutions()[0];
+  for (const char* name :
+       {"gr.relu", "gr.leaky_relu", "gr.elu", "gr.swish", "gr.gelu", "gelu_tanh", "gr.sigmoid",
+        "gr.tanh", "gr.softplus", "gr.abs", "gr.sqrt", "gr.exp", "gr.log"}) {
+    c.postOps = {eltwise(name, 0.5F)};
+    cases.push_back(c);
+  }
+  for (PostOpKind kind : {PostOpKind::kBinaryAdd, PostOpKind::kBinaryMul, PostOpKind::kBinaryMax,
+                          PostOpKind::kBinaryMin, PostOpKind::kBinarySub, PostOpKind::kBinaryDiv}) {
+    c.postOps = {binary(kind, c.result)};
+    cases.push_back(c);
+  }
+  for (WindowCase other :
+       {convolutions()[3], transposedConvolutions()[0], transposedConvolutions()[2]}) {
+    other.bias = true;
+    other.postOps = {eltwise("gr.swish", 1)};
+    cases.push_back(other);
+  }
+  planAll(gpu, cases, {true}, true);
+}
+
+TEST_CASE("cuDNN has plans for pools with the channels last", "[.driver]") {
+  ToldGpu gpu(90);
+  REQUIRE(gpu.target.api != nullptr);
+  planAll(gpu, pools(), {true});
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,82 @@
+// Steps for cuDNN's kernels, for tests.
+#ifndef GRAPHRUN_TESTS_DEVICES_CUDA_CUDNN_STEPS_H_
+#define GRAPHRUN_TESTS_DEVICES_CUDA_CUDNN_STEPS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "devices/cuda/layouts.h"
+#include "devices/executable.h"
+
+namespace graphrun::devices::cuda {
+
+using Dims = std::vector<int64_t>;
+
+/// A convolution, or with an empty filter a pool, with buffers 0 … for inputs, result, operands of
+/// post-ops and scratch, in that order.
+struct WindowCase {
+  std::string operation = "gr.conv";
+  Dims input, filter, result;
+  Dims kernel;  ///< of a pool
+  Dims strides = {}, dilations = {}, pads = {};
+  int64_t groups = 1;
+  bool bias = false;
+  std::vector<PostOp> postOps = {};
+  runtime::ElementType type = runtime::ElementType::kF32;
+  bool channelsLast = false;
+  bool tf32 = false;
+  Attributes attributes = {};  ///< further ones
+};
+
+inline TensorDesc imageDesc(const WindowCase& c, Dims dims) {
+  bool strided = c.channelsLast && dims.size() > 2;
+  Dims strides = strided ? channelsLastStrides(dims) : Dims();
+  return strided ? stridedDesc(c.type, std::move(dims), strides)
+                 : TensorDesc{c.type, std::move(dims), {}, false};
+}
+
+inline PostOp eltwise(std::string algorithm, float alpha = 0) {
+  return {PostOpKind::kEltwise, std::move(algorithm), alpha, 0, {}};
+}
+
+/// A post-op with an operand of `dims`, of the case's type and layout.
+inline PostOp binary(PostOpKind kind, const Dims& dims) {
+  return {kind, "", 0, 0, Argument{0, {runtime::ElementType::kInvalid, dims, {}, false}}};
+}
+
+inline Step stepOf(const WindowCase& c) {
+  Step step;
+  step.operation = step.label = c.operation;
+  step.attributes = c.attributes;
+  uint32_t buffer = 0;
+  step.inputs = {{buffer++, imageDesc(c, c.input)}};
+  if (c.kernel.empty()) {
+    step.inputs.push_back({buffer++, imageDesc(c, c.filter)});
+    step.attributes["groups"] = c.groups;
+    step.attributes["tf32"] = c.tf32;
+  } else {
+    step.attributes["kernel"] = c.kernel;
+  }
+  if (c.bias) {
+    step.inputs.push_back({buffer++, {c.type, {c.result[1]}, {}, false}});
+  }
+  for (auto [name, values] :
+       {std::pair{"strides", &c.strides}, {"dilations", &c.dilations}, {"pads", &c.pads}}) {
+    if (!values->empty()) {
+      step.attributes[name] = *values;
+    }
+  }
+  step.outputs = {{buffer++, imageDesc(c, c.result)}};
+  step.postOps = c.postOps;
+  for (PostOp& post : step.postOps) {
+    if (post.operand) {
+      *post.operand = {buffer++, imageDesc(c, post.operand->desc.dims)};
+    }
+  }
+  return step;
+}
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_TESTS_DEVICES_CUDA_CUDNN_STEPS_H_
