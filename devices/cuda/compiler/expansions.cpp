@@ -229,6 +229,15 @@ mlir::Value expandLayerNorm(Expander& e, ir::LayerNormOp op) {
   return e.make("gr.layer_norm", operands, llvm::to_vector(op->getAttrs()));
 }
 
+/// The convolution, and what adds its bias to each channel.
+mlir::Value expandConvTranspose(Expander& e, ir::ConvTransposeOp op) {
+  mlir::Value product =
+      e.make("gr.conv_transpose", {op.getInput(), op.getFilter()}, llvm::to_vector(op->getAttrs()));
+  Dims channels(dimsOf(product).size(), 1);
+  channels[1] = dimsOf(product)[1];
+  return e.make("gr.add", {product, e.reshape(op.getBias(), channels)});
+}
+
 bool isExpandedAttention(ir::AttentionOp op) {
   Dims query = dimsOf(op.getQuery()), value = dimsOf(op.getValue());
   return haveOneType({op.getQuery(), op.getKey(), op.getValue()}) && value[1] > 0 &&
@@ -265,6 +274,7 @@ bool isExpanded(mlir::Operation* op) {
       .Case([](ir::ReduceOp reduce) { return skipsDims(reduce.getAxes()); })
       .Case([](ir::MatMulOp product) { return broadcastsBatches(product); })
       .Case([](ir::LayerNormOp norm) { return isSpreadOut(norm); })
+      .Case([](ir::ConvTransposeOp product) { return product.getBias() != nullptr; })
       .Default([](mlir::Operation*) { return false; });
 }
 
@@ -277,7 +287,8 @@ llvm::SmallVector<mlir::Operation*> expand(mlir::Operation* op) {
       .Case([&](ir::InstanceNormOp a) { result = expandInstanceNorm(e, a); })
       .Case([&](ir::ReduceOp a) { result = expandReduce(e, a); })
       .Case([&](ir::MatMulOp a) { result = expandMatMul(e, a); })
-      .Case([&](ir::LayerNormOp a) { result = expandLayerNorm(e, a); });
+      .Case([&](ir::LayerNormOp a) { result = expandLayerNorm(e, a); })
+      .Case([&](ir::ConvTransposeOp a) { result = expandConvTranspose(e, a); });
   return e.finish(result);
 }
 

@@ -12,7 +12,8 @@ namespace graphrun::devices::cuda {
 /// - normalisation by given statistics, or by those of each channel of each sample;
 /// - reductions of dims that do not follow each other: transposed first;
 /// - products whose batches broadcast against each other, layer normalisation whose scale or bias
-///   broadcasts: the operands are spread out first.
+///   broadcasts: the operands are spread out first;
+/// - transposed convolutions with a bias, which cuDNN adds only where the channels are last.
 bool isExpanded(mlir::Operation* op);
 
 /// The operations that compute `op`, inserted before it, in order; what read its result reads
