@@ -34,9 +34,10 @@ class Expander {
 
   mlir::Value make(llvm::StringRef name, mlir::ValueRange operands,
                    llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-    auto made = ir::createOp(builder_, op_->getLoc(), name, operands, attributes);
-    assert(mlir::succeeded(made) && "an expansion fits its operands");
-    return (*made)->getResult(0);
+    mlir::Operation* made =
+        ir::createOp(builder_, op_->getLoc(), name, operands, attributes).value_or(nullptr);
+    assert(made != nullptr && "an expansion fits its operands");
+    return made->getResult(0);
   }
   mlir::NamedAttribute number(llvm::StringRef name, int64_t value) {
     return builder_.getNamedAttr(name, builder_.getI64IntegerAttr(value));

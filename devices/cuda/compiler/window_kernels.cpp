@@ -100,7 +100,7 @@ KernelLaunch buildArgReduce(mlir::ModuleOp module, ir::ArgReduceOp op, const std
 KernelLaunch buildCumulative(mlir::ModuleOp module, ir::CumulativeOp op,
                              const std::string& symbol) {
   auto where = ir::constantInts(passes::outsideGroup(op.getAxis()));
-  Axis axis = Axis::of(op.getInput(), (*where)[0]);
+  Axis axis = Axis::of(op.getInput(), where ? where->front() : 0);
   PointCode code(op, {axis.outer, axis.inner});
   code.addSizes({axis.size, axis.size * axis.inner, axis.inner});
   Arithmetic math(code);
@@ -182,7 +182,7 @@ class PoolBuilder {
   using Update =
       llvm::function_ref<Values(mlir::ValueRange before, mlir::Value x, mlir::Value isInside)>;
 
-  Values overWindow(llvm::ArrayRef<mlir::Value> index, Values values, Update update) {
+  Values overWindow(llvm::ArrayRef<mlir::Value> index, const Values& values, Update update) {
     Values from(index.take_front(2));
     return overDim(0, index, from, nullptr, values, update);
   }
