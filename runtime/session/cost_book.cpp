@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
+#include "runtime/base/median.h"
 #include "runtime/format/budget_verifier.h"
 #include "runtime/format/weight_table.h"
 
@@ -118,10 +119,21 @@ void CostBook::note(const format::OpTime& measured, bool inner) {
   }
 }
 
-void CostBook::noteTransfer(uint64_t bytes, uint64_t ns, uint64_t runs) {
-  format::TransferTime& known = transfers_[sizeClass(bytes)];
-  known = {known.runs() == 0 ? bytes : known.bytes(), merged(known.ns(), known.runs(), ns, runs),
-           known.runs() + runs};
+void CostBook::noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs) {
+  std::map<int, std::vector<Transfer>> bySize;
+  for (const Transfer& transfer : transfers) {
+    bySize[sizeClass(transfer.bytes)].push_back(transfer);
+  }
+  for (auto& [size, alike] : bySize) {
+    std::vector<uint64_t> times;
+    times.reserve(alike.size());
+    for (const Transfer& transfer : alike) {
+      times.push_back(transfer.ns);
+    }
+    format::TransferTime& known = transfers_[size];
+    known = {known.runs() == 0 ? alike.front().bytes : known.bytes(),
+             merged(known.ns(), known.runs(), median(std::move(times)), runs), known.runs() + runs};
+  }
 }
 
 std::optional<LinkFit> CostBook::fit() const {

@@ -28,8 +28,13 @@ class CostBook {
   /// many; then new ones for a fixed share, so that what has changed is followed. What was measured
   /// at the border of a partition, `inner` false, counts until there is something better.
   void note(const format::OpTime& measured, bool inner);
-  /// Adds what tensors of `bytes` took, the median of `runs` runs.
-  void noteTransfer(uint64_t bytes, uint64_t ns, uint64_t runs);
+  struct Transfer {
+    uint64_t bytes = 0;
+    uint64_t ns = 0;
+  };
+  /// Adds what the tensors of a plan took, medians of `runs` runs. Those of about one size count as
+  /// one measurement, by their median: else the last few of many would be all that is known.
+  void noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs);
 
   /// By signature.
   const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }

@@ -18,6 +18,8 @@ namespace {
 
 constexpr char kThisHost[] = "localhost";
 constexpr uint32_t kClientWorker = 0;  // index in a plan
+/// So many times as long as usual a kernel may take for no reason.
+constexpr double kNoise = 1.15;
 
 std::string hostOf(const std::string& text) {
   absl::StatusOr<Address> address = parseAddress(text);
@@ -147,7 +149,8 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
 }
 
 // At the border of a partition nodes take longer than within: what they read is in no cache, and
-// what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing.
+// what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing;
+// but a long kernel that is some percent off itself says nothing of them.
 std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
                                                         const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
@@ -165,11 +168,12 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
       continue;
     }
     auto within = book->second.ops().find(entry.signature());
-    if (within != book->second.ops().end() && within->second.runs() > 0 &&
-        node.ns > within->second.ns()) {
-      for (uint32_t edge : edges) {
-        excess[edge] += (node.ns - within->second.ns()) / edges.size();
-      }
+    if (within == book->second.ops().end() || within->second.runs() == 0) {
+      continue;
+    }
+    const auto usual = static_cast<uint64_t>(kNoise * static_cast<double>(within->second.ns()));
+    for (uint32_t edge : edges) {
+      excess[edge] += (node.ns - std::min(node.ns, usual)) / edges.size();
     }
   }
   return excess;
@@ -191,9 +195,12 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
     Place from = placeOf(workers.first);
     Place to = placeOf(workers.second);
     CostBook book = shelf_.link(from, to);
+    std::vector<CostBook::Transfer> transfers;
+    transfers.reserve(edges.size());
     for (const RunTimes::Edge& time : edges) {
-      book.noteTransfer(file.edge(time.edge).bytes(), time.ns, times.steps);
+      transfers.push_back({file.edge(time.edge).bytes(), time.ns});
     }
+    book.noteTransfers(transfers, times.steps);
     warn(shelf_.keepLink(from, to, book));
   }
 }
@@ -218,7 +225,7 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
     return;
   }
   CostBook book = shelf_.step(hosts_, inputs.workers);
-  book.noteTransfer(inputs.bytes, median(rest), rest.size());
+  book.noteTransfers({{inputs.bytes, median(rest)}}, rest.size());
   warn(shelf_.keepStep(hosts_, inputs.workers, book));
 }
 

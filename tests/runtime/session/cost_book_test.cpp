@@ -14,6 +14,13 @@ format::OpTime took(uint64_t signature, uint64_t ns, uint64_t runs) {
   return {signature, 1, 100, 200, ns, runs, 0, 0};
 }
 
+TEST_CASE("tensors of about one size count by their median") {
+  CostBook book;
+  book.noteTransfers({{1000, 5000}, {1010, 5200}, {1020, 900'000}}, 10);
+  book.noteTransfers({{1000, 5200}}, 10);
+  CHECK(book.fit()->nanos(1000) / 10 == 520);
+}
+
 TEST_CASE("a book keeps what it was told, and forgets old times slowly") {
   CostBook book;
   book.note(took(5, 1000, 10), true);
@@ -44,7 +51,7 @@ TEST_CASE("a link's line goes through what transfers took") {
   CostBook book;
   CHECK_FALSE(book.fit().has_value());
   for (uint64_t bytes : {4096, 65'536, 1'048'576, 16'777'216}) {
-    book.noteTransfer(bytes, 20'000 + bytes / 4, 10);  // 4 GB/s
+    book.noteTransfers({{bytes, 20'000 + bytes / 4}}, 10);  // 4 GB/s
   }
   auto fit = book.fit();
   REQUIRE(fit.has_value());
@@ -53,11 +60,11 @@ TEST_CASE("a link's line goes through what transfers took") {
   CHECK(static_cast<double>(fit->nanos(1 << 20)) == Approx(282'144).epsilon(0.01));
 
   CostBook one;
-  one.noteTransfer(1000, 5000, 1);
+  one.noteTransfers({{1000, 5000}}, 1);
   CHECK(one.fit()->nanos(1000) == 5001);
   CostBook falling;  // larger is faster: noise, and no reason for a negative latency or speed
-  falling.noteTransfer(1000, 9000, 1);
-  falling.noteTransfer(1'000'000, 8000, 1);
+  falling.noteTransfers({{1000, 9000}}, 1);
+  falling.noteTransfers({{1'000'000, 8000}}, 1);
   CHECK(falling.fit()->nanos(1000) < 10'000);
   CHECK(falling.fit()->small.bytesPerSecond > 0);
 }
@@ -65,7 +72,7 @@ TEST_CASE("a link's line goes through what transfers took") {
 TEST_CASE("large tensors have a line of their own where they are sent in another way") {
   CostBook book;
   for (uint64_t bytes = 64; bytes < (1 << 24); bytes *= 4) {
-    book.noteTransfer(bytes, std::min(3'000 + bytes / 2, 60'000 + bytes / 10), 300);
+    book.noteTransfers({{bytes, std::min(3'000 + bytes / 2, 60'000 + bytes / 10)}}, 300);
   }
   auto fit = book.fit();
   REQUIRE(fit.has_value());
@@ -79,7 +86,7 @@ TEST_CASE("small tensors may be as fast as the wire where large ones are held to
   constexpr uint64_t kBurst = 64 << 10;
   for (uint64_t bytes = 64; bytes < (1 << 24); bytes *= 4) {  // 250 MB/s from the burst on
     uint64_t held = bytes - std::min(bytes, kBurst);
-    book.noteTransfer(bytes, 50'000 + bytes / 4 + held * 4, 300);
+    book.noteTransfers({{bytes, 50'000 + bytes / 4 + held * 4}}, 300);
   }
   auto fit = book.fit();
   REQUIRE(fit.has_value());
@@ -92,7 +99,7 @@ TEST_CASE("a line lies in the middle of what is scattered, not below it") {
   CostBook book;
   for (uint64_t i = 0; i < 8; ++i) {
     uint64_t bytes = uint64_t{1000} << i;
-    book.noteTransfer(bytes, i % 2 == 0 ? 50'000 : 150'000, 10);
+    book.noteTransfers({{bytes, uint64_t{i % 2 == 0 ? 50'000U : 150'000U}}}, 10);
   }
   CHECK(static_cast<double>(book.fit()->nanos(10'000)) == Approx(100'000).epsilon(0.15));
 }
@@ -115,7 +122,7 @@ TEST_CASE("a damaged book is refused, and one on disk is empty then") {
 
   runtime::Place here{"", "localhost"};
   runtime::Place worker{"w", "localhost"};
-  book.noteTransfer(1000, 5000, 1);
+  book.noteTransfers({{1000, 5000}}, 1);
   runtime::Place other{"v", "localhost"};
   REQUIRE(shelf.keepLink(here, worker, book).ok());
   CHECK(shelf.link(here, other).fit().has_value());
