@@ -1,12 +1,12 @@
 // What every device must do, and the written list of what one cannot.
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <map>
 
 #include "devices/device.h"
 #include "devices/executable.h"
+#include "negate_ptx.h"
 
 namespace graphrun::devices {
 namespace {
@@ -51,8 +51,7 @@ std::vector<uint8_t> cudaNegation(const Device& device) {
   e.steps[0].sizes = {4};
   e.steps[0].grid = {1, 1, 1};
   e.steps[0].block = {32, 1, 1};
-  std::ifstream code(NEGATE_PTX, std::ios::binary);
-  e.code.assign(std::istreambuf_iterator<char>(code), {});
+  e.code.assign(std::begin(kNegatePtx), std::end(kNegatePtx));
   return writeExecutable(e);
 }
 
