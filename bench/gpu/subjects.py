@@ -1,0 +1,89 @@
+"""The models of the package: those of issue 7's list, and small graphs that measure one thing."""
+
+import functools
+import os
+import sys
+
+import onnx
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from models import catalogue, collected, transformers
+from models.graph import Graph
+from program import CHAIN, ELEMENTS
+
+ROW = 4096  # elements of a row in the chains' matrix
+
+
+def gptBlock(width=768, count=12, context=1024):
+    """One layer of GPT-2 over hidden states."""
+    graph = Graph("gpt2_block")
+    x = graph.input("hidden", ["batch", "length", width])
+    graph.output(transformers.gptLayer(graph, x, width, count, context), ["batch", "length", width])
+    return graph.model()
+
+
+def tinyBert():
+    """For tests of the scripts themselves."""
+    return transformers.bert(layers=1, width=64, count=2, vocabulary=1000)
+
+
+def chain():
+    """Additions of scalars, none of which can be folded."""
+    graph = Graph("chain")
+    x, z = graph.input("x", []), graph.input("z", [])
+    value = x
+    for i in range(CHAIN):
+        value = graph.op("Add", value, x if i % 2 else z)
+    graph.output(value, [])
+    return graph.model()
+
+
+def product(scaled):
+    """A large matrix times a vector; `scaled`: behind a chain of element-wise operations, whose result
+    a product must read from memory. The chain's time is what the two differ by."""
+    graph = Graph("elementwise")
+    x, v = graph.input("x", [ROW]), graph.input("v", [ROW, 1])
+    matrix = graph.weight(ELEMENTS // ROW, ROW, spread=1)
+    if scaled:
+        matrix = graph.op("Relu", graph.op("Add", graph.op("Mul", matrix, x), x))
+    else:
+        v = graph.op("Mul", v, graph.op("Reshape", x, graph.ints(ROW, 1)))
+    graph.output(graph.op("MatMul", matrix, v), [ELEMENTS // ROW, 1])
+    return graph.model()
+
+
+def largeInput():
+    """Nearly nothing but the way of a large tensor to the GPU."""
+    graph = Graph("to_gpu")
+    x = graph.input("x", [ELEMENTS])
+    graph.output(graph.op("ReduceMax", x, keepdims=0), [])
+    return graph.model()
+
+
+def largeOutput():
+    """Nearly nothing but the way back."""
+    graph = Graph("from_gpu")
+    x = graph.input("x", [1])
+    graph.output(graph.op("Expand", x, graph.ints(ELEMENTS)), [ELEMENTS])
+    return graph.model()
+
+
+def cached(name, cache):
+    """A model of the catalogue, written once."""
+    return onnx.load(catalogue.written(catalogue.catalogue()[name], cache))
+
+
+def models(cache):
+    """{name: (function that gives the model, its network in PyTorch, open dimensions)}."""
+    found = {name: (functools.partial(cached, name, cache), "graph", {})
+             for name in collected.lightNames()}
+    text = {"length": 128}
+    found |= {"bert_base": (functools.partial(cached, "bert_base", cache), "bert", text),
+              "vit_b16": (functools.partial(cached, "vit_b16", cache), "vit", {}),
+              "gpt2_block": (gptBlock, "gpt2_block", text),
+              "tiny_bert": (tinyBert, "bert", {"length": 16}),
+              "chain": (chain, None, {}), "product": (functools.partial(product, False), None, {}),
+              "scaled_product": (functools.partial(product, True), None, {}),
+              "to_gpu": (largeInput, None, {}), "from_gpu": (largeOutput, None, {})}
+    return found

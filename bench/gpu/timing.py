@@ -1,0 +1,124 @@
+"""How fast GraphRun is on the GPU, beside PyTorch and ONNX Runtime in turns."""
+
+import math
+import statistics
+
+from parts import chosenModels, compared, peerOutputs
+from program import CHAIN, ELEMENTS, GPU, Failed, Model, clocks
+
+BYTES = 4 * ELEMENTS  # of a large tensor
+TURNS = 3
+WAYS = ("eager", "compile", "onnxruntime")
+MEAN = 1.2  # the target at batch 1
+ENOUGH = 20  # seconds under which no other model is begun
+
+
+def alone(run, name, *more):
+    """The figures of a model that measures one thing, if that thing runs on the GPU."""
+    model = Model(name)
+    elsewhere = [node for node, device in run.graphrun.placed(model, run.left(), *more) if device != GPU]
+    if elsewhere:
+        raise Failed(f"the GPU cannot run {', '.join(elsewhere)} of {name}")
+    return run.graphrun.bench(model, run.left(), *more)
+
+
+def launches(run):
+    """What an operation costs: scalar additions without fusion."""
+    figures = alone(run, "chain", "--no-fusion")
+    for name, key, target in (("with the graph", figures["latency_ms"]["p50"], 1.2),
+                              ("without, the first run", figures["first_run_ms"], 2.5)):
+        each = 1e3 * key / CHAIN
+        run.row(f"an operation of {CHAIN}, {name}", each, f"<= {target}", each <= target, unit="us")
+
+
+def bandwidth(run, name, ours, peer, **more):
+    run.row(name, ours / 1e9, ">= 0.9 of the copy", ours >= 0.9 * peer, peer=peer / 1e9, ratio=ours / peer,
+            unit="GB/s", **more)
+
+
+def edges(run):
+    """Tensors of 256 MiB between host and GPU beside copies from and to page-locked memory."""
+    rates = run.peers.ask(run.left(), do="bandwidths", elements=ELEMENTS)
+    for name, key in (("to_gpu", "to"), ("from_gpu", "from")):
+        figures = alone(run, name)
+        bandwidth(run, name.replace("_", " the ").replace("gpu", "GPU"),
+                  BYTES / (1e-3 * figures["latency_ms"]["p50"]), rates[key])
+
+
+def elementwise(run):
+    """A chain over 256 MiB: what a product of its result takes longer than one of the matrix."""
+    rates = run.peers.ask(run.left(), do="bandwidths", elements=ELEMENTS)
+    times = {name: [] for name in ("product", "scaled_product")}
+    for _ in range(TURNS):
+        for name, found in times.items():
+            found.append(alone(run, name)["latency_ms"]["p50"])
+    chain = statistics.median(times["scaled_product"]) - statistics.median(times["product"])
+    if chain <= 0:
+        raise Failed(f"the chain takes no time: {times}")
+    bandwidth(run, "multiply, add, relu", 2 * BYTES / (1e-3 * chain), rates["within"], ms=times)
+
+
+def configurations(run):
+    """(model, precision, batch), the ones that matter most first."""
+    names, options = chosenModels(run), run.options
+    every = [(name, precision, batch) for batch in options.batches for precision in options.precisions
+             for name in names]
+    return sorted(every, key=lambda each: (names.index(each[0]) >= 4, each[2] != options.batches[0]))
+
+
+def turns(run, model, precision):
+    """{way: medians of its turns}, and {way: why it has none}; who begins changes from turn to turn."""
+    def own():
+        return run.graphrun.bench(model, run.left(), "--precision", precision)["latency_ms"]["p50"]
+
+    def peer(way):
+        run.peers.load(model, precision, run.left())
+        return run.peers.ask(run.left(), do="turn", way=way, seconds=0.5)
+    times, errors = {way: [] for way in ("graphrun", *WAYS)}, {}
+    for number in range(TURNS):
+        order = list(times)
+        first = number % len(order)
+        for way in order[first:] + order[:first]:
+            try:
+                times[way].append(own() if way == "graphrun" else peer(way))
+            except Failed as error:
+                errors[way] = str(error)
+        times = {way: each for way, each in times.items() if way not in errors}
+        if "graphrun" not in times:
+            break
+    return times, errors
+
+
+def measure(run, name, precision, batch):
+    """One row: our median beside that of the best peer. The ratio, if both gave results that agree."""
+    model = Model(name, batch)
+    what = f"{name} b{batch} {precision}"
+    try:
+        nodes = run.graphrun.placed(model, run.left(), "--precision", precision)
+        ours = run.graphrun.outputs(model, f"on:{GPU}", run.left(), "--precision", precision)
+    except Failed as error:
+        run.row(what, None, ">= 1.0", False, error=str(error))
+        return None
+    agrees = compared(run, f"{what}: outputs", ours, lambda: peerOutputs(run, model, precision), precision)
+    times, errors = turns(run, model, precision)
+    medians = {way: statistics.median(each) for way, each in times.items()}
+    mine = medians.pop("graphrun", None)
+    peer = min(medians.values(), default=None)
+    ratio = peer / mine if peer and mine else None
+    run.row(what, mine, ">= 1.0", agrees and ratio >= 1 if ratio else None, peer=peer, ratio=ratio, unit="ms",
+            elsewhere=sum(device != GPU for _, device in nodes), turns=times, errors=errors, clocks=clocks())
+    return ratio if agrees else None
+
+
+def models(run):
+    """Models from host memory to host memory, by importance, as many as the time allows."""
+    ratios, rest = [], configurations(run)
+    while rest and run.left() > ENOUGH:
+        name, precision, batch = rest.pop(0)
+        ratio = measure(run, name, precision, batch)
+        if ratio and batch == 1:
+            ratios.append(ratio)
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        run.row(f"geometric mean of {len(ratios)} at batch 1", mean, f">= {MEAN}", mean >= MEAN)
+    return f"no time for {len(rest)} of the configurations" if rest else None

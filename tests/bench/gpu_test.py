@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""bench/gpu.sh makes a package that needs nothing of the machine but a shell, tar, xz and Python, and
+runs it: without a GPU all that needs one is skipped with the reason, and on the simulated one it runs."""
+
+import argparse
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPT = os.path.join(HERE, "..", "..", "bench", "gpu.sh")
+sys.path.insert(0, os.path.join(HERE, "..", "onnx"))
+
+import cases
+
+TOOLS = ("sh", "tar", "xz", "mktemp", "dirname", "basename", "rm")
+LIBRARIES = ("libgraphrun-compiler.so", "libgraphrun-control.so", "libucp.so.0")
+
+
+def writeCase(folder):
+    """One case of ONNX's tests: y = -x."""
+    here = os.path.join(folder, "test_negation")
+    os.makedirs(here)
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "negation", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+              os.path.join(here, "model.onnx"))
+    values = np.array([1, -2, 3], np.float32)
+    cases.writeDataSet(here, 0, {"x": values}, {"y": -values})
+
+
+class GpuTest(unittest.TestCase):
+    """One package for all cases; no variable of the environment and no other program gets to it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        writeCase(os.path.join(cls.folder, "cases"))
+        cls.package = os.path.join(cls.folder, "gpu.tar.xz")
+        cls.packed = subprocess.run(
+            [SCRIPT, "pack", cls.build, cls.package, "--models", "tiny_bert,chain", "--cases",
+             os.path.join(cls.folder, "cases")], capture_output=True, text=True, check=False,
+            env={**os.environ, "XZ_OPT": "-0 -T0", "GRAPHRUN_PYTHON": sys.executable})
+        cls.path = os.path.join(cls.folder, "bin")
+        os.makedirs(cls.path)
+        for name in TOOLS:
+            os.symlink(shutil.which(name), os.path.join(cls.path, name))
+        with open(os.path.join(cls.path, "python3"), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        os.chmod(file.name, 0o755)
+
+    def setUp(self):
+        self.assertEqual(self.packed.returncode, 0, self.packed.stdout + self.packed.stderr)
+
+    def packageRun(self, libraries, *more):
+        """results.json of a run with `libraries` in the place of CUDA's."""
+        results = os.path.join(self.folder, self.id())
+        done = subprocess.run(["sh", SCRIPT, "run", self.package, results, *more], cwd="/", check=False,
+                              env={"PATH": self.path, "GRAPHRUN_CUDA_LIBRARIES": libraries},
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(os.path.join(results, "results.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def testPackageTellsItsSize(self):
+        self.assertRegex(self.packed.stdout, r"gpu.tar.xz: \d+\.\d MiB, at most 60")
+
+    def testNothingOfTheMachineIsLoaded(self):
+        place = os.path.join(self.folder, "unpacked")
+        os.makedirs(place)
+        subprocess.run(["tar", "-xf", self.package, "-C", place], check=True)
+        library = os.path.join(place, "lib")
+        for file in [f"programs/{name}" for name in os.listdir(os.path.join(place, "programs"))] + \
+                [f"lib/{name}" for name in LIBRARIES]:
+            text = subprocess.run([os.path.join(library, "ld-linux-x86-64.so.2"), "--library-path", library,
+                                   "--list", os.path.join(place, file)], check=True, env={},
+                                  capture_output=True, text=True).stdout
+            for line in text.splitlines():
+                if "linux-vdso" not in line:
+                    self.assertIn(library, line, f"{file} loads it from the machine")
+
+    def testWithoutGpuEveryPartThatNeedsOneIsSkipped(self):
+        try:
+            ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            found = self.packageRun("")
+        else:
+            self.skipTest("this machine has NVIDIA's driver")
+        parts = {part["name"]: part for part in found["parts"]}
+        self.assertEqual(parts.pop("doctor")["state"], "done")
+        self.assertEqual(len(parts), 9)
+        for part in parts.values():
+            self.assertEqual(part["state"], "skipped", part)
+            self.assertRegex(part["reason"], r"driver: libcuda.so.1 is missing; .*; install")
+        self.assertRegex(found["rows"][0]["ours"], "All tests passed")
+
+    def testOnTheSimulatedGpu(self):
+        if not os.path.isdir(self.simulator):
+            self.skipTest("built without CUDA")
+        names = ("doctor", "devices", "checks", "mixed", "models", "operations")
+        found = self.packageRun(self.simulator, "--parts", ",".join(names), "--models", "tiny_bert",
+                                "--seconds", "120", "--batches", "1", "--precisions", "f32")
+        rows = {row["name"]: row for row in found["rows"]}
+        self.assertTrue(rows["device conformance"]["ok"])
+        self.assertEqual(rows["ONNX's test cases"]["ours"], 1)
+        self.assertEqual(rows["ONNX's test cases"]["failures"], {})
+        self.assertTrue(rows["tiny_bert: nodes on the GPU"]["ok"])
+        self.assertTrue(rows["tiny_bert beside CPU"]["ok"])
+        self.assertTrue(any(row["ok"] for row in found["rows"] if row["part"] == "mixed"))
+        self.assertGreater(rows["tiny_bert b1 f32"]["ours"], 0)
+        self.assertEqual({part["name"]: part["state"] for part in found["parts"]},
+                         dict.fromkeys(names, "done"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--simulator", required=True, help="its folder")
+    known, rest = parser.parse_known_args()
+    GpuTest.build, GpuTest.simulator = known.build, known.simulator
+    unittest.main(argv=sys.argv[:1] + rest)
