@@ -98,16 +98,16 @@ std::vector<uint8_t> CostBook::write() const {
   return finish(builder);
 }
 
-void CostBook::note(const format::OpTime& measured, bool inner) {
+void CostBook::note(const format::OpTime& measured, bool usual) {
   auto known = ops_.find(measured.signature());
   if (known == ops_.end() && ops_.size() >= kMostOps) {
     ops_.clear();
     known = ops_.end();
   }
   format::OpTime op = known == ops_.end() ? format::OpTime() : known->second;
-  if (inner || op.runs() == 0) {
+  if (usual || op.runs() == 0) {
     uint64_t ns = merged(op.ns(), op.runs(), measured.ns(), measured.runs());
-    uint64_t runs = inner ? op.runs() + measured.runs() : 0;
+    uint64_t runs = usual ? op.runs() + measured.runs() : 0;
     ops_[measured.signature()] = {measured.signature(),
                                   measured.family(),
                                   measured.flops(),

@@ -26,8 +26,9 @@ class CostBook {
 
   /// Adds a measurement, the median of measured.runs() runs: each run counts alike until there are
   /// many; then new ones for a fixed share, so that what has changed is followed. What was measured
-  /// at the border of a partition, `inner` false, counts until there is something better.
-  void note(const format::OpTime& measured, bool inner);
+  /// at the border of a partition or while something disturbed it, `usual` false, counts until
+  /// there is something better.
+  void note(const format::OpTime& measured, bool usual);
   struct Transfer {
     uint64_t bytes = 0;
     uint64_t ns = 0;

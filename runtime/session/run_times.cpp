@@ -34,6 +34,13 @@ Labels nodesByLabel(const format::Partition& partition) {
   return nodes;
 }
 
+/// What a step recorded of a node.
+struct NodeRun {
+  int64_t ns = 0;
+  int64_t start = std::numeric_limits<int64_t>::max();  // of its first kernel
+  int64_t end = 0;                                      // of its last
+};
+
 /// What a step recorded of an edge. Times of the first process's clock; -1: nothing.
 struct Passage {
   int64_t sendStart = -1;
@@ -48,11 +55,17 @@ struct Passage {
                ? std::optional(receiveEnd - sendStart + layoutNs)
                : std::nullopt;
   }
+
+  /// Whether it may have been under way during a part of `run`. One that nobody waited for may have
+  /// come long before it was received.
+  bool meets(const NodeRun& run) const {
+    return sendStart >= 0 && sendStart < run.end && receiveEnd > run.start;
+  }
 };
 
 /// One step of all devices.
 struct Step {
-  std::map<NodeId, int64_t> nodes;  // ns
+  std::map<NodeId, NodeRun> nodes;
   std::map<uint32_t, Passage> edges;
   std::set<std::pair<uint32_t, NodeId>> ends;           // edges and nodes that send or receive them
   int64_t begin = std::numeric_limits<int64_t>::max();  // of the first node's first kernel
@@ -100,7 +113,7 @@ class StreamReader {
     ++step.devices;
     for (uint32_t node : nodes_) {
       if (!stream_.stepTimes.has_value()) {
-        step.nodes.try_emplace({device_, node}, 0);
+        step.nodes.try_emplace({device_, node});
       }
     }
     layoutNs_ = 0;
@@ -150,7 +163,10 @@ class StreamReader {
     layoutNs_ = 0;
     received_.clear();
     last_ = node;
-    step.nodes[{device_, *node}] += ns;
+    NodeRun& run = step.nodes[{device_, *node}];
+    run.ns += ns;
+    run.start = std::min(run.start, event.startNs + offset_);
+    run.end = std::max(run.end, event.endNs + offset_);
     step.begin = std::min(step.begin, event.startNs + offset_);
   }
 
@@ -215,19 +231,52 @@ void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& node
   }
 }
 
-RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const OwnTimes& own,
-                   const Memory& memory) {
-  std::map<NodeId, std::vector<int64_t>> nodes;
+/// What the steps recorded of a node.
+struct NodeRuns {
+  std::vector<int64_t> ns;
+  size_t disturbed = 0;  // of them: while a tensor was under way from or to the worker
+};
+
+/// The edges of a step between workers, by each of the two.
+std::map<uint32_t, std::vector<Passage>> passagesOf(const format::PlanFile& plan,
+                                                    const Step& step) {
+  std::map<uint32_t, std::vector<Passage>> passages;
+  for (const auto& [edge, passage] : step.edges) {
+    uint32_t from = plan.device(plan.edge(edge).source()).worker();
+    uint32_t to = plan.device(plan.edge(edge).target()).worker();
+    if (from != to) {
+      passages[from].push_back(passage);
+      passages[to].push_back(passage);
+    }
+  }
+  return passages;
+}
+
+void addNodes(const format::PlanFile& plan, const Step& step, std::map<NodeId, NodeRuns>& nodes) {
+  std::map<uint32_t, std::vector<Passage>> passages = passagesOf(plan, step);
+  for (const auto& entry : step.nodes) {
+    const NodeRun& run = entry.second;
+    const std::vector<Passage>& around = passages[plan.device(entry.first.first).worker()];
+    NodeRuns& runs = nodes[entry.first];
+    runs.ns.push_back(run.ns);
+    if (std::any_of(around.begin(), around.end(),
+                    [&](const Passage& passage) { return passage.meets(run); })) {
+      ++runs.disturbed;
+    }
+  }
+}
+
+RunTimes mediansOf(const format::PlanFile& plan, const std::map<uint64_t, const Step*>& steps,
+                   const OwnTimes& own, const Memory& memory) {
+  std::map<NodeId, NodeRuns> nodes;
   for (const auto& [node, ns] : own) {
-    nodes[node] = {ns};
+    nodes[node].ns = {ns};
   }
   std::map<uint32_t, std::vector<int64_t>> edges;
   std::set<std::pair<uint32_t, NodeId>> ends;
   RunTimes times;
   for (const auto& [number, step] : steps) {
-    for (const auto& [node, ns] : step->nodes) {
-      nodes[node].push_back(ns);
-    }
+    addNodes(plan, *step, nodes);
     for (const auto& [edge, passage] : step->edges) {
       if (std::optional<int64_t> ns = passage.ns()) {
         edges[edge].push_back(*ns);
@@ -237,11 +286,12 @@ RunTimes mediansOf(const std::map<uint64_t, const Step*>& steps, const OwnTimes&
     times.spans[number] = static_cast<uint64_t>(std::max<int64_t>(step->end - step->begin, 0));
   }
   times.steps = steps.size();
-  for (auto& [node, values] : nodes) {
+  for (auto& [node, runs] : nodes) {
     auto bytes = memory.find(node);
     devices::RecordMemory known = bytes == memory.end() ? devices::RecordMemory() : bytes->second;
-    times.nodes.push_back(
-        {node.first, node.second, typicalNanos(std::move(values)), known.weights, known.scratch});
+    bool isCalm = 2 * runs.disturbed < runs.ns.size();
+    times.nodes.push_back({node.first, node.second, typicalNanos(std::move(runs.ns)), isCalm,
+                           known.weights, known.scratch});
   }
   for (const auto& [edge, node] : ends) {
     times.ends.push_back(
@@ -279,7 +329,7 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
       whole[number] = &step;
     }
   }
-  return mediansOf(whole, own, memory);
+  return mediansOf(plan, whole, own, memory);
 }
 
 StepTimes timesOf(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {

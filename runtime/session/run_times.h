@@ -19,6 +19,9 @@ struct RunTimes {
     uint32_t device = 0;  ///< index into Plan.devices
     uint32_t node = 0;    ///< index into its partition's nodes
     uint64_t ns = 0;      ///< its kernels, and what lays out its inputs for them
+    /// In most steps no tensor was under way from or to its worker meanwhile: who moves one takes
+    /// the processor from kernels, over TCP for as long as that takes.
+    bool isCalm = true;
     uint64_t weightBytes = 0;
     uint64_t scratchBytes = 0;
   };

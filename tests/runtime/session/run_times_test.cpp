@@ -114,6 +114,31 @@ TEST_CASE("nodes and edges are told apart in what was recorded") {
   CHECK(named.edges[0].tensor == "edge value");
 }
 
+TEST_CASE("nodes that run while their worker moves a tensor are not calm") {
+  auto plan = planWithNodes();
+  std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
+  constexpr uint64_t kSteps = 5;
+  for (uint64_t step = 0; step < kSteps; ++step) {
+    addStep(streams, step, static_cast<int64_t>(10'000 * step));
+  }
+  auto isCalm = [&](uint64_t disturbed) {  // steps in which edge 1 is sent before the node is done
+    std::vector<TraceStream> changed = streams;
+    for (TraceEvent& event : changed[1].events) {
+      if (event.kind == TraceKind::kSend && event.step < disturbed) {
+        event.startNs -= 30;
+      }
+    }
+    RunTimes times = runTimes(*plan, std::vector<TraceProcess>{{"all", 0, changed}});
+    REQUIRE(times.nodes.size() == 3);
+    CHECK(times.nodes[0].isCalm);
+    CHECK(times.nodes[2].isCalm);
+    return times.nodes[1].isCalm;
+  };
+  CHECK(isCalm(0));
+  CHECK(isCalm(kSteps / 2));
+  CHECK_FALSE(isCalm(kSteps / 2 + 1));
+}
+
 TEST_CASE("a node without a kernel takes no time") {
   auto plan = planWithNodes();
   std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
