@@ -21,7 +21,7 @@ constexpr double kLeastForHeuristic = 0.15;
 constexpr double kLeastForSearch = 0.4;
 /// Of the work that a search sees fit, the first turn; each later one is twice as long.
 constexpr double kFirstEffort = 1.0 / 64;
-constexpr uint64_t kMostRounds = 64;
+constexpr int kMostRounds = 64;
 
 /// Why nothing was found: memory, if any way failed for it.
 absl::Status combined(const std::vector<absl::Status>& failures) {
@@ -96,10 +96,7 @@ bool Portfolio::isOver() const {
   return isDone || isWorkDone || (isTimed() && runtime::nowNanos() >= endNs_);
 }
 
-void Portfolio::search(const Strategy& strategy, double effort, uint64_t round) {
-  PlacementProblem within = problem_;
-  within.search.effort = effort;
-  within.search.seed += round;
+void Portfolio::search(const Strategy& strategy, PlacementProblem& within) {
   if (isTimed()) {
     within.search.budgetNs = std::max<int64_t>(1, endNs_ - runtime::nowNanos());
     within.search.endNs = endNs_;
@@ -121,15 +118,17 @@ void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
   endNs_ = runtime::nowNanos() + partOf(kSearchShare);
   bool inTurns =
       problem_.search.isLimited() && (searches.size() > 1 || searches.front()->hasPhases);
-  double effort = inTurns ? kFirstEffort : problem_.search.effort;
-  for (uint64_t round = 0; round < (inTurns ? kMostRounds : 1); ++round) {
+  PlacementProblem within = problem_;
+  within.search.effort = inTurns ? kFirstEffort : problem_.search.effort;
+  for (int round = 0; round < (inTurns ? kMostRounds : 1); ++round) {
     for (const Strategy* strategy : searches) {
       if (isOver()) {
         return;
       }
-      search(*strategy, effort, round);
+      search(*strategy, within);
     }
-    effort *= 2;
+    within.search.effort *= 2;
+    ++within.search.seed;
   }
 }
 

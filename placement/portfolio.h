@@ -37,7 +37,8 @@ class Portfolio {
  private:
   bool isTimed() const { return problem_.search.budgetNs > 0; }
   bool isOver() const;
-  void search(const Strategy& strategy, double effort, uint64_t round);
+  /// Within what is left of the time.
+  void search(const Strategy& strategy, PlacementProblem& within);
   void consider(const absl::StatusOr<PlacementResult>& found);
   int64_t partOf(double share) const;
   bool isLate(double share) const;

@@ -41,10 +41,19 @@ struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<
 
 }  // namespace
 
+void addKernelDialects(mlir::DialectRegistry& registry) {
+  registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
+}
+
 void loadKernelDialects(mlir::MLIRContext& context) {
-  context.loadDialect<mlir::affine::AffineDialect, mlir::arith::ArithDialect,
-                      mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                      mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  mlir::DialectRegistry registry;
+  addKernelDialects(registry);
+  context.appendDialectRegistry(registry);
+  for (llvm::StringRef name : registry.getDialectNames()) {
+    context.getOrLoadDialect(name);
+  }
 }
 
 void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options) {

@@ -13,7 +13,9 @@ struct LoweringOptions {
   bool hasLibm = true;      ///< functions without a polynomial become calls of the C library's
 };
 
-/// Loads the dialects that kernels are made of.
+/// What kernels are made of.
+void addKernelDialects(mlir::DialectRegistry& registry);
+/// Loads that.
 void loadKernelDialects(mlir::MLIRContext& context);
 
 /// Appends the passes that lower functions of the affine, arith, func, math, scf and vector

@@ -30,8 +30,10 @@ absl::StatusOr<CudnnPlan> planConvolution(const CudnnStep& step, const CudnnTarg
   GR_ASSIGN_OR_RETURN(CudnnTensor filter, add(step.step.inputs[1], its.filter));
   size_t left = its.epilogue.size();
   GR_ASSIGN_OR_RETURN(CudnnTensor current, addResult(left));
-  GR_RETURN_IF_ERROR(its.transposed ? graph.convolveBack(its.window, current, filter, input)
-                                    : graph.convolve(its.window, input, filter, current));
+  GR_RETURN_IF_ERROR(
+      its.transposed
+          ? graph.convolve(CudnnConvolution::kBack, its.window, current, filter, input)
+          : graph.convolve(CudnnConvolution::kForward, its.window, input, filter, current));
   for (const EpilogueOp& op : its.epilogue) {
     CudnnTensor other = nullptr;
     if (op.operand) {

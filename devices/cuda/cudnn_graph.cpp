@@ -33,6 +33,30 @@ absl::StatusOr<cudnnDataType_t> dataType(runtime::ElementType type) {
   }
 }
 
+/// What the library calls the same things of a convolution and of one back to its image.
+struct ConvolutionNames {
+  cudnnBackendDescriptorType_t type;
+  const char* what;
+  cudnnBackendAttributeName_t convolution, image, filter, result, alpha, beta;
+};
+
+constexpr ConvolutionNames kForward = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                       "operation of a convolution",
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                       CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+constexpr ConvolutionNames kBack = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                                    "operation of a transposed convolution",
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+
 }  // namespace
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
@@ -82,34 +106,17 @@ absl::StatusOr<CudnnDescriptor> CudnnGraph::convolutionOf(const CudnnWindow& win
   return builder.finish();
 }
 
-absl::Status CudnnGraph::convolve(const CudnnWindow& window, CudnnTensor image, CudnnTensor filter,
-                                  CudnnTensor result) {
+absl::Status CudnnGraph::convolve(CudnnConvolution direction, const CudnnWindow& window,
+                                  CudnnTensor image, CudnnTensor filter, CudnnTensor result) {
+  const ConvolutionNames& names = direction == CudnnConvolution::kForward ? kForward : kBack;
   GR_ASSIGN_OR_RETURN(CudnnDescriptor convolution, convolutionOf(window));
-  CudnnDescriptorBuilder builder(*target_.api,
-                                 CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                                 "operation of a convolution");
-  builder.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, convolution)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, image)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, filter)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, result)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, 1.0F)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, 0.0F);
-  parts_.push_back(std::move(convolution));
-  return addOperation(builder);
-}
-
-absl::Status CudnnGraph::convolveBack(const CudnnWindow& window, CudnnTensor image,
-                                      CudnnTensor filter, CudnnTensor result) {
-  GR_ASSIGN_OR_RETURN(CudnnDescriptor convolution, convolutionOf(window));
-  CudnnDescriptorBuilder builder(*target_.api,
-                                 CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                                 "operation of a transposed convolution");
-  builder.set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, convolution)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, image)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, filter)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, result)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, 1.0F)
-      .set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA, 0.0F);
+  CudnnDescriptorBuilder builder(*target_.api, names.type, names.what);
+  builder.set(names.convolution, convolution)
+      .set(names.image, image)
+      .set(names.filter, filter)
+      .set(names.result, result)
+      .set(names.alpha, 1.0F)
+      .set(names.beta, 0.0F);
   parts_.push_back(std::move(convolution));
   return addOperation(builder);
 }

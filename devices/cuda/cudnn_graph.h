@@ -59,6 +59,8 @@ struct CudnnWindow {
   std::vector<int64_t> kernel, strides, dilations, padsBegin, padsEnd;
 };
 
+enum class CudnnConvolution : uint8_t { kForward, kBack };
+
 /// What an element-wise operation computes, and its parameters.
 struct CudnnPointwise {
   cudnnPointwiseMode_t mode = CUDNN_POINTWISE_IDENTITY;
@@ -77,12 +79,10 @@ class CudnnGraph {
   /// What one operation gives to the next, which memory never holds: of f32.
   absl::StatusOr<CudnnTensor> addInner(const CudnnShape& shape);
 
-  /// result = filter * image, a cross-correlation.
-  absl::Status convolve(const CudnnWindow& window, CudnnTensor image, CudnnTensor filter,
-                        CudnnTensor result);
-  /// The same from `result` back to `image`: a transposed convolution.
-  absl::Status convolveBack(const CudnnWindow& window, CudnnTensor image, CudnnTensor filter,
-                            CudnnTensor result);
+  /// kForward: result = filter * image, a cross-correlation. kBack: from `result` back to `image`,
+  /// a transposed convolution.
+  absl::Status convolve(CudnnConvolution direction, const CudnnWindow& window, CudnnTensor image,
+                        CudnnTensor filter, CudnnTensor result);
   /// result = what `op` makes of `input` and, where it takes two, `other`.
   absl::Status apply(const CudnnPointwise& op, CudnnTensor input, CudnnTensor other,
                      CudnnTensor result);

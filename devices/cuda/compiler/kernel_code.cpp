@@ -47,6 +47,11 @@ KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::
   return buildMapKernel(module, op, dense, {}, symbol);
 }
 
+void addKernelDialects(mlir::DialectRegistry& registry) {
+  codegen::addKernelDialects(registry);
+  registry.insert<mlir::NVVM::NVVMDialect>();
+}
+
 KernelCode::KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store)
     : context_(context), target_(std::move(target)), store_(store) {
   codegen::loadKernelDialects(context);

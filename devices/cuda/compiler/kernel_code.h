@@ -16,13 +16,15 @@
 
 namespace graphrun::devices::cuda {
 
+/// What the functions of kernels consist of.
+void addKernelDialects(mlir::DialectRegistry& registry);
+
 /// Reason why no kernel can be generated for `op`, a gr operation or group with static shapes;
 /// empty when one can.
 std::string whyNotGenerated(mlir::Operation* op);
 
-/// Appends the kernel for `op`, on dense tensors, to `module` as a function of the func, scf,
-/// vector, llvm and nvvm dialects, for emitPtx; their context must have these. Requires an empty
-/// whyNotGenerated(op).
+/// Appends the kernel for `op`, on dense tensors, to `module` as a function of the dialects
+/// above, for emitPtx; their context must have these. Requires an empty whyNotGenerated(op).
 KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
 
 /// Collects kernels for one kind of GPU. Equal kernels are built once, and not at all when the

@@ -1,5 +1,4 @@
 // Kernels that only move elements: parts of a whole, picked by index, padded.
-#include <functional>
 #include <numeric>
 
 #include "devices/codegen/index_maps.h"
@@ -18,10 +17,6 @@ using codegen::tensorOf;
 using Dims = llvm::ArrayRef<int64_t>;
 namespace arith = mlir::arith;
 
-int64_t product(Dims dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
 /// Tensors that lie one behind the other along an axis of `whole`: a row of the whole is a row of
 /// each. A thread moves up to 16 bytes.
 class PartsBuilder {
@@ -29,12 +24,12 @@ class PartsBuilder {
   PartsBuilder(mlir::Operation* op, mlir::Value whole, mlir::ValueRange parts, int64_t axis)
       : op_(op) {
     Dims dims = tensorOf(whole).getShape();
-    rows_ = product(dims.take_front(axis));
+    rows_ = mlir::ShapedType::getNumElements(dims.take_front(axis));
     for (mlir::Value part : parts) {
       lengths_.push_back(tensorOf(part).getNumElements() / rows_);
     }
     lanes_ = commonLanes(tensorOf(whole).getElementType(), lengths_);
-    length_ = product(dims.drop_front(axis));
+    length_ = mlir::ShapedType::getNumElements(dims.drop_front(axis));
   }
 
   /// `firstPart`: among operands and results; `join`: the parts become the whole.
@@ -106,10 +101,10 @@ mlir::Value loadIndex(PointCode& code, unsigned operand, mlir::Value place, int6
 KernelLaunch buildGather(mlir::ModuleOp module, ir::GatherOp op, const std::string& symbol) {
   Dims dims = tensorOf(op.getInput()).getShape();
   int64_t axis = op.getAxis();
-  int64_t size = dims[axis], inner = product(dims.drop_front(axis + 1));
+  int64_t size = dims[axis], inner = mlir::ShapedType::getNumElements(dims.drop_front(axis + 1));
   int64_t lanes = commonLanes(tensorOf(op.getInput()).getElementType(), {inner});
-  PointCode code(op, {product(dims.take_front(axis)), tensorOf(op.getIndices()).getNumElements(),
-                      inner / lanes});
+  PointCode code(op, {mlir::ShapedType::getNumElements(dims.take_front(axis)),
+                      tensorOf(op.getIndices()).getNumElements(), inner / lanes});
   code.addSizes({size, inner});
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
     mlir::Value row = code.add(code.times(index[0], size), loadIndex(code, 1, index[1], size));

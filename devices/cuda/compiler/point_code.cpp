@@ -1,8 +1,5 @@
 #include "devices/cuda/compiler/point_code.h"
 
-#include <functional>
-#include <numeric>
-
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
@@ -17,15 +14,11 @@ namespace arith = mlir::arith;
 constexpr int64_t kBlockThreads = 256;
 constexpr int64_t kVectorBytes = 16;  // the widest load and store of one thread
 
-int64_t volume(llvm::ArrayRef<int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
 }  // namespace
 
 PointCode::PointCode(mlir::Operation* op, llvm::ArrayRef<int64_t> dims)
     : op_(op), dims_(dims), code_(op) {
-  addSizes({volume(dims)});
+  addSizes({mlir::ShapedType::getNumElements(dims)});
   addSizes(llvm::ArrayRef(dims_).drop_front(dims_.empty() ? 0 : 1));
 }
 
@@ -41,7 +34,7 @@ mlir::Value PointCode::number(int64_t size) {
 }
 
 KernelLaunch PointCode::build(mlir::ModuleOp module, const std::string& symbol, Work work) {
-  int64_t count = volume(dims_);
+  int64_t count = mlir::ShapedType::getNumElements(dims_);
   code_.begin(module, symbol, kBlockThreads, count);
   mlir::Value first = code_.make<arith::MulIOp>(code_.block(), constant(kBlockThreads));
   mlir::Value thread = add(first, code_.threadOfBlock());

@@ -3,16 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/executable_text.h"
 #include "devices/cuda/compiler/cuda_compiler.h"
+#include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/layouts.h"
 #include "ir/dialect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "runtime/base/status.h"
@@ -56,9 +51,7 @@ class PrintExecutable
     return "Show what partitions for GPUs are compiled to";
   }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
-    registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::LLVM::LLVMDialect,
-                    mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
-                    mlir::vector::VectorDialect>();
+    addKernelDialects(registry);
   }
 
   void runOnOperation() override {

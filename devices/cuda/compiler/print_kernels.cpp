@@ -6,13 +6,7 @@
 #include "devices/cuda/compiler/ptx.h"
 #include "ir/dialect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -44,9 +38,7 @@ class PrintKernels : public mlir::PassWrapper<PrintKernels, mlir::OperationPass<
     return "Show the kernels that are generated for GPUs";
   }
   void getDependentDialects(mlir::DialectRegistry& registry) const override {
-    registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::LLVM::LLVMDialect,
-                    mlir::math::MathDialect, mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect,
-                    mlir::vector::VectorDialect>();
+    addKernelDialects(registry);
   }
 
   void runOnOperation() override {

@@ -1,7 +1,5 @@
 #include "devices/cuda/compiler/row_kernel.h"
 
-#include <numeric>
-
 #include "absl/strings/str_cat.h"
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/memory_elements.h"
@@ -18,14 +16,11 @@ using codegen::tensorOf;
 namespace arith = mlir::arith;
 namespace math = mlir::math;
 
-int64_t product(llvm::ArrayRef<int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
 /// Rows over the dims [from, to).
 Rows rowsOver(llvm::ArrayRef<int64_t> shape, size_t from, size_t to) {
-  return {product(shape.take_front(from)), product(shape.slice(from, to - from)),
-          product(shape.drop_front(to))};
+  return {mlir::ShapedType::getNumElements(shape.take_front(from)),
+          mlir::ShapedType::getNumElements(shape.slice(from, to - from)),
+          mlir::ShapedType::getNumElements(shape.drop_front(to))};
 }
 
 size_t axisOf(int64_t axis, mlir::RankedTensorType type) {

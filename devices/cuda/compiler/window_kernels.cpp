@@ -1,7 +1,5 @@
 // Kernels in which a thread walks along an axis, or over the window of its element.
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/scalar_emitter.h"
@@ -21,10 +19,6 @@ using Dims = llvm::ArrayRef<int64_t>;
 using Values = PointCode::Values;
 namespace arith = mlir::arith;
 
-int64_t product(Dims dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
 /// A tensor as outer x size x inner.
 struct Axis {
   int64_t outer, size, inner;
@@ -32,7 +26,8 @@ struct Axis {
   static Axis of(mlir::Value value, int64_t axis) {
     Dims dims = tensorOf(value).getShape();
     axis = axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis;
-    return {product(dims.take_front(axis)), dims[axis], product(dims.drop_front(axis + 1))};
+    return {mlir::ShapedType::getNumElements(dims.take_front(axis)), dims[axis],
+            mlir::ShapedType::getNumElements(dims.drop_front(axis + 1))};
   }
 };
 
