@@ -17,6 +17,8 @@ namespace {
 constexpr uint32_t kVersion = 1;
 /// A new measurement's share in a time, once there are many.
 constexpr double kShare = 0.25;
+/// So many times as long as known a disturbed operation counts for.
+constexpr double kDisturbed = 1.25;
 /// Operations that a book holds; more come in when it is new again.
 constexpr size_t kMostOps = 200'000;
 /// Kinds of devices that a host is remembered to have; the oldest go first.
@@ -98,25 +100,30 @@ std::vector<uint8_t> CostBook::write() const {
   return finish(builder);
 }
 
-void CostBook::note(const format::OpTime& measured, bool usual) {
+void CostBook::note(const format::OpTime& measured, Where where) {
   auto known = ops_.find(measured.signature());
   if (known == ops_.end() && ops_.size() >= kMostOps) {
     ops_.clear();
     known = ops_.end();
   }
   format::OpTime op = known == ops_.end() ? format::OpTime() : known->second;
-  if (usual || op.runs() == 0) {
-    uint64_t ns = merged(op.ns(), op.runs(), measured.ns(), measured.runs());
-    uint64_t runs = usual ? op.runs() + measured.runs() : 0;
-    ops_[measured.signature()] = {measured.signature(),
-                                  measured.family(),
-                                  measured.flops(),
-                                  measured.bytes(),
-                                  ns,
-                                  runs,
-                                  measured.weight_bytes(),
-                                  measured.scratch_bytes()};
+  bool isKnown = op.runs() > 0;
+  if (where == Where::kBorder && isKnown) {
+    return;
   }
+  uint64_t now = measured.ns();
+  if (where == Where::kDisturbed && isKnown) {
+    now = std::min(now, static_cast<uint64_t>(kDisturbed * static_cast<double>(op.ns())));
+  }
+  bool counts = isKnown || where == Where::kInner;
+  ops_[measured.signature()] = {measured.signature(),
+                                measured.family(),
+                                measured.flops(),
+                                measured.bytes(),
+                                merged(op.ns(), op.runs(), now, measured.runs()),
+                                counts ? op.runs() + measured.runs() : 0,
+                                measured.weight_bytes(),
+                                measured.scratch_bytes()};
 }
 
 void CostBook::noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs) {

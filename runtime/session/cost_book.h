@@ -24,11 +24,17 @@ class CostBook {
   static absl::StatusOr<CostBook> parse(absl::Span<const uint8_t> bytes);
   std::vector<uint8_t> write() const;
 
+  /// Where in a partition an operation was measured.
+  enum class Where : uint8_t {
+    kInner,
+    kDisturbed,  ///< as the worker moved a tensor: company is usual, but such times may be many
+                 ///< times too long, so they count as little more than what is known
+    kBorder,     ///< beside an edge
+  };
   /// Adds a measurement, the median of measured.runs() runs: each run counts alike until there are
   /// many; then new ones for a fixed share, so that what has changed is followed. What was measured
-  /// at the border of a partition or while something disturbed it, `usual` false, counts until
-  /// there is something better.
-  void note(const format::OpTime& measured, bool usual);
+  /// at the border, or disturbed, counts until there is something better.
+  void note(const format::OpTime& measured, Where where);
   struct Transfer {
     uint64_t bytes = 0;
     uint64_t ns = 0;

@@ -131,7 +131,10 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
       if (node.device == *index) {
         const format::PlanNode& entry = *partition.nodes()->Get(node.node);
         if (std::string kept = fingerprints.of(node, entry); !kept.empty()) {
-          bookOf(kept, books).note(opTime(entry, node, times.steps), entry.inner() && node.isCalm);
+          auto where = !entry.inner() ? CostBook::Where::kBorder
+                       : node.isCalm  ? CostBook::Where::kInner
+                                      : CostBook::Where::kDisturbed;
+          bookOf(kept, books).note(opTime(entry, node, times.steps), where);
         }
       }
     }
@@ -150,8 +153,7 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
 
 // At the border of a partition nodes take longer than within: what they read is in no cache, and
 // what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing;
-// but a long kernel that is some percent off itself says nothing of them, nor one that another
-// edge's tensor disturbed.
+// but a long kernel that is some percent off itself says nothing of them.
 std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
                                                         const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
@@ -165,7 +167,7 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
     const RunTimes::Node& node = times.nodes[index];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
     auto book = books.find(fingerprints.of(node, entry));
-    if (book == books.end() || !node.isCalm) {
+    if (book == books.end()) {
       continue;
     }
     auto within = book->second.ops().find(entry.signature());

@@ -9,6 +9,7 @@ namespace graphrun::testing {
 namespace {
 
 using runtime::CostBook;
+using Where = runtime::CostBook::Where;
 
 format::OpTime took(uint64_t signature, uint64_t ns, uint64_t runs) {
   return {signature, 1, 100, 200, ns, runs, 0, 0};
@@ -23,12 +24,12 @@ TEST_CASE("tensors of about one size count by their median") {
 
 TEST_CASE("a book keeps what it was told, and forgets old times slowly") {
   CostBook book;
-  book.note(took(5, 1000, 10), true);
-  book.note(took(5, 2000, 10), true);
+  book.note(took(5, 1000, 10), Where::kInner);
+  book.note(took(5, 2000, 10), Where::kInner);
   CHECK(book.ops().at(5).ns() == 1500);
   CHECK(book.ops().at(5).runs() == 20);
   for (int i = 0; i < 20; ++i) {
-    book.note(took(5, 3000, 1), true);
+    book.note(took(5, 3000, 1), Where::kInner);
   }
   CHECK(book.ops().at(5).ns() > 2900);
   auto again = CostBook::parse(book.write());
@@ -39,12 +40,25 @@ TEST_CASE("a book keeps what it was told, and forgets old times slowly") {
 
 TEST_CASE("what was measured at a border counts until something better is") {
   CostBook book;
-  book.note(took(5, 900, 10), false);
+  book.note(took(5, 900, 10), Where::kBorder);
   CHECK(book.ops().at(5).ns() == 900);
-  book.note(took(5, 400, 10), true);
+  book.note(took(5, 400, 10), Where::kInner);
   CHECK(book.ops().at(5).ns() == 400);
-  book.note(took(5, 900, 100), false);
+  book.note(took(5, 900, 100), Where::kBorder);
   CHECK(book.ops().at(5).ns() == 400);
+}
+
+TEST_CASE("what was measured beside a transfer counts for little more than what is known") {
+  CostBook book;
+  book.note(took(5, 14'000, 10), Where::kDisturbed);
+  CHECK(book.ops().at(5).ns() == 14'000);  // nothing better
+  book.note(took(5, 1000, 10), Where::kInner);
+  CHECK(book.ops().at(5).ns() == 1000);
+  book.note(took(5, 14'000, 10), Where::kDisturbed);
+  CHECK(book.ops().at(5).ns() == 1125);
+  book.note(took(5, 1125, 20), Where::kDisturbed);
+  CHECK(book.ops().at(5).ns() == 1125);
+  CHECK(book.ops().at(5).runs() == 40);
 }
 
 TEST_CASE("a link's line goes through what transfers took") {
@@ -106,7 +120,7 @@ TEST_CASE("a line lies in the middle of what is scattered, not below it") {
 
 TEST_CASE("a damaged book is refused, and one on disk is empty then") {
   CostBook book;
-  book.note(took(5, 1000, 1), true);
+  book.note(took(5, 1000, 1), Where::kInner);
   std::vector<uint8_t> bytes = book.write();
   CHECK_FALSE(CostBook::parse(absl::MakeConstSpan(bytes).subspan(0, bytes.size() / 2)).ok());
   bytes[5] ^= 0x40;
