@@ -153,7 +153,8 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
 
 // At the border of a partition nodes take longer than within: what they read is in no cache, and
 // what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing;
-// but a long kernel that is some percent off itself says nothing of them.
+// but a long kernel that is some percent off itself says nothing of them, nor one that another
+// edge's tensor disturbed.
 std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
                                                         const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
@@ -167,7 +168,7 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
     const RunTimes::Node& node = times.nodes[index];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
     auto book = books.find(fingerprints.of(node, entry));
-    if (book == books.end()) {
+    if (book == books.end() || !node.isCalm) {
       continue;
     }
     auto within = book->second.ops().find(entry.signature());
