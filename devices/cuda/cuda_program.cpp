@@ -233,6 +233,7 @@ void CudaProgram::addRecord(std::unique_ptr<Record> state, std::string label) {
 int CudaProgram::runRecord(void* state, void* const* buffers) {
   auto& record = *static_cast<Record*>(state);
   CudaProgram& program = *record.program;
+  ScopedContext scope(*program.device_.context);
   absl::Status status = record.kind == Action::Kind::kLaunch  ? program.launch(record, buffers)
                         : record.kind == Action::Kind::kAwait ? record.awaited->wait()
                                                               : program.finish();

@@ -12,7 +12,7 @@ namespace {
 /// What a pool keeps for later: the next program's arena, but not what other processes may need.
 constexpr cuuint64_t kKeptBytes = cuuint64_t{256} << 20;
 /// For the code of kernels, handles of libraries, graphs, and others who use the GPU.
-constexpr size_t kLeastMargin = size_t{256} << 20;
+constexpr uint64_t kLeastMargin = uint64_t{256} << 20;
 
 struct Bytes {
   size_t free = 0;
@@ -77,10 +77,14 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> MemoryPool::allocate(size_t bytes)
   return status;
 }
 
+uint64_t lessMargin(uint64_t free, uint64_t total) {
+  const uint64_t margin = std::max(total / 32, kLeastMargin);
+  return free > margin ? free - margin : 0;
+}
+
 absl::StatusOr<uint64_t> usableBytes(const Context& context) {
   GR_ASSIGN_OR_RETURN(Bytes bytes, bytesOf(context));
-  size_t margin = std::max(bytes.total / 32, kLeastMargin);
-  return bytes.free > margin ? bytes.free - margin : 0;
+  return lessMargin(bytes.free, bytes.total);
 }
 
 }  // namespace graphrun::devices::cuda

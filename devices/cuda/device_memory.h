@@ -3,6 +3,7 @@
 #define GRAPHRUN_DEVICES_CUDA_DEVICE_MEMORY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -53,6 +54,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   std::unique_ptr<Stream> stream_;  ///< in whose order memory comes and goes
   CUmemoryPool pool_ = nullptr;
 };
+
+/// Of `free` bytes of a GPU that has `total`, what programs may have: less a margin.
+uint64_t lessMargin(uint64_t free, uint64_t total);
 
 /// Bytes that programs may have on the context's GPU: what is free now, less a margin.
 absl::StatusOr<uint64_t> usableBytes(const Context& context);

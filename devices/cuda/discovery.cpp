@@ -5,6 +5,7 @@
 #include "devices/cuda/cuda_device.h"
 #include "devices/cuda/device_memory.h"
 #include "devices/cuda/libraries.h"
+#include "devices/cuda/vendor_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
@@ -13,10 +14,50 @@ namespace {
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
-absl::StatusOr<DeviceDescription> describe(const DriverApi& driver, uint32_t index) {
-  GR_ASSIGN_OR_RETURN(CUdevice gpu, findGpu(driver, index));
+/// What the context of a process takes, by and large.
+constexpr uint64_t kContextBytes = uint64_t{512} << 20;
+
+/// "00112233-4455-…".
+std::string textOf(const CUuuid& uuid) {
+  std::string text;
+  for (size_t i = 0; i < std::size(uuid.bytes); ++i) {
+    const bool isFirstOfPart = i == 4 || i == 6 || i == 8 || i == 10;
+    const auto byte = static_cast<uint8_t>(uuid.bytes[i]);
+    absl::StrAppend(&text, isFirstOfPart ? "-" : "", absl::Hex(byte, absl::kZeroPad2));
+  }
+  return text;
+}
+
+/// What programs may have on the GPU, asked without a context. NotFound where NVML does not tell.
+absl::StatusOr<uint64_t> usableBytesByNvml(const DriverApi& driver, CUdevice gpu,
+                                           Libraries& libraries) {
+  GR_ASSIGN_OR_RETURN(const NvmlApi* nvml, libraries.nvml());
+  CUuuid uuid{};
+  GR_RETURN_IF_ERROR(GR_CU(driver, cuDeviceGetUuid_v2, &uuid, gpu));
+  for (const char* kind : {"GPU-", "MIG-"}) {  // the latter: a part of a GPU
+    nvmlDevice_t device = nullptr;
+    nvmlMemory_t memory{};
+    if (nvml->nvmlDeviceGetHandleByUUID((kind + textOf(uuid)).c_str(), &device) == 0 &&
+        nvml->nvmlDeviceGetMemoryInfo(device, &memory) == 0) {
+      return lessMargin(memory.free - std::min<uint64_t>(memory.free, kContextBytes), memory.total);
+    }
+  }
+  return absl::NotFoundError("NVML does not know the GPU");
+}
+
+/// A context takes long to make; a session that looks which devices there are has no use for one.
+absl::StatusOr<uint64_t> freeBytes(const DriverApi& driver, CUdevice gpu, Libraries& libraries) {
+  if (absl::StatusOr<uint64_t> bytes = usableBytesByNvml(driver, gpu, libraries); bytes.ok()) {
+    return bytes;
+  }
   GR_ASSIGN_OR_RETURN(ContextPointer context, Context::create(driver, gpu));
-  GR_ASSIGN_OR_RETURN(uint64_t bytes, usableBytes(*context));
+  return usableBytes(*context);
+}
+
+absl::StatusOr<DeviceDescription> describe(const DriverApi& driver, uint32_t index,
+                                           Libraries& libraries) {
+  GR_ASSIGN_OR_RETURN(CUdevice gpu, findGpu(driver, index));
+  GR_ASSIGN_OR_RETURN(uint64_t bytes, freeBytes(driver, gpu, libraries));
   DeviceDescription description;
   description.name = absl::StrCat("cuda:", index);
   description.kind = "cuda";
@@ -50,7 +91,8 @@ std::vector<DeviceDescription> discoverCudaDevices(Libraries& libraries) {
   absl::StatusOr<const DriverApi*> driver = libraries.driver();
   absl::StatusOr<int> count = driver.ok() ? gpuCount(**driver) : driver.status();
   for (int index = 0; count.ok() && index < *count; ++index) {
-    absl::StatusOr<DeviceDescription> device = describe(**driver, static_cast<uint32_t>(index));
+    absl::StatusOr<DeviceDescription> device =
+        describe(**driver, static_cast<uint32_t>(index), libraries);
     if (device.ok()) {
       devices.push_back(*std::move(device));
     } else {
@@ -61,7 +103,7 @@ std::vector<DeviceDescription> discoverCudaDevices(Libraries& libraries) {
   return devices;
 }
 
-// Once: to ask takes a context a GPU, and what is free changes from now to then.
+// Once: what is free changes from now to then.
 std::vector<DeviceDescription> discoverCudaDevices() {
   static const auto* const kFound =
       new std::vector<DeviceDescription>(discoverCudaDevices(libraries()));

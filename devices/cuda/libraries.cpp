@@ -108,7 +108,8 @@ class Finder {
 void findAll(Finder& finder, DriverApi& api) { GR_CUDA_DRIVER_FUNCTIONS(GR_CUDA_FIND) }
 void findAll(Finder& finder, CublasLtApi& api) { GR_CUBLASLT_FUNCTIONS(GR_CUDA_FIND) }
 void findAll(Finder& finder, CudnnApi& api) { GR_CUDNN_FUNCTIONS(GR_CUDA_FIND) }
-void findAll(Finder& finder, NcclApi& api){GR_NCCL_FUNCTIONS(GR_CUDA_FIND)}
+void findAll(Finder& finder, NcclApi& api) { GR_NCCL_FUNCTIONS(GR_CUDA_FIND) }
+void findAll(Finder& finder, NvmlApi& api){GR_NVML_FUNCTIONS(GR_CUDA_FIND)}
 #undef GR_CUDA_FIND
 
 Version fromNumber(size_t number) {
@@ -143,6 +144,8 @@ std::optional<Version> versionOf(const NcclApi& api) {
   return fromNumber(static_cast<size_t>(version));
 }
 
+std::optional<Version> versionOf(const NvmlApi&) { return std::nullopt; }
+
 /// The version counts first: what an old library lacks is of no interest.
 template <typename Api>
 absl::Status load(LibraryFacts& facts, Api& api) {
@@ -172,6 +175,13 @@ absl::Status loadOrExplain(LibraryFacts& facts, Api& api) {
 
 absl::Status start(const DriverApi& api) { return driverStatus(api, api.cuInit(0), "cuInit"); }
 
+absl::Status start(const NvmlApi& api) {
+  const nvmlReturn_t result = api.nvmlInit_v2();
+  return result == 0 ? absl::OkStatus()
+                     : absl::FailedPreconditionError(
+                           absl::StrCat("nvmlInit_v2: ", api.nvmlErrorString(result)));
+}
+
 template <typename Api>
 absl::Status start(const Api&) {
   return absl::OkStatus();
@@ -193,7 +203,8 @@ auto use(Library& library) -> absl::StatusOr<const decltype(library.api)*> {
 #define GR_TEXT(x) GR_TEXT_INNER(x)
 LibraryFiles LibraryFiles::usual() {
   return {"libcuda.so.1", "libcublasLt.so." GR_TEXT(CUBLAS_VER_MAJOR),
-          "libcudnn.so." GR_TEXT(CUDNN_MAJOR), "libnccl.so." GR_TEXT(NCCL_MAJOR)};
+          "libcudnn.so." GR_TEXT(CUDNN_MAJOR), "libnccl.so." GR_TEXT(NCCL_MAJOR),
+          "libnvidia-ml.so.1"};
 }
 #undef GR_TEXT
 #undef GR_TEXT_INNER
@@ -222,12 +233,14 @@ Libraries::Libraries(LibraryFiles files)
              std::move(files.nccl),
              {2, 18, 0},
              "install NCCL (libnccl2, or nvidia-nccl-cu13 from PyPI) and name its folder in "
-             "GRAPHRUN_CUDA_LIBRARIES if the system does not look there"}} {}
+             "GRAPHRUN_CUDA_LIBRARIES if the system does not look there"}},
+      nvml_{{"nvml", std::move(files.nvml), {}, "it comes with NVIDIA's driver"}} {}
 
 absl::StatusOr<const DriverApi*> Libraries::driver() { return use(driver_); }
 absl::StatusOr<const CublasLtApi*> Libraries::cublasLt() { return use(cublasLt_); }
 absl::StatusOr<const CudnnApi*> Libraries::cudnn() { return use(cudnn_); }
 absl::StatusOr<const NcclApi*> Libraries::nccl() { return use(nccl_); }
+absl::StatusOr<const NvmlApi*> Libraries::nvml() { return use(nvml_); }
 
 std::vector<LibraryFacts> Libraries::facts() {
   static_cast<void>(driver());

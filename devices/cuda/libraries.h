@@ -39,6 +39,7 @@ struct LibraryFiles {
   std::string cublasLt;
   std::string cudnn;
   std::string nccl;
+  std::string nvml;
   /// Of this build's toolkit.
   static LibraryFiles usual();
 };
@@ -57,8 +58,10 @@ class Libraries {
   absl::StatusOr<const CublasLtApi*> cublasLt();
   absl::StatusOr<const CudnnApi*> cudnn();
   absl::StatusOr<const NcclApi*> nccl();
+  /// Started. Nothing depends on it, so it is not among the facts.
+  absl::StatusOr<const NvmlApi*> nvml();
 
-  /// All of them, loaded now if they were not: for `graphrun doctor`.
+  /// All that programs need, loaded now if they were not: for `graphrun doctor`.
   std::vector<LibraryFacts> facts();
 
  private:
@@ -73,6 +76,7 @@ class Libraries {
   Library<CublasLtApi> cublasLt_;
   Library<CudnnApi> cudnn_;
   Library<NcclApi> nccl_;
+  Library<NvmlApi> nvml_;
 };
 
 /// Those of the process.

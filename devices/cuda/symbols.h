@@ -9,6 +9,8 @@
 #include <cudnn_graph.h>
 #include <nccl.h>
 
+#include "devices/cuda/nvml.h"
+
 // clang-format off: it finds no rest in a list without separators.
 #define GR_CUDA_DRIVER_FUNCTIONS(X) \
   X(cuInit)                         \
@@ -19,6 +21,7 @@
   X(cuDeviceGet)                    \
   X(cuDeviceGetName)                \
   X(cuDeviceGetAttribute)           \
+  X(cuDeviceGetUuid_v2)             \
   X(cuDeviceTotalMem_v2)            \
   X(cuDeviceCanAccessPeer)          \
   X(cuDevicePrimaryCtxRetain)       \
@@ -114,6 +117,12 @@
   X(ncclRecv)                \
   X(ncclGroupStart)          \
   X(ncclGroupEnd)
+
+#define GR_NVML_FUNCTIONS(X)   \
+  X(nvmlInit_v2)               \
+  X(nvmlErrorString)           \
+  X(nvmlDeviceGetHandleByUUID) \
+  X(nvmlDeviceGetMemoryInfo)
 // clang-format on
 
 namespace graphrun::devices::cuda {
@@ -130,6 +139,9 @@ struct CudnnApi {
 };
 struct NcclApi {
   GR_NCCL_FUNCTIONS(GR_CUDA_MEMBER)
+};
+struct NvmlApi {
+  GR_NVML_FUNCTIONS(GR_CUDA_MEMBER)
 };
 #undef GR_CUDA_MEMBER
 

@@ -55,6 +55,20 @@ TEST_CASE("each GPU is offered, with whole GiB of what is free") {
   CHECK_THAT(lines[3], Catch::Contains("nccl: /nonexistent/libnccl.so cannot be loaded"));
 }
 
+TEST_CASE("what is free of a GPU's memory is found without a context where NVML tells it") {
+  for (bool managed : {true, false}) {
+    CAPTURE(managed);
+    testing::resetGpus(2, (size_t{8} << 30) - kMiB);
+    testing::setManaged(managed);
+    Libraries libraries(simulatedFiles());
+    CHECK(discoverCudaDevices(libraries).size() == 2);
+    testing::failCall("cuDevicePrimaryCtxRetain", CUDA_ERROR_OUT_OF_MEMORY);
+    std::vector<DeviceDescription> devices = discoverCudaDevices(libraries);
+    REQUIRE(devices.size() == (managed ? 2 : 1));
+    CHECK(devices.back().memoryBytes == size_t{7} << 30);
+  }
+}
+
 TEST_CASE("a GPU that is not there is refused with how many there are") {
   testing::resetGpus(1);
   Libraries libraries(simulatedFiles());

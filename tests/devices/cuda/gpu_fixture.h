@@ -15,9 +15,9 @@
 
 namespace graphrun::devices::cuda {
 
-/// The simulator in the place of the driver, cuBLASLt and cuDNN; NCCL is not there.
+/// The simulator in the place of the driver, cuBLASLt, cuDNN and NVML; NCCL is not there.
 inline LibraryFiles simulatedFiles() {
-  return {SIMULATOR, SIMULATOR, SIMULATOR, "/nonexistent/libnccl.so"};
+  return {SIMULATOR, SIMULATOR, SIMULATOR, "/nonexistent/libnccl.so", SIMULATOR};
 }
 
 /// GPUs as after a restart, and a device on the first. At its end nothing may be alive.

@@ -10,7 +10,7 @@ using graphrun::testing::StreamState;
 namespace {
 
 // One context a GPU; a handle is the address of its place here.
-int contextPlaces[16];
+int contextPlaces[graphrun::testing::kMostGpus];
 thread_local std::vector<CUcontext> current;
 
 CUcontext contextOf(CUdevice device) { return reinterpret_cast<CUcontext>(&contextPlaces[device]); }
@@ -20,6 +20,10 @@ EventState& stateOf(CUevent event) { return *reinterpret_cast<EventState*>(event
 
 namespace graphrun::testing {
 bool hasContext() { return !current.empty() && current.back() != nullptr; }
+int gpuOf(CUcontext context) {
+  return static_cast<int>(reinterpret_cast<int*>(context) - &contextPlaces[0]);
+}
+int currentGpu() { return gpuOf(current.back()); }
 }  // namespace graphrun::testing
 
 extern "C" {
@@ -93,15 +97,23 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
   }
 }
 
+/// Its number in the last byte.
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  GR_SIMULATED(cuDeviceGetUuid, false)
+  *uuid = {};
+  uuid->bytes[15] = static_cast<char>(device);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) {
   GR_SIMULATED(cuDeviceTotalMem, false)
   *bytes = state.bytes;
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) {
+CUresult cuDeviceCanAccessPeer(int* can, CUdevice gpu, CUdevice peer) {
   GR_SIMULATED(cuDeviceCanAccessPeer, false)
-  *can = 1;
+  *can = gpu != peer && state.peers != graphrun::testing::Peers::kNone ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -145,6 +157,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
   GR_SIMULATED(cuStreamCreate)
   auto made = std::make_shared<StreamState>();
+  made->gpu = graphrun::testing::currentGpu();
   *stream = reinterpret_cast<CUstream>(made.get());
   state.streams[*stream] = std::move(made);
   ++state.counts.streams;
@@ -186,7 +199,9 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
   GR_SIMULATED(cuEventCreate)
-  *event = reinterpret_cast<CUevent>(new EventState());
+  auto made = std::make_unique<EventState>();
+  made->gpu = graphrun::testing::currentGpu();
+  *event = reinterpret_cast<CUevent>(made.release());
   ++state.counts.events;
   return CUDA_SUCCESS;
 }
@@ -202,10 +217,13 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   GR_SIMULATED(cuEventRecord)
   auto found = state.streams.find(stream);
-  if (found == state.streams.end()) {
+  EventState& its = stateOf(event);
+  if (found == state.streams.end() || found->second->gpu != its.gpu) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
-  stateOf(event) = {found->second, found->second->put, false};
+  its.stream = found->second;
+  its.put = found->second->put;
+  its.asked = false;
   return CUDA_SUCCESS;
 }
 

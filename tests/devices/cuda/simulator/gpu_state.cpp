@@ -1,8 +1,31 @@
 #include "tests/devices/cuda/simulator/gpu_state.h"
 
 #include <bit>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_format.h"
 
 namespace graphrun::testing {
+namespace {
+
+Peers peersOf(const std::string& text) {
+  return text == "none" ? Peers::kNone : text == "broken" ? Peers::kBroken : Peers::kAll;
+}
+
+}  // namespace
+
+GpuState::GpuState() {
+  if (const char* count = std::getenv("GRAPHRUN_SIMULATED_GPUS")) {
+    gpus = std::min(std::atoi(count), kMostGpus);
+  }
+  if (const char* given = std::getenv("GRAPHRUN_SIMULATED_PEERS")) {
+    peers = peersOf(given);
+  }
+}
+
+std::string uuidOf(int gpu) { return absl::StrFormat("00000000-0000-0000-0000-%012x", gpu); }
+
 GpuState& gpu() {
   static auto* const kOnly = new GpuState();
   return *kOnly;
@@ -28,8 +51,12 @@ ptx::Allocation GpuState::allocation(CUdeviceptr address) const {
   if (after == memory.begin()) {
     return {};
   }
-  auto [begin, size] = *std::prev(after);
-  return {begin, begin + size, std::bit_cast<uint8_t*>(begin & ~kDeviceBit)};
+  const auto& [begin, its] = *std::prev(after);
+  const int user = acting >= 0 ? acting : currentGpu();
+  if (its.pool->gpu != user && !its.pool->others.contains(user)) {
+    return {};
+  }
+  return {begin, begin + its.bytes, std::bit_cast<uint8_t*>(begin & ~kDeviceBit)};
 }
 
 void* GpuState::view(CUdeviceptr address, size_t size) {
@@ -44,6 +71,9 @@ CUresult GpuState::put(CUstream stream, Work work) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
   StreamState& its = *found->second;
+  if (its.gpu != currentGpu()) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
   if (its.capture != nullptr) {
     its.capture->work.push_back(std::move(work));
   } else {
@@ -59,7 +89,9 @@ CUresult GpuState::finish(StreamState& stream, uint64_t upTo) {
     stream.queue.pop_front();
     ++stream.done;
     if (lost == CUDA_SUCCESS) {
+      const int before = std::exchange(acting, stream.gpu);
       lost = work();
+      acting = before;
     }
   }
   return lost;
@@ -71,7 +103,9 @@ void resetGpus(int count, size_t bytes) {
   state.counts = GpuCounts();
   state.gpus = count;
   state.bytes = bytes;
-  state.used = 0;
+  state.used.fill(0);
+  state.peers = Peers::kAll;
+  state.managed = true;
   state.version = 13000;
   state.init = state.lost = CUDA_SUCCESS;
   state.fault.clear();
@@ -82,6 +116,8 @@ void failCall(const std::string& function, CUresult result, int passed) {
   gpu().faults[function] = {result, passed};
 }
 
+void setPeers(Peers peers) { gpu().peers = peers; }
+void setManaged(bool managed) { gpu().managed = managed; }
 void clearFaults() { gpu().faults.clear(); }
 
 void reviveGpus() { gpu().lost = CUDA_SUCCESS; }

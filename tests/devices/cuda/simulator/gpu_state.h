@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_GPU_STATE_H_
 
+#include <array>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -9,6 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tests/devices/cuda/simulator/ptx_execution.h"
@@ -19,13 +22,27 @@ namespace graphrun::testing {
 /// No address of the host has this bit: whoever takes a device address for one dies of it.
 inline constexpr CUdeviceptr kDeviceBit = CUdeviceptr{1} << 62;
 
+inline constexpr int kMostGpus = 16;
+
 using Work = std::function<CUresult()>;
 
 struct Graph {
   std::vector<Work> work;
 };
 
+/// Memory of a GPU, and who may use it beside that one.
+struct PoolState {
+  int gpu = 0;
+  std::set<int> others;
+};
+
+struct Memory {
+  size_t bytes = 0;
+  const PoolState* pool = nullptr;
+};
+
 struct StreamState {
+  int gpu = 0;
   std::deque<Work> queue;
   uint64_t put = 0;  // pieces of work, from the first on
   uint64_t done = 0;
@@ -34,6 +51,7 @@ struct StreamState {
 
 /// Where an event is: behind the first `put` pieces of a stream.
 struct EventState {
+  int gpu = 0;
   std::shared_ptr<StreamState> stream;
   uint64_t put = 0;
   bool asked = false;
@@ -46,21 +64,26 @@ class GpuState {
   GpuCounts counts;
   int gpus = 1;
   size_t bytes = size_t{8} << 30;
-  size_t used = 0;
+  std::array<size_t, kMostGpus> used{};
+  Peers peers = Peers::kAll;
+  bool managed = true;
   int version = 13000;
   CUresult init = CUDA_SUCCESS;
   CUresult lost = CUDA_SUCCESS;  // what every call gives once the context is lost
   std::string fault;             // what the last kernel that failed did
   std::map<std::string, std::pair<CUresult, int>> faults;
-  std::map<CUdeviceptr, size_t> memory;
+  std::map<CUdeviceptr, Memory> memory;
   std::map<CUstream, std::shared_ptr<StreamState>> streams;
   std::map<int, int> retained;
+  int acting = -1;  // whose stream is doing work; -1: none, it is the thread's context that counts
 
+  GpuState();
   /// What a call gives before it does anything: a fault, the lost context, or no context.
   CUresult enterCall(const char* function, bool needsContext = true);
-  /// The allocation that an address is in or behind; empty when there is none.
+  /// The allocation that an address is in or behind; empty when there is none, or none that the GPU
+  /// which acts may use.
   ptx::Allocation allocation(CUdeviceptr address) const;
-  /// The host's view of a piece of device memory; null when it is not there.
+  /// The host's view of a piece of device memory; null when it is not there, or not for the GPU.
   void* view(CUdeviceptr address, size_t size);
   /// Puts work into a stream, or into the graph that it records.
   CUresult put(CUstream stream, Work work);
@@ -70,6 +93,11 @@ class GpuState {
 
 GpuState& gpu();
 bool hasContext();
+/// Of the thread's context, which there must be.
+int currentGpu();
+int gpuOf(CUcontext context);
+/// As NVML writes it.
+std::string uuidOf(int gpu);
 
 }  // namespace graphrun::testing
 

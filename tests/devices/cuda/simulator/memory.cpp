@@ -2,32 +2,39 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tests/devices/cuda/simulator/gpu_state.h"
 
 using graphrun::testing::gpu;
 using graphrun::testing::GpuState;
+using graphrun::testing::Memory;
+using graphrun::testing::PoolState;
+
+namespace {
+PoolState& stateOf(CUmemoryPool pool) { return *reinterpret_cast<PoolState*>(pool); }
+}  // namespace
 
 extern "C" {
 
 CUresult cuMemGetInfo(size_t* free, size_t* total) {
   GR_SIMULATED(cuMemGetInfo)
   *total = state.bytes;
-  *free = state.bytes - state.used;
+  *free = state.bytes - state.used[static_cast<size_t>(graphrun::testing::currentGpu())];
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps*) {
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   GR_SIMULATED(cuMemPoolCreate)
   ++state.counts.pools;
-  *pool = reinterpret_cast<CUmemoryPool>(new int(0));
+  *pool = reinterpret_cast<CUmemoryPool>(new PoolState{properties->location.id, {}});
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   GR_SIMULATED(cuMemPoolDestroy)
   --state.counts.pools;
-  delete reinterpret_cast<int*>(pool);
+  delete &stateOf(pool);
   return CUDA_SUCCESS;
 }
 
@@ -36,18 +43,35 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) {
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* wishes, size_t count) {
   GR_SIMULATED(cuMemPoolSetAccess)
+  PoolState& its = stateOf(pool);
+  for (size_t i = 0; i < count; ++i) {
+    const int other = wishes[i].location.id;
+    if (other != its.gpu && state.peers == graphrun::testing::Peers::kNone) {
+      return CUDA_ERROR_INVALID_DEVICE;
+    }
+    if (wishes[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+      its.others.erase(other);
+    } else {
+      its.others.insert(other);
+    }
+  }
   return CUDA_SUCCESS;
 }
 
 /// In the order of the stream: what was given back before can be had.
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool,
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
   GR_SIMULATED(cuMemAllocFromPoolAsync)
+  PoolState& its = stateOf(pool);
+  if (state.streams.at(stream)->gpu != its.gpu) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   state.finish(*state.streams.at(stream), state.streams.at(stream)->put);
   size_t rounded = (bytes + 255) / 256 * 256;
-  if (bytes > state.bytes || rounded > state.bytes - state.used) {
+  size_t& used = state.used[static_cast<size_t>(its.gpu)];
+  if (bytes > state.bytes || rounded > state.bytes - used) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   void* memory = std::aligned_alloc(256, rounded);
@@ -56,8 +80,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPoo
   }
   std::memset(memory, 0xcd, rounded);  // no zeros by chance
   *address = reinterpret_cast<CUdeviceptr>(memory) | graphrun::testing::kDeviceBit;
-  state.memory[*address] = bytes;
-  state.used += rounded;
+  state.memory[*address] = {bytes, &its};
+  used += rounded;
   ++state.counts.deviceMemory;
   return CUDA_SUCCESS;
 }
@@ -69,7 +93,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     if (found == state.memory.end()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    state.used -= (found->second + 255) / 256 * 256;
+    const Memory& its = found->second;
+    state.used[static_cast<size_t>(its.pool->gpu)] -= (its.bytes + 255) / 256 * 256;
     std::free(std::bit_cast<void*>(address & ~graphrun::testing::kDeviceBit));
     state.memory.erase(found);
     --state.counts.deviceMemory;
@@ -126,9 +151,28 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
   return copyLater("cuMemcpyDtoDAsync", to, nullptr, from, nullptr, bytes, stream);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes,
-                           CUstream stream) {
-  return copyLater("cuMemcpyPeerAsync", to, nullptr, from, nullptr, bytes, stream);
+/// Each address must be of the GPU that it is said to be of. Access to each other is not needed.
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from,
+                           CUcontext fromContext, size_t bytes, CUstream stream) {
+  GR_SIMULATED(cuMemcpyPeerAsync)
+  ++state.counts.copies;
+  ++state.counts.peerCopies;
+  return state.put(stream, [&state, to, from, bytes, target = graphrun::testing::gpuOf(toContext),
+                            source = graphrun::testing::gpuOf(fromContext)] {
+    const int acting = std::exchange(state.acting, source);
+    const void* read = state.view(from, bytes);
+    state.acting = target;
+    void* written = state.view(to, bytes);
+    state.acting = acting;
+    if (read == nullptr || written == nullptr) {
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    std::memcpy(written, read, bytes);
+    if (state.peers == graphrun::testing::Peers::kBroken && source != target) {
+      std::memset(written, 0xcd, bytes);
+    }
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {

@@ -1,8 +1,10 @@
-// A GPU that is not there: libcuda, libcublasLt and libcudnn (cudnn_simulator.h) as far as
-// devices/cuda uses them, over host memory. Kernels are PTX text, which is interpreted, and what
+// A GPU that is not there: libcuda, libcublasLt, libcudnn (cudnn_simulator.h) and NVML as far
+// as devices/cuda uses them, over host memory. Kernels are PTX text, which is interpreted, and what
 // they do wrong is told by cuGetErrorString and stderr. Work that is put into a stream is done as
 // late as the rules allow, when somebody waits for it: who forgets to wait sees old data. Device
-// addresses cannot be read by the host. One process, any thread.
+// addresses cannot be read by the host, nor by GPUs that were given no access to them. As a library
+// of its own it has GRAPHRUN_SIMULATED_GPUS GPUs (one, if that is not set), which have of each
+// other what GRAPHRUN_SIMULATED_PEERS says ("all", "none", "broken"). One process, any thread.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 
@@ -27,6 +29,7 @@ struct GpuCounts {
   int launches = 0;
   int graphLaunches = 0;
   int copies = 0;
+  int peerCopies = 0;  ///< of these, between GPUs
 
   /// What should be 0 when all is given back.
   int alive() const {
@@ -35,9 +38,19 @@ struct GpuCounts {
   }
 };
 
+/// What GPUs have of each other.
+enum class Peers : uint8_t {
+  kAll,    ///< each can be given access to each other's memory
+  kNone,   ///< none can; the driver copies between them by way of the host
+  kBroken  ///< as kAll, but what is copied between them is wrong: some machines do that
+};
+
 /// As after a restart: `count` GPUs with `bytes` of memory each, no faults. Nothing may
 /// be alive.
 void resetGpus(int count = 1, size_t bytes = size_t{8} << 30);
+void setPeers(Peers peers);
+/// Whether NVML can be started; it can after a restart.
+void setManaged(bool managed);
 /// The call of `function` after `passed` more of them gives `result`, and does nothing.
 void failCall(const std::string& function, CUresult result, int passed = 0);
 void clearFaults();
