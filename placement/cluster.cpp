@@ -88,7 +88,10 @@ std::optional<int> Cluster::findWorker(absl::string_view name) const {
 }
 
 std::optional<int> Cluster::findDevice(absl::string_view name) const {
-  return findByName(devices, name);
+  std::optional<int> found = findByName(devices, name);
+  return found || workers.size() != 1
+             ? found
+             : findByName(devices, absl::StrCat(workers.front().name, "/", name));
 }
 
 bool Cluster::isInClient(int worker) const {

@@ -60,7 +60,7 @@ def operations(run):
     random.Random(1).shuffle(names)
     report = os.path.join(run.graphrun.scratch, "cases.json")
     passed, failures, error = 0, {}, None
-    options = [*run.graphrun.on(f"on:{GPU}"), "--jobs", str(run.found["machine"]["processors"]),
+    options = ["--placement", f"on:{GPU}", "--jobs", str(run.found["machine"]["processors"]),
                "--threads", "1", "--json", report, "--time-limit", "30"]
     while names and run.left() > 5:
         some = [os.path.join(folder, name) for name in names[:CASES]]
@@ -157,7 +157,7 @@ def sanitizer(run):
     for name in chosenModels(run)[-1:]:
         model = Model(name)
         subjects[name] = [os.path.join(PACKAGE, "bin", "graphrun"), model.path,
-                          *run.graphrun.on(f"on:{GPU}"), *given(model)]
+                          "--placement", f"on:{GPU}", *given(model)]
     for name, command in subjects.items():
         try:
             text = run.graphrun.process(

@@ -16,8 +16,7 @@ CHAIN = 1000         # operations of the model "chain"
 ELEMENTS = 64 << 20  # f32 of the large tensors: far more than caches hold
 QUERY = "name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw"
 LEAST = 10           # seconds that a process gets
-GPU, CPU = "gpu/cuda:0", "gpu/cpu:0"
-CLUSTER = "workers: [{name: gpu, address: local, devices: [{cpu: {}}, {cuda: {index: 0}}]}]\n"
+GPU, CPU = "local/cuda:0", "local/cpu:0"
 
 
 class Failed(Exception):
@@ -78,9 +77,6 @@ class GraphRun:
         self.log = os.path.join(results, "log.txt")
         self.scratch = os.path.join(PACKAGE, "scratch")
         os.makedirs(self.scratch, exist_ok=True)
-        self.cluster = os.path.join(self.scratch, "cluster.yaml")
-        with open(self.cluster, "w", encoding="utf-8") as file:
-            file.write(CLUSTER)
         given = os.environ.get("GRAPHRUN_CUDA_LIBRARIES", "")
         self.environment = {**os.environ, "GRAPHRUN_CACHE_DIR": os.path.join(self.scratch, "cache"),
                             "GRAPHRUN_CUDA_LIBRARIES": ":".join(filter(None, [given, *cudaFolders()]))}
@@ -107,27 +103,23 @@ class GraphRun:
     def start(self, *words, seconds=60, codes=(0,)):
         return self.process([os.path.join(PACKAGE, "bin", "graphrun"), *words], seconds, codes)
 
-    def on(self, placement):
-        """Options for the cluster of this machine's CPU and GPU, and where the nodes go."""
-        return ["--cluster", self.cluster, "--placement", placement]
-
     def outputs(self, model, placement, seconds, *more):
         """A model's outputs with `placement`."""
         paths = [os.path.join(self.scratch, f"output_{i}.npy") for i in range(len(model.outputs))]
         words = [word for name, path in zip(model.outputs, paths)
                  for word in ("--output", f"{name}=@{path}")]
-        self.start(model.path, *self.on(placement), *given(model), *words, *more, seconds=seconds)
+        self.start(model.path, "--placement", placement, *given(model), *words, *more, seconds=seconds)
         return [np.load(path) for path in paths]
 
     def bench(self, model, seconds, *more):
         """The figures of `graphrun bench --json` on the GPU."""
-        return json.loads(self.start("bench", model.path, *self.on(f"on:{GPU}"), "--json",
+        return json.loads(self.start("bench", model.path, "--placement", f"on:{GPU}", "--json",
                                      "--duration", "0.5", *given(model), *more, seconds=seconds))
 
     def placed(self, model, seconds, *more):
         """[[node, device]] of what the GPU can run, which must be something, and of the rest."""
         path = os.path.join(self.scratch, "placement.json")
-        self.start("explain", model.path, *self.on(f"on:{GPU}"), *given(model), "--write-placement",
+        self.start("explain", model.path, "--placement", f"on:{GPU}", *given(model), "--write-placement",
                    path, *more, seconds=seconds)
         with open(path, encoding="utf-8") as file:
             nodes = [[each["node"], each["device"]] for each in json.load(file)["nodes"]]

@@ -22,8 +22,11 @@ std::vector<placement::MeasuredOp> opsOf(const format::WorkerCosts& costs) {
   return ops;
 }
 
-/// The cores that a plan will say of the device; 0: all of its machine's.
+/// The cores that a plan will say of the device; 0: all of its machine's, or it is no CPU.
 uint32_t coresOf(const placement::Device& device, const format::PlanRequest& request) {
+  if (device.kind != placement::DeviceKind::kCpu) {
+    return 0;
+  }
   bool all = device.cores.empty() || (device.floating && device.whole < 0);
   return all ? request.threads() : static_cast<uint32_t>(device.cores.size());
 }

@@ -40,6 +40,33 @@ struct alignas(16) Block {
   uint8_t bytes[16];
 };
 
+placement::DeviceSpec specOf(const format::FoundDevice& found) {
+  placement::DeviceSpec spec;
+  spec.kind =
+      found.kind()->str() == "cuda" ? placement::DeviceKind::kCuda : placement::DeviceKind::kCpu;
+  spec.cudaIndex = static_cast<int>(found.index());
+  if (found.cores() != nullptr) {
+    spec.cores.assign(found.cores()->begin(), found.cores()->end());
+    spec.coresFound = true;
+  }
+  spec.memoryBytes = static_cast<int64_t>(found.memory_bytes());
+  return spec;
+}
+
+/// This machine alone, with the GPUs that the client's process has.
+placement::Cluster ownCluster(const format::PlanRequest& request) {
+  placement::Cluster cluster = placement::localCluster(static_cast<int>(request.threads()));
+  std::vector<placement::DeviceSpec> specs = cluster.workers.front().specs;
+  for (size_t i = 0; i < format::sizeOf(request.found()); ++i) {
+    const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
+    if (found.worker()->str() == placement::kClientName) {
+      specs.push_back(specOf(found));
+    }
+  }
+  cluster.setDevices(0, std::move(specs));
+  return cluster;
+}
+
 /// Gives the workers whose devices the cluster file leaves open what they said they have.
 void addFoundDevices(const format::PlanRequest& request, placement::Cluster& cluster) {
   std::map<int, std::vector<placement::DeviceSpec>> specs;
@@ -49,16 +76,7 @@ void addFoundDevices(const format::PlanRequest& request, placement::Cluster& clu
     if (!worker || cluster.workers[static_cast<size_t>(*worker)].devicesGiven) {
       continue;
     }
-    placement::DeviceSpec spec;
-    spec.kind =
-        found->kind()->str() == "cuda" ? placement::DeviceKind::kCuda : placement::DeviceKind::kCpu;
-    spec.cudaIndex = static_cast<int>(found->index());
-    if (found->cores() != nullptr) {
-      spec.cores.assign(found->cores()->begin(), found->cores()->end());
-      spec.coresFound = true;
-    }
-    spec.memoryBytes = static_cast<int64_t>(found->memory_bytes());
-    specs[*worker].push_back(std::move(spec));
+    specs[*worker].push_back(specOf(*found));
   }
   for (auto& [worker, devices] : specs) {
     cluster.setDevices(worker, std::move(devices));
@@ -83,7 +101,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   placement::Cluster cluster;
   std::string yaml(format::textOf(request.cluster_yaml()));
   if (yaml.empty()) {
-    cluster = placement::localCluster(static_cast<int>(request.threads()));
+    cluster = ownCluster(request);
   } else {
     GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(
                                      yaml, std::string(format::textOf(request.cluster_path()))));

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "devices/device.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -16,6 +15,7 @@
 #include "runtime/control/first_cause.h"
 #include "runtime/control/job.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/own_devices.h"
 #include "runtime/session/session_stage.h"
 #include "runtime/worker/worker_main.h"
 #include "runtime/worker/worker_trace.h"
@@ -80,20 +80,6 @@ bool isSilence(const absl::Status& status) {
   std::optional<FirstCause> cause = firstCauseOf(status);
   return absl::IsUnavailable(status) && cause.has_value() && cause->device.empty() &&
          cause->node.empty();
-}
-
-/// Why a worker does not have a GPU: on this machine, what is missing and how to get it.
-absl::Status missingGpu(const ClusterWorker& worker, uint32_t gpu) {
-  devices::DeviceDescription description;
-  description.name = absl::StrCat(worker.name, "/cuda:", gpu);
-  description.kind = "cuda";
-  description.index = gpu;
-  absl::Status why =
-      worker.address == kLocalAddress ? devices::checkDevice(description) : absl::OkStatus();
-  return !why.ok() ? why
-                   : absl::NotFoundError(absl::StrCat(
-                         "device ", description.name, ": worker ", worker.name,
-                         " has no such GPU; graphrun doctor on its machine says what is missing"));
 }
 
 }  // namespace
@@ -204,7 +190,8 @@ absl::Status Coordinator::checkGpus() const {
         return offer.kind == "cuda" && offer.index == gpu;
       });
       if (!offered) {
-        return atStage(missingGpu(worker, gpu), SessionStage::kPlacement);
+        return atStage(missingGpu(worker.name, gpu, worker.address == kLocalAddress),
+                       SessionStage::kPlacement);
       }
     }
   }

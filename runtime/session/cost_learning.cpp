@@ -141,7 +141,7 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
     format::MeasuredDeviceT kind;
     kind.kind = planned.kind()->str();
     kind.cores = threadsOf(planned);
-    kind.cores = kind.cores == 0 ? threads_ : kind.cores;
+    kind.cores = kind.cores == 0 && kind.kind == "cpu" ? threads_ : kind.cores;
     kind.fingerprint = device.fingerprint;
     warn(shelf_.addDevice(placeOf(device.worker).host, kind));
   }

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "devices/device.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
 #include "runtime/format/door_generated.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/coordinator.h"
 #include "runtime/session/cost_learning.h"
 #include "runtime/session/session_stage.h"
 
@@ -73,10 +73,16 @@ absl::StatusOr<FoundPlan> readResponse(absl::Span<const uint8_t> bytes) {
   return found;
 }
 
+/// A plan for this machine alone depends on how many logical CPUs the process may use, not on
+/// which.
 void addFound(format::PlanRequestT& request,
               const std::map<std::string, std::vector<DeviceOffer>>& found) {
   for (const auto& [worker, devices] : found) {
     for (const DeviceOffer& device : devices) {
+      if (worker == kClientName && device.kind == "cpu") {
+        request.own_cores = std::max(request.own_cores, static_cast<uint32_t>(device.cores.size()));
+        continue;
+      }
       auto entry = std::make_unique<format::FoundDeviceT>();
       entry->worker = worker;
       entry->kind = device.kind;
@@ -96,15 +102,6 @@ std::vector<std::unique_ptr<format::PinT>> rulesOf(const std::vector<PlacementPi
     result.back()->device = rule.device;
   }
   return result;
-}
-
-/// Logical CPUs that this process may use: a plan for this machine alone depends on them.
-uint32_t ownCores() {
-  uint32_t cores = 0;
-  for (const devices::DeviceDescription& device : devices::discoverDevices()) {
-    cores = std::max(cores, static_cast<uint32_t>(device.cores.size()));
-  }
-  return cores;
 }
 
 void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
@@ -194,8 +191,6 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   if (cluster != nullptr) {
     request.cluster_yaml = cluster->text;
     request.cluster_path = cluster->path;
-  } else {
-    request.own_cores = ownCores();
   }
   for (const PlannedInput& input : inputs) {
     auto shape = std::make_unique<format::NamedShapeT>();

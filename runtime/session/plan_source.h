@@ -53,7 +53,7 @@ struct PlannedInput {
 
 /// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone.
 /// `remainder` may be null: the model's graph. `found`: devices of workers for which the cluster
-/// gives none, by worker.
+/// gives none, by worker; without a cluster, of worker "client".
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found);

@@ -18,6 +18,7 @@
 #include "runtime/session/coordinator.h"
 #include "runtime/session/cost_learning.h"
 #include "runtime/session/model_source.h"
+#include "runtime/session/own_devices.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session_stage.h"
 #include "runtime/session/split_trial.h"
@@ -95,6 +96,8 @@ struct Session::Impl {
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs,
                                      PlanWishes wishes = {});
+  /// Whether there is nothing to choose between.
+  bool hasOneDevice() const { return cluster == nullptr && own.size() <= 1; }
   /// Whether a plan was found without the elements of an input.
   absl::Status checkPlaceable(const FoundPlan& found) const;
   absl::StatusOr<ActivePlan*> planFor(size_t number, const Remainder* stage,
@@ -132,6 +135,7 @@ struct Session::Impl {
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
   std::unique_ptr<ClusterFile> cluster;  // null: this machine alone
+  std::vector<DeviceOffer> own;          // what that has, once a plan was asked for
   std::unique_ptr<CostLearning> costs;
   std::unique_ptr<WorkerCore> core;
   std::unique_ptr<Coordinator> coordinator;
@@ -212,10 +216,15 @@ absl::StatusOr<std::vector<NamedSpec>> Session::Impl::inOrder(
   return ordered;
 }
 
-/// Devices of workers for which cluster.yaml gives none.
+/// Devices of workers for which cluster.yaml gives none; without a cluster, those of this process.
 absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::foundDevices() {
   std::map<std::string, std::vector<DeviceOffer>> found;
   if (cluster == nullptr) {
+    if (own.empty()) {
+      own = core->offers();
+    }
+    GR_RETURN_IF_ERROR(checkNamedGpus(options, own));
+    found[kClientName] = own;
     return found;
   }
   for (const ClusterWorker& worker : cluster->workers) {
@@ -342,7 +351,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
   if (!values.empty() && isTrialDue(plan, tuneNanos)) {
     return trySplitPlan(plan, tuneNanos, stage, planned, values);
   }
-  if (plan.settled || cluster == nullptr || plan.lastRuns.size() < kRunsToLearn) {
+  if (plan.settled || hasOneDevice() || plan.lastRuns.size() < kRunsToLearn) {
     return &plan;
   }
   plan.settled = true;

@@ -80,16 +80,21 @@ absl::StatusOr<std::string> WorkerCore::networkAddress() {
   return transport->localAddress();
 }
 
+std::vector<DeviceOffer> WorkerCore::offers() const {
+  std::vector<DeviceOffer> offers;
+  for (const devices::DeviceDescription& device : options_.discover()) {
+    offers.push_back({device.kind, device.index, device.cores, device.memoryBytes, device.name});
+  }
+  return offers;
+}
+
 absl::StatusOr<WorkerOffer> WorkerCore::join(const JobInfo& job) {
   std::lock_guard lock(mutex_);
   name_ = job.worker;
   GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
   WorkerOffer offer;
   offer.transportAddress = transport->localAddress();
-  for (const devices::DeviceDescription& device : options_.discover()) {
-    offer.devices.push_back(
-        {device.kind, device.index, device.cores, device.memoryBytes, device.name});
-  }
+  offer.devices = offers();
   return offer;
 }
 

@@ -1,0 +1,71 @@
+#include "runtime/session/own_devices.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "devices/device.h"
+#include "runtime/base/status.h"
+#include "runtime/session/session_stage.h"
+
+namespace graphrun::runtime {
+namespace {
+
+constexpr char kGpu[] = "cuda";
+
+/// The GPU that "local/cuda:1" or "cuda:1" names; nothing for other devices.
+std::optional<uint32_t> gpuOf(absl::string_view device) {
+  absl::ConsumePrefix(&device, absl::StrCat(kOwnMachine, "/"));
+  uint32_t index = 0;
+  if (!absl::ConsumePrefix(&device, absl::StrCat(kGpu, ":")) || !absl::SimpleAtoi(device, &index)) {
+    return std::nullopt;
+  }
+  return index;
+}
+
+std::vector<std::string> namedDevices(const SessionOptions& options) {
+  std::vector<std::string> names;
+  for (const PlacementPin& pin : options.pins) {
+    names.push_back(pin.device);
+  }
+  for (const DeviceMemoryLimit& limit : options.memoryLimits) {
+    names.push_back(limit.device);
+  }
+  absl::string_view strategy = options.strategy;
+  if (absl::ConsumePrefix(&strategy, "on:")) {
+    names.emplace_back(strategy);
+  }
+  return names;
+}
+
+}  // namespace
+
+absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere) {
+  devices::DeviceDescription description;
+  description.name = absl::StrCat(worker, "/", kGpu, ":", gpu);
+  description.kind = kGpu;
+  description.index = gpu;
+  absl::Status why = isHere ? devices::checkDevice(description) : absl::OkStatus();
+  return !why.ok() ? why
+                   : absl::NotFoundError(absl::StrCat(
+                         "device ", description.name, ": worker ", worker,
+                         " has no such GPU; graphrun doctor on its machine says what is missing"));
+}
+
+absl::Status checkNamedGpus(const SessionOptions& options, absl::Span<const DeviceOffer> offers) {
+  for (const std::string& name : namedDevices(options)) {
+    std::optional<uint32_t> gpu = gpuOf(name);
+    bool isMissing = gpu.has_value() &&
+                     std::none_of(offers.begin(), offers.end(), [&](const DeviceOffer& offer) {
+                       return offer.kind == kGpu && offer.index == *gpu;
+                     });
+    if (isMissing) {
+      return atStage(missingGpu(kOwnMachine, *gpu, true), SessionStage::kPlacement);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphrun::runtime

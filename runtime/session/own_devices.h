@@ -1,0 +1,29 @@
+// What a session has to place on when it has no cluster: the devices of its own process.
+#ifndef GRAPHRUN_RUNTIME_SESSION_OWN_DEVICES_H_
+#define GRAPHRUN_RUNTIME_SESSION_OWN_DEVICES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/control/worker_handler.h"
+#include "runtime/session/session.h"
+
+namespace graphrun::runtime {
+
+/// The name of this machine in plans without a cluster: devices are "local/cpu:0", "local/cuda:0",
+/// and users may leave "local/" out.
+inline constexpr char kOwnMachine[] = "local";
+
+/// Why `worker`, which `isHere` if it is on this machine, does not have a GPU: here it is told what
+/// is missing and how to get it.
+absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere);
+
+/// OK when every GPU that `options` name (pins, limits, a placement on one device) is among
+/// `offers`, the devices of this process; else what is missing. At the stage of placement.
+absl::Status checkNamedGpus(const SessionOptions& options, absl::Span<const DeviceOffer> offers);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_SESSION_OWN_DEVICES_H_
