@@ -6,6 +6,7 @@
 #include "devices/cuda/compiler/point_kernel.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "devices/cuda/compiler/row_kernel.h"
+#include "devices/cuda/compiler/tile_kernel.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "runtime/base/status.h"
@@ -42,6 +43,9 @@ KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::
   }
   if (isPointOperation(op)) {
     return buildPointKernel(module, op, symbol);
+  }
+  if (isTileKernel(op)) {
+    return buildTileKernel(module, op, symbol);
   }
   llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
   return buildMapKernel(module, op, dense, {}, symbol);

@@ -20,7 +20,6 @@ constexpr int64_t kBlockThreads = 256;
 constexpr int64_t kWarpThreads = 32;
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kLongRow = 1024;  // more elements are worth a block
-constexpr unsigned kSharedSpace = NVVM::NVVMMemorySpace::kSharedMemorySpace;
 
 int64_t teamOf(Rows rows) {
   return rows.inner > 1 ? 1 : rows.size > kLongRow ? kBlockThreads : kWarpThreads;
@@ -193,28 +192,14 @@ mlir::Value RowCode::acrossWarp(mlir::Value value, Combine combine) {
 /// The first thread of each warp leaves its value in shared memory, where all read all.
 mlir::Value RowCode::acrossBlock(mlir::Value value, Combine combine) {
   constexpr int64_t kWarps = kBlockThreads / kWarpThreads;
-  mlir::OpBuilder& builder = code_.builder();
-  std::string name = "shared" + std::to_string(shared_++);
-  auto type = LLVM::LLVMArrayType::get(value.getType(), kWarps);
-  {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    auto module = builder.getBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
-    builder.setInsertionPointToStart(module.getBody());
-    builder.create<LLVM::GlobalOp>(code_.loc(), type, /*isConstant=*/false, LLVM::Linkage::Internal,
-                                   name, mlir::Attribute(),
-                                   /*alignment=*/8, kSharedSpace);
-  }
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
-  mlir::Value array = code_.make<LLVM::AddressOfOp>(pointer, name);
+  mlir::Value array = code_.sharedArray(value.getType(), kWarps);
   mlir::Value isFirst = code_.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, remainder(thread_, kWarpThreads), code_.constant(0));
   code_.emitIf(isFirst, [&] {
-    mlir::Value warp =
-        code_.make<arith::IndexCastUIOp>(builder.getI64Type(), quotient(thread_, kWarpThreads));
-    code_.store(value, code_.make<LLVM::GEPOp>(pointer, value.getType(), array,
-                                               llvm::ArrayRef<LLVM::GEPArg>{warp}));
+    mlir::Value warp = quotient(thread_, kWarpThreads);
+    code_.store(value, code_.element(array, value.getType(), warp));
   });
-  builder.create<NVVM::Barrier0Op>(code_.loc());
+  code_.builder().create<NVVM::Barrier0Op>(code_.loc());
   mlir::Value all = code_.load(array, value.getType(), 1);
   for (int64_t warp = 1; warp < kWarps; ++warp) {
     mlir::Value other = code_.load(code_.after(array, value.getType(), warp), value.getType(), 1);

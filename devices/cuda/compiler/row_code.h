@@ -78,7 +78,6 @@ class RowCode {
   ThreadCode code_;
   mlir::Type memory_, compute_;
   mlir::Value thread_, member_, row_, begin_;
-  int shared_ = 0;  // arrays in shared memory so far
 };
 
 }  // namespace graphrun::devices::cuda

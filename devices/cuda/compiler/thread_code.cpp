@@ -108,9 +108,27 @@ void ThreadCode::emitIf(mlir::Value condition, llvm::function_ref<void()> then,
 }
 
 mlir::Value ThreadCode::address(unsigned argument, mlir::Type memory, mlir::Value place) {
+  return element(pointers_[argument], memory, place);
+}
+
+mlir::Value ThreadCode::sharedArray(mlir::Type memory, int64_t count) {
+  constexpr unsigned kSpace = mlir::NVVM::NVVMMemorySpace::kSharedMemorySpace;
+  std::string name = "shared" + std::to_string(shared_++);
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointToStart(function_->getParentOfType<mlir::ModuleOp>().getBody());
+    builder_.create<mlir::LLVM::GlobalOp>(
+        loc_, mlir::LLVM::LLVMArrayType::get(memory, static_cast<unsigned>(count)),
+        /*isConstant=*/false, mlir::LLVM::Linkage::Internal, name, mlir::Attribute(),
+        /*alignment=*/8, kSpace);
+  }
+  auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext(), kSpace);
+  return make<mlir::LLVM::AddressOfOp>(pointer, name);
+}
+
+mlir::Value ThreadCode::element(mlir::Value array, mlir::Type memory, mlir::Value place) {
   mlir::Value offset = make<mlir::arith::IndexCastUIOp>(builder_.getI64Type(), place);
-  mlir::Value pointer = pointers_[argument];
-  return make<mlir::LLVM::GEPOp>(pointer.getType(), memory, pointer,
+  return make<mlir::LLVM::GEPOp>(array.getType(), memory, array,
                                  llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
 }
 

@@ -52,6 +52,10 @@ class ThreadCode {
 
   /// The address of an element of an operand, or, counted on, of a result.
   mlir::Value address(unsigned argument, mlir::Type memory, mlir::Value place);
+  /// A new array of `count` elements in the block's shared memory.
+  mlir::Value sharedArray(mlir::Type memory, int64_t count);
+  /// The address of the element at `place` (of index type) of an array.
+  mlir::Value element(mlir::Value array, mlir::Type memory, mlir::Value place);
   /// The address `count` elements on.
   mlir::Value after(mlir::Value address, mlir::Type memory, int64_t count);
   /// Elements that lie next to each other: a vector, or one. The address is a multiple of their
@@ -67,6 +71,7 @@ class ThreadCode {
   mlir::func::FuncOp function_;
   llvm::SmallVector<mlir::Value> pointers_;
   KernelLaunch launch_;
+  int shared_ = 0;  // arrays in shared memory so far
 };
 
 }  // namespace graphrun::devices::cuda
