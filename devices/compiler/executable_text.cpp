@@ -46,6 +46,9 @@ std::string textOf(const Step& step) {
   for (const PostOp& post : step.postOps) {
     absl::StrAppend(&text, " then ", textOf(post));
   }
+  if (attributeOr(step, "tf32", false).value_or(false)) {
+    absl::StrAppend(&text, " in tf32");
+  }
   if (step.scratch) {
     absl::StrAppend(&text, " scratch ", textOf(*step.scratch));
   }

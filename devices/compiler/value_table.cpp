@@ -121,7 +121,7 @@ absl::Status ValueTable::copy(const Argument& from, const Argument& to) {
   step.inputs = {from};
   step.outputs = {to};
   if (!dense) {
-    GR_ASSIGN_OR_RETURN(step.kernel, layouts_.copyKernel(step));
+    GR_RETURN_IF_ERROR(layouts_.setCopyKernel(step));
   }
   executable_.steps.push_back(std::move(step));
   return absl::OkStatus();

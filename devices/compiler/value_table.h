@@ -11,7 +11,7 @@
 
 namespace graphrun::devices {
 
-/// What the table asks of a device's layouts. Stateless.
+/// What the table asks of a device's layouts.
 class LayoutRules {
  public:
   virtual ~LayoutRules() = default;
@@ -24,8 +24,9 @@ class LayoutRules {
   /// The same elements in the same order, of another type.
   virtual absl::StatusOr<TensorDesc> ofType(const TensorDesc& desc,
                                             runtime::ElementType type) const = 0;
-  /// The kernel that copies from one layout to another, as `step` says; one of them is not dense.
-  virtual absl::StatusOr<std::string> copyKernel(const Step& step) const = 0;
+  /// Makes `step` one of the kernel that copies its operand to its result; one of the two is not
+  /// dense.
+  virtual absl::Status setCopyKernel(Step& step) const = 0;
 };
 
 /// Values, and the executable that grows with them. A value may lie in several buffers, each in

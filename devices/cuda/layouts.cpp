@@ -41,6 +41,15 @@ std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {
   return strides;
 }
 
+TensorDesc channelsLastDesc(runtime::ElementType type, std::vector<int64_t> dims) {
+  TensorDesc dense{type, std::move(dims), {}, false};
+  if (dense.dims.size() < 3) {
+    return dense;
+  }
+  std::vector<int64_t> strides = channelsLastStrides(dense.dims);
+  return liesAs(dense, strides) ? dense : stridedDesc(type, std::move(dense.dims), strides);
+}
+
 bool liesAs(const TensorDesc& desc, const std::vector<int64_t>& strides) {
   absl::StatusOr<std::vector<int64_t>> its = stridesOf(desc);
   bool same = its.ok() && its->size() == strides.size();

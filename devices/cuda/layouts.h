@@ -20,6 +20,9 @@ absl::StatusOr<std::vector<int64_t>> stridesOf(const TensorDesc& desc);
 /// Strides of N x C x spatial dims where the channels of one place lie side by side.
 std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims);
 
+/// N x C x spatial dims with the channels last; dense where that is the same, or with fewer dims.
+TensorDesc channelsLastDesc(runtime::ElementType type, std::vector<int64_t> dims);
+
 /// Whether the tensor lies in memory as with `strides`; those of dims of 1 do not matter.
 bool liesAs(const TensorDesc& desc, const std::vector<int64_t>& strides);
 

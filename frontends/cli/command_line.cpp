@@ -120,10 +120,12 @@ void PlaceOptions::add(CLI::App& app) {
                "Excludes algorithms that round more than the operations (Winograd)");
   app.add_flag("--deterministic", deterministic,
                "As --exact, and kernels are not chosen by measurement: equal runs, equal bits");
-  app.add_option("--precision", precision,
-                 "f32: as the model says; bf16: products and what lies between them, half as many "
-                 "bits; the outputs' deviation is reported (f32)")
-      ->check(CLI::IsMember({"f32", "bf16"}));
+  app.add_option(
+         "--precision", precision,
+         "f32: as the model says; tf32: GPUs may round the factors of products of f32 to 11 "
+         "bits, CPUs compute f32; bf16: products and what lies between them, half as many "
+         "bits; the outputs' deviation is reported (f32)")
+      ->check(CLI::IsMember({"f32", "tf32", "bf16"}));
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
 }
 
@@ -142,7 +144,9 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.numerics = deterministic ? runtime::Numerics::kDeterministic
                      : exact       ? runtime::Numerics::kExact
                                    : runtime::Numerics::kFast;
-  session.precision = precision == "bf16" ? runtime::Precision::kBF16 : runtime::Precision::kF32;
+  session.precision = precision == "bf16"   ? runtime::Precision::kBF16
+                      : precision == "tf32" ? runtime::Precision::kTF32
+                                            : runtime::Precision::kF32;
   session.stepTimeout = std::chrono::milliseconds(
       static_cast<int64_t>(std::ceil(timeoutSeconds * 1000)));  // 0 would be no limit
   session.tuneBudget = std::chrono::milliseconds(static_cast<int64_t>(tuneSeconds * 1000));

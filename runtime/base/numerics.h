@@ -19,7 +19,10 @@ enum class Precision : uint8_t {
   kF32,  ///< as the model says
   /// Operands and results of f32 rounded to bf16 (8 bits of precision), sums kept in f32; inputs,
   /// outputs and normalisations stay as they are.
-  kBF16
+  kBF16,
+  /// GPUs may round the factors of products and convolutions of f32 to TF32 (11 bits of precision);
+  /// everything else, and all that CPUs compute, is as with kF32.
+  kTF32
 };
 
 }  // namespace graphrun::runtime

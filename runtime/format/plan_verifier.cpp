@@ -114,8 +114,8 @@ class PlanVerifier {
     if (plan_.numerics() > static_cast<uint8_t>(runtime::Numerics::kDeterministic)) {
       return invalid("its numerics are ", plan_.numerics(), ", expected 0 to 2");
     }
-    if (plan_.precision() > static_cast<uint8_t>(runtime::Precision::kBF16)) {
-      return invalid("its precision is ", plan_.precision(), ", expected 0 or 1");
+    if (plan_.precision() > static_cast<uint8_t>(runtime::Precision::kTF32)) {
+      return invalid("its precision is ", plan_.precision(), ", expected 0 to 2");
     }
     GR_RETURN_IF_ERROR(checkConstants());
     return plan_.hash() != 0 ? absl::OkStatus() : invalid("its hash is 0, expected another value");

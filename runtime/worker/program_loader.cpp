@@ -34,6 +34,7 @@ std::string executableKey(const format::PlanFile& file, uint32_t index,
   key.add(compilerIdentity).add(device.description().kind).add(device.fingerprint());
   key.add(uint64_t{device.description().memoryBytes}).add(file.slotBytes(partition.device()));
   key.add(uint64_t{plan.numerics()});
+  key.add(uint64_t{plan.precision()});
   addTable(key, *partition.graph());
   // Executables name weights and edges by their number in the plan.
   if (partition.weights() != nullptr) {

@@ -1,8 +1,8 @@
 #include "devices/cpu/compiler/channel_blocks.h"
 
+#include "devices/codegen/map_layouts.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "passes/weights.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -32,42 +32,14 @@ bool isEachOf(mlir::Operation* op, bool (*holds)(mlir::Operation*)) {
                : holds(op);
 }
 
-bool isElementwise(mlir::Operation* op) {
-  return op->hasTrait<ir::IsElementwise>() || llvm::isa<ir::ConstantOp>(op);
-}
-
 /// Channel by channel, whatever it does inside one.
 bool keepsChannels(mlir::Operation* op) {
   auto resize = llvm::dyn_cast<ir::ResizeOp>(op);
   auto channels = [](mlir::Value value) {
     return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape().take_front(2);
   };
-  return isElementwise(op) || (resize && channels(resize.getInput()) == channels(op->getResult(0)));
-}
-
-/// True when the operand's elements lie alike in `layout` and dense.
-bool liesAlike(const std::vector<int64_t>& dims, size_t channel, KernelLayout layout) {
-  bool hasChannels = channel < dims.size() && dims[channel] != 1;
-  bool hasSpatial = std::any_of(dims.begin() + std::min(channel + 1, dims.size()), dims.end(),
-                                [](int64_t dim) { return dim != 1; });
-  return !hasChannels || (layout.order == Order::kChannelsLast && !hasSpatial);
-}
-
-/// The operand as the kernel reads it; nothing when it cannot lie that way.
-std::optional<TensorDesc> operandDesc(mlir::Value operand, size_t rank, KernelLayout layout) {
-  TensorDesc desc = denseDesc(operand);
-  size_t missing = rank - desc.dims.size();
-  if (layout.isDense() || missing > 1 || liesAlike(desc.dims, 1 - missing, layout)) {
-    return desc;
-  }
-  if (missing == 1) {
-    if (!passes::weightOf(operand)) {
-      return std::nullopt;  // only a constant can be laid out under another rank
-    }
-    desc.dims.insert(desc.dims.begin(), 1);
-  }
-  absl::StatusOr<TensorDesc> laidOut = descIn(desc.type, desc.dims, layout);
-  return laidOut.ok() ? std::optional<TensorDesc>(*laidOut) : std::nullopt;
+  return op->hasTrait<ir::IsElementwise>() || llvm::isa<ir::ConstantOp>(op) ||
+         (resize && channels(resize.getInput()) == channels(op->getResult(0)));
 }
 
 }  // namespace
@@ -88,18 +60,18 @@ absl::StatusOr<TensorDesc> descIn(runtime::ElementType type, const std::vector<i
 std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout) {
   MapLayouts layouts;
   layouts.resultKernel = layout;
-  size_t rank = denseDesc(op->getResult(0)).dims.size();
+  auto operands = codegen::operandLayouts(op, layout);
   bool blocks = layout.order == Order::kChannelBlocks;
-  if (!layout.isDense() && (rank < 3 || rank > 5 || (blocks && !isEachOf(op, keepsChannels)))) {
+  if (!operands || (blocks && !isEachOf(op, keepsChannels))) {
     return std::nullopt;
   }
-  for (mlir::Value operand : op->getOperands()) {
-    std::optional<TensorDesc> desc = operandDesc(operand, rank, layout);
-    if (!desc) {
+  for (auto [operand, its] : llvm::zip(op->getOperands(), *operands)) {
+    absl::StatusOr<TensorDesc> desc = descIn(denseDesc(operand).type, its.dims, its.layout);
+    if (!desc.ok()) {
       return std::nullopt;
     }
-    layouts.operandKernels.push_back(desc->layout.empty() ? KernelLayout() : layout);
-    layouts.operands.push_back(std::move(*desc));
+    layouts.operandKernels.push_back(its.layout);
+    layouts.operands.push_back(*std::move(desc));
   }
   for (mlir::Value result : op->getResults()) {
     TensorDesc desc = denseDesc(result);
@@ -110,7 +82,7 @@ std::optional<MapLayouts> mapLayouts(mlir::Operation* op, KernelLayout layout) {
     layouts.results.push_back(*std::move(laidOut));
   }
   // What moves elements may be slow in a layout that was not made for it.
-  if (!layout.isDense() && !isEachOf(op, isElementwise) &&
+  if (!layout.isDense() && !codegen::isElementwiseThroughout(op) &&
       !isVectorMap(op, layouts.operandKernels, layout)) {
     return std::nullopt;
   }

@@ -21,9 +21,10 @@ class OneDnnLayouts final : public LayoutRules {
     GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
     return blockedDesc(type, blocking);
   }
-  absl::StatusOr<std::string> copyKernel(const Step& step) const override {
+  absl::Status setCopyKernel(Step& step) const override {
     GR_ASSIGN_OR_RETURN(Candidate candidate, bestCandidate(step));
-    return std::string(candidate.kernel->name);
+    step.kernel = std::string(candidate.kernel->name);
+    return absl::OkStatus();
   }
 };
 

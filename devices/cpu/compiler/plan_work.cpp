@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/group_values.h"
-#include "devices/cpu/compiler/assignment.h"
+#include "devices/compiler/way_choice.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -146,12 +146,6 @@ class WorkPlanner {
   GroupValues values_;
 };
 
-/// Who produces a value, as which result.
-struct Producer {
-  uint32_t work;
-  uint32_t result;
-};
-
 double bytesOf(const TensorDesc& desc) {
   return static_cast<double>(layoutBytes(desc).value_or(0));
 }
@@ -168,25 +162,6 @@ double bytesOf(const Work& work, const Alternative& way) {
   return bytes;
 }
 
-/// A copy of a tensor in another layout, with the price of its memory.
-double reorderCost(const TensorDesc& wanted, const StepCosts& costs, double nanosPerByte) {
-  return costs.reorderNanos(wanted) + nanosPerByte * bytesOf(wanted);
-}
-
-/// Costs of reorders between each alternative of `producer` and each of `consumer`.
-std::vector<double> edgeCosts(const Work& producer, uint32_t result, const Work& consumer,
-                              size_t operand, const StepCosts& costs, double nanosPerByte) {
-  std::vector<double> nanos;
-  for (const Alternative& from : producer.alternatives) {
-    for (const Alternative& to : consumer.alternatives) {
-      const TensorDesc& wanted = to.operands[operand];
-      bool same = sameLayout(from.results[result], wanted);
-      nanos.push_back(same ? 0 : reorderCost(wanted, costs, nanosPerByte));
-    }
-  }
-  return nanos;
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
@@ -196,33 +171,13 @@ absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
 
 std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs,
                                          double nanosPerByte) {
-  AssignmentProblem problem;
-  llvm::DenseMap<mlir::Value, Producer> producers;
-  for (const Work& piece : work) {
-    std::vector<double> nanos;
-    for (const Alternative& alternative : piece.alternatives) {
-      double cost = alternative.nanos + nanosPerByte * bytesOf(piece, alternative);
-      for (auto [operand, wanted] : llvm::zip(piece.operands, alternative.operands)) {
-        // An input of the partition comes dense; constants are laid out at load.
-        bool given = !producers.contains(operand) && !isConstant(operand);
-        cost += given && !isDense(wanted) ? reorderCost(wanted, costs, nanosPerByte) : 0;
-      }
-      nanos.push_back(cost);
-    }
-    uint32_t node = problem.addNode(std::move(nanos));
-    for (auto [i, operand] : llvm::enumerate(piece.operands)) {
-      auto producer = producers.find(operand);
-      if (producer != producers.end()) {
-        problem.addEdge(producer->second.work, node,
-                        edgeCosts(work[producer->second.work], producer->second.result, piece, i,
-                                  costs, nanosPerByte));
-      }
-    }
-    for (auto [i, result] : llvm::enumerate(piece.results)) {
-      producers[result] = {node, static_cast<uint32_t>(i)};
-    }
-  }
-  return problem.solve();
+  auto costOf = [&](const Work& piece, const Alternative& way) {
+    return way.nanos + nanosPerByte * bytesOf(piece, way);
+  };
+  auto copyCost = [&](const TensorDesc& wanted) {
+    return costs.reorderNanos(wanted) + nanosPerByte * bytesOf(wanted);
+  };
+  return chooseWays(work, costOf, {sameLayout, copyCost});
 }
 
 }  // namespace graphrun::devices::cpu

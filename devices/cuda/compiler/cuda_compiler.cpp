@@ -3,6 +3,7 @@
 #include "devices/compiler/place_buffers.h"
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/lowering.h"
+#include "devices/cuda/compiler/plan_work.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "devices/cuda/compiler/support.h"
 #include "devices/cuda/cuda_device.h"
@@ -40,7 +41,9 @@ class CudaCompiler final : public DeviceCompiler {
     Executable executable;
     executable.fingerprint = fingerprint;
     KernelCode code(*partition.getContext(), std::move(target), code_);
-    GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition));
+    GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, tuning.precision));
+    GR_RETURN_IF_ERROR(
+        Lowering(executable, code, weightIndex).lower(partition, work, chooseLayouts(work)));
     GR_RETURN_IF_ERROR(placeBuffers(executable));
     GR_ASSIGN_OR_RETURN(std::vector<KernelText> kernels, code.finish());
     executable.code = imageOf(kernels);

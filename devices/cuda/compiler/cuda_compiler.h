@@ -8,7 +8,7 @@
 
 namespace graphrun::devices::cuda {
 
-/// See devices/device_compiler.h. All tensors are dense. `code`: texts of generated kernels; may be
+/// See devices/device_compiler.h. `code`: texts of generated kernels; may be
 /// null, and must outlive the compiler. NotFound in a build without CUDA.
 absl::StatusOr<std::unique_ptr<DeviceCompiler>> createCudaCompiler(CodeStore* code = nullptr);
 

@@ -37,7 +37,8 @@ std::string whyNotGenerated(mlir::Operation* op) {
                                 : whyNotMapKernel(op);
 }
 
-KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol) {
+KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol,
+                         const MapLayouts& layouts) {
   if (reducesRows(op)) {
     return buildRowKernel(module, op, symbol);
   }
@@ -47,8 +48,9 @@ KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::
   if (isTileKernel(op)) {
     return buildTileKernel(module, op, symbol);
   }
-  llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
-  return buildMapKernel(module, op, dense, {}, symbol);
+  llvm::SmallVector<KernelLayout> operands(layouts.operands);
+  operands.resize(op->getNumOperands());
+  return buildMapKernel(module, op, operands, layouts.result, symbol);
 }
 
 void addKernelDialects(mlir::DialectRegistry& registry) {
@@ -62,12 +64,16 @@ KernelCode::KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, C
   context.loadDialect<mlir::NVVM::NVVMDialect>();
 }
 
-KernelLaunch KernelCode::add(mlir::Operation* op) {
-  auto [found, isNew] = launches_.try_emplace(codegen::kernelKey(op));
+KernelLaunch KernelCode::add(mlir::Operation* op, const MapLayouts& layouts) {
+  std::string key = codegen::kernelKey(op) + (layouts.result.isDense() ? "" : " channels last");
+  for (const KernelLayout& layout : layouts.operands) {
+    key += layout.isDense() ? " dense" : " last";
+  }
+  auto [found, isNew] = launches_.try_emplace(key);
   if (isNew) {
     mlir::OwningOpRef<mlir::ModuleOp> module =
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
-    found->second = buildKernel(*module, op, "kernel");
+    found->second = buildKernel(*module, op, "kernel", layouts);
     found->second.symbol = codegen::nameKernel(*module, target_);
     code_.try_emplace(found->second.symbol, std::move(module));
   }

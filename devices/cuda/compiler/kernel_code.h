@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "devices/codegen/llvm_code.h"
+#include "devices/codegen/map_nest.h"
 #include "devices/cuda/compiler/kernel_launch.h"
 #include "devices/device_compiler.h"
 #include "llvm/ADT/StringMap.h"
@@ -23,9 +24,17 @@ void addKernelDialects(mlir::DialectRegistry& registry);
 /// empty when one can.
 std::string whyNotGenerated(mlir::Operation* op);
 
-/// Appends the kernel for `op`, on dense tensors, to `module` as a function of the dialects
-/// above, for emitPtx; their context must have these. Requires an empty whyNotGenerated(op).
-KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
+/// How the tensors of a kernel lie.
+struct MapLayouts {
+  llvm::SmallVector<codegen::KernelLayout> operands;  ///< none: all are dense
+  codegen::KernelLayout result;
+};
+
+/// Appends the kernel for `op` to `module` as a function of the dialects above, for emitPtx; their
+/// context must have these. Requires an empty whyNotGenerated(op), and dense tensors of all but
+/// maps (map_kernel.h).
+KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol,
+                         const MapLayouts& layouts = {});
 
 /// Collects kernels for one kind of GPU. Equal kernels are built once, and not at all when the
 /// store has their text: kernels are named by what is in them. One thread.
@@ -34,8 +43,10 @@ class KernelCode {
   /// `target`: of ptxTarget; `store` may be null.
   KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store = nullptr);
 
-  /// Adds the kernel for `op`. Requires an empty whyNotGenerated(op).
-  KernelLaunch add(mlir::Operation* op);
+  /// Adds the kernel for `op`, as buildKernel.
+  KernelLaunch add(mlir::Operation* op, const MapLayouts& layouts = {});
+
+  mlir::MLIRContext& context() const { return context_; }
 
   /// The text of each kernel that a launch names. Internal on a failure of MLIR or LLVM: such a
   /// failure is a bug.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/cuda/kernels.h"
+#include "devices/cuda/layouts.h"
 #include "ir/cost.h"
 #include "runtime/base/status.h"
 
@@ -40,6 +41,32 @@ void takeBias(LibraryStep& library) {
   }
 }
 
+bool isProductOfF32(const Step& step) {
+  return (step.operation == "gr.matmul" || step.operation == "gr.conv" ||
+          step.operation == "gr.conv_transpose") &&
+         step.outputs[0].desc.type == runtime::ElementType::kF32;
+}
+
+/// The images and the filter of a step, and what of the result's rank is read behind it.
+void layChannelsLast(Step& step) {
+  size_t rank = step.outputs[0].desc.dims.size();
+  auto layOut = [&](TensorDesc& desc) {
+    if (desc.dims.size() == rank) {
+      desc = channelsLastDesc(desc.type, desc.dims);
+    }
+  };
+  for (auto* list : {&step.inputs, &step.outputs}) {
+    for (Argument& argument : *list) {
+      layOut(argument.desc);
+    }
+  }
+  for (PostOp& post : step.postOps) {
+    if (post.operand) {
+      layOut(post.operand->desc);
+    }
+  }
+}
+
 absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
   takeBias(library);
   std::string reasons;
@@ -56,13 +83,23 @@ absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
 
 }  // namespace
 
+bool hasImages(mlir::Operation* op) {
+  return llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MaxPoolOp, ir::AvgPoolOp>(op);
+}
+
 absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
-                                            mlir::Value result) {
+                                            mlir::Value result, const LibraryWish& wish) {
   if (!ir::hasStaticShapes(op)) {
     return absl::UnimplementedError("values that are no tensors of a known shape");
   }
   GR_ASSIGN_OR_RETURN(LibraryStep library, libraryStep(op, epilogue, result));
+  if (wish.precision == runtime::Precision::kTF32 && isProductOfF32(library.step)) {
+    library.step.attributes["tf32"] = true;
+  }
+  if (wish.channelsLast) {
+    layChannelsLast(library.step);
+  }
   if (std::optional<LibraryStep> inPlace = summedInPlace(library, op)) {
     absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace));
     if (choice.ok()) {

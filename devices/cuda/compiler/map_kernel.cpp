@@ -33,6 +33,8 @@ class MapKernelBuilder {
         lanes_(lanesOfThread()),
         code_(op) {}
 
+  int64_t lanes() const { return lanes_; }
+
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
     planSizes();
     code_.begin(module, symbol, kBlockThreads, threads());
@@ -240,6 +242,11 @@ KernelLaunch buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,
                             llvm::ArrayRef<KernelLayout> operands, KernelLayout result,
                             const std::string& symbol) {
   return MapKernelBuilder(op, operands, result).build(module, symbol);
+}
+
+int64_t vectorLanes(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
+                    KernelLayout result) {
+  return MapKernelBuilder(op, operands, result).lanes();
 }
 
 }  // namespace graphrun::devices::cuda

@@ -26,6 +26,10 @@ KernelLaunch buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,
                             llvm::ArrayRef<KernelLayout> operands, KernelLayout result,
                             const std::string& symbol);
 
+/// Elements that a thread of that kernel computes.
+int64_t vectorLanes(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
+                    KernelLayout result);
+
 }  // namespace graphrun::devices::cuda
 
 #endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_MAP_KERNEL_H_

@@ -17,8 +17,9 @@ namespace {
 
 /// Through the file form, as a device gets it.
 absl::StatusOr<Executable> compiled(const DeviceCompiler& compiler, mlir::func::FuncOp function,
-                                    int capability) {
+                                    int capability, runtime::Precision precision) {
   Tuning tuning;
+  tuning.precision = precision;
   GR_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
                       compiler.compile(
                           function, {"here/cuda:0", "cuda", 0, {}, 0, 0},
@@ -61,7 +62,8 @@ class PrintExecutable
       if (!compiler.ok() || !printUnsupported(**compiler, function)) {
         continue;
       }
-      absl::StatusOr<Executable> executable = compiled(**compiler, function, sm_);
+      absl::StatusOr<Executable> executable = compiled(
+          **compiler, function, sm_, tf32_ ? runtime::Precision::kTF32 : runtime::Precision::kF32);
       if (!executable.ok()) {
         function.emitError() << std::string(executable.status().message());
         return signalPassFailure();
@@ -73,6 +75,8 @@ class PrintExecutable
  private:
   Option<int> sm_{*this, "sm", llvm::cl::desc("compute capability: 80, 90, 100"),
                   llvm::cl::init(90)};
+  Option<bool> tf32_{*this, "tf32", llvm::cl::desc("as with --precision tf32"),
+                     llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -56,7 +56,9 @@ std::string whyOneUnsupported(mlir::Operation* op) {
   if (needsNoKernel(op) || passes::isWeight(op)) {
     return "";
   }
-  absl::Status library = chooseLibrary(op, {}, op->getResult(0)).status();
+  // What may be rounded, and how tensors lie, decides which engine computes an operation, not
+  // whether there is one.
+  absl::Status library = chooseLibrary(op, {}, op->getResult(0), {}).status();
   if (library.ok()) {
     return "";
   }

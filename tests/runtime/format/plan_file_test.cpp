@@ -122,8 +122,8 @@ TEST_CASE("the head, workers and devices of a plan are checked") {
   CHECK_THAT(errorAfter([](PlanT& p) { p.version = 2; }), Contains("version 2, expected 1 to 1"));
   CHECK_THAT(errorAfter([](PlanT& p) { p.numerics = 3; }),
              Contains("its numerics are 3, expected 0 to 2"));
-  CHECK_THAT(errorAfter([](PlanT& p) { p.precision = 2; }),
-             Contains("its precision is 2, expected 0 or 1"));
+  CHECK_THAT(errorAfter([](PlanT& p) { p.precision = 3; }),
+             Contains("its precision is 3, expected 0 to 2"));
   CHECK_THAT(errorAfter([](PlanT& p) { p.workers[1]->name = "client"; }),
              Contains("worker 1: its name is 'client' again"));
   CHECK_THAT(errorAfter([](PlanT& p) { p.devices[1]->name = "client/cpu:0"; }),

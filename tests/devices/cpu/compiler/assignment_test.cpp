@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "devices/cpu/compiler/assignment.h"
+#include "devices/compiler/assignment.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -119,6 +119,9 @@ struct Product {
   double alpha, beta;
   int epilogue;
   CUdeviceptr bias;
+  bool tf32;  // factors are rounded
+
+  double factor(double value) const { return tf32 ? ptx::roundToTf32(value) : value; }
 
   template <typename T>
   CUresult run() const {
@@ -139,7 +142,8 @@ struct Product {
         for (int64_t row = 0; row < d.rows; ++row) {
           double sum = 0;
           for (int64_t k = 0; k < a.seenColumns(); ++k) {
-            sum += valueOf(left[a.place(m, row, k)]) * valueOf(right[b.place(m, k, column)]);
+            sum += factor(valueOf(left[a.place(m, row, k)])) *
+                   factor(valueOf(right[b.place(m, k, column)]));
           }
           T& to = result[d.place(m, row, column)];
           sum = alpha * sum + (beta == 0 ? 0 : beta * valueOf(to)) +
@@ -245,6 +249,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   }
   const Object& its = object(operation);
   const int64_t type = object(dLayout).made[0];
+  const bool tf32 = its.made[0] == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (tf32 && type != CUDA_R_32F) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   bool isDouble = type == CUDA_R_64F;
   auto factor = [&](const void* value) {
     return isDouble ? *static_cast<const double*>(value)
@@ -256,7 +264,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                   factor(alpha),
                   factor(beta),
                   its.get<int32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT),
-                  its.get<CUdeviceptr>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 0)};
+                  its.get<CUdeviceptr>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 0),
+                  tf32};
   CUresult put = state.put(reinterpret_cast<CUstream>(stream), [product, type, &state] {
     ++state.counts.launches;
     return type == CUDA_R_64F    ? product.run<double>()

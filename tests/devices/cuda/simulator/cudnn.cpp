@@ -256,6 +256,9 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     return status;
   }
   state().last = engine.one<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
+  auto notes = engine.all<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+  bool onTensorCores =
+      std::find(notes.begin(), notes.end(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE) != notes.end();
   auto scratch = pack.one<CUdeviceptr>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, 0);
   CUresult put = gpu().put(reinterpret_cast<Handle*>(handle)->stream, [=] {
     ++gpu().counts.launches;
@@ -266,7 +269,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
       }
       std::memset(bytes, 0xa5, static_cast<size_t>(workspace));
     }
-    return runCudnnGraph(*graph, memory);
+    return runCudnnGraph(*graph, memory, onTensorCores);
   });
   return put == CUDA_SUCCESS
              ? CUDNN_STATUS_SUCCESS

@@ -5,6 +5,7 @@
 
 #include "tests/devices/cuda/simulator/cudnn_objects.h"
 #include "tests/devices/cuda/simulator/gpu_state.h"
+#include "tests/devices/cuda/simulator/small_float.h"
 
 namespace graphrun::testing {
 namespace {
@@ -98,7 +99,8 @@ void forEach(const Dims& dims, Visit visit) {
 /// One run of a graph.
 class Run {
  public:
-  explicit Run(const std::map<int64_t, CUdeviceptr>& memory) : memory_(memory) {}
+  Run(const std::map<int64_t, CUdeviceptr>& memory, bool onTensorCores)
+      : memory_(memory), onTensorCores_(onTensorCores) {}
 
   CUresult operator()(const CudnnObject& graph) {
     for (const CudnnPart& operation : graph.parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
@@ -176,8 +178,10 @@ class Run {
             return;
           }
         }
-        double product = filter.get(tap) * (back ? result : image).get(back ? at : from);
-        sums[back ? from : at] += product;
+        double factor = (back ? result : image).get(back ? at : from);
+        sums[back ? from : at] += onTensorCores_
+                                      ? ptx::roundToTf32(filter.get(tap)) * ptx::roundToTf32(factor)
+                                      : filter.get(tap) * factor;
       });
     });
     forEach(to.dims(), [&](const Dims& at) { to.set(at, sums[at]); });
@@ -287,14 +291,16 @@ class Run {
   }
 
   const std::map<int64_t, CUdeviceptr>& memory_;
+  bool onTensorCores_;
   std::map<int64_t, std::vector<uint8_t>> inner_;
   CUresult failed_ = CUDA_SUCCESS;
 };
 
 }  // namespace
 
-CUresult runCudnnGraph(const CudnnObject& graph, const std::map<int64_t, CUdeviceptr>& memory) {
-  return Run(memory)(graph);
+CUresult runCudnnGraph(const CudnnObject& graph, const std::map<int64_t, CUdeviceptr>& memory,
+                       bool onTensorCores) {
+  return Run(memory, onTensorCores)(graph);
 }
 
 }  // namespace graphrun::testing

@@ -62,7 +62,9 @@ cudnnStatus_t setCudnnAttribute(CudnnObject& object, cudnnBackendAttributeName_t
 cudnnStatus_t checkCudnnObject(const CudnnObject& object);
 
 /// Computes a graph's operations one after the other on the memory of its tensors, by their id.
-CUresult runCudnnGraph(const CudnnObject& graph, const std::map<int64_t, CUdeviceptr>& memory);
+/// Tensor cores round factors of f32 to TF32.
+CUresult runCudnnGraph(const CudnnObject& graph, const std::map<int64_t, CUdeviceptr>& memory,
+                       bool onTensorCores);
 
 }  // namespace graphrun::testing
 

@@ -1,4 +1,4 @@
-// Floats of 16 bits, by their bits.
+// Floats of 16 bits and of 19, by their bits.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SMALL_FLOAT_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SMALL_FLOAT_H_
 
@@ -65,6 +65,14 @@ struct SmallFloat {
 
 using Half = SmallFloat<5, 10>;
 using Brain = SmallFloat<8, 7>;
+
+/// As tensor cores take a factor of f32: ten bits of fraction, to nearest, ties to even.
+inline double roundToTf32(double x) {
+  constexpr uint32_t kDropped = (1U << 13) - 1;
+  auto bits = std::bit_cast<uint32_t>(static_cast<float>(x));
+  bits += (kDropped >> 1) + (bits >> 13 & 1);
+  return static_cast<double>(std::bit_cast<float>(bits & ~kDropped));
+}
 
 }  // namespace graphrun::testing::ptx
 

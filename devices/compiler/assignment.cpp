@@ -1,10 +1,10 @@
-#include "devices/cpu/compiler/assignment.h"
+#include "devices/compiler/assignment.h"
 
 #include <algorithm>
 #include <cassert>
 #include <limits>
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 namespace {
 
 constexpr uint32_t kOpen = std::numeric_limits<uint32_t>::max();
@@ -177,4 +177,4 @@ std::vector<uint32_t> AssignmentProblem::solve() {
   return choice;
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

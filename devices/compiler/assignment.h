@@ -1,6 +1,6 @@
 // Choosing one alternative a node where neighbours' choices cost together.
-#ifndef GRAPHRUN_DEVICES_CPU_COMPILER_ASSIGNMENT_H_
-#define GRAPHRUN_DEVICES_CPU_COMPILER_ASSIGNMENT_H_
+#ifndef GRAPHRUN_DEVICES_COMPILER_ASSIGNMENT_H_
+#define GRAPHRUN_DEVICES_COMPILER_ASSIGNMENT_H_
 
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// A partitioned boolean quadratic problem: each node takes one of its alternatives, so that the
 /// costs of the nodes and of the edges (of a pair of alternatives) are least in sum. Choosing
@@ -52,6 +52,6 @@ class AssignmentProblem {
   std::set<uint32_t> hard_;  // not removed, of more
 };
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_COMPILER_ASSIGNMENT_H_
+#endif  // GRAPHRUN_DEVICES_COMPILER_ASSIGNMENT_H_

@@ -1,0 +1,73 @@
+// The choice of a way for each piece of work of a partition, so that few tensors are copied.
+#ifndef GRAPHRUN_DEVICES_COMPILER_WAY_CHOICE_H_
+#define GRAPHRUN_DEVICES_COMPILER_WAY_CHOICE_H_
+
+#include <vector>
+
+#include "devices/compiler/assignment.h"
+#include "devices/compiler/library_step.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace graphrun::devices {
+
+/// What a device says of tensors that lie in another way than a step wants them.
+struct CopyRules {
+  llvm::function_ref<bool(const TensorDesc& a, const TensorDesc& b)> same;
+  llvm::function_ref<double(const TensorDesc& wanted)> cost;  ///< of the copy
+
+  /// Of reading what lies as `given` as `wanted`.
+  double costOf(const TensorDesc& given, const TensorDesc& wanted) const {
+    return same(given, wanted) ? 0 : cost(wanted);
+  }
+};
+
+/// The way of each piece of work, so that the costs of the ways (`costOf(piece, way)`, finite) and
+/// of the copies between them are least (see AssignmentProblem). A piece has `operands` and
+/// `results` (values) and `alternatives`, each of which has a desc for each of them. Inputs of the
+/// partition come dense; constants are laid out at load.
+template <typename Work, typename Cost>
+std::vector<uint32_t> chooseWays(const std::vector<Work>& work, Cost costOf,
+                                 const CopyRules& copies) {
+  struct Producer {
+    uint32_t work, result;
+  };
+  AssignmentProblem problem;
+  llvm::DenseMap<mlir::Value, Producer> producers;
+  for (const Work& piece : work) {
+    std::vector<double> costs;
+    costs.reserve(piece.alternatives.size());
+    for (const auto& way : piece.alternatives) {
+      double cost = costOf(piece, way);
+      for (auto [operand, wanted] : llvm::zip(piece.operands, way.operands)) {
+        bool given = !producers.contains(operand) && !isConstant(operand);
+        cost += given ? copies.costOf({wanted.type, wanted.dims, {}, false}, wanted) : 0;
+      }
+      costs.push_back(cost);
+    }
+    uint32_t node = problem.addNode(std::move(costs));
+    for (auto [i, operand] : llvm::enumerate(piece.operands)) {
+      auto found = producers.find(operand);
+      if (found == producers.end()) {
+        continue;
+      }
+      auto [from, result] = found->second;
+      std::vector<double> pairs;
+      pairs.reserve(work[from].alternatives.size() * piece.alternatives.size());
+      for (const auto& first : work[from].alternatives) {
+        for (const auto& second : piece.alternatives) {
+          pairs.push_back(copies.costOf(first.results[result], second.operands[i]));
+        }
+      }
+      problem.addEdge(from, node, pairs);
+    }
+    for (auto [i, result] : llvm::enumerate(piece.results)) {
+      producers[result] = {node, static_cast<uint32_t>(i)};
+    }
+  }
+  return problem.solve();
+}
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_COMPILER_WAY_CHOICE_H_

@@ -1,0 +1,167 @@
+#include "devices/cuda/compiler/plan_work.h"
+
+#include "absl/strings/str_cat.h"
+#include "devices/compiler/attributes.h"
+#include "devices/compiler/group_values.h"
+#include "devices/compiler/way_choice.h"
+#include "devices/cuda/compiler/expansions.h"
+#include "devices/cuda/compiler/support.h"
+#include "devices/cuda/compiler/ways.h"
+#include "llvm/ADT/DenseSet.h"
+#include "passes/group_builder.h"
+#include "passes/weights.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+/// Walks a partition. One use.
+class WorkPlanner {
+ public:
+  explicit WorkPlanner(runtime::Precision precision) : precision_(precision) {}
+
+  absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
+    for (mlir::Operation& op : llvm::make_early_inc_range(partition.front())) {
+      if (absl::Status status = addOperation(&op); !status.ok()) {
+        return runtime::annotate(
+            status, absl::StrCat(labelOf(&op), " (", op.getName().getStringRef().str(), ")"));
+      }
+    }
+    keepWhatIsSummed();
+    return std::move(work_);
+  }
+
+ private:
+  absl::Status addOperation(mlir::Operation* op) {
+    if (passes::isWeight(op)) {
+      return absl::OkStatus();  // read where it is used
+    }
+    if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
+      return addGroup(group);
+    }
+    if (needsNoKernel(op)) {
+      std::vector<Way> ways;
+      ways.push_back(denseWay(op));
+      add(Work::Kind::kPlain, op, std::move(ways));
+      return absl::OkStatus();
+    }
+    absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), precision_);
+    if (library.ok() || !absl::IsUnimplemented(library.status())) {
+      return library.ok() ? addLibrary(op, *std::move(library)) : library.status();
+    }
+    std::string why = whyNotGenerated(op);
+    if (why.empty()) {
+      add(Work::Kind::kGenerated, op, generatedWays(op));
+      return absl::OkStatus();
+    }
+    return isExpanded(op) ? addEach(expand(op)) : absl::UnimplementedError(why);
+  }
+
+  absl::Status addGroup(ir::GroupOp group) {
+    if (group.getKind() == "map" && whyNotGenerated(group).empty()) {
+      add(Work::Kind::kGenerated, group, generatedWays(group));
+      return absl::OkStatus();
+    }
+    if (group.getKind() == "attention" && group.getNumResults() == 1) {
+      absl::StatusOr<std::vector<Way>> whole = attentionWays(group);
+      if (whole.ok()) {
+        return addLibrary(group, *std::move(whole));
+      }
+    }
+    auto body =
+        llvm::to_vector(llvm::make_pointer_range(group.getBody().front().without_terminator()));
+    llvm::erase_if(body, [](mlir::Operation* op) { return llvm::isa<ir::ConstantOp>(op); });
+    bool isAnchored = group.getKind() == "conv" || group.getKind() == "matmul";
+    GR_RETURN_IF_ERROR(isAnchored ? addAnchor(body[0], llvm::ArrayRef(body).drop_front())
+                                  : addEach(body));
+    values_.takeApart(group);
+    return absl::OkStatus();
+  }
+
+  /// `anchor` and what follows it in its group.
+  absl::Status addAnchor(mlir::Operation* anchor, llvm::ArrayRef<mlir::Operation*> epilogue) {
+    for (size_t taken = epilogue.size(); taken > 0; --taken) {
+      absl::StatusOr<std::vector<Way>> ways = libraryWays(
+          anchor, epilogue.take_front(taken), epilogue[taken - 1]->getResult(0), precision_);
+      if (ways.ok()) {
+        GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(ways)));
+        return addRest(epilogue.drop_front(taken));
+      }
+    }
+    GR_RETURN_IF_ERROR(addOperation(anchor));
+    return addRest(epilogue);
+  }
+
+  /// What is left of an epilogue: one kernel.
+  absl::Status addRest(llvm::ArrayRef<mlir::Operation*> ops) {
+    return ops.size() < 2 ? addEach(ops)
+                          : addGroup(passes::buildGroup({"map", llvm::to_vector(ops)}));
+  }
+
+  absl::Status addEach(llvm::ArrayRef<mlir::Operation*> ops) {
+    for (mlir::Operation* op : ops) {
+      GR_RETURN_IF_ERROR(addOperation(op));
+    }
+    return absl::OkStatus();
+  }
+
+  void add(Work::Kind kind, mlir::Operation* op, std::vector<Way> ways) {
+    Work work{kind, op, {}, {}, std::move(ways)};
+    for (mlir::Value operand : op->getOperands()) {
+      work.operands.push_back(values_.resolved(operand));
+    }
+    work.results.assign(op->result_begin(), op->result_end());
+    work_.push_back(std::move(work));
+  }
+
+  absl::Status addLibrary(mlir::Operation* op, std::vector<Way> ways) {
+    Work work{Work::Kind::kLibrary, op, {}, {}, std::move(ways)};
+    const LibraryStep& step = work.alternatives[0].library.library;
+    for (const auto* list : {&step.operands, &step.postOperands}) {
+      for (mlir::Value operand : *list) {
+        if (operand) {
+          work.operands.push_back(values_.resolved(operand));
+        }
+      }
+    }
+    for (auto [post, value] : llvm::zip(step.step.postOps, step.postOperands)) {
+      if (post.kind == PostOpKind::kSum) {
+        summed_.insert(values_.resolved(value));
+      }
+    }
+    work.results = step.results;
+    work_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+
+  /// What is overwritten by a sum lies alone: no transposition is a view of it.
+  void keepWhatIsSummed() {
+    for (Work& work : work_) {
+      bool isSummed = llvm::any_of(work.operands, [&](auto v) { return summed_.contains(v); }) ||
+                      llvm::any_of(work.results, [&](auto v) { return summed_.contains(v); });
+      if (isSummed) {
+        std::erase_if(work.alternatives, [](const Way& way) { return way.isView; });
+      }
+    }
+  }
+
+  runtime::Precision precision_;
+  std::vector<Work> work_;
+  GroupValues values_;
+  llvm::DenseSet<mlir::Value> summed_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
+                                           runtime::Precision precision) {
+  return WorkPlanner(precision).plan(partition);
+}
+
+std::vector<uint32_t> chooseLayouts(const std::vector<Work>& work) {
+  auto nanosOf = [](const Work&, const Way& way) { return way.nanos; };
+  auto same = [](const TensorDesc& a, const TensorDesc& b) { return a == b; };
+  return chooseWays(work, nanosOf, {same, copyNanos});
+}
+
+}  // namespace graphrun::devices::cuda

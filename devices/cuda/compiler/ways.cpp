@@ -1,0 +1,188 @@
+#include "devices/cuda/compiler/ways.h"
+
+#include "devices/codegen/map_layouts.h"
+#include "devices/compiler/attributes.h"
+#include "devices/cuda/compiler/map_kernel.h"
+#include "devices/cuda/compiler/point_kernel.h"
+#include "devices/cuda/layouts.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+constexpr double kLaunchNanos = 3000;
+constexpr double kBytesPerNano = 1000;
+/// Of one thread that reads one element after the other, where a warp would read rows.
+constexpr double kAloneNanos = 50;
+
+constexpr KernelLayout kChannelsLast{KernelLayout::Order::kChannelsLast, 0};
+
+bool isConvolution(mlir::Operation* op) { return llvm::isa<ir::ConvOp, ir::ConvTransposeOp>(op); }
+
+bool isOnTensorCores(mlir::Operation* op, runtime::Precision precision) {
+  bool isF32 = denseDesc(op->getResult(0)).type == runtime::ElementType::kF32;
+  return isConvolution(op) && (!isF32 || precision == runtime::Precision::kTF32);
+}
+
+TensorDesc channelsLastDesc(mlir::Value value) {
+  TensorDesc dense = denseDesc(value);
+  return cuda::channelsLastDesc(dense.type, dense.dims);
+}
+
+Way wayOf(LibraryChoice choice) {
+  Way way;
+  const Step& step = choice.library.step;
+  for (const Argument& input : step.inputs) {
+    way.operands.push_back(input.desc);
+  }
+  for (auto [post, value] : llvm::zip(step.postOps, choice.library.postOperands)) {
+    if (value) {
+      way.operands.push_back(post.operand ? post.operand->desc : step.outputs[0].desc);
+    }
+  }
+  for (const Argument& output : step.outputs) {
+    way.results.push_back(output.desc);
+  }
+  way.library = std::move(choice);
+  return way;
+}
+
+/// A transposition that is none where the channels lie last before or behind it.
+void addView(mlir::Operation* op, std::vector<Way>& ways) {
+  Way view = denseWay(op);
+  view.isView = true;
+  if (putsChannelsLast(op)) {
+    view.operands[0] = channelsLastDesc(op->getOperand(0));
+  } else if (bringsChannelsBack(op)) {
+    view.results[0] = channelsLastDesc(op->getResult(0));
+  } else {
+    return;
+  }
+  ways[0].nanos = copyNanos(ways[0].results[0]);
+  ways.push_back(std::move(view));
+}
+
+/// Element-wise, or what is as easily done along the channels.
+bool isEasyMap(mlir::Operation* op) {
+  auto group = llvm::dyn_cast<ir::GroupOp>(op);
+  auto isEasy = [](mlir::Operation& inner) {
+    return codegen::isElementwiseThroughout(&inner) ||
+           llvm::isa<ir::ResizeOp, ir::SliceOp, ir::ExpandOp>(inner);
+  };
+  return group ? llvm::all_of(group.getBody().front().without_terminator(), isEasy) : isEasy(*op);
+}
+
+void addMap(mlir::Operation* op, std::vector<Way>& ways) {
+  auto operands = codegen::operandLayouts(op, kChannelsLast);
+  if (!operands || !isEasyMap(op)) {
+    return;
+  }
+  Way way;
+  way.layouts.result = kChannelsLast;
+  for (auto [operand, its] : llvm::zip(op->getOperands(), *operands)) {
+    TensorDesc desc{denseDesc(operand).type, its.dims, {}, false};
+    way.operands.push_back(its.layout.isDense() ? desc
+                                                : cuda::channelsLastDesc(desc.type, its.dims));
+    way.layouts.operands.push_back(its.layout);
+  }
+  for (mlir::Value result : op->getResults()) {
+    way.results.push_back(channelsLastDesc(result));
+  }
+  llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
+  if (codegen::isElementwiseThroughout(op) ||
+      vectorLanes(op, way.layouts.operands, kChannelsLast) >= vectorLanes(op, dense, {})) {
+    ways.push_back(std::move(way));
+  }
+}
+
+/// Elements that one thread reads one after the other, for lack of rows.
+double aloneElements(mlir::Operation* seen) {
+  auto reduce = llvm::dyn_cast<ir::ReduceOp>(seen);
+  if (!reduce) {
+    return 0;
+  }
+  llvm::ArrayRef<int64_t> shape = codegen::tensorOf(reduce.getInput()).getShape();
+  double elements = 1;
+  for (int64_t axis : reduce.getAxes()) {
+    elements *= static_cast<double>(shape[static_cast<size_t>(axis)]);
+  }
+  bool isRow = reduce.getAxes().back() + 1 == static_cast<int64_t>(shape.size());
+  return isRow ? 0 : elements;
+}
+
+void addSeen(mlir::Operation* op, std::vector<Way>& ways) {
+  Way way;
+  way.seen = seenChannelsLast(op);
+  if (!way.seen || !whyNotGenerated(way.seen.op).empty()) {
+    return;
+  }
+  for (mlir::Value operand : op->getOperands()) {
+    way.operands.push_back(channelsLastDesc(operand));
+  }
+  for (mlir::Value result : op->getResults()) {
+    way.results.push_back(channelsLastDesc(result));
+  }
+  way.nanos = kAloneNanos * aloneElements(way.seen.op);
+  ways.push_back(std::move(way));
+}
+
+}  // namespace
+
+double copyNanos(const TensorDesc& wanted) {
+  return kLaunchNanos + 2 * static_cast<double>(wanted.spec().byteSize()) / kBytesPerNano;
+}
+
+Way denseWay(mlir::Operation* op) {
+  Way way;
+  for (mlir::Value operand : op->getOperands()) {
+    way.operands.push_back(denseDesc(operand));
+  }
+  for (mlir::Value result : op->getResults()) {
+    way.results.push_back(denseDesc(result));
+  }
+  return way;
+}
+
+absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
+                                             llvm::ArrayRef<mlir::Operation*> epilogue,
+                                             mlir::Value result, runtime::Precision precision) {
+  std::vector<Way> ways;
+  absl::Status declined = absl::OkStatus();
+  auto tryOne = [&](bool channelsLast) {
+    absl::StatusOr<LibraryChoice> choice =
+        chooseLibrary(op, epilogue, result, {precision, channelsLast});
+    if (choice.ok()) {
+      ways.push_back(wayOf(*std::move(choice)));
+    }
+    declined = choice.status();
+  };
+  if (hasImages(op) && (isOnTensorCores(op, precision) || !isConvolution(op))) {
+    tryOne(true);
+  }
+  if (ways.empty() || !isConvolution(op)) {
+    tryOne(false);
+  }
+  return ways.empty() ? absl::StatusOr<std::vector<Way>>(declined) : std::move(ways);
+}
+
+absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group) {
+  GR_ASSIGN_OR_RETURN(LibraryChoice choice, chooseAttention(group));
+  std::vector<Way> ways;
+  ways.push_back(wayOf(std::move(choice)));
+  return ways;
+}
+
+std::vector<Way> generatedWays(mlir::Operation* op) {
+  std::vector<Way> ways;
+  ways.push_back(denseWay(op));
+  if (llvm::isa<ir::TransposeOp>(op)) {
+    addView(op, ways);
+  } else if (!isPointOperation(op) && whyNotMapKernel(op).empty()) {
+    addMap(op, ways);
+  } else {
+    addSeen(op, ways);
+  }
+  return ways;
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,31 @@
+// The ways to do a piece of work: which layouts its tensors may have.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_WAYS_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_WAYS_H_
+
+#include "devices/cuda/compiler/work.h"
+
+namespace graphrun::devices::cuda {
+
+/// Of a library's step for `op` and then `epilogue` (see chooseLibrary). Convolutions on tensor
+/// cores have the channels last, others are dense; pools are either. Unimplemented, with the
+/// reasons, when no library takes it.
+absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
+                                             llvm::ArrayRef<mlir::Operation*> epilogue,
+                                             mlir::Value result, runtime::Precision precision);
+
+/// Of a step for a group of an attention (see chooseAttention).
+absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group);
+
+/// Of a generated kernel for `op`: dense, and where it is no slower so, with the channels last.
+/// Requires an empty whyNotGenerated(op).
+std::vector<Way> generatedWays(mlir::Operation* op);
+
+/// Of what reads and leaves its tensors dense.
+Way denseWay(mlir::Operation* op);
+
+/// What a copy of a tensor into the layout `wanted` takes, about. Only ratios matter.
+double copyNanos(const TensorDesc& wanted);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_WAYS_H_
