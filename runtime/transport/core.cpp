@@ -269,6 +269,7 @@ ControlMessage TransportCore::announcement(const RecvEdge& edge, ControlKind kin
   announcement.maxBytes = edge.spec_.maxBytes;
   announcement.slots = edge.spec_.slots;
   announcement.inPlace = edge.spec_.inPlace ? 1 : 0;
+  announcement.memory = static_cast<uint16_t>(edge.spec_.memory);
   return announcement;
 }
 
@@ -291,6 +292,14 @@ void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& anno
                        announcement.maxBytes, announcement.inPlace)));
     return;
   }
+  const auto memory = static_cast<MemoryKind>(announcement.memory);
+  if (!carries(memory)) {
+    failEdge(edge, absl::FailedPreconditionError(
+                       "the receiver has its buffers in a kind of memory that this end's network "
+                       "does not carry; workers agree on that when they are linked"));
+    return;
+  }
+  edge.remoteMemory_ = memory;
   edge.remote_.store(announcement.handle);
 }
 
@@ -304,6 +313,10 @@ absl::Status TransportCore::checkSpec(const EdgeSpec& spec) const {
   if (spec.inPlace && !sharesMemory()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "edge %d is in place, but its ends do not share an address space", spec.edge));
+  }
+  if (!carries(spec.memory)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "edge %d is in a kind of memory that this network does not carry", spec.edge));
   }
   return absl::OkStatus();
 }

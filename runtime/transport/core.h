@@ -58,6 +58,7 @@ class TransportCore : public Transport {
 
   uint32_t rank() const override { return rank_.load(); }
   absl::Status setRank(uint32_t rank) override;
+  bool carries(MemoryKind kind) const override { return kind == MemoryKind::kHost; }
   bool sharesMemory() const override { return false; }
   absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) override;
   absl::Status waitConnected(uint32_t rank, const WaitOptions& options) override;
@@ -108,6 +109,11 @@ class TransportCore : public Transport {
   static Link& linkOf(const RecvSlot& slot) { return *slot.edge->link_; }
   static const EdgeSpec& specOf(const SendSlot& slot) { return slot.edge->spec_; }
   static const EdgeSpec& specOf(const RecvSlot& slot) { return slot.edge->spec_; }
+  /// Whether a payload comes from the host's memory and lands in such.
+  static bool isOfHosts(const SendSlot& slot) {
+    return slot.edge->spec_.memory == MemoryKind::kHost &&
+           slot.edge->remoteMemory_ == MemoryKind::kHost;
+  }
 
  protected:
   friend class Edge;

@@ -72,6 +72,8 @@ class SimNetworkImpl final : public SimNetwork {
     return orderHash_;
   }
 
+  bool copiesGpuMemory() const { return static_cast<bool>(options_.copy); }
+
   bool add(TransportCore* transport) {
     std::lock_guard lock(mutex_);
     return transports_.emplace(transport->rank(), transport).second;
@@ -86,8 +88,8 @@ class SimNetworkImpl final : public SimNetwork {
   void send(Message message) {
     std::lock_guard lock(mutex_);
     if (message.slot != nullptr && message.bytes <= options_.eagerBytes) {
-      const auto* data = static_cast<const std::byte*>(message.slot->data);
-      message.copy.assign(data, data + message.bytes);
+      message.copy.resize(message.bytes);
+      copy(message.copy.data(), message.slot->data, message.bytes);
       transports_.at(message.from)->finishSend(*message.slot, absl::OkStatus());
       message.slot = nullptr;
     }
@@ -155,16 +157,24 @@ class SimNetworkImpl final : public SimNetwork {
     finish(message, absl::OkStatus());
   }
 
-  static void land(TransportCore& target, const Message& message) {
+  void copy(void* to, const void* from, size_t bytes) const {
+    if (bytes == 0) {
+      return;
+    }
+    if (options_.copy) {
+      options_.copy(to, from, bytes);
+    } else {
+      std::memcpy(to, from, bytes);
+    }
+  }
+
+  void land(TransportCore& target, const Message& message) const {
     RecvSlot* landing = target.beginReceive(message.header, message.bytes);
     if (landing == nullptr) {
       return;
     }
-    if (message.bytes != 0) {
-      std::memcpy(landing->buffer,
-                  message.slot != nullptr ? message.slot->data : message.copy.data(),
-                  message.bytes);
-    }
+    copy(landing->buffer, message.slot != nullptr ? message.slot->data : message.copy.data(),
+         message.bytes);
     target.finishReceive(*landing, landing->buffer, absl::OkStatus());
   }
 
@@ -218,6 +228,9 @@ class SimTransport final : public TransportCore {
 
   std::string localAddress() const override { return absl::StrCat(kPrefix, rank()); }
   bool progress() override { return network_->deliverNext(); }
+  bool carries(MemoryKind kind) const override {
+    return kind == MemoryKind::kHost || network_->copiesGpuMemory();
+  }
 
   absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t peer,
                                                  absl::string_view address) override {

@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_RUNTIME_TRANSPORT_SIM_H_
 #define GRAPHRUN_RUNTIME_TRANSPORT_SIM_H_
 
+#include <functional>
 #include <memory>
 
 #include "runtime/transport/transport.h"
@@ -17,6 +18,8 @@ struct SimOptions {
   /// Up to this size a payload is copied when it is sent; above, it is read from the sender's
   /// buffer when it is delivered, as a rendezvous does.
   size_t eagerBytes = 1024;
+  /// Copies payloads, which then may also lie in memory of GPUs; unset: host memory only.
+  std::function<void(void* to, const void* from, size_t bytes)> copy = {};
 };
 
 /// The network. Messages move when a transport on it makes progress: in a single-threaded test the

@@ -39,6 +39,8 @@ struct EdgeSpec {
   size_t maxBytes = 0;  ///< Upper bound of a payload.
   uint32_t slots = 2;   ///< Steps that may be in flight, 1 to 1024.
   bool inPlace = false;  ///< The consumer reads the producer's buffer; only if sharesMemory().
+  /// Of this end's payloads; the other end's may be of another kind, as long as the transports of
+  /// both carry both.
   MemoryKind memory = MemoryKind::kHost;
   /// Owner of the memory that payloads are read from or land in. The edge holds it as long as the
   /// transport may touch that memory, which after the loss of a peer can be longer than the edge is
@@ -95,6 +97,8 @@ class Transport {
   virtual absl::Status setRank(uint32_t rank) = 0;
   /// The address that peers pass to connect. Binary.
   virtual std::string localAddress() const = 0;
+  /// Whether payloads may lie in memory of this kind (EdgeSpec::memory).
+  virtual bool carries(MemoryKind kind) const = 0;
   /// Whether peers share this address space, as EdgeSpec::inPlace needs.
   virtual bool sharesMemory() const = 0;
 

@@ -74,6 +74,7 @@ class UcxTransport final : public TransportCore {
   absl::Status start(const UcxOptions& options);
 
   std::string localAddress() const override { return address_; }
+  bool carries(MemoryKind kind) const override;
   bool progress() override;
   absl::Status registerMemory(void* data, size_t bytes, MemoryKind kind) override;
   void unregisterMemory(void* data) override;
@@ -139,6 +140,10 @@ ucs_memory_type_t ucxMemoryType(MemoryKind kind) {
 }
 
 TransportCore& coreOf(void* self) { return *static_cast<UcxTransport*>(self); }
+
+bool UcxTransport::carries(MemoryKind kind) const {
+  return (memoryTypes_ & (1ULL << ucxMemoryType(kind))) != 0;
+}
 
 // --- Starting and ending
 
@@ -265,7 +270,7 @@ absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind k
   params.address = data;
   params.length = bytes;
   params.memory_type = ucxMemoryType(kind);
-  if ((memoryTypes_ & (1ULL << params.memory_type)) == 0) {
+  if (!carries(kind)) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "UCX %s was built without support for this kind of memory; put a CUDA-aware UCX on the "
         "library path",
@@ -371,7 +376,7 @@ void UcxTransport::beginData(SendSlot& slot) {
   params.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   params.memory_type = ucxMemoryType(spec.memory);
-  if (spec.memory != MemoryKind::kHost) {  // an eager payload lands in host memory
+  if (!isOfHosts(slot)) {  // an eager payload lands in host memory
     params.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
     params.flags = UCP_AM_SEND_FLAG_RNDV;
   }

@@ -15,7 +15,7 @@ namespace graphrun::runtime {
 static_assert(std::endian::native == std::endian::little);
 
 /// Bump when a message below changes.
-inline constexpr uint32_t kWireMagic = 0x47525401;  // "GRT", version 1
+inline constexpr uint32_t kWireMagic = 0x47525402;  // "GRT", version 2
 
 enum class ControlKind : uint32_t {
   kHello = 1,  ///< I am `rank`, here is our token.
@@ -35,7 +35,8 @@ struct ControlMessage {
   uint64_t handle = 0;
   uint64_t maxBytes = 0;
   uint32_t slots = 0;
-  uint32_t inPlace = 0;
+  uint16_t inPlace = 0;
+  uint16_t memory = 0;  ///< A MemoryKind: of the receiver's buffers.
 };
 static_assert(sizeof(ControlMessage) == 64);
 

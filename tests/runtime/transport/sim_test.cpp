@@ -1,9 +1,11 @@
 // The simulated network: the same seed gives the same run, and cuts lose what they should.
 #include "runtime/transport/sim.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "gpu_memory.h"
 #include "runtime/transport/edge.h"
 #include "worlds.h"
 
@@ -45,6 +47,61 @@ uint64_t runSteps(uint64_t seed, bool* overtaken) {
     }
   }
   return pair.network->orderHash();
+}
+
+EdgeSpec edge(uint32_t peer, MemoryKind memory) {
+  EdgeSpec spec;
+  spec.edge = 3;
+  spec.peer = peer;
+  spec.maxBytes = 4096;
+  spec.slots = 1;
+  spec.memory = memory;
+  return spec;
+}
+
+/// Two transports that carry memory of GPUs, or the host's alone.
+World linked(bool gpuMemory) {
+  World world;
+  SimOptions options;
+  if (gpuMemory) {
+    options.copy = copyAny;
+  }
+  auto network = makeSimNetwork(options);
+  world.network = network;
+  for (uint32_t rank : {0, 1}) {
+    world.transports.push_back(*makeSimTransport(network, rank));
+  }
+  world.connectAll();
+  return world;
+}
+
+TEST_CASE("payloads come from and land in memory of GPUs and of the host, as each end says") {
+  const auto [from, to] =
+      GENERATE(table<MemoryKind, MemoryKind>({{MemoryKind::kCuda, MemoryKind::kCuda},
+                                              {MemoryKind::kHost, MemoryKind::kCuda},
+                                              {MemoryKind::kCuda, MemoryKind::kHost}}));
+  const auto bytes = GENERATE(size_t{0}, size_t{8}, size_t{4096});  // with the message, and fetched
+  World world = linked(true);
+  CHECK(world[0].carries(MemoryKind::kCuda));
+  std::vector<uint8_t> given(4096, 5);
+  std::vector<uint8_t> landed(4096, 0);
+  void* target = to == MemoryKind::kCuda ? asGpu(landed.data()) : landed.data();
+  void* source = from == MemoryKind::kCuda ? asGpu(given.data()) : given.data();
+  RecvEdge* in = world[1].openRecv(edge(0, to), {target}).value();
+  SendEdge* out = world[0].openSend(edge(1, from)).value();
+  REQUIRE(out->send(0, source, bytes, WaitOptions::within(kSecond)).ok());
+  CHECK(in->wait(0, WaitOptions::within(kSecond)).value().data == target);
+  in->release(0);
+  CHECK(std::count(landed.begin(), landed.end(), 5) == static_cast<ptrdiff_t>(bytes));
+}
+
+TEST_CASE("a network that carries the host's memory alone refuses other memory") {
+  World world = linked(false);
+  CHECK(!world[0].carries(MemoryKind::kCuda));
+  CHECK(absl::IsFailedPrecondition(world[0].openSend(edge(1, MemoryKind::kCuda)).status()));
+  void* target = &world;
+  CHECK(
+      absl::IsFailedPrecondition(world[1].openRecv(edge(0, MemoryKind::kCuda), {target}).status()));
 }
 
 TEST_CASE("a seed decides the order, and orders differ") {
