@@ -62,6 +62,18 @@ struct EdgeBinding {
   bool send = false;
 };
 
+/// How the value of an edge goes from device to device without the host's memory.
+enum class EdgeWay : uint8_t {
+  /// Both are of this process, and both ends are told: the receiver takes the value where the
+  /// sender
+  /// has it (Device::reaches). What the executor passes between their buffers only they understand;
+  /// it is valid until the step ends.
+  kFetched,
+  /// A transport carries it: the end that is told has it in its device's own memory
+  /// (Device::allocateOwn), whatever the other end does.
+  kCarried
+};
+
 /// What a record needs beside the tensors of the graph, in bytes.
 struct RecordMemory {
   uint64_t weights = 0;  ///< as laid out for it; those that several read count for the first
@@ -92,6 +104,13 @@ class Program {
   /// Where records only launch and wait: what the steps take that they launch, by their labels, as
   /// far as that was measured; nothing where a record takes as long as its step. Thread-safe.
   virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
+  /// Whether this end of edges()[index] can do without the host's memory.
+  virtual bool canHandOver(size_t /*index*/) const { return false; }
+  /// From now on it does; before the first step, needs canHandOver. `edges()[index].buffer` may
+  /// then be another than before.
+  virtual absl::Status handOver(size_t /*index*/, EdgeWay /*way*/) {
+    return absl::UnimplementedError("no program of this kind of device does");
+  }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.
@@ -140,6 +159,26 @@ class Device {
   virtual absl::Status copyToHost(void* to, const void* from, size_t bytes) {
     return copyFromHost(to, from, bytes);
   }
+  /// Whether this device and `to`, another one of this process, can do EdgeWay::kFetched. It was
+  /// tried, when it was first asked; the status says why not.
+  virtual absl::Status reaches(Device& /*to*/) {
+    return absl::UnimplementedError("no device of this kind does");
+  }
+  /// Memory of the device's own, which the host cannot use: for what transports carry.
+  virtual absl::StatusOr<void*> allocateOwn(size_t /*bytes*/) {
+    return absl::UnimplementedError("no device of this kind has memory of its own");
+  }
+  virtual void deallocateOwn(void* /*memory*/) {}
+  /// Blocking copies between the host's memory and such.
+  virtual absl::Status copyToOwn(void* /*to*/, const void* /*from*/, size_t /*bytes*/) {
+    return absl::UnimplementedError("no device of this kind has memory of its own");
+  }
+  virtual absl::Status copyFromOwn(void* /*to*/, const void* /*from*/, size_t /*bytes*/) {
+    return absl::UnimplementedError("no device of this kind has memory of its own");
+  }
+  /// Whether what `allocate` gives is the host's memory, in place of the device's own, to which
+  /// DeviceDescription::memoryBytes then does not apply.
+  virtual bool bindsHostMemory() const { return false; }
   /// Builds what the device's compiler made of a partition. `executable` must outlive the program.
   virtual absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                         WeightSource& weights) = 0;
@@ -169,6 +208,10 @@ struct KindFindings {
 };
 /// Of the kinds that have something to tell, whether they are in this build or not.
 std::vector<KindFindings> findKinds();
+
+/// Of the kinds that offer what they find by themselves, those that find nothing, and why, a line
+/// each. Cheap.
+std::vector<std::string> missingKinds();
 
 }  // namespace graphrun::devices
 

@@ -72,4 +72,19 @@ std::vector<KindFindings> findKinds() {
   return findings;
 }
 
+std::vector<std::string> missingKinds() {
+  std::vector<std::string> lines;
+  for (const Kind& kind : kKinds) {
+    if (kind.discover != nullptr && kind.check != nullptr && kind.discover().empty()) {
+      DeviceDescription first;
+      first.name = absl::StrCat(kind.name, ":0");
+      first.kind = std::string(kind.name);
+      if (absl::Status why = kind.check(first); !why.ok()) {
+        lines.emplace_back(why.message());
+      }
+    }
+  }
+  return lines;
+}
+
 }  // namespace graphrun::devices

@@ -74,6 +74,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   CUstream get() const { return stream_; }
+  const Context& context() const { return *context_; }
   /// Waits for all that was put in.
   absl::Status synchronize() const;
 

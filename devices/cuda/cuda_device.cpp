@@ -1,10 +1,14 @@
 #include "devices/cuda/cuda_device.h"
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "devices/cuda/cuda_program.h"
 #include "devices/cuda/libraries.h"
+#include "devices/cuda/peers.h"
+#include "devices/cuda/vendor_status.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -40,6 +44,46 @@ class CudaDevice : public Device {
   }
   void deallocate(void* memory) override { parts_.pinned->deallocate(memory); }
 
+  bool bindsHostMemory() const override { return true; }
+
+  absl::Status reaches(Device& to) override {
+    auto* other = dynamic_cast<CudaDevice*>(&to);
+    if (other == nullptr) {
+      return absl::UnimplementedError("they are of different kinds");
+    }
+    std::lock_guard lock(mutex_);
+    auto [known, isNew] = reached_.try_emplace(other->parts_.context->gpu());
+    if (isNew) {
+      known->second = checkPeers(parts_.memory, other->parts_.memory);
+    }
+    return known->second;
+  }
+
+  absl::StatusOr<void*> allocateOwn(size_t bytes) override {
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<OwnMemory> memory,
+                        OwnMemory::allocate(parts_.context, bytes));
+    std::lock_guard lock(mutex_);
+    void* bound = memory->bound();
+    own_[bound] = std::move(memory);
+    return bound;
+  }
+  void deallocateOwn(void* memory) override {
+    std::lock_guard lock(mutex_);
+    own_.erase(memory);
+  }
+  absl::Status copyToOwn(void* to, const void* from, size_t bytes) override {
+    return copyAndWait([&](const Stream& stream) {
+      return GR_CU(parts_.context->driver(), cuMemcpyHtoDAsync_v2,
+                   reinterpret_cast<CUdeviceptr>(to), from, bytes, stream.get());
+    });
+  }
+  absl::Status copyFromOwn(void* to, const void* from, size_t bytes) override {
+    return copyAndWait([&](const Stream& stream) {
+      return GR_CU(parts_.context->driver(), cuMemcpyDtoHAsync_v2, to,
+                   reinterpret_cast<CUdeviceptr>(from), bytes, stream.get());
+    });
+  }
+
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override {
     auto program =
@@ -55,9 +99,21 @@ class CudaDevice : public Device {
   absl::Status enter() override { return absl::OkStatus(); }
 
  private:
+  template <typename Copy>
+  absl::Status copyAndWait(Copy copy) {
+    ScopedContext scope(*parts_.context);
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Stream::create(parts_.context));
+    absl::Status status = copy(*stream);
+    absl::Status done = stream->synchronize();
+    return status.ok() ? done : status;
+  }
+
   DeviceDescription description_;
   std::string fingerprint_;
   DeviceParts parts_;
+  std::mutex mutex_;
+  std::map<CUdevice, absl::Status> reached_;         ///< guarded by mutex_
+  std::map<void*, std::unique_ptr<OwnMemory>> own_;  ///< guarded by mutex_
 };
 
 absl::StatusOr<std::unique_ptr<Device>> create(DeviceDescription description,

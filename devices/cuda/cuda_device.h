@@ -28,8 +28,8 @@ std::vector<DeviceDescription> discoverCudaDevices();
 /// OK when createCudaDevice would find the GPU; cheap after the first time.
 absl::Status checkCudaDevice(const DeviceDescription& description);
 
-/// What was found of the driver, the GPUs and the libraries, and what is missing and how to get it,
-/// a line each.
+/// What was found of the driver, the GPUs and the libraries, what is missing and how to get it, and
+/// how tensors go from GPU to GPU, a line each. Of several GPUs it makes contexts, to try that.
 std::vector<std::string> cudaFindings();
 
 /// The same with other libraries than those of the process, which must outlive the device.

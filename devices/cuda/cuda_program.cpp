@@ -59,6 +59,8 @@ CudaProgram::~CudaProgram() {
   bound_.reset();
   arena_.reset();
   arrivals_.clear();
+  handed_.clear();
+  carried_.clear();
   for (std::unique_ptr<Event>* event : {&given_, &computed_, &finished_}) {
     event->reset();
   }
@@ -124,7 +126,7 @@ absl::Status CudaProgram::createRecords(const Executable& executable) {
   KernelContext context{device_.context->driver(), *device_.products, *device_.cudnn, code_.get(),
                         addresses_};
   for (const Action& action : actions) {
-    auto record = std::make_unique<Record>(Record{this, action.kind, nullptr, {}, {}, nullptr});
+    auto record = std::make_unique<Record>(Record{this, action.kind, nullptr, {}, {}, nullptr, {}});
     switch (action.kind) {
       case Action::Kind::kLaunch:
         GR_RETURN_IF_ERROR(addLaunch(executable, action, context));
@@ -148,7 +150,7 @@ absl::Status CudaProgram::createRecords(const Executable& executable) {
 absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& action,
                                     const KernelContext& kernels) {
   auto record = std::make_unique<Record>(
-      Record{this, action.kind, std::make_unique<Segment>(device_.context), {}, {}, nullptr});
+      Record{this, action.kind, std::make_unique<Segment>(device_.context), {}, {}, nullptr, {}});
   for (uint32_t index : action.steps) {
     const Step& step = executable.steps[index];
     absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, kernels);
@@ -161,11 +163,11 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
   }
   for (uint32_t buffer : action.in) {
     if (uint64_t bytes = executable.buffers[buffer].bytes; bytes > 0) {
-      record->in.push_back({buffer, addresses_[buffer], bytes, nullptr});
+      record->in.push_back({buffer, addresses_[buffer], bytes, nullptr, buffer});
     }
   }
   for (uint32_t buffer : action.out) {
-    GR_ASSIGN_OR_RETURN(Transfer transfer, copyOut(executable, buffer));
+    GR_ASSIGN_OR_RETURN(Transfer transfer, addCopyOut(executable, buffer));
     if (transfer.bytes > 0) {
       record->out.push_back(transfer);
     }
@@ -187,8 +189,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> CudaProgram::createKernel(const Step& st
 }
 
 /// What is sent from the arena has a place of its own on the host, for good.
-absl::StatusOr<CudaProgram::Transfer> CudaProgram::copyOut(const Executable& executable,
-                                                           uint32_t buffer) {
+absl::StatusOr<CudaProgram::Transfer> CudaProgram::addCopyOut(const Executable& executable,
+                                                              uint32_t buffer) {
   const Buffer& from = executable.buffers[buffer];
   if (!isBound(from) && hostBuffers_[buffer] == nullptr) {
     GR_ASSIGN_OR_RETURN(void* memory, device_.pinned->allocate(from.bytes));
@@ -199,7 +201,7 @@ absl::StatusOr<CudaProgram::Transfer> CudaProgram::copyOut(const Executable& exe
   if (arrived == nullptr) {
     GR_ASSIGN_OR_RETURN(arrived, Event::create(device_.context));
   }
-  return Transfer{buffer, addresses_[buffer], from.bytes, arrived.get()};
+  return Transfer{buffer, addresses_[buffer], from.bytes, arrived.get(), buffer};
 }
 
 absl::Status CudaProgram::addEdge(const Executable& executable, const Action& action) {
@@ -208,7 +210,7 @@ absl::Status CudaProgram::addEdge(const Executable& executable, const Action& ac
   EdgeBinding edge = bindEdge(step, record);
   if (edge.send && executable.buffers[edge.buffer].isStored() &&
       hostBuffers_[edge.buffer] == nullptr) {
-    GR_ASSIGN_OR_RETURN(Transfer once, copyOut(executable, edge.buffer));
+    GR_ASSIGN_OR_RETURN(Transfer once, addCopyOut(executable, edge.buffer));
     GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2,
                              hostBuffers_[edge.buffer], once.address, once.bytes, copyOut_->get()));
     GR_RETURN_IF_ERROR(copyOut_->synchronize());
@@ -235,7 +237,7 @@ int CudaProgram::runRecord(void* state, void* const* buffers) {
   CudaProgram& program = *record.program;
   ScopedContext scope(*program.device_.context);
   absl::Status status = record.kind == Action::Kind::kLaunch  ? program.launch(record, buffers)
-                        : record.kind == Action::Kind::kAwait ? record.awaited->wait()
+                        : record.kind == Action::Kind::kAwait ? program.await(record)
                                                               : program.finish();
   if (status.ok()) {
     return 0;
@@ -244,26 +246,53 @@ int CudaProgram::runRecord(void* state, void* const* buffers) {
   return 1;
 }
 
-absl::Status CudaProgram::launch(Record& record, void* const* buffers) {
+absl::Status CudaProgram::copyIn(const Transfer& transfer, void* const* buffers) {
   const DriverApi& driver = device_.context->driver();
+  void* from = buffers[transfer.bound];
+  switch (transfer.place) {
+    case Place::kOther:
+      return fetch(*static_cast<const DeviceValue*>(from), *device_.context, transfer.address,
+                   transfer.bytes, *copyIn_);
+    case Place::kOwn:
+      return GR_CU(driver, cuMemcpyDtoDAsync_v2, transfer.address,
+                   reinterpret_cast<CUdeviceptr>(from), transfer.bytes, copyIn_->get());
+    case Place::kHost:
+      break;
+  }
+  return GR_CU(driver, cuMemcpyHtoDAsync_v2, transfer.address, from, transfer.bytes,
+               copyIn_->get());
+}
+
+absl::Status CudaProgram::copyOut(const Transfer& transfer, void* const* buffers) {
+  const DriverApi& driver = device_.context->driver();
+  void* to = buffers[transfer.bound];
+  GR_RETURN_IF_ERROR(transfer.place == Place::kOwn
+                         ? GR_CU(driver, cuMemcpyDtoDAsync_v2, reinterpret_cast<CUdeviceptr>(to),
+                                 transfer.address, transfer.bytes, copyOut_->get())
+                         : GR_CU(driver, cuMemcpyDtoHAsync_v2, to, transfer.address, transfer.bytes,
+                                 copyOut_->get()));
+  return transfer.arrived->record(*copyOut_);
+}
+
+absl::Status CudaProgram::launch(Record& record, void* const* buffers) {
   for (const Transfer& transfer : record.in) {
-    GR_RETURN_IF_ERROR(GR_CU(driver, cuMemcpyHtoDAsync_v2, transfer.address,
-                             buffers[transfer.buffer], transfer.bytes, copyIn_->get()));
+    GR_RETURN_IF_ERROR(copyIn(transfer, buffers));
   }
   if (!record.in.empty()) {
     GR_RETURN_IF_ERROR(given_->record(*copyIn_));
     GR_RETURN_IF_ERROR(given_->holdUp(*compute_));
   }
   GR_RETURN_IF_ERROR(record.segment->launch(*compute_));
+  for (Event* made : record.made) {
+    GR_RETURN_IF_ERROR(made->record(*compute_));
+  }
   if (record.out.empty()) {
     return absl::OkStatus();
   }
   GR_RETURN_IF_ERROR(computed_->record(*compute_));
   GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
   for (const Transfer& transfer : record.out) {
-    GR_RETURN_IF_ERROR(GR_CU(driver, cuMemcpyDtoHAsync_v2, buffers[transfer.buffer],
-                             transfer.address, transfer.bytes, copyOut_->get()));
-    GR_RETURN_IF_ERROR(transfer.arrived->record(*copyOut_));
+    GR_RETURN_IF_ERROR(copyOut(transfer, buffers));
   }
   return absl::OkStatus();
 }
@@ -295,6 +324,10 @@ absl::Status CudaProgram::readClocks() {
     isTimed_ = true;
   }
   return absl::OkStatus();
+}
+
+absl::Status CudaProgram::await(const Record& record) {
+  return record.awaited == nullptr ? absl::OkStatus() : record.awaited->wait();
 }
 
 std::optional<std::vector<runtime::StepTime>> CudaProgram::stepTimes() const {

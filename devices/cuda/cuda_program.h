@@ -12,6 +12,7 @@
 #include "devices/cuda/code_module.h"
 #include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/device_memory.h"
+#include "devices/cuda/peers.h"
 #include "devices/cuda/pinned_pool.h"
 #include "devices/cuda/product_library.h"
 #include "devices/cuda/schedule.h"
@@ -53,17 +54,27 @@ class CudaProgram : public Program {
   absl::Span<const std::string> labels() const override { return labels_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t sharedBytes() const override { return sharedBytes_; }
+  bool canHandOver(size_t index) const override;
+  absl::Status handOver(size_t index, EdgeWay way) override;
   absl::Status errorMessage(const OpRecord& record, int code) const override;
   std::optional<std::vector<runtime::StepTime>> stepTimes() const override;
   void settle() override;
 
  private:
-  /// A buffer on its way between the host and the GPU.
+  /// What a bound entry of the table of buffers holds the address of.
+  enum class Place : uint8_t {
+    kHost,   ///< host memory
+    kOther,  ///< a DeviceValue, of another GPU
+    kOwn     ///< memory of this GPU beside the program's
+  };
+  /// A copy of a buffer to the GPU, or from it.
   struct Transfer {
-    uint32_t buffer;
+    uint32_t buffer;  ///< of the executable
     CUdeviceptr address;
     uint64_t bytes;
-    Event* arrived;  ///< kept by arrivals_; null for what is copied in
+    Event* arrived;      ///< kept by arrivals_; null for what is copied in
+    uint32_t bound = 0;  ///< entry of the table: the other end
+    Place place = Place::kHost;
   };
   struct Record {
     CudaProgram* program;
@@ -71,7 +82,14 @@ class CudaProgram : public Program {
     std::unique_ptr<Segment> segment;
     std::vector<Transfer> in;
     std::vector<Transfer> out;
-    Event* awaited = nullptr;
+    Event* awaited = nullptr;  ///< null: nothing
+    std::vector<Event*> made;  ///< of values that GPUs fetch; kept by handed_
+  };
+  /// What a send hands over, and the event that it names.
+  struct Handed {
+    uint32_t buffer;  ///< of the executable
+    std::unique_ptr<Event> made;
+    DeviceValue value;
   };
 
   explicit CudaProgram(const DeviceParts& device) : device_(device) {}
@@ -84,12 +102,22 @@ class CudaProgram : public Program {
                          const KernelContext& kernels);
   absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const Step& step,
                                                        const KernelContext& context);
-  absl::StatusOr<Transfer> copyOut(const Executable& executable, uint32_t buffer);
+  absl::StatusOr<Transfer> addCopyOut(const Executable& executable, uint32_t buffer);
   absl::Status addEdge(const Executable& executable, const Action& action);
   void addRecord(std::unique_ptr<Record> record, std::string label);
 
   static int runRecord(void* state, void* const* buffers);
   absl::Status launch(Record& record, void* const* buffers);
+  absl::Status copyIn(const Transfer& transfer, void* const* buffers);
+  absl::Status copyOut(const Transfer& transfer, void* const* buffers);
+  Record* writerOf(uint32_t buffer) const;
+  std::vector<Transfer*> readersOf(uint32_t buffer) const;
+  bool isSent(uint32_t buffer) const;
+  bool isOutput(uint32_t buffer) const;
+  absl::StatusOr<DeviceValue*> handedValue(uint32_t buffer);
+  absl::Status carry(uint32_t buffer, uint32_t entry);
+  void dropCopyOut(uint32_t buffer);
+  static absl::Status await(const Record& record);
   absl::Status finish();
   absl::Status readClocks();
 
@@ -101,6 +129,8 @@ class CudaProgram : public Program {
   std::unique_ptr<Event> computed_;  ///< what a launch made is ready
   std::unique_ptr<Event> finished_;
   std::map<uint32_t, std::unique_ptr<Event>> arrivals_;  ///< of buffers on the host
+  std::vector<std::unique_ptr<Handed>> handed_;
+  std::vector<std::unique_ptr<OwnMemory>> carried_;
   std::unique_ptr<DeviceMemory> arena_;
   std::unique_ptr<DeviceMemory> bound_;  ///< of inputs, outputs, received tensors
   std::vector<std::shared_ptr<const DeviceMemory>> stored_;  ///< weights and constants

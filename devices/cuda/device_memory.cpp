@@ -77,6 +77,22 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> MemoryPool::allocate(size_t bytes)
   return status;
 }
 
+absl::StatusOr<std::unique_ptr<OwnMemory>> OwnMemory::allocate(ContextPointer context,
+                                                               size_t bytes) {
+  ScopedContext scope(*context);
+  std::unique_ptr<OwnMemory> memory(new OwnMemory(std::move(context)));
+  GR_RETURN_IF_ERROR(GR_CU(memory->context_->driver(), cuMemAlloc_v2, &memory->address_,
+                           std::max<size_t>(bytes, 1)));
+  return memory;
+}
+
+OwnMemory::~OwnMemory() {
+  if (address_ != 0) {
+    ScopedContext scope(*context_);
+    context_->driver().cuMemFree_v2(address_);
+  }
+}
+
 uint64_t lessMargin(uint64_t free, uint64_t total) {
   const uint64_t margin = std::max(total / 32, kLeastMargin);
   return free > margin ? free - margin : 0;

@@ -2,9 +2,11 @@
 #ifndef GRAPHRUN_DEVICES_CUDA_DEVICE_MEMORY_H_
 #define GRAPHRUN_DEVICES_CUDA_DEVICE_MEMORY_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "devices/cuda/context.h"
@@ -46,6 +48,10 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   /// more, with what is free.
   absl::StatusOr<std::unique_ptr<DeviceMemory>> allocate(size_t bytes) const;
 
+  const Context& context() const { return *context_; }
+  const ContextPointer& contextPointer() const { return context_; }
+  CUmemoryPool handle() const { return pool_; }
+
  private:
   friend class DeviceMemory;
   explicit MemoryPool(ContextPointer context) : context_(std::move(context)) {}
@@ -53,6 +59,26 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   ContextPointer context_;
   std::unique_ptr<Stream> stream_;  ///< in whose order memory comes and goes
   CUmemoryPool pool_ = nullptr;
+};
+
+/// Memory of a GPU outside of its pool. Libraries of networks can make it known to their adapters
+/// and to other processes; memory of pools most cannot.
+class OwnMemory {
+ public:
+  static absl::StatusOr<std::unique_ptr<OwnMemory>> allocate(ContextPointer context, size_t bytes);
+  ~OwnMemory();
+  OwnMemory(const OwnMemory&) = delete;
+  OwnMemory& operator=(const OwnMemory&) = delete;
+
+  CUdeviceptr address() const { return address_; }
+  /// The address as tables of buffers have it.
+  void* bound() const { return std::bit_cast<void*>(address_); }
+
+ private:
+  explicit OwnMemory(ContextPointer context) : context_(std::move(context)) {}
+
+  ContextPointer context_;
+  CUdeviceptr address_ = 0;
 };
 
 /// Of `free` bytes of a GPU that has `total`, what programs may have: less a margin.

@@ -5,6 +5,7 @@
 #include "devices/cuda/cuda_device.h"
 #include "devices/cuda/device_memory.h"
 #include "devices/cuda/libraries.h"
+#include "devices/cuda/peers.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -79,6 +80,37 @@ std::string libraryLine(const LibraryFacts& library) {
              : absl::StrCat(library.name, ": ", library.status.message());
 }
 
+using Pool = absl::StatusOr<std::shared_ptr<const MemoryPool>>;
+
+Pool poolOf(const DriverApi& driver, uint32_t index) {
+  GR_ASSIGN_OR_RETURN(CUdevice gpu, findGpu(driver, index));
+  GR_ASSIGN_OR_RETURN(ContextPointer context, Context::create(driver, gpu));
+  return MemoryPool::create(context);
+}
+
+/// How tensors go from each GPU to each other one, tried.
+std::vector<std::string> peerLines(const DriverApi& driver, uint32_t count) {
+  std::vector<Pool> pools;
+  pools.reserve(count);
+  for (uint32_t index = 0; count > 1 && index < count; ++index) {
+    pools.push_back(poolOf(driver, index));
+  }
+  std::vector<std::string> lines;
+  for (size_t from = 0; from < pools.size(); ++from) {
+    for (size_t to = 0; to < pools.size(); ++to) {
+      if (from == to || !pools[from].ok() || !pools[to].ok()) {
+        continue;
+      }
+      absl::Status direct = checkPeers(*pools[from], *pools[to]);
+      lines.push_back(absl::StrCat(
+          "cuda:", from, " to cuda:", to, " ",
+          direct.ok() ? "directly"
+                      : absl::StrCat("through the host's memory: ", direct.message())));
+    }
+  }
+  return lines;
+}
+
 absl::Status check(const DeviceDescription& description, Libraries& libraries) {
   GR_ASSIGN_OR_RETURN(const DriverApi* driver, libraries.driver());
   return findGpu(*driver, description.index).status();
@@ -124,6 +156,11 @@ std::vector<std::string> cudaFindings(Libraries& libraries) {
   for (int index = 0; count.ok() && index < *count; ++index) {
     absl::StatusOr<std::string> line = gpuLine(**driver, static_cast<uint32_t>(index));
     lines.push_back(line.ok() ? *line : std::string(line.status().message()));
+  }
+  if (count.ok()) {
+    for (std::string& line : peerLines(**driver, static_cast<uint32_t>(*count))) {
+      lines.push_back(std::move(line));
+    }
   }
   return lines;
 }

@@ -30,6 +30,8 @@
   X(cuCtxPushCurrent_v2)            \
   X(cuCtxPopCurrent_v2)             \
   X(cuMemGetInfo_v2)                \
+  X(cuMemAlloc_v2)                  \
+  X(cuMemFree_v2)                   \
   X(cuMemHostAlloc)                 \
   X(cuMemFreeHost)                  \
   X(cuMemPoolCreate)                \

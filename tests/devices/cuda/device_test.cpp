@@ -50,7 +50,11 @@ TEST_CASE("each GPU is offered, with whole GiB of what is free") {
   CHECK(devices[1].memoryBytes == size_t{7} << 30);
   CHECK(testing::gpuCounts().alive() == 0);
   std::vector<std::string> lines = cudaFindings(libraries);
-  CHECK(lines.back() == "cuda:1 Simulated GPU, sm_90, 8197 MiB");
+  REQUIRE(lines.size() == 8);
+  CHECK(lines[5] == "cuda:1 Simulated GPU, sm_90, 8197 MiB");
+  CHECK(lines[6] == "cuda:0 to cuda:1 directly");
+  CHECK(lines[7] == "cuda:1 to cuda:0 directly");
+  CHECK(testing::gpuCounts().alive() == 0);
   CHECK(lines[2] == std::string("cudnn 9.19.0 (") + SIMULATOR + ")");
   CHECK_THAT(lines[3], Catch::Contains("nccl: /nonexistent/libnccl.so cannot be loaded"));
 }

@@ -13,6 +13,40 @@ using graphrun::testing::PoolState;
 
 namespace {
 PoolState& stateOf(CUmemoryPool pool) { return *reinterpret_cast<PoolState*>(pool); }
+
+CUresult allocate(CUdeviceptr* address, size_t bytes, const PoolState& its) {
+  GpuState& state = gpu();
+  size_t rounded = (bytes + 255) / 256 * 256;
+  size_t& used = state.used[static_cast<size_t>(its.gpu)];
+  if (bytes > state.bytes || rounded > state.bytes - used) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  void* memory = std::aligned_alloc(256, rounded);
+  if (memory == nullptr) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  std::memset(memory, 0xcd, rounded);  // no zeros by chance
+  *address = reinterpret_cast<CUdeviceptr>(memory) | graphrun::testing::kDeviceBit;
+  state.memory[*address] = {bytes, &its};
+  used += rounded;
+  ++state.counts.deviceMemory;
+  return CUDA_SUCCESS;
+}
+
+CUresult release(CUdeviceptr address) {
+  GpuState& state = gpu();
+  auto found = state.memory.find(address);
+  if (found == state.memory.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const Memory& its = found->second;
+  state.used[static_cast<size_t>(its.pool->gpu)] -= (its.bytes + 255) / 256 * 256;
+  std::free(std::bit_cast<void*>(address & ~graphrun::testing::kDeviceBit));
+  state.memory.erase(found);
+  --state.counts.deviceMemory;
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -69,37 +103,26 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPoo
     return CUDA_ERROR_INVALID_VALUE;
   }
   state.finish(*state.streams.at(stream), state.streams.at(stream)->put);
-  size_t rounded = (bytes + 255) / 256 * 256;
-  size_t& used = state.used[static_cast<size_t>(its.gpu)];
-  if (bytes > state.bytes || rounded > state.bytes - used) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  void* memory = std::aligned_alloc(256, rounded);
-  if (memory == nullptr) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  std::memset(memory, 0xcd, rounded);  // no zeros by chance
-  *address = reinterpret_cast<CUdeviceptr>(memory) | graphrun::testing::kDeviceBit;
-  state.memory[*address] = {bytes, &its};
-  used += rounded;
-  ++state.counts.deviceMemory;
-  return CUDA_SUCCESS;
+  return allocate(address, bytes, its);
+}
+
+/// Of the context's GPU, which no other has access to.
+CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
+  GR_SIMULATED(cuMemAlloc)
+  static PoolState owners[graphrun::testing::kMostGpus];
+  PoolState& its = owners[graphrun::testing::currentGpu()];
+  its.gpu = graphrun::testing::currentGpu();
+  return bytes == 0 ? CUDA_ERROR_INVALID_VALUE : allocate(address, bytes, its);
+}
+
+CUresult cuMemFree(CUdeviceptr address) {
+  GR_SIMULATED(cuMemFree)
+  return release(address);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   GR_SIMULATED(cuMemFreeAsync)
-  return state.put(stream, [&state, address] {
-    auto found = state.memory.find(address);
-    if (found == state.memory.end()) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    const Memory& its = found->second;
-    state.used[static_cast<size_t>(its.pool->gpu)] -= (its.bytes + 255) / 256 * 256;
-    std::free(std::bit_cast<void*>(address & ~graphrun::testing::kDeviceBit));
-    state.memory.erase(found);
-    --state.counts.deviceMemory;
-    return CUDA_SUCCESS;
-  });
+  return state.put(stream, [address] { return release(address); });
 }
 
 CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
