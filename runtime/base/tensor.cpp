@@ -47,7 +47,11 @@ absl::StatusOr<size_t> checkedByteSize(ElementType type, absl::Span<const int64_
   return empty ? size_t{0} : static_cast<size_t>(bytes);
 }
 
-void HostTensor::Free::operator()(void* p) const { std::free(p); }
+void HostTensor::Free::operator()(void* p) const {
+  if (owner == nullptr) {
+    std::free(p);
+  }
+}
 
 HostTensor::HostTensor(TensorSpec spec) : spec_(std::move(spec)) {
   if (spec_.type == ElementType::kString) {
@@ -61,6 +65,9 @@ HostTensor::HostTensor(TensorSpec spec) : spec_(std::move(spec)) {
     throw std::bad_alloc();
   }
 }
+
+HostTensor::HostTensor(TensorSpec spec, const std::shared_ptr<void>& memory)
+    : spec_(std::move(spec)), bytes_(spec_.byteSize()), data_(memory.get(), Free{memory}) {}
 
 HostTensor::HostTensor(std::vector<int64_t> dims, std::vector<std::string> strings)
     : HostTensor(TensorSpec{ElementType::kString, std::move(dims)}) {

@@ -49,6 +49,9 @@ class HostTensor {
   /// Allocates uninitialised memory for `spec`, aligned to kTensorAlignment. A tensor of strings
   /// has empty ones instead, in `strings`, and no bytes.
   explicit HostTensor(TensorSpec spec);
+  /// In `memory`, of as many bytes as `spec` has, aligned to kTensorAlignment; the tensor keeps it.
+  /// Not for strings.
+  HostTensor(TensorSpec spec, const std::shared_ptr<void>& memory);
   /// A tensor of strings; as many as `dims` say.
   HostTensor(std::vector<int64_t> dims, std::vector<std::string> strings);
 
@@ -75,6 +78,7 @@ class HostTensor {
 
  private:
   struct Free {
+    std::shared_ptr<void> owner;  // of memory that was lent; null: it is the tensor's own
     void operator()(void* p) const;
   };
   TensorSpec spec_;

@@ -45,5 +45,21 @@ TEST_CASE("hostile shapes are refused before anything is allocated") {
   CHECK(!checkedByteSize(ElementType::kInvalid, {1}).ok());
 }
 
+TEST_CASE("a tensor in memory that somebody lends keeps it, and no copy owns it") {
+  alignas(kTensorAlignment) float values[4] = {1, 2, 3, 4};
+  bool isBack = false;
+  {
+    HostTensor tensor({ElementType::kF32, {4}},
+                      std::shared_ptr<void>(values, [&](void*) { isBack = true; }));
+    HostTensor moved = std::move(tensor);
+    CHECK(moved.data() == values);
+    CHECK(moved.byteSize() == 16);
+    CHECK(moved.clone().as<float>()[3] == 4);
+    CHECK(moved.clone().data() != values);
+    CHECK(!isBack);
+  }
+  CHECK(isBack);
+}
+
 }  // namespace
 }  // namespace graphrun::runtime
