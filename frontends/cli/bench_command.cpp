@@ -1,6 +1,7 @@
 // graphrun bench: latency, throughput and memory.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -111,6 +112,16 @@ void print(const Json& report) {
   std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
 }
 
+/// Puts the inputs where devices copy them from fastest, as those do who run a model often.
+void moveInputs(const Session& session, std::vector<NamedTensor>& inputs) {
+  for (NamedTensor& input : inputs) {
+    if (auto fast = session.makeInput({input.name, input.tensor.spec()})) {
+      std::memcpy(fast->data(), input.tensor.data(), input.tensor.byteSize());
+      input.tensor = *std::move(fast);
+    }
+  }
+}
+
 absl::StatusOr<Json> bench(const BenchOptions& options) {
   const int64_t begin = runtime::nowNanos();
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
@@ -125,6 +136,7 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
   }
   GR_RETURN_IF_ERROR(session->prepare(shapes));
   const int64_t loaded = runtime::nowNanos();
+  moveInputs(*session, inputs);
   // Weights are packed and arenas backed by now: each caller adds its outputs, and nothing else.
   uint64_t predicted = peakMemory() + options.concurrency * session->stats().outputBytes;
   std::vector<NamedTensor> outputs;

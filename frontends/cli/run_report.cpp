@@ -34,7 +34,9 @@ Json statsJson(const runtime::SessionStats& stats) {
                        {"predicted_bytes", device.predictedBytes},
                        {"prepare_ms", millis(device.prepareNanos)},
                        {"executable_from_cache", device.fromCache},
-                       {"tuned", device.tuned}});
+                       {"tuned", device.tuned},
+                       {"handed_over", device.handedOver},
+                       {"notes", device.notes}});
   }
   return {{"open_ms", millis(stats.openNanos)},
           {"plan_ms", millis(stats.lastPlanNanos)},

@@ -1,6 +1,7 @@
 // graphrun worker, certs and doctor: the machines.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -29,6 +30,24 @@ void printDevice(const std::string& name, const std::string& kind, uint32_t inde
               static_cast<double>(memoryBytes) / (1 << 30));
 }
 
+/// How tensors of GPUs go to other processes, where there are GPUs.
+void printGpuNetwork(runtime::Compiler& compiler) {
+  const std::vector<devices::DeviceDescription> devices = devices::discoverDevices();
+  if (std::none_of(devices.begin(), devices.end(), [](const devices::DeviceDescription& device) {
+        return device.kind == "cuda";
+      })) {
+    return;
+  }
+  runtime::WorkerCoreOptions options;
+  options.name = runtime::kClientName;
+  options.compiler = &compiler;
+  absl::Status carries = runtime::WorkerCore(options).carriesGpuMemory();
+  std::printf("           tensors of GPUs go to other processes %s\n",
+              carries.ok()
+                  ? "directly"
+                  : absl::StrCat("through the host's memory: ", carries.message()).c_str());
+}
+
 /// One line a finding; false if something is missing that most users need.
 bool checkMachine() {
   runtime::BuildVersions versions = runtime::buildVersions();
@@ -46,6 +65,7 @@ bool checkMachine() {
   std::printf("network    %s\n", versions.ucx.empty() ? "UCX is missing: apt-get install libucx0"
                                                       : absl::StrCat("UCX ", versions.ucx).c_str());
   runtime::CompilerDoor door;
+  printGpuNetwork(door);
   absl::Status compiler = door.check();
   std::printf("compiler   %s\n", compiler.ok() ? "found" : std::string(compiler.message()).c_str());
   absl::Status control = runtime::controlPlane().status();
@@ -82,6 +102,9 @@ absl::Status checkCluster(const std::string& path) {
                 worker.versions.ucx.c_str());
     for (const runtime::DeviceOffer& device : worker.offer.devices) {
       printDevice(name + "/", device.kind, device.index, device.cores.size(), device.memoryBytes);
+    }
+    for (const std::string& why : worker.offer.missing) {
+      std::printf("  %s has no %s\n", name.c_str(), why.c_str());
     }
   }
   return absl::OkStatus();

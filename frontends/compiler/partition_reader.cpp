@@ -11,6 +11,12 @@
 namespace graphrun::compiler {
 namespace {
 
+/// What the device receives from other processes takes its memory, unless it is bound to the
+/// host's.
+uint64_t slotBytes(const format::PlanFile& plan, uint32_t index) {
+  return plan.device(index).kind()->str() == "cuda" ? 0 : plan.slotBytes(index);
+}
+
 /// The device that an executable is for. Its limit is what is left for weights and arena.
 devices::DeviceDescription describe(const format::PlanFile& plan, uint32_t index,
                                     const GrPartition& task) {
@@ -22,7 +28,7 @@ devices::DeviceDescription describe(const format::PlanFile& plan, uint32_t index
   description.cores.assign(task.cores, task.cores + task.coreCount);
   description.threads = task.threads;
   if (device.memory_bytes() != 0) {
-    uint64_t slots = std::min(plan.slotBytes(index), device.memory_bytes() - 1);
+    uint64_t slots = std::min(slotBytes(plan, index), device.memory_bytes() - 1);
     description.memoryBytes = device.memory_bytes() - slots;
   }
   return description;

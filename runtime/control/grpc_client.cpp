@@ -65,6 +65,17 @@ bool isTlsRefusal(const absl::Status& status) {
          absl::StrContains(status.message(), "Peer name");
 }
 
+/// What a worker says in words, within bounds.
+std::vector<std::string> textsOf(const google::protobuf::RepeatedPtrField<std::string>& wire) {
+  const int count = std::min(wire.size(), static_cast<int>(kMaxWorkerNotes));
+  std::vector<std::string> texts;
+  texts.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    texts.push_back(wire[i].substr(0, kMaxErrorBytes));
+  }
+  return texts;
+}
+
 JoinedWorker fromWire(const control::JoinReply& reply) {
   JoinedWorker joined;
   joined.versions = {reply.versions().graphrun(), reply.versions().ucx()};
@@ -77,6 +88,8 @@ JoinedWorker fromWire(const control::JoinReply& reply) {
                                     wire.memory_bytes(),
                                     wire.model()});
   }
+  joined.offer.missing = textsOf(reply.missing());
+  joined.offer.carriesGpuMemory = reply.carries_gpu_memory();
   return joined;
 }
 
@@ -338,6 +351,7 @@ absl::Status GrpcClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo> 
     wire->set_name(peer.name);
     wire->set_transport_address(peer.transportAddress);
     wire->set_token(peer.token);
+    wire->set_carries_gpu_memory(peer.carriesGpuMemory);
   }
   control::Done done;
   return unary("ConnectPeers", &control::Worker::Stub::ConnectPeers, request, &done,
@@ -355,7 +369,8 @@ absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(uint64_t plan,
   std::vector<DeviceReport> reports;
   for (const control::DeviceReport& wire : reply.devices()) {
     reports.push_back({wire.device(), wire.peak_bytes(), wire.prepare_ns(), wire.from_cache(),
-                       wire.tuned(), wire.shared_bytes(), wire.fingerprint()});
+                       wire.tuned(), wire.shared_bytes(), wire.fingerprint(), wire.handed_over(),
+                       textsOf(wire.notes())});
   }
   return reports;
 }

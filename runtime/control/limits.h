@@ -31,6 +31,8 @@ inline constexpr size_t kMaxWeightsAQuery = size_t{64} << 10;
 inline constexpr size_t kMaxErrorBytes = size_t{8} << 10;
 /// Bytes of a name (node, op, device, worker) on the wire.
 inline constexpr size_t kMaxNameBytes = 1024;
+/// What a worker says of a thing in words: the most texts of at most kMaxErrorBytes.
+inline constexpr size_t kMaxWorkerNotes = 64;
 /// Bytes of the job id and of a tensor-link token: 128 bits.
 inline constexpr size_t kSecretBytes = 16;
 

@@ -39,6 +39,8 @@ struct DeviceOffer {
 struct WorkerOffer {
   std::string transportAddress;  // opaque; at most kMaxAddressBytes
   std::vector<DeviceOffer> devices;
+  std::vector<std::string> missing;  // kinds of devices that it has none of, and why
+  bool carriesGpuMemory = false;     // its network was seen to carry memory of its GPUs
 };
 
 /// A weight's identity, whatever its name and model.
@@ -62,7 +64,8 @@ struct PeerInfo {
   uint32_t rank = 0;
   std::string name;
   std::string transportAddress;
-  std::string token;  // kSecretBytes
+  std::string token;              // kSecretBytes
+  bool carriesGpuMemory = false;  // as it said when it joined
 };
 
 /// What became of a partition on its device.
@@ -71,9 +74,11 @@ struct DeviceReport {
   uint64_t peakBytes = 0;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
-  bool tuned = false;        // no choice of a kernel waits for a measurement
-  uint64_t sharedBytes = 0;  // of peakBytes, what plans loaded before hold as well
-  std::string fingerprint;   // Device::fingerprint: equal ones take equal times
+  bool tuned = false;              // no choice of a kernel waits for a measurement
+  uint64_t sharedBytes = 0;        // of peakBytes, what plans loaded before hold as well
+  std::string fingerprint;         // Device::fingerprint: equal ones take equal times
+  uint32_t handedOver = 0;         // edges into it that the devices move without the host's memory
+  std::vector<std::string> notes;  // of edges from devices of its kind that they do not, and why
 };
 
 /// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an

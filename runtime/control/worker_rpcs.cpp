@@ -37,6 +37,8 @@ void fillReply(const WorkerOffer& offer, control::JoinReply* reply) {
     wire->set_memory_bytes(device.memoryBytes);
     wire->set_model(device.model);
   }
+  reply->set_carries_gpu_memory(offer.carriesGpuMemory);
+  reply->mutable_missing()->Add(offer.missing.begin(), offer.missing.end());
 }
 
 absl::Status checkJoin(const control::JoinRequest& request) {
@@ -64,7 +66,8 @@ absl::StatusOr<std::vector<PeerInfo>> peersOf(const control::ConnectPeersRequest
           kSecretBytes, "), name of ", peer.name().size(), " (at most ", kMaxNameBytes,
           "), address of ", peer.transport_address().size(), " (at most ", kMaxAddressBytes, ")"));
     }
-    peers.push_back({peer.rank(), peer.name(), peer.transport_address(), peer.token()});
+    peers.push_back({peer.rank(), peer.name(), peer.transport_address(), peer.token(),
+                     peer.carries_gpu_memory()});
   }
   return peers;
 }
@@ -207,6 +210,8 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
       wire->set_tuned(report.tuned);
       wire->set_shared_bytes(report.sharedBytes);
       wire->set_fingerprint(report.fingerprint);
+      wire->set_handed_over(report.handedOver);
+      wire->mutable_notes()->Add(report.notes.begin(), report.notes.end());
     }
     return absl::OkStatus();
   };

@@ -68,7 +68,8 @@ absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
 void ActivePlan::bindOutput(const std::string& name, HostTensor& tensor) {
   const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
   if (tensor.spec() != endpoint.spec || tensor.data() == nullptr) {
-    tensor = HostTensor(endpoint.spec);
+    std::optional<HostTensor> fast = own->makeTensor(endpoint);
+    tensor = fast ? *std::move(fast) : HostTensor(endpoint.spec);
   }
   own->bindOutput(endpoint, endpoint.staging != nullptr ? endpoint.staging : tensor.data());
 }

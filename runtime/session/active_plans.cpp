@@ -35,9 +35,17 @@ std::vector<DeviceStats> devicesOf(
   std::vector<DeviceStats> devices;
   for (const auto& [worker, ofWorker] : reports) {
     for (const DeviceReport& report : ofWorker) {
-      DeviceStats device{
-          report.device,       worker,           report.peakBytes, report.sharedBytes, 0,
-          report.prepareNanos, report.fromCache, report.tuned,     report.fingerprint};
+      DeviceStats device{report.device,
+                         worker,
+                         report.peakBytes,
+                         report.sharedBytes,
+                         0,
+                         report.prepareNanos,
+                         report.fromCache,
+                         report.tuned,
+                         report.fingerprint,
+                         report.handedOver,
+                         report.notes};
       std::optional<uint32_t> index = file.findDevice(report.device);
       if (index.has_value() && file.partitionOn(*index) != nullptr) {
         device.predictedBytes = file.partitionOn(*index)->predicted_peak_bytes();

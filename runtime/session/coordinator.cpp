@@ -190,7 +190,8 @@ absl::Status Coordinator::checkGpus() const {
         return offer.kind == "cuda" && offer.index == gpu;
       });
       if (!offered) {
-        return atStage(missingGpu(worker.name, gpu, worker.address == kLocalAddress),
+        return atStage(missingGpu(worker.name, gpu, worker.address == kLocalAddress,
+                                  joined_.at(worker.name).offer.missing),
                        SessionStage::kPlacement);
       }
     }
@@ -275,9 +276,11 @@ absl::Status Coordinator::join() {
 absl::Status Coordinator::linkAll() {
   std::vector<PeerInfo> everyone;
   GR_ASSIGN_OR_RETURN(std::string ownAddress, core_->networkAddress());
-  everyone.push_back({kClientRank, kClientName, ownAddress, ""});
+  everyone.push_back({kClientRank, kClientName, ownAddress, "", core_->carriesGpuMemory().ok()});
   for (const Worker& worker : workers_) {
-    everyone.push_back({worker.rank, worker.name, joined_[worker.name].offer.transportAddress, ""});
+    const WorkerOffer& offer = joined_[worker.name].offer;
+    everyone.push_back(
+        {worker.rank, worker.name, offer.transportAddress, "", offer.carriesGpuMemory});
   }
   LinkTokens tokens;
   auto peersOf = [&](uint32_t rank) -> absl::StatusOr<std::vector<PeerInfo>> {

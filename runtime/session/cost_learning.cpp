@@ -49,6 +49,15 @@ uint32_t threadsOf(const format::PlanDevice& device) {
   return cores == 0 ? device.threads() : cores;
 }
 
+/// Within a process GPUs move a value themselves (Program::handOver): what executors record of that
+/// is no transfer.
+bool isBetweenGpus(const format::PlanFile& plan, const format::Edge& edge) {
+  const format::PlanDevice& from = plan.device(edge.source());
+  const format::PlanDevice& to = plan.device(edge.target());
+  return from.worker() == to.worker() && format::textOf(from.kind()) == "cuda" &&
+         format::textOf(to.kind()) == "cuda";
+}
+
 /// Under whose fingerprint the times of a plan's nodes are kept.
 class Fingerprints {
  public:
@@ -192,6 +201,9 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
   std::map<std::pair<std::string, std::string>, std::vector<RunTimes::Edge>> byWorkers;
   for (RunTimes::Edge time : times.edges) {
     const format::Edge& edge = file.edge(time.edge);
+    if (isBetweenGpus(file, edge)) {
+      continue;
+    }
     time.ns += excess[time.edge];
     byWorkers[{workerOf(edge.source()), workerOf(edge.target())}].push_back(time);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -27,6 +28,7 @@ std::optional<uint32_t> gpuOf(absl::string_view device) {
 
 std::vector<std::string> namedDevices(const SessionOptions& options) {
   std::vector<std::string> names;
+  names.reserve(options.pins.size() + options.memoryLimits.size() + 1);
   for (const PlacementPin& pin : options.pins) {
     names.push_back(pin.device);
   }
@@ -42,16 +44,22 @@ std::vector<std::string> namedDevices(const SessionOptions& options) {
 
 }  // namespace
 
-absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere) {
+absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere,
+                        absl::Span<const std::string> missing) {
   devices::DeviceDescription description;
   description.name = absl::StrCat(worker, "/", kGpu, ":", gpu);
   description.kind = kGpu;
   description.index = gpu;
   absl::Status why = isHere ? devices::checkDevice(description) : absl::OkStatus();
-  return !why.ok() ? why
-                   : absl::NotFoundError(absl::StrCat(
-                         "device ", description.name, ": worker ", worker,
-                         " has no such GPU; graphrun doctor on its machine says what is missing"));
+  if (!why.ok()) {
+    return why;
+  }
+  auto told = std::find_if(missing.begin(), missing.end(),
+                           [](const std::string& line) { return absl::StrContains(line, kGpu); });
+  return absl::NotFoundError(
+      absl::StrCat("device ", description.name, ": worker ", worker, " has no such GPU; ",
+                   told == missing.end() ? "graphrun doctor on its machine says which there are"
+                                         : absl::StrCat("it has no ", *told)));
 }
 
 absl::Status checkNamedGpus(const SessionOptions& options, absl::Span<const DeviceOffer> offers) {

@@ -16,9 +16,10 @@ namespace graphrun::runtime {
 /// and users may leave "local/" out.
 inline constexpr char kOwnMachine[] = "local";
 
-/// Why `worker`, which `isHere` if it is on this machine, does not have a GPU: here it is told what
-/// is missing and how to get it.
-absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere);
+/// Why `worker`, which `isHere` if it is on this machine, does not have a GPU: what is missing and
+/// how to get it. Of others that is what they said when they joined: WorkerOffer::missing.
+absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere,
+                        absl::Span<const std::string> missing = {});
 
 /// OK when every GPU that `options` name (pins, limits, a placement on one device) is among
 /// `offers`, the devices of this process; else what is missing. At the stage of placement.

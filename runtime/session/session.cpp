@@ -582,6 +582,17 @@ absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {
   return impl_->planFor(0, nullptr, plannedInputs(shapes), {}).status();
 }
 
+std::optional<HostTensor> Session::makeInput(const NamedSpec& input) const {
+  std::lock_guard lock(impl_->mutex);
+  if (const ActivePlan* last = impl_->plans->last()) {
+    auto endpoint = last->own->inputs().find(input.name);
+    if (endpoint != last->own->inputs().end() && endpoint->second.spec == input.spec) {
+      return last->own->makeTensor(endpoint->second);
+    }
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs) {
   std::lock_guard lock(impl_->mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));

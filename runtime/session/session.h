@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -143,6 +144,8 @@ struct DeviceStats {
   bool fromCache = false;
   bool tuned = false;       ///< no choice of a kernel waits for a measurement
   std::string fingerprint;  ///< of hardware and libraries: equal ones take equal times
+  uint32_t handedOver = 0;  ///< tensors that reach it from another device without the host's memory
+  std::vector<std::string> notes;  ///< why others do not that could
 };
 
 /// What a session did so far. Times in nanoseconds.
@@ -222,6 +225,10 @@ class Session {
 
   /// Does everything that a run with inputs of these shapes needs, but run.
   absl::Status prepare(absl::Span<const NamedSpec> inputs);
+
+  /// A tensor for an input of the plan that was prepared or run last, in memory that the device
+  /// which reads it copies fastest: for callers who run often. Nothing where all memory is alike.
+  std::optional<HostTensor> makeInput(const NamedSpec& input) const;
 
   /// What the placement is and why, with predicted times and memory, as JSON; starts nothing.
   absl::StatusOr<std::string> explain(absl::Span<const NamedSpec> inputs);

@@ -8,6 +8,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/control/first_cause.h"
+#include "runtime/control/limits.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::runtime {
@@ -39,12 +40,17 @@ struct LoadedPlan::Memory {
     std::shared_ptr<SharedDevice> owner;
     LoadedProgram loaded;
     std::vector<void*> allocated;
+    std::vector<void*> own;  // of the device
+    uint64_t ownBytes = 0;
   };
   ~Memory() {
     for (Part& part : parts) {
       part.loaded.program.reset();
       for (void* memory : part.allocated) {
         part.owner->device->deallocate(memory);
+      }
+      for (void* memory : part.own) {
+        part.owner->device->deallocateOwn(memory);
       }
     }
   }
@@ -83,6 +89,7 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
     std::shared_ptr<const format::PlanFile> plan, const PlanHome& home) {
   std::unique_ptr<LoadedPlan> loaded(new LoadedPlan(std::move(plan), home));
   GR_RETURN_IF_ERROR(loaded->loadPartitions(home));
+  GR_RETURN_IF_ERROR(loaded->handOverEdges());
   GR_RETURN_IF_ERROR(loaded->waitForPeers(home));
   GR_RETURN_IF_ERROR(loaded->openEdges(home));
   GR_RETURN_IF_ERROR(loaded->checkPartMemory());
@@ -138,7 +145,8 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
   absl::StatusOr<LoadedProgram> loaded =
       home.loader->load(*plan_, index, *part.owner->device, weights, home.tuneNanos);
-  uint64_t slotBytes = plan_->slotBytes(part.device);
+  // Slots on the host are not the device's.
+  uint64_t slotBytes = part.owner->device->bindsHostMemory() ? 0 : plan_->slotBytes(part.device);
   if (absl::IsResourceExhausted(loaded.status()) && slotBytes != 0) {
     loaded = absl::ResourceExhaustedError(
         absl::StrCat(loaded.status().message(), ", and ", slotBytes, " for what it receives"));
@@ -165,6 +173,23 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   reports_.push_back(std::move(report));
   memory_->parts.push_back(std::move(part));
   return absl::OkStatus();
+}
+
+/// Slots in a GPU's memory, and what it sends from there, came after the rest.
+absl::Status LoadedPlan::recountMemory(size_t part) {
+  const Memory::Part& counted = memory_->parts[part];
+  const devices::Device& device = *counted.owner->device;
+  if (!device.bindsHostMemory()) {
+    return absl::OkStatus();
+  }
+  reports_[part].peakBytes = counted.loaded.program->memoryBytes() + counted.ownBytes;
+  const uint64_t limit = device.description().memoryBytes;
+  return limit == 0 || reports_[part].peakBytes <= limit
+             ? absl::OkStatus()
+             : absl::ResourceExhaustedError(
+                   absl::StrCat(reports_[part].device, ": needs ", reports_[part].peakBytes,
+                                " bytes with what it receives, the limit is ", limit, "; give it ",
+                                reports_[part].peakBytes - limit, " more"));
 }
 
 /// The parts of a device share its memory; each by itself was held to all of it.
@@ -212,6 +237,62 @@ absl::Status LoadedPlan::waitForPeers(const PlanHome& home) {
   return absl::OkStatus();
 }
 
+/// Where devices of this process can move a value themselves, they do.
+absl::Status LoadedPlan::handOverEdges() {
+  for (size_t part = 0; part < memory_->parts.size(); ++part) {
+    const devices::Program& program = *memory_->parts[part].loaded.program;
+    for (size_t edge = 0; edge < program.edges().size(); ++edge) {
+      if (program.edges()[edge].send && program.canHandOver(edge)) {
+        GR_RETURN_IF_ERROR(annotate(handOver(part, edge), reports_[part].device));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// The edge `edge` that part `from` sends, if it ends in this process, too.
+absl::Status LoadedPlan::handOver(size_t from, size_t edge) {
+  Memory::Part& source = memory_->parts[from];
+  const uint32_t id = source.loaded.program->edges()[edge].edge;
+  if (id >= plan_->edgeCount()) {
+    return absl::OkStatus();  // openEdge refuses it
+  }
+  for (size_t to = 0; to < memory_->parts.size(); ++to) {
+    Memory::Part& target = memory_->parts[to];
+    absl::Span<const devices::EdgeBinding> ends = target.loaded.program->edges();
+    auto end = std::find_if(ends.begin(), ends.end(), [&](const devices::EdgeBinding& binding) {
+      return !binding.send && binding.edge == id;
+    });
+    const auto index = static_cast<size_t>(end - ends.begin());
+    if (to == from || end == ends.end() || !target.loaded.program->canHandOver(index)) {
+      continue;
+    }
+    if (absl::Status way = source.owner->device->reaches(*target.owner->device); !way.ok()) {
+      if (!absl::IsUnimplemented(way)) {
+        noteHostWay(to, id, way.message());
+      }
+      continue;
+    }
+    GR_RETURN_IF_ERROR(source.loaded.program->handOver(edge, devices::EdgeWay::kFetched));
+    GR_RETURN_IF_ERROR(target.loaded.program->handOver(index, devices::EdgeWay::kFetched));
+    ++reports_[to].handedOver;
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+/// Tells, once for each two devices, why what part `part` gets by an edge goes by the host.
+void LoadedPlan::noteHostWay(size_t part, uint32_t edge, absl::string_view why) {
+  std::string note =
+      absl::StrCat("what comes from ", textOf(plan_->device(plan_->edge(edge).source()).name()),
+                   " goes through the host's memory: ", why);
+  std::vector<std::string>& notes = reports_[part].notes;
+  if (notes.size() < kMaxWorkerNotes &&
+      std::find(notes.begin(), notes.end(), note) == notes.end()) {
+    notes.push_back(std::move(note));
+  }
+}
+
 absl::Status LoadedPlan::openEdges(const PlanHome& home) {
   for (size_t i = 0; i < memory_->parts.size(); ++i) {
     Memory::Part& part = memory_->parts[i];
@@ -223,6 +304,7 @@ absl::Status LoadedPlan::openEdges(const PlanHome& home) {
       }
       ends.push_back(*end);
     }
+    GR_RETURN_IF_ERROR(recountMemory(i));
     GR_ASSIGN_OR_RETURN(
         std::unique_ptr<Executor> executor,
         Executor::create(part.owner->device.get(), part.loaded.program, ends, &control_));
@@ -255,6 +337,9 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   spec.maxBytes = edge.bytes();
   spec.slots = edge.slots();
   spec.inPlace = here;
+  if (!here) {
+    GR_ASSIGN_OR_RETURN(spec.memory, carryGpuMemory(home, part, binding, peer));
+  }
   spec.owner = memory_;
   spec.name =
       absl::StrCat("'", textOf(edge.name()), "' from ", textOf(plan_->device(edge.source()).name()),
@@ -269,12 +354,38 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   return end;
 }
 
+/// Where the payloads of an edge to or from another process lie at this end: in the GPU's memory if
+/// the networks of both carry that, as they agreed when they were linked.
+absl::StatusOr<MemoryKind> LoadedPlan::carryGpuMemory(const PlanHome& home, size_t part,
+                                                      const devices::EdgeBinding& binding,
+                                                      const std::string& peer) {
+  Memory::Part& end = memory_->parts[part];
+  devices::Program& program = *end.loaded.program;
+  const auto index = static_cast<size_t>(&binding - program.edges().data());
+  if (!program.canHandOver(index)) {
+    return MemoryKind::kHost;
+  }
+  if (!home.gpuPeers.contains(peer)) {
+    const format::PlanDevice& source = plan_->device(plan_->edge(binding.edge).source());
+    if (!binding.send && format::textOf(source.kind()) == end.owner->device->description().kind) {
+      noteHostWay(part, binding.edge,
+                  !home.carriesGpuMemory.ok()
+                      ? std::string(home.carriesGpuMemory.message())
+                      : absl::StrCat("the network of worker ", peer, " carries nothing else"));
+    }
+    return MemoryKind::kHost;
+  }
+  GR_RETURN_IF_ERROR(program.handOver(index, devices::EdgeWay::kCarried));
+  reports_[part].handedOver += binding.send ? 0 : 1;
+  return MemoryKind::kCuda;
+}
+
 absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const EdgeSpec& spec,
                                                  size_t part, size_t stride) {
   std::vector<void*> slots;
   if (!spec.inPlace) {
-    GR_ASSIGN_OR_RETURN(void* memory, allocate(part, stride * spec.slots));
-    GR_RETURN_IF_ERROR(transport->registerMemory(memory, stride * spec.slots, MemoryKind::kHost));
+    GR_ASSIGN_OR_RETURN(void* memory, allocate(part, stride * spec.slots, spec.memory));
+    GR_RETURN_IF_ERROR(transport->registerMemory(memory, stride * spec.slots, spec.memory));
     registered_.emplace_back(transport, memory);
     for (uint32_t i = 0; i < spec.slots; ++i) {
       slots.push_back(static_cast<char*>(memory) + i * stride);
@@ -285,8 +396,14 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const Edg
   return end;
 }
 
-absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes) {
+absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes, MemoryKind kind) {
   Memory::Part& owner = memory_->parts[part];
+  if (kind != MemoryKind::kHost) {
+    GR_ASSIGN_OR_RETURN(void* own, owner.owner->device->allocateOwn(bytes));
+    owner.own.push_back(own);
+    owner.ownBytes += bytes;
+    return own;
+  }
   GR_ASSIGN_OR_RETURN(void* memory, owner.owner->device->allocate(bytes));
   owner.allocated.push_back(memory);
   return memory;
@@ -330,6 +447,23 @@ absl::Status LoadedPlan::stageEndpoints() {
     }
   }
   return absl::OkStatus();
+}
+
+std::optional<HostTensor> LoadedPlan::makeTensor(const Endpoint& endpoint) const {
+  for (const auto& [executor, index] : endpoint.places) {
+    for (size_t part = 0; part < executors_.size(); ++part) {
+      std::shared_ptr<SharedDevice> owner = memory_->parts[part].owner;
+      if (executors_[part].get() != executor || !owner->device->bindsHostMemory()) {
+        continue;
+      }
+      if (auto memory = owner->device->allocate(endpoint.spec.byteSize()); memory.ok()) {
+        return HostTensor(endpoint.spec, std::shared_ptr<void>(*memory, [owner](void* bytes) {
+                            owner->device->deallocate(bytes);
+                          }));
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 void LoadedPlan::bindInput(const Endpoint& endpoint, void* data) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,9 @@ struct PlanHome {
   std::shared_ptr<Transport> local;       // linked to itself, for edges within this process
   std::shared_ptr<Transport> network;     // for edges to other workers; null without a cluster
   std::map<std::string, uint32_t> ranks;  // of the other workers on `network`, by name
+  /// Of these, those to and from which `network` carries memory of GPUs: both ends know.
+  std::set<std::string> gpuPeers;
+  absl::Status carriesGpuMemory;                 // why this end of `network` does not
   const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
   /// The device for a description of the plan; the same one for the same description.
   std::function<absl::StatusOr<std::shared_ptr<SharedDevice>>(const devices::DeviceDescription&)>
@@ -62,6 +67,10 @@ class LoadedPlan {
   /// Memory of an input or output from the next run on: aligned to kTensorAlignment, valid until it
   /// is bound anew. Not while a run is under way.
   void bindInput(const Endpoint& endpoint, void* data);
+  /// A tensor for an input or output, in memory that the device which reads or writes it copies
+  /// fastest; nothing where all memory is alike, or there is no more of that. It may outlive the
+  /// plan.
+  std::optional<HostTensor> makeTensor(const Endpoint& endpoint) const;
   void bindOutput(const Endpoint& endpoint, void* data);
 
   /// Runs steps; every wait ends at `deadlineNanos` (of nowNanos()). The status of the first
@@ -87,12 +96,19 @@ class LoadedPlan {
   absl::Status checkPartMemory() const;
   absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
   absl::Status waitForPeers(const PlanHome& home);
+  absl::Status handOverEdges();
+  absl::Status handOver(size_t from, size_t edge);
+  void noteHostWay(size_t part, uint32_t edge, absl::string_view why);
   absl::Status openEdges(const PlanHome& home);
   absl::StatusOr<EdgeEnd> openEdge(const PlanHome& home, size_t part,
                                    const devices::EdgeBinding& binding);
   absl::StatusOr<EdgeEnd> openReceiver(Transport* transport, const EdgeSpec& spec, size_t part,
                                        size_t stride);
-  absl::StatusOr<void*> allocate(size_t part, size_t bytes);
+  absl::StatusOr<MemoryKind> carryGpuMemory(const PlanHome& home, size_t part,
+                                            const devices::EdgeBinding& binding,
+                                            const std::string& peer);
+  absl::StatusOr<void*> allocate(size_t part, size_t bytes, MemoryKind kind = MemoryKind::kHost);
+  absl::Status recountMemory(size_t part);
   void collectEndpoints();
   absl::Status stageEndpoints();
   bool touchedByNetwork(const Endpoint& endpoint, bool input) const;

@@ -12,6 +12,7 @@
 #include "runtime/control/limits.h"
 #include "runtime/transport/inproc.h"
 #include "runtime/transport/ucx.h"
+#include "runtime/worker/gpu_memory_trial.h"
 #include "runtime/worker/worker_trace.h"
 
 namespace graphrun::runtime {
@@ -61,17 +62,45 @@ absl::StatusOr<std::shared_ptr<Transport>> WorkerCore::local() {
   return local_;
 }
 
+absl::StatusOr<std::unique_ptr<Transport>> WorkerCore::makeNetwork(uint32_t rank) const {
+  UcxOptions options;
+  options.rank = rank;
+  options.networkInterface = options_.networkInterface;
+  return makeUcxTransport(options);
+}
+
 absl::StatusOr<std::shared_ptr<Transport>> WorkerCore::network() {
   if (network_ == nullptr) {
-    UcxOptions options;
-    options.networkInterface = options_.networkInterface;
-    absl::StatusOr<std::unique_ptr<Transport>> made = makeUcxTransport(options);
+    absl::StatusOr<std::unique_ptr<Transport>> made = makeNetwork(0);
     if (!made.ok()) {
       return annotate(made.status(), absl::StrCat("tensor network of worker ", name_));
     }
     network_ = *std::move(made);
   }
   return network_;
+}
+
+absl::Status WorkerCore::carriesGpuMemory() {
+  std::lock_guard lock(mutex_);
+  if (!carriesGpuMemory_) {
+    carriesGpuMemory_ = tryGpus();
+  }
+  return *carriesGpuMemory_;
+}
+
+/// With the first GPU: the network's library either knows them all or none.
+absl::Status WorkerCore::tryGpus() {
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
+  if (!transport->carries(MemoryKind::kCuda)) {  // the usual case, for which no GPU is opened
+    return noGpuMemory();
+  }
+  for (const devices::DeviceDescription& found : options_.discover()) {
+    if (found.kind == "cuda") {
+      GR_ASSIGN_OR_RETURN(std::shared_ptr<SharedDevice> gpu, devices_->get(found));
+      return tryGpuMemory([this](uint32_t rank) { return makeNetwork(rank); }, *gpu->device);
+    }
+  }
+  return absl::NotFoundError("there is no GPU");
 }
 
 absl::StatusOr<std::string> WorkerCore::networkAddress() {
@@ -81,20 +110,24 @@ absl::StatusOr<std::string> WorkerCore::networkAddress() {
 }
 
 std::vector<DeviceOffer> WorkerCore::offers() const {
+  const std::vector<devices::DeviceDescription> found = options_.discover();
   std::vector<DeviceOffer> offers;
-  for (const devices::DeviceDescription& device : options_.discover()) {
+  offers.reserve(found.size());
+  for (const devices::DeviceDescription& device : found) {
     offers.push_back({device.kind, device.index, device.cores, device.memoryBytes, device.name});
   }
   return offers;
 }
 
 absl::StatusOr<WorkerOffer> WorkerCore::join(const JobInfo& job) {
+  WorkerOffer offer;
+  offer.carriesGpuMemory = carriesGpuMemory().ok();
   std::lock_guard lock(mutex_);
   name_ = job.worker;
   GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
-  WorkerOffer offer;
   offer.transportAddress = transport->localAddress();
   offer.devices = offers();
+  offer.missing = devices::missingKinds();
   return offer;
 }
 
@@ -132,6 +165,7 @@ absl::StatusOr<std::vector<bool>> WorkerCore::hasWeights(uint64_t,
 absl::Status WorkerCore::putWeights(const WeightPiece& piece) { return weights_.put(piece); }
 
 absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
+  const bool carries = carriesGpuMemory().ok();
   std::lock_guard lock(mutex_);
   GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
   GR_RETURN_IF_ERROR(transport->setRank(rank));
@@ -143,6 +177,9 @@ absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> 
         annotate(transport->connect(peer.rank, peer.transportAddress, toToken(peer.token)),
                  absl::StrCat("link from worker ", name_, " to worker ", peer.name)));
     ranks_[peer.name] = peer.rank;
+    if (peer.carriesGpuMemory && carries) {
+      gpuPeers_.insert(peer.name);
+    }
   }
   return absl::OkStatus();
 }
@@ -167,6 +204,8 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   GR_ASSIGN_OR_RETURN(home.local, local());
   home.network = network_;
   home.ranks = ranks_;
+  home.gpuPeers = gpuPeers_;
+  home.carriesGpuMemory = carriesGpuMemory_.value_or(absl::OkStatus());
   home.cancelled = &cancelled_;
   home.device = [this](devices::DeviceDescription description) {
     if (description.cores.empty() && description.threads == 0) {
@@ -250,6 +289,7 @@ void WorkerCore::endJob(const absl::Status& why) {
     plans.swap(plans_);
     network = std::move(network_);
     ranks_.clear();
+    gpuPeers_.clear();
   }
   weights_.dropUnfinished();
   if (network != nullptr) {

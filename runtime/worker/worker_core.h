@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,6 +53,9 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<std::string> networkAddress();
   /// A prepared plan; NotFound. It stays loaded as long as the pointer lives.
   absl::StatusOr<std::shared_ptr<LoadedPlan>> prepared(uint64_t plan);
+  /// OK when the tensor network of this process carries memory of its GPUs, as was tried; else why
+  /// tensors of GPUs go through the host's memory on their way to other processes.
+  absl::Status carriesGpuMemory();
   /// Ends all waits for a peer, now and later.
   void markPeerFailed(uint32_t rank, const absl::Status& cause);
   /// Returns when shutdown() was called.
@@ -84,6 +88,8 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<PlanHome> home();
   absl::StatusOr<std::shared_ptr<Transport>> local();
   absl::StatusOr<std::shared_ptr<Transport>> network();
+  absl::StatusOr<std::unique_ptr<Transport>> makeNetwork(uint32_t rank) const;
+  absl::Status tryGpus();
   std::vector<std::shared_ptr<LoadedPlan>> loadedPlans();
 
   const WorkerCoreOptions options_;
@@ -102,7 +108,9 @@ class WorkerCore final : public WorkerHandler {
   std::shared_ptr<Transport> local_;
   std::shared_ptr<Transport> network_;
   std::map<std::string, uint32_t> ranks_;
-  std::map<uint64_t, Plan> plans_;  // after the transports: plans close their edges
+  std::set<std::string> gpuPeers_;
+  std::optional<absl::Status> carriesGpuMemory_;  // once it was asked
+  std::map<uint64_t, Plan> plans_;                // after the transports: plans close their edges
   std::atomic<uint64_t> steps_{0};
   std::atomic<bool> cancelled_{false};  // ends the waits of preparePlan
 };

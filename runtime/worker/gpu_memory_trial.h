@@ -1,0 +1,28 @@
+// Whether a network carries the memory of a GPU: asked of the library, then tried.
+#ifndef GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
+#define GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "devices/device.h"
+#include "runtime/transport/transport.h"
+
+namespace graphrun::runtime {
+
+/// Makes a transport of the kind that is asked about, of this rank.
+using TransportFactory = std::function<absl::StatusOr<std::unique_ptr<Transport>>(uint32_t rank)>;
+
+/// What tryGpuMemory gives where the network's library does not know such memory.
+absl::Status noGpuMemory();
+
+/// Sends a small and a large payload between two transports of this process, from memory of
+/// `device`'s own to such memory. OK when the same bytes arrive; else what went wrong. Takes some
+/// ms.
+absl::Status tryGpuMemory(const TransportFactory& makeTransport, devices::Device& device);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
