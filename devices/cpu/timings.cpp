@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/step_text.h"
 #include "runtime/base/element_type.h"
 
 namespace graphrun::devices::cpu {
@@ -17,20 +18,7 @@ namespace {
 
 constexpr absl::string_view kHeader = "graphrun timings 2";
 
-struct AttributeText {
-  std::string operator()(int64_t value) const { return absl::StrCat(value); }
-  std::string operator()(double value) const { return absl::StrCat(value); }
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(const std::string& value) const { return value; }
-  std::string operator()(const runtime::TensorSpec& value) const { return value.toString(); }
-  template <typename T>
-  std::string operator()(const std::vector<T>& values) const {
-    return absl::StrJoin(values, ",");
-  }
-};
-
-/// What a tensor is to a step.
-enum class Role : uint8_t { kInput, kOther };
+using Role = TensorRole;
 
 std::string describeTensor(const TensorDesc& desc, absl::string_view dims) {
   return absl::StrCat(" ", runtime::elementTypeName(desc.type), "[", dims, "]",
@@ -58,53 +46,8 @@ std::string describeClass(const TensorDesc& desc, Role role) {
   return describeTensor(desc, absl::StrJoin(dims, "x"));
 }
 
-/// The parameters of a post-op where they decide what it takes: numbers to calculate with do not,
-/// unless there are others for the same.
-std::string describeParameters(const std::vector<PostOp>& postOps, size_t index) {
-  const std::string& algorithm = postOps[index].algorithm;
-  if (onlyScales(postOps, index)) {
-    return "*";
-  }
-  int same = 0;
-  for (size_t i = 0; i < postOps.size(); ++i) {
-    same += postOps[i].algorithm == algorithm && !onlyScales(postOps, i) ? 1 : 0;
-  }
-  bool calculates = algorithm == "linear" || algorithm == "gr.clip";
-  return calculates && same == 1
-             ? ""
-             : absl::StrCat(",", postOps[index].alpha, ",", postOps[index].beta);
-}
-
-template <typename Describe>
-std::string describe(const Step& step, Describe tensor) {
-  std::string text = step.operation;
-  for (const auto& [name, value] : step.attributes) {
-    // Scales are many numbers, of which none takes longer than another.
-    const auto* scales = name == "scales" ? std::get_if<std::vector<double>>(&value) : nullptr;
-    absl::StrAppend(
-        &text, " ", name, "=",
-        scales != nullptr ? absl::StrCat(scales->size()) : std::visit(AttributeText(), value));
-  }
-  for (const Argument& input : step.inputs) {
-    text += tensor(input.desc, Role::kInput);
-  }
-  text += " ->";
-  for (const Argument& output : step.outputs) {
-    text += tensor(output.desc, Role::kOther);
-  }
-  for (size_t i = 0; i < step.postOps.size(); ++i) {
-    const PostOp& post = step.postOps[i];
-    absl::StrAppend(&text, " +", static_cast<int>(post.kind), post.algorithm,
-                    describeParameters(step.postOps, i));
-    if (post.operand) {
-      text += tensor(post.operand->desc, Role::kOther);
-    }
-  }
-  return text;
-}
-
 std::string keyOf(const Step& step, absl::string_view kernel, int threads) {
-  std::string key = absl::StrCat(kernel, " x", threads, " ", describe(step, describeClass));
+  std::string key = absl::StrCat(kernel, " x", threads, " ", textOfStep(step, describeClass));
   // A name in an attribute must not look like the end of a line.
   std::replace_if(key.begin(), key.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return key;
@@ -134,7 +77,7 @@ double ratio(int64_t a, int64_t b) {
 
 }  // namespace
 
-std::string describeStep(const Step& step) { return describe(step, describeWhole); }
+std::string describeStep(const Step& step) { return textOfStep(step, describeWhole); }
 
 Timings::Timings(absl::string_view text) {
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');

@@ -1,6 +1,7 @@
 #include "devices/cuda/cublaslt_matmul.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <type_traits>
 
@@ -15,6 +16,9 @@ using runtime::ElementType;
 
 /// What NVIDIA recommends for its newer GPUs (cuBLAS documentation, workspace).
 constexpr uint64_t kWorkspaceBytes = uint64_t{32} << 20;
+
+/// Of the heuristic.
+constexpr int kMostAnswers = 8;
 
 #define GR_LT(use, function, ...) \
   cublasLtStatus(*(use).api, (use).api->function(__VA_ARGS__), #function)
@@ -71,10 +75,12 @@ Factor factorOf(const MatrixProduct& product, int value) {
   return factor;
 }
 
-/// The largest power of two, up to 256, that divides an address.
+/// The largest power of two that divides an address, up to what the arena gives all tensors: the
+/// heuristic answers alike wherever they lie.
 uint32_t alignmentOf(CUdeviceptr address) {
+  constexpr uint64_t kMost = 64;
   uint64_t lowest = address & (~address + 1);
-  return static_cast<uint32_t>(std::clamp<uint64_t>(lowest == 0 ? 256 : lowest, 1, 256));
+  return static_cast<uint32_t>(lowest == 0 ? kMost : std::min(lowest, kMost));
 }
 
 class ProductKernel : public Kernel {
@@ -93,6 +99,7 @@ class ProductKernel : public Kernel {
       kernel->workspaceBytes_ = step.scratch->desc.spec().byteSize();
     }
     GR_RETURN_IF_ERROR(kernel->describe(product));
+    GR_ASSIGN_OR_RETURN(kernel->plan_, planOf(step));
     GR_RETURN_IF_ERROR(runtime::annotate(kernel->findAlgorithm(), step.label));
     return kernel;
   }
@@ -103,6 +110,8 @@ class ProductKernel : public Kernel {
                  resultLayout_.get(), pointer(result_), resultLayout_.get(), &algorithm_,
                  pointer(workspace_), workspaceBytes_, reinterpret_cast<cudaStream_t>(stream));
   }
+
+  size_t plan() const override { return plan_; }
 
  private:
   ProductKernel(const ProductLibrary::Use& use, const MatrixProduct& product)
@@ -174,16 +183,24 @@ class ProductKernel : public Kernel {
         prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignmentOf(result_)));
     GR_RETURN_IF_ERROR(
         prefer(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignmentOf(result_)));
-    cublasLtMatmulHeuristicResult_t best{};
+    std::array<cublasLtMatmulHeuristicResult_t, kMostAnswers> results{};
     int found = 0;
     GR_RETURN_IF_ERROR(GR_LT(use_, cublasLtMatmulAlgoGetHeuristic, use_.handle, operation_.get(),
                              leftLayout_.get(), rightLayout_.get(), resultLayout_.get(),
-                             resultLayout_.get(), made, 1, &best, &found));
-    if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) {
+                             resultLayout_.get(), made, kMostAnswers, results.data(), &found));
+    auto end = results.begin() + found;
+    auto first = results.begin() + std::min(static_cast<int>(plan_), found);
+    auto does = [](const cublasLtMatmulHeuristicResult_t& answer) {
+      return answer.state == CUBLAS_STATUS_SUCCESS;
+    };
+    auto best = std::find_if(first, end, does);
+    best = best == end ? std::find_if(results.begin(), first, does) : best;
+    if (best == end || !does(*best)) {
       return absl::UnimplementedError(absl::StrCat(
           "cuBLASLt has no algorithm for the product with ", workspaceBytes_, " bytes to work in"));
     }
-    algorithm_ = best.algo;
+    plan_ = static_cast<size_t>(best - results.begin());
+    algorithm_ = best->algo;
     return absl::OkStatus();
   }
 
@@ -207,6 +224,7 @@ class ProductKernel : public Kernel {
   CUdeviceptr result_ = 0;
   CUdeviceptr workspace_ = 0;
   uint64_t workspaceBytes_ = 0;
+  size_t plan_ = 0;
   cublasLtMatmulAlgo_t algorithm_{};
 };
 

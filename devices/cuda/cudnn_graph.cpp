@@ -190,7 +190,8 @@ absl::StatusOr<CudnnPlan> CudnnGraph::plan(const CudnnLimits& limits) && {
   GR_ASSIGN_OR_RETURN(CudnnDescriptor memory, variantPack(limits));
   parts_.push_back(std::move(graph));
   parts_.push_back(std::move(found.configuration));
-  return CudnnPlan(*target_.api, std::move(parts_), std::move(found.plan), std::move(memory));
+  return CudnnPlan(*target_.api, std::move(parts_), std::move(found.plan), std::move(memory),
+                   found.number);
 }
 
 absl::Status CudnnPlan::execute(cudnnHandle_t handle) const {

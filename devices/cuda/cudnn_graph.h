@@ -25,6 +25,8 @@ struct CudnnLimits {
   uint64_t workspaceBytes = 0;
   /// f32 is multiplied as it is: no rounding to TF32 or half types.
   bool exact = false;
+  /// Where among the library's answers the search begins; those before it come last.
+  size_t plan = 0;
 };
 
 /// A graph as an engine runs it, on the memory that the graph was made with.
@@ -32,8 +34,15 @@ class CudnnPlan {
  public:
   /// `parts` is what the plan was made of: nothing says that the library keeps it.
   CudnnPlan(const CudnnApi& api, std::vector<CudnnDescriptor> parts, CudnnDescriptor plan,
-            CudnnDescriptor memory)
-      : api_(api), parts_(std::move(parts)), plan_(std::move(plan)), memory_(std::move(memory)) {}
+            CudnnDescriptor memory, size_t number)
+      : api_(api),
+        parts_(std::move(parts)),
+        plan_(std::move(plan)),
+        memory_(std::move(memory)),
+        number_(number) {}
+
+  /// Which of the library's answers it is, counted from 0.
+  size_t number() const { return number_; }
 
   /// Puts it into the stream of `handle`.
   absl::Status execute(cudnnHandle_t handle) const;
@@ -43,6 +52,7 @@ class CudnnPlan {
   std::vector<CudnnDescriptor> parts_;
   CudnnDescriptor plan_;
   CudnnDescriptor memory_;  ///< the "variant pack"
+  size_t number_;
 };
 
 /// A tensor of a graph.
@@ -90,9 +100,10 @@ class CudnnGraph {
   absl::Status pool(cudnnResampleMode_t mode, const CudnnWindow& window, CudnnTensor input,
                     CudnnTensor result);
 
-  /// The first plan within `limits` of those that the library's heuristic names: of mode A, best
-  /// first, then of the mode that lists what always works. Engines whose results differ from run to
-  /// run are passed over. Unimplemented when there is none, with what the library says.
+  /// The first plan within `limits` of those that the library's
+  /// heuristic names: of mode A, best first, then of the mode that lists what always works. Engines
+  /// whose results differ from run to run are passed over. Unimplemented when there is none, with
+  /// what the library says.
   absl::StatusOr<CudnnPlan> plan(const CudnnLimits& limits) &&;
 
  private:

@@ -15,6 +15,7 @@ class PlannedKernel : public Kernel {
       : library_(library), plan_(std::move(plan)) {}
 
   absl::Status enqueue(CUstream stream) override { return library_.execute(plan_, stream); }
+  size_t plan() const override { return plan_.number(); }
 
  private:
   CudnnLibrary& library_;
@@ -26,6 +27,7 @@ class PlannedKernel : public Kernel {
 absl::StatusOr<CudnnLimits> CudnnStep::limits() const {
   CudnnLimits limits;
   GR_ASSIGN_OR_RETURN(limits.exact, isExact(step));
+  GR_ASSIGN_OR_RETURN(limits.plan, planOf(step));
   if (step.scratch) {
     limits.workspace = addressOf(*step.scratch);
     limits.workspaceBytes = step.scratch->desc.spec().byteSize();

@@ -1,6 +1,8 @@
 #include "devices/cuda/cudnn_plans.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/status.h"
@@ -15,28 +17,43 @@ class Search {
       : target_(target), graph_(graph), limits_(limits) {}
 
   absl::StatusOr<FoundPlan> run() {
+    std::optional<FoundPlan> found = search(limits_.plan, std::numeric_limits<size_t>::max());
+    found = found ? std::move(found) : search(0, limits_.plan);
+    if (found) {
+      return *std::move(found);
+    }
+    return absl::UnimplementedError(absl::StrCat(
+        "cuDNN has no engine for this with ", limits_.workspaceBytes, " bytes to work in",
+        limits_.exact ? " that multiplies f32 as it is" : "",
+        why_.ok() ? "" : absl::StrCat("; the first of ", tried_, " answers: ", why_.message())));
+  }
+
+ private:
+  /// The first that will do of the answers [begin, end).
+  std::optional<FoundPlan> search(size_t begin, size_t end) {
+    size_t next = 0;
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-      absl::StatusOr<std::vector<CudnnDescriptor>> configurations = ask(mode);
+      absl::StatusOr<std::vector<CudnnDescriptor>> configurations =
+          next < end ? ask(mode) : std::vector<CudnnDescriptor>();
       if (!configurations.ok()) {
         note(configurations.status());
         continue;
       }
       for (CudnnDescriptor& configuration : *configurations) {
+        size_t number = next++;
+        if (number < begin || number >= end) {
+          continue;
+        }
         absl::StatusOr<CudnnDescriptor> plan = tryOne(configuration);
         if (plan.ok()) {
-          return FoundPlan{std::move(configuration), *std::move(plan)};
+          return FoundPlan{std::move(configuration), *std::move(plan), number};
         }
         note(plan.status());
       }
     }
-    return absl::UnimplementedError(absl::StrCat(
-        "cuDNN has no engine for this with ", limits_.workspaceBytes, " bytes to work in",
-        limits_.exact ? " that multiplies f32 as it is" : "",
-        first_.ok() ? ""
-                    : absl::StrCat("; the first of ", tried_, " answers: ", first_.message())));
+    return std::nullopt;
   }
 
- private:
   /// Engines with their settings, best first.
   absl::StatusOr<std::vector<CudnnDescriptor>> ask(cudnnBackendHeurMode_t mode) const {
     CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristic");
@@ -92,13 +109,13 @@ class Search {
 
   void note(const absl::Status& status) {
     ++tried_;
-    first_.Update(status);
+    why_.Update(status);
   }
 
   const CudnnTarget& target_;
   const CudnnDescriptor& graph_;
   const CudnnLimits& limits_;
-  absl::Status first_;
+  absl::Status why_;  // the first answer will not do
   int tried_ = 0;
 };
 

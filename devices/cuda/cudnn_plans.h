@@ -10,6 +10,7 @@ namespace graphrun::devices::cuda {
 struct FoundPlan {
   CudnnDescriptor configuration;
   CudnnDescriptor plan;
+  size_t number = 0;  ///< among all answers of the heuristic
 };
 
 /// That of CudnnGraph::plan.

@@ -3,10 +3,12 @@
 #include "devices/compiler/place_buffers.h"
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/lowering.h"
+#include "devices/cuda/compiler/plan_tuning.h"
 #include "devices/cuda/compiler/plan_work.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "devices/cuda/compiler/support.h"
 #include "devices/cuda/cuda_device.h"
+#include "devices/cuda/libraries.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -32,7 +34,7 @@ class CudaCompiler final : public DeviceCompiler {
   }
 
   absl::StatusOr<std::vector<uint8_t>> compile(mlir::func::FuncOp partition,
-                                               const DeviceDescription& /*device*/,
+                                               const DeviceDescription& device,
                                                const std::string& fingerprint,
                                                const WeightIndex& weightIndex,
                                                Tuning& tuning) const override {
@@ -47,7 +49,7 @@ class CudaCompiler final : public DeviceCompiler {
     GR_RETURN_IF_ERROR(placeBuffers(executable));
     GR_ASSIGN_OR_RETURN(std::vector<KernelText> kernels, code.finish());
     executable.code = imageOf(kernels);
-    tuning.complete = true;  // nothing is chosen by time so far
+    choosePlans(executable, device.index, libraries(), tuning);
     return writeExecutable(executable);
   }
 

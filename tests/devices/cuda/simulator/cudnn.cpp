@@ -73,6 +73,15 @@ const CudnnObject& engineOf(const CudnnObject& plan) {
   return plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).part(CUDNN_ATTR_ENGINECFG_ENGINE);
 }
 
+std::chrono::nanoseconds timeOf(int64_t index) {
+  for (const CudnnEngine& engine : state().engines) {
+    if (engine.index == index) {
+      return engine.takes;
+    }
+  }
+  return {};
+}
+
 cudnnStatus_t makePlan(CudnnObject& plan) {
   auto index = engineOf(plan).one<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
   for (const CudnnEngine& engine : state().engines) {
@@ -260,8 +269,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   bool onTensorCores =
       std::find(notes.begin(), notes.end(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE) != notes.end();
   auto scratch = pack.one<CUdeviceptr>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, 0);
+  std::chrono::nanoseconds takes = timeOf(state().last);
   CUresult put = gpu().put(reinterpret_cast<Handle*>(handle)->stream, [=] {
     ++gpu().counts.launches;
+    gpu().added += takes;
     if (workspace > 0) {  // nothing else may need what was there
       void* bytes = gpu().view(scratch, static_cast<size_t>(workspace));
       if (bytes == nullptr) {

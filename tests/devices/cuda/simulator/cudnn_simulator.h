@@ -5,6 +5,7 @@
 
 #include <cudnn_graph.h>
 
+#include <chrono>
 #include <vector>
 
 namespace graphrun::testing {
@@ -16,6 +17,7 @@ struct CudnnEngine {
   std::vector<cudnnBackendNumericalNote_t> notes = {};
   bool fallback = false;                      ///< named by that heuristic alone
   cudnnStatus_t plan = CUDNN_STATUS_SUCCESS;  ///< what making a plan gives
+  std::chrono::nanoseconds takes{0};          ///< by the GPU's clock, beside the simulation
 };
 
 /// One on tensor cores that wants 64 KiB, an exact one that wants 4 KiB, and a fallback.

@@ -234,7 +234,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
     return CUDA_ERROR_INVALID_VALUE;
   }
   return state.put(stream, [at = &stateOf(event)] {
-    at->reached = std::chrono::steady_clock::now();
+    at->reached = std::chrono::steady_clock::now() + gpu().added;
     return CUDA_SUCCESS;
   });
 }

@@ -68,6 +68,7 @@ class GpuState {
   Peers peers = Peers::kAll;
   bool managed = true;
   int version = 13000;
+  std::chrono::nanoseconds added{0};  // by which the GPU's clock is ahead of the host's
   CUresult init = CUDA_SUCCESS;
   CUresult lost = CUDA_SUCCESS;  // what every call gives once the context is lost
   std::string fault;             // what the last kernel that failed did

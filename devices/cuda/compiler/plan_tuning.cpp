@@ -1,0 +1,160 @@
+#include "devices/cuda/compiler/plan_tuning.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "devices/step_text.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/log.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+constexpr absl::string_view kHeader = "graphrun plans 1";
+/// Of the first plan's time: less is noise.
+constexpr double kLeastGain = 0.02;
+
+std::string tensorText(const TensorDesc& desc, TensorRole) {
+  return absl::StrCat(" ", desc.spec().toString(), desc.layout.empty() ? "" : " channels last");
+}
+
+/// The step in words, with the room that plans have.
+std::string keyOf(const Step& step) {
+  std::string key = absl::StrCat(step.kernel, " ", textOfStep(step, tensorText), " in ",
+                                 step.scratch ? step.scratch->desc.spec().byteSize() : 0);
+  // A name in an attribute must not look like the end of a line.
+  std::replace_if(key.begin(), key.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return key;
+}
+
+bool isLibrarys(const Step& step) {
+  const KernelEntry* entry = findKernel(step.kernel);
+  return entry != nullptr && !entry->operation.empty();
+}
+
+/// One compilation's measuring: the GPU is asked for when there is something to measure.
+class Tuner {
+ public:
+  Tuner(uint32_t index, Libraries& libraries, Tuning& tuning)
+      : index_(index),
+        libraries_(libraries),
+        tuning_(tuning),
+        leftNanos_(static_cast<int64_t>(tuning.budgetNanos)),
+        choices_(tuning.timings) {
+    tuning_.complete = true;
+  }
+
+  void choose(Step& step) {
+    std::optional<size_t> plan = choices_.find(step);
+    if (!plan && leftNanos_ > 0) {
+      plan = measure(step);
+    }
+    if (!plan) {
+      tuning_.complete = false;
+    } else if (*plan > 0) {
+      step.attributes["plan"] = static_cast<int64_t>(*plan);
+    }
+  }
+
+  void finish() {
+    if (measured_) {
+      tuning_.timings = choices_.text();
+    }
+  }
+
+ private:
+  std::optional<size_t> measure(const Step& step) {
+    int64_t begin = runtime::nowNanos();
+    absl::StatusOr<size_t> plan = tryPlans(step);
+    leftNanos_ -= runtime::nowNanos() - begin;
+    if (!plan.ok()) {
+      runtime::log(runtime::LogLevel::kWarning,
+                   absl::StrCat("the plans of ", step.label,
+                                " are not measured: ", plan.status().message()));
+      leftNanos_ = 0;
+      return std::nullopt;
+    }
+    choices_.add(step, *plan);
+    measured_ = true;
+    return *plan;
+  }
+
+  absl::StatusOr<size_t> tryPlans(const Step& step) {
+    if (trials_ == nullptr) {
+      GR_ASSIGN_OR_RETURN(trials_, PlanTrials::create(index_, libraries_));
+    }
+    GR_ASSIGN_OR_RETURN(std::vector<PlanTime> times, trials_->run(step));
+    return fastestPlan(times);
+  }
+
+  uint32_t index_;
+  Libraries& libraries_;
+  Tuning& tuning_;
+  int64_t leftNanos_;
+  PlanChoices choices_;
+  bool measured_ = false;
+  std::unique_ptr<PlanTrials> trials_;
+};
+
+}  // namespace
+
+PlanChoices::PlanChoices(absl::string_view text) {
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (lines.front() != kHeader) {
+    return;
+  }
+  for (size_t i = 1; i < lines.size() && plans_.size() < kMostSteps; ++i) {
+    std::vector<absl::string_view> parts = absl::StrSplit(lines[i], '\t');
+    size_t plan = 0;
+    if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &plan) && plan < kMostPlans) {
+      plans_[std::string(parts[1])] = plan;
+    }
+  }
+}
+
+std::optional<size_t> PlanChoices::find(const Step& step) const {
+  auto found = plans_.find(keyOf(step));
+  return found == plans_.end() ? std::nullopt : std::optional<size_t>(found->second);
+}
+
+void PlanChoices::add(const Step& step, size_t plan) {
+  if (plans_.size() < kMostSteps) {
+    plans_[keyOf(step)] = plan;
+  }
+}
+
+std::string PlanChoices::text() const {
+  std::string text = absl::StrCat(kHeader, "\n");
+  for (const auto& [step, plan] : plans_) {
+    absl::StrAppend(&text, plan, "\t", step, "\n");
+  }
+  return text;
+}
+
+size_t fastestPlan(const std::vector<PlanTime>& times) {
+  auto fastest =
+      std::min_element(times.begin(), times.end(),
+                       [](const PlanTime& a, const PlanTime& b) { return a.nanos < b.nanos; });
+  auto first = static_cast<double>(times[0].nanos);
+  bool gains = static_cast<double>(fastest->nanos) < (1 - kLeastGain) * first;
+  return gains ? fastest->plan : times[0].plan;
+}
+
+void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, Tuning& tuning) {
+  if (tuning.numerics == runtime::Numerics::kDeterministic) {
+    tuning.complete = true;
+    return;
+  }
+  Tuner tuner(index, libraries, tuning);
+  for (Step& step : executable.steps) {
+    if (isLibrarys(step)) {
+      tuner.choose(step);
+    }
+  }
+  tuner.finish();
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,45 @@
+// Which of its plans a library runs a step by: measured on the GPU, and remembered.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_PLAN_TUNING_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_PLAN_TUNING_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "devices/cuda/plan_trials.h"
+#include "devices/device_compiler.h"
+
+namespace graphrun::devices::cuda {
+
+/// The fastest plan of steps on one kind of GPU with libraries of one version. One thread.
+class PlanChoices {
+ public:
+  /// Most steps that are remembered.
+  static constexpr size_t kMostSteps = 16384;
+
+  /// What `text` (see `text()`) holds; nothing of a text of another version, and not the lines that
+  /// are damaged.
+  explicit PlanChoices(absl::string_view text = "");
+
+  std::optional<size_t> find(const Step& step) const;
+  void add(const Step& step, size_t plan);
+
+  /// Everything that is known, a line a step.
+  std::string text() const;
+
+ private:
+  std::map<std::string, size_t> plans_;  ///< by the step in words
+};
+
+/// The fastest of these plans, at least one; the first, which the library would choose, where
+/// another one is faster by less than what measuring is wrong by.
+size_t fastestPlan(const std::vector<PlanTime>& times);
+
+/// Tells the libraries' steps of `executable` their fastest plan (attribute "plan") as far as it is
+/// known from `tuning`, or can be measured within its budget on GPU `index` of this machine, and
+/// leaves there what is known then. In deterministic sessions all have their library's first.
+void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, Tuning& tuning);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_PLAN_TUNING_H_
