@@ -151,10 +151,10 @@ absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
   auto tryOne = [&](bool channelsLast) {
     absl::StatusOr<LibraryChoice> choice =
         chooseLibrary(op, epilogue, result, {precision, channelsLast});
+    declined = choice.status();
     if (choice.ok()) {
       ways.push_back(wayOf(*std::move(choice)));
     }
-    declined = choice.status();
   };
   if (hasImages(op) && (isOnTensorCores(op, precision) || !isConvolution(op))) {
     tryOne(true);
