@@ -1,7 +1,8 @@
 // gr.resize: every mode, coordinate rule and rounding of ONNX Resize, in any number of dims.
 #include <algorithm>
 
-#include "devices/cpu/resize_taps.h"
+#include "devices/cpu/reference_support.h"
+#include "devices/resize_taps.h"
 
 namespace graphrun::devices::cpu {
 

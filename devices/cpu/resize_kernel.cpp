@@ -7,8 +7,9 @@
 #include <numeric>
 
 #include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/resize_taps.h"
+#include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
+#include "devices/resize_taps.h"
 
 namespace graphrun::devices::cpu {
 namespace {

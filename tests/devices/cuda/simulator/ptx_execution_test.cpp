@@ -222,6 +222,22 @@ TEST_CASE("barriers and shuffles that not all threads come to are found") {
   CHECK(ended.run() == "OK");
 }
 
+TEST_CASE("an atomic maximum takes all threads' numbers and gives what was there") {
+  Case run;
+  run.text = kernelText(
+      "sub.u32 %r1, %r0, 40;\nand.b32 %r2, %r0, 1;\nmad.wide.u32 %d3, %r2, 4, %d1;\n"
+      "atom.global.max.s32 %r4, [%d3+8], %r1;\n"
+      "setp.eq.u32 %p1, %r0, 3; @%p1 st.global.u32 [%d1], %r4;");
+  run.threads = 64;
+  run.to = bytesOf<int32_t>({0, 0, -100, 20});
+  REQUIRE(run.run() == "OK");
+  CHECK(valuesOf<int32_t>(run.to) == std::vector<int32_t>{20, 0, 22, 23});
+  checkFault(perThread("atom.global.max.s32 %r4, [%d1+2], %r0;"), Kind::kMisaligned,
+             "of 4 bytes at 0x20000002 is misaligned");
+  CHECK(perThread("atom.global.add.f32 %r4, [%d1], %r0;").run().find("does not know") !=
+        std::string::npos);
+}
+
 TEST_CASE("launches that do not fit the kernel are refused") {
   Case run = perThread("ret;");
   run.text.replace(run.text.find('{'), 0, ".reqntid 64, 1, 1\n");

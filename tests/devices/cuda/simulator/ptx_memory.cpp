@@ -1,4 +1,6 @@
-// ld, st and the conversions between spaces.
+// ld, st, atom and the conversions between spaces.
+#include <algorithm>
+
 #include "tests/devices/cuda/simulator/ptx_lanes.h"
 
 namespace graphrun::testing::ptx {
@@ -142,6 +144,43 @@ void store(Warp& warp, const Instruction& instruction, uint32_t mask) {
   }
 }
 
+/// What is there becomes the greater of it and an operand; the result is what was there. Lanes take
+/// their turns, blocks too.
+template <typename V>
+void atomicMaximum(Warp& warp, const Instruction& instruction, uint32_t mask) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((mask >> lane & 1) == 0) {
+      continue;
+    }
+    uint64_t base = warp.bits(instruction.operands[1], lane);
+    uint8_t* at = locate(
+        warp, {instruction, lane, base + static_cast<uint64_t>(instruction.offset), sizeof(V)},
+        nullptr);
+    if (at == nullptr) {
+      return;
+    }
+    V before;
+    std::memcpy(&before, at, sizeof(V));
+    auto other = static_cast<V>(warp.bits(instruction.operands[2], lane));
+    V most = std::max(before, other);
+    std::memcpy(at, &most, sizeof(V));
+    warp.setBits(instruction.operands[0], lane,
+                 static_cast<uint64_t>(static_cast<std::make_unsigned_t<V>>(before)));
+  }
+}
+
+/// Of global memory alone: no kernel has another one.
+template <typename T>
+void addAtomicMaximum(Operations& all) {
+  std::string name = typed<T>("atom.global.max");
+  all.emplace(name,
+              Operation{name,
+                        {{Role::kResult, T::type}, {Role::kAddress}, {Role::kSource, T::type}},
+                        &atomicMaximum<typename T::Value>,
+                        Flow::kNext,
+                        Space::kGlobal});
+}
+
 /// ld.<space>.<v2>.<type> and st.
 template <typename T, uint8_t kCount>
 void addAccesses(Operations& all) {
@@ -189,6 +228,7 @@ void addMemory(Operations& all) {
       addAccesses<T, 4>(all);
     }
   });
+  addAtomicMaximum<S32>(all);
   addRow<U64, U64>(all, "cvta.to.global.u64", [](uint64_t a) { return a; });
   addRow<U64, U64>(all, "cvta.global.u64", [](uint64_t a) { return a; });
   addRow<U64, U64>(all, "cvta.to.shared.u64", [](uint64_t a) { return a & ~kSharedWindow; });

@@ -1,8 +1,11 @@
-#include "devices/cpu/resize_taps.h"
+#include "devices/resize_taps.h"
 
 #include <algorithm>
+#include <cmath>
 
-namespace graphrun::devices::cpu {
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::devices {
 namespace {
 
 using Mode = ResizeRule::Mode;
@@ -26,7 +29,8 @@ absl::StatusOr<Enum> parse(const Step& step, const char* attributeName,
       return static_cast<Enum>(i);
     }
   }
-  return invalidStep(step, absl::StrCat(attributeName, " is \"", value, "\", which is unknown"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(step.operation, ": ", attributeName, " is \"", value, "\", which is unknown"));
 }
 
 /// How the elements of one dim lie in its input.
@@ -155,12 +159,13 @@ absl::StatusOr<std::optional<std::vector<double>>> knownScales(const Step& step)
   GR_ASSIGN_OR_RETURN(std::vector<double> scales,
                       attributeOr(step, "scales", std::vector<double>()));
   GR_ASSIGN_OR_RETURN(std::string policy, attributeOr(step, "policy", std::string("stretch")));
-  const Dims& in = step.inputs[0].desc.dims;
-  const Dims& out = step.outputs[0].desc.dims;
+  const std::vector<int64_t>& in = step.inputs[0].desc.dims;
+  const std::vector<int64_t>& out = step.outputs[0].desc.dims;
   if (!scales.empty()) {
     return scales.size() == in.size()
                ? absl::StatusOr<std::optional<std::vector<double>>>(std::move(scales))
-               : invalidStep(step, "scales do not have one value a dim");
+               : absl::InvalidArgumentError(
+                     absl::StrCat(step.operation, ": scales do not have one value a dim"));
   }
   if (step.inputs.size() > 1 &&
       (policy != "stretch" || runtime::isFloat(step.inputs[1].desc.type))) {
@@ -187,4 +192,4 @@ void AxisTaps::update(const ResizeRule& rule, double scale, absl::Span<const dou
   }
 }
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices

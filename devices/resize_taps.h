@@ -1,14 +1,15 @@
 // Which input elements each result index of gr.resize is made of, dim by dim: every mode,
-// coordinate rule and rounding of ONNX Resize. Internal to devices/cpu.
-#ifndef GRAPHRUN_DEVICES_CPU_RESIZE_TAPS_H_
-#define GRAPHRUN_DEVICES_CPU_RESIZE_TAPS_H_
+// coordinate rule and rounding of ONNX Resize.
+#ifndef GRAPHRUN_DEVICES_RESIZE_TAPS_H_
+#define GRAPHRUN_DEVICES_RESIZE_TAPS_H_
 
 #include <optional>
 #include <vector>
 
-#include "devices/cpu/reference_support.h"
+#include "absl/types/span.h"
+#include "devices/executable.h"
 
-namespace graphrun::devices::cpu {
+namespace graphrun::devices {
 
 /// The attributes of gr.resize.
 struct ResizeRule {
@@ -65,6 +66,6 @@ class AxisTaps {
   std::vector<char> outside_;
 };
 
-}  // namespace graphrun::devices::cpu
+}  // namespace graphrun::devices
 
-#endif  // GRAPHRUN_DEVICES_CPU_RESIZE_TAPS_H_
+#endif  // GRAPHRUN_DEVICES_RESIZE_TAPS_H_
