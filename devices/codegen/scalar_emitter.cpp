@@ -1,5 +1,6 @@
 #include "devices/codegen/scalar_emitter.h"
 
+#include <limits>
 #include <numbers>
 
 #include "ir/dialect.h"
@@ -50,7 +51,21 @@ struct Emitter {
     return choose<arith::MulFOp, arith::MulIOp>(x, y);
   }
   mlir::Value div(mlir::Value x, mlir::Value y) {
-    return choose<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(x, y);
+    return isFloat ? make<arith::DivFOp>(x, y) : wholeQuotient(x, y);
+  }
+  /// Integers, towards zero. Nothing traps: there is 0 by zero, and the least number by -1 wraps.
+  mlir::Value wholeQuotient(mlir::Value x, mlir::Value y) {
+    mlir::Value isZero = equal(y, constant(0));
+    if (isUnsigned) {
+      return select(isZero, constant(0), make<arith::DivUIOp>(x, harmless(y)));
+    }
+    mlir::Value quotient = make<arith::DivSIOp>(x, harmless(y));
+    quotient = select(equal(y, constant(-1)), negative(x), quotient);
+    return select(isZero, constant(0), quotient);
+  }
+  /// What is left of integers divided towards zero: 0 by zero.
+  mlir::Value wholeRest(mlir::Value x, mlir::Value y) {
+    return isUnsigned ? make<arith::RemUIOp>(x, harmless(y)) : make<arith::RemSIOp>(x, harmless(y));
   }
   mlir::Value min(mlir::Value x, mlir::Value y) {
     return choose<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(x, y);
@@ -94,6 +109,14 @@ struct Emitter {
   }
 
  private:
+  /// 1 in the place of divisors that a division may trap on.
+  mlir::Value harmless(mlir::Value divisor) {
+    mlir::Value traps = equal(divisor, constant(0));
+    if (!isUnsigned) {
+      traps = make<arith::OrIOp>(traps, equal(divisor, constant(-1)));
+    }
+    return select(traps, constant(1), divisor);
+  }
   mlir::Value compare(mlir::Value x, mlir::Value y, arith::CmpFPredicate ofFloat,
                       arith::CmpIPredicate ofSigned, arith::CmpIPredicate ofUnsigned) {
     if (isFloat) {
@@ -156,6 +179,48 @@ mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
   }
   return e.isUnsigned ? e.select(inRange, e.make<arith::ShRUIOp>(x, bounded), e.constant(0))
                       : e.make<arith::ShRSIOp>(x, bounded);
+}
+
+/// x - y * trunc(x / y) of f32, exact. Each round takes 52 bits off a quotient of up to 277, and
+/// leaves of x what is a multiple of the smaller operand's last digit: f64 holds that.
+mlir::Value floatRest(Emitter& e, mlir::Value x, mlir::Value y) {
+  constexpr int kRounds = 6;
+  mlir::Type wide = e.type;
+  wide = llvm::isa<mlir::VectorType>(wide)
+             ? mlir::Type(llvm::cast<mlir::VectorType>(wide).clone(e.b.getF64Type()))
+             : e.b.getF64Type();
+  Emitter w(e.b, e.loc, wide, e.b.getF64Type());
+  mlir::Value from = w.make<arith::ExtFOp>(wide, x);
+  mlir::Value size = w.make<math::AbsFOp>(w.make<arith::ExtFOp>(wide, y));
+  mlir::Value rest = from;
+  for (int round = 0; round < kRounds; ++round) {
+    mlir::Value quotient = w.make<math::TruncOp>(w.div(rest, size));
+    rest = w.make<math::FmaOp>(w.negative(quotient), size, rest);
+  }
+  // A quotient that was rounded up leaves a rest of the other sign.
+  mlir::Value zero = w.constant(0);
+  mlir::Value crossed = w.make<arith::XOrIOp>(w.less(from, zero), w.less(rest, zero));
+  crossed =
+      w.make<arith::AndIOp>(crossed, w.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, rest, zero));
+  rest = w.select(crossed, w.add(rest, w.make<math::CopySignOp>(size, from)), rest);
+  mlir::Value infinity = w.constant(std::numeric_limits<double>::infinity());
+  mlir::Value isAll =
+      w.make<arith::AndIOp>(w.equal(size, infinity), w.less(w.make<math::AbsFOp>(from), infinity));
+  rest = w.make<math::CopySignOp>(w.select(isAll, from, rest), from);
+  return w.make<arith::TruncFOp>(e.type, rest);
+}
+
+/// The rest of a division towards zero, or rounded down.
+mlir::Value rest(Emitter& e, mlir::Value x, mlir::Value y, bool truncate) {
+  mlir::Value rest = e.isFloat ? floatRest(e, x, y) : e.wholeRest(x, y);
+  if (truncate || e.isUnsigned) {
+    return rest;
+  }
+  mlir::Value zero = e.constant(0);
+  mlir::Value apart = e.make<arith::XOrIOp>(e.less(rest, zero), e.less(y, zero));
+  mlir::Value isZero = e.equal(rest, zero);
+  mlir::Value down = e.select(apart, e.add(rest, y), rest);
+  return e.select(isZero, e.isFloat ? e.make<math::CopySignOp>(zero, y) : rest, down);
 }
 
 /// Gives null for an operation that is not known; emits nothing when `e` is null.
@@ -249,6 +314,9 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](SubOp) { return when([&](Emitter& m) { return m.sub(x[0], x[1]); }); })
       .Case([&](MulOp) { return when([&](Emitter& m) { return m.mul(x[0], x[1]); }); })
       .Case([&](DivOp) { return when([&](Emitter& m) { return m.div(x[0], x[1]); }); })
+      .Case([&](ModOp a) {
+        return when([&](Emitter& m) { return rest(m, x[0], x[1], a.getTruncate()); });
+      })
       .Case([&](MinOp) { return when([&](Emitter& m) { return m.min(x[0], x[1]); }); })
       .Case([&](MaxOp) { return when([&](Emitter& m) { return m.max(x[0], x[1]); }); })
       .Case(
@@ -307,11 +375,7 @@ bool canEmit(mlir::Operation* op) {
   bool integerPow =
       llvm::isa<PowOp>(op) &&
       !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getOperand(0).getType()));
-  // Integer division traps on zero: the reference kernel checks for it.
-  bool integerDiv =
-      llvm::isa<DivOp>(op) &&
-      !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getOperand(0).getType()));
-  return known && !integerPow && !integerDiv;
+  return known && !integerPow;
 }
 
 mlir::Value emitConstant(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type type,

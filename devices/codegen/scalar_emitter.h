@@ -13,7 +13,8 @@ mlir::Type computeType(mlir::Type element);
 bool canEmit(mlir::Operation* op);
 
 /// The value of the element-wise operation `op` for operand values of its operands' compute types
-/// (each a scalar, or all vectors of one length). Requires canEmit(op).
+/// (each a scalar, or all vectors of one length). Integers divided by zero give 0. Requires
+/// canEmit(op).
 mlir::Value emitScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Operation* op,
                        mlir::ValueRange operands);
 

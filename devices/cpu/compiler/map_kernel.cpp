@@ -426,6 +426,14 @@ bool movesLines(mlir::Operation* op) {
   return transpose.getPermutation().back() != type.getRank() - 1 && !isVectorMap(op, {{}}, {});
 }
 
+/// Stops at a division that reference kernels do: of integers, which they check, or its rest.
+mlir::WalkResult isReported(mlir::Operation* op) {
+  bool divides = llvm::isa<ir::DivOp>(op) &&
+                 !llvm::isa<mlir::FloatType>(tensorOf(op->getOperand(0)).getElementType());
+  return divides || llvm::isa<ir::ModOp>(op) ? mlir::WalkResult::interrupt()
+                                             : mlir::WalkResult::advance();
+}
+
 }  // namespace
 
 bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, KernelLayout result) {
@@ -435,6 +443,9 @@ bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, Ker
 
 std::string whyNotMapKernel(mlir::Operation* op) {
   std::string why = codegen::whyNotMap(op);
+  if (why.empty() && op->walk(isReported).wasInterrupted()) {
+    return "a division by zero is to be reported";
+  }
   return why.empty() && movesLines(op) ? "the library transposes whole tiles" : why;
 }
 

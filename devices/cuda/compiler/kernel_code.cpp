@@ -2,6 +2,7 @@
 
 #include "devices/codegen/kernel_names.h"
 #include "devices/codegen/lowering_passes.h"
+#include "devices/cuda/compiler/kernel_families.h"
 #include "devices/cuda/compiler/map_kernel.h"
 #include "devices/cuda/compiler/point_kernel.h"
 #include "devices/cuda/compiler/ptx.h"
@@ -20,6 +21,15 @@ bool isStatic(mlir::Type type) {
   return tensor && tensor.hasStaticShape();
 }
 
+/// Kinds of kernels beside those of rows, points and maps.
+const KernelFamily* familyOf(mlir::Operation* op) {
+  static const KernelFamily kFamilies[] = {fillKernels(),   convertKernels(), resizeKernels(),
+                                           sampleKernels(), scatterKernels(), topKKernels()};
+  const auto* found =
+      llvm::find_if(kFamilies, [&](const KernelFamily& family) { return family.has(op); });
+  return found == std::end(kFamilies) ? nullptr : found;
+}
+
 bool reducesRows(mlir::Operation* op) {
   return llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op);
 }
@@ -32,25 +42,36 @@ std::string whyNotGenerated(mlir::Operation* op) {
     return op->getName().getStringRef().str() +
            " has no results, or values that are no tensors of a known shape";
   }
+  if (const KernelFamily* family = familyOf(op)) {
+    return family->whyNot(op);
+  }
   return reducesRows(op)        ? whyNotRowKernel(op)
          : isPointOperation(op) ? whyNotPointKernel(op)
                                 : whyNotMapKernel(op);
 }
 
-KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol,
-                         const MapLayouts& layouts) {
+OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts) {
+  OperationKernels kernels(op);
+  if (const KernelFamily* family = familyOf(op)) {
+    family->build(kernels);
+    return kernels;
+  }
   if (reducesRows(op)) {
-    return buildRowKernel(module, op, symbol);
+    buildRowKernels(kernels);
+    return kernels;
   }
-  if (isPointOperation(op)) {
-    return buildPointKernel(module, op, symbol);
-  }
-  if (isTileKernel(op)) {
-    return buildTileKernel(module, op, symbol);
-  }
-  llvm::SmallVector<KernelLayout> operands(layouts.operands);
-  operands.resize(op->getNumOperands());
-  return buildMapKernel(module, op, operands, layouts.result, symbol);
+  kernels.add([&](mlir::ModuleOp module, const std::string& symbol) {
+    if (isPointOperation(op)) {
+      return buildPointKernel(module, op, symbol);
+    }
+    if (isTileKernel(op)) {
+      return buildTileKernel(module, op, symbol);
+    }
+    llvm::SmallVector<KernelLayout> operands(layouts.operands);
+    operands.resize(op->getNumOperands());
+    return buildMapKernel(module, op, operands, layouts.result, symbol);
+  });
+  return kernels;
 }
 
 void addKernelDialects(mlir::DialectRegistry& registry) {
@@ -64,18 +85,24 @@ KernelCode::KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, C
   context.loadDialect<mlir::NVVM::NVVMDialect>();
 }
 
-KernelLaunch KernelCode::add(mlir::Operation* op, const MapLayouts& layouts) {
+const KernelPlan& KernelCode::add(mlir::Operation* op, const MapLayouts& layouts) {
   std::string key = codegen::kernelKey(op) + (layouts.result.isDense() ? "" : " channels last");
   for (const KernelLayout& layout : layouts.operands) {
     key += layout.isDense() ? " dense" : " last";
   }
-  auto [found, isNew] = launches_.try_emplace(key);
+  return addAs(key, [&] { return buildKernels(op, layouts); });
+}
+
+const KernelPlan& KernelCode::addAs(const std::string& key,
+                                    llvm::function_ref<OperationKernels()> build) {
+  auto [found, isNew] = plans_.try_emplace(key);
   if (isNew) {
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
-    found->second = buildKernel(*module, op, "kernel", layouts);
-    found->second.symbol = codegen::nameKernel(*module, target_);
-    code_.try_emplace(found->second.symbol, std::move(module));
+    OperationKernels kernels = build();
+    for (auto [module, launch] : llvm::zip(kernels.modules, kernels.plan.launches)) {
+      launch.symbol = codegen::nameKernel(*module, target_);
+      code_.try_emplace(launch.symbol, std::move(module));
+    }
+    found->second = std::move(kernels.plan);
   }
   return found->second;
 }

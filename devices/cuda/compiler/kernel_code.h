@@ -10,6 +10,7 @@
 #include "devices/codegen/llvm_code.h"
 #include "devices/codegen/map_nest.h"
 #include "devices/cuda/compiler/kernel_launch.h"
+#include "devices/cuda/compiler/operation_kernels.h"
 #include "devices/device_compiler.h"
 #include "llvm/ADT/StringMap.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,11 +31,9 @@ struct MapLayouts {
   codegen::KernelLayout result;
 };
 
-/// Appends the kernel for `op` to `module` as a function of the dialects above, for emitPtx; their
-/// context must have these. Requires an empty whyNotGenerated(op), and dense tensors of all but
-/// maps (map_kernel.h).
-KernelLaunch buildKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol,
-                         const MapLayouts& layouts = {});
+/// The kernels for `op`; its context must have the dialects above. Requires an empty
+/// whyNotGenerated(op), and dense tensors of all but maps (map_kernel.h).
+OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts = {});
 
 /// Collects kernels for one kind of GPU. Equal kernels are built once, and not at all when the
 /// store has their text: kernels are named by what is in them. One thread.
@@ -43,8 +42,10 @@ class KernelCode {
   /// `target`: of ptxTarget; `store` may be null.
   KernelCode(mlir::MLIRContext& context, codegen::CodeTarget target, CodeStore* store = nullptr);
 
-  /// Adds the kernel for `op`, as buildKernel.
-  KernelLaunch add(mlir::Operation* op, const MapLayouts& layouts = {});
+  /// Adds the kernels for `op`, as buildKernels.
+  const KernelPlan& add(mlir::Operation* op, const MapLayouts& layouts = {});
+  /// The same of what `build` builds, which `key` stands for.
+  const KernelPlan& addAs(const std::string& key, llvm::function_ref<OperationKernels()> build);
 
   mlir::MLIRContext& context() const { return context_; }
 
@@ -56,7 +57,7 @@ class KernelCode {
   mlir::MLIRContext& context_;
   codegen::CodeTarget target_;
   CodeStore* store_;
-  llvm::StringMap<KernelLaunch> launches_;                         // by text of the operation
+  llvm::StringMap<KernelPlan> plans_;                              // by text of the operation
   std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> code_;  // by symbol
 };
 

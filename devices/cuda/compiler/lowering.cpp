@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
+#include "devices/cuda/compiler/recurrent_steps.h"
 #include "devices/cuda/layouts.h"
 #include "runtime/base/status.h"
 
@@ -31,7 +32,7 @@ absl::StatusOr<uint64_t> StridedLayouts::bytes(const TensorDesc& desc) const {
 
 absl::Status StridedLayouts::setCopyKernel(Step& step) const {
   AloneOperation copy = copyOperation(step.inputs[0].desc, step.outputs[0].desc, code_.context());
-  setLaunch(step, code_.add(copy.op));
+  setLaunch(step, code_.add(copy.op).launches.front());
   return absl::OkStatus();
 }
 
@@ -63,6 +64,8 @@ absl::Status Lowering::lowerWork(const Work& work, const Way& way) {
       return lowerLibrary(work, way);
     case Work::Kind::kGenerated:
       return lowerGenerated(work, way);
+    case Work::Kind::kRecurrent:
+      return lowerRecurrent(work, way);
     case Work::Kind::kPlain:
       break;
   }
@@ -70,26 +73,67 @@ absl::Status Lowering::lowerWork(const Work& work, const Way& way) {
 }
 
 absl::Status Lowering::lowerGenerated(const Work& work, const Way& way) {
-  Step step;
-  step.operation = work.op->getName().getStringRef().str();
-  step.label = labelOf(work.op);
-  llvm::SmallVector<Argument> results;
+  llvm::SmallVector<Argument> results, tables;
   for (auto [result, desc] : llvm::zip(work.results, way.results)) {
     GR_ASSIGN_OR_RETURN(results.emplace_back(), values_.write(result, desc));
   }
-  KernelLaunch launch = code_.add(way.seen ? way.seen.op : work.op, way.layouts);
-  for (const KernelArgument& argument : launch.arguments) {
-    auto index = static_cast<size_t>(argument.value);
-    if (argument.kind == KernelArgument::Kind::kOperand) {
-      GR_ASSIGN_OR_RETURN(step.inputs.emplace_back(),
-                          values_.read(work.operands[index], way.operands[index]));
-    } else if (argument.kind == KernelArgument::Kind::kResult) {
-      step.outputs.push_back(results[index]);
-    }
+  const KernelPlan& plan = code_.add(way.seen ? way.seen.op : work.op, way.layouts);
+  for (const std::vector<uint8_t>& table : plan.tables) {
+    tables.push_back(constantBytes(table));
   }
-  setLaunch(step, launch);
-  executable_.steps.push_back(std::move(step));
+  Step common;
+  common.operation = work.op->getName().getStringRef().str();
+  common.label = labelOf(work.op);
+  GR_RETURN_IF_ERROR(writer_.addScratch(common, plan.scratchBytes));
+  for (const KernelLaunch& launch : plan.launches) {
+    Step step = common;
+    step.scratch.reset();
+    for (const KernelArgument& argument : launch.arguments) {
+      auto index = static_cast<size_t>(argument.value);
+      switch (argument.kind) {
+        case KernelArgument::Kind::kOperand: {
+          GR_ASSIGN_OR_RETURN(step.inputs.emplace_back(),
+                              values_.read(work.operands[index], way.operands[index]));
+          break;
+        }
+        case KernelArgument::Kind::kTable:
+          step.inputs.push_back(tables[index]);
+          break;
+        case KernelArgument::Kind::kResult:
+          step.outputs.push_back(results[index]);
+          break;
+        case KernelArgument::Kind::kScratch:
+          step.scratch = common.scratch;
+          break;
+        case KernelArgument::Kind::kInteger:
+          break;  // see setLaunch
+      }
+    }
+    setLaunch(step, launch);
+    executable_.steps.push_back(std::move(step));
+  }
   return absl::OkStatus();
+}
+
+Argument Lowering::constantBytes(const std::vector<uint8_t>& bytes) {
+  Buffer buffer;
+  buffer.kind = BufferKind::kConstant;
+  buffer.bytes = bytes.size();
+  buffer.desc = {runtime::ElementType::kU8, {static_cast<int64_t>(bytes.size())}, {}};
+  buffer.source = buffer.desc;
+  buffer.data = bytes;
+  TensorDesc desc = buffer.desc;
+  return {values_.newBuffer(std::move(buffer)), desc};
+}
+
+absl::Status Lowering::lowerRecurrent(const Work& work, const Way& way) {
+  auto read = [&](mlir::Value value, const TensorDesc& desc) {
+    auto operands = work.op->getOperands();
+    auto at = static_cast<size_t>(std::distance(operands.begin(), llvm::find(operands, value)));
+    return values_.read(work.operands[at], desc);
+  };
+  return RecurrentSteps(values_, writer_, code_, read)
+      .add(llvm::cast<ir::RecurrentOp>(work.op), work.operands.back(), way.library);
 }
 
 absl::Status Lowering::lowerLibrary(const Work& work, const Way& way) {

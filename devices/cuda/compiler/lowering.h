@@ -40,6 +40,9 @@ class Lowering {
   absl::Status lowerWork(const Work& work, const Way& way);
   absl::Status lowerLibrary(const Work& work, const Way& way);
   absl::Status lowerGenerated(const Work& work, const Way& way);
+  absl::Status lowerRecurrent(const Work& work, const Way& way);
+  /// A stored buffer with these bytes.
+  Argument constantBytes(const std::vector<uint8_t>& bytes);
 
   Executable& executable_;
   KernelCode& code_;

@@ -90,14 +90,6 @@ KernelLaunch buildSplit(mlir::ModuleOp module, ir::SplitOp op, const std::string
       .build(module, symbol, 0, 1, /*join=*/false);
 }
 
-/// The index that an operand holds at `place`, counted from the end where it is negative.
-mlir::Value loadIndex(PointCode& code, unsigned operand, mlir::Value place, int64_t size) {
-  mlir::Value index = code.code().make<arith::IndexCastOp>(code.code().builder().getIndexType(),
-                                                           code.compute(operand, place));
-  mlir::Value fromEnd = code.add(index, code.number(size));
-  return code.clamped(code.select(code.isLess(index, code.constant(0)), fromEnd, index), size);
-}
-
 KernelLaunch buildGather(mlir::ModuleOp module, ir::GatherOp op, const std::string& symbol) {
   Dims dims = tensorOf(op.getInput()).getShape();
   int64_t axis = op.getAxis();
@@ -107,7 +99,7 @@ KernelLaunch buildGather(mlir::ModuleOp module, ir::GatherOp op, const std::stri
                       tensorOf(op.getIndices()).getNumElements(), inner / lanes});
   code.addSizes({size, inner});
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
-    mlir::Value row = code.add(code.times(index[0], size), loadIndex(code, 1, index[1], size));
+    mlir::Value row = code.add(code.times(index[0], size), code.loadIndex(1, index[1], size));
     mlir::Value place = code.add(code.times(row, inner), code.times(index[2], lanes));
     code.store(code.load(0, place, lanes), 2, code.times(number, lanes));
   });
@@ -121,8 +113,34 @@ KernelLaunch buildGatherElements(mlir::ModuleOp module, ir::GatherElementsOp op,
   code.addSizes(dims);
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
     PointCode::Values from(index);
-    from[axis] = loadIndex(code, 1, number, dims[axis]);
+    from[axis] = code.loadIndex(1, number, dims[axis]);
     code.store(code.load(0, code.placeOf(from, dims)), 2, number);
+  });
+}
+
+/// A thread 16 bytes of a slice that an index vector names.
+KernelLaunch buildGatherNd(mlir::ModuleOp module, ir::GatherNdOp op, const std::string& symbol) {
+  Dims dims = tensorOf(op.getInput()).getShape(), vectors = tensorOf(op.getIndices()).getShape();
+  auto batchDims = static_cast<size_t>(op.getBatchDims());
+  auto depth = static_cast<size_t>(vectors.back());
+  Dims named = dims.slice(batchDims, depth);
+  int64_t batches = mlir::ShapedType::getNumElements(dims.take_front(batchDims));
+  int64_t perBatch = mlir::ShapedType::getNumElements(vectors.drop_front(batchDims).drop_back());
+  int64_t inner = mlir::ShapedType::getNumElements(dims.drop_front(batchDims + depth));
+  int64_t lanes = commonLanes(tensorOf(op.getInput()).getElementType(), {inner});
+  PointCode code(op, {batches, perBatch, inner / lanes});
+  code.addSizes(dims);
+  code.addSizes({perBatch, inner, static_cast<int64_t>(depth)});
+  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
+    mlir::Value vector = code.add(code.times(index[0], perBatch), index[1]);
+    vector = code.times(vector, static_cast<int64_t>(depth));
+    mlir::Value slice = index[0];
+    for (auto [d, size] : llvm::enumerate(named)) {
+      mlir::Value at = code.add(vector, code.constant(static_cast<int64_t>(d)));
+      slice = code.add(code.times(slice, size), code.loadIndex(1, at, size));
+    }
+    mlir::Value place = code.add(code.times(slice, inner), code.times(index[2], lanes));
+    code.store(code.load(0, place, lanes), 2, code.times(number, lanes));
   });
 }
 
@@ -176,6 +194,7 @@ KernelLaunch buildMovementKernel(mlir::ModuleOp module, mlir::Operation* op,
       .Case([&](ir::SplitOp a) { launch = buildSplit(module, a, symbol); })
       .Case([&](ir::GatherOp a) { launch = buildGather(module, a, symbol); })
       .Case([&](ir::GatherElementsOp a) { launch = buildGatherElements(module, a, symbol); })
+      .Case([&](ir::GatherNdOp a) { launch = buildGatherNd(module, a, symbol); })
       .Case([&](ir::PadOp a) { launch = buildPad(module, a, symbol); });
   return launch;
 }

@@ -5,6 +5,7 @@
 #include "devices/compiler/group_values.h"
 #include "devices/compiler/way_choice.h"
 #include "devices/cuda/compiler/expansions.h"
+#include "devices/cuda/compiler/recurrent_steps.h"
 #include "devices/cuda/compiler/support.h"
 #include "devices/cuda/compiler/ways.h"
 #include "llvm/ADT/DenseSet.h"
@@ -45,6 +46,9 @@ class WorkPlanner {
       add(Work::Kind::kPlain, op, std::move(ways));
       return absl::OkStatus();
     }
+    if (auto recurrent = llvm::dyn_cast<ir::RecurrentOp>(op)) {
+      return addRecurrent(recurrent);
+    }
     absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), precision_);
     if (library.ok() || !absl::IsUnimplemented(library.status())) {
       return library.ok() ? addLibrary(op, *std::move(library)) : library.status();
@@ -55,6 +59,24 @@ class WorkPlanner {
       return absl::OkStatus();
     }
     return isExpanded(op) ? addEach(expand(op)) : absl::UnimplementedError(why);
+  }
+
+  absl::Status addRecurrent(ir::RecurrentOp op) {
+    if (std::string why = whyNotRecurrent(op); !why.empty()) {
+      return absl::UnimplementedError(why);
+    }
+    std::vector<Way> ways;
+    ways.push_back(denseWay(op));
+    LibraryWish wish;
+    wish.precision = precision_;
+    GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, wish));
+    llvm::SmallVector<mlir::Operation*> product = makeInputProduct(op);
+    GR_RETURN_IF_ERROR(addEach(product));
+    mlir::Value inputs = product.back()->getResult(0);
+    ways[0].operands.push_back(denseDesc(inputs));
+    add(Work::Kind::kRecurrent, op, std::move(ways));
+    work_.back().operands.push_back(inputs);
+    return absl::OkStatus();
   }
 
   absl::Status addGroup(ir::GroupOp group) {

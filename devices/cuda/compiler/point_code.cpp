@@ -122,11 +122,17 @@ void PointCode::storeComputed(mlir::Value value, unsigned argument, mlir::Value 
   store(codegen::toMemory(code_.builder(), code_.loc(), value, memory), argument, place);
 }
 
-PointCode::Values PointCode::repeat(
-    int64_t count, llvm::ArrayRef<mlir::Value> start,
-    llvm::function_ref<Values(mlir::Value round, mlir::ValueRange values)> body) {
+mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value place, int64_t size) {
+  mlir::Value index =
+      code_.make<arith::IndexCastOp>(code_.builder().getIndexType(), compute(operand, place));
+  mlir::Value fromEnd = add(index, number(size));
+  return clamped(select(isLess(index, constant(0)), fromEnd, index), size);
+}
+
+PointCode::Values PointCode::repeat(mlir::Value count, llvm::ArrayRef<mlir::Value> start,
+                                    Round body) {
   mlir::OpBuilder& builder = code_.builder();
-  auto loop = builder.create<mlir::scf::ForOp>(code_.loc(), constant(0), number(count), constant(1),
+  auto loop = builder.create<mlir::scf::ForOp>(code_.loc(), constant(0), count, constant(1),
                                                mlir::ValueRange(start));
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());

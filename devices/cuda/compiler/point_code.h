@@ -51,11 +51,17 @@ class PointCode {
   /// One element in the type that it is computed in.
   mlir::Value compute(unsigned argument, mlir::Value place);
   void storeComputed(mlir::Value value, unsigned argument, mlir::Value place);
+  /// The index that an operand of i32 or i64 holds, counted from the end where it is negative; the
+  /// nearest of 0 … size - 1.
+  mlir::Value loadIndex(unsigned operand, mlir::Value place, int64_t size);
 
   /// Does `body` for count rounds with values that go from one to the next; what they are after the
   /// last.
-  Values repeat(int64_t count, llvm::ArrayRef<mlir::Value> start,
-                llvm::function_ref<Values(mlir::Value round, mlir::ValueRange values)> body);
+  using Round = llvm::function_ref<Values(mlir::Value round, mlir::ValueRange values)>;
+  Values repeat(int64_t count, llvm::ArrayRef<mlir::Value> start, Round body) {
+    return repeat(number(count), start, body);
+  }
+  Values repeat(mlir::Value count, llvm::ArrayRef<mlir::Value> start, Round body);
 
  private:
   mlir::Type elementOf(unsigned argument) const;

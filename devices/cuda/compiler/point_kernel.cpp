@@ -16,7 +16,12 @@ using codegen::tensorOf;
 constexpr size_t kMostParts = 64;
 
 bool moves(mlir::Operation* op) {
-  return llvm::isa<ir::ConcatOp, ir::SplitOp, ir::PadOp, ir::GatherOp, ir::GatherElementsOp>(op);
+  return llvm::isa<ir::ConcatOp, ir::SplitOp, ir::PadOp, ir::GatherOp, ir::GatherElementsOp,
+                   ir::GatherNdOp>(op);
+}
+
+bool walksAlongAxis(mlir::Operation* op) {
+  return llvm::isa<ir::ArgReduceOp, ir::CumulativeOp, ir::LrnOp, ir::SquaredDistanceOp>(op);
 }
 
 bool isEmpty(mlir::Value value) { return tensorOf(value).getNumElements() == 0; }
@@ -57,7 +62,7 @@ std::string whyNot(mlir::Operation* op) {
       .Case<ir::ConcatOp, ir::SplitOp>([&](auto) -> Why {
         return op->getNumOperands() + op->getNumResults() > kMostParts ? "has too many parts" : "";
       })
-      .Case<ir::GatherOp, ir::GatherElementsOp>([&](auto gather) -> Why {
+      .Case<ir::GatherOp, ir::GatherElementsOp, ir::GatherNdOp>([&](auto gather) -> Why {
         return hasIndexType(gather.getIndices()) ? "" : "has indices that are neither i32 nor i64";
       })
       .Case([&](ir::PadOp pad) { return whyNotPads(pad); })
@@ -66,7 +71,13 @@ std::string whyNot(mlir::Operation* op) {
                    ? ""
                    : "has an axis that is not known before the run";
       })
-      .Case<ir::MaxPoolOp, ir::AvgPoolOp>([&](auto) { return whyNotFloat(op, false); })
+      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::SquaredDistanceOp>(
+          [&](auto) { return whyNotFloat(op, false); })
+      .Case([&](ir::Col2ImOp sums) -> Why {
+        return ir::constantInts(passes::outsideGroup(sums.getBlock()))
+                   ? ""
+                   : "has a block that is not known before the run";
+      })
       .Case([&](ir::LpPoolOp pool) {
         double p = pool.getP().convertToDouble();
         return whyNotFloat(op, p != 1 && p != 2);
@@ -85,8 +96,9 @@ bool hasSignedElements(mlir::Operation* op) {
 }  // namespace
 
 bool isPointOperation(mlir::Operation* op) {
-  return moves(op) || llvm::isa<ir::ArgReduceOp, ir::CumulativeOp, ir::MaxPoolOp, ir::AvgPoolOp,
-                                ir::LpPoolOp, ir::LrnOp>(op);
+  return moves(op) || walksAlongAxis(op) ||
+         llvm::isa<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::LpPoolOp,
+                   ir::Col2ImOp>(op);
 }
 
 std::string whyNotPointKernel(mlir::Operation* op) {
@@ -104,8 +116,9 @@ std::string whyNotPointKernel(mlir::Operation* op) {
 
 KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op,
                               const std::string& symbol) {
-  return moves(op) ? buildMovementKernel(module, op, symbol)
-                   : buildWindowKernel(module, op, symbol);
+  return moves(op)            ? buildMovementKernel(module, op, symbol)
+         : walksAlongAxis(op) ? buildAxisKernel(module, op, symbol)
+                              : buildWindowKernel(module, op, symbol);
 }
 
 }  // namespace graphrun::devices::cuda

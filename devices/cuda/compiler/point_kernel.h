@@ -1,6 +1,6 @@
 // Kernels of operations whose results are picked, joined or summed element by element: a thread for
-// each. Movements: concat, split, pad, gather, gather_elements. Along an axis: arg_reduce,
-// cumulative. Windows: pools, lrn.
+// each. Movements: concat, split, pad, gather, gather_elements, gather_nd. Along an axis:
+// arg_reduce, cumulative, squared_distance. Windows: pools, lrn, col2im.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_POINT_KERNEL_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_POINT_KERNEL_H_
 
@@ -24,10 +24,10 @@ std::string whyNotPointKernel(mlir::Operation* op);
 KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op,
                               const std::string& symbol);
 
-/// Its parts, one a file: operations that move elements, and those that walk along an axis or over
-/// windows.
+/// Its parts, one a file: operations that move elements, that walk along an axis, or over windows.
 KernelLaunch buildMovementKernel(mlir::ModuleOp module, mlir::Operation* op,
                                  const std::string& symbol);
+KernelLaunch buildAxisKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
 KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op,
                                const std::string& symbol);
 

@@ -14,7 +14,7 @@ namespace graphrun::devices::cuda {
 namespace {
 
 std::string textOf(const KernelArgument& argument) {
-  constexpr const char* kNames[] = {"operand ", "result ", "integer "};
+  constexpr const char* kNames[] = {"operand ", "table ", "result ", "scratch ", "integer "};
   return absl::StrCat(kNames[static_cast<int>(argument.kind)], argument.value);
 }
 
@@ -58,14 +58,23 @@ class PrintKernels : public mlir::PassWrapper<PrintKernels, mlir::OperationPass<
       llvm::outs() << "unsupported: " << why << "\n";
       return mlir::success();
     }
-    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(op->getLoc());
-    llvm::outs() << textOf(buildKernel(*module, op, "kernel"));
+    OperationKernels kernels = buildKernels(op);
+    for (auto [module, launch] : llvm::zip(kernels.modules, kernels.plan.launches)) {
+      llvm::outs() << textOf(launch);
+      if (mlir::failed(print(op, *module))) {
+        return mlir::failure();
+      }
+    }
+    return mlir::success();
+  }
+
+  mlir::LogicalResult print(mlir::Operation* op, mlir::ModuleOp module) {
     if (sm_ == 0) {
-      llvm::outs() << *module << "\n";
+      llvm::outs() << module << "\n";
       return mlir::success();
     }
     absl::StatusOr<codegen::CodeTarget> target = ptxTarget(sm_);
-    absl::StatusOr<std::string> ptx = target.ok() ? emitPtx(*module, *target) : target.status();
+    absl::StatusOr<std::string> ptx = target.ok() ? emitPtx(module, *target) : target.status();
     if (!ptx.ok()) {
       return op->emitOpError() << std::string(ptx.status().message());
     }

@@ -4,7 +4,6 @@
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -13,7 +12,6 @@ namespace graphrun::devices::cuda {
 namespace {
 
 namespace arith = mlir::arith;
-namespace LLVM = mlir::LLVM;
 namespace NVVM = mlir::NVVM;
 
 constexpr int64_t kBlockThreads = 256;
@@ -25,6 +23,12 @@ int64_t teamOf(Rows rows) {
   return rows.inner > 1 ? 1 : rows.size > kLongRow ? kBlockThreads : kWarpThreads;
 }
 
+/// Threads that keep a GPU busy, the least elements that are worth a thread of one part, and a
+/// block, and the most parts, which one warp reduces again.
+constexpr int64_t kBusyThreads = int64_t{1} << 16;
+constexpr int64_t kLeastOfThread = 256, kLeastOfBlock = 4096;
+constexpr int64_t kMostParts = 1024;
+
 int64_t lanesOf(Rows rows, int64_t widest) {
   int64_t lanes = rows.inner > 1 ? 1 : kVectorBytes / widest;
   while (rows.size % lanes != 0) {
@@ -35,13 +39,41 @@ int64_t lanesOf(Rows rows, int64_t widest) {
 
 }  // namespace
 
+mlir::Type rowComputeType(mlir::Type element) {
+  bool isNarrow = llvm::isa<mlir::IntegerType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return isNarrow ? mlir::IntegerType::get(element.getContext(), 32)
+                  : codegen::computeType(element);
+}
+
+Rows inParts(Rows rows, int64_t elementBytes) {
+  int64_t threads = std::max<int64_t>(rows.count() * teamOf(rows), 1);
+  int64_t least = rows.inner > 1 ? kLeastOfThread : kLeastOfBlock;
+  int64_t parts = std::min({kBusyThreads / threads, rows.size / least, kMostParts});
+  if (parts > 1) {
+    // Of whole vectors, so that all threads begin at one.
+    int64_t unit = lanesOf(rows, elementBytes) * teamOf(rows);
+    rows.partSize = llvm::divideCeilSigned(llvm::divideCeilSigned(rows.size, parts), unit) * unit;
+    rows.parts = llvm::divideCeilSigned(rows.size, rows.partSize);
+  }
+  return rows;
+}
+
 RowCode::RowCode(mlir::Operation* op, Rows rows, int64_t widest)
     : op_(op), rows_(rows), lanes_(lanesOf(rows, widest)), team_(teamOf(rows)), code_(op) {
   mlir::Type element = codegen::tensorOf(op->getOperand(0)).getElementType();
   memory_ = codegen::memoryType(element);
-  compute_ = codegen::computeType(element);
-  code_.sizes().add(rows.count());
-  code_.sizes().add(rows.size);
+  compute_ = rowComputeType(element);
+  isUnsigned_ = element.isUnsignedInteger() || element.isInteger(1);
+  if (rows.arePartial) {
+    memory_ = compute_;
+  }
+  if (rows.parts > 1 || rows.arePartial) {
+    code_.useScratch();
+  }
+  for (int64_t size :
+       {rows.count(), rows.size, rows.parts, rows.count() * rows.parts, rows.partSize}) {
+    code_.sizes().add(size);
+  }
   if (rows.inner > 1) {
     code_.sizes().add(rows.inner);
     code_.sizes().add(rows.size * rows.inner);
@@ -58,13 +90,15 @@ mlir::Value RowCode::quotient(mlir::Value number, int64_t divisor) {
 
 KernelLaunch RowCode::build(mlir::ModuleOp module, const std::string& symbol,
                             llvm::function_ref<void()> work) {
-  code_.begin(module, symbol, kBlockThreads, rows_.count() * team_);
+  int64_t units = rows_.count() * rows_.parts;
+  code_.begin(module, symbol, kBlockThreads, units * team_);
   thread_ = code_.threadOfBlock();
   member_ = remainder(thread_, team_);
   mlir::Value first =
       code_.make<arith::MulIOp>(code_.block(), code_.constant(kBlockThreads / team_));
-  row_ = code_.make<arith::AddIOp>(first, quotient(thread_, team_));
+  mlir::Value unit = code_.make<arith::AddIOp>(first, quotient(thread_, team_));
   auto emit = [&] {
+    takeUnit(unit);
     if (rows_.inner == 1) {
       begin_ = code_.make<arith::MulIOp>(row_, code_.number(rows_.size));
     } else {
@@ -79,16 +113,46 @@ KernelLaunch RowCode::build(mlir::ModuleOp module, const std::string& symbol,
     emit();  // a block for each row
   } else {
     mlir::Value works =
-        code_.make<arith::CmpIOp>(arith::CmpIPredicate::ult, row_, code_.number(rows_.count()));
+        code_.make<arith::CmpIOp>(arith::CmpIPredicate::ult, unit, code_.number(units));
     code_.emitIf(works, emit);
   }
   return code_.end();
 }
 
-mlir::Value RowCode::sizeAsFloat() {
-  mlir::Value size =
-      code_.make<arith::IndexCastOp>(code_.builder().getI64Type(), code_.number(rows_.size));
-  return code_.make<arith::SIToFPOp>(compute_, size);
+/// Neighbouring threads take neighbouring rows; then the next part of all rows follows.
+void RowCode::takeUnit(mlir::Value unit) {
+  row_ = unit;
+  from_ = code_.constant(0);
+  to_ = code_.number(rows_.size);
+  if (rows_.parts > 1) {
+    mlir::Value count = code_.number(rows_.count()), size = code_.number(rows_.partSize);
+    row_ = code_.make<arith::RemUIOp>(unit, count);
+    part_ = code_.make<arith::DivUIOp>(unit, count);
+    from_ = code_.make<arith::MulIOp>(part_, size);
+    to_ = code_.make<arith::MinUIOp>(code_.make<arith::AddIOp>(from_, size), to_);
+  }
+}
+
+mlir::Value RowCode::asFloat(int64_t size) {
+  mlir::Value whole =
+      code_.make<arith::IndexCastOp>(code_.builder().getI64Type(), code_.number(size));
+  return code_.make<arith::SIToFPOp>(compute_, whole);
+}
+
+/// Elements as they are computed in: narrow integers, of which a bool is one, in 32 bits.
+mlir::Value RowCode::computed(mlir::Value elements) {
+  if (!llvm::isa<mlir::IntegerType>(memory_) || memory_ == compute_) {
+    return codegen::fromMemory(code_.builder(), code_.loc(), elements, compute_);
+  }
+  auto vector = llvm::dyn_cast<mlir::VectorType>(elements.getType());
+  mlir::Type type = vector ? mlir::Type(vector.clone(compute_)) : compute_;
+  return isUnsigned_ ? code_.make<arith::ExtUIOp>(type, elements)
+                     : code_.make<arith::ExtSIOp>(type, elements);
+}
+
+mlir::Value RowCode::elementAddress(mlir::Value place) {
+  return rows_.arePartial ? code_.scratchAddress(0, memory_, place)
+                          : code_.address(0, memory_, place);
 }
 
 mlir::Value RowCode::spread(mlir::Value scalar) {
@@ -103,8 +167,8 @@ mlir::Value RowCode::constant(double value) {
 }
 
 mlir::Value RowCode::firstElement() {
-  mlir::Value element = code_.load(code_.address(0, memory_, begin_), memory_, 1);
-  return spread(codegen::fromMemory(code_.builder(), code_.loc(), element, compute_));
+  mlir::Value element = code_.load(elementAddress(begin_), memory_, 1);
+  return spread(computed(element));
 }
 
 mlir::Value RowCode::placeOf(mlir::Value column) {
@@ -114,13 +178,13 @@ mlir::Value RowCode::placeOf(mlir::Value column) {
 }
 
 mlir::Value RowCode::elementsAt(mlir::Value column) {
-  mlir::Value elements = code_.load(code_.address(0, memory_, placeOf(column)), memory_, lanes_);
-  return codegen::fromMemory(code_.builder(), code_.loc(), elements, compute_);
+  mlir::Value elements = code_.load(elementAddress(placeOf(column)), memory_, lanes_);
+  return computed(elements);
 }
 
 mlir::Value RowCode::loadColumn(unsigned operand, mlir::Value column) {
   mlir::Value elements = code_.load(code_.address(operand, memory_, column), memory_, lanes_);
-  return codegen::fromMemory(code_.builder(), code_.loc(), elements, compute_);
+  return computed(elements);
 }
 
 void RowCode::storeAt(mlir::Value column, mlir::Value value) {
@@ -130,8 +194,17 @@ void RowCode::storeAt(mlir::Value column, mlir::Value value) {
 
 void RowCode::storeRow(mlir::Value scalar) {
   auto store = [&] {
-    mlir::Value address = code_.address(op_->getNumOperands(), memory_, row_);
-    code_.store(codegen::toMemory(code_.builder(), code_.loc(), scalar, memory_), address);
+    if (rows_.parts > 1) {
+      mlir::Value place = code_.make<arith::MulIOp>(row_, code_.number(rows_.parts));
+      place = code_.make<arith::AddIOp>(place, part_);
+      return code_.store(scalar, code_.scratchAddress(0, compute_, place));
+    }
+    mlir::Type memory = codegen::memoryType(codegen::tensorOf(op_->getResult(0)).getElementType());
+    mlir::Value address = code_.address(op_->getNumOperands(), memory, row_);
+    bool isNarrow = llvm::isa<mlir::IntegerType>(memory) && memory.getIntOrFloatBitWidth() < 32;
+    code_.store(isNarrow ? code_.make<arith::TruncIOp>(memory, scalar)
+                         : codegen::toMemory(code_.builder(), code_.loc(), scalar, memory),
+                address);
   };
   if (team_ == 1) {
     return store();
@@ -141,10 +214,14 @@ void RowCode::storeRow(mlir::Value scalar) {
   code_.emitIf(isFirst, store);
 }
 
+mlir::Value RowCode::firstColumn() {
+  mlir::Value first = code_.make<arith::MulIOp>(member_, code_.constant(lanes_));
+  return rows_.parts > 1 ? code_.make<arith::AddIOp>(from_, first) : first;
+}
+
 void RowCode::forEach(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
   mlir::OpBuilder& builder = code_.builder();
-  mlir::Value first = code_.make<arith::MulIOp>(member_, code_.constant(lanes_));
-  auto loop = builder.create<mlir::scf::ForOp>(code_.loc(), first, code_.number(rows_.size),
+  auto loop = builder.create<mlir::scf::ForOp>(code_.loc(), firstColumn(), to_,
                                                code_.constant(team_ * lanes_));
   mlir::OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -153,10 +230,8 @@ void RowCode::forEach(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
 
 mlir::Value RowCode::reduce(mlir::Value start, Element element, Combine combine) {
   mlir::OpBuilder& builder = code_.builder();
-  mlir::Value first = code_.make<arith::MulIOp>(member_, code_.constant(lanes_));
-  auto loop =
-      builder.create<mlir::scf::ForOp>(code_.loc(), first, code_.number(rows_.size),
-                                       code_.constant(team_ * lanes_), mlir::ValueRange{start});
+  auto loop = builder.create<mlir::scf::ForOp>(
+      code_.loc(), firstColumn(), to_, code_.constant(team_ * lanes_), mlir::ValueRange{start});
   {
     mlir::OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -196,10 +271,9 @@ mlir::Value RowCode::acrossBlock(mlir::Value value, Combine combine) {
   mlir::Value isFirst = code_.make<arith::CmpIOp>(
       arith::CmpIPredicate::eq, remainder(thread_, kWarpThreads), code_.constant(0));
   code_.emitIf(isFirst, [&] {
-    mlir::Value warp = quotient(thread_, kWarpThreads);
-    code_.store(value, code_.element(array, value.getType(), warp));
+    code_.store(value, code_.element(array, value.getType(), quotient(thread_, kWarpThreads)));
   });
-  code_.builder().create<NVVM::Barrier0Op>(code_.loc());
+  code_.barrier();
   mlir::Value all = code_.load(array, value.getType(), 1);
   for (int64_t warp = 1; warp < kWarps; ++warp) {
     mlir::Value other = code_.load(code_.after(array, value.getType(), warp), value.getType(), 1);

@@ -14,8 +14,21 @@ struct Rows {
   int64_t size = 1;
   int64_t inner = 1;
 
+  /// Each row is cut into so many parts, of `partSize` elements but the last, which are reduced
+  /// apart: their results, in the type that is computed in, lie one after the other in scratch
+  /// memory, row by row.
+  int64_t parts = 1, partSize = 0;
+  /// The elements of rows are such results.
+  bool arePartial = false;
+
   int64_t count() const { return outer * inner; }
 };
+
+/// `rows`, in as many parts as it takes to keep a GPU busy; rows of few elements stay whole.
+Rows inParts(Rows rows, int64_t elementBytes);
+
+/// What elements of rows are computed in: f32 for the 16-bit floats, i32 for integers of less.
+mlir::Type rowComputeType(mlir::Type element);
 
 /// Emits one kernel over the rows of operand 0. A row whose elements lie next to each other has a
 /// warp, or a block where it is long, and each thread takes vectors of it in turns; other rows have
@@ -40,8 +53,8 @@ class RowCode {
 
   /// The number of the row.
   mlir::Value row() const { return row_; }
-  /// The row's size in the type that it is computed in, a floating-point one.
-  mlir::Value sizeAsFloat();
+  /// A size that was added, in the type that is computed in, a floating-point one.
+  mlir::Value asFloat(int64_t size);
   /// The first element of the row, and the constant `value`, each for all lanes.
   mlir::Value firstElement();
   mlir::Value spread(mlir::Value scalar);
@@ -58,10 +71,14 @@ class RowCode {
   void storeAt(mlir::Value column, mlir::Value value);
   /// Elements of an operand that is as long as a row, in the type that they are computed in.
   mlir::Value loadColumn(unsigned operand, mlir::Value column);
-  /// Stores the row's scalar as element `row` of result 0, by one thread.
+  /// Stores the scalar of the row as element `row` of result 0, or of its part, by one thread.
   void storeRow(mlir::Value scalar);
 
  private:
+  void takeUnit(mlir::Value unit);
+  mlir::Value firstColumn();
+  mlir::Value computed(mlir::Value elements);
+  mlir::Value elementAddress(mlir::Value place);
   mlir::Value placeOf(mlir::Value column);
   mlir::Value elementsAt(mlir::Value column);
   mlir::Value acrossLanes(mlir::Value vector, Combine combine);
@@ -77,7 +94,9 @@ class RowCode {
   int64_t team_ = 1;  // threads of a row
   ThreadCode code_;
   mlir::Type memory_, compute_;
+  bool isUnsigned_ = false;
   mlir::Value thread_, member_, row_, begin_;
+  mlir::Value part_, from_, to_;  // the part of the row, null where it is whole, and its columns
 };
 
 }  // namespace graphrun::devices::cuda

@@ -53,7 +53,11 @@ std::optional<Rows> rowsOf(mlir::Operation* op) {
 /// Emits what is done for a row, with the arithmetic of the element type.
 class RowKernelBuilder {
  public:
-  RowKernelBuilder(mlir::Operation* op, Rows rows) : op_(op), code_(op, rows, widest(op)) {}
+  /// `size`: of whole rows, which `rows` may be parts of.
+  RowKernelBuilder(mlir::Operation* op, Rows rows, int64_t size)
+      : op_(op), rows_(rows), size_(size), code_(op, rows, widest(op, rows)) {
+    code_.code().sizes().add(size);
+  }
 
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
     return code_.build(module, symbol, [&] {
@@ -65,9 +69,14 @@ class RowKernelBuilder {
   }
 
  private:
-  static int64_t widest(mlir::Operation* op) {
+  static int64_t widest(mlir::Operation* op, Rows rows) {
     mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
-    return codegen::memoryType(element).getIntOrFloatBitWidth() / 8;
+    mlir::Type type = rows.arePartial ? rowComputeType(element) : codegen::memoryType(element);
+    return type.getIntOrFloatBitWidth() / 8;
+  }
+  bool isUnsigned() {
+    mlir::Type element = tensorOf(op_->getOperand(0)).getElementType();
+    return element.isUnsignedInteger() || element.isInteger(1);
   }
 
   bool isFloat() { return llvm::isa<mlir::FloatType>(code_.computeType()); }
@@ -83,10 +92,12 @@ class RowKernelBuilder {
     return choose<arith::AddFOp, arith::AddIOp>(a, b);
   }
   mlir::Value max(mlir::Value a, mlir::Value b) {
-    return choose<arith::MaximumFOp, arith::MaxSIOp>(a, b);
+    return isUnsigned() ? make<arith::MaxUIOp>(a, b)
+                        : choose<arith::MaximumFOp, arith::MaxSIOp>(a, b);
   }
   mlir::Value min(mlir::Value a, mlir::Value b) {
-    return choose<arith::MinimumFOp, arith::MinSIOp>(a, b);
+    return isUnsigned() ? make<arith::MinUIOp>(a, b)
+                        : choose<arith::MinimumFOp, arith::MinSIOp>(a, b);
   }
   mlir::Value multiply(mlir::Value a, mlir::Value b) {
     return choose<arith::MulFOp, arith::MulIOp>(a, b);
@@ -97,7 +108,7 @@ class RowKernelBuilder {
                         [&](mlir::Value a, mlir::Value b) { return add(a, b); });
   }
   mlir::Value mean(RowCode::Element element) {
-    return make<arith::DivFOp>(sum(element), code_.sizeAsFloat());
+    return make<arith::DivFOp>(sum(element), code_.asFloat(size_));
   }
   mlir::Value maximum() {
     return code_.reduce(
@@ -110,7 +121,8 @@ class RowKernelBuilder {
     llvm::StringRef kind = reduce.getKind();
     mlir::Value result;
     if (kind == "sum" || kind == "mean") {
-      result = kind == "sum" ? sum(itself) : mean(itself);
+      // Parts are summed; the mean is of the sums.
+      result = kind == "sum" || rows_.parts > 1 ? sum(itself) : mean(itself);
     } else if (kind == "prod") {
       result = code_.reduce(code_.constant(1), itself,
                             [&](mlir::Value a, mlir::Value b) { return multiply(a, b); });
@@ -157,6 +169,8 @@ class RowKernelBuilder {
   }
 
   mlir::Operation* op_;
+  Rows rows_;
+  int64_t size_;
   RowCode code_;
 };
 
@@ -164,9 +178,10 @@ std::string whyNotType(mlir::Operation* op) {
   mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
   std::string name = op->getName().getStringRef().str();
   if (auto integer = llvm::dyn_cast<mlir::IntegerType>(element)) {
-    bool isWide = integer.getWidth() == 32 || integer.getWidth() == 64;
     auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);
-    bool known = reduce && reduce.getKind() != "mean" && isWide && !integer.isUnsigned();
+    bool isOrder = reduce && (reduce.getKind() == "max" || reduce.getKind() == "min");
+    bool isNumber = integer.getWidth() >= 8 && reduce && reduce.getKind() != "mean";
+    bool known = isNumber || (isOrder && integer.getWidth() == 1);
     return known ? "" : name + " of this integer type has no generated code on GPUs";
   }
   if (!ir::isComputed(element)) {
@@ -208,8 +223,23 @@ std::string whyNotRowKernel(mlir::Operation* op) {
   return whyNotType(op);
 }
 
-KernelLaunch buildRowKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol) {
-  return RowKernelBuilder(op, rowsOf(op).value_or(Rows())).build(module, symbol);
+void buildRowKernels(OperationKernels& kernels) {
+  mlir::Operation* op = kernels.op;
+  Rows rows = rowsOf(op).value_or(Rows());
+  auto add = [&](Rows some) {
+    kernels.add([&](mlir::ModuleOp module, const std::string& symbol) {
+      return RowKernelBuilder(op, some, rows.size).build(module, symbol);
+    });
+  };
+  mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
+  int64_t bytes = codegen::memoryType(element).getIntOrFloatBitWidth() / 8;
+  Rows parts = llvm::isa<ir::ReduceOp>(op) ? inParts(rows, bytes) : rows;
+  add(parts);
+  if (parts.parts > 1) {
+    unsigned partBytes = rowComputeType(element).getIntOrFloatBitWidth() / 8;
+    kernels.plan.scratchBytes = static_cast<uint64_t>(rows.count() * parts.parts) * partBytes;
+    add({rows.count(), parts.parts, 1, 1, 0, /*arePartial=*/true});
+  }
 }
 
 }  // namespace graphrun::devices::cuda

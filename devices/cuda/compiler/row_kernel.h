@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "devices/cuda/compiler/kernel_launch.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "devices/cuda/compiler/operation_kernels.h"
 
 namespace graphrun::devices::cuda {
 
@@ -13,9 +12,10 @@ namespace graphrun::devices::cuda {
 /// can.
 std::string whyNotRowKernel(mlir::Operation* op);
 
-/// Appends the kernel for `op`, on dense tensors, to `module`, for emitPtx. Sums are of f32, or f64
-/// for f64: each thread's, then pairwise. Requires an empty whyNotRowKernel(op).
-KernelLaunch buildRowKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
+/// Adds the kernels for `op`, on dense tensors: one, or two where rows are few and long, the second
+/// of which reduces what parts of rows gave. Sums are of f32, or f64 for f64: each thread's, then
+/// pairwise, always in the same order. Requires an empty whyNotRowKernel(op).
+void buildRowKernels(OperationKernels& kernels);
 
 }  // namespace graphrun::devices::cuda
 

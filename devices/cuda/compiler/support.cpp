@@ -4,6 +4,7 @@
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/library_choice.h"
+#include "devices/cuda/compiler/recurrent_steps.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -55,6 +56,11 @@ std::optional<std::string> whyNotExpanded(mlir::Operation* op) {
 std::string whyOneUnsupported(mlir::Operation* op) {
   if (needsNoKernel(op) || passes::isWeight(op)) {
     return "";
+  }
+  if (llvm::isa<ir::RecurrentOp>(op)) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = alone(op);
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    return whyNotRecurrent(llvm::cast<ir::RecurrentOp>(function.front().back()));
   }
   // What may be rounded, and how tensors lie, decides which engine computes an operation, not
   // whether there is one.

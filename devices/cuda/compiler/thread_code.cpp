@@ -36,10 +36,10 @@ void ThreadCode::begin(mlir::ModuleOp module, const std::string& symbol, int64_t
   launch_.block[0] = static_cast<uint32_t>(blockThreads);
   module->setAttr(kIndexBitsAttr,
                   builder_.getI32IntegerAttr(countsIn32Bits(op_, threads) ? 32 : 64));
-  size_t pointers = op_->getNumOperands() + op_->getNumResults();
+  size_t pointers = op_->getNumOperands() + tables_ + op_->getNumResults() + (usesScratch_ ? 1 : 0);
   llvm::SmallVector<mlir::Type> types(pointers,
                                       mlir::LLVM::LLVMPointerType::get(builder_.getContext()));
-  types.append(sizes_.numbers().size(), builder_.getI64Type());
+  types.append(sizes_.numbers().size() + (usesStep_ ? 1 : 0), builder_.getI64Type());
   builder_.setInsertionPointToEnd(module.getBody());
   function_ =
       builder_.create<mlir::func::FuncOp>(loc_, symbol, builder_.getFunctionType(types, {}));
@@ -55,30 +55,43 @@ void ThreadCode::begin(mlir::ModuleOp module, const std::string& symbol, int64_t
   for (mlir::Value size : body->getArguments().drop_front(pointers)) {
     parameters.push_back(make<mlir::arith::IndexCastOp>(builder_.getIndexType(), size));
   }
+  if (usesStep_) {
+    step_ = parameters.pop_back_val();
+  }
   sizes_.setParameters(parameters);
 }
 
 KernelLaunch ThreadCode::end() {
   builder_.setInsertionPointToEnd(&function_.getBody().back());
   builder_.create<mlir::func::ReturnOp>(loc_);
-  using Kind = KernelArgument::Kind;
-  auto operands = static_cast<int64_t>(op_->getNumOperands());
   llvm::BitVector unused(function_.getNumArguments());
   for (auto [i, pointer] : llvm::enumerate(pointers_)) {
-    auto index = static_cast<int64_t>(i);
     if (pointer.use_empty()) {  // a shape, or a splat that is part of the code
       unused.set(static_cast<unsigned>(i));
     } else {
-      launch_.arguments.push_back(index < operands
-                                      ? KernelArgument{Kind::kOperand, index}
-                                      : KernelArgument{Kind::kResult, index - operands});
+      launch_.arguments.push_back(argumentOf(i));
     }
   }
   function_.eraseArguments(unused);
   for (int64_t size : sizes_.numbers()) {
-    launch_.arguments.push_back({Kind::kInteger, size});
+    launch_.arguments.push_back({KernelArgument::Kind::kInteger, size});
+  }
+  if (usesStep_) {
+    launch_.arguments.push_back({KernelArgument::Kind::kInteger, 0});
   }
   return launch_;
+}
+
+KernelArgument ThreadCode::argumentOf(size_t pointer) const {
+  using Kind = KernelArgument::Kind;
+  size_t operands = op_->getNumOperands(), results = op_->getNumResults();
+  auto from = [&](Kind kind, size_t first) {
+    return KernelArgument{kind, static_cast<int64_t>(pointer - first)};
+  };
+  return pointer < operands                       ? from(Kind::kOperand, 0)
+         : pointer < operands + tables_           ? from(Kind::kTable, operands)
+         : pointer < operands + tables_ + results ? from(Kind::kResult, operands + tables_)
+                                                  : KernelArgument{Kind::kScratch, 0};
 }
 
 mlir::Value ThreadCode::constant(int64_t value) {
@@ -95,6 +108,23 @@ mlir::Value ThreadCode::block() {
   return make<mlir::arith::IndexCastUIOp>(builder_.getIndexType(), number);
 }
 
+mlir::Value ThreadCode::sharedArray(mlir::Type memory, int64_t count) {
+  constexpr unsigned kSharedSpace = mlir::NVVM::NVVMMemorySpace::kSharedMemorySpace;
+  std::string name = "shared" + std::to_string(shared_++);
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointToStart(function_->getParentOfType<mlir::ModuleOp>().getBody());
+    builder_.create<mlir::LLVM::GlobalOp>(
+        loc_, mlir::LLVM::LLVMArrayType::get(memory, static_cast<unsigned>(count)),
+        /*isConstant=*/false, mlir::LLVM::Linkage::Internal, name, mlir::Attribute(),
+        /*alignment=*/8, kSharedSpace);
+  }
+  auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext(), kSharedSpace);
+  return make<mlir::LLVM::AddressOfOp>(pointer, name);
+}
+
+void ThreadCode::barrier() { builder_.create<mlir::NVVM::Barrier0Op>(loc_); }
+
 void ThreadCode::emitIf(mlir::Value condition, llvm::function_ref<void()> then,
                         llvm::function_ref<void()> otherwise) {
   auto branch = builder_.create<mlir::scf::IfOp>(loc_, condition, static_cast<bool>(otherwise));
@@ -108,28 +138,26 @@ void ThreadCode::emitIf(mlir::Value condition, llvm::function_ref<void()> then,
 }
 
 mlir::Value ThreadCode::address(unsigned argument, mlir::Type memory, mlir::Value place) {
-  return element(pointers_[argument], memory, place);
-}
-
-mlir::Value ThreadCode::sharedArray(mlir::Type memory, int64_t count) {
-  constexpr unsigned kSpace = mlir::NVVM::NVVMMemorySpace::kSharedMemorySpace;
-  std::string name = "shared" + std::to_string(shared_++);
-  {
-    mlir::OpBuilder::InsertionGuard guard(builder_);
-    builder_.setInsertionPointToStart(function_->getParentOfType<mlir::ModuleOp>().getBody());
-    builder_.create<mlir::LLVM::GlobalOp>(
-        loc_, mlir::LLVM::LLVMArrayType::get(memory, static_cast<unsigned>(count)),
-        /*isConstant=*/false, mlir::LLVM::Linkage::Internal, name, mlir::Attribute(),
-        /*alignment=*/8, kSpace);
-  }
-  auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext(), kSpace);
-  return make<mlir::LLVM::AddressOfOp>(pointer, name);
+  bool isOperand = argument < op_->getNumOperands();
+  return element(pointers_[isOperand ? argument : argument + tables_], memory, place);
 }
 
 mlir::Value ThreadCode::element(mlir::Value array, mlir::Type memory, mlir::Value place) {
   mlir::Value offset = make<mlir::arith::IndexCastUIOp>(builder_.getI64Type(), place);
   return make<mlir::LLVM::GEPOp>(array.getType(), memory, array,
                                  llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
+}
+
+mlir::Value ThreadCode::tableAddress(size_t table, mlir::Type memory, mlir::Value place) {
+  return element(pointers_[op_->getNumOperands() + table], memory, place);
+}
+
+mlir::Value ThreadCode::scratchAddress(int64_t offset, mlir::Type memory, mlir::Value place) {
+  mlir::Value first = pointers_.back();
+  mlir::Value base = make<mlir::LLVM::GEPOp>(
+      first.getType(), builder_.getI8Type(), first,
+      llvm::ArrayRef<mlir::LLVM::GEPArg>{make<mlir::arith::ConstantIntOp>(offset, 64)});
+  return element(base, memory, place);
 }
 
 mlir::Value ThreadCode::after(mlir::Value address, mlir::Type memory, int64_t count) {

@@ -15,9 +15,9 @@ namespace graphrun::devices::cuda {
 /// Most elements of a tensor, and most threads, whose numbers are computed in 32 bits.
 inline constexpr int64_t kMostIn32Bits = (int64_t{1} << 31) - 2048;
 
-/// Emits one kernel: a function whose parameters are pointers to the operands and results of an
-/// operation, then sizes. First sizes are added, then `begin` makes the function, then its code is
-/// emitted.
+/// Emits one kernel: a function whose parameters are pointers to the operands of an operation, to
+/// tables, results and scratch memory, then sizes. First sizes are added, then `begin` makes the
+/// function, then its code is emitted.
 class ThreadCode {
  public:
   explicit ThreadCode(mlir::Operation* op)
@@ -25,6 +25,12 @@ class ThreadCode {
 
   /// Numbers that are no part of the code; `number` gives one inside the function.
   codegen::KernelSizes& sizes() { return sizes_; }
+  /// The kernel reads so many tables, or scratch memory, too.
+  void useTables(size_t count) { tables_ = count; }
+  void useScratch() { usesScratch_ = true; }
+  /// The kernel is launched several times, and has the number of the launch as its last parameter.
+  void useStep() { usesStep_ = true; }
+  mlir::Value step() { return step_; }
 
   /// Starts @symbol at the end of `module`, for blocks of `blockThreads` threads; `threads`: of the
   /// whole grid.
@@ -46,14 +52,20 @@ class ThreadCode {
   mlir::Value threadOfBlock();
   mlir::Value block();
 
+  /// A new array in the block's shared memory, the address of its first element.
+  mlir::Value sharedArray(mlir::Type memory, int64_t count);
+  /// All threads of the block come here before one goes on.
+  void barrier();
+
   /// What `then` emits is done where the condition holds, what `otherwise` emits where it does not.
   void emitIf(mlir::Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
 
   /// The address of an element of an operand, or, counted on, of a result.
   mlir::Value address(unsigned argument, mlir::Type memory, mlir::Value place);
-  /// A new array of `count` elements in the block's shared memory.
-  mlir::Value sharedArray(mlir::Type memory, int64_t count);
+  /// The address of an element of a table, or of one behind `offset` bytes of scratch memory.
+  mlir::Value tableAddress(size_t table, mlir::Type memory, mlir::Value place);
+  mlir::Value scratchAddress(int64_t offset, mlir::Type memory, mlir::Value place);
   /// The address of the element at `place` (of index type) of an array.
   mlir::Value element(mlir::Value array, mlir::Type memory, mlir::Value place);
   /// The address `count` elements on.
@@ -64,14 +76,19 @@ class ThreadCode {
   void store(mlir::Value value, mlir::Value address);
 
  private:
+  KernelArgument argumentOf(size_t pointer) const;
+
   mlir::OpBuilder builder_;
   mlir::Location loc_;
   mlir::Operation* op_;
   codegen::KernelSizes sizes_;
   mlir::func::FuncOp function_;
-  llvm::SmallVector<mlir::Value> pointers_;
-  KernelLaunch launch_;
+  llvm::SmallVector<mlir::Value> pointers_;  // to operands, tables, results, scratch memory
+  size_t tables_ = 0;
+  bool usesScratch_ = false, usesStep_ = false;
+  mlir::Value step_;
   int shared_ = 0;  // arrays in shared memory so far
+  KernelLaunch launch_;
 };
 
 }  // namespace graphrun::devices::cuda

@@ -1,14 +1,11 @@
-// Kernels in which a thread walks along an axis, or over the window of its element.
+// Kernels in which a thread walks over the window of its element.
 #include <limits>
 
 #include "devices/codegen/index_maps.h"
-#include "devices/codegen/scalar_emitter.h"
-#include "devices/cuda/compiler/point_code.h"
+#include "devices/cuda/compiler/point_arithmetic.h"
 #include "devices/cuda/compiler/point_kernel.h"
 #include "ir/dims.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/weights.h"
 
 namespace graphrun::devices::cuda {
@@ -18,103 +15,6 @@ using codegen::tensorOf;
 using Dims = llvm::ArrayRef<int64_t>;
 using Values = PointCode::Values;
 namespace arith = mlir::arith;
-
-/// A tensor as outer x size x inner.
-struct Axis {
-  int64_t outer, size, inner;
-
-  static Axis of(mlir::Value value, int64_t axis) {
-    Dims dims = tensorOf(value).getShape();
-    axis = axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis;
-    return {mlir::ShapedType::getNumElements(dims.take_front(axis)), dims[axis],
-            mlir::ShapedType::getNumElements(dims.drop_front(axis + 1))};
-  }
-};
-
-/// The arithmetic of the type that a value is computed in.
-class Arithmetic {
- public:
-  explicit Arithmetic(PointCode& code) : code_(code.code()) {}
-
-  static bool isFloat(mlir::Value a) { return llvm::isa<mlir::FloatType>(a.getType()); }
-  mlir::Value add(mlir::Value a, mlir::Value b) {
-    return isFloat(a) ? code_.make<arith::AddFOp>(a, b) : code_.make<arith::AddIOp>(a, b);
-  }
-  mlir::Value multiply(mlir::Value a, mlir::Value b) {
-    return isFloat(a) ? code_.make<arith::MulFOp>(a, b) : code_.make<arith::MulIOp>(a, b);
-  }
-  /// Whether x takes the place of the best so far: it is greater (less), or equal where the last of
-  /// equal ones counts; NaN beats all.
-  mlir::Value beats(mlir::Value x, mlir::Value best, bool greater, bool last) {
-    if (!isFloat(x)) {
-      using P = arith::CmpIPredicate;
-      P wins = greater ? (last ? P::sge : P::sgt) : (last ? P::sle : P::slt);
-      return code_.make<arith::CmpIOp>(wins, x, best);
-    }
-    using P = arith::CmpFPredicate;
-    P wins = greater ? (last ? P::OGE : P::OGT) : (last ? P::OLE : P::OLT);
-    mlir::Value isNaN = code_.make<arith::CmpFOp>(P::UNO, x, x);
-    if (!last) {
-      isNaN = code_.make<arith::AndIOp>(isNaN, code_.make<arith::CmpFOp>(P::ORD, best, best));
-    }
-    return code_.make<arith::OrIOp>(code_.make<arith::CmpFOp>(wins, x, best), isNaN);
-  }
-  mlir::Value number(mlir::Type type, double value) {
-    return codegen::emitConstant(code_.builder(), code_.loc(), type, value);
-  }
-  mlir::Value asFloat(mlir::Type type, mlir::Value index) {
-    mlir::Value whole = code_.make<arith::IndexCastOp>(code_.builder().getI64Type(), index);
-    return code_.make<arith::SIToFPOp>(type, whole);
-  }
-
- private:
-  ThreadCode& code_;
-};
-
-/// A thread a row, as where the best element is needs no meeting of several.
-KernelLaunch buildArgReduce(mlir::ModuleOp module, ir::ArgReduceOp op, const std::string& symbol) {
-  Axis axis = Axis::of(op.getInput(), op.getAxis());
-  PointCode code(op, {axis.outer, axis.inner});
-  code.addSizes({axis.size, axis.size * axis.inner, axis.inner});
-  Arithmetic math(code);
-  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
-    mlir::Value begin = code.add(code.times(index[0], axis.size * axis.inner), index[1]);
-    mlir::Value first = code.compute(0, begin);
-    Values found = code.repeat(
-        axis.size, {first, code.constant(0)}, [&](mlir::Value round, mlir::ValueRange at) {
-          mlir::Value x = code.compute(0, code.add(begin, code.times(round, axis.inner)));
-          mlir::Value wins = math.beats(x, at[0], op.getKind() == "max", op.getLast());
-          return Values{code.select(wins, x, at[0]), code.select(wins, round, at[1])};
-        });
-    mlir::Value where =
-        code.code().make<arith::IndexCastOp>(code.code().builder().getI64Type(), found[1]);
-    code.store(where, 1, number);
-  });
-}
-
-KernelLaunch buildCumulative(mlir::ModuleOp module, ir::CumulativeOp op,
-                             const std::string& symbol) {
-  auto where = ir::constantInts(passes::outsideGroup(op.getAxis()));
-  Axis axis = Axis::of(op.getInput(), where ? where->front() : 0);
-  PointCode code(op, {axis.outer, axis.inner});
-  code.addSizes({axis.size, axis.size * axis.inner, axis.inner});
-  Arithmetic math(code);
-  bool sums = op.getKind() == "sum";
-  mlir::Type type = codegen::computeType(tensorOf(op.getInput()).getElementType());
-  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value) {
-    mlir::Value begin = code.add(code.times(index[0], axis.size * axis.inner), index[1]);
-    mlir::Value last = code.subtract(code.number(axis.size), code.constant(1));
-    code.repeat(axis.size, {math.number(type, sums ? 0 : 1)},
-                [&](mlir::Value round, mlir::ValueRange before) {
-                  mlir::Value at = op.getReverse() ? code.subtract(last, round) : round;
-                  mlir::Value place = code.add(begin, code.times(at, axis.inner));
-                  mlir::Value x = code.compute(0, place);
-                  mlir::Value all = sums ? math.add(before[0], x) : math.multiply(before[0], x);
-                  code.storeComputed(op.getExclusive() ? before[0] : all, 2, place);
-                  return Values{all};
-                });
-  });
-}
 
 /// The window of a pool over an input N x C x D1 …, its padding resolved.
 struct Window {
@@ -155,6 +55,7 @@ class PoolBuilder {
         math_(code_),
         type_(codegen::computeType(tensorOf(op->getOperand(0)).getElementType())) {
     code_.addSizes(in_);
+    code_.addSizes({mlir::ShapedType::getNumElements(in_.drop_front(2))});
     code_.addSizes(window_.kernel);
   }
 
@@ -162,6 +63,9 @@ class PoolBuilder {
     return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
       llvm::TypeSwitch<mlir::Operation*>(op_)
           .Case([&](ir::MaxPoolOp) { code_.storeComputed(largest(index), 1, number); })
+          .Case([&](ir::MaxPoolWithIndicesOp pool) {
+            storeWithPlace(index, number, pool.getColumnMajor());
+          })
           .Case([&](ir::AvgPoolOp pool) {
             code_.storeComputed(mean(index, pool.getCountIncludePad()), 1, number);
           })
@@ -178,6 +82,14 @@ class PoolBuilder {
       llvm::function_ref<Values(mlir::ValueRange before, mlir::Value x, mlir::Value isInside)>;
 
   Values overWindow(llvm::ArrayRef<mlir::Value> index, const Values& values, Update update) {
+    return overPlaces(index, values,
+                      [&](mlir::ValueRange before, mlir::Value place, mlir::Value isInside) {
+                        return update(before, code_.compute(0, place), isInside);
+                      });
+  }
+
+  /// The same with an element's place.
+  Values overPlaces(llvm::ArrayRef<mlir::Value> index, const Values& values, Update update) {
     Values from(index.take_front(2));
     return overDim(0, index, from, nullptr, values, update);
   }
@@ -186,7 +98,7 @@ class PoolBuilder {
   Values overDim(size_t dim, llvm::ArrayRef<mlir::Value> index, const Values& from,
                  mlir::Value isInside, mlir::ValueRange values, Update update) {
     if (dim == window_.kernel.size()) {
-      return update(values, code_.compute(0, code_.placeOf(from, in_)), isInside);
+      return update(values, code_.placeOf(from, in_), isInside);
     }
     mlir::Value begin = code_.subtract(code_.times(index[dim + 2], window_.strides[dim]),
                                        code_.constant(window_.padsBegin[dim]));
@@ -209,6 +121,43 @@ class PoolBuilder {
                         mlir::Value most = code_.code().make<arith::MaximumFOp>(before[0], x);
                         return Values{code_.select(isInside, most, before[0])};
                       })[0];
+  }
+
+  /// The first largest element and its place in the whole input, or one before the plane's where
+  /// there is nothing but padding.
+  void storeWithPlace(llvm::ArrayRef<mlir::Value> index, mlir::Value number, bool reversed) {
+    mlir::Value least = math_.number(type_, -std::numeric_limits<double>::infinity());
+    Values found = overPlaces(
+        index, {least, code_.constant(-1)},
+        [&](mlir::ValueRange before, mlir::Value place, mlir::Value isInside) {
+          mlir::Value x = code_.compute(0, place);
+          mlir::Value isFirst = code_.isLess(before[1], code_.constant(0));
+          mlir::Value wins = math_.either(isFirst, math_.beats(x, before[0], true, false));
+          wins = code_.both(isInside, wins);
+          return Values{code_.select(wins, x, before[0]), code_.select(wins, place, before[1])};
+        });
+    int64_t plane = mlir::ShapedType::getNumElements(in_.drop_front(2));
+    mlir::Value begin = code_.times(code_.add(code_.times(index[0], in_[1]), index[1]), plane);
+    mlir::Value isNone = code_.isLess(found[1], code_.constant(0));
+    mlir::Value inPlane = code_.subtract(found[1], begin);
+    inPlane = reversed ? columnMajor(inPlane) : inPlane;
+    inPlane = code_.select(isNone, code_.constant(-1), inPlane);
+    code_.storeComputed(found[0], 1, number);
+    code_.store(math_.asWhole(code_.add(begin, inPlane)), 2, number);
+  }
+
+  /// A place in a plane where its dims are counted in reverse order.
+  mlir::Value columnMajor(mlir::Value place) {
+    Values at(in_.size() - 2);
+    for (size_t d = in_.size(); d-- > 2;) {
+      at[d - 2] = code_.code().make<arith::RemUIOp>(place, code_.number(in_[d]));
+      place = code_.code().make<arith::DivUIOp>(place, code_.number(in_[d]));
+    }
+    mlir::Value reversed = code_.constant(0);
+    for (size_t d = in_.size(); d-- > 2;) {
+      reversed = code_.add(code_.times(reversed, in_[d]), at[d - 2]);
+    }
+    return reversed;
   }
 
   mlir::Value mean(llvm::ArrayRef<mlir::Value> index, bool countsPadding) {
@@ -266,33 +215,71 @@ class PoolBuilder {
   mlir::Type type_;
 };
 
-/// x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta.
-KernelLaunch buildLrn(mlir::ModuleOp module, ir::LrnOp op, const std::string& symbol) {
-  Axis channels = Axis::of(op.getInput(), 1);
-  PointCode code(op, {channels.outer, channels.size, channels.inner});
-  code.addSizes({channels.size, channels.inner});
-  Arithmetic math(code);
-  mlir::Type type = codegen::computeType(tensorOf(op.getInput()).getElementType());
-  auto number = [&](double value) { return math.number(type, value); };
-  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value place) {
-    mlir::Value first = code.subtract(index[1], code.constant((op.getSize() - 1) / 2));
-    mlir::Value sum =
-        code.repeat(op.getSize(), {number(0)}, [&](mlir::Value round, mlir::ValueRange before) {
-          mlir::Value channel = code.add(first, round);
-          mlir::Value row =
-              code.add(code.times(index[0], channels.size), code.clamped(channel, channels.size));
-          mlir::Value x = code.compute(0, code.add(code.times(row, channels.inner), index[2]));
-          mlir::Value isInside = code.isInside(channel, channels.size);
-          return Values{math.add(before[0], code.select(isInside, math.multiply(x, x), number(0)))};
-        })[0];
-    double alpha = op.getAlpha().convertToDouble() / static_cast<double>(op.getSize());
-    mlir::Value base =
-        math.add(number(op.getBias().convertToDouble()), math.multiply(number(alpha), sum));
-    mlir::Value power =
-        code.code().make<mlir::math::PowFOp>(base, number(-op.getBeta().convertToDouble()));
-    code.storeComputed(math.multiply(code.compute(0, place), power), 1, place);
-  });
-}
+/// Blocks of images, added up at their places: a thread sums those that cover its element.
+class BlockSums {
+ public:
+  explicit BlockSums(ir::Col2ImOp op)
+      : op_(op),
+        image_(tensorOf(op.getResult()).getShape().drop_front(2)),
+        block_(ir::constantInts(passes::outsideGroup(op.getBlock()))
+                   .value_or(llvm::SmallVector<int64_t>())),
+        code_(op, tensorOf(op.getResult()).getShape()),
+        math_(code_) {
+    for (auto [d, size] : llvm::enumerate(image_)) {
+      int64_t slack = size + op.getPads()[d] + op.getPads()[image_.size() + d] -
+                      op.getDilations()[d] * (block_[d] - 1);
+      places_.push_back(slack < 1 ? 0 : (slack - 1) / op.getStrides()[d] + 1);
+    }
+    code_.addSizes(block_);
+    code_.addSizes(places_);
+  }
+
+  KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
+    mlir::Type type = codegen::computeType(tensorOf(op_.getInput()).getElementType());
+    int64_t channels = tensorOf(op_.getResult()).getDimSize(1);
+    return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
+      Values from = {code_.add(code_.times(index[0], channels), index[1])};
+      mlir::Value sum = overDim(0, index, from, {}, nullptr, math_.number(type, 0));
+      code_.storeComputed(sum, op_->getNumOperands(), number);
+    });
+  }
+
+ private:
+  /// Over the block's dims from `dim` on; `row`: plane and place in the block so far, `column`: the
+  /// block's place.
+  mlir::Value overDim(size_t dim, llvm::ArrayRef<mlir::Value> index, const Values& row,
+                      const Values& column, mlir::Value isInside, mlir::Value sum) {
+    if (dim == block_.size()) {
+      Values at(row);
+      at.append(column);
+      llvm::SmallVector<int64_t> dims = {1};
+      dims.append(block_);
+      dims.append(places_);
+      mlir::Value x = code_.compute(0, code_.placeOf(at, dims));
+      return code_.select(isInside, math_.add(sum, x), sum);
+    }
+    mlir::Value first = code_.add(index[dim + 2], code_.constant(op_.getPads()[dim]));
+    mlir::Value stride = code_.constant(op_.getStrides()[dim]);
+    return code_.repeat(block_[dim], {sum}, [&](mlir::Value k, mlir::ValueRange before) {
+      mlir::Value from = code_.subtract(first, code_.times(k, op_.getDilations()[dim]));
+      mlir::Value place = code_.code().make<arith::DivSIOp>(from, stride);
+      mlir::Value isWhole = code_.code().make<arith::CmpIOp>(
+          arith::CmpIPredicate::eq, code_.times(place, op_.getStrides()[dim]), from);
+      mlir::Value inside = code_.both(isWhole, code_.isInside(place, places_[dim]));
+      Values nextRow(row), nextColumn(column);
+      nextRow.push_back(k);
+      nextColumn.push_back(code_.clamped(place, places_[dim]));
+      return Values{overDim(dim + 1, index, nextRow, nextColumn,
+                            isInside ? code_.both(isInside, inside) : inside, before[0])};
+    })[0];
+  }
+
+  ir::Col2ImOp op_;
+  Dims image_;
+  llvm::SmallVector<int64_t> block_, places_;
+  PointCode code_;
+  Arithmetic math_;
+};
 
 }  // namespace
 
@@ -300,11 +287,9 @@ KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op,
                                const std::string& symbol) {
   KernelLaunch launch;
   llvm::TypeSwitch<mlir::Operation*>(op)
-      .Case([&](ir::ArgReduceOp a) { launch = buildArgReduce(module, a, symbol); })
-      .Case([&](ir::CumulativeOp a) { launch = buildCumulative(module, a, symbol); })
-      .Case<ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp>(
-          [&](auto a) { launch = PoolBuilder(a, Window::of(a)).build(module, symbol); })
-      .Case([&](ir::LrnOp a) { launch = buildLrn(module, a, symbol); });
+      .Case([&](ir::Col2ImOp a) { launch = BlockSums(a).build(module, symbol); })
+      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::LpPoolOp>(
+          [&](auto a) { launch = PoolBuilder(a, Window::of(a)).build(module, symbol); });
   return launch;
 }
 

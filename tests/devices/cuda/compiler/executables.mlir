@@ -102,3 +102,57 @@ func.func @spread(%x: tensor<1x2x3x4xf32>, %y: tensor<5x1x4x3xf32>, %s: tensor<1
   %1 = gr.layer_norm %0, %s : (tensor<5x2x3x3xf32>, tensor<1xf32>) -> tensor<5x2x3x3xf32>
   return %1 : tensor<5x2x3x3xf32>
 }
+
+// Of an operation with several kernels: by scratch memory, each place's last update is told from the others.
+// CHECK-LABEL: // scatter
+// CHECK: %[[X:[0-9]+]] = input 0, 1280 bytes
+// CHECK: %[[I:[0-9]+]] = input 1, 24 bytes
+// CHECK: %[[U:[0-9]+]] = input 2, 96 bytes
+// CHECK: %[[R:[0-9]+]] = output 0, 1280 bytes
+// CHECK: %[[S:[0-9]+]] = arena at 0, 160 bytes
+// CHECK-NEXT: generated gr.scatter_nd (%[[X]] 40x8xf32) -> (%[[R]] 40x8xf32) scratch %[[S]]
+// CHECK-NEXT: generated gr.scatter_nd (%[[I]] 3x1xi64) -> () scratch %[[S]]
+// CHECK-NEXT: generated gr.scatter_nd (%[[I]] 3x1xi64, %[[U]] 3x8xf32) -> (%[[R]] 40x8xf32) scratch %[[S]]
+func.func @scatter(%x: tensor<40x8xf32>, %i: tensor<3x1xi64>, %u: tensor<3x8xf32>) -> tensor<40x8xf32> {
+  %0 = gr.scatter_nd %x, %i, %u : (tensor<40x8xf32>, tensor<3x1xi64>, tensor<3x8xf32>) -> tensor<40x8xf32>
+  return %0 : tensor<40x8xf32>
+}
+
+// One dim changes: where its elements come from, and their weights, are constants.
+// CHECK-LABEL: // resize
+// CHECK: %[[P:[0-9]+]] = constant, 80 bytes
+// CHECK: %[[W:[0-9]+]] = constant, 80 bytes
+// CHECK-NEXT: generated gr.resize (%{{.*}} 1x3x5x7xf32, %[[P]] 80xu8, %[[W]] 80xu8) -> (%{{.*}} 1x3x5x10xf32)
+func.func @resize(%x: tensor<1x3x5x7xf32>) -> tensor<1x3x5x10xf32> {
+  %sizes = gr.constant dense<[1, 3, 5, 10]> : tensor<4xi64> : tensor<4xi64>
+  %0 = gr.resize %x sizes %sizes {mode = "linear", coordinates = "half_pixel", rounding = "floor"} : (tensor<1x3x5x7xf32>, tensor<4xi64>) -> tensor<1x3x5x10xf32>
+  return %0 : tensor<1x3x5x10xf32>
+}
+
+// A row of 20,000 elements has four parts, which the second kernel sums.
+// CHECK-LABEL: // long_row
+// CHECK: generated gr.reduce (%{{.*}} 1x20000xf32) -> () scratch %[[S:[0-9]+]] 16xu8 grid 4x1x1
+// CHECK-NEXT: generated gr.reduce () -> (%{{.*}} 1x1xf32) scratch %[[S]] 16xu8 grid 1x1x1
+func.func @long_row(%x: tensor<1x20000xf32>) -> tensor<1x1xf32> {
+  %0 = gr.reduce %x {kind = "mean", axes = array<i64: 1>} : (tensor<1x20000xf32>) -> tensor<1x1xf32>
+  return %0 : tensor<1x1xf32>
+}
+
+// A product of all inputs; then, for each step, the hidden values' product, what the gate r leaves of them,
+// its product and the rest of the cell. The last parameter is the step's number.
+// CHECK-LABEL: // gru
+// CHECK: cublaslt.matmul gr.matmul (%{{.*}} 6x4xf32, %{{.*}} 15x4xf32) -> (%[[ALL:[0-9]+]] 6x15xf32)
+// CHECK-NEXT: copy copy (%{{.*}} 3x5xf32) -> (%[[H:[0-9]+]] 3x5xf32)
+// CHECK-NEXT: cublaslt.matmul gr.matmul (%[[H]] 3x5xf32, %[[R:[0-9]+]] 15x5xf32) -> (%[[G:[0-9]+]] 3x15xf32)
+// CHECK-NEXT: generated gr.recurrent ({{.*}}%[[ALL]] 6x15xf32, %[[G]] 3x15xf32, %[[LEFT:[0-9]+]] 3x5xf32) {{.*}} sizes 20 0
+// CHECK-NEXT: cublaslt.matmul gr.matmul (%[[LEFT]] 3x5xf32, %[[R]] 15x5xf32) -> (%[[C:[0-9]+]] 3x15xf32)
+// CHECK-NEXT: generated gr.recurrent ({{.*}}%[[ALL]] 6x15xf32, %[[G]] 3x15xf32, %[[C]] 3x15xf32) -> (%{{.*}} 2x3x5xf32, %[[H]] 3x5xf32) {{.*}} sizes 20 0
+// CHECK-NEXT: cublaslt.matmul gr.matmul (%[[H]] 3x5xf32, %[[R]] 15x5xf32) -> (%[[G]] 3x15xf32)
+// CHECK-NEXT: generated gr.recurrent {{.*}} sizes 20 1
+// CHECK-NEXT: cublaslt.matmul
+// CHECK-NEXT: generated gr.recurrent {{.*}} sizes 20 1
+// CHECK-NEXT: output
+func.func @gru(%x: tensor<2x3x4xf32>, %w: tensor<15x4xf32>, %r: tensor<15x5xf32>, %b: tensor<15xf32>, %h: tensor<3x5xf32>) -> (tensor<2x3x5xf32>, tensor<3x5xf32>) {
+  %0:2 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "gru", activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<2x3x4xf32>, tensor<15x4xf32>, tensor<15x5xf32>, tensor<15xf32>, tensor<3x5xf32>) -> (tensor<2x3x5xf32>, tensor<3x5xf32>)
+  return %0#0, %0#1 : tensor<2x3x5xf32>, tensor<3x5xf32>
+}

@@ -16,13 +16,15 @@ constexpr uint64_t kApart = uint64_t{1} << 40;
 /// A tensor's address on the device, by its place among operands and results.
 uint64_t addressOf(size_t place) { return (place + 1) * kApart; }
 
-std::vector<uint8_t> parametersOf(const KernelLaunch& launch, size_t operands) {
+std::vector<uint8_t> parametersOf(const KernelLaunch& launch, const KernelMemory& memory) {
   std::vector<uint8_t> bytes(launch.arguments.size() * sizeof(uint64_t));
+  size_t tables = memory.operands.size(), results = tables + memory.tables.size();
+  size_t first[] = {0, tables, results, results + memory.results.size()};  // by kind
   for (size_t i = 0; i < launch.arguments.size(); ++i) {
     using Kind = KernelArgument::Kind;
     auto value = static_cast<uint64_t>(launch.arguments[i].value);
     if (launch.arguments[i].kind != Kind::kInteger) {
-      value = addressOf(value + (launch.arguments[i].kind == Kind::kResult ? operands : 0));
+      value = addressOf(value + first[static_cast<size_t>(launch.arguments[i].kind)]);
     }
     std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
   }
@@ -46,15 +48,17 @@ ptx::Program programOf(const std::string& text, const std::string& symbol) {
 }  // namespace
 
 void interpretKernel(const std::string& ptx, const KernelLaunch& launch,
-                     const std::vector<Bytes>& operands, const std::vector<Bytes>& results) {
+                     const KernelMemory& memory) {
   INFO(ptx);
-  std::vector<Bytes> tensors = operands;
-  tensors.insert(tensors.end(), results.begin(), results.end());
+  std::vector<Bytes> tensors = memory.operands;
+  for (const auto* more : {&memory.tables, &memory.results, &memory.scratch}) {
+    tensors.insert(tensors.end(), more->begin(), more->end());
+  }
   ptx::Launch run;
   run.sharedBytes = launch.sharedBytes;
   std::copy_n(std::begin(launch.grid), 3, run.grid.begin());
   std::copy_n(std::begin(launch.block), 3, run.block.begin());
-  run.parameters = parametersOf(launch, operands.size());
+  run.parameters = parametersOf(launch, memory);
   run.find = [&](uint64_t address) {
     uint64_t place = address / kApart - 1;
     if (place >= tensors.size()) {

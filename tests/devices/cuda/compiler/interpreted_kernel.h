@@ -12,10 +12,15 @@ namespace graphrun::devices::cuda {
 
 using Bytes = absl::Span<uint8_t>;
 
+/// What kernels read and write.
+struct KernelMemory {
+  std::vector<Bytes> operands, tables, results, scratch;
+};
+
 /// Requires that all threads of `launch`, whose kernel is in `ptx`, end well: what they read and
-/// write is within operands and results.
+/// write is within `memory`.
 void interpretKernel(const std::string& ptx, const KernelLaunch& launch,
-                     const std::vector<Bytes>& operands, const std::vector<Bytes>& results);
+                     const KernelMemory& memory);
 
 }  // namespace graphrun::devices::cuda
 

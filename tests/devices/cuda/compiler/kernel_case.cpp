@@ -58,13 +58,12 @@ KernelCase::KernelCase(const std::string& text) {
   auto function = *module_->getOps<mlir::func::FuncOp>().begin();
   op_ = &*llvm::find_if(function.front(),
                         [](mlir::Operation& op) { return !llvm::isa<ir::ConstantOp>(op); });
-  REQUIRE(whyNotGenerated(op_).empty());
-  kernel_ = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
-  launch_ = buildKernel(*kernel_, op_, "kernel");
+  REQUIRE(whyNotGenerated(op_) == "");
+  kernels_ = buildKernels(op_);
 }
 
-std::string KernelCase::ptx(int computeCapability) {
-  mlir::OwningOpRef<mlir::ModuleOp> copy = kernel_->clone();
+std::string KernelCase::ptx(int computeCapability, size_t kernel) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy = kernels_->modules[kernel]->clone();
   auto ptx = emitPtx(*copy, ptxTarget(computeCapability).value());
   REQUIRE(ptx.status().ToString() == "OK");
   return *ptx;
@@ -94,7 +93,16 @@ cpu::Tensors KernelCase::interpreted(const cpu::Tensors& operands, int computeCa
     }
     return bytes;
   };
-  interpretKernel(ptx(computeCapability), launch_, bytesOf(operands), bytesOf(results));
+  std::vector<std::vector<uint8_t>> tables = plan().tables;
+  std::vector<uint8_t> scratch(plan().scratchBytes, 0xA5);  // what was there before
+  KernelMemory memory{bytesOf(operands), {}, bytesOf(results), {}};
+  for (std::vector<uint8_t>& table : tables) {
+    memory.tables.emplace_back(table.data(), table.size());
+  }
+  memory.scratch.emplace_back(scratch.data(), scratch.size());
+  for (size_t i = 0; i < plan().launches.size(); ++i) {
+    interpretKernel(ptx(computeCapability, i), plan().launches[i], memory);
+  }
   return results;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "devices/cuda/compiler/kernel_launch.h"
+#include "devices/cuda/compiler/operation_kernels.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -23,10 +23,12 @@ class KernelCase {
   explicit KernelCase(const std::string& text);
 
   mlir::Operation* op() const { return op_; }
-  /// The kernel and its launch.
-  mlir::ModuleOp kernel() { return *kernel_; }
-  const KernelLaunch& launch() const { return launch_; }
-  std::string ptx(int computeCapability);
+  /// The first kernel and its launch.
+  mlir::ModuleOp kernel() { return *kernels_->modules.front(); }
+  const KernelLaunch& launch() const { return kernels_->plan.launches.front(); }
+  const KernelPlan& plan() const { return kernels_->plan; }
+  /// The text of a kernel.
+  std::string ptx(int computeCapability, size_t kernel = 0);
 
   /// Operands: random floats in [-3, 3], or whole numbers of that range; constants as they are.
   cpu::Tensors operands(unsigned seed, bool whole) const;
@@ -37,9 +39,9 @@ class KernelCase {
 
  private:
   mlir::MLIRContext context_;
-  mlir::OwningOpRef<mlir::ModuleOp> module_, kernel_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::Operation* op_ = nullptr;
-  KernelLaunch launch_;
+  std::optional<OperationKernels> kernels_;
 };
 
 }  // namespace graphrun::devices::cuda

@@ -6,56 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tests/devices/cuda/compiler/kernel_case.h"
-#include "tests/devices/cuda/compiler/ptxas.h"
+#include "tests/devices/cuda/compiler/operation_case.h"
 
 namespace graphrun::devices::cuda {
 namespace {
-
-/// `op` with its attributes, on operands and with results of these types. Operands called %c… are
-/// constants that `constants` defines, the others arguments.
-std::string function(const std::string& op, const std::vector<std::string>& operands,
-                     const std::vector<std::string>& types, const std::vector<std::string>& results,
-                     const std::string& constants = "") {
-  std::vector<std::string> arguments;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].starts_with("%c")) {
-      arguments.push_back(absl::StrCat(operands[i], ": ", types[i]));
-    }
-  }
-  size_t attributes = op.find(' ');
-  std::string list = absl::StrJoin(results, ", ");
-  return absl::StrCat("func.func @f(", absl::StrJoin(arguments, ", "), ") -> (", list, ") {\n",
-                      constants, "\n  %0", results.size() > 1 ? ":" : "",
-                      results.size() > 1 ? absl::StrCat(results.size()) : "", " = \"gr.",
-                      op.substr(0, attributes), "\"(", absl::StrJoin(operands, ", "), ")",
-                      attributes == std::string::npos ? "" : op.substr(attributes), " : (",
-                      absl::StrJoin(types, ", "), ") -> (", list, ")\n  return ",
-                      results.size() > 1 ? "%0#0" : "%0", results.size() > 1 ? ", %0#1" : "",
-                      results.size() > 2 ? ", %0#2" : "", " : ", list, "\n}");
-}
-
-void check(const std::string& text, double tolerance = 0, bool whole = false) {
-  INFO(text);
-  KernelCase points(text);
-  cpu::Tensors operands = points.operands(1, whole);
-  cpu::Tensors got = points.interpreted(operands);
-  cpu::Tensors expected = points.expected(operands);
-  REQUIRE(got.size() == expected.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    REQUIRE(cpu::distance(got[i], expected[i]) <= tolerance);
-  }
-  if (hasPtxas()) {
-    constexpr int kCapabilities[] = {80, 90, 100};
-    int capability = kCapabilities[text.size() % 3];  // in turns, as each takes its time
-    requireAssembles(points.ptx(capability), capability);
-  }
-}
-
-std::string ints(const std::string& name, const std::string& values, size_t count) {
-  std::string type = absl::StrCat("tensor<", count, "xi64>");
-  return absl::StrCat("  ", name, " = gr.constant dense<", values, "> : ", type, " : ", type, "\n");
-}
 
 TEST_CASE("tensors are joined along an axis") {
   std::string element = GENERATE("f32", "f16", "i64", "i1", "f64");

@@ -5,9 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "devices/cuda/compiler/kernel_code.h"
-#include "tests/devices/cuda/compiler/kernel_case.h"
-#include "tests/devices/cuda/compiler/ptxas.h"
+#include "tests/devices/cuda/compiler/operation_case.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -29,20 +27,6 @@ std::string function(const std::string& op, const std::string& attributes,
   return absl::StrCat("func.func @f(", declared, ") -> ", result, " {\n  %0 = gr.", op, " ", names,
                       " {", attributes, "} : (", absl::StrJoin(operands, ", "), ") -> ", result,
                       "\n  return %0 : ", result, "\n}");
-}
-
-void check(const std::string& text, double tolerance, bool whole = false) {
-  INFO(text);
-  KernelCase rows(text);
-  cpu::Tensors operands = rows.operands(1, whole);
-  cpu::Tensors got = rows.interpreted(operands);
-  cpu::Tensors expected = rows.expected(operands);
-  REQUIRE(cpu::distance(got[0], expected[0]) <= tolerance);
-  if (hasPtxas()) {
-    constexpr int kCapabilities[] = {80, 90, 100};
-    int capability = kCapabilities[text.size() % 3];  // in turns, as each takes its time
-    requireAssembles(rows.ptx(capability), capability);
-  }
 }
 
 std::string reduction(const std::string& kind, const std::string& element, const Dims& dims,
@@ -70,10 +54,40 @@ TEST_CASE("rows are reduced by warps, blocks or single threads") {
 }
 
 TEST_CASE("rows of all types are reduced") {
-  std::string element = GENERATE("f16", "bf16", "f64", "i32", "i64");
+  std::string element = GENERATE("f16", "bf16", "f64", "i32", "i64", "ui32", "i8", "ui8", "i16");
   std::string kind = GENERATE("sum", "max", "min");
   check(reduction(kind, element, {3, 64}, {1}), 0, true);
   check(reduction(kind, element, {2, 2048}, {1}), 0, true);
+}
+
+TEST_CASE("few and long rows are reduced in parts") {
+  std::string kind = GENERATE("sum", "mean", "max", "min");
+  std::string element = GENERATE("f32", "f16");
+  double tolerance = element == "f32" ? 2e-5 : 2e-3;
+  for (auto [dims, axis, kernels] : {std::tuple(Dims{2, 20003}, 1, 2U),
+                                     {Dims{1, 40000}, 1, 2U},
+                                     {Dims{2, 8001}, 1, 1U},
+                                     {Dims{3000, 3}, 0, 2U},
+                                     {Dims{2, 2000, 7}, 1, 2U},
+                                     {Dims{500, 70}, 0, 1U}}) {
+    std::string text = reduction(kind, element, dims, {axis});
+    CHECK(KernelCase(text).plan().launches.size() == kernels);
+    check(text, tolerance);
+  }
+}
+
+TEST_CASE("parts are of many types") {
+  check(reduction("sum", "i64", {1, 30000}, {1}), 0, true);
+  check(reduction("max", "i8", {1, 30000}, {1}), 0, true);
+  check(reduction("min", "ui8", {4000, 2}, {0}), 0, true);
+  check(reduction("sum", "f64", {1, 30000}, {1}), 1e-12);
+}
+
+TEST_CASE("whether all or any of a row is set") {
+  std::string kind = GENERATE("max", "min");
+  check(reduction(kind, "i1", {9, 40}, {1}), 0, true);
+  check(reduction(kind, "i1", {2, 3000}, {1}), 0, true);
+  check(reduction(kind, "i1", {700, 3}, {0}), 0, true);
 }
 
 TEST_CASE("products of rows") {

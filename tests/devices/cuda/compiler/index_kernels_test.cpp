@@ -1,0 +1,116 @@
+// Kernels that read and write by index, and that select: their PTX interpreted against reference
+// kernels.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "tests/devices/cuda/compiler/operation_case.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+std::string typeOf(const std::string& dims, const std::string& element) {
+  return absl::StrCat("tensor<", dims, element, ">");
+}
+
+TEST_CASE("slices are picked by index vectors") {
+  std::string index = GENERATE("i32", "i64");
+  std::string element = GENERATE("f32", "f16", "i1");
+  check(function("gather_nd {batch_dims = 0 : i64}", {"%a", "%i"},
+                 {typeOf("4x5x8x", element), typeOf("3x2x2x", index)}, {typeOf("3x2x8x", element)}),
+        0, true);
+  check(function("gather_nd {batch_dims = 1 : i64}", {"%a", "%i"},
+                 {typeOf("2x5x6x3x", element), typeOf("2x7x1x", index)},
+                 {typeOf("2x7x6x3x", element)}),
+        0, true);
+  check(function("gather_nd {batch_dims = 0 : i64}", {"%a", "%i"},
+                 {typeOf("40x50x", element), typeOf("300x2x", index)}, {typeOf("300x", element)}),
+        0, true);
+}
+
+/// Of few places, so that updates meet.
+TEST_CASE("updates that meet are taken in order") {
+  std::string reduction = GENERATE("none", "add", "mul", "min", "max");
+  std::string element = GENERATE("f32", "f16", "i64", "u8", "i1");
+  std::string type = element == "u8" ? "ui8" : element;
+  std::string index = GENERATE("i32", "i64");
+  std::string attributes = absl::StrCat("reduction = \"", reduction, "\"}");
+  for (const char* axis : {"0", "1", "2"}) {
+    check(function(absl::StrCat("scatter_elements {axis = ", axis, " : i64, ", attributes),
+                   {"%a", "%i", "%u"},
+                   {typeOf("4x6x5x", type), typeOf("3x4x5x", index), typeOf("3x4x5x", type)},
+                   {typeOf("4x6x5x", type)}),
+          0, true);
+  }
+  check(function("scatter_nd {" + attributes, {"%a", "%i", "%u"},
+                 {typeOf("4x5x6x", type), typeOf("9x2x", index), typeOf("9x6x", type)},
+                 {typeOf("4x5x6x", type)}),
+        0, true);
+  check(function("scatter_nd {" + attributes, {"%a", "%i", "%u"},
+                 {typeOf("7x", type), typeOf("4x5x1x", index), typeOf("4x5x", type)},
+                 {typeOf("7x", type)}),
+        0, true);
+}
+
+TEST_CASE("many updates of a long tensor") {
+  check(function("scatter_nd {reduction = \"none\"}", {"%a", "%i", "%u"},
+                 {"tensor<61x33xf32>", "tensor<700x1xi64>", "tensor<700x33xf32>"},
+                 {"tensor<61x33xf32>"}),
+        0, false);
+  check(function("scatter_elements {axis = 0 : i64, reduction = \"add\"}", {"%a", "%i", "%u"},
+                 {"tensor<70x40xf32>", "tensor<50x40xi64>", "tensor<50x40xf32>"},
+                 {"tensor<70x40xf32>"}),
+        0, false);
+}
+
+std::string topK(const std::string& input, const std::string& result, const std::string& element,
+                 int axis, int k, bool largest) {
+  return function(
+      absl::StrCat("top_k {axis = ", axis, " : i64, largest = ", largest ? "true" : "false", "}"),
+      {"%a", "%c"}, {typeOf(input, element), "tensor<1xi64>"},
+      {typeOf(result, element), typeOf(result, "i64")}, ints("%c", absl::StrCat(k), 1));
+}
+
+/// Whole numbers of few values have many equal ones, of which the first are the best.
+TEST_CASE("the best elements of a row, in order") {
+  bool largest = GENERATE(true, false);
+  bool whole = GENERATE(true, false);
+  std::string element = GENERATE("f32", "bf16", "i32", "i8", "ui8");
+  check(topK("3x100x", "3x7x", element, 1, 7, largest), 0, whole || element != "f32");
+  check(topK("2x70x3x", "2x70x3x", element, 1, 70, largest), 0, whole || element != "f32");
+  check(topK("1100x2x", "3x2x", element, 0, 3, largest), 0, whole || element != "f32");
+}
+
+TEST_CASE("more of a long row") {
+  check(topK("2x3000x", "2x600x", "f32", 1, 600, true));
+  check(topK("1x5000x", "1x1x", "f32", 1, 1, false));
+}
+
+TEST_CASE("NaN is larger than all numbers, and zeros are equal") {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  float infinity = std::numeric_limits<float>::infinity();
+  bool largest = GENERATE(true, false);
+  cpu::Tensors operands;
+  operands.push_back(cpu::f32({1, 9}, {0, -0.0, nan, infinity, -infinity, 1, -nan, -1, -0.0}));
+  operands.push_back(cpu::i64({1}, {9}));
+  check(topK("1x9x", "1x9x", "f32", 1, 9, largest), 0, false, std::move(operands));
+}
+
+TEST_CASE("what is too much for such kernels is declined with a reason") {
+  CHECK(whyDeclined(function("top_k {axis = 0 : i64}", {"%a", "%k"},
+                             {"tensor<9000xf32>", "tensor<1xi64>"},
+                             {"tensor<3000xf32>", "tensor<3000xi64>"})) ==
+        "gr.top_k wants 3000 elements, more than the 2048 that a block keeps");
+  CHECK(whyDeclined(function("top_k {axis = 0 : i64}", {"%a", "%k"},
+                             {"tensor<9xf64>", "tensor<1xi64>"},
+                             {"tensor<3xf64>", "tensor<3xi64>"})) ==
+        "gr.top_k has elements that are not computed in, or of 64 bits");
+  CHECK(
+      whyDeclined(function("scatter_nd {reduction = \"add\"}", {"%a", "%i", "%u"},
+                           {"tensor<1000000xf32>", "tensor<1000000x1xi64>", "tensor<1000000xf32>"},
+                           {"tensor<1000000xf32>"})) ==
+      "gr.scatter_nd has 1000000 updates to look for by each of 1000000 elements");
+}
+
+}  // namespace
+}  // namespace graphrun::devices::cuda
