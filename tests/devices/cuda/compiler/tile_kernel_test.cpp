@@ -24,10 +24,10 @@ std::string text(const Case& c, const std::string& element) {
   auto type = [&](const std::vector<int64_t>& dims) {
     return absl::StrCat("tensor<", absl::StrJoin(dims, "x"), "x", element, ">");
   };
-  return absl::StrCat("func.func @f(%x: ", type(c.dims), ") -> ", type(result),
-                      " {\n  %0 = gr.transpose %x {permutation = array<i64: ",
-                      absl::StrJoin(c.permutation, ", "), ">} : (", type(c.dims), ") -> ",
-                      type(result), "\n  return %0 : ", type(result), "\n}");
+  return absl::StrCat(
+      "func.func @f(%x: ", type(c.dims), ") -> ", type(result),
+      " {\n  %0 = gr.transpose %x {permutation = array<i64: ", absl::StrJoin(c.permutation, ", "),
+      ">} : (", type(c.dims), ") -> ", type(result), "\n  return %0 : ", type(result), "\n}");
 }
 
 void check(const Case& c, const std::string& element) {

@@ -1,0 +1,37 @@
+// The programs of a loaded plan and what was allocated beside them. Internal to loaded_plan*.cpp.
+#ifndef GRAPHRUN_RUNTIME_WORKER_PLAN_MEMORY_H_
+#define GRAPHRUN_RUNTIME_WORKER_PLAN_MEMORY_H_
+
+#include <memory>
+#include <vector>
+
+#include "runtime/worker/loaded_plan.h"
+
+namespace graphrun::runtime {
+
+struct LoadedPlan::Memory {
+  struct Part {
+    uint32_t device = 0;  // in the plan
+    std::shared_ptr<SharedDevice> owner;
+    LoadedProgram loaded;
+    std::vector<void*> allocated;
+    std::vector<void*> own;  // of the device
+    uint64_t ownBytes = 0;
+  };
+  ~Memory() {
+    for (Part& part : parts) {
+      part.loaded.program.reset();
+      for (void* memory : part.allocated) {
+        part.owner->device->deallocate(memory);
+      }
+      for (void* memory : part.own) {
+        part.owner->device->deallocateOwn(memory);
+      }
+    }
+  }
+  std::vector<Part> parts;
+};
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_WORKER_PLAN_MEMORY_H_
