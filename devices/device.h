@@ -65,9 +65,8 @@ struct EdgeBinding {
 /// How the value of an edge goes from device to device without the host's memory.
 enum class EdgeWay : uint8_t {
   /// Both are of this process, and both ends are told: the receiver takes the value where the
-  /// sender
-  /// has it (Device::reaches). What the executor passes between their buffers only they understand;
-  /// it is valid until the step ends.
+  /// sender has it (Device::reaches). What the executor passes between their buffers only they
+  /// understand; it is valid until the step ends.
   kFetched,
   /// A transport carries it: the end that is told has it in its device's own memory
   /// (Device::allocateOwn), whatever the other end does.
