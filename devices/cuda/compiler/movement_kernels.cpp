@@ -15,7 +15,6 @@ namespace {
 
 using codegen::tensorOf;
 using Dims = llvm::ArrayRef<int64_t>;
-namespace arith = mlir::arith;
 
 /// Tensors that lie one behind the other along an axis of `whole`: a row of the whole is a row of
 /// each. A thread moves up to 16 bytes.
