@@ -137,7 +137,11 @@ class SimNetworkImpl final : public SimNetwork {
     if (left == left_.end()) {
       return false;
     }
-    return left->second == 0 || left->second-- == 0;
+    if (left->second == 0) {
+      return true;
+    }
+    --left->second;
+    return false;
   }
 
   void deliver(Message& message) {

@@ -442,7 +442,7 @@ void UcxTransport::beginControl(ControlCommand& command) {
                                         sizeof command.message, nullptr, 0, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
-    owner.release();  // freed by the callback
+    static_cast<void>(owner.release());  // freed by the callback
   } else if (UCS_PTR_IS_ERR(request)) {
     failLink(*command.link, ucxStatus(UCS_PTR_STATUS(request), "sending a control message"));
   }
