@@ -58,7 +58,7 @@ KernelCase::KernelCase(const std::string& text) {
   auto function = *module_->getOps<mlir::func::FuncOp>().begin();
   op_ = &*llvm::find_if(function.front(),
                         [](mlir::Operation& op) { return !llvm::isa<ir::ConstantOp>(op); });
-  REQUIRE(whyNotGenerated(op_) == "");
+  REQUIRE_THAT(whyNotGenerated(op_), Catch::Equals(""));
   kernels_ = buildKernels(op_);
 }
 

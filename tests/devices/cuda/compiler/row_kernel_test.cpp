@@ -64,12 +64,12 @@ TEST_CASE("few and long rows are reduced in parts") {
   std::string kind = GENERATE("sum", "mean", "max", "min");
   std::string element = GENERATE("f32", "f16");
   double tolerance = element == "f32" ? 2e-5 : 2e-3;
-  for (auto [dims, axis, kernels] : {std::tuple(Dims{2, 20003}, 1, 2U),
-                                     {Dims{1, 40000}, 1, 2U},
-                                     {Dims{2, 8001}, 1, 1U},
-                                     {Dims{3000, 3}, 0, 2U},
-                                     {Dims{2, 2000, 7}, 1, 2U},
-                                     {Dims{500, 70}, 0, 1U}}) {
+  for (const auto& [dims, axis, kernels] : {std::tuple(Dims{2, 20003}, 1, 2U),
+                                            {Dims{1, 40000}, 1, 2U},
+                                            {Dims{2, 8001}, 1, 1U},
+                                            {Dims{3000, 3}, 0, 2U},
+                                            {Dims{2, 2000, 7}, 1, 2U},
+                                            {Dims{500, 70}, 0, 1U}}) {
     std::string text = reduction(kind, element, dims, {axis});
     CHECK(KernelCase(text).plan().launches.size() == kernels);
     check(text, tolerance);
