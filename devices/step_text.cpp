@@ -1,5 +1,7 @@
 #include "devices/step_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 
 namespace graphrun::devices {
@@ -60,6 +62,8 @@ std::string textOfStep(const Step& step, TensorText tensor) {
       text += tensor(post.operand->desc, TensorRole::kOther);
     }
   }
+  // A name in an attribute must not look like the end of a line, or of a column.
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return text;
 }
 

@@ -14,7 +14,7 @@ enum class TensorRole : uint8_t { kInput, kOther };
 using TensorText = absl::FunctionRef<std::string(const TensorDesc& desc, TensorRole role)>;
 
 /// Operation, attributes, tensors (as `tensor` tells them), post-ops; neither buffers nor labels,
-/// nor numbers that decide nothing but values.
+/// nor numbers that decide nothing but values. One line, without tabs.
 std::string textOfStep(const Step& step, TensorText tensor);
 
 }  // namespace graphrun::devices

@@ -47,10 +47,7 @@ std::string describeClass(const TensorDesc& desc, Role role) {
 }
 
 std::string keyOf(const Step& step, absl::string_view kernel, int threads) {
-  std::string key = absl::StrCat(kernel, " x", threads, " ", textOfStep(step, describeClass));
-  // A name in an attribute must not look like the end of a line.
-  std::replace_if(key.begin(), key.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  return key;
+  return absl::StrCat(kernel, " x", threads, " ", textOfStep(step, describeClass));
 }
 
 /// Of all tensors but weights.

@@ -23,11 +23,8 @@ std::string tensorText(const TensorDesc& desc, TensorRole) {
 
 /// The step in words, with the room that plans have.
 std::string keyOf(const Step& step) {
-  std::string key = absl::StrCat(step.kernel, " ", textOfStep(step, tensorText), " in ",
-                                 step.scratch ? step.scratch->desc.spec().byteSize() : 0);
-  // A name in an attribute must not look like the end of a line.
-  std::replace_if(key.begin(), key.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  return key;
+  return absl::StrCat(step.kernel, " ", textOfStep(step, tensorText), " in ",
+                      step.scratch ? step.scratch->desc.spec().byteSize() : 0);
 }
 
 bool isLibrarys(const Step& step) {

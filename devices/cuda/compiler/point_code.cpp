@@ -40,15 +40,7 @@ KernelLaunch PointCode::build(mlir::ModuleOp module, const std::string& symbol, 
   mlir::Value thread = add(first, code_.threadOfBlock());
   mlir::Value works = code_.make<arith::CmpIOp>(arith::CmpIPredicate::ult, thread, number(count));
   code_.emitIf(works, [&] {
-    Values index(dims_.size());
-    mlir::Value rest = thread;
-    for (size_t i = dims_.size(); i-- > 1;) {
-      index[i] = code_.make<arith::RemUIOp>(rest, number(dims_[i]));
-      rest = code_.make<arith::DivUIOp>(rest, number(dims_[i]));
-    }
-    if (!index.empty()) {
-      index[0] = rest;
-    }
+    Values index = indexOf(thread, dims_);
     work(index, thread);
   });
   return code_.end();
@@ -83,6 +75,18 @@ mlir::Value PointCode::isInside(mlir::Value a, int64_t size) {
 mlir::Value PointCode::clamped(mlir::Value a, int64_t size) {
   mlir::Value positive = code_.make<arith::MaxSIOp>(a, constant(0));
   return code_.make<arith::MinSIOp>(positive, subtract(number(size), constant(1)));
+}
+
+PointCode::Values PointCode::indexOf(mlir::Value place, llvm::ArrayRef<int64_t> dims) {
+  Values index(dims.size());
+  for (size_t d = dims.size(); d-- > 1;) {
+    index[d] = code_.make<arith::RemUIOp>(place, number(dims[d]));
+    place = code_.make<arith::DivUIOp>(place, number(dims[d]));
+  }
+  if (!index.empty()) {
+    index[0] = place;
+  }
+  return index;
 }
 
 mlir::Value PointCode::placeOf(llvm::ArrayRef<mlir::Value> index, llvm::ArrayRef<int64_t> dims) {

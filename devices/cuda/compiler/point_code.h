@@ -42,6 +42,8 @@ class PointCode {
   mlir::Value clamped(mlir::Value a, int64_t size);
   /// Row-major place of `index` in a tensor of `dims`.
   mlir::Value placeOf(llvm::ArrayRef<mlir::Value> index, llvm::ArrayRef<int64_t> dims);
+  /// The index at such a place.
+  Values indexOf(mlir::Value place, llvm::ArrayRef<int64_t> dims);
 
   /// The address of an element of an operand, or, counted on, of a result.
   mlir::Value address(unsigned argument, mlir::Value place);

@@ -1,4 +1,6 @@
 // Kernels that interpolate at computed places: a thread an element of the result.
+#include <limits>
+
 #include "devices/codegen/index_maps.h"
 #include "devices/cuda/compiler/kernel_families.h"
 #include "devices/cuda/compiler/point_arithmetic.h"

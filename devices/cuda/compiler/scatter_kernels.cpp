@@ -44,6 +44,7 @@ class Scatter {
   }
 
   llvm::StringRef reduction() const { return reduction_; }
+  Dims dims() const { return dims_; }
   int64_t elements() const { return count(dims_); }
   int64_t slice() const { return slice_; }
   int64_t destinations() const { return elements() / slice_; }
@@ -69,7 +70,7 @@ class Scatter {
       }
       return place;
     }
-    Values index = split(code, update, picks_);
+    Values index = code.indexOf(update, picks_);
     index[axis_] = code.loadIndex(kIndices, update, dims_[axis_]);
     return code.placeOf(index, dims_);
   }
@@ -84,19 +85,6 @@ class Scatter {
       at[d] = d == axis_ ? round : code.clamped(at[d], picks_[d]);
     }
     return code.placeOf(at, picks_);
-  }
-
-  Values split(PointCode& code, mlir::Value place, Dims dims) const {
-    Values index(dims.size());
-    for (size_t d = dims.size(); d-- > 1;) {
-      index[d] = code.code().make<arith::RemUIOp>(place, code.number(dims[d]));
-      place = code.code().make<arith::DivUIOp>(place, code.number(dims[d]));
-    }
-    index[0] = place;
-    return index;
-  }
-  Values splitElement(PointCode& code, mlir::Value place) const {
-    return dims_.empty() ? Values() : split(code, place, dims_);
   }
 
  private:
@@ -190,7 +178,7 @@ KernelLaunch buildReduction(mlir::ModuleOp module, mlir::Operation* op, const Sc
   mlir::Type memory = codegen::memoryType(element), type = codegen::computeType(element);
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value>, mlir::Value number) {
     ThreadCode& thread = code.code();
-    Values index = scatter.splitElement(code, number);
+    Values index = code.indexOf(number, scatter.dims());
     mlir::Value slice = code.constant(scatter.slice());
     mlir::Value mine = number, inSlice = code.constant(0);
     if (scatter.slice() > 1) {

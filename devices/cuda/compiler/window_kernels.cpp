@@ -148,16 +148,10 @@ class PoolBuilder {
 
   /// A place in a plane where its dims are counted in reverse order.
   mlir::Value columnMajor(mlir::Value place) {
-    Values at(in_.size() - 2);
-    for (size_t d = in_.size(); d-- > 2;) {
-      at[d - 2] = code_.code().make<arith::RemUIOp>(place, code_.number(in_[d]));
-      place = code_.code().make<arith::DivUIOp>(place, code_.number(in_[d]));
-    }
-    mlir::Value reversed = code_.constant(0);
-    for (size_t d = in_.size(); d-- > 2;) {
-      reversed = code_.add(code_.times(reversed, in_[d]), at[d - 2]);
-    }
-    return reversed;
+    Dims plane = in_.drop_front(2);
+    Values at = code_.indexOf(place, plane);
+    std::reverse(at.begin(), at.end());
+    return code_.placeOf(at, llvm::to_vector(llvm::reverse(plane)));
   }
 
   mlir::Value mean(llvm::ArrayRef<mlir::Value> index, bool countsPadding) {
