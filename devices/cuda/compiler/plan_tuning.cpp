@@ -107,26 +107,37 @@ PlanChoices::PlanChoices(absl::string_view text) {
     std::vector<absl::string_view> parts = absl::StrSplit(lines[i], '\t');
     size_t plan = 0;
     if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &plan) && plan < kMostPlans) {
-      plans_[std::string(parts[1])] = plan;
+      plans_[std::string(parts[1])] = {plan, ++clock_};
     }
   }
 }
 
-std::optional<size_t> PlanChoices::find(const Step& step) const {
+std::optional<size_t> PlanChoices::find(const Step& step) {
   auto found = plans_.find(keyOf(step));
-  return found == plans_.end() ? std::nullopt : std::optional<size_t>(found->second);
+  if (found == plans_.end()) {
+    return std::nullopt;
+  }
+  found->second.used = ++clock_;
+  return found->second.plan;
 }
 
 void PlanChoices::add(const Step& step, size_t plan) {
-  if (plans_.size() < kMostSteps) {
-    plans_[keyOf(step)] = plan;
+  plans_[keyOf(step)] = {plan, ++clock_};
+  if (plans_.size() > kMostSteps) {
+    plans_.erase(std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) {
+      return a.second.used < b.second.used;
+    }));
   }
 }
 
 std::string PlanChoices::text() const {
+  std::map<uint64_t, std::string> lines;  // by use
+  for (const auto& [step, known] : plans_) {
+    lines[known.used] = absl::StrCat(known.plan, "\t", step, "\n");
+  }
   std::string text = absl::StrCat(kHeader, "\n");
-  for (const auto& [step, plan] : plans_) {
-    absl::StrAppend(&text, plan, "\t", step, "\n");
+  for (const auto& [used, line] : lines) {
+    text += line;
   }
   return text;
 }

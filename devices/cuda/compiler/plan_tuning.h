@@ -14,21 +14,26 @@ namespace graphrun::devices::cuda {
 /// The fastest plan of steps on one kind of GPU with libraries of one version. One thread.
 class PlanChoices {
  public:
-  /// Most steps that are remembered.
+  /// Most steps that are remembered; those that were not asked for longest are forgotten first.
   static constexpr size_t kMostSteps = 16384;
 
   /// What `text` (see `text()`) holds; nothing of a text of another version, and not the lines that
   /// are damaged.
   explicit PlanChoices(absl::string_view text = "");
 
-  std::optional<size_t> find(const Step& step) const;
+  std::optional<size_t> find(const Step& step);
   void add(const Step& step, size_t plan);
 
-  /// Everything that is known, a line a step.
+  /// Everything that is known, a line a step; what was asked for last comes last.
   std::string text() const;
 
  private:
-  std::map<std::string, size_t> plans_;  ///< by the step in words
+  struct Known {
+    size_t plan;
+    uint64_t used;  ///< the higher, the later
+  };
+  std::map<std::string, Known> plans_;  ///< by the step in words
+  uint64_t clock_ = 0;
 };
 
 /// The fastest of these plans, at least one; the first, which the library would choose, where

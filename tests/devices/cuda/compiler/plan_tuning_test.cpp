@@ -100,6 +100,26 @@ TEST_CASE("what is remembered survives as text, but for damaged lines") {
   CHECK(PlanChoices("graphrun plans 0\n3\tx\n").text() == PlanChoices().text());
 }
 
+TEST_CASE("what was not asked for longest is forgotten first") {
+  Step step = convolution();
+  step.kernel = "cudnn.conv";
+  auto ofBatch = [&](size_t batch) -> Step& {
+    step.inputs[0].desc.dims[0] = static_cast<int64_t>(batch);
+    return step;
+  };
+  PlanChoices filled;
+  for (size_t i = 1; i <= PlanChoices::kMostSteps; ++i) {
+    filled.add(ofBatch(i), i % 5);
+  }
+  REQUIRE(filled.find(ofBatch(1)) == 1);
+  PlanChoices choices(filled.text());  // the order of use survives
+  choices.add(ofBatch(PlanChoices::kMostSteps + 1), 4);
+  CHECK(choices.find(ofBatch(PlanChoices::kMostSteps + 1)) == 4);
+  CHECK(choices.find(ofBatch(1)) == 1);
+  CHECK_FALSE(choices.find(ofBatch(2)));
+  CHECK(choices.find(ofBatch(3)) == 3);
+}
+
 TEST_CASE("a plan that is no number of an answer is refused") {
   CudnnFixture gpu;
   Step step = convolution();
