@@ -87,11 +87,14 @@ std::optional<int> Cluster::findWorker(absl::string_view name) const {
   return findByName(workers, name);
 }
 
+std::string Cluster::fullName(absl::string_view device) const {
+  bool isWhole = workers.size() != 1 || absl::StrContains(device, '/');
+  return isWhole ? std::string(device) : absl::StrCat(workers.front().name, "/", device);
+}
+
 std::optional<int> Cluster::findDevice(absl::string_view name) const {
   std::optional<int> found = findByName(devices, name);
-  return found || workers.size() != 1
-             ? found
-             : findByName(devices, absl::StrCat(workers.front().name, "/", name));
+  return found ? found : findByName(devices, fullName(name));
 }
 
 bool Cluster::isInClient(int worker) const {

@@ -191,8 +191,10 @@ struct Cluster {
   /// the whole device itself, which then uses fewer threads.
   int runnerOf(int device) const;
 
-  /// Index of the worker or device of this name, nothing if there is none. With one worker a device
-  /// may be called without it: "cuda:0".
+  /// What a device's name, or a pattern of such, stands for: with one worker a device may be called
+  /// without it, "cuda:0".
+  std::string fullName(absl::string_view device) const;
+  /// Index of the worker or device of this name, nothing if there is none.
   std::optional<int> findWorker(absl::string_view name) const;
   std::optional<int> findDevice(absl::string_view name) const;
   /// Whether a worker is, or runs in, the process that the user started; it may be kClient.

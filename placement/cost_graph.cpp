@@ -265,9 +265,7 @@ class Rules {
   /// What keeps off a device keeps off its parts.
   bool matches(const PinRule& rule, const Device& device) const {
     return matchesGlob(rule.device, device.name) ||
-           (cluster_.workers.size() == 1 &&
-            matchesGlob(absl::StrCat(cluster_.workers.front().name, "/", rule.device),
-                        device.name)) ||
+           matchesGlob(cluster_.fullName(rule.device), device.name) ||
            (device.whole >= 0 &&
             matches(rule, cluster_.devices[static_cast<size_t>(device.whole)]));
   }
