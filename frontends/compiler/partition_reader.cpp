@@ -1,7 +1,5 @@
 #include "frontends/compiler/partition_reader.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "passes/model_io.h"
@@ -11,26 +9,15 @@
 namespace graphrun::compiler {
 namespace {
 
-/// What the device receives from other processes takes its memory, unless it is bound to the
-/// host's.
-uint64_t slotBytes(const format::PlanFile& plan, uint32_t index) {
-  return plan.device(index).kind()->str() == "cuda" ? 0 : plan.slotBytes(index);
-}
-
-/// The device that an executable is for. Its limit is what is left for weights and arena.
-devices::DeviceDescription describe(const format::PlanFile& plan, uint32_t index,
-                                    const GrPartition& task) {
-  const format::PlanDevice& device = plan.device(index);
+/// The device that an executable is for.
+devices::DeviceDescription describe(const format::PlanDevice& device, const GrPartition& task) {
   devices::DeviceDescription description;
   description.name = device.name()->str();
   description.kind = device.kind()->str();
   description.index = device.index();
   description.cores.assign(task.cores, task.cores + task.coreCount);
   description.threads = task.threads;
-  if (device.memory_bytes() != 0) {
-    uint64_t slots = std::min(slotBytes(plan, index), device.memory_bytes() - 1);
-    description.memoryBytes = device.memory_bytes() - slots;
-  }
+  description.memoryBytes = task.memoryBytes;
   return description;
 }
 
@@ -74,7 +61,7 @@ absl::StatusOr<PartitionModule> readPartition(Context& context, const format::Pl
     return context.takeError(absl::StatusCode::kInvalidArgument, "the partition has no graph");
   }
   result.function = *function;
-  result.device = describe(plan, partition->device(), task);
+  result.device = describe(plan.device(partition->device()), task);
   result.weightIndex = [](ir::ConstantOp constant) -> std::optional<uint32_t> {
     auto index = constant->getAttrOfType<mlir::IntegerAttr>(ir::kWeightAttr);
     return index ? std::optional<uint32_t>(static_cast<uint32_t>(index.getInt())) : std::nullopt;

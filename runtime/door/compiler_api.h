@@ -58,8 +58,9 @@ typedef struct GrPartition {
   GrReadWeight readWeight;
   GrFindCode findCode;
   GrStoreCode storeCode;
-  void* context;     ///< for readWeight, findCode and storeCode
-  uint32_t threads;  ///< that the device's kernels use; 0: one a core
+  void* context;         ///< for readWeight, findCode and storeCode
+  uint32_t threads;      ///< that the device's kernels use; 0: one a core
+  uint64_t memoryBytes;  ///< for weights and arena; 0: no limit
 } GrPartition;
 
 /// What is known of the times of a device's kernels, and what compilePartition finds out.

@@ -160,6 +160,7 @@ absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const Partition
   partition.storeCode = &CompileContext::storeCode;
   partition.context = &context;
   partition.threads = task.threads;
+  partition.memoryBytes = task.memoryBytes;
   GrTuning tuning{};
   tuning.known = toBytes(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(task.timings.data()),
                                              task.timings.size()));

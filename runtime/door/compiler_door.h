@@ -39,6 +39,7 @@ struct PartitionTask {
   std::vector<uint32_t> cores;     // of the device; empty: all that the process may use
   std::string fingerprint;         // of the device
   uint32_t threads = 0;            // that its kernels use; 0: one a core
+  uint64_t memoryBytes = 0;        // for weights and arena; 0: no limit
   absl::string_view timings;       // of devices of this fingerprint; "" at first
   uint64_t tuneNanos = 0;          // to be spent on measuring kernels
   CodeStore* code = nullptr;       // null: nothing is kept

@@ -120,8 +120,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
   absl::StatusOr<LoadedProgram> loaded =
       home.loader->load(*plan_, index, *part.owner->device, weights, home.tuneNanos);
-  // Slots on the host are not the device's.
-  uint64_t slotBytes = part.owner->device->bindsHostMemory() ? 0 : plan_->slotBytes(part.device);
+  uint64_t slotBytes = ownSlotBytes(*plan_, part.device, *part.owner->device);
   if (absl::IsResourceExhausted(loaded.status()) && slotBytes != 0) {
     loaded = absl::ResourceExhaustedError(
         absl::StrCat(loaded.status().message(), ", and ", slotBytes, " for what it receives"));

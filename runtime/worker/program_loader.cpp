@@ -1,5 +1,6 @@
 #include "runtime/worker/program_loader.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,21 @@ void addTable(CacheKey& key, const Table& table) {
   key.add(absl::MakeConstSpan(builder.GetBufferPointer(), builder.GetSize()));
 }
 
+/// The limit for weights and arena of the partition's executable; 0: none.
+uint64_t memoryFor(const format::PlanFile& plan, uint32_t index, const devices::Device& device) {
+  const uint64_t limit = device.description().memoryBytes;
+  const uint64_t slots = ownSlotBytes(plan, plan.plan().partitions()->Get(index)->device(), device);
+  return limit == 0 ? 0 : limit - std::min(slots, limit - 1);
+}
+
 /// The entry of an executable whose kernels were chosen by measurement.
 std::string tunedKey(const std::string& key) { return absl::StrCat(key, "-tuned"); }
 
 }  // namespace
+
+uint64_t ownSlotBytes(const format::PlanFile& plan, uint32_t index, const devices::Device& device) {
+  return device.bindsHostMemory() ? 0 : plan.slotBytes(index);
+}
 
 std::string executableKey(const format::PlanFile& file, uint32_t index,
                           const devices::Device& device, const std::string& compilerIdentity) {
@@ -32,7 +44,7 @@ std::string executableKey(const format::PlanFile& file, uint32_t index,
   const format::Partition& partition = *plan.partitions()->Get(index);
   CacheKey key;
   key.add(compilerIdentity).add(device.description().kind).add(device.fingerprint());
-  key.add(uint64_t{device.description().memoryBytes}).add(file.slotBytes(partition.device()));
+  key.add(memoryFor(file, index, device));
   key.add(uint64_t{plan.numerics()});
   key.add(uint64_t{plan.precision()});
   addTable(key, *partition.graph());
@@ -104,8 +116,9 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
                                                      devices::Device& device, PlanWeights& weights,
                                                      uint64_t tuneNanos) {
   const devices::DeviceDescription& description = device.description();
-  PartitionTask task{plan.bytes(), index, description.cores, device.fingerprint(),
-                     description.threads};
+  PartitionTask task{plan.bytes(),        index,
+                     description.cores,   device.fingerprint(),
+                     description.threads, memoryFor(plan, index, device)};
   DiskCodeStore code(compiler_->identity(), code_);
   task.code = &code;
   task.tuneNanos = tuneNanos;
