@@ -20,8 +20,7 @@ int workerOf(const Cluster& cluster, int device) {
 }
 
 bool isCuda(const Cluster& cluster, int device) {
-  return device != kClient &&
-         cluster.devices[static_cast<size_t>(device)].kind == DeviceKind::kCuda;
+  return cluster.kindOf(device) == DeviceKind::kCuda;
 }
 
 LinkKind linkKindOf(const Cluster& cluster, int from, int to) {
@@ -162,6 +161,19 @@ int Cluster::runnerOf(int device) const {
   return own.whole >= 0 && own.part == 0 ? own.whole : device;
 }
 
+DeviceKind Cluster::kindOf(int device) const {
+  return device == kClient ? DeviceKind::kCpu : devices[static_cast<size_t>(device)].kind;
+}
+
+bool LinkOverride::isFor(int fromWorker, DeviceKind fromKind, int toWorker,
+                         DeviceKind toKind) const {
+  bool there = workerA == fromWorker && workerB == toWorker &&
+               (!kinds || *kinds == std::pair(fromKind, toKind));
+  bool back = !oneWay && workerA == toWorker && workerB == fromWorker &&
+              (!kinds || *kinds == std::pair(toKind, fromKind));
+  return there || back;
+}
+
 LinkModel Cluster::link(int fromDevice, int toDevice) const {
   if (fromDevice != kClient && runnerOf(fromDevice) == runnerOf(toDevice)) {
     return {LinkKind::kInProcess, 0, kNoTime, false};
@@ -170,8 +182,7 @@ LinkModel Cluster::link(int fromDevice, int toDevice) const {
   int a = workerOf(*this, fromDevice);
   int b = workerOf(*this, toDevice);
   for (const LinkOverride& given : links) {
-    if ((given.workerA == a && given.workerB == b) ||
-        (!given.oneWay && given.workerA == b && given.workerB == a)) {
+    if (given.isFor(a, kindOf(fromDevice), b, kindOf(toDevice))) {
       LinkKind kind = given.shared ? LinkKind::kGiven : LinkKind::kInProcess;
       model.kind = given.measured ? model.kind : kind;
       model.measured = given.measured;

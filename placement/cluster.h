@@ -124,6 +124,7 @@ struct LinkModel {
   bool measured = false;
   std::optional<LargeTransfers> large;
 
+  bool operator==(const LinkModel&) const = default;
   LinkLine small() const { return {latencyNs, bytesPerSecond}; }
   int64_t transferNs(int64_t bytes) const {
     const bool isLarge = large.has_value() && bytes >= large->fromBytes;
@@ -152,7 +153,13 @@ struct LinkOverride {
   bool oneWay = false;
   /// Changes no more than the times.
   bool measured = false;
-  std::optional<LargeTransfers> large;  // see LinkModel
+  std::optional<LargeTransfers> large = std::nullopt;  // see LinkModel
+  /// Only between devices of these kinds, that of A's and that of B's: what is in a GPU's memory
+  /// takes another way. The client's memory is a CPU's.
+  std::optional<std::pair<DeviceKind, DeviceKind>> kinds = std::nullopt;
+
+  /// Whether it is for what goes from one end to the other.
+  bool isFor(int fromWorker, DeviceKind fromKind, int toWorker, DeviceKind toKind) const;
 };
 
 /// Nodes whose name matches a shell pattern go to a device.
@@ -217,6 +224,8 @@ struct Cluster {
   absl::Status setMemoryLimit(absl::string_view device, int64_t bytes,
                               absl::string_view source = "--memory-limit");
 
+  /// Of a device, or of the client, whose memory is a CPU's.
+  DeviceKind kindOf(int device) const;
   /// The link from one device to another; either may be kClient. Devices of one worker are joined
   /// in-process (over PCIe if a GPU takes part), workers on one host by shared memory, others by
   /// TCP; an entry of `links` overrides what it gives.

@@ -104,8 +104,8 @@ class NativeReader {
   }
 
   void readDevice(const JsonObject& json) {
-    json.onlyKeys(
-        {"name", "worker", "memory_bytes", "class", "port", "calls", "lanes", "cores", "weight"});
+    json.onlyKeys({"name", "worker", "kind", "memory_bytes", "class", "port", "calls", "lanes",
+                   "cores", "weight"});
     if (file_.cluster.devices.size() == static_cast<size_t>(kMostDevices)) {
       json.problem("name", absl::StrCat("there are more than ", kMostDevices, " devices"));
       return;
@@ -121,6 +121,7 @@ class NativeReader {
     newName(devices_, name, static_cast<int>(file_.cluster.devices.size()), json);
     Device& device = addDevice(file_.cluster, name, worker);
     workers_.try_emplace(worker, device.worker);
+    device.kind = choice(json, "kind", {"cpu", "cuda"}, DeviceKind::kCpu);
     if (json.find("memory_bytes") != nullptr) {
       device.memoryBytes = json.integer("memory_bytes", std::nullopt, kMostBytes);
       if (device.memoryBytes == 0) {
@@ -178,9 +179,24 @@ class NativeReader {
     file_.cluster.otherLinks = link;
   }
 
+  std::optional<std::pair<DeviceKind, DeviceKind>> readKinds(const JsonObject& json) {
+    if (json.find("kinds") == nullptr) {
+      return std::nullopt;
+    }
+    std::vector<std::string> names = json.texts("kinds");
+    names.resize(2);
+    std::optional<DeviceKind> from = deviceKindNamed(names[0]);
+    std::optional<DeviceKind> to = deviceKindNamed(names[1]);
+    if (json.texts("kinds").size() != 2 || !from || !to) {
+      json.problem("kinds", "expected two of 'cpu' and 'cuda'");
+      return std::nullopt;
+    }
+    return std::pair(*from, *to);
+  }
+
   void readLink(const JsonObject& json) {
-    json.onlyKeys(
-        {"between", "one_way", "latency_ns", "bytes_per_second", "large", "shared", "queues"});
+    json.onlyKeys({"between", "kinds", "one_way", "latency_ns", "bytes_per_second", "large",
+                   "shared", "queues"});
     std::vector<std::string> ends = json.texts("between", true);
     if (ends.size() != 2) {
       json.problem("between", "expected two names of workers, or 'client'");
@@ -205,6 +221,7 @@ class NativeReader {
       link.large = {line.integer("from_bytes", std::nullopt, kMostBytes),
                     {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)}};
     }
+    link.kinds = readKinds(json);
     link.shared = json.flag("shared", true);
     link.oneWay = json.flag("one_way", false);
     if (json.find("queues") != nullptr) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "placement/cost_file.h"
@@ -42,6 +43,9 @@ class Writer {
     json_["devices"] = Json::array();
     for (int d = 0; d < problem_.deviceCount(); ++d) {
       Json entry = {{"name", device(d).name}, {"worker", workerName(device(d).worker)}};
+      if (device(d).kind != DeviceKind::kCpu) {
+        entry["kind"] = deviceKindName(device(d).kind);
+      }
       if (int64_t limit = problem_.limits[static_cast<size_t>(d)]; limit != kUnlimited) {
         entry["memory_bytes"] = limit;
       }
@@ -72,38 +76,70 @@ class Writer {
            a.queues == b.queues && a.large == b.large;
   }
 
-  /// One entry for each pair of workers, or one for each direction; all devices of a worker must
-  /// have the same.
-  absl::Status writeLinks() {
-    std::map<std::pair<int, int>, LinkInfo> links;
+  /// An end of a link: a worker and the kind of its devices.
+  using End = std::pair<int, DeviceKind>;
+  using Ends = std::pair<End, End>;
+
+  /// All devices of a kind on a worker must have the same.
+  absl::StatusOr<std::map<Ends, LinkInfo>> linksByKind() const {
+    std::map<Ends, LinkInfo> links;
+    const LinkTable& table = problem_.simulator.links();
     for (int from = kClient; from < problem_.deviceCount(); ++from) {
       for (int to = kClient; to < problem_.deviceCount(); ++to) {
         if (from == to) {
           continue;
         }
-        const LinkTable& table = problem_.simulator.links();
         const LinkInfo& link = table.link(table.id(from, to));
-        auto [known, fresh] = links.try_emplace({workerOf(from), workerOf(to)}, link);
+        Ends ends = {{workerOf(from), cluster_.kindOf(from)}, {workerOf(to), cluster_.kindOf(to)}};
+        auto [known, fresh] = links.try_emplace(ends, link);
         if (!isAlike(known->second.model, link.model)) {
           return absl::FailedPreconditionError(absl::StrCat(
-              "costs: ", known->second.name, " and ", link.name,
-              " differ, but the file can tell only one link from one worker to another"));
+              "costs: ", known->second.name, " and ", link.name, " differ, but the file can tell ",
+              "only one link from a worker's devices of a kind to another's"));
         }
       }
     }
-    json_["links"] = Json::array();
+    return links;
+  }
+
+  /// One entry for each pair of workers, or one for each direction; where kinds of devices differ,
+  /// one for each two kinds.
+  absl::Status writeLinks() {
+    GR_ASSIGN_OR_RETURN(auto links, linksByKind());
+    std::set<std::pair<int, int>> mixed;  // workers
+    std::map<std::pair<int, int>, LinkInfo> first;
     for (const auto& [ends, link] : links) {
+      std::pair<int, int> workers = {ends.first.first, ends.second.first};
+      if (!isAlike(first.try_emplace(workers, link).first->second.model, link.model)) {
+        mixed.insert(
+            {std::min(workers.first, workers.second), std::max(workers.first, workers.second)});
+      }
+    }
+    json_["links"] = Json::array();
+    std::set<std::pair<int, int>> written;
+    for (const auto& [ends, link] : links) {
+      auto [a, b] = std::pair(ends.first.first, ends.second.first);
+      bool byKind = mixed.contains({std::min(a, b), std::max(a, b)});
+      if (!byKind && !written.insert({a, b}).second) {
+        continue;
+      }
       auto back = links.find({ends.second, ends.first});
       bool oneWay = back != links.end() && !isAlike(back->second.model, link.model);
       if (oneWay || ends.first <= ends.second) {
-        addLink(ends.first, ends.second, link.model, oneWay);
+        addLink(ends, link.model, oneWay, byKind);
       }
     }
     return absl::OkStatus();
   }
 
-  void addLink(int a, int b, const LinkModel& model, bool oneWay) {
-    Json entry = {{"between", {workerName(a), workerName(b)}}, {"latency_ns", model.latencyNs}};
+  void addLink(const Ends& ends, const LinkModel& model, bool oneWay, bool byKind) {
+    int a = ends.first.first;
+    int b = ends.second.first;
+    Json entry = {{"between", {workerName(a), workerName(b)}}};
+    if (byKind) {
+      entry["kinds"] = {deviceKindName(ends.first.second), deviceKindName(ends.second.second)};
+    }
+    entry["latency_ns"] = model.latencyNs;
     if (oneWay) {
       entry["one_way"] = true;
     }

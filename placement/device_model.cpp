@@ -69,6 +69,15 @@ absl::string_view deviceKindName(DeviceKind kind) {
   return kind == DeviceKind::kCpu ? "cpu" : "cuda";
 }
 
+std::optional<DeviceKind> deviceKindNamed(absl::string_view name) {
+  for (DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+    if (name == deviceKindName(kind)) {
+      return kind;
+    }
+  }
+  return std::nullopt;
+}
+
 absl::string_view opClassName(OpClass opClass) {
   static constexpr std::array<absl::string_view, kOpClassCount> kNames = {
       "matmul",      "convolution",   "normalization", "reduction",

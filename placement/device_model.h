@@ -16,6 +16,8 @@ enum class DeviceKind : uint8_t { kCpu, kCuda };
 
 /// "cpu", "cuda".
 absl::string_view deviceKindName(DeviceKind kind);
+/// The kind of this name, nothing for another.
+std::optional<DeviceKind> deviceKindNamed(absl::string_view name);
 
 /// Families of operations that reach a similar share of a device's peak.
 enum class OpClass : uint8_t {

@@ -23,6 +23,15 @@ std::string endName(const Cluster& cluster, int device, bool byDevice) {
   return cluster.workers[static_cast<size_t>(worker)].name;
 }
 
+std::string nameOf(const Cluster& cluster, int from, int to, bool byDevice) {
+  return absl::StrCat(endName(cluster, from, byDevice), " -> ", endName(cluster, to, byDevice));
+}
+
+std::string kindsOf(const Cluster& cluster, int from, int to) {
+  return absl::StrCat(" (", deviceKindName(cluster.kindOf(from)), " to ",
+                      deviceKindName(cluster.kindOf(to)), ")");
+}
+
 }  // namespace
 
 LinkTable::LinkTable(const Cluster& cluster)
@@ -35,9 +44,11 @@ LinkTable::LinkTable(const Cluster& cluster)
         continue;
       }
       LinkModel model = cluster.link(from, to);
-      bool byDevice = inOneProcess(model, cluster, from, to);
-      std::string name =
-          absl::StrCat(endName(cluster, from, byDevice), " -> ", endName(cluster, to, byDevice));
+      std::string name = nameOf(cluster, from, to, inOneProcess(model, cluster, from, to));
+      if (auto other = known.find(name);
+          other != known.end() && link(other->second).model != model) {
+        name += kindsOf(cluster, from, to);
+      }
       auto [it, fresh] = known.try_emplace(name, static_cast<int>(links_.size()));
       if (fresh) {
         links_.push_back({name, model});

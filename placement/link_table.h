@@ -16,8 +16,9 @@ struct LinkInfo {
   LinkModel model;
 };
 
-/// All links of a cluster. Between workers one link a direction serves all their devices; devices
-/// of one process have one link a pair and direction. Immutable.
+/// All links of a cluster. Between workers one link a direction serves all their devices, but for
+/// those of other kinds whose transfers take other times: they have one of their own. Devices of
+/// one process have one link a pair and direction. Immutable.
 class LinkTable {
  public:
   explicit LinkTable(const Cluster& cluster);

@@ -41,6 +41,12 @@ bool isFor(const format::WorkerCosts& costs, const placement::Cluster& cluster,
          costs.cores() == coresOf(device, request);
 }
 
+/// Whether this very device was measured; one of its kind on its machine is taken to be like it.
+bool isOf(const format::WorkerCosts& costs, const placement::Device& device) {
+  return device.kind == placement::DeviceKind::kCpu ||
+         costs.index() == static_cast<uint32_t>(device.index);
+}
+
 /// Workers that a name in the request stands for; "" for the client and the worker within it.
 std::vector<int> workersOf(const placement::Cluster& cluster, const std::string& name) {
   std::vector<int> workers;
@@ -98,7 +104,9 @@ void readCosts(const format::PlanRequest& request, const placement::Cluster& clu
     const format::WorkerCosts& costs = *request.costs()->Get(i);
     known.books.emplace_back(opsOf(costs));
     for (size_t d = 0; d < cluster.devices.size(); ++d) {
-      if (isFor(costs, cluster, cluster.devices[d], request)) {
+      const placement::Device& device = cluster.devices[d];
+      bool isBetter = known.byDevice[d] == nullptr || isOf(costs, device);
+      if (isBetter && isFor(costs, cluster, device, request)) {
         known.byDevice[d] = &known.books.back();
       }
     }
@@ -110,9 +118,15 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
   std::vector<placement::LinkOverride> links;
   for (uint32_t i = 0; i < format::sizeOf(request.link_costs()); ++i) {
     const format::LinkCosts& costs = *request.link_costs()->Get(i);
+    auto from = placement::deviceKindNamed(costs.kind_a()->str());
+    auto to = placement::deviceKindNamed(costs.kind_b()->str());
+    if (!from || !to) {
+      continue;  // of a kind that this build does not know
+    }
     for (int a : workersOf(cluster, costs.worker_a()->str())) {
       for (int b : workersOf(cluster, costs.worker_b()->str())) {
-        if (a != b && cluster.isInClient(a) && cluster.isInClient(b)) {
+        bool isOnHost = from == placement::DeviceKind::kCpu && to == placement::DeviceKind::kCpu;
+        if (a != b && isOnHost && cluster.isInClient(a) && cluster.isInClient(b)) {
           continue;  // the client's own tensors stay in place
         }
         placement::LinkOverride link;
@@ -124,6 +138,7 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         link.large = model.large;
         link.oneWay = true;
         link.measured = true;
+        link.kinds = {*from, *to};
         links.push_back(link);
       }
     }

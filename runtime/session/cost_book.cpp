@@ -42,13 +42,17 @@ std::string deviceKey(const std::string& fingerprint) {
 
 /// Two workers on one machine share its memory; the devices of one, its process. The process that
 /// the user started waits for what it gets through the whole step, and not on cores of its own.
-std::string linkKey(const Place& from, const Place& to) {
+std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd) {
+  const Place& from = fromEnd.place;
+  const Place& to = toEnd.place;
   enum class Ends : uint64_t { kWorkers, kOneProcess, kFromClient, kToClient };
   Ends ends = from.worker == to.worker ? Ends::kOneProcess
               : from.worker.empty()    ? Ends::kFromClient
               : to.worker.empty()      ? Ends::kToClient
                                        : Ends::kWorkers;
-  return CacheKey().add("link").add(from.host).add(to.host).add(static_cast<uint64_t>(ends)).hex();
+  CacheKey key;
+  key.add("link").add(from.host).add(to.host).add(static_cast<uint64_t>(ends));
+  return key.add(fromEnd.kind).add(toEnd.kind).hex();
 }
 
 std::string stepKey(const std::string& hosts, uint32_t workers) {
@@ -167,7 +171,7 @@ CostBook CostShelf::read(const std::string& key) {
 }
 
 CostBook CostShelf::device(const std::string& fingerprint) { return read(deviceKey(fingerprint)); }
-CostBook CostShelf::link(const Place& from, const Place& to) { return read(linkKey(from, to)); }
+CostBook CostShelf::link(const LinkEnd& from, const LinkEnd& to) { return read(linkKey(from, to)); }
 CostBook CostShelf::step(const std::string& hosts, uint32_t workers) {
   return read(stepKey(hosts, workers));
 }
@@ -176,7 +180,7 @@ absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBoo
   return cache_->store(deviceKey(fingerprint), book.write());
 }
 
-absl::Status CostShelf::keepLink(const Place& from, const Place& to, const CostBook& book) {
+absl::Status CostShelf::keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
   return cache_->store(linkKey(from, to), book.write());
 }
 
@@ -204,7 +208,7 @@ std::vector<format::MeasuredDeviceT> CostShelf::devicesOf(const std::string& hos
 absl::Status CostShelf::addDevice(const std::string& host, const format::MeasuredDeviceT& device) {
   std::vector<format::MeasuredDeviceT> devices = devicesOf(host);
   auto isSame = [&](const format::MeasuredDeviceT& other) {
-    return other.kind == device.kind && other.cores == device.cores;
+    return other.kind == device.kind && other.cores == device.cores && other.index == device.index;
   };
   auto known = std::find_if(devices.begin(), devices.end(), isSame);
   if (known != devices.end() && known->fingerprint == device.fingerprint) {

@@ -60,6 +60,12 @@ struct Place {
   std::string host;    ///< of its address; "localhost" for this machine
 };
 
+/// One end of a link: the memory of devices of a kind.
+struct LinkEnd {
+  Place place;
+  std::string kind = "cpu";  ///< the client's own memory is a CPU's
+};
+
 /// The books on disk. A book that is missing or damaged is empty: measurements are made again.
 /// Thread-safe; of two processes that write one book at a time one's measurements are lost.
 class CostShelf {
@@ -68,7 +74,7 @@ class CostShelf {
 
   CostBook device(const std::string& fingerprint);
   /// Of one direction.
-  CostBook link(const Place& from, const Place& to);
+  CostBook link(const LinkEnd& from, const LinkEnd& to);
   /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
   /// part; by bytes of the graph's inputs that they get.
   CostBook step(const std::string& hosts, uint32_t workers);
@@ -76,7 +82,7 @@ class CostShelf {
   std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);
 
   absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
-  absl::Status keepLink(const Place& from, const Place& to, const CostBook& book);
+  absl::Status keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
   absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
 

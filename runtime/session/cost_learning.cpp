@@ -17,6 +17,7 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr char kThisHost[] = "localhost";
+constexpr char kCpu[] = "cpu";
 constexpr uint32_t kClientWorker = 0;  // index in a plan
 /// So many times as long as usual a kernel may take for no reason.
 constexpr double kNoise = 1.15;
@@ -150,7 +151,8 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
     format::MeasuredDeviceT kind;
     kind.kind = planned.kind()->str();
     kind.cores = threadsOf(planned);
-    kind.cores = kind.cores == 0 && kind.kind == "cpu" ? threads_ : kind.cores;
+    kind.cores = kind.cores == 0 && kind.kind == kCpu ? threads_ : kind.cores;
+    kind.index = kind.kind == kCpu ? 0 : planned.index();
     kind.fingerprint = device.fingerprint;
     warn(shelf_.addDevice(placeOf(device.worker).host, kind));
   }
@@ -194,31 +196,34 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
 
 void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
-  auto workerOf = [&](uint32_t device) {
-    return placeOf(file.worker(file.device(device).worker()).name()->str()).worker;
-  };
   std::map<uint32_t, uint64_t> excess = excessByEdge(plan, times, books);
-  std::map<std::pair<std::string, std::string>, std::vector<RunTimes::Edge>> byWorkers;
-  for (RunTimes::Edge time : times.edges) {
+  struct Link {
+    LinkEnd from, to;
+    std::vector<CostBook::Transfer> transfers;
+  };
+  std::map<std::string, Link> links;  // by what tells them apart
+  for (const RunTimes::Edge& time : times.edges) {
     const format::Edge& edge = file.edge(time.edge);
     if (isBetweenGpus(file, edge)) {
       continue;
     }
-    time.ns += excess[time.edge];
-    byWorkers[{workerOf(edge.source()), workerOf(edge.target())}].push_back(time);
+    const LinkEnd from = linkEnd(file, edge.source());
+    const LinkEnd to = linkEnd(file, edge.target());
+    std::string name =
+        absl::StrJoin({from.place.worker, from.kind, to.place.worker, to.kind}, "\n");
+    Link& link = links.try_emplace(std::move(name), Link{from, to, {}}).first->second;
+    link.transfers.push_back({edge.bytes(), time.ns + excess[time.edge]});
   }
-  for (const auto& [workers, edges] : byWorkers) {
-    Place from = placeOf(workers.first);
-    Place to = placeOf(workers.second);
-    CostBook book = shelf_.link(from, to);
-    std::vector<CostBook::Transfer> transfers;
-    transfers.reserve(edges.size());
-    for (const RunTimes::Edge& time : edges) {
-      transfers.push_back({file.edge(time.edge).bytes(), time.ns});
-    }
-    book.noteTransfers(transfers, times.steps);
-    warn(shelf_.keepLink(from, to, book));
+  for (const auto& [name, link] : links) {
+    CostBook book = shelf_.link(link.from, link.to);
+    book.noteTransfers(link.transfers, times.steps);
+    warn(shelf_.keepLink(link.from, link.to, book));
   }
+}
+
+LinkEnd CostLearning::linkEnd(const format::PlanFile& plan, uint32_t device) const {
+  const format::PlanDevice& end = plan.device(device);
+  return {placeOf(plan.worker(end.worker()).name()->str()), end.kind()->str()};
 }
 
 // A step on workers is more than what its devices record: messages start and end it, and the client
@@ -257,8 +262,8 @@ CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& pl
     const format::Edge& edge = plan.edge(i);
     uint32_t target = plan.device(edge.target()).worker();
     if (plan.device(edge.source()).worker() == kClientWorker && target != kClientWorker) {
-      Place worker = placeOf(plan.worker(target).name()->str());
-      std::optional<LinkFit> fit = shelf_.link(places_.front(), worker).fit();
+      std::optional<LinkFit> fit =
+          shelf_.link({places_.front()}, linkEnd(plan, edge.target())).fit();
       inputs.bytes += edge.bytes();
       inputs.ns = std::max(inputs.ns, fit.has_value() ? fit->nanos(edge.bytes()) : 0);
     }
@@ -268,12 +273,16 @@ CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& pl
 
 void CostLearning::addTo(format::PlanRequestT& request) {
   Books books;  // workers of one machine share them
+  std::vector<LinkEnd> ends;
   for (const Place& place : places_) {
+    std::set<std::string> kinds = {kCpu};
     for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
+      kinds.insert(device.kind);
       auto costs = std::make_unique<format::WorkerCostsT>();
       costs->worker = place.worker;
       costs->kind = device.kind;
       costs->cores = device.cores;
+      costs->index = device.index;
       const CostBook& book = bookOf(device.fingerprint, books);
       costs->ops.reserve(book.ops().size());
       for (const auto& [signature, op] : book.ops()) {
@@ -281,24 +290,33 @@ void CostLearning::addTo(format::PlanRequestT& request) {
       }
       request.costs.push_back(std::move(costs));
     }
-  }
-  for (const Place& from : places_) {
-    for (const Place& to : places_) {
-      if (std::optional<LinkFit> fit = shelf_.link(from, to).fit()) {
-        auto link = std::make_unique<format::LinkCostsT>();
-        link->worker_a = from.worker;
-        link->worker_b = to.worker;
-        link->transfer = costsOf(*fit);
-        request.link_costs.push_back(std::move(link));
-      }
+    for (const std::string& kind : kinds) {
+      ends.push_back({place, kind});
     }
   }
+  addLinks(ends, request);
   for (uint32_t workers = 1; workers < places_.size(); ++workers) {
     if (std::optional<LinkFit> fit = shelf_.step(hosts_, workers).fit()) {
       auto step = std::make_unique<format::StepCostsT>();
       step->workers = workers;
       step->start = costsOf(*fit);
       request.step_costs.push_back(std::move(step));
+    }
+  }
+}
+
+void CostLearning::addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request) {
+  for (const LinkEnd& from : ends) {
+    for (const LinkEnd& to : ends) {
+      if (std::optional<LinkFit> fit = shelf_.link(from, to).fit()) {
+        auto link = std::make_unique<format::LinkCostsT>();
+        link->worker_a = from.place.worker;
+        link->kind_a = from.kind;
+        link->worker_b = to.place.worker;
+        link->kind_b = to.kind;
+        link->transfer = costsOf(*fit);
+        request.link_costs.push_back(std::move(link));
+      }
     }
   }
 }

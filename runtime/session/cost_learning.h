@@ -36,6 +36,7 @@ class CostLearning {
  private:
   /// Of a worker's name in a plan.
   Place placeOf(const std::string& worker) const;
+  LinkEnd linkEnd(const format::PlanFile& plan, uint32_t device) const;
   using Books = std::map<std::string, CostBook>;  // by fingerprint
   /// Of `books`, into which it is read when it is wanted first.
   CostBook& bookOf(const std::string& fingerprint, Books& books);
@@ -53,6 +54,8 @@ class CostLearning {
     uint64_t ns = 0;  // on the way, by what is known of the links
   };
   ClientInputs clientInputs(const format::PlanFile& plan);
+  /// What is known of the links between these ends.
+  void addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request);
 
   std::vector<Place> places_;  // the client's comes first
   std::string hosts_;          // of all places

@@ -78,6 +78,24 @@ TEST_CASE("devices of a worker share its link to another, devices of one process
   CHECK(table.link(table.id(kClient, 1)).name == "client -> a");
 }
 
+TEST_CASE("devices of other kinds have a link of their own where it takes other times") {
+  Cluster cluster;
+  cluster.workers = {workerAt("a", "10.0.0.1:1", {DeviceSpec{}, cuda(0)}),
+                     workerAt("b", "10.0.0.2:1", {DeviceSpec{}, cuda(0)})};
+  cluster.rebuildDevices();
+  CHECK(LinkTable(cluster).id(0, 2) == LinkTable(cluster).id(1, 3));
+  LinkOverride measured{0, 1, 7};
+  measured.kinds = {DeviceKind::kCuda, DeviceKind::kCuda};
+  cluster.links.push_back(measured);
+  LinkTable table(cluster);
+  CHECK(table.id(0, 2) == table.id(0, 3));
+  CHECK(table.id(0, 2) == table.id(1, 2));
+  CHECK(table.link(table.id(0, 2)).model == defaultLink(LinkKind::kTcp));
+  CHECK(table.link(table.id(1, 3)).name == "a -> b (cuda to cuda)");
+  CHECK(table.link(table.id(1, 3)).model.latencyNs == 7);
+  CHECK(table.link(table.id(3, 1)).model.latencyNs == 7);
+}
+
 TEST_CASE("a transfer takes latency and bytes over bandwidth") {
   CHECK(LinkModel{LinkKind::kGiven, 100, 2e9}.transferNs(1001) == 601);
   CHECK(LinkModel{LinkKind::kGiven, 100, 2e9}.transferNs(0) == 100);

@@ -86,6 +86,30 @@ TEST_CASE("a link may differ by direction") {
   }
 }
 
+TEST_CASE("a link may differ by the kinds of its devices") {
+  std::string text = R"({"format": "graphrun-costs", "version": 1,
+    "devices": [{"name": "a", "worker": "w"}, {"name": "b", "worker": "w"},
+                {"name": "g", "worker": "w", "kind": "cuda"}, {"name": "x"}],
+    "links": [{"between": ["w", "w"], "latency_ns": 1},
+              {"between": ["w", "w"], "kinds": ["cpu", "cuda"], "latency_ns": 7},
+              {"between": ["w", "w"], "kinds": ["cuda", "cpu"], "one_way": true, "latency_ns": 8},
+              {"between": ["w", "x"], "kinds": ["cuda", "cpu"], "latency_ns": 30},
+              {"between": ["client", "w"], "kinds": ["cpu", "cuda"], "latency_ns": 40}],
+    "nodes": [{"name": "n", "time_ns": 1}], "tensors": []})";
+  CostFile file = read(text).value();
+  CostFile again = read(writeCostFile(file.problem().value()).value()).value();
+  for (const CostFile* each : {&file, &again}) {
+    CHECK(each->cluster.link(0, 1).latencyNs == 1);
+    CHECK(each->cluster.link(0, 2).latencyNs == 7);
+    CHECK(each->cluster.link(2, 1).latencyNs == 8);
+    CHECK(each->cluster.link(2, 3).latencyNs == 30);
+    CHECK(each->cluster.link(3, 2).latencyNs == 30);
+    CHECK(each->cluster.link(3, 1).latencyNs == 0);
+    CHECK(each->cluster.link(2, kClient).latencyNs == 40);
+    CHECK(each->cluster.link(kClient, 0).latencyNs == 0);
+  }
+}
+
 TEST_CASE("all problems are told at once, each with its place") {
   std::string message = failureOf(std::string(kHead) + R"("objectiv": "latency",
     "devices": [{"name": "a"}, {"name": "a"}, {"name": "client", "lanes": -1},
@@ -95,7 +119,8 @@ TEST_CASE("all problems are told at once, each with its place") {
               {"name": "m", "time_ns": 1.5}, 7],
     "tensors": [{"producer": "k", "consumers": ["n", 3], "home": "a"}],
     "pins": [{"node": "n"}], "colocate": [["n", "q"], 3],
-    "links": [{"between": ["a"]}, {"between": ["a", "z"], "bytes_per_second": 0}]})");
+    "links": [{"between": ["a"]}, {"between": ["a", "z"], "bytes_per_second": 0},
+              {"between": ["a", "t"], "kinds": ["cpu", "gpu"]}]})");
   for (const char* part : {"F: unknown key 'objectiv'; did you mean 'objective'?",
                            "devices[1].name: 'a' is given twice",
                            "devices[2].name: 'client'",
@@ -115,7 +140,8 @@ TEST_CASE("all problems are told at once, each with its place") {
                            "colocate[1]: expected an array",
                            "links[0].between: expected two",
                            "links[1].between: there is no worker 'z'",
-                           "links[1].bytes_per_second"}) {
+                           "links[1].bytes_per_second",
+                           "links[2].kinds: expected two of 'cpu' and 'cuda'"}) {
     CHECK_THAT(message, Catch::Contains(part));
   }
 }

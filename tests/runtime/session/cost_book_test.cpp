@@ -134,10 +134,10 @@ TEST_CASE("a damaged book is refused, and one on disk is empty then") {
   CHECK(shelf.device("cpu").ops().size() == 1);
   CHECK(shelf.device("another cpu").empty());
 
-  runtime::Place here{"", "localhost"};
-  runtime::Place worker{"w", "localhost"};
+  runtime::LinkEnd here{{"", "localhost"}};
+  runtime::LinkEnd worker{{"w", "localhost"}};
   book.noteTransfers({{1000, 5000}}, 1);
-  runtime::Place other{"v", "localhost"};
+  runtime::LinkEnd other{{"v", "localhost"}};
   REQUIRE(shelf.keepLink(here, worker, book).ok());
   CHECK(shelf.link(here, other).fit().has_value());
   CHECK_FALSE(shelf.link(worker, here).fit().has_value());
@@ -145,6 +145,9 @@ TEST_CASE("a damaged book is refused, and one on disk is empty then") {
   CHECK_FALSE(shelf.link(worker, other).fit().has_value());
   REQUIRE(shelf.keepLink(worker, other, book).ok());
   CHECK(shelf.link(other, worker).fit().has_value());
+  runtime::LinkEnd gpu{{"v", "localhost"}, "cuda"};
+  CHECK_FALSE(shelf.link(gpu, worker).fit().has_value());
+  CHECK_FALSE(shelf.link(worker, gpu).fit().has_value());
 
   format::MeasuredDeviceT device;
   device.kind = "cpu";
@@ -156,6 +159,13 @@ TEST_CASE("a damaged book is refused, and one on disk is empty then") {
   REQUIRE(shelf.devicesOf("localhost").size() == 1);
   CHECK(shelf.devicesOf("localhost")[0].fingerprint == "two");
   CHECK(shelf.devicesOf("elsewhere").empty());
+  device.kind = "cuda";
+  device.cores = 0;
+  REQUIRE(shelf.addDevice("localhost", device).ok());
+  device.index = 1;
+  device.fingerprint = "three";  // another model in the same machine
+  REQUIRE(shelf.addDevice("localhost", device).ok());
+  CHECK(shelf.devicesOf("localhost").size() == 3);
 }
 
 }  // namespace
