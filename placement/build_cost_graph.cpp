@@ -50,6 +50,14 @@ runtime::ElementType numberType(mlir::Operation* op) {
       llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType());
 }
 
+/// OpWork::steps.
+int64_t stepsOf(mlir::Operation* op) {
+  auto layer = llvm::dyn_cast<ir::RecurrentOp>(op);
+  return layer ? std::max<int64_t>(
+                     1, llvm::cast<mlir::ShapedType>(layer.getInput().getType()).getDimSize(0))
+               : 1;
+}
+
 /// The operations in a group.
 std::vector<mlir::Operation*> membersOf(mlir::Operation* op) {
   std::vector<mlir::Operation*> members;
@@ -171,7 +179,8 @@ class Builder {
     ir::OpCost cost = llvm::cast<ir::GrOpInterface>(op).cost();
     node.flops = cost.flops;
     node.bytesTouched = cost.bytesRead + cost.bytesWritten;
-    OpWork work{cost.flops, cost.bytesRead, cost.bytesWritten, classOf(op), numberType(op)};
+    OpWork work{cost.flops,  cost.bytesRead, cost.bytesWritten,
+                classOf(op), numberType(op), stepsOf(op)};
     const OpKey key = {opSignature(op) ^ devices_.way, opFamily(op) ^ devices_.way};
     result_.keys.push_back(key);
     static const MeasuredCosts kNothing;

@@ -30,6 +30,7 @@ DeviceModel cpuModel(int threads) {
   DeviceModel model;
   model.opOverheadNs = kCpuOverheadNs;
   model.joinNs = threads > 1 ? kJoinNs : 0;
+  model.stepOverheadNs = model.opOverheadNs + model.joinNs;
   model.oneThread = kCoreF32 / f32;
   model.memoryBytesPerSecond = std::min(kCoreBandwidth * count, kSocketBandwidth);
   model.peakOpsPerSecond.fill(f32);
@@ -49,6 +50,7 @@ DeviceModel cpuModel(int threads) {
 DeviceModel cudaModel() {
   DeviceModel model;
   model.opOverheadNs = 5000;
+  model.stepOverheadNs = 6000;  // a product and a cell, in a graph of launches
   model.memoryBytesPerSecond = 1.5e12;
   model.peakOpsPerSecond.fill(15e12);
   for (ElementType type : {ElementType::kF64, ElementType::kI64, ElementType::kU64}) {

@@ -38,6 +38,8 @@ absl::string_view opClassName(OpClass opClass);
 struct DeviceModel {
   /// Fixed cost of starting one operation, ns.
   double opOverheadNs = 0;
+  /// The same of each further step of a sequence that an operation goes through (OpWork::steps).
+  double stepOverheadNs = 0;
   /// Several threads: for an operation to begin and end on all of them, ns; and the share of the
   /// rates below that one of them has. Short operations run on one.
   double joinNs = 0;

@@ -74,12 +74,13 @@ MeasuredCosts::Estimate MeasuredCosts::estimate(uint64_t signature, uint64_t fam
   if (auto known = ops_.find(signature); known != ops_.end()) {
     return {known->second.ns, CostSource::kMeasured, &known->second};
   }
-  int64_t roofline = rooflineNs(work, model);
   auto alike = families_.find(family);
   if (alike == families_.end() || !alike->second.contains(work)) {
-    return {roofline, CostSource::kEstimated};
+    return {rooflineNs(work, model), CostSource::kEstimated};
   }
-  double ns = static_cast<double>(roofline) * alike->second.ratio(work, model);
+  OpWork comparable = work;
+  comparable.steps = 1;  // nobody knows how many those had that were measured
+  double ns = static_cast<double>(rooflineNs(comparable, model)) * alike->second.ratio(work, model);
   return {std::max<int64_t>(std::llround(ns), 1), CostSource::kInterpolated};
 }
 

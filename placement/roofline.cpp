@@ -13,7 +13,8 @@ int64_t rooflineNs(const OpWork& work, const DeviceModel& model) {
       static_cast<double>(work.bytesRead + work.bytesWritten) / model.memoryBytesPerSecond * 1e9;
   double alone = std::max(compute, memory);
   double together = std::min(alone + model.joinNs, alone / model.oneThread);
-  return static_cast<int64_t>(std::ceil(model.opOverheadNs + together));
+  double overhead = model.opOverheadNs + static_cast<double>(work.steps - 1) * model.stepOverheadNs;
+  return static_cast<int64_t>(std::ceil(overhead + together));
 }
 
 }  // namespace graphrun::placement

@@ -16,10 +16,12 @@ struct OpWork {
   int64_t bytesWritten = 0;
   OpClass opClass = OpClass::kOther;
   runtime::ElementType type = runtime::ElementType::kInvalid;
+  /// Of a sequence, each of which needs the one before: a recurrent layer's.
+  int64_t steps = 1;
 };
 
 /// Nanoseconds of `work` on `model`: overhead + max(flops / reachable peak, bytes / bandwidth),
-/// rounded up. Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
+/// rounded up; a sequence has an overhead a step. Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 int64_t rooflineNs(const OpWork& work, const DeviceModel& model);
 
 }  // namespace graphrun::placement

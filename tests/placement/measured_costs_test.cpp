@@ -49,6 +49,18 @@ TEST_CASE("between operations of its family an operation is as far from the roof
   CHECK(static_cast<double>(between.ns) == Approx(3.0 * rooflineNs(work, model)).epsilon(0.01));
 }
 
+TEST_CASE("steps of a sequence cost overhead where nothing of the kind was measured") {
+  DeviceModel model = defaultDeviceModel(DeviceKind::kCuda, 1);
+  OpWork work = workOf(500'000, 5000);
+  const int64_t single = rooflineNs(work, model);
+  work.steps = 300;
+  CHECK(rooflineNs(work, model) == single + 299 * static_cast<int64_t>(model.stepOverheadNs));
+  CHECK(MeasuredCosts().estimate(1, kFamily, work, model).ns == rooflineNs(work, model));
+  MeasuredCosts costs = threeTimes(model, {1000, 10'000});
+  CHECK(static_cast<double>(costs.estimate(1, kFamily, work, model).ns) ==
+        Approx(3.0 * static_cast<double>(single)).epsilon(0.01));
+}
+
 TEST_CASE("outside of what was measured an operation is estimated, and says so") {
   DeviceModel model = defaultDeviceModel(DeviceKind::kCpu, 1);
   MeasuredCosts costs = threeTimes(model, {1000, 10'000});
