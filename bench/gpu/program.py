@@ -111,10 +111,14 @@ class GraphRun:
         self.start(model.path, "--placement", placement, *given(model), *words, *more, seconds=seconds)
         return [np.load(path) for path in paths]
 
-    def bench(self, model, seconds, *more):
-        """The figures of `graphrun bench --json` on the GPU."""
-        return json.loads(self.start("bench", model.path, "--placement", f"on:{GPU}", "--json",
+    def bench(self, model, seconds, *more, placement=f"on:{GPU}"):
+        """The figures of `graphrun bench --json`."""
+        return json.loads(self.start("bench", model.path, "--placement", placement, "--json",
                                      "--duration", "0.5", *given(model), *more, seconds=seconds))
+
+    def calibrate(self, model, seconds):
+        """Measures what placement is to know of the model's operations on this machine."""
+        self.start("doctor", "--calibrate", model.path, *given(model), seconds=seconds)
 
     def placed(self, model, seconds, *more):
         """[[node, device]] of what the GPU can run, which must be something, and of the rest."""

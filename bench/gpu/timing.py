@@ -3,13 +3,14 @@
 import math
 import statistics
 
-from parts import chosenModels, compared, peerOutputs
-from program import CHAIN, ELEMENTS, GPU, Failed, Model, clocks
+from parts import TOLERANCE, chosenModels, compared, peerOutputs
+from program import CHAIN, CPU, ELEMENTS, GPU, Failed, Model, clocks
 
 BYTES = 4 * ELEMENTS  # of a large tensor
 TURNS = 3
 WAYS = ("eager", "compile", "onnxruntime")
 MEAN = 1.2  # the target at batch 1
+NOISE = 0.97  # what the same takes again, at least
 ENOUGH = 20  # seconds under which no other model is begun
 
 
@@ -56,6 +57,41 @@ def elementwise(run):
     if chain <= 0:
         raise Failed(f"the chain takes no time: {times}")
     bandwidth(run, "multiply, add, relu", 2 * BYTES / (1e-3 * chain), rates["within"], ms=times)
+
+
+def automatic(run):
+    """What `auto` takes beside the GPU alone and the CPU alone, once costs are measured; and models whose
+    weights are too many for the GPU."""
+    for name in ["chain", *chosenModels(run)[:4]]:
+        if run.left() < ENOUGH:
+            return f"no time for {name} and what comes after it"
+        model, ways = Model(name), {"auto": [], f"on:{GPU}": [], f"on:{CPU}": []}
+        try:
+            run.graphrun.calibrate(model, run.left())
+            for _ in range(TURNS):
+                for way, found in ways.items():
+                    found.append(run.graphrun.bench(model, run.left(), placement=way)["latency_ms"]["p50"])
+        except Failed as error:
+            run.row(name, None, f">= {NOISE}", False, error=str(error))
+            continue
+        mine, *others = map(statistics.median, ways.values())
+        run.row(name, mine, f">= {NOISE}", min(others) >= NOISE * mine, peer=min(others),
+                ratio=min(others) / mine, unit="ms", turns=ways)
+        if name != "chain":
+            limited(run, model)
+    return None
+
+
+def limited(run, model):
+    """The outputs of a model of which the GPU may hold half of the weights."""
+    limit = sum(4 * math.prod(weight["shape"]) for weight in model.spec["weights"]) // 2
+    try:
+        ours = run.graphrun.outputs(model, "auto", run.left(), "--memory-limit", f"{GPU}={limit}")
+    except Failed as error:
+        run.row(f"{model.name} in {limit} bytes", None, TOLERANCE["f32"], False, error=str(error))
+        return
+    compared(run, f"{model.name} in {limit} bytes beside CPU", ours,
+             lambda: run.graphrun.outputs(model, f"on:{CPU}", run.left()), "f32")
 
 
 def configurations(run):

@@ -98,7 +98,7 @@ class GpuTest(unittest.TestCase):
             self.skipTest("this machine has NVIDIA's driver")
         parts = {part["name"]: part for part in found["parts"]}
         self.assertEqual(parts.pop("doctor")["state"], "done")
-        self.assertEqual(len(parts), 9)
+        self.assertEqual(len(parts), 10)
         for part in parts.values():
             self.assertEqual(part["state"], "skipped", part)
             self.assertRegex(part["reason"], r"driver: libcuda.so.1 is missing; .*; install")
@@ -107,9 +107,9 @@ class GpuTest(unittest.TestCase):
     def testOnTheSimulatedGpu(self):
         if not os.path.isdir(self.simulator):
             self.skipTest("built without CUDA")
-        names = ("doctor", "devices", "checks", "mixed", "models", "operations")
+        names = ("doctor", "devices", "checks", "mixed", "models", "placement", "operations")
         found = self.packageRun(self.simulator, "--parts", ",".join(names), "--models", "tiny_bert",
-                                "--seconds", "120", "--batches", "1", "--precisions", "f32")
+                                "--seconds", "180", "--batches", "1", "--precisions", "f32")
         rows = {row["name"]: row for row in found["rows"]}
         self.assertTrue(rows["device conformance"]["ok"])
         self.assertEqual(rows["ONNX's test cases"]["ours"], 1)
@@ -118,6 +118,9 @@ class GpuTest(unittest.TestCase):
         self.assertTrue(rows["tiny_bert beside CPU"]["ok"])
         self.assertTrue(any(row["ok"] for row in found["rows"] if row["part"] == "mixed"))
         self.assertGreater(rows["tiny_bert b1 f32"]["ours"], 0)
+        placed = [row for row in found["rows"] if row["part"] == "placement"]
+        self.assertGreater(placed[0]["ratio"], 0)
+        self.assertTrue(placed[-1]["ok"], placed[-1])
         self.assertEqual({part["name"]: part["state"] for part in found["parts"]},
                          dict.fromkeys(names, "done"))
 
