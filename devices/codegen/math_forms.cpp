@@ -1,53 +1,14 @@
 #include "devices/codegen/math_forms.h"
 
-#include <limits>
 #include <numbers>
 
-#include "devices/codegen/scalar_emitter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/TypeUtilities.h"
+#include "devices/codegen/double_forms.h"
+#include "devices/codegen/math_patterns.h"
 
 namespace graphrun::devices::codegen {
 namespace {
 
-namespace arith = mlir::arith;
 namespace math = mlir::math;
-
-/// A value with the arithmetic of floats.
-struct Term {
-  mlir::OpBuilder* builder;
-  mlir::Location loc;
-  mlir::Value value;
-
-  Term with(mlir::Value other) const { return {builder, loc, other}; }
-  Term number(double x) const { return with(emitConstant(*builder, loc, value.getType(), x)); }
-  template <typename Op, typename... Args>
-  Term make(Args... args) const {
-    return with(builder->create<Op>(loc, args...));
-  }
-  Term operator+(const Term& y) const { return make<arith::AddFOp>(value, y.value); }
-  Term operator-(const Term& y) const { return make<arith::SubFOp>(value, y.value); }
-  Term operator*(const Term& y) const { return make<arith::MulFOp>(value, y.value); }
-  Term operator/(const Term& y) const { return make<arith::DivFOp>(value, y.value); }
-  Term of(arith::CmpFPredicate predicate, const Term& y) const {
-    return make<arith::CmpFOp>(predicate, value, y.value);
-  }
-  Term operator>(const Term& y) const { return of(arith::CmpFPredicate::OGT, y); }
-  Term operator<(const Term& y) const { return of(arith::CmpFPredicate::OLT, y); }
-  Term operator==(const Term& y) const { return of(arith::CmpFPredicate::OEQ, y); }
-  Term operator!=(const Term& y) const { return of(arith::CmpFPredicate::UNE, y); }
-  /// This condition's choice.
-  Term choose(const Term& x, const Term& y) const {
-    return make<arith::SelectOp>(value, x.value, y.value);
-  }
-  Term withSignOf(const Term& x) const { return make<math::CopySignOp>(value, x.value); }
-};
-
-template <typename Op>
-Term of(const Term& x) {
-  return x.make<Op>(x.value);
-}
 
 /// The polynomial of a small negative number's sine loses its digits.
 Term tangent(const Term& x) {
@@ -103,64 +64,25 @@ Term atanh(const Term& x) {
   return (of<math::Log1pOp>(ratio) * x.number(0.5)).withSignOf(x);
 }
 
-/// exp(y log |x|), with the sign and the exceptions of C's pow but for the sign of zeros.
+/// exp(y log |x|), with the sign and the exceptions of C's pow.
 Term power(const Term& x, const Term& y) {
   Term a = of<math::AbsFOp>(x);
-  Term one = x.number(1);
   Term size = of<math::ExpOp>(y * of<math::LogOp>(a));
-  size = (a == one).choose(one, (y == x.number(0)).choose(one, size));
-  Term half = y * x.number(0.5);
-  Term isFraction = of<math::FloorOp>(y) != y;
-  Term isOdd = of<math::FloorOp>(half) != half;
-  Term ofNegative = isFraction.choose(x.number(std::numeric_limits<double>::quiet_NaN()),
-                                      isOdd.choose(size * x.number(-1), size));
-  return (x < x.number(0)).choose(ofNegative, size);
-}
-
-/// Puts another expression for an operation on f32.
-template <typename Op>
-struct Form : mlir::OpRewritePattern<Op> {
-  using Expression = mlir::Value (*)(mlir::OpBuilder&, Op);
-  Form(mlir::MLIRContext* context, Expression expression)
-      : mlir::OpRewritePattern<Op>(context), expression_(expression) {}
-
-  mlir::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter& rewriter) const override {
-    if (!mlir::getElementTypeOrSelf(op.getType()).isF32()) {
-      return rewriter.notifyMatchFailure(op, "not of f32");
-    }
-    rewriter.replaceOp(op, expression_(rewriter, op));
-    return mlir::success();
-  }
-
- private:
-  Expression expression_;
-};
-
-template <typename Op, Term (*expression)(const Term&)>
-mlir::Value unary(mlir::OpBuilder& builder, Op op) {
-  return expression({&builder, op.getLoc(), op.getOperand()}).value;
-}
-
-mlir::Value binaryPower(mlir::OpBuilder& builder, math::PowFOp op) {
-  Term x{&builder, op.getLoc(), op.getLhs()};
-  return power(x, x.with(op.getRhs())).value;
-}
-
-template <typename Op, Term (*expression)(const Term&)>
-void add(mlir::RewritePatternSet& patterns) {
-  patterns.add<Form<Op>>(patterns.getContext(), &unary<Op, expression>);
+  return withPowersSign(x, y, (a == x.number(1)).choose(a, size));
 }
 
 }  // namespace
 
 void populateMathForms(mlir::RewritePatternSet& patterns) {
-  add<math::TanOp, tangent>(patterns);
-  add<math::SinhOp, sinh>(patterns);
-  add<math::CoshOp, cosh>(patterns);
-  add<math::AsinhOp, asinh>(patterns);
-  add<math::AcoshOp, acosh>(patterns);
-  add<math::AtanhOp, atanh>(patterns);
-  patterns.add<Form<math::PowFOp>>(patterns.getContext(), &binaryPower);
+  MathPatterns<mlir::Float32Type> forms(patterns);
+  forms.add<math::TanOp, tangent>();
+  forms.add<math::SinhOp, sinh>();
+  forms.add<math::CoshOp, cosh>();
+  forms.add<math::AsinhOp, asinh>();
+  forms.add<math::AcoshOp, acosh>();
+  forms.add<math::AtanhOp, atanh>();
+  forms.addBinary<math::PowFOp, power>();
+  populateDoubleForms(patterns);
 }
 
 }  // namespace graphrun::devices::codegen

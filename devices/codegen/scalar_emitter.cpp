@@ -1,8 +1,8 @@
 #include "devices/codegen/scalar_emitter.h"
 
-#include <limits>
 #include <numbers>
 
+#include "devices/codegen/scalar_loops.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -161,8 +161,11 @@ mlir::Value absolute(Emitter& e, mlir::Value x) {
   return e.isFloat ? e.make<math::AbsFOp>(x) : e.make<math::AbsIOp>(x);
 }
 
-/// MLIR's polynomial of asin loses its digits near 1; there pi / 2 - acos keeps them.
+/// MLIR's polynomial of asin of f32 loses its digits near 1; there pi / 2 - acos keeps them.
 mlir::Value asin(Emitter& e, mlir::Value x) {
+  if (e.element.isF64()) {
+    return e.make<math::AsinOp>(x);
+  }
   mlir::Value isSmall = e.less(absolute(e, x), e.constant(0.5));
   mlir::Value complement = e.sub(e.constant(std::numbers::pi / 2), e.make<math::AcosOp>(x));
   return e.select(isSmall, e.make<math::AsinOp>(x), complement);
@@ -181,33 +184,14 @@ mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
                       : e.make<arith::ShRSIOp>(x, bounded);
 }
 
-/// x - y * trunc(x / y) of f32, exact. Each round takes 52 bits off a quotient of up to 277, and
-/// leaves of x what is a multiple of the smaller operand's last digit: f64 holds that.
+/// x - y * trunc(x / y), exact; what is narrower than f64 is divided in that.
 mlir::Value floatRest(Emitter& e, mlir::Value x, mlir::Value y) {
-  constexpr int kRounds = 6;
-  mlir::Type wide = e.type;
-  wide = llvm::isa<mlir::VectorType>(wide)
-             ? mlir::Type(llvm::cast<mlir::VectorType>(wide).clone(e.b.getF64Type()))
-             : e.b.getF64Type();
-  Emitter w(e.b, e.loc, wide, e.b.getF64Type());
-  mlir::Value from = w.make<arith::ExtFOp>(wide, x);
-  mlir::Value size = w.make<math::AbsFOp>(w.make<arith::ExtFOp>(wide, y));
-  mlir::Value rest = from;
-  for (int round = 0; round < kRounds; ++round) {
-    mlir::Value quotient = w.make<math::TruncOp>(w.div(rest, size));
-    rest = w.make<math::FmaOp>(w.negative(quotient), size, rest);
-  }
-  // A quotient that was rounded up leaves a rest of the other sign.
-  mlir::Value zero = w.constant(0);
-  mlir::Value crossed = w.make<arith::XOrIOp>(w.less(from, zero), w.less(rest, zero));
-  crossed =
-      w.make<arith::AndIOp>(crossed, w.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, rest, zero));
-  rest = w.select(crossed, w.add(rest, w.make<math::CopySignOp>(size, from)), rest);
-  mlir::Value infinity = w.constant(std::numeric_limits<double>::infinity());
-  mlir::Value isAll =
-      w.make<arith::AndIOp>(w.equal(size, infinity), w.less(w.make<math::AbsFOp>(from), infinity));
-  rest = w.make<math::CopySignOp>(w.select(isAll, from, rest), from);
-  return w.make<arith::TruncFOp>(e.type, rest);
+  mlir::Type wide = withShapeOf(e.type, e.b.getF64Type());
+  auto term = [&](mlir::Value value) {
+    return Term{&e.b, e.loc, value.getType() == wide ? value : e.make<arith::ExtFOp>(wide, value)};
+  };
+  mlir::Value rest = restOfDivision(term(x), term(y)).value;
+  return e.type == wide ? rest : e.make<arith::TruncFOp>(e.type, rest);
 }
 
 /// The rest of a division towards zero, or rounded down.
@@ -221,6 +205,10 @@ mlir::Value rest(Emitter& e, mlir::Value x, mlir::Value y, bool truncate) {
   mlir::Value isZero = e.equal(rest, zero);
   mlir::Value down = e.select(apart, e.add(rest, y), rest);
   return e.select(isZero, e.isFloat ? e.make<math::CopySignOp>(zero, y) : rest, down);
+}
+
+mlir::Value power(Emitter& e, mlir::Value x, mlir::Value y) {
+  return e.isFloat ? e.make<math::PowFOp>(x, y) : wholePower(e.b, e.loc, x, y, e.isUnsigned);
 }
 
 /// Gives null for an operation that is not known; emits nothing when `e` is null.
@@ -319,8 +307,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       })
       .Case([&](MinOp) { return when([&](Emitter& m) { return m.min(x[0], x[1]); }); })
       .Case([&](MaxOp) { return when([&](Emitter& m) { return m.max(x[0], x[1]); }); })
-      .Case(
-          [&](PowOp) { return when([&](Emitter& m) { return m.make<math::PowFOp>(x[0], x[1]); }); })
+      .Case([&](PowOp) { return when([&](Emitter& m) { return power(m, x[0], x[1]); }); })
       .Case([&](PReluOp) {
         return when([&](Emitter& m) {
           return m.select(m.less(x[0], m.constant(0)), m.mul(x[0], x[1]), x[0]);
@@ -355,11 +342,6 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       });
 }
 
-mlir::Type withShapeOf(mlir::Type like, mlir::Type element) {
-  auto vector = llvm::dyn_cast<mlir::VectorType>(like);
-  return vector ? mlir::Type(mlir::VectorType::get(vector.getShape(), element)) : element;
-}
-
 }  // namespace
 
 mlir::Type computeType(mlir::Type element) {
@@ -372,10 +354,7 @@ mlir::Type computeType(mlir::Type element) {
 bool canEmit(mlir::Operation* op) {
   bool known = false;
   emitKnown(nullptr, op, {}, known);
-  bool integerPow =
-      llvm::isa<PowOp>(op) &&
-      !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op->getOperand(0).getType()));
-  return known && !integerPow;
+  return known;
 }
 
 mlir::Value emitConstant(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type type,

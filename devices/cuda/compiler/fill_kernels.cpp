@@ -168,15 +168,15 @@ class RandomPair {
     double a = op_.getA().convertToDouble(), b = op_.getB().convertToDouble();
     return math_.add(math_.number(f64(), a), math_.multiply(math_.number(f64(), b - a), u));
   }
-  /// Box and Muller's transform in f32, which functions are for; 1 - u is exact until then.
+  /// Box and Muller's transform, in the type that the result is computed in: 1 - u is exact until
+  /// then.
   std::array<mlir::Value, 2> normal(mlir::Value u, mlir::Value v) {
-    mlir::Type f32 = code_.code().builder().getF32Type();
-    auto narrow = [&](mlir::Value x) { return make<arith::TruncFOp>(f32, x); };
-    mlir::Value log = make<math::LogOp>(narrow(math_.subtract(math_.number(f64(), 1), u)));
-    mlir::Value radius = make<math::SqrtOp>(math_.multiply(math_.number(f32, -2), log));
-    radius = math_.multiply(math_.number(f32, op_.getB().convertToDouble()), radius);
-    mlir::Value angle = narrow(math_.multiply(math_.number(f64(), 2 * std::numbers::pi), v));
-    mlir::Value mean = math_.number(f32, op_.getA().convertToDouble());
+    mlir::Type type = codegen::computeType(op_.getTo());
+    mlir::Value log = make<math::LogOp>(asResult(math_.subtract(math_.number(f64(), 1), u)));
+    mlir::Value radius = make<math::SqrtOp>(math_.multiply(math_.number(type, -2), log));
+    radius = math_.multiply(math_.number(type, op_.getB().convertToDouble()), radius);
+    mlir::Value angle = asResult(math_.multiply(math_.number(f64(), 2 * std::numbers::pi), v));
+    mlir::Value mean = math_.number(type, op_.getA().convertToDouble());
     return {math_.add(mean, math_.multiply(radius, make<math::CosOp>(angle))),
             math_.add(mean, math_.multiply(radius, make<math::SinOp>(angle)))};
   }
@@ -212,8 +212,7 @@ std::string whyNot(mlir::Operation* op) {
   if (random && random.getGenerator() != "philox") {
     return name + " has a generator whose numbers follow one from the other";
   }
-  bool isNormal = random && random.getKind() == "normal";
-  return isNormal && resultElement(op).isF64() ? name + " needs functions of f64" : "";
+  return "";
 }
 
 void build(OperationKernels& kernels) {

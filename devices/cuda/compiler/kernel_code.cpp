@@ -47,7 +47,7 @@ std::string whyNotGenerated(mlir::Operation* op) {
   }
   return reducesRows(op)        ? whyNotRowKernel(op)
          : isPointOperation(op) ? whyNotPointKernel(op)
-                                : whyNotMapKernel(op);
+                                : codegen::whyNotMap(op);
 }
 
 OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts) {

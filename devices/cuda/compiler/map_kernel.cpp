@@ -211,32 +211,7 @@ class MapKernelBuilder {
   ThreadCode code_;
 };
 
-/// Of f64 the GPU has arithmetic and roots; there are polynomials for f32 alone.
-bool isPlainArithmetic(mlir::Operation* op) {
-  return llvm::isa<ir::AbsOp, ir::NegOp, ir::SqrtOp, ir::ReciprocalOp, ir::FloorOp, ir::CeilOp,
-                   ir::RoundOp, ir::SignOp, ir::ReluOp, ir::HardSwishOp, ir::LeakyReluOp,
-                   ir::HardSigmoidOp, ir::ClipOp, ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp,
-                   ir::MinOp, ir::MaxOp, ir::PReluOp, ir::EqualOp, ir::LessOp, ir::LessEqualOp,
-                   ir::WhereOp, ir::CastOp>(op);
-}
-
-std::string whyNoFunction(mlir::Operation* op) {
-  auto isF64 = [](mlir::Value value) { return tensorOf(value).getElementType().isF64(); };
-  bool computes = op->hasTrait<ir::IsElementwise>() && llvm::any_of(op->getOperands(), isF64);
-  return computes && !isPlainArithmetic(op)
-             ? op->getName().getStringRef().str() + " of f64 has no generated code on GPUs"
-             : "";
-}
-
 }  // namespace
-
-std::string whyNotMapKernel(mlir::Operation* op) {
-  std::string why = codegen::whyNotMap(op);
-  op->walk([&](mlir::Operation* inner) {
-    why = why.empty() && !llvm::isa<ir::GroupOp, ir::YieldOp>(inner) ? whyNoFunction(inner) : why;
-  });
-  return why;
-}
 
 KernelLaunch buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,
                             llvm::ArrayRef<KernelLayout> operands, KernelLayout result,

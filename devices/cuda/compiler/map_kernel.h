@@ -12,16 +12,12 @@ namespace graphrun::devices::cuda {
 
 using codegen::KernelLayout;
 
-/// Reason why no kernel can be generated for `op` (a gr.group of kind map, or one operation) of
-/// static shapes; empty when one can.
-std::string whyNotMapKernel(mlir::Operation* op);
-
 /// Appends the kernel for `op` to `module` as a function of the func, scf, vector, llvm and nvvm
 /// dialects, for emitPtx. `operands` has one layout for each operand of `op`; all results have the
 /// layout `result`; none is in channel blocks. Each thread computes 16 bytes of the widest result
 /// or operand that it reads in order, where the innermost loop can be cut into such vectors; else
 /// fewer, down to one element. Large extents and strides are parameters, so that kernels for other
-/// shapes share the code. Requires an empty whyNotMapKernel(op).
+/// shapes share the code. Requires an empty codegen::whyNotMap(op).
 KernelLaunch buildMapKernel(mlir::ModuleOp module, mlir::Operation* op,
                             llvm::ArrayRef<KernelLayout> operands, KernelLayout result,
                             const std::string& symbol);

@@ -48,11 +48,9 @@ std::string whyNotPads(ir::PadOp op) {
   return "";
 }
 
-std::string whyNotFloat(mlir::Operation* op, bool usesPowers) {
+std::string whyNotFloat(mlir::Operation* op) {
   mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
-  return !llvm::isa<mlir::FloatType>(element) ? "has elements that are no floats"
-         : usesPowers && element.isF64()      ? "needs powers of f64"
-                                              : "";
+  return llvm::isa<mlir::FloatType>(element) ? "" : "has elements that are no floats";
 }
 
 /// What each operation needs besides elements that are computed in.
@@ -71,18 +69,13 @@ std::string whyNot(mlir::Operation* op) {
                    ? ""
                    : "has an axis that is not known before the run";
       })
-      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::SquaredDistanceOp>(
-          [&](auto) { return whyNotFloat(op, false); })
+      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::LpPoolOp, ir::LrnOp,
+            ir::SquaredDistanceOp>([&](auto) { return whyNotFloat(op); })
       .Case([&](ir::Col2ImOp sums) -> Why {
         return ir::constantInts(passes::outsideGroup(sums.getBlock()))
                    ? ""
                    : "has a block that is not known before the run";
       })
-      .Case([&](ir::LpPoolOp pool) {
-        double p = pool.getP().convertToDouble();
-        return whyNotFloat(op, p != 1 && p != 2);
-      })
-      .Case([&](ir::LrnOp) { return whyNotFloat(op, true); })
       .Default([](mlir::Operation*) -> Why { return ""; });
 }
 

@@ -205,8 +205,8 @@ bool hasResetProduct(ir::RecurrentOp op) {
 
 std::string whyNotCell(ir::RecurrentOp op) {
   mlir::Type element = tensorOf(op.getInput()).getElementType();
-  if (!ir::isComputed(element) || element.isF64()) {
-    return "gr.recurrent of f64 needs functions that GPUs have no code for";
+  if (!ir::isComputed(element)) {
+    return "gr.recurrent has an element type that is not computed in";
   }
   for (mlir::Attribute activation : op.getActivations()) {
     llvm::StringRef name = llvm::cast<mlir::StringAttr>(activation).getValue();

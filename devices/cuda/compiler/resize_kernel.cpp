@@ -301,7 +301,7 @@ class ResizeBuilder {
 
 bool has(mlir::Operation* op) {
   // What repeats elements a whole number of times is a map, which other operations join.
-  return llvm::isa<ir::ResizeOp>(op) && !whyNotMapKernel(op).empty();
+  return llvm::isa<ir::ResizeOp>(op) && !codegen::whyNotMap(op).empty();
 }
 
 std::string whyNot(mlir::Operation* op) {

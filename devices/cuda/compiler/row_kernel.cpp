@@ -184,12 +184,7 @@ std::string whyNotType(mlir::Operation* op) {
     bool known = isNumber || (isOrder && integer.getWidth() == 1);
     return known ? "" : name + " of this integer type has no generated code on GPUs";
   }
-  if (!ir::isComputed(element)) {
-    return name + " has an element type that is not computed in";
-  }
-  return element.isF64() && llvm::isa<ir::SoftmaxOp>(op)
-             ? name + " of f64 has no generated code on GPUs"
-             : "";
+  return ir::isComputed(element) ? "" : name + " has an element type that is not computed in";
 }
 
 /// Scale and bias have an element for each of the row's.

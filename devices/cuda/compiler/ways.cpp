@@ -177,7 +177,7 @@ std::vector<Way> generatedWays(mlir::Operation* op) {
   ways.push_back(denseWay(op));
   if (llvm::isa<ir::TransposeOp>(op)) {
     addView(op, ways);
-  } else if (!isPointOperation(op) && whyNotMapKernel(op).empty()) {
+  } else if (!isPointOperation(op) && codegen::whyNotMap(op).empty()) {
     addMap(op, ways);
   } else {
     addSeen(op, ways);

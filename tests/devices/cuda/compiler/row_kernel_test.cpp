@@ -128,9 +128,6 @@ TEST_CASE("rows that no kernel is generated for are declined with a reason") {
         "gr.reduce reduces dims that do not follow each other");
   CHECK(whyDeclined(reduction("mean", "i32", {2, 3}, {1})) ==
         "gr.reduce of this integer type has no generated code on GPUs");
-  CHECK(
-      whyDeclined(function("softmax", "axis = 1 : i64", {"tensor<2x3xf64>"}, "tensor<2x3xf64>")) ==
-      "gr.softmax of f64 has no generated code on GPUs");
   CHECK(whyDeclined(function("layer_norm", "axis = 1 : i64", {"tensor<2x3xf32>", "tensor<1xf32>"},
                              "tensor<2x3xf32>")) ==
         "gr.layer_norm has a scale or bias that is not one row");
