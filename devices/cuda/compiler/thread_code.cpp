@@ -117,7 +117,7 @@ mlir::Value ThreadCode::sharedArray(mlir::Type memory, int64_t count) {
     builder_.create<mlir::LLVM::GlobalOp>(
         loc_, mlir::LLVM::LLVMArrayType::get(memory, static_cast<unsigned>(count)),
         /*isConstant=*/false, mlir::LLVM::Linkage::Internal, name, mlir::Attribute(),
-        /*alignment=*/8, kSharedSpace);
+        /*alignment=*/std::max<uint64_t>(8, bytesOf(memory)), kSharedSpace);
   }
   auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext(), kSharedSpace);
   return make<mlir::LLVM::AddressOfOp>(pointer, name);

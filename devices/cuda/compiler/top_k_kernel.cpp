@@ -19,8 +19,15 @@ namespace arith = mlir::arith;
 constexpr int64_t kMostThreads = 256;
 constexpr int64_t kLeastKept = 64, kUsuallyKept = 512, kMostKept = 2048;  // elements of a buffer
 
-/// Emits the kernel. An element is one i64: what orders it above, then what of 2^32 - 1 its place
-/// leaves, so that of equal ones the first is the greatest.
+constexpr uint64_t kMostPlace = 0xffffffff;
+
+bool isWide(mlir::Type element) { return element.getIntOrFloatBitWidth() == 64; }
+
+/// Keys of elements of 64 bits take twice the shared memory.
+int64_t mostKept(mlir::Type element) { return isWide(element) ? kMostKept / 2 : kMostKept; }
+
+/// Emits the kernel. An element is one integer, its key: what orders it, and below that, in as many
+/// bits, what of 2^32 - 1 its place leaves, so that of equal ones the first is the greatest.
 class TopKBuilder {
  public:
   explicit TopKBuilder(ir::TopKOp op) : op_(op), type_(tensorOf(op.getInput())), code_(op) {
@@ -45,11 +52,11 @@ class TopKBuilder {
     mlir::Value row = code_.block(), inner = code_.number(inner_);
     mlir::Value outer = make<arith::DivUIOp>(row, inner), column = make<arith::RemUIOp>(row, inner);
     begin_ = add(times(outer, code_.number(size_ * inner_)), column);
-    mlir::Value best = code_.sharedArray(i64(), kept_);
+    mlir::Value best = code_.sharedArray(key(), kept_);
     fill(best, code_.constant(0));
     sort(best);
     if (size_ > kept_) {
-      mlir::Value next = code_.sharedArray(i64(), kept_);
+      mlir::Value next = code_.sharedArray(key(), kept_);
       emitLoop(code_.constant(kept_), code_.number(size_), kept_, [&](mlir::Value first) {
         fill(next, first);
         sort(next);
@@ -67,18 +74,32 @@ class TopKBuilder {
     return code_.make<Op>(args...);
   }
   mlir::Type i64() { return code_.builder().getI64Type(); }
-  mlir::Type i32() { return code_.builder().getI32Type(); }
-  mlir::Value wide(int64_t value) { return make<arith::ConstantIntOp>(value, 64); }
-  mlir::Value word(int64_t value) { return make<arith::ConstantIntOp>(value, 32); }
+  /// What orders elements is of 32 bits, or of 64.
+  unsigned orderBits() { return isWide(type_.getElementType()) ? 64 : 32; }
+  mlir::Type order() { return code_.builder().getIntegerType(orderBits()); }
+  mlir::Type key() { return code_.builder().getIntegerType(2 * orderBits()); }
+  mlir::Value constant(mlir::Type type, const llvm::APInt& value) {
+    return make<arith::ConstantOp>(code_.builder().getIntegerAttr(type, value));
+  }
+  mlir::Value keyNumber(uint64_t value) {
+    return constant(key(), llvm::APInt(2 * orderBits(), value));
+  }
+  mlir::Value leastKey() {
+    return constant(key(), llvm::APInt::getSignedMinValue(2 * orderBits()));
+  }
+  mlir::Value mostOrder() { return constant(order(), llvm::APInt::getSignedMaxValue(orderBits())); }
+  mlir::Value inverted(mlir::Value value) {
+    return make<arith::XOrIOp>(value, constant(order(), llvm::APInt::getAllOnes(orderBits())));
+  }
   mlir::Value add(mlir::Value a, mlir::Value b) { return make<arith::AddIOp>(a, b); }
   mlir::Value times(mlir::Value a, mlir::Value b) { return make<arith::MulIOp>(a, b); }
   mlir::Value isLess(mlir::Value a, mlir::Value b) {
     return make<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
   }
   mlir::Value at(mlir::Value array, mlir::Value place) {
-    return code_.element(array, i64(), place);
+    return code_.element(array, key(), place);
   }
-  mlir::Value load(mlir::Value address) { return code_.load(address, i64(), 1); }
+  mlir::Value load(mlir::Value address) { return code_.load(address, key(), 1); }
 
   void emitLoop(mlir::Value from, mlir::Value to, int64_t step,
                 llvm::function_ref<void(mlir::Value)> body) {
@@ -98,26 +119,24 @@ class TopKBuilder {
 
   /// What orders elements: as floats with one zero and NaN above all, or as integers.
   mlir::Value orderOf(mlir::Value x) {
-    mlir::Value order;
+    mlir::Type element = type_.getElementType();
+    bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+    mlir::Value result;
     if (Arithmetic::isFloat(x)) {
-      x = make<arith::AddFOp>(x, zero());
-      mlir::Value bits = make<arith::BitcastOp>(i32(), x);
-      mlir::Value below =
-          make<arith::AndIOp>(make<arith::ShRSIOp>(bits, word(31)), word(0x7fffffff));
+      mlir::Value zero = codegen::emitConstant(code_.builder(), code_.loc(), x.getType(), 0);
+      x = make<arith::AddFOp>(x, zero);
+      mlir::Value bits = make<arith::BitcastOp>(order(), x);
+      mlir::Value last = constant(order(), llvm::APInt(orderBits(), orderBits() - 1));
+      mlir::Value below = make<arith::AndIOp>(make<arith::ShRSIOp>(bits, last), mostOrder());
       mlir::Value isNaN = make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
-      order = make<arith::SelectOp>(isNaN, word(0x7fffffff), make<arith::XOrIOp>(bits, below));
-    } else if (x.getType().getIntOrFloatBitWidth() == 32) {
-      bool isUnsigned = type_.getElementType().isUnsignedInteger();
-      order = isUnsigned ? make<arith::XOrIOp>(x, word(int64_t{-1} << 31)) : x;
+      result = make<arith::SelectOp>(isNaN, mostOrder(), make<arith::XOrIOp>(bits, below));
+    } else if (x.getType() == order()) {
+      mlir::Value sign = constant(order(), llvm::APInt::getSignMask(orderBits()));
+      result = isUnsigned ? make<arith::XOrIOp>(x, sign) : x;
     } else {
-      bool isUnsigned =
-          type_.getElementType().isUnsignedInteger() || type_.getElementType().isInteger(1);
-      order = isUnsigned ? make<arith::ExtUIOp>(i32(), x) : make<arith::ExtSIOp>(i32(), x);
+      result = isUnsigned ? make<arith::ExtUIOp>(order(), x) : make<arith::ExtSIOp>(order(), x);
     }
-    return op_.getLargest() ? order : make<arith::XOrIOp>(order, word(-1));
-  }
-  mlir::Value zero() {
-    return codegen::emitConstant(code_.builder(), code_.loc(), code_.builder().getF32Type(), 0);
+    return op_.getLargest() ? result : inverted(result);
   }
 
   mlir::Value inputAddress(mlir::Value place) {
@@ -137,13 +156,13 @@ class TopKBuilder {
           [&] {
             mlir::Value x = code_.load(inputAddress(place), memory, 1);
             x = codegen::fromMemory(code_.builder(), code_.loc(), x, compute);
-            mlir::Value above =
-                make<arith::ShLIOp>(make<arith::ExtSIOp>(i64(), orderOf(x)), wide(32));
-            mlir::Value left =
-                make<arith::SubIOp>(wide(0xffffffff), make<arith::IndexCastUIOp>(i64(), place));
+            mlir::Value above = make<arith::ShLIOp>(make<arith::ExtSIOp>(key(), orderOf(x)),
+                                                    keyNumber(orderBits()));
+            mlir::Value left = make<arith::SubIOp>(keyNumber(kMostPlace),
+                                                   make<arith::IndexCastUIOp>(key(), place));
             code_.store(make<arith::OrIOp>(above, left), at(array, slot));
           },
-          [&] { code_.store(wide(std::numeric_limits<int64_t>::min()), at(array, slot)); });
+          [&] { code_.store(leastKey(), at(array, slot)); });
     });
   }
 
@@ -190,8 +209,9 @@ class TopKBuilder {
   void write(mlir::Value best, mlir::Value begin) {
     mlir::Type memory = codegen::memoryType(type_.getElementType());
     emitLoop(thread_, code_.number(wanted_), threads_, [&](mlir::Value slot) {
-      mlir::Value low = make<arith::AndIOp>(load(at(best, slot)), wide(0xffffffff));
-      mlir::Value place = make<arith::SubIOp>(wide(0xffffffff), low);
+      mlir::Value low = make<arith::AndIOp>(load(at(best, slot)), keyNumber(kMostPlace));
+      mlir::Value place = make<arith::SubIOp>(keyNumber(kMostPlace), low);
+      place = place.getType() == i64() ? place : make<arith::TruncIOp>(i64(), place);
       mlir::Value from = make<arith::IndexCastUIOp>(code_.builder().getIndexType(), place);
       mlir::Value to = add(begin, times(slot, code_.number(inner_)));
       mlir::Value x = code_.load(inputAddress(from), memory, 1);
@@ -218,12 +238,13 @@ std::string whyNot(mlir::Operation* op) {
   if (input.getNumElements() == 0 || wanted == 0) {
     return "gr.top_k has no elements";
   }
-  if (!ir::isComputed(element) || element.getIntOrFloatBitWidth() > 32) {
-    return "gr.top_k has elements that are not computed in, or of 64 bits";
+  if (!ir::isComputed(element)) {
+    return "gr.top_k has elements that are not computed in";
   }
-  return wanted > kMostKept ? absl::StrCat("gr.top_k wants ", wanted, " elements, more than the ",
-                                           kMostKept, " that a block keeps")
-                            : "";
+  int64_t most = mostKept(element);
+  return wanted > most ? absl::StrCat("gr.top_k wants ", wanted, " elements, more than the ", most,
+                                      " that a block keeps")
+                       : "";
 }
 
 void build(OperationKernels& kernels) {
