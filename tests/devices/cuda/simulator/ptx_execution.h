@@ -36,6 +36,7 @@ struct Fault {
     kTrap,            // the kernel says so itself
     kUnwritten,       // a register or shared memory is read that nothing was written to
     kRace,            // shared memory, without a barrier between
+    kNotConstant,     // global memory that is read as constant, and that the kernel writes
     kDiverged,        // a barrier or shuffle that not all threads come to
     kTooLong          // more than mostInstructions
   };

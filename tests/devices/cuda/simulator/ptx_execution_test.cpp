@@ -238,6 +238,45 @@ TEST_CASE("an atomic maximum takes all threads' numbers and gives what was there
         std::string::npos);
 }
 
+TEST_CASE("an atomic exchange stores where it finds what it expects") {
+  Case run;
+  run.text = kernelText(
+      "add.u32 %r1, %r0, 7;\natom.global.cas.b32 %r4, [%d1], 0, %r1;\n"
+      "setp.eq.u32 %p1, %r0, 3; @%p1 st.global.u32 [%d1+4], %r4;");
+  run.threads = 64;
+  run.to = bytesOf<int32_t>({0, 0});
+  REQUIRE(run.run() == "OK");
+  CHECK(valuesOf<int32_t>(run.to) == std::vector<int32_t>{7, 7});  // the first came first
+}
+
+TEST_CASE("what a kernel writes it does not read as constant") {
+  checkFault(perThread("st.global.u32 [%d3], %r0;\nld.global.nc.u32 %r3, [%d3];"),
+             Kind::kNotConstant,
+             "line 22: ld.global.nc.u32 of 4 bytes at 0x20000000 meets memory that this kernel "
+             "reads by ld.global.nc and writes");
+  // Also before it, by another block, and a byte of it alone.
+  checkFault(perThread("ld.global.nc.u32 %r3, [%d2];\nst.global.u8 [%d2+3], %r3;"),
+             Kind::kNotConstant, "line 22: st.global.u8");
+  checkFault(perThread("xor.b32 %r4, %r0, 32; mul.wide.u32 %d5, %r4, 4; add.s64 %d5, %d0, %d5;\n"
+                       "ld.global.nc.u32 %r3, [%d2];\nst.global.u32 [%d5], %r3;",
+                       32, 2),
+             Kind::kNotConstant, "(block (1, 0, 0), thread (0, 0, 0))");
+  checkFault(perThread("ld.global.nc.u32 %r3, [%d2];\natom.global.cas.b32 %r4, [%d2], 0, 0;"),
+             Kind::kNotConstant, "line 22: atom.global.cas.b32");
+  Case apart = perThread("ld.global.nc.u32 %r3, [%d2];\nst.global.u32 [%d3], %r3;");
+  resultsOf(apart);
+}
+
+TEST_CASE("comparisons of pairs of halves set a predicate for each") {
+  Case run = perThread(
+      "mov.u32 %r3, 0x3c007e00; mov.u32 %r4, 0x40003c00;\n"  // {NaN, 1} and {1, 2}
+      "setp.nan.f16x2 %p1|%p2, %r3, %r4;\nsetp.lt.f16x2 %p3|%p4, %r3, %r4;\n"
+      "setp.ltu.f16x2 %p5|%p6, %r3, %r4;\nselp.b32 %r5, 1, 0, %p1;\n"
+      "@%p2 add.u32 %r5, %r5, 2; @%p3 add.u32 %r5, %r5, 4; @%p4 add.u32 %r5, %r5, 8;\n"
+      "@%p5 add.u32 %r5, %r5, 16; @%p6 add.u32 %r5, %r5, 32;\nst.global.u32 [%d3], %r5;");
+  CHECK(resultsOf(run)[0] == 1 + 8 + 16 + 32);
+}
+
 TEST_CASE("launches that do not fit the kernel are refused") {
   Case run = perThread("ret;");
   run.text.replace(run.text.find('{'), 0, ".reqntid 64, 1, 1\n");

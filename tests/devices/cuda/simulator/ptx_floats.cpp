@@ -153,6 +153,50 @@ void addComparisons(Operations& all) {
                      [](auto a, auto b) { return std::isunordered(wide(a), wide(b)); });
 }
 
+/// Both halves, each with a predicate of its own.
+template <typename V, typename F>
+void compareHalves(Warp& warp, const Instruction& instruction, uint32_t mask) {
+  Lanes<uint32_t> a = warp.read<uint32_t>(instruction.operands[2]);
+  Lanes<uint32_t> b = warp.read<uint32_t>(instruction.operands[3]);
+  for (uint8_t half = 0; half < 2; ++half) {
+    Lanes<uint8_t> holds{};
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      auto valueOf = [&](uint32_t pair) {
+        return wide(V{static_cast<uint16_t>(pair >> (16 * half))});
+      };
+      holds[lane] = F()(valueOf(a[lane]), valueOf(b[lane])) ? 1 : 0;
+    }
+    warp.write(instruction.operands[half], holds, mask);
+  }
+}
+
+template <typename T, typename V>
+void addPairComparisons(Operations& all) {
+  using Role = Pattern::Role;
+  auto add = [&](absl::string_view compare, auto function) {
+    std::string name = typed<T>(absl::StrCat("setp.", compare));
+    all.emplace(
+        name,
+        Operation{name,
+                  {{Role::kPair, Type::kPred}, {Role::kSource, T::type}, {Role::kSource, T::type}},
+                  &compareHalves<V, decltype(function)>});
+  };
+  auto addBoth = [&](const std::string& compare, auto function) {
+    add(compare,
+        [](double a, double b) { return !std::isunordered(a, b) && decltype(function)()(a, b); });
+    add(compare + "u",
+        [](double a, double b) { return std::isunordered(a, b) || decltype(function)()(a, b); });
+  };
+  addBoth("eq", std::equal_to());
+  addBoth("ne", std::not_equal_to());
+  addBoth("lt", std::less());
+  addBoth("le", std::less_equal());
+  addBoth("gt", std::greater());
+  addBoth("ge", std::greater_equal());
+  add("num", [](double a, double b) { return !std::isunordered(a, b); });
+  add("nan", [](double a, double b) { return std::isunordered(a, b); });
+}
+
 }  // namespace
 
 void addFloats(Operations& all) {
@@ -172,6 +216,8 @@ void addFloats(Operations& all) {
   addRow<F16x2, F16x2, F16x2, F16x2>(all, "fma.rn.f16x2", OnPairs<Half, decltype(kFused)>());
   addPairs<F16x2, Half>(all);
   addPairs<Bf16x2, Brain>(all);
+  addPairComparisons<F16x2, Half>(all);
+  addPairComparisons<Bf16x2, Brain>(all);
 }
 
 /// Functions that PTX gives an error bound for: the nearest float of what f64 gives.

@@ -27,7 +27,7 @@ void fail(Warp& warp, Fault::Kind kind, const Access& access, absl::string_view 
   warp.fail(kind, access.instruction, access.lane, absl::StrCat(described(access), " ", why));
 }
 
-uint8_t* locateGlobal(Warp& warp, const Access& access) {
+uint8_t* locateGlobal(Warp& warp, const Access& access, bool isWritten) {
   Machine& machine = warp.machine();
   Allocation& recent =
       machine.recent[static_cast<size_t>(&access.instruction - machine.program.code.data())];
@@ -46,6 +46,13 @@ uint8_t* locateGlobal(Warp& warp, const Access& access) {
       return nullptr;
     }
     recent = found;
+  }
+  bool isConstant = access.instruction.operation->space == Space::kConstant;
+  if ((isConstant && !machine.global.noteConstantRead(address, access.bytes)) ||
+      (isWritten && !machine.global.noteWrite(address, access.bytes))) {
+    fail(warp, Fault::Kind::kNotConstant, access,
+         "meets memory that this kernel reads by ld.global.nc and writes");
+    return nullptr;
   }
   return recent.host + (address - recent.begin);
 }
@@ -80,7 +87,8 @@ uint8_t* locateShared(Warp& warp, const Access& access, const uint8_t* from) {
   return at;
 }
 
-/// Where the access is on the host; null after a fault.
+/// Where the access is on the host; null after a fault. `from`: what is to be written; null: it is
+/// read.
 uint8_t* locate(Warp& warp, const Access& access, const uint8_t* from) {
   if (access.address % access.bytes != 0) {
     fail(warp, Fault::Kind::kMisaligned, access, "is misaligned");
@@ -90,12 +98,13 @@ uint8_t* locate(Warp& warp, const Access& access, const uint8_t* from) {
     case Space::kParameter:
       return locateParameter(warp, access);
     case Space::kGlobal:
-      return locateGlobal(warp, access);
+    case Space::kConstant:
+      return locateGlobal(warp, access, from != nullptr);
     case Space::kShared:
       return locateShared(warp, access, from);
     case Space::kGeneric:
       return (access.address & kSharedWindow) != 0 ? locateShared(warp, access, from)
-                                                   : locateGlobal(warp, access);
+                                                   : locateGlobal(warp, access, from != nullptr);
   }
   return nullptr;
 }
@@ -144,41 +153,45 @@ void store(Warp& warp, const Instruction& instruction, uint32_t mask) {
   }
 }
 
-/// What is there becomes the greater of it and an operand; the result is what was there. Lanes take
-/// their turns, blocks too.
-template <typename V>
-void atomicMaximum(Warp& warp, const Instruction& instruction, uint32_t mask) {
+/// What is there becomes what F makes of it and the operands; the result is what was there. Lanes
+/// take their turns, blocks too.
+template <typename V, typename F, size_t... kIndex>
+void exchange(Warp& warp, const Instruction& instruction, uint32_t mask,
+              std::index_sequence<kIndex...> /*operands*/) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) == 0) {
       continue;
     }
     uint64_t base = warp.bits(instruction.operands[1], lane);
+    const uint8_t written = 0;
     uint8_t* at = locate(
         warp, {instruction, lane, base + static_cast<uint64_t>(instruction.offset), sizeof(V)},
-        nullptr);
+        &written);
     if (at == nullptr) {
       return;
     }
     V before;
     std::memcpy(&before, at, sizeof(V));
-    auto other = static_cast<V>(warp.bits(instruction.operands[2], lane));
-    V most = std::max(before, other);
-    std::memcpy(at, &most, sizeof(V));
+    V after = F()(before, static_cast<V>(warp.bits(instruction.operands[2 + kIndex], lane))...);
+    std::memcpy(at, &after, sizeof(V));
     warp.setBits(instruction.operands[0], lane,
                  static_cast<uint64_t>(static_cast<std::make_unsigned_t<V>>(before)));
   }
 }
 
-/// Of global memory alone: no kernel has another one.
-template <typename T>
-void addAtomicMaximum(Operations& all) {
-  std::string name = typed<T>("atom.global.max");
-  all.emplace(name,
-              Operation{name,
-                        {{Role::kResult, T::type}, {Role::kAddress}, {Role::kSource, T::type}},
-                        &atomicMaximum<typename T::Value>,
-                        Flow::kNext,
-                        Space::kGlobal});
+template <typename V, typename F, size_t kOperands>
+void atomic(Warp& warp, const Instruction& instruction, uint32_t mask) {
+  exchange<V, F>(warp, instruction, mask, std::make_index_sequence<kOperands>());
+}
+
+/// Of global memory alone: no kernel has another one. `function` captures nothing.
+template <typename T, size_t kOperands, typename F>
+void addAtomic(Operations& all, absl::string_view kind, F /*function*/) {
+  std::string name = typed<T>(absl::StrCat("atom.global.", kind));
+  std::vector<Pattern> patterns = {{Role::kResult, T::type}, {Role::kAddress}};
+  patterns.insert(patterns.end(), kOperands, {Role::kSource, T::type});
+  all.emplace(name, Operation{name, patterns, &atomic<typename T::Value, F, kOperands>, Flow::kNext,
+                              Space::kGlobal});
 }
 
 /// ld.<space>.<v2>.<type> and st.
@@ -192,7 +205,7 @@ void addAccesses(Operations& all) {
   };
   for (auto [space, kind, isWritten] :
        {Named{".param", Space::kParameter, false}, Named{".global", Space::kGlobal, true},
-        Named{".global.nc", Space::kGlobal, false}, Named{".shared", Space::kShared, true},
+        Named{".global.nc", Space::kConstant, false}, Named{".shared", Space::kShared, true},
         Named{"", Space::kGeneric, true}}) {
     std::string rest = typed<T>(absl::StrCat(space, kCount == 1   ? ""
                                                     : kCount == 2 ? ".v2"
@@ -228,7 +241,10 @@ void addMemory(Operations& all) {
       addAccesses<T, 4>(all);
     }
   });
-  addAtomicMaximum<S32>(all);
+  addAtomic<S32, 1>(all, "max", [](auto there, auto other) { return std::max(there, other); });
+  addAtomic<B32, 2>(all, "cas", [](auto there, auto expected, auto wanted) {
+    return there == expected ? wanted : there;
+  });
   addRow<U64, U64>(all, "cvta.to.global.u64", [](uint64_t a) { return a; });
   addRow<U64, U64>(all, "cvta.global.u64", [](uint64_t a) { return a; });
   addRow<U64, U64>(all, "cvta.to.shared.u64", [](uint64_t a) { return a & ~kSharedWindow; });

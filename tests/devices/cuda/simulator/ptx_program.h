@@ -21,9 +21,10 @@ using Handler = void (*)(Warp& warp, const Instruction& instruction, uint32_t ma
 
 /// Where a warp goes on behind an instruction.
 enum class Flow : uint8_t { kNext, kBranch, kExit, kTrap, kBarrier, kShuffle };
-enum class Space : uint8_t { kParameter, kGlobal, kShared, kGeneric };
+enum class Space : uint8_t { kParameter, kGlobal, kConstant, kShared, kGeneric };
 
-/// Operands of an instruction, results first. `count` above 1: a list {a, b}; kPair: d|p.
+/// Operands of an instruction, results first. `count` above 1: a list {a, b}; kPair: d|p, of which
+/// p is a predicate.
 struct Pattern {
   enum class Role : uint8_t { kResult, kSource, kAddress, kLabel, kPair };
   Role role;
@@ -38,7 +39,7 @@ struct Operation {
   std::vector<Pattern> patterns;
   Handler run = nullptr;
   Flow flow = Flow::kNext;
-  Space space = Space::kGlobal;  // of loads and stores
+  Space space = Space::kGlobal;  // of loads and stores; kConstant: global, and nothing writes it
 };
 
 /// All that is known, by name; several rows of a name differ in their operands.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/devices/cuda/simulator/ptx_execution.h"
+#include "tests/devices/cuda/simulator/ptx_global_memory.h"
 #include "tests/devices/cuda/simulator/ptx_shared_memory.h"
 
 namespace graphrun::testing::ptx {
@@ -29,6 +30,7 @@ struct Machine {
   const Program& program;
   const Launch& launch;
   SharedMemory shared;
+  GlobalUse global;
   std::vector<Allocation> recent;  // by instruction: where its last address was
   std::array<uint32_t, 3> block{};
   uint64_t instructions = 0;
