@@ -23,7 +23,7 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         mlir::Value result);
 
 /// A group of an attention and what its operands and result are seen through, as views of dense
-/// tensors: the attributes "sizes" and "views" that devices/cpu/attention_kernel.h tells of.
+/// tensors: the attributes "sizes" and "views" that devices/attention_step.h tells of.
 /// Unimplemented where one of them needs a copy.
 absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
 

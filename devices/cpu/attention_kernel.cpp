@@ -8,6 +8,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 
+#include "devices/attention_step.h"
 #include "devices/cpu/bfloat16_rows.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/softmax_rows.h"
@@ -15,27 +16,14 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// Where the element (n, head, row, column) of an operand or result lies.
-struct View {
-  int64_t offset = 0;
-  std::array<int64_t, 4> strides = {};
-  ElementType type = ElementType::kF32;
+/// Elements of scratch memory for `count` of `type`, which are computed in f32.
+int64_t widened(ElementType type, int64_t count) { return type == ElementType::kF32 ? 0 : count; }
 
-  int64_t at(int64_t n, int64_t head, int64_t row) const {
-    return offset + n * strides[0] + head * strides[1] + row * strides[2];
-  }
-  /// Elements of scratch memory for `count` of them, which are computed in f32.
-  int64_t widened(int64_t count) const { return type == ElementType::kF32 ? 0 : count; }
-};
-
-/// gr.attention of one step: sizes as in the operation's description.
-struct Plan {
-  int64_t batch = 0, heads = 0, keyHeads = 0, rows = 0, keys = 0, width = 0, valueWidth = 0;
-  View query, key, value, output;
+/// gr.attention of one step.
+struct Plan : Attention {
+  ElementType queryType = ElementType::kF32, keyType = ElementType::kF32;
+  ElementType valueType = ElementType::kF32, outputType = ElementType::kF32;
   bool keyByColumns = false;  ///< the key's rows are neighbours
-  std::array<int64_t, 4> mask = {};
-  bool hasMask = false, causal = false;
-  float scale = 1;
   int64_t threads = 1;
 
   /// Rows whose scores fill no more than half of a common second-level cache (1 MiB), few enough
@@ -47,8 +35,6 @@ struct Plan {
     return std::clamp<int64_t>(std::min(kScores / keys, share), 4, causal ? 64 : 256);
   }
   int64_t blocks() const { return (rows + blockRows() - 1) / blockRows(); }
-  /// The head of keys and values that head `head` of the queries has.
-  int64_t keyHead(int64_t head) const { return head / (heads / keyHeads); }
   /// First row of block `i`: all have about as many.
   int64_t firstRow(int64_t i) const { return rows * i / blocks(); }
   /// Floats from one row of scores to the next: rows begin where vectors do.
@@ -56,88 +42,15 @@ struct Plan {
   int64_t scoresOfBlock() const { return blockRows() * scoreStride(); }
   /// Elements of a thread's scratch memory: scores, and what is not of f32.
   int64_t scratch() const {
-    int64_t floats = scoresOfBlock() + query.widened(blockRows() * width) +
-                     key.widened(keys * width) + value.widened(keys * valueWidth) +
-                     output.widened(blockRows() * valueWidth);
+    int64_t floats = scoresOfBlock() + widened(queryType, blockRows() * width) +
+                     widened(keyType, keys * width) + widened(valueType, keys * valueWidth) +
+                     widened(outputType, blockRows() * valueWidth);
     return (floats + 15) / 16 * 16;
   }
 };
 
 absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.attention: blocks of rows need ", what));
-}
-
-View denseView(const Dims& dims) {
-  Dims strides = denseStrides(dims);
-  return {0, {strides[0], strides[1], strides[2], strides[3]}, ElementType::kF32};
-}
-
-/// Sizes and views from the operands' own dims.
-absl::Status planFromDims(const Step& step, Plan& p) {
-  const Dims &query = step.inputs[0].desc.dims, &key = step.inputs[1].desc.dims,
-             &value = step.inputs[2].desc.dims, &output = step.outputs[0].desc.dims;
-  if (query.size() != 4 || key.size() != 4 || value.size() != 4 || output.size() != 4) {
-    return invalidStep(step, "query, key and value must be of rank 4");
-  }
-  p.batch = query[0], p.heads = query[1], p.rows = query[2], p.width = query[3];
-  p.keyHeads = key[1], p.keys = key[2], p.valueWidth = value[3];
-  if (key != Dims{p.batch, p.keyHeads, p.keys, p.width} ||
-      value != Dims{p.batch, p.keyHeads, p.keys, p.valueWidth} ||
-      output != Dims{p.batch, p.heads, p.rows, p.valueWidth}) {
-    return invalidStep(step, "the shapes of the operands and the result do not fit");
-  }
-  p.query = denseView(query), p.key = denseView(key), p.value = denseView(value);
-  p.output = denseView(output);
-  return absl::OkStatus();
-}
-
-/// The view lies within a tensor of `desc` for all of its elements.
-bool isInside(const View& view, const std::array<int64_t, 4>& dims, const TensorDesc& desc) {
-  constexpr int64_t kFar = int64_t{1} << 40;
-  int64_t last = view.offset;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] < 1 || dims[d] > kFar || view.strides[d] < 0 || view.strides[d] > kFar ||
-        __builtin_add_overflow(last, (dims[d] - 1) * view.strides[d], &last)) {
-      return false;
-    }
-  }
-  return view.offset >= 0 && last < countOf(desc.dims);
-}
-
-/// Sizes and views from the attributes.
-absl::Status planFromViews(const Step& step, Plan& p) {
-  GR_ASSIGN_OR_RETURN(auto sizes, attribute<std::vector<int64_t>>(step, "sizes"));
-  GR_ASSIGN_OR_RETURN(auto views, attribute<std::vector<int64_t>>(step, "views"));
-  if (sizes.size() != 7 || views.size() != 20) {
-    return invalidStep(step, "sizes or views are of another number");
-  }
-  p.batch = sizes[0], p.heads = sizes[1], p.keyHeads = sizes[2], p.rows = sizes[3];
-  p.keys = sizes[4], p.width = sizes[5], p.valueWidth = sizes[6];
-  size_t next = 0;
-  for (View* view : {&p.query, &p.key, &p.value, &p.output}) {
-    view->offset = views[next++];
-    for (int64_t& stride : view->strides) {
-      stride = views[next++];
-    }
-  }
-  bool inside =
-      isInside(p.query, {p.batch, p.heads, p.rows, p.width}, step.inputs[0].desc) &&
-      isInside(p.key, {p.batch, p.keyHeads, p.keys, p.width}, step.inputs[1].desc) &&
-      isInside(p.value, {p.batch, p.keyHeads, p.keys, p.valueWidth}, step.inputs[2].desc) &&
-      isInside(p.output, {p.batch, p.heads, p.rows, p.valueWidth}, step.outputs[0].desc);
-  return inside ? absl::OkStatus() : invalidStep(step, "a view leaves its tensor");
-}
-
-absl::Status planMask(const Step& step, Plan& p) {
-  p.hasMask = step.inputs.size() == 4;
-  if (!p.hasMask) {
-    return absl::OkStatus();
-  }
-  const Dims& dims = step.inputs[3].desc.dims;
-  GR_ASSIGN_OR_RETURN(Dims strides,
-                      broadcastStrides(step, dims, {p.batch, p.heads, p.rows, p.keys}));
-  std::copy(strides.begin(), strides.end(), p.mask.begin());
-  return p.mask[3] == 1 || p.keys == 1 ? absl::OkStatus() : declined("a mask along the keys");
 }
 
 absl::Status requireStep(const Step& step) {
@@ -153,22 +66,19 @@ absl::Status requireStep(const Step& step) {
 }
 
 /// One row, or neighbouring columns.
-bool hasColumns(const View& view, int64_t width) { return view.strides[3] == 1 || width == 1; }
+bool hasColumns(const AttentionView& view, int64_t width) {
+  return view.strides[3] == 1 || width == 1;
+}
 
 absl::StatusOr<Plan> planOf(const Step& step) {
   GR_RETURN_IF_ERROR(requireStep(step));
-  Plan p;
-  GR_RETURN_IF_ERROR(step.attributes.contains("views") ? planFromViews(step, p)
-                                                       : planFromDims(step, p));
-  p.query.type = step.inputs[0].desc.type, p.key.type = step.inputs[1].desc.type;
-  p.value.type = step.inputs[2].desc.type, p.output.type = step.outputs[0].desc.type;
-  GR_RETURN_IF_ERROR(planMask(step, p));
-  GR_ASSIGN_OR_RETURN(double scale, attributeOr(step, "scale", 1.0));
-  GR_ASSIGN_OR_RETURN(p.causal, attributeOr(step, "causal", false));
-  p.scale = static_cast<float>(scale);
+  GR_ASSIGN_OR_RETURN(Attention attention, attentionOf(step));
+  Plan p{attention};
+  p.queryType = step.inputs[0].desc.type, p.keyType = step.inputs[1].desc.type;
+  p.valueType = step.inputs[2].desc.type, p.outputType = step.outputs[0].desc.type;
   p.threads = omp_get_max_threads();
-  if (p.keyHeads < 1 || p.heads % p.keyHeads != 0) {
-    return invalidStep(step, "the query's heads are no multiple of the key's");
+  if (p.hasMask && p.mask[3] != 1 && p.keys != 1) {
+    return declined("a mask along the keys");
   }
   if (std::min({p.batch, p.heads, p.rows, p.keys, p.width, p.valueWidth}) < 1) {
     return declined("operands that are not empty");
@@ -208,9 +118,9 @@ struct Workspace {
 
   Workspace(const Plan& p, float* memory) : scores(memory) {
     query = scores + p.scoresOfBlock();
-    key = query + p.query.widened(p.blockRows() * p.width);
-    value = key + p.key.widened(p.keys * p.width);
-    output = value + p.value.widened(p.keys * p.valueWidth);
+    key = query + widened(p.queryType, p.blockRows() * p.width);
+    value = key + widened(p.keyType, p.keys * p.width);
+    output = value + widened(p.valueType, p.keys * p.valueWidth);
   }
 };
 
@@ -259,11 +169,11 @@ void expect(const Plan& p, const Data& data, const Block& next, int64_t share, i
   };
   int64_t group = p.keyHead(next.head);
   int64_t key = p.key.at(next.n, group, 0);
-  ask(data.query, p.query.type, p.query.at(next.n, next.head, next.first), p.query.strides[2],
+  ask(data.query, p.queryType, p.query.at(next.n, next.head, next.first), p.query.strides[2],
       next.last - next.first, p.width);
-  p.keyByColumns ? ask(data.key, p.key.type, key, p.key.strides[3], p.width, p.keys)
-                 : ask(data.key, p.key.type, key, p.key.strides[2], p.keys, p.width);
-  ask(data.value, p.value.type, p.value.at(next.n, group, 0), p.value.strides[2], p.keys,
+  p.keyByColumns ? ask(data.key, p.keyType, key, p.key.strides[3], p.width, p.keys)
+                 : ask(data.key, p.keyType, key, p.key.strides[2], p.keys, p.width);
+  ask(data.value, p.valueType, p.value.at(next.n, group, 0), p.value.strides[2], p.keys,
       p.valueWidth);
 }
 
@@ -276,20 +186,20 @@ int attend(const Plan& p, const Data& data, Workspace& mine, const Block& block,
   int64_t count = last - first;
   int64_t keys = p.causal ? std::min(p.keys, last) : p.keys;
   bool isThere = std::exchange(mine.head, n * p.keyHeads + group) == mine.head;
-  Lines query = linesOf(data.query, p.query.type, p.query.at(n, head, first), p.query.strides[2],
+  Lines query = linesOf(data.query, p.queryType, p.query.at(n, head, first), p.query.strides[2],
                         count, p.width, mine.query, false);
-  Lines key = linesOf(data.key, p.key.type, p.key.at(n, group, 0),
+  Lines key = linesOf(data.key, p.keyType, p.key.at(n, group, 0),
                       p.key.strides[p.keyByColumns ? 3 : 2], p.keyByColumns ? p.width : p.keys,
                       p.keyByColumns ? p.keys : p.width, mine.key, isThere);
-  Lines value = linesOf(data.value, p.value.type, p.value.at(n, group, 0), p.value.strides[2],
+  Lines value = linesOf(data.value, p.valueType, p.value.at(n, group, 0), p.value.strides[2],
                         p.keys, p.valueWidth, mine.value, isThere);
-  bool direct = p.output.type == ElementType::kF32;
+  bool direct = p.outputType == ElementType::kF32;
   int64_t at = p.output.at(n, head, first);
   float* output = direct ? static_cast<float*>(data.output) + at : mine.output;
   int64_t outputLeading = direct ? leading(p.output.strides[2], p.valueWidth) : p.valueWidth;
-  dnnl_status_t status =
-      dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width, p.scale, query.data,
-                 query.leading, key.data, key.leading, 0.0F, mine.scores, p.scoreStride());
+  dnnl_status_t status = dnnl_sgemm('N', p.keyByColumns ? 'N' : 'T', count, keys, p.width,
+                                    static_cast<float>(p.scale), query.data, query.leading,
+                                    key.data, key.leading, 0.0F, mine.scores, p.scoreStride());
   for (int64_t row = 0; row < count; ++row) {
     const float* mask = data.mask;
     if (mask != nullptr) {

@@ -215,23 +215,6 @@ absl::StatusOr<int64_t> normalizeAxis(const Step& step, int64_t axis, size_t ran
   return axis < 0 ? axis + r : axis;
 }
 
-absl::StatusOr<Dims> broadcastStrides(const Step& step, const Dims& from, const Dims& to) {
-  if (from.size() > to.size()) {
-    return invalidStep(step, "an operand has a higher rank than the result");
-  }
-  Dims dense = denseStrides(from);
-  Dims strides(to.size(), 0);
-  size_t shift = to.size() - from.size();
-  for (size_t d = 0; d < from.size(); ++d) {
-    if (from[d] != 1 && from[d] != to[shift + d]) {
-      return invalidStep(step, absl::StrCat("an operand's dim of ", from[d],
-                                            " does not broadcast to ", to[shift + d]));
-    }
-    strides[shift + d] = from[d] == 1 ? 0 : dense[d];
-  }
-  return strides;
-}
-
 void mergeDims(Dims& dims, std::vector<Dims>& strides) {
   for (size_t d = dims.size(); d > 0; --d) {
     size_t i = d - 1;

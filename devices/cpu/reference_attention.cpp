@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "devices/attention_step.h"
 #include "devices/cpu/reference_support.h"
 
 namespace graphrun::devices::cpu {
@@ -132,39 +133,6 @@ KernelOr createLinearAttention(const Step& step) {
   });
 }
 
-/// Dims of gr.attention, and the strides of the mask (none: empty).
-struct AttentionPlan {
-  int64_t batch, heads, groups, rows, keys, width, valueWidth;
-  Dims mask;
-  double scale;
-  bool causal;
-};
-
-absl::StatusOr<AttentionPlan> planAttention(const Step& step) {
-  if (step.attributes.contains("views")) {
-    return absl::UnimplementedError("gr.attention: the reference reads no views");
-  }
-  auto dims = [&](size_t i) { return step.inputs[i].desc.dims; };
-  if (dims(0).size() != 4 || dims(1).size() != 4 || dims(2).size() != 4) {
-    return invalidStep(step, "query, key and value must be of rank 4");
-  }
-  AttentionPlan p{dims(0)[0], dims(0)[1], dims(1)[1], dims(0)[2], dims(1)[2],
-                  dims(0)[3], dims(2)[3], {},         1,          false};
-  if (p.groups < 1 || p.heads % p.groups != 0 ||
-      dims(1) != Dims{p.batch, p.groups, p.keys, p.width} ||
-      dims(2) != Dims{p.batch, p.groups, p.keys, p.valueWidth} ||
-      step.outputs[0].desc.dims != Dims{p.batch, p.heads, p.rows, p.valueWidth}) {
-    return invalidStep(step, "the shapes of the operands and the result do not fit");
-  }
-  if (step.inputs.size() > 3) {
-    GR_ASSIGN_OR_RETURN(p.mask,
-                        broadcastStrides(step, dims(3), {p.batch, p.heads, p.rows, p.keys}));
-  }
-  GR_ASSIGN_OR_RETURN(p.scale, attributeOr(step, "scale", 1.0));
-  GR_ASSIGN_OR_RETURN(p.causal, attributeOr(step, "causal", false));
-  return p;
-}
-
 /// The operands and the result of one row of the query; the mask is null or its row.
 template <typename T>
 struct QueryRow {
@@ -175,7 +143,7 @@ struct QueryRow {
 /// Weights of the keys that the row sees: exponentials of scores less the largest one, and their
 /// sum.
 template <typename T, typename C>
-C weigh(const AttentionPlan& p, const QueryRow<T>& r, std::vector<C>& weights) {
+C weigh(const Attention& p, const QueryRow<T>& r, std::vector<C>& weights) {
   C most = -std::numeric_limits<C>::infinity();
   for (size_t t = 0; t < weights.size(); ++t) {
     const T* key = r.key + static_cast<int64_t>(t) * p.width;
@@ -199,7 +167,7 @@ C weigh(const AttentionPlan& p, const QueryRow<T>& r, std::vector<C>& weights) {
 }
 
 template <typename T>
-void attendRow(const AttentionPlan& p, const QueryRow<T>& r, int64_t seen) {
+void attendRow(const Attention& p, const QueryRow<T>& r, int64_t seen) {
   using C = decltype(load(T{}));
   std::vector<C> weights(static_cast<size_t>(seen));
   C sum = weigh(p, r, weights);
@@ -213,14 +181,17 @@ void attendRow(const AttentionPlan& p, const QueryRow<T>& r, int64_t seen) {
 }
 
 KernelOr createAttentionReference(const Step& step) {
-  GR_ASSIGN_OR_RETURN(AttentionPlan p, planAttention(step));
+  if (step.attributes.contains("views")) {
+    return absl::UnimplementedError("gr.attention: the reference reads no views");
+  }
+  GR_ASSIGN_OR_RETURN(Attention p, attentionOf(step));
   std::array<uint32_t, 4> in = {};
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     in[i] = step.inputs[i].buffer;
   }
   uint32_t out = step.outputs[0].buffer;
   return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel([=, p = std::move(p)](void* const* buffers) {
+    return makeKernel([=](void* const* buffers) {
       auto at = [&](size_t i, int64_t offset) {
         return static_cast<const T*>(buffers[in[i]]) + offset;
       };
@@ -228,13 +199,14 @@ KernelOr createAttentionReference(const Step& step) {
         int64_t row = i % p.rows;
         int64_t head = i / p.rows % p.heads;
         int64_t n = i / p.rows / p.heads;
-        int64_t keys = (n * p.groups + head / (p.heads / p.groups)) * p.keys;
+        int64_t group = p.keyHead(head);
         const T* mask =
-            p.mask.empty() ? nullptr : at(3, n * p.mask[0] + head * p.mask[1] + row * p.mask[2]);
-        attendRow<T>(p,
-                     {at(0, i * p.width), at(1, keys * p.width), at(2, keys * p.valueWidth), mask,
-                      static_cast<T*>(buffers[out]) + i * p.valueWidth},
-                     p.causal ? std::min(p.keys, row + 1) : p.keys);
+            p.hasMask ? at(3, n * p.mask[0] + head * p.mask[1] + row * p.mask[2]) : nullptr;
+        attendRow<T>(
+            p,
+            {at(0, i * p.width), at(1, p.key.at(n, group, 0)), at(2, p.value.at(n, group, 0)), mask,
+             static_cast<T*>(buffers[out]) + i * p.valueWidth},
+            p.causal ? std::min(p.keys, row + 1) : p.keys);
       });
       return 0;
     });

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "devices/broadcast_strides.h"
 #include "devices/cpu/element.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_layouts.h"
@@ -55,9 +56,6 @@ class Broadcast {
   int64_t rows_ = 1;
   int64_t inner_ = 1;
 };
-
-/// Row-major strides of `from`, aligned to the rank of `to`, 0 where a dim of 1 meets a larger one.
-absl::StatusOr<Dims> broadcastStrides(const Step& step, const Dims& from, const Dims& to);
 
 /// Merges neighbouring dims over which every one of `strides` runs on; dims of 1 go.
 void mergeDims(Dims& dims, std::vector<Dims>& strides);
