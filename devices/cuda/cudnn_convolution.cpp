@@ -40,7 +40,7 @@ absl::StatusOr<CudnnPlan> planConvolution(const CudnnStep& step, const CudnnTarg
       GR_ASSIGN_OR_RETURN(other, add(*op.operand, op.shape));
     }
     GR_ASSIGN_OR_RETURN(CudnnTensor next, addResult(--left));
-    GR_RETURN_IF_ERROR(graph.apply(op.function, current, other, next));
+    GR_RETURN_IF_ERROR(graph.apply(op.function, {current, other}, next));
     current = next;
   }
   return std::move(graph).plan(limits);

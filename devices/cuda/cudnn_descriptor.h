@@ -29,6 +29,7 @@ template <> inline constexpr auto kCudnnType<cudnnConvolutionMode_t> = CUDNN_TYP
 template <> inline constexpr auto kCudnnType<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
 template <> inline constexpr auto kCudnnType<cudnnResampleMode_t> = CUDNN_TYPE_RESAMPLE_MODE;
 template <> inline constexpr auto kCudnnType<cudnnPaddingMode_t> = CUDNN_TYPE_PADDING_MODE;
+template <> inline constexpr auto kCudnnType<cudnnReduceTensorOp_t> = CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
 template <> inline constexpr auto kCudnnType<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
 template <> inline constexpr auto kCudnnType<void*> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
 // clang-format on

@@ -27,6 +27,10 @@ absl::StatusOr<cudnnDataType_t> dataType(runtime::ElementType type) {
       return CUDNN_DATA_HALF;
     case runtime::ElementType::kBF16:
       return CUDNN_DATA_BFLOAT16;
+    case runtime::ElementType::kI32:
+      return CUDNN_DATA_INT32;
+    case runtime::ElementType::kBool:
+      return CUDNN_DATA_BOOLEAN;
     default:
       return absl::UnimplementedError(
           absl::StrCat("cuDNN is not asked for ", runtime::elementTypeName(type)));
@@ -61,7 +65,7 @@ constexpr ConvolutionNames kBack = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
                                                       const CudnnShape& shape, CUdeviceptr address,
-                                                      bool isInner) {
+                                                      Place place) {
   GR_ASSIGN_OR_RETURN(cudnnDataType_t elements, dataType(type));
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_TENSOR_DESCRIPTOR, "tensor");
   builder.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, ++lastId_)
@@ -69,32 +73,47 @@ absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, shape.dims)
       .set(CUDNN_ATTR_TENSOR_STRIDES, shape.strides)
       .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignmentOf(address))
-      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, isInner);
+      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, place == Place::kInner)
+      .set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, place == Place::kHost);
+  return keep(builder);
+}
+
+absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::keep(CudnnDescriptorBuilder& builder) {
   GR_ASSIGN_OR_RETURN(CudnnDescriptor made, builder.finish());
-  parts_.push_back(std::move(made));
-  return parts_.back().get();
+  parts_.descriptors.push_back(std::move(made));
+  return parts_.descriptors.back().get();
 }
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addTensor(runtime::ElementType type,
                                                   const CudnnShape& shape, CUdeviceptr address) {
-  GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(type, shape, address, false));
+  GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(type, shape, address, Place::kMemory));
   ids_.push_back(lastId_);
   addresses_.push_back(std::bit_cast<void*>(address));
   return tensor;
 }
 
-absl::StatusOr<CudnnTensor> CudnnGraph::addInner(const CudnnShape& shape) {
-  return addDescriptor(runtime::ElementType::kF32, shape, 0, true);
+absl::StatusOr<CudnnTensor> CudnnGraph::addInner(const CudnnShape& shape,
+                                                 runtime::ElementType type) {
+  return addDescriptor(type, shape, 0, Place::kInner);
+}
+
+absl::StatusOr<CudnnTensor> CudnnGraph::addScalar(float value, size_t rank) {
+  std::vector<int64_t> ones(rank, 1);
+  GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(runtime::ElementType::kF32, {ones, ones},
+                                                        sizeof(float), Place::kHost));
+  parts_.scalars.push_back(std::make_unique<float>(value));
+  ids_.push_back(lastId_);
+  addresses_.push_back(parts_.scalars.back().get());
+  return tensor;
 }
 
 absl::Status CudnnGraph::addOperation(CudnnDescriptorBuilder& builder) {
-  GR_ASSIGN_OR_RETURN(CudnnDescriptor made, builder.finish());
-  operations_.push_back(made.get());
-  parts_.push_back(std::move(made));
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(builder));
+  operations_.push_back(made);
   return absl::OkStatus();
 }
 
-absl::StatusOr<CudnnDescriptor> CudnnGraph::convolutionOf(const CudnnWindow& window) const {
+absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::convolutionOf(const CudnnWindow& window) {
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, "convolution");
   builder.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
       .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)
@@ -103,13 +122,13 @@ absl::StatusOr<CudnnDescriptor> CudnnGraph::convolutionOf(const CudnnWindow& win
       .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, window.dilations)
       .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, window.padsBegin)
       .set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, window.padsEnd);
-  return builder.finish();
+  return keep(builder);
 }
 
 absl::Status CudnnGraph::convolve(CudnnConvolution direction, const CudnnWindow& window,
                                   CudnnTensor image, CudnnTensor filter, CudnnTensor result) {
   const ConvolutionNames& names = direction == CudnnConvolution::kForward ? kForward : kBack;
-  GR_ASSIGN_OR_RETURN(CudnnDescriptor convolution, convolutionOf(window));
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t convolution, convolutionOf(window));
   CudnnDescriptorBuilder builder(*target_.api, names.type, names.what);
   builder.set(names.convolution, convolution)
       .set(names.image, image)
@@ -117,29 +136,59 @@ absl::Status CudnnGraph::convolve(CudnnConvolution direction, const CudnnWindow&
       .set(names.result, result)
       .set(names.alpha, 1.0F)
       .set(names.beta, 0.0F);
-  parts_.push_back(std::move(convolution));
   return addOperation(builder);
 }
 
-absl::Status CudnnGraph::apply(const CudnnPointwise& op, CudnnTensor input, CudnnTensor other,
+absl::Status CudnnGraph::apply(const CudnnPointwise& op, const CudnnOperands& operands,
                                CudnnTensor result) {
   CudnnDescriptorBuilder function(*target_.api, CUDNN_BACKEND_POINTWISE_DESCRIPTOR,
                                   "element-wise function");
   function.set(CUDNN_ATTR_POINTWISE_MODE, op.mode)
-      .set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+      .set(CUDNN_ATTR_POINTWISE_MATH_PREC, op.computesIn);
   for (auto [name, value] : op.parameters) {
     function.set(name, value);
   }
-  GR_ASSIGN_OR_RETURN(CudnnDescriptor made, function.finish());
+  if (op.axis) {
+    function.set(CUDNN_ATTR_POINTWISE_AXIS, *op.axis);
+  }
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(function));
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR,
                                  "element-wise operation");
   builder.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, made)
-      .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, input)
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, operands.input)
       .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result);
-  if (other != nullptr) {
-    builder.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, other);
+  if (operands.other != nullptr) {
+    builder.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, operands.other);
   }
-  parts_.push_back(std::move(made));
+  if (operands.selector != nullptr) {
+    builder.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, operands.selector);
+  }
+  return addOperation(builder);
+}
+
+absl::Status CudnnGraph::multiply(CudnnTensor left, CudnnTensor right, CudnnTensor result) {
+  CudnnDescriptorBuilder product(*target_.api, CUDNN_BACKEND_MATMUL_DESCRIPTOR, "product");
+  product.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT);
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(product));
+  CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
+                                 "operation of a product");
+  builder.set(CUDNN_ATTR_OPERATION_MATMUL_DESC, made)
+      .set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, left)
+      .set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, right)
+      .set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, result);
+  return addOperation(builder);
+}
+
+absl::Status CudnnGraph::reduce(cudnnReduceTensorOp_t op, CudnnTensor input, CudnnTensor result) {
+  CudnnDescriptorBuilder reduction(*target_.api, CUDNN_BACKEND_REDUCTION_DESCRIPTOR, "reduction");
+  reduction.set(CUDNN_ATTR_REDUCTION_OPERATOR, op)
+      .set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(reduction));
+  CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR,
+                                 "operation of a reduction");
+  builder.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, made)
+      .set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, input)
+      .set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, result);
   return addOperation(builder);
 }
 
@@ -155,13 +204,12 @@ absl::Status CudnnGraph::pool(cudnnResampleMode_t mode, const CudnnWindow& windo
       .set(CUDNN_ATTR_RESAMPLE_STRIDES, window.strides)
       .set(CUDNN_ATTR_RESAMPLE_PRE_PADDINGS, window.padsBegin)
       .set(CUDNN_ATTR_RESAMPLE_POST_PADDINGS, window.padsEnd);
-  GR_ASSIGN_OR_RETURN(CudnnDescriptor made, resample.finish());
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(resample));
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR,
                                  "operation of a pool");
   builder.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC, made)
       .set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC, input)
       .set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC, result);
-  parts_.push_back(std::move(made));
   return addOperation(builder);
 }
 
@@ -188,8 +236,8 @@ absl::StatusOr<CudnnPlan> CudnnGraph::plan(const CudnnLimits& limits) && {
   GR_ASSIGN_OR_RETURN(CudnnDescriptor graph, finish());
   GR_ASSIGN_OR_RETURN(FoundPlan found, findCudnnPlan(target_, graph, limits));
   GR_ASSIGN_OR_RETURN(CudnnDescriptor memory, variantPack(limits));
-  parts_.push_back(std::move(graph));
-  parts_.push_back(std::move(found.configuration));
+  parts_.descriptors.push_back(std::move(graph));
+  parts_.descriptors.push_back(std::move(found.configuration));
   return CudnnPlan(*target_.api, std::move(parts_), std::move(found.plan), std::move(memory),
                    found.number);
 }

@@ -3,6 +3,8 @@
 #ifndef GRAPHRUN_DEVICES_CUDA_CUDNN_GRAPH_H_
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_GRAPH_H_
 
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,12 +31,17 @@ struct CudnnLimits {
   size_t plan = 0;
 };
 
+/// What a plan is made of: nothing says that the library keeps it.
+struct CudnnParts {
+  std::vector<CudnnDescriptor> descriptors;
+  std::vector<std::unique_ptr<float>> scalars;  ///< the library reads them when a plan is run
+};
+
 /// A graph as an engine runs it, on the memory that the graph was made with.
 class CudnnPlan {
  public:
-  /// `parts` is what the plan was made of: nothing says that the library keeps it.
-  CudnnPlan(const CudnnApi& api, std::vector<CudnnDescriptor> parts, CudnnDescriptor plan,
-            CudnnDescriptor memory, size_t number)
+  CudnnPlan(const CudnnApi& api, CudnnParts parts, CudnnDescriptor plan, CudnnDescriptor memory,
+            size_t number)
       : api_(api),
         parts_(std::move(parts)),
         plan_(std::move(plan)),
@@ -49,7 +56,7 @@ class CudnnPlan {
 
  private:
   const CudnnApi& api_;
-  std::vector<CudnnDescriptor> parts_;
+  CudnnParts parts_;
   CudnnDescriptor plan_;
   CudnnDescriptor memory_;  ///< the "variant pack"
   size_t number_;
@@ -74,11 +81,20 @@ enum class CudnnConvolution : uint8_t { kForward, kBack };
 /// What an element-wise operation computes, and its parameters.
 struct CudnnPointwise {
   cudnnPointwiseMode_t mode = CUDNN_POINTWISE_IDENTITY;
-  std::vector<std::pair<cudnnBackendAttributeName_t, float>> parameters;
+  std::vector<std::pair<cudnnBackendAttributeName_t, float>> parameters = {};
+  std::optional<int64_t> axis = {};               ///< of CUDNN_POINTWISE_GEN_INDEX
+  cudnnDataType_t computesIn = CUDNN_DATA_FLOAT;  ///< comparisons: CUDNN_DATA_BOOLEAN
 };
 
-/// Collects tensors and operations, in the order in which they are computed. All are computed in
-/// f32. Keeps nothing of a target but its library.
+/// Of an element-wise operation.
+struct CudnnOperands {
+  CudnnTensor input;
+  CudnnTensor other = nullptr;     ///< where it takes two
+  CudnnTensor selector = nullptr;  ///< CUDNN_POINTWISE_BINARY_SELECT: where it is true, `input`
+};
+
+/// Collects tensors and operations, in the order in which they are computed. All but comparisons
+/// are computed in f32. Keeps nothing of a target but its library.
 class CudnnGraph {
  public:
   explicit CudnnGraph(const CudnnTarget& target) : target_(target) {}
@@ -86,16 +102,23 @@ class CudnnGraph {
   /// A tensor in the memory at `address`.
   absl::StatusOr<CudnnTensor> addTensor(runtime::ElementType type, const CudnnShape& shape,
                                         CUdeviceptr address);
-  /// What one operation gives to the next, which memory never holds: of f32.
-  absl::StatusOr<CudnnTensor> addInner(const CudnnShape& shape);
+  /// What one operation gives to the next, which memory never holds.
+  absl::StatusOr<CudnnTensor> addInner(const CudnnShape& shape,
+                                       runtime::ElementType type = runtime::ElementType::kF32);
+  /// A number of f32 that broadcasts to tensors of rank `rank`.
+  absl::StatusOr<CudnnTensor> addScalar(float value, size_t rank);
 
   /// kForward: result = filter * image, a cross-correlation. kBack: from `result` back to `image`,
   /// a transposed convolution.
   absl::Status convolve(CudnnConvolution direction, const CudnnWindow& window, CudnnTensor image,
                         CudnnTensor filter, CudnnTensor result);
-  /// result = what `op` makes of `input` and, where it takes two, `other`.
-  absl::Status apply(const CudnnPointwise& op, CudnnTensor input, CudnnTensor other,
-                     CudnnTensor result);
+  /// result = what `op` makes of `operands`.
+  absl::Status apply(const CudnnPointwise& op, const CudnnOperands& operands, CudnnTensor result);
+  /// result = left * right, matrices of the last two dims; the other dims are batches, of which
+  /// `right` may have fewer: neighbours of `left` share one.
+  absl::Status multiply(CudnnTensor left, CudnnTensor right, CudnnTensor result);
+  /// result = sums or maxima of `input` over the dims that `result` has but one of.
+  absl::Status reduce(cudnnReduceTensorOp_t op, CudnnTensor input, CudnnTensor result);
   /// result = maxima or means over windows of `input`.
   absl::Status pool(cudnnResampleMode_t mode, const CudnnWindow& window, CudnnTensor input,
                     CudnnTensor result);
@@ -107,17 +130,22 @@ class CudnnGraph {
   absl::StatusOr<CudnnPlan> plan(const CudnnLimits& limits) &&;
 
  private:
+  /// Where a tensor's elements are: in the GPU's memory, in the host's, or nowhere.
+  enum class Place : uint8_t { kMemory, kHost, kInner };
   absl::StatusOr<CudnnTensor> addDescriptor(runtime::ElementType type, const CudnnShape& shape,
-                                            CUdeviceptr address, bool isInner);
+                                            CUdeviceptr address, Place place);
   absl::Status addOperation(CudnnDescriptorBuilder& builder);
-  absl::StatusOr<CudnnDescriptor> convolutionOf(const CudnnWindow& window) const;
+  absl::StatusOr<cudnnBackendDescriptor_t> convolutionOf(const CudnnWindow& window);
   absl::StatusOr<CudnnDescriptor> finish() const;
   absl::StatusOr<CudnnDescriptor> variantPack(const CudnnLimits& limits) const;
 
+  /// Finalizes what an operation refers to, and keeps it.
+  absl::StatusOr<cudnnBackendDescriptor_t> keep(CudnnDescriptorBuilder& builder);
+
   CudnnTarget target_;
-  std::vector<CudnnDescriptor> parts_;  ///< all that operations refer to
+  CudnnParts parts_;  ///< all that operations refer to
   std::vector<cudnnBackendDescriptor_t> operations_;
-  std::vector<int64_t> ids_;      ///< of tensors in memory
+  std::vector<int64_t> ids_;      ///< of tensors in memory, and of scalars
   std::vector<void*> addresses_;  ///< one an id
   int64_t lastId_ = 0;
 };

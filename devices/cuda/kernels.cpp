@@ -1,6 +1,7 @@
 #include "devices/cuda/kernels.h"
 
 #include "devices/cuda/cublaslt_matmul.h"
+#include "devices/cuda/cudnn_attention.h"
 #include "devices/cuda/cudnn_convolution.h"
 #include "devices/cuda/cudnn_pool.h"
 #include "devices/cuda/simple_kernels.h"
@@ -15,6 +16,7 @@ constexpr KernelEntry kKernels[] = {
     {"cudnn.deconv", "gr.conv_transpose", chooseConvolution, createWith<planConvolution>},
     {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>},
     {"cudnn.avg_pool", "gr.avg_pool", choosePool, createWith<planPool>},
+    {"cudnn.attention", "gr.attention", chooseFusedAttention, createWith<planFusedAttention>},
     {"generated", "", chooseGenerated, createGenerated},
     {"copy", "", chooseCopy, createCopy},
 };

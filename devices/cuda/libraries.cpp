@@ -226,7 +226,7 @@ Libraries::Libraries(LibraryFiles files)
       cudnn_{
           {"cudnn",
            std::move(files.cudnn),
-           {9, 0, 0},
+           {9, 10, 2},  // attention: those before it have faults, or lack kinds of it
            "install cuDNN 9 for CUDA 13 (cudnn9-cuda-13, or nvidia-cudnn-cu13 from PyPI) and name "
            "its folder in GRAPHRUN_CUDA_LIBRARIES if the system does not look there"}},
       nccl_{{"nccl",

@@ -150,24 +150,29 @@ inline Tensors randomInputs(const Step& step) {
   return tensors;
 }
 
+/// The step on the simulator against the same on the CPU in f32.
+inline void checkStep(const Step& step, double allowed) {
+  CudnnFixture gpu;
+  Tensors inputs = randomInputs(step);
+  absl::StatusOr<HostTensor> result = runStep(gpu, step, inputs);
+  INFO(result.status());
+  REQUIRE(result.ok());
+  Tensors exact;
+  for (const HostTensor& input : inputs) {
+    exact.push_back(cpu::f32(input.spec().dims, cpu::values(input)));
+  }
+  HostTensor made = cpu::f32(result->spec().dims, cpu::values(*result));
+  CHECK(cpu::distance(made, reference(step, exact)) < allowed);
+}
+
 /// In both layouts, or in that which the case says, against the reference.
 inline void check(WindowCase c, const std::vector<bool>& layouts = {false, true}) {
   for (bool channelsLast : layouts) {
-    CudnnFixture gpu;
     c.channelsLast = channelsLast;
-    Step step = stepOf(c);
-    Tensors inputs = randomInputs(step);
     CAPTURE(c.operation, c.input, c.filter, channelsLast, runtime::elementTypeName(c.type));
-    absl::StatusOr<HostTensor> result = runStep(gpu, step, inputs);
-    INFO(result.status());
-    REQUIRE(result.ok());
-    Tensors exact;
-    for (const HostTensor& input : inputs) {
-      exact.push_back(cpu::f32(input.spec().dims, cpu::values(input)));
-    }
-    HostTensor made = cpu::f32(result->spec().dims, cpu::values(*result));
-    double allowed = c.type == ElementType::kF32 ? 1e-5 : c.type == ElementType::kF16 ? 2e-3 : 2e-2;
-    CHECK(cpu::distance(made, reference(step, exact)) < allowed);
+    checkStep(stepOf(c), c.type == ElementType::kF32   ? 1e-5
+                         : c.type == ElementType::kF16 ? 2e-3
+                                                       : 2e-2);
   }
 }
 

@@ -51,6 +51,9 @@ void nameEngines(CudnnObject& heuristic) {
   bool fallback =
       heuristic.one(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A) == CUDNN_HEUR_MODE_FALLBACK;
   std::vector<CudnnPart>& results = heuristic.parts[CUDNN_ATTR_ENGINEHEUR_RESULTS];
+  if (!whyNoCudnnEngine(heuristic.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)).empty()) {
+    return;
+  }
   for (const CudnnEngine& engine : state().engines) {
     if (engine.fallback != fallback) {
       continue;
@@ -96,20 +99,40 @@ cudnnStatus_t makePlan(CudnnObject& plan) {
   return refuse(CUDNN_STATUS_BAD_PARAM, "an engine that is gone");
 }
 
+/// A tensor of the graph that the pack must tell of: what is given by value is read at once.
+cudnnStatus_t readTensor(const CudnnObject& tensor, const std::map<int64_t, CUdeviceptr>& given,
+                         CudnnMemory& memory) {
+  auto id = tensor.one<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, 0);
+  auto found = given.find(id);
+  if (found == given.end()) {
+    return refuse(CUDNN_STATUS_BAD_PARAM, "a tensor without memory");
+  }
+  if (!tensor.one(CUDNN_ATTR_TENSOR_IS_BY_VALUE, false)) {
+    memory.tensors[id] = found->second;
+    return CUDNN_STATUS_SUCCESS;
+  }
+  const auto* value = reinterpret_cast<const uint8_t*>(found->second);
+  int64_t bytes = cudnnElementBytes(tensor.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT));
+  memory.values[id].assign(value, value + bytes);
+  return CUDNN_STATUS_SUCCESS;
+}
+
 /// What a plan is run on: an address for each tensor in memory, and the workspace.
 cudnnStatus_t readPack(const CudnnObject& graph, const CudnnObject& pack, int64_t workspace,
-                       std::map<int64_t, CUdeviceptr>& memory) {
+                       CudnnMemory& memory) {
   auto ids = pack.integers(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   auto pointers = pack.all<CUdeviceptr>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+  std::map<int64_t, CUdeviceptr> given;
   for (size_t i = 0; i < ids.size(); ++i) {
-    memory[ids[i]] = pointers[i];
+    given[ids[i]] = pointers[i];
   }
   for (const CudnnPart& operation : graph.parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
     for (const auto& [name, parts] : operation->parts) {
       bool isBound = parts[0]->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR &&
                      !parts[0]->one(CUDNN_ATTR_TENSOR_IS_VIRTUAL, false);
-      if (isBound && !memory.contains(parts[0]->one<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, 0))) {
-        return refuse(CUDNN_STATUS_BAD_PARAM, "a tensor without memory");
+      cudnnStatus_t status = isBound ? readTensor(*parts[0], given, memory) : CUDNN_STATUS_SUCCESS;
+      if (status != CUDNN_STATUS_SUCCESS) {
+        return status;
       }
     }
   }
@@ -259,7 +282,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   const CudnnObject& engine = engineOf(plan);
   CudnnPart graph = engine.parts.at(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)[0];
   auto workspace = plan.one<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 0);
-  std::map<int64_t, CUdeviceptr> memory;
+  CudnnMemory memory;
   cudnnStatus_t status = readPack(*graph, pack, workspace, memory);
   if (status != CUDNN_STATUS_SUCCESS) {
     return status;

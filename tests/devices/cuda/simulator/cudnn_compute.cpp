@@ -27,33 +27,46 @@ class Elements {
     for (size_t d = 0; d < dims_.size(); ++d) {
       last += (dims_[d] - 1) * strides_[d];
     }
-    return static_cast<size_t>(last + 1) * (type_ == CUDNN_DATA_FLOAT ? 4 : 2);
+    return static_cast<size_t>(last + 1) * static_cast<size_t>(cudnnElementBytes(type_));
   }
   void lieAt(void* data) { data_ = static_cast<uint8_t*>(data); }
 
   double get(const Dims& index) const {
-    if (type_ == CUDNN_DATA_FLOAT) {
-      return read<float>(index);
+    switch (type_) {
+      case CUDNN_DATA_FLOAT:
+        return read<float>(index);
+      case CUDNN_DATA_HALF:
+        return static_cast<double>(read<_Float16>(index));
+      case CUDNN_DATA_INT32:
+        return read<int32_t>(index);
+      case CUDNN_DATA_BOOLEAN:
+        return read<uint8_t>(index);
+      default: {
+        uint32_t bits = uint32_t{read<uint16_t>(index)} << 16;
+        float value = 0;
+        std::memcpy(&value, &bits, sizeof(value));
+        return value;
+      }
     }
-    if (type_ == CUDNN_DATA_HALF) {
-      return static_cast<double>(read<_Float16>(index));
-    }
-    uint32_t bits = uint32_t{read<uint16_t>(index)} << 16;
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof(value));
-    return value;
   }
   void set(const Dims& index, double value) {
-    if (type_ == CUDNN_DATA_FLOAT) {
-      write(index, static_cast<float>(value));
-    } else if (type_ == CUDNN_DATA_HALF) {
-      write(index, static_cast<_Float16>(value));
-    } else {
-      auto single = static_cast<float>(value);
-      uint32_t bits = 0;
-      std::memcpy(&bits, &single, sizeof(bits));
-      bits += 0x7fff + (bits >> 16 & 1);  // to nearest, ties to even
-      write(index, static_cast<uint16_t>(bits >> 16));
+    switch (type_) {
+      case CUDNN_DATA_FLOAT:
+        return write(index, static_cast<float>(value));
+      case CUDNN_DATA_HALF:
+        return write(index, static_cast<_Float16>(value));
+      case CUDNN_DATA_INT32:
+        return write(index, static_cast<int32_t>(value));
+      case CUDNN_DATA_BOOLEAN:
+        return write(index, static_cast<uint8_t>(value != 0));
+      default: {
+        auto single = static_cast<float>(value);
+        uint32_t bits = 0;
+        std::memcpy(&bits, &single, sizeof(bits));
+        // To nearest, ties to even; what is no number keeps a bit that says so.
+        bits = std::isnan(single) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+        return write(index, static_cast<uint16_t>(bits >> 16));
+      }
     }
   }
 
@@ -99,7 +112,7 @@ void forEach(const Dims& dims, Visit visit) {
 /// One run of a graph.
 class Run {
  public:
-  Run(const std::map<int64_t, CUdeviceptr>& memory, bool onTensorCores)
+  Run(const CudnnMemory& memory, bool onTensorCores)
       : memory_(memory), onTensorCores_(onTensorCores) {}
 
   CUresult operator()(const CudnnObject& graph) {
@@ -119,6 +132,12 @@ class Run {
           break;
         case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
           apply(*operation);
+          break;
+        case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+          multiply(*operation);
+          break;
+        case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
+          reduce(*operation);
           break;
         default:
           pool(*operation);
@@ -141,7 +160,12 @@ class Run {
       elements.lieAt(inner_[id].data());
       return elements;
     }
-    CUdeviceptr address = memory_.at(id);
+    if (auto value = memory_.values.find(id); value != memory_.values.end()) {
+      inner_[id] = value->second;
+      elements.lieAt(inner_[id].data());
+      return elements;
+    }
+    CUdeviceptr address = memory_.tensors.at(id);
     void* data = gpu().view(address, elements.bytes());
     if (data == nullptr) {
       failed_ = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -191,21 +215,79 @@ class Run {
     const CudnnObject& function = operation.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
     Elements x = open(operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
     Elements y = open(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-    Elements b;
     bool takesTwo = operation.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-    if (takesTwo) {
-      b = open(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
-    }
+    bool selects = operation.has(CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
+    Elements b = takesTwo ? open(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) : Elements();
+    Elements t = selects ? open(operation, CUDNN_ATTR_OPERATION_POINTWISE_TDESC) : Elements();
+    auto axis = static_cast<size_t>(function.one<int64_t>(CUDNN_ATTR_POINTWISE_AXIS, 0));
+    bool indexes = function.has(CUDNN_ATTR_POINTWISE_AXIS);
     if (failed_ != CUDA_SUCCESS) {
       return;
     }
     forEach(y.dims(), [&](const Dims& at) {
-      Dims other = at;
-      for (size_t d = 0; takesTwo && d < at.size(); ++d) {
-        other[d] = std::min(at[d], b.dims()[d] - 1);
+      double other = takesTwo ? b.get(within(at, b.dims())) : 0;
+      if (selects) {
+        y.set(at, t.get(at) != 0 ? x.get(at) : other);
+      } else {
+        y.set(at, indexes ? static_cast<double>(at[axis]) : valueOf(function, x.get(at), other));
       }
-      y.set(at, valueOf(function, x.get(at), takesTwo ? b.get(other) : 0));
     });
+  }
+
+  /// `at`, but 0 along dims that broadcast.
+  static Dims within(Dims at, const Dims& dims) {
+    for (size_t d = 0; d < at.size(); ++d) {
+      at[d] = std::min(at[d], dims[d] - 1);
+    }
+    return at;
+  }
+
+  /// Batches of B may be fewer: neighbours of A share one.
+  void multiply(const CudnnObject& operation) {
+    Elements a = open(operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+    Elements b = open(operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
+    Elements c = open(operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
+    if (failed_ != CUDA_SUCCESS) {
+      return;
+    }
+    size_t row = c.dims().size() - 2, column = row + 1;
+    forEach(c.dims(), [&](const Dims& at) {
+      Dims left = at, right = at;
+      for (size_t d = 0; d < row; ++d) {
+        right[d] = at[d] / (c.dims()[d] / b.dims()[d]);
+      }
+      double sum = 0;
+      for (int64_t k = 0; k < a.dims()[column]; ++k) {
+        left[column] = right[row] = k;
+        sum += a.get(left) * b.get(right);
+      }
+      c.set(at, sum);
+    });
+  }
+
+  void reduce(const CudnnObject& operation) {
+    auto kind = operation.part(CUDNN_ATTR_OPERATION_REDUCTION_DESC)
+                    .one(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_REDUCE_TENSOR_ADD);
+    Elements x = open(operation, CUDNN_ATTR_OPERATION_REDUCTION_XDESC);
+    Elements y = open(operation, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+    if (kind != CUDNN_REDUCE_TENSOR_ADD && kind != CUDNN_REDUCE_TENSOR_MAX) {
+      failed_ = CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (failed_ != CUDA_SUCCESS) {
+      return;
+    }
+    bool isMax = kind == CUDNN_REDUCE_TENSOR_MAX;
+    std::map<Dims, double> results;
+    forEach(x.dims(), [&](const Dims& at) {
+      double value = x.get(at);
+      auto [found, isNew] = results.emplace(within(at, y.dims()), value);
+      if (!isNew) {
+        found->second = isMax ? std::max(found->second, value) : found->second + value;
+      }
+    });
+    for (const auto& [at, value] : results) {
+      y.set(at, value);
+    }
   }
 
   double valueOf(const CudnnObject& function, double x, double b) {
@@ -225,6 +307,8 @@ class Run {
         return std::max(x, b);
       case CUDNN_POINTWISE_MIN:
         return std::min(x, b);
+      case CUDNN_POINTWISE_CMP_GE:
+        return x >= b ? 1 : 0;
       case CUDNN_POINTWISE_RELU_FWD:
         return x > 0 ? x : x * parameter(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, 0);
       case CUDNN_POINTWISE_ELU_FWD:
@@ -290,7 +374,7 @@ class Run {
     });
   }
 
-  const std::map<int64_t, CUdeviceptr>& memory_;
+  const CudnnMemory& memory_;
   bool onTensorCores_;
   std::map<int64_t, std::vector<uint8_t>> inner_;
   CUresult failed_ = CUDA_SUCCESS;
@@ -298,8 +382,7 @@ class Run {
 
 }  // namespace
 
-CUresult runCudnnGraph(const CudnnObject& graph, const std::map<int64_t, CUdeviceptr>& memory,
-                       bool onTensorCores) {
+CUresult runCudnnGraph(const CudnnObject& graph, const CudnnMemory& memory, bool onTensorCores) {
   return Run(memory, onTensorCores)(graph);
 }
 

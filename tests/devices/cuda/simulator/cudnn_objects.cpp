@@ -36,6 +36,10 @@ constexpr auto kFunction = CUDNN_BACKEND_POINTWISE_DESCRIPTOR;
 constexpr auto kPointwise = CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
 constexpr auto kResample = CUDNN_BACKEND_RESAMPLE_DESCRIPTOR;
 constexpr auto kPool = CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR;
+constexpr auto kMatmul = CUDNN_BACKEND_MATMUL_DESCRIPTOR;
+constexpr auto kProduct = CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR;
+constexpr auto kReduction = CUDNN_BACKEND_REDUCTION_DESCRIPTOR;
+constexpr auto kReduce = CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR;
 constexpr auto kGraph = CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR;
 constexpr auto kHeuristic = CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR;
 constexpr auto kConfiguration = CUDNN_BACKEND_ENGINECFG_DESCRIPTOR;
@@ -49,6 +53,7 @@ constexpr Rule kRules[] = {
     {kTensor, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 1, CUDNN_DIM_MAX},
     {kTensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, 1},
     {kTensor, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, 1, false},
+    {kTensor, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, 1, false},
     {kConvolution, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, 1},
     {kConvolution, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, 1},
     {kConvolution, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, 1, 1},
@@ -65,6 +70,10 @@ constexpr Rule kRules[] = {
     {kFunction, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, CUDNN_TYPE_FLOAT, 1, 1, false},
     {kFunction, CUDNN_ATTR_POINTWISE_ELU_ALPHA, CUDNN_TYPE_FLOAT, 1, 1, false},
     {kFunction, CUDNN_ATTR_POINTWISE_SWISH_BETA, CUDNN_TYPE_FLOAT, 1, 1, false},
+    {kFunction, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, 1, false},
+    {kMatmul, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, 1},
+    {kReduction, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, 1},
+    {kReduction, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, 1},
     {kResample, CUDNN_ATTR_RESAMPLE_MODE, CUDNN_TYPE_RESAMPLE_MODE, 1, 1},
     {kResample, CUDNN_ATTR_RESAMPLE_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, 1},
     {kResample, CUDNN_ATTR_RESAMPLE_PADDING_MODE, CUDNN_TYPE_PADDING_MODE, 1, 1},
@@ -93,7 +102,15 @@ constexpr PartRule kPartRules[] = {
     {kPointwise, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, kFunction},
     {kPointwise, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, kTensor},
     {kPointwise, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, kTensor, false},
+    {kPointwise, CUDNN_ATTR_OPERATION_POINTWISE_TDESC, kTensor, false},
     {kPointwise, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, kTensor},
+    {kProduct, CUDNN_ATTR_OPERATION_MATMUL_DESC, kMatmul},
+    {kProduct, CUDNN_ATTR_OPERATION_MATMUL_ADESC, kTensor},
+    {kProduct, CUDNN_ATTR_OPERATION_MATMUL_BDESC, kTensor},
+    {kProduct, CUDNN_ATTR_OPERATION_MATMUL_CDESC, kTensor},
+    {kReduce, CUDNN_ATTR_OPERATION_REDUCTION_DESC, kReduction},
+    {kReduce, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, kTensor},
+    {kReduce, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, kTensor},
     {kPool, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC, kResample},
     {kPool, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC, kTensor},
     {kPool, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC, kTensor},
@@ -115,10 +132,6 @@ size_t sizeOf(cudnnBackendAttributeType_t type) {
     default:
       return 4;  // float and enumerations
   }
-}
-
-bool isOperation(cudnnBackendDescriptorType_t type) {
-  return type == kForward || type == kBackward || type == kPointwise || type == kPool;
 }
 
 /// Sets descriptors, each of which must be one that `fits`.
@@ -149,7 +162,7 @@ cudnnStatus_t setDescriptors(CudnnObject& object, cudnnBackendAttributeName_t na
                              const void* elements) {
   if (object.type == kGraph && name == CUDNN_ATTR_OPERATIONGRAPH_OPS) {
     return count < 1 ? bad("a graph without operations")
-                     : setParts(object, name, count, elements, isOperation);
+                     : setParts(object, name, count, elements, isCudnnOperation);
   }
   for (const PartRule& rule : kPartRules) {
     if (rule.object == object.type && rule.name == name) {
@@ -165,15 +178,26 @@ bool allAtLeast(const Dims& values, int64_t least) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least; });
 }
 
+/// A stride of 0 repeats what lies there.
 cudnnStatus_t checkTensor(const CudnnObject& tensor) {
   Dims dims = tensor.integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
   Dims strides = tensor.integers(CUDNN_ATTR_TENSOR_STRIDES);
   auto alignment = tensor.one<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 0);
-  if (dims.size() != strides.size() || !allAtLeast(dims, 1) || !allAtLeast(strides, 1)) {
+  int64_t bytes = cudnnElementBytes(tensor.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT));
+  if (dims.size() != strides.size() || !allAtLeast(dims, 1) || !allAtLeast(strides, 0)) {
     return bad("dims and strides of a tensor");
   }
-  return alignment < 1 || (alignment & (alignment - 1)) != 0 ? bad("alignment of a tensor")
-                                                             : CUDNN_STATUS_SUCCESS;
+  if (bytes == 0) {
+    return bad("the type of a tensor");
+  }
+  if (alignment < 1 || (alignment & (alignment - 1)) != 0 || alignment % bytes != 0) {
+    return bad("alignment of a tensor");
+  }
+  bool isValue = tensor.one(CUDNN_ATTR_TENSOR_IS_BY_VALUE, false);
+  bool isOne = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim == 1; });
+  return isValue && (!isOne || tensor.one(CUDNN_ATTR_TENSOR_IS_VIRTUAL, false))
+             ? bad("a value that is no single element")
+             : CUDNN_STATUS_SUCCESS;
 }
 
 /// The window's entries are as many as there are spatial dims.
@@ -192,72 +216,6 @@ cudnnStatus_t checkWindow(const CudnnObject& window, cudnnBackendAttributeName_t
   return dims < 2 || dims > 3 ? bad("2 or 3 spatial dims") : CUDNN_STATUS_SUCCESS;
 }
 
-Dims dimsOf(const CudnnObject& operation, cudnnBackendAttributeName_t tensor) {
-  return operation.part(tensor).integers(CUDNN_ATTR_TENSOR_DIMENSIONS);
-}
-
-/// `x` and `y` are images, the window slides over x.
-cudnnStatus_t checkConvolution(const CudnnObject& window, const Dims& x, const Dims& w,
-                               const Dims& y) {
-  Dims strides = window.integers(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
-  Dims dilations = window.integers(CUDNN_ATTR_CONVOLUTION_DILATIONS);
-  Dims before = window.integers(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
-  Dims after = window.integers(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
-  if (x.size() != strides.size() + 2 || w.size() != x.size() || y.size() != x.size()) {
-    return bad("ranks of a convolution");
-  }
-  if (x[0] != y[0] || y[1] != w[0] || x[1] % w[1] != 0 || w[0] % (x[1] / w[1]) != 0) {
-    return bad("channels of a convolution");
-  }
-  for (size_t i = 0; i < strides.size(); ++i) {
-    int64_t slack = x[i + 2] + before[i] + after[i] - (w[i + 2] - 1) * dilations[i] - 1;
-    if (slack < 0 || y[i + 2] != slack / strides[i] + 1) {
-      return bad("spatial dims of a convolution");
-    }
-  }
-  return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t checkPointwise(const CudnnObject& operation) {
-  const CudnnObject& function = operation.part(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
-  auto mode = function.one(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_IDENTITY);
-  bool takesTwo = mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_MUL ||
-                  mode == CUDNN_POINTWISE_SUB || mode == CUDNN_POINTWISE_DIV ||
-                  mode == CUDNN_POINTWISE_MAX || mode == CUDNN_POINTWISE_MIN;
-  if (takesTwo != operation.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC)) {
-    return bad("number of operands of an element-wise operation");
-  }
-  Dims y = dimsOf(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-  if (dimsOf(operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC) != y) {
-    return bad("shape of an element-wise operation");
-  }
-  Dims b = takesTwo ? dimsOf(operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) : y;
-  bool broadcasts = b.size() == y.size();
-  for (size_t d = 0; broadcasts && d < y.size(); ++d) {
-    broadcasts = b[d] == 1 || b[d] == y[d];
-  }
-  return broadcasts ? CUDNN_STATUS_SUCCESS : bad("shape of a second operand");
-}
-
-cudnnStatus_t checkPool(const CudnnObject& operation) {
-  const CudnnObject& window = operation.part(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC);
-  Dims x = dimsOf(operation, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC);
-  Dims y = dimsOf(operation, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC);
-  Dims kernel = window.integers(CUDNN_ATTR_RESAMPLE_WINDOW_DIMS);
-  Dims strides = window.integers(CUDNN_ATTR_RESAMPLE_STRIDES);
-  Dims before = window.integers(CUDNN_ATTR_RESAMPLE_PRE_PADDINGS);
-  Dims after = window.integers(CUDNN_ATTR_RESAMPLE_POST_PADDINGS);
-  if (x.size() != kernel.size() + 2 || y.size() != x.size() || x[0] != y[0] || x[1] != y[1]) {
-    return bad("shapes of a pool");
-  }
-  for (size_t i = 0; i < kernel.size(); ++i) {
-    if (y[i + 2] != (x[i + 2] + before[i] + after[i] - kernel[i]) / strides[i] + 1) {
-      return bad("spatial dims of a pool");
-    }
-  }
-  return CUDNN_STATUS_SUCCESS;
-}
-
 /// Tensors have ids of their own, and what memory never holds is made before it is read.
 cudnnStatus_t checkGraph(const CudnnObject& graph) {
   std::map<int64_t, const CudnnObject*> tensors;
@@ -274,7 +232,13 @@ cudnnStatus_t checkGraph(const CudnnObject& graph) {
       bool isResult = name == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y ||
                       name == CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX ||
                       name == CUDNN_ATTR_OPERATION_POINTWISE_YDESC ||
-                      name == CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC;
+                      name == CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC ||
+                      name == CUDNN_ATTR_OPERATION_MATMUL_CDESC ||
+                      name == CUDNN_ATTR_OPERATION_REDUCTION_YDESC;
+      if (isResult && (!allAtLeast(parts[0]->integers(CUDNN_ATTR_TENSOR_STRIDES), 1) ||
+                       parts[0]->one(CUDNN_ATTR_TENSOR_IS_BY_VALUE, false))) {
+        return bad("a result that has no place for each element");
+      }
       bool isInner = parts[0]->one(CUDNN_ATTR_TENSOR_IS_VIRTUAL, false);
       if (isInner && !isResult && !isMade[id]) {
         return bad("a virtual tensor is read that no operation made");
@@ -345,26 +309,12 @@ cudnnStatus_t checkCudnnObject(const CudnnObject& object) {
       return checkWindow(object, CUDNN_ATTR_RESAMPLE_SPATIAL_DIMS,
                          {CUDNN_ATTR_RESAMPLE_WINDOW_DIMS, CUDNN_ATTR_RESAMPLE_STRIDES},
                          {CUDNN_ATTR_RESAMPLE_PRE_PADDINGS, CUDNN_ATTR_RESAMPLE_POST_PADDINGS});
-    case kForward:
-      return checkConvolution(object.part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC),
-                              dimsOf(object, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X),
-                              dimsOf(object, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W),
-                              dimsOf(object, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y));
-    case kBackward:
-      return checkConvolution(object.part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC),
-                              dimsOf(object, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX),
-                              dimsOf(object, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W),
-                              dimsOf(object, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
-    case kPointwise:
-      return checkPointwise(object);
-    case kPool:
-      return checkPool(object);
     case kGraph:
       return checkGraph(object);
     case kPack:
       return checkPack(object);
     default:
-      return CUDNN_STATUS_SUCCESS;
+      return isCudnnOperation(object.type) ? checkCudnnOperation(object) : CUDNN_STATUS_SUCCESS;
   }
 }
 

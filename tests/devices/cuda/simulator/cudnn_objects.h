@@ -61,10 +61,25 @@ cudnnStatus_t setCudnnAttribute(CudnnObject& object, cudnnBackendAttributeName_t
                                 const void* elements);
 cudnnStatus_t checkCudnnObject(const CudnnObject& object);
 
-/// Computes a graph's operations one after the other on the memory of its tensors, by their id.
-/// Tensor cores round factors of f32 to TF32.
-CUresult runCudnnGraph(const CudnnObject& graph, const std::map<int64_t, CUdeviceptr>& memory,
-                       bool onTensorCores);
+/// What must hold of an operation whose attributes are all there (cudnn_operations.cpp).
+cudnnStatus_t checkCudnnOperation(const CudnnObject& operation);
+bool isCudnnOperation(cudnnBackendDescriptorType_t type);
+/// Of the type of a tensor; 0: of one that nobody uses here.
+int64_t cudnnElementBytes(cudnnDataType_t type);
+
+/// Why no engine takes a graph with products, or nothing: they know attention alone
+/// (cudnn_attention.cpp).
+std::string whyNoCudnnEngine(const CudnnObject& graph);
+
+/// Where tensors are, by their id.
+struct CudnnMemory {
+  std::map<int64_t, CUdeviceptr> tensors;
+  std::map<int64_t, std::vector<uint8_t>> values;  ///< as they were when the plan was run
+};
+
+/// Computes a graph's operations one after the other on the memory of its tensors. Tensor cores
+/// round factors of f32 to TF32.
+CUresult runCudnnGraph(const CudnnObject& graph, const CudnnMemory& memory, bool onTensorCores);
 
 }  // namespace graphrun::testing
 

@@ -1,0 +1,95 @@
+// Attention through cuDNN over the simulator: what it computes is what the CPU computes; what it
+// declines.
+#include "tests/devices/cuda/attention_steps.h"
+#include "tests/devices/cuda/cudnn_runner.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+void checkBoth(AttentionCase c) {
+  for (ElementType type : {ElementType::kF16, ElementType::kBF16}) {
+    c.type = type;
+    checkStep(stepOf(c), type == ElementType::kF16 ? 2e-3 : 2e-2);
+  }
+}
+
+/// N x H x S x D out of N x S x `columns`, from column `first` on.
+HostTensor headsOf(const HostTensor& packed, const AttentionCase& c, size_t first, size_t columns) {
+  std::vector<double> from = cpu::values(packed), to;
+  auto rows = static_cast<size_t>(c.rows), width = static_cast<size_t>(c.width);
+  for (size_t n = 0; n < static_cast<size_t>(c.batch); ++n) {
+    for (size_t head = 0; head < static_cast<size_t>(c.heads); ++head) {
+      for (size_t row = 0; row < rows; ++row) {
+        auto begin = from.begin() +
+                     static_cast<std::ptrdiff_t>((n * rows + row) * columns + first + head * width);
+        to.insert(to.end(), begin, begin + c.width);
+      }
+    }
+  }
+  return cpu::tensor(c.type, {c.batch, c.heads, c.rows, c.width}, to);
+}
+
+std::string whyDeclined(const AttentionCase& c) {
+  std::vector<Candidate> found = candidates(stepOf(c));
+  REQUIRE(found.size() == 1);
+  return std::string(found[0].choice.status().message());
+}
+
+}  // namespace
+
+TEST_CASE("cuDNN's attention is what the CPU computes", "[cudnn]") {
+  checkBoth({});
+  checkBoth({.keys = 9, .valueWidth = 24});
+  checkBoth({.batch = 1, .heads = 1, .keyHeads = 1, .rows = 1, .keys = 1});
+  checkBoth({.heads = 6, .keyHeads = 2, .keys = 3});
+}
+
+TEST_CASE("cuDNN's attention hides the keys that follow", "[cudnn]") {
+  checkBoth({.causal = true});
+  checkBoth({.rows = 3, .keys = 7, .causal = true});
+  checkBoth({.rows = 7, .keys = 3, .causal = true});
+}
+
+TEST_CASE("cuDNN's attention adds a mask that broadcasts", "[cudnn]") {
+  for (std::vector<int64_t> mask :
+       {Dims{5, 7}, Dims{2, 1, 1, 7}, Dims{1, 4, 5, 7}, Dims{2, 4, 5, 7}, Dims{7}}) {
+    CAPTURE(mask);
+    checkBoth({.keys = 7, .mask = mask});
+    checkBoth({.keys = 7, .mask = mask, .wideMask = true, .causal = true});
+  }
+}
+
+TEST_CASE("cuDNN's attention reads and writes heads of packed tensors", "[cudnn]") {
+  for (AttentionCase packed :
+       {AttentionCase{.packed = true},
+        AttentionCase{.batch = 1, .rows = 1, .causal = true, .packed = true}}) {
+    AttentionCase apart = packed;
+    apart.packed = false;
+    apart.keys = packed.rows;
+    Tensors inputs = randomInputs(stepOf(packed));
+    Tensors heads;
+    for (size_t i = 0; i < 3; ++i) {
+      heads.push_back(headsOf(inputs[i], packed, i * 64, 192));
+    }
+    CudnnFixture gpu;
+    HostTensor made = headsOf(runStep(gpu, stepOf(packed), inputs).value(), packed, 0, 64);
+    HostTensor expected = runStep(gpu, stepOf(apart), heads).value();
+    CHECK(cpu::values(made) == cpu::values(expected));
+  }
+}
+
+TEST_CASE("what cuDNN has no attention for is declined with the reason", "[cudnn]") {
+  CHECK_THAT(whyDeclined({.type = ElementType::kF32}), Catch::Contains("of f16 or bf16"));
+  CHECK_THAT(whyDeclined({.width = 12}), Catch::Contains("multiples of 8 up to 256, not 12"));
+  CHECK_THAT(whyDeclined({.valueWidth = 264}), Catch::Contains("not 264"));
+  CHECK_THAT(whyDeclined({.rows = 0}), Catch::Contains("of nothing"));
+  CHECK_THAT(whyDeclined({.mask = {5, 1}}), Catch::Contains("for each key"));
+  CHECK_THAT(whyDeclined({.heads = 6, .keyHeads = 4}), Catch::Contains("no multiple"));
+  Step turned = stepOf({.rows = 16, .packed = true});
+  auto& views = std::get<std::vector<int64_t>>(turned.attributes["views"]);
+  std::swap(views[5 + 3], views[5 + 4]);  // the key's rows are neighbours
+  CHECK_THAT(std::string(candidates(turned)[0].choice.status().message()),
+             Catch::Contains("8 neighbours at once"));
+}
+
+}  // namespace graphrun::devices::cuda
