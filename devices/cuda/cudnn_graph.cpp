@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "absl/strings/str_join.h"
 #include "devices/cuda/cudnn_plans.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/status.h"
@@ -37,6 +38,22 @@ absl::StatusOr<cudnnDataType_t> dataType(runtime::ElementType type) {
   }
 }
 
+std::string words(const std::vector<int64_t>& numbers) { return absl::StrJoin(numbers, ","); }
+
+std::string words(const CudnnWindow& w) {
+  return absl::StrCat(words(w.kernel), " ", words(w.strides), " ", words(w.dilations), " ",
+                      words(w.padsBegin), " ", words(w.padsEnd));
+}
+
+/// Parameters by their bits: all of them count.
+std::string words(const CudnnPointwise& op) {
+  std::string text = absl::StrCat(op.axis.value_or(-1), " ", op.computesIn);
+  for (auto [name, value] : op.parameters) {
+    absl::StrAppend(&text, " ", name, "=", std::bit_cast<uint32_t>(value));
+  }
+  return text;
+}
+
 /// What the library calls the same things of a convolution and of one back to its image.
 struct ConvolutionNames {
   cudnnBackendDescriptorType_t type;
@@ -67,6 +84,9 @@ absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
                                                       const CudnnShape& shape, CUdeviceptr address,
                                                       Place place) {
   GR_ASSIGN_OR_RETURN(cudnnDataType_t elements, dataType(type));
+  tell(absl::StrCat("tensor ", elements, " ", words(shape.dims), " ", words(shape.strides), " ",
+                    alignmentOf(address), " ", static_cast<int>(place)),
+       {});
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_TENSOR_DESCRIPTOR, "tensor");
   builder.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, ++lastId_)
       .set(CUDNN_ATTR_TENSOR_DATA_TYPE, elements)
@@ -80,8 +100,18 @@ absl::StatusOr<CudnnTensor> CudnnGraph::addDescriptor(runtime::ElementType type,
 
 absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::keep(CudnnDescriptorBuilder& builder) {
   GR_ASSIGN_OR_RETURN(CudnnDescriptor made, builder.finish());
-  parts_.descriptors.push_back(std::move(made));
-  return parts_.descriptors.back().get();
+  parts_.push_back(std::move(made));
+  return parts_.back().get();
+}
+
+void CudnnGraph::tell(absl::string_view what, std::initializer_list<CudnnTensor> tensors) {
+  absl::StrAppend(&text_, what);
+  for (CudnnTensor tensor : tensors) {
+    auto found = std::find_if(parts_.begin(), parts_.end(),
+                              [&](const CudnnDescriptor& part) { return part.get() == tensor; });
+    absl::StrAppend(&text_, " %", found - parts_.begin());
+  }
+  text_ += "\n";
 }
 
 absl::StatusOr<CudnnTensor> CudnnGraph::addTensor(runtime::ElementType type,
@@ -101,9 +131,9 @@ absl::StatusOr<CudnnTensor> CudnnGraph::addScalar(float value, size_t rank) {
   std::vector<int64_t> ones(rank, 1);
   GR_ASSIGN_OR_RETURN(CudnnTensor tensor, addDescriptor(runtime::ElementType::kF32, {ones, ones},
                                                         sizeof(float), Place::kHost));
-  parts_.scalars.push_back(std::make_unique<float>(value));
+  scalars_.push_back(std::make_unique<float>(value));
   ids_.push_back(lastId_);
-  addresses_.push_back(parts_.scalars.back().get());
+  addresses_.push_back(scalars_.back().get());
   return tensor;
 }
 
@@ -128,6 +158,7 @@ absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::convolutionOf(const CudnnWi
 absl::Status CudnnGraph::convolve(CudnnConvolution direction, const CudnnWindow& window,
                                   CudnnTensor image, CudnnTensor filter, CudnnTensor result) {
   const ConvolutionNames& names = direction == CudnnConvolution::kForward ? kForward : kBack;
+  tell(absl::StrCat(names.what, " ", words(window)), {image, filter, result});
   GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t convolution, convolutionOf(window));
   CudnnDescriptorBuilder builder(*target_.api, names.type, names.what);
   builder.set(names.convolution, convolution)
@@ -151,6 +182,8 @@ absl::Status CudnnGraph::apply(const CudnnPointwise& op, const CudnnOperands& op
   if (op.axis) {
     function.set(CUDNN_ATTR_POINTWISE_AXIS, *op.axis);
   }
+  tell(absl::StrCat("apply ", op.mode, " ", words(op)),
+       {operands.input, operands.other, operands.selector, result});
   GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(function));
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR,
                                  "element-wise operation");
@@ -167,6 +200,7 @@ absl::Status CudnnGraph::apply(const CudnnPointwise& op, const CudnnOperands& op
 }
 
 absl::Status CudnnGraph::multiply(CudnnTensor left, CudnnTensor right, CudnnTensor result) {
+  tell("multiply", {left, right, result});
   CudnnDescriptorBuilder product(*target_.api, CUDNN_BACKEND_MATMUL_DESCRIPTOR, "product");
   product.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_DATA_FLOAT);
   GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t made, keep(product));
@@ -180,6 +214,7 @@ absl::Status CudnnGraph::multiply(CudnnTensor left, CudnnTensor right, CudnnTens
 }
 
 absl::Status CudnnGraph::reduce(cudnnReduceTensorOp_t op, CudnnTensor input, CudnnTensor result) {
+  tell(absl::StrCat("reduce ", op), {input, result});
   CudnnDescriptorBuilder reduction(*target_.api, CUDNN_BACKEND_REDUCTION_DESCRIPTOR, "reduction");
   reduction.set(CUDNN_ATTR_REDUCTION_OPERATOR, op)
       .set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_DATA_FLOAT);
@@ -194,6 +229,7 @@ absl::Status CudnnGraph::reduce(cudnnReduceTensorOp_t op, CudnnTensor input, Cud
 
 absl::Status CudnnGraph::pool(cudnnResampleMode_t mode, const CudnnWindow& window,
                               CudnnTensor input, CudnnTensor result) {
+  tell(absl::StrCat("pool ", mode, " ", words(window)), {input, result});
   CudnnDescriptorBuilder resample(*target_.api, CUDNN_BACKEND_RESAMPLE_DESCRIPTOR, "pool");
   resample.set(CUDNN_ATTR_RESAMPLE_MODE, mode)
       .set(CUDNN_ATTR_RESAMPLE_COMP_TYPE, CUDNN_DATA_FLOAT)
@@ -232,18 +268,44 @@ absl::StatusOr<CudnnDescriptor> CudnnGraph::variantPack(const CudnnLimits& limit
   return builder.finish();
 }
 
-absl::StatusOr<CudnnPlan> CudnnGraph::plan(const CudnnLimits& limits) && {
+absl::StatusOr<std::shared_ptr<const CudnnMadePlan>> CudnnGraph::makePlan(
+    const CudnnLimits& limits) {
   GR_ASSIGN_OR_RETURN(CudnnDescriptor graph, finish());
-  GR_ASSIGN_OR_RETURN(FoundPlan found, findCudnnPlan(target_, graph, limits));
+  GR_ASSIGN_OR_RETURN(CudnnMadePlan made, findCudnnPlan(target_, graph, limits));
+  parts_.push_back(std::move(graph));
+  made.parts = std::move(parts_);
+  return std::make_shared<const CudnnMadePlan>(std::move(made));
+}
+
+absl::StatusOr<CudnnPlan> CudnnGraph::plan(const CudnnLimits& limits) && {
+  absl::StrAppend(&text_, "plan ", limits.plan, " ", limits.exact, " ", limits.workspaceBytes);
+  std::shared_ptr<const CudnnMadePlan> made =
+      target_.store == nullptr ? nullptr : target_.store->find(text_);
+  if (made == nullptr) {
+    GR_ASSIGN_OR_RETURN(made, makePlan(limits));
+    if (target_.store != nullptr) {
+      target_.store->keep(text_, made);
+    }
+  }
   GR_ASSIGN_OR_RETURN(CudnnDescriptor memory, variantPack(limits));
-  parts_.descriptors.push_back(std::move(graph));
-  parts_.descriptors.push_back(std::move(found.configuration));
-  return CudnnPlan(*target_.api, std::move(parts_), std::move(found.plan), std::move(memory),
-                   found.number);
+  return CudnnPlan(*target_.api, std::move(made), std::move(scalars_), std::move(memory));
+}
+
+std::shared_ptr<const CudnnMadePlan> CudnnPlanStore::find(const std::string& graph) {
+  std::lock_guard lock(mutex_);
+  auto found = plans_.find(graph);
+  return found == plans_.end() ? nullptr : found->second.lock();
+}
+
+void CudnnPlanStore::keep(const std::string& graph,
+                          const std::shared_ptr<const CudnnMadePlan>& plan) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(plans_, [](const auto& entry) { return entry.second.expired(); });
+  plans_.insert_or_assign(graph, plan);
 }
 
 absl::Status CudnnPlan::execute(cudnnHandle_t handle) const {
-  return cudnnStatus(api_, api_.cudnnBackendExecute(handle, plan_.get(), memory_.get()),
+  return cudnnStatus(api_, api_.cudnnBackendExecute(handle, plan_->plan.get(), memory_.get()),
                      "cudnnBackendExecute");
 }
 

@@ -3,8 +3,12 @@
 #ifndef GRAPHRUN_DEVICES_CUDA_CUDNN_GRAPH_H_
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_GRAPH_H_
 
+#include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,12 +17,34 @@
 
 namespace graphrun::devices::cuda {
 
+/// A plan, and what it was made of: nothing says that the library keeps that.
+struct CudnnMadePlan {
+  std::vector<CudnnDescriptor> parts;
+  CudnnDescriptor configuration;  ///< an engine with its settings
+  CudnnDescriptor plan;
+  size_t number = 0;  ///< among the library's answers, counted from 0
+};
+
+/// Plans of one GPU while somebody has them, by the graph in words: engines may be compiled for a
+/// plan, and the layers of a model are alike. Thread-safe.
+class CudnnPlanStore {
+ public:
+  /// Null where there is none.
+  std::shared_ptr<const CudnnMadePlan> find(const std::string& graph);
+  void keep(const std::string& graph, const std::shared_ptr<const CudnnMadePlan>& plan);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const CudnnMadePlan>> plans_;
+};
+
 /// The GPU that plans are made for.
 struct CudnnTarget {
   const CudnnApi* api = nullptr;
   cudnnHandle_t handle = nullptr;  ///< null: the GPU is not there
   /// Where it is not there, what is told of it: plans can be made then, and not run.
   cudnnBackendDescriptor_t properties = nullptr;
+  CudnnPlanStore* store = nullptr;  ///< null: every graph gets a plan of its own
 };
 
 /// What a plan may do.
@@ -31,35 +57,30 @@ struct CudnnLimits {
   size_t plan = 0;
 };
 
-/// What a plan is made of: nothing says that the library keeps it.
-struct CudnnParts {
-  std::vector<CudnnDescriptor> descriptors;
-  std::vector<std::unique_ptr<float>> scalars;  ///< the library reads them when a plan is run
-};
+/// Numbers that the library reads when a plan is run.
+using CudnnScalars = std::vector<std::unique_ptr<float>>;
 
 /// A graph as an engine runs it, on the memory that the graph was made with.
 class CudnnPlan {
  public:
-  CudnnPlan(const CudnnApi& api, CudnnParts parts, CudnnDescriptor plan, CudnnDescriptor memory,
-            size_t number)
+  CudnnPlan(const CudnnApi& api, std::shared_ptr<const CudnnMadePlan> plan, CudnnScalars scalars,
+            CudnnDescriptor memory)
       : api_(api),
-        parts_(std::move(parts)),
         plan_(std::move(plan)),
-        memory_(std::move(memory)),
-        number_(number) {}
+        scalars_(std::move(scalars)),
+        memory_(std::move(memory)) {}
 
   /// Which of the library's answers it is, counted from 0.
-  size_t number() const { return number_; }
+  size_t number() const { return plan_->number; }
 
   /// Puts it into the stream of `handle`.
   absl::Status execute(cudnnHandle_t handle) const;
 
  private:
   const CudnnApi& api_;
-  CudnnParts parts_;
-  CudnnDescriptor plan_;
+  std::shared_ptr<const CudnnMadePlan> plan_;
+  CudnnScalars scalars_;
   CudnnDescriptor memory_;  ///< the "variant pack"
-  size_t number_;
 };
 
 /// A tensor of a graph.
@@ -123,7 +144,8 @@ class CudnnGraph {
   absl::Status pool(cudnnResampleMode_t mode, const CudnnWindow& window, CudnnTensor input,
                     CudnnTensor result);
 
-  /// The first plan within `limits` of those that the library's
+  /// That of an equal graph with equal limits if the target's store has it, else
+  /// the first plan within `limits` of those that the library's
   /// heuristic names: of mode A, best first, then of the mode that lists what always works. Engines
   /// whose results differ from run to run are passed over. Unimplemented when there is none, with
   /// what the library says.
@@ -141,9 +163,14 @@ class CudnnGraph {
 
   /// Finalizes what an operation refers to, and keeps it.
   absl::StatusOr<cudnnBackendDescriptor_t> keep(CudnnDescriptorBuilder& builder);
+  absl::StatusOr<std::shared_ptr<const CudnnMadePlan>> makePlan(const CudnnLimits& limits);
+  /// Adds to the graph in words: what an operation is, and its tensors by their place.
+  void tell(absl::string_view what, std::initializer_list<CudnnTensor> tensors);
 
   CudnnTarget target_;
-  CudnnParts parts_;  ///< all that operations refer to
+  std::vector<CudnnDescriptor> parts_;  ///< all that operations refer to
+  CudnnScalars scalars_;
+  std::string text_;  ///< in words: equal graphs have equal ones
   std::vector<cudnnBackendDescriptor_t> operations_;
   std::vector<int64_t> ids_;      ///< of tensors in memory, and of scalars
   std::vector<void*> addresses_;  ///< one an id

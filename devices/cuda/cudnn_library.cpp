@@ -19,7 +19,7 @@ absl::StatusOr<CudnnTarget> CudnnLibrary::target() {
     ScopedContext scope(*context_);
     GR_RETURN_IF_ERROR(cudnnStatus(*api_, api_->cudnnCreate(&handle_), "cudnnCreate"));
   }
-  return CudnnTarget{api_, handle_, nullptr};
+  return CudnnTarget{api_, handle_, nullptr, &plans_};
 }
 
 absl::Status CudnnLibrary::execute(const CudnnPlan& plan, CUstream stream) {

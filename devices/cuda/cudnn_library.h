@@ -30,6 +30,7 @@ class CudnnLibrary {
   ContextPointer context_;
   Libraries& libraries_;
   std::mutex mutex_;
+  CudnnPlanStore plans_;
   const CudnnApi* api_ = nullptr;
   cudnnHandle_t handle_ = nullptr;
 };

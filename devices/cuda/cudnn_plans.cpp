@@ -16,8 +16,8 @@ class Search {
   Search(const CudnnTarget& target, const CudnnDescriptor& graph, const CudnnLimits& limits)
       : target_(target), graph_(graph), limits_(limits) {}
 
-  absl::StatusOr<FoundPlan> run() {
-    std::optional<FoundPlan> found = search(limits_.plan, std::numeric_limits<size_t>::max());
+  absl::StatusOr<CudnnMadePlan> run() {
+    std::optional<CudnnMadePlan> found = search(limits_.plan, std::numeric_limits<size_t>::max());
     found = found ? std::move(found) : search(0, limits_.plan);
     if (found) {
       return *std::move(found);
@@ -30,7 +30,7 @@ class Search {
 
  private:
   /// The first that will do of the answers [begin, end).
-  std::optional<FoundPlan> search(size_t begin, size_t end) {
+  std::optional<CudnnMadePlan> search(size_t begin, size_t end) {
     size_t next = 0;
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       absl::StatusOr<std::vector<CudnnDescriptor>> configurations =
@@ -46,7 +46,7 @@ class Search {
         }
         absl::StatusOr<CudnnDescriptor> plan = tryOne(configuration);
         if (plan.ok()) {
-          return FoundPlan{std::move(configuration), *std::move(plan), number};
+          return CudnnMadePlan{{}, std::move(configuration), *std::move(plan), number};
         }
         note(plan.status());
       }
@@ -121,8 +121,8 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<FoundPlan> findCudnnPlan(const CudnnTarget& target, const CudnnDescriptor& graph,
-                                        const CudnnLimits& limits) {
+absl::StatusOr<CudnnMadePlan> findCudnnPlan(const CudnnTarget& target, const CudnnDescriptor& graph,
+                                            const CudnnLimits& limits) {
   return Search(target, graph, limits).run();
 }
 

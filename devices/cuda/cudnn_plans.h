@@ -6,16 +6,9 @@
 
 namespace graphrun::devices::cuda {
 
-/// An engine with its settings, and the plan that it made.
-struct FoundPlan {
-  CudnnDescriptor configuration;
-  CudnnDescriptor plan;
-  size_t number = 0;  ///< among all answers of the heuristic
-};
-
-/// That of CudnnGraph::plan.
-absl::StatusOr<FoundPlan> findCudnnPlan(const CudnnTarget& target, const CudnnDescriptor& graph,
-                                        const CudnnLimits& limits);
+/// That of CudnnGraph::plan, without parts.
+absl::StatusOr<CudnnMadePlan> findCudnnPlan(const CudnnTarget& target, const CudnnDescriptor& graph,
+                                            const CudnnLimits& limits);
 
 }  // namespace graphrun::devices::cuda
 

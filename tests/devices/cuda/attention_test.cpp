@@ -78,6 +78,27 @@ TEST_CASE("cuDNN's attention reads and writes heads of packed tensors", "[cudnn]
   }
 }
 
+TEST_CASE("equal steps share a plan, on memory of their own", "[cudnn]") {
+  CudnnFixture gpu;
+  ListedWeights none;
+  auto loaded = [&](const AttentionCase& c) {
+    return load(gpu, compile(stepOf(c)).value(), none).value();
+  };
+  const AttentionCase usual;
+  Tensors inputs = randomInputs(stepOf(usual));
+  HostTensor alone = runStep(gpu, stepOf(usual), inputs).value();
+  CHECK(testing::cudnnPlansMade() == 1);
+  auto first = loaded(usual);  // the other one is gone
+  CHECK(testing::cudnnPlansMade() == 2);
+  auto same = loaded(usual);
+  HostTensor shared = runStep(gpu, stepOf(usual), inputs).value();
+  CHECK(testing::cudnnPlansMade() == 2);
+  CHECK(cpu::values(shared) == cpu::values(alone));
+  auto longer = loaded({.keys = 9});
+  auto causal = loaded({.causal = true});
+  CHECK(testing::cudnnPlansMade() == 4);
+}
+
 TEST_CASE("what cuDNN has no attention for is declined with the reason", "[cudnn]") {
   CHECK_THAT(whyDeclined({.type = ElementType::kF32}), Catch::Contains("of f16 or bf16"));
   CHECK_THAT(whyDeclined({.width = 12}), Catch::Contains("multiples of 8 up to 256, not 12"));

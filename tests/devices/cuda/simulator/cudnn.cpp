@@ -17,6 +17,7 @@ struct Handle {
 struct State {
   std::vector<CudnnEngine> engines = usualCudnnEngines();
   int64_t last = -1;
+  int64_t plansMade = 0;
 };
 
 State& state() {
@@ -86,6 +87,7 @@ std::chrono::nanoseconds timeOf(int64_t index) {
 }
 
 cudnnStatus_t makePlan(CudnnObject& plan) {
+  ++state().plansMade;
   auto index = engineOf(plan).one<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
   for (const CudnnEngine& engine : state().engines) {
     if (engine.index == index) {
@@ -160,7 +162,10 @@ std::vector<CudnnEngine> usualCudnnEngines() {
 void setCudnnEngines(std::vector<CudnnEngine> engines) {
   state().engines = std::move(engines);
   state().last = -1;
+  state().plansMade = 0;
 }
+
+int64_t cudnnPlansMade() { return state().plansMade; }
 
 int64_t lastCudnnEngine() { return state().last; }
 

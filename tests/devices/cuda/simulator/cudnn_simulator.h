@@ -24,6 +24,8 @@ struct CudnnEngine {
 std::vector<CudnnEngine> usualCudnnEngines();
 /// Those that there are from now on.
 void setCudnnEngines(std::vector<CudnnEngine> engines);
+/// How many plans were made since the engines were set.
+int64_t cudnnPlansMade();
 /// Of the plan that was put into a stream last; -1: of none.
 int64_t lastCudnnEngine();
 
