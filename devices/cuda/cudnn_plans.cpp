@@ -25,7 +25,9 @@ class Search {
     return absl::UnimplementedError(absl::StrCat(
         "cuDNN has no engine for this with ", limits_.workspaceBytes, " bytes to work in",
         limits_.exact ? " that multiplies f32 as it is" : "",
-        why_.ok() ? "" : absl::StrCat("; the first of ", tried_, " answers: ", why_.message())));
+        tried_ == 0 ? "; it names none at all: for those that it compiles install NVRTC "
+                      "(cuda-nvrtc-13-0, or nvidia-cuda-nvrtc from PyPI)"
+                    : absl::StrCat("; the first of ", tried_, " answers: ", why_.message())));
   }
 
  private:
