@@ -51,7 +51,7 @@ TEST_CASE("cuDNN's attention hides the keys that follow", "[cudnn]") {
 }
 
 TEST_CASE("cuDNN's attention adds a mask that broadcasts", "[cudnn]") {
-  for (std::vector<int64_t> mask :
+  for (const std::vector<int64_t>& mask :
        {Dims{5, 7}, Dims{2, 1, 1, 7}, Dims{1, 4, 5, 7}, Dims{2, 4, 5, 7}, Dims{7}}) {
     CAPTURE(mask);
     checkBoth({.keys = 7, .mask = mask});
@@ -60,7 +60,7 @@ TEST_CASE("cuDNN's attention adds a mask that broadcasts", "[cudnn]") {
 }
 
 TEST_CASE("cuDNN's attention reads and writes heads of packed tensors", "[cudnn]") {
-  for (AttentionCase packed :
+  for (const AttentionCase& packed :
        {AttentionCase{.packed = true},
         AttentionCase{.batch = 1, .rows = 1, .causal = true, .packed = true}}) {
     AttentionCase apart = packed;

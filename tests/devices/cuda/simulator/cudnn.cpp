@@ -1,5 +1,6 @@
 // The functions of the simulator's cuDNN, and its engines.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "tests/devices/cuda/simulator/cudnn_objects.h"
@@ -113,7 +114,10 @@ cudnnStatus_t readTensor(const CudnnObject& tensor, const std::map<int64_t, CUde
     memory.tensors[id] = found->second;
     return CUDNN_STATUS_SUCCESS;
   }
-  const auto* value = reinterpret_cast<const uint8_t*>(found->second);
+  if ((found->second & kDeviceBit) != 0) {
+    return refuse(CUDNN_STATUS_BAD_PARAM, "a value that is not in the host's memory");
+  }
+  const auto* value = std::bit_cast<const uint8_t*>(found->second);
   int64_t bytes = cudnnElementBytes(tensor.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT));
   memory.values[id].assign(value, value + bytes);
   return CUDNN_STATUS_SUCCESS;

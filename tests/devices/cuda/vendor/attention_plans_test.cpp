@@ -72,7 +72,7 @@ std::vector<AttentionCase> all() {
     cases.push_back({.width = width, .valueWidth = 256});
     cases.push_back({.width = 256, .valueWidth = width, .mask = {5}});
   }
-  for (std::vector<int64_t> mask :
+  for (const std::vector<int64_t>& mask :
        {std::vector<int64_t>{7}, {5, 7}, {2, 1, 1, 7}, {1, 4, 5, 7}, {2, 4, 5, 7}, {2, 4, 1, 7}}) {
     for (bool wide : {false, true}) {
       cases.push_back({.keys = 7, .mask = mask, .wideMask = wide});
