@@ -26,6 +26,9 @@ struct DeviceDescription {
   std::vector<uint32_t> cores;  ///< logical CPUs it may use; empty: all that the process may
   uint64_t memoryBytes = 0;     ///< limit for weights, arenas and edges; 0: none
   uint32_t threads = 0;         ///< cpu: that a kernel may use, not pinned; 0: one a core
+  /// What carries out collectives between devices of this kind ("nccl 2.28.3"): those with equal
+  /// texts can be in one communicator; "": nothing.
+  std::string collectives;
 };
 
 /// One step of a program. Fixed size, so that a stream is an array.
@@ -73,6 +76,14 @@ enum class EdgeWay : uint8_t {
   kCarried
 };
 
+/// A program's place among devices that carry out collectives together (Plan.communicators).
+struct CommunicatorPlace {
+  uint32_t communicator = 0;  ///< id in the plan
+  uint32_t member = 0;        ///< this device's position in it
+  uint32_t members = 0;
+  std::string meeting;  ///< what Device::newMeeting gave at one of the members, the same at all
+};
+
 /// What a record needs beside the tensors of the graph, in bytes.
 struct RecordMemory {
   uint64_t weights = 0;  ///< as laid out for it; those that several read count for the first
@@ -110,6 +121,18 @@ class Program {
   virtual absl::Status handOver(size_t /*index*/, EdgeWay /*way*/) {
     return absl::UnimplementedError("no program of this kind of device does");
   }
+  /// The communicators that its records use, by their ids in the plan, ascending.
+  virtual absl::Span<const uint32_t> communicators() const { return {}; }
+  /// Begins to join one of them, before the first step; does not wait for the other members.
+  virtual absl::Status join(const CommunicatorPlace& /*place*/) {
+    return absl::UnimplementedError("no program of this kind of device does");
+  }
+  /// Whether every communicator that it began to join has all of its members by now; fails when one
+  /// never will.
+  virtual absl::StatusOr<bool> hasJoined() { return true; }
+  /// Ends, soon, what its records wait for that other devices should do: their step fails, and so do
+  /// all later ones. Thread-safe, from any thread, at any time; must not block.
+  virtual void interrupt() {}
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.
@@ -174,6 +197,11 @@ class Device {
   }
   virtual absl::Status copyFromOwn(void* /*to*/, const void* /*from*/, size_t /*bytes*/) {
     return absl::UnimplementedError("no device of this kind has memory of its own");
+  }
+  /// Where the members of a new communicator meet: bytes for all of them, of one use. They may tell
+  /// how to reach this process.
+  virtual absl::StatusOr<std::string> newMeeting() {
+    return absl::UnimplementedError("no device of this kind carries out collectives");
   }
   /// Whether what `allocate` gives is the host's memory, in place of the device's own, to which
   /// DeviceDescription::memoryBytes then does not apply.

@@ -54,4 +54,115 @@ mlir::LogicalResult RecvOp::inferTypes(Types& types) {
 }
 OpCost RecvOp::cost() { return elementwiseCost(*this, 0); }
 
+namespace {
+
+/// Fails unless a collective has operands, of one type.
+mlir::LogicalResult requireMembers(mlir::Operation* op) {
+  if (op->getNumOperands() == 0) {
+    return op->emitOpError() << "has no operand, expected one a member";
+  }
+  for (mlir::Value operand : op->getOperands()) {
+    if (operand.getType() != op->getOperand(0).getType()) {
+      return op->emitOpError() << "operands have types " << op->getOperand(0).getType() << " and "
+                               << operand.getType() << ", expected one type";
+    }
+  }
+  return mlir::success();
+}
+
+/// The same where members combine elements.
+mlir::LogicalResult requireCombined(mlir::Operation* op, llvm::StringRef kind) {
+  if (kind != "sum" && kind != "mean" && kind != "max" && kind != "min" && kind != "prod") {
+    return op->emitOpError() << "has kind \"" << kind << "\", expected sum, mean, max, min or prod";
+  }
+  if (mlir::failed(requireMembers(op))) {
+    return mlir::failure();
+  }
+  if (elementOf(op->getOperand(0)).isInteger(1)) {
+    return op->emitOpError() << "operands are bools, expected numbers; cast them first";
+  }
+  return requireComputed(op, op->getOperand(0), "operand");
+}
+
+/// Of combining all operands once: an operation an element for each member but the first.
+OpCost combineCost(mlir::Operation* op) {
+  OpCost cost = elementwiseCost(op, 0);
+  if (hasStaticShapes(op)) {
+    auto type = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
+    cost.flops = (static_cast<int64_t>(op->getNumOperands()) - 1) * type.getNumElements();
+  }
+  return cost;
+}
+
+}  // namespace
+
+mlir::LogicalResult AllReduceOp::inferTypes(Types& types) {
+  if (mlir::failed(requireCombined(*this, getKind()))) {
+    return mlir::failure();
+  }
+  types.append(getNumOperands(), getInputs()[0].getType());
+  return mlir::success();
+}
+OpCost AllReduceOp::cost() { return combineCost(*this); }
+
+mlir::LogicalResult AllGatherOp::inferTypes(Types& types) {
+  if (mlir::failed(requireMembers(*this))) {
+    return mlir::failure();
+  }
+  std::optional<Dims> dims = dimsOf(getInputs()[0]);
+  if (dims) {
+    if (mlir::failed(requireAxes(*this, {getAxis()}, static_cast<int64_t>(dims->size())))) {
+      return mlir::failure();
+    }
+    Dim& dim = (*dims)[static_cast<size_t>(getAxis())];
+    dim = dim * static_cast<int64_t>(getNumOperands());
+  }
+  for (size_t i = 0; i < getNumOperands(); ++i) {
+    static_cast<void>(push(types, dims, elementOf(getInputs()[0])));
+  }
+  return mlir::success();
+}
+OpCost AllGatherOp::cost() { return elementwiseCost(*this, 0); }
+
+mlir::LogicalResult ReduceScatterOp::inferTypes(Types& types) {
+  if (mlir::failed(requireCombined(*this, getKind()))) {
+    return mlir::failure();
+  }
+  auto members = static_cast<int64_t>(getNumOperands());
+  std::optional<Dims> dims = dimsOf(getInputs()[0]);
+  if (dims) {
+    if (mlir::failed(requireAxes(*this, {getAxis()}, static_cast<int64_t>(dims->size())))) {
+      return mlir::failure();
+    }
+    Dim& dim = (*dims)[static_cast<size_t>(getAxis())];
+    if (dim.isStatic() && dim.value() % members != 0) {
+      return emitOpError() << "dim " << getAxis() << " is " << dim.value()
+                           << ", expected a multiple of " << members << ", the number of members";
+    }
+    dim = dim.floorDiv(members);
+  }
+  for (int64_t i = 0; i < members; ++i) {
+    static_cast<void>(push(types, dims, elementOf(getInputs()[0])));
+  }
+  return mlir::success();
+}
+OpCost ReduceScatterOp::cost() { return combineCost(*this); }
+
+mlir::LogicalResult CollectiveMemberOp::inferTypes(Types& types) {
+  llvm::StringRef collective = getCollective();
+  if (collective != "all_reduce" && collective != "all_gather" && collective != "reduce_scatter") {
+    return emitOpError() << "is of \"" << collective
+                         << "\", expected all_reduce, all_gather or reduce_scatter";
+  }
+  if (getCommunicator() < 0) {
+    return emitOpError() << "communicator is " << getCommunicator() << ", expected at least 0";
+  }
+  if (!llvm::isa<mlir::TensorType>(getTensorType())) {
+    return emitOpError() << "type is " << getTensorType() << ", expected a tensor type";
+  }
+  types.push_back(getTensorType());
+  return mlir::success();
+}
+OpCost CollectiveMemberOp::cost() { return elementwiseCost(*this, 0); }
+
 }  // namespace graphrun::ir
