@@ -130,15 +130,28 @@ uint64_t slotStride(const Edge& edge) {
   return runtime::alignTensor(std::max<uint64_t>(edge.bytes(), 1));
 }
 
-std::optional<uint64_t> edgeOf(const Operation& operation) {
+namespace {
+
+/// The attribute `name`, where it is a number of at least 0.
+std::optional<uint64_t> idOf(const Operation& operation, absl::string_view name) {
   for (uint32_t i = 0; i < sizeOf(operation.attributes()); ++i) {
     const Attribute& attribute = *operation.attributes()->Get(i);
     const Int* value = attribute.value_as_Int();
-    if (value != nullptr && textOf(attribute.name()) == kEdgeAttribute && value->value() >= 0) {
+    if (value != nullptr && textOf(attribute.name()) == name && value->value() >= 0) {
       return static_cast<uint64_t>(value->value());
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<uint64_t> edgeOf(const Operation& operation) {
+  return idOf(operation, kEdgeAttribute);
+}
+
+std::optional<uint64_t> communicatorOf(const Operation& operation) {
+  return idOf(operation, kCommunicatorAttribute);
 }
 
 }  // namespace graphrun::format

@@ -33,6 +33,9 @@ inline constexpr size_t kConstantsAlignment = 16;
 inline constexpr absl::string_view kSendOp = "gr.send";
 inline constexpr absl::string_view kReceiveOp = "gr.recv";
 inline constexpr absl::string_view kEdgeAttribute = "edge";
+/// A device's part in a collective, and its attribute (Int) with the communicator's id.
+inline constexpr absl::string_view kCollectiveOp = "gr.collective_member";
+inline constexpr absl::string_view kCommunicatorAttribute = "communicator";
 
 /// A Plan that has been verified and may be believed. Immutable; readable by any number of threads.
 ///
@@ -40,7 +43,9 @@ inline constexpr absl::string_view kEdgeAttribute = "edge";
 /// and unique, all indices are in range, a device has at most one partition, edges are dense and
 /// join two different devices, each edge has exactly one gr.send in the partition of its source and
 /// one gr.recv in that of its target, with values of the edge's type, and a partition lists each
-/// weight that it reads. That slots cannot deadlock is checked elsewhere.
+/// weight that it reads. Communicators have two devices or more, each once, and a device's
+/// gr.collective_member names one that it is in. That slots cannot deadlock, and that members meet,
+/// is checked elsewhere.
 class PlanFile {
  public:
   /// Copies and verifies `bytes`. Errors name the place, what was got and expected.
@@ -89,6 +94,8 @@ uint64_t slotStride(const Edge& edge);
 
 /// The edge id of a gr.send or gr.recv; nothing if the operation has none or it is negative.
 std::optional<uint64_t> edgeOf(const Operation& operation);
+/// The same of a gr.collective_member and its communicator.
+std::optional<uint64_t> communicatorOf(const Operation& operation);
 
 }  // namespace graphrun::format
 

@@ -75,6 +75,8 @@ class PlanVerifier {
                                  [&](const PlanDevice& d, size_t) { return checkDevice(d); }));
     GR_RETURN_IF_ERROR(checkEach("edge", plan_.edges(), kMaxEdges,
                                  [&](const Edge& e, size_t i) { return checkEdge(e, i); }));
+    GR_RETURN_IF_ERROR(checkEach("communicator", plan_.communicators(), kMaxEdges,
+                                 [&](const Communicator& c, size_t) { return checkMembers(c); }));
     // The weight section belongs to the model file, which is not at hand: only overflow can be
     // excluded there.
     GR_RETURN_IF_ERROR(verifyWeightTable(plan_.weights(), std::numeric_limits<uint64_t>::max(),
@@ -192,6 +194,19 @@ class PlanVerifier {
                : invalid("its byte bound is ", edge.bytes(), ", expected ", least, " to 2^62");
   }
 
+  absl::Status checkMembers(const Communicator& communicator) {
+    absl::flat_hash_set<uint32_t>& seen = members_.emplace_back();
+    for (uint32_t i = 0; i < sizeOf(communicator.devices()); ++i) {
+      uint32_t device = communicator.devices()->Get(i);
+      GR_RETURN_IF_ERROR(checkIndex("device", device, sizeOf(plan_.devices())));
+      if (!seen.insert(device).second) {
+        return invalid("it has device ", device, " twice, expected each once");
+      }
+    }
+    return seen.size() >= 2 ? absl::OkStatus()
+                            : invalid("it has ", seen.size(), " devices, expected at least 2");
+  }
+
   absl::Status checkPartition(const Partition& partition, size_t index) {
     GR_RETURN_IF_ERROR(checkIndex("device", partition.device(), sizeOf(plan_.devices())));
     if (hasPartition_[partition.device()]) {
@@ -229,6 +244,9 @@ class PlanVerifier {
     if (name == kSendOp) {
       return checkEnd(operation, partition, true);
     }
+    if (name == kCollectiveOp) {
+      return checkMember(operation, partition);
+    }
     return name == kReceiveOp ? checkEnd(operation, partition, false) : absl::OkStatus();
   }
 
@@ -250,6 +268,18 @@ class PlanVerifier {
     }
     done[*id] = true;
     return checkEndValue(operation, *partition.graph(), edge, sends);
+  }
+
+  absl::Status checkMember(const Operation& operation, const Partition& partition) const {
+    std::optional<uint64_t> id = communicatorOf(operation);
+    if (!id.has_value() || *id >= sizeOf(plan_.communicators())) {
+      return invalid("its communicator is ", id.has_value() ? absl::StrCat(*id) : "missing",
+                     ", expected an id below ", sizeOf(plan_.communicators()));
+    }
+    return members_[*id].contains(partition.device())
+               ? absl::OkStatus()
+               : invalid("it is on device ", partition.device(), ", which communicator ", *id,
+                         " does not have");
   }
 
   // The results of the operation have not been verified yet.
@@ -276,6 +306,7 @@ class PlanVerifier {
   const Plan& plan_;
   size_t work_;
   absl::flat_hash_set<absl::string_view> names_;
+  std::vector<absl::flat_hash_set<uint32_t>> members_;  // by communicator
   std::vector<bool> hasPartition_;
   std::vector<bool> sent_;
   std::vector<bool> received_;

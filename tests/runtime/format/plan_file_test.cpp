@@ -189,6 +189,45 @@ TEST_CASE("each edge is sent once and received once, where it says") {
              Contains("it has no value to receive"));
 }
 
+/// Makes the first operation of devices 1 and 2, behind what they receive, members of a collective.
+void addCollective(PlanT& plan, int64_t communicator = 0) {
+  auto joined = std::make_unique<CommunicatorT>();
+  joined->devices = {2, 1};
+  plan.communicators.push_back(std::move(joined));
+  for (size_t device : {1, 2}) {
+    plan.partitions[device]->graph->op_names[0] = "gr.collective_member";
+    auto attribute = std::make_unique<AttributeT>();
+    attribute->name = "communicator";
+    attribute->value.Set(IntT());
+    attribute->value.AsInt()->value = communicator;
+    for (auto& op : plan.partitions[device]->graph->body->operations) {
+      if (op->name == 0) {
+        op->attributes.push_back(std::make_unique<AttributeT>(*attribute));
+      }
+    }
+  }
+}
+
+TEST_CASE("communicators have devices, and their members' operations name them") {
+  CHECK(errorAfter([](PlanT& p) { addCollective(p); }) == "ok");
+  auto after = [](std::vector<uint32_t> devices) {
+    return errorAfter([&](PlanT& p) {
+      addCollective(p);
+      p.communicators[0]->devices = std::move(devices);
+    });
+  };
+  CHECK_THAT(after({1, 3}), Contains("communicator 0: device index is 3, expected one below 3"));
+  CHECK_THAT(after({1, 2, 1}), Contains("it has device 1 twice, expected each once"));
+  CHECK_THAT(after({1}), Contains("communicator 0: it has 1 devices, expected at least 2"));
+  CHECK_THAT(after({}), Contains("communicator 0: it has 0 devices, expected at least 2"));
+  CHECK_THAT(after({0, 2}), Contains("'gr.collective_member'") &&
+                                Contains("it is on device 1, which communicator 0 does not have"));
+  CHECK_THAT(errorAfter([](PlanT& p) { addCollective(p, 1); }),
+             Contains("its communicator is 1, expected an id below 1"));
+  CHECK_THAT(errorAfter([](PlanT& p) { addCollective(p, -1); }),
+             Contains("its communicator is missing, expected an id below 1"));
+}
+
 TEST_CASE("partitions and their weights are checked") {
   CHECK_THAT(errorAfter([](PlanT& p) { p.partitions[1]->device = 3; }),
              Contains("partition 1: device index is 3"));
