@@ -70,6 +70,21 @@ mlir::LogicalResult requireMembers(mlir::Operation* op) {
   return mlir::success();
 }
 
+/// Fails where a mean divides by a number that its type does not have.
+mlir::LogicalResult requireDivisor(mlir::Operation* op, llvm::StringRef kind) {
+  auto type = llvm::dyn_cast<mlir::IntegerType>(elementOf(op->getOperand(0)));
+  if (kind != "mean" || !type || type.getWidth() > 16) {
+    return mlir::success();
+  }
+  unsigned most = (1U << (type.getWidth() - (type.isUnsigned() ? 0 : 1))) - 1;
+  if (op->getNumOperands() > most) {
+    return op->emitOpError() << "has " << op->getNumOperands() << " operands, expected at most "
+                             << most << " for a mean of " << mlir::Type(type)
+                             << "; cast them first";
+  }
+  return mlir::success();
+}
+
 /// The same where members combine elements.
 mlir::LogicalResult requireCombined(mlir::Operation* op, llvm::StringRef kind) {
   if (kind != "sum" && kind != "mean" && kind != "max" && kind != "min" && kind != "prod") {
@@ -81,7 +96,8 @@ mlir::LogicalResult requireCombined(mlir::Operation* op, llvm::StringRef kind) {
   if (elementOf(op->getOperand(0)).isInteger(1)) {
     return op->emitOpError() << "operands are bools, expected numbers; cast them first";
   }
-  return requireComputed(op, op->getOperand(0), "operand");
+  return mlir::failure(mlir::failed(requireComputed(op, op->getOperand(0), "operand")) ||
+                       mlir::failed(requireDivisor(op, kind)));
 }
 
 /// Of combining all operands once: an operation an element for each member but the first.

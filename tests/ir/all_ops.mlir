@@ -369,6 +369,16 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %recv = gr.recv {edge = 8 : i64, tensor_type = tensor<2x4x6x6xf32>} : () -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.recv {edge = 9 : i64, tensor_type = tensor<f32>}
   %recv2 = gr.recv {edge = 9 : i64, tensor_type = tensor<f32>} : () -> tensor<f32>
+
+  // Collectives.
+  // CHECK-NEXT: gr.all_reduce %{{.*}}, %{{.*}} {kind = "mean"}
+  %reduced:2 = gr.all_reduce %relu, %recv {kind = "mean"} : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>)
+  // CHECK-NEXT: gr.all_gather %{{.*}}, %{{.*}}, %{{.*}} {axis = 1 : i64}
+  %gathered:3 = gr.all_gather %p, %p, %xor {axis = 1 : i64} : (tensor<3x4xi1>, tensor<3x4xi1>, tensor<3x4xi1>) -> (tensor<3x12xi1>, tensor<3x12xi1>, tensor<3x12xi1>)
+  // CHECK-NEXT: gr.reduce_scatter %{{.*}}, %{{.*}} {axis = 1 : i64, kind = "max"}
+  %scattered:2 = gr.reduce_scatter %relu, %recv {kind = "max", axis = 1 : i64} : (tensor<2x4x6x6xf32>, tensor<2x4x6x6xf32>) -> (tensor<2x2x6x6xf32>, tensor<2x2x6x6xf32>)
+  // CHECK-NEXT: gr.collective_member %{{.*}} {collective = "all_gather", communicator = 1 : i64, kind = "", tensor_type = tensor<4xi64>}
+  %member = gr.collective_member %i {collective = "all_gather", kind = "", communicator = 1 : i64, tensor_type = tensor<4xi64>} : (tensor<2xi64>) -> tensor<4xi64>
   return %recv, %xor : tensor<2x4x6x6xf32>, tensor<3x4xi1>
 }
 
