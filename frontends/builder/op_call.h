@@ -12,6 +12,10 @@
 
 namespace graphrun::builder {
 
+enum class Reduction;
+/// How the dialect calls it.
+const char* nameOf(Reduction kind);
+
 /// What a call was given for one operand of the operation.
 class Argument {
  public:

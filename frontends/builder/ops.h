@@ -361,6 +361,24 @@ Tensor tile(const Tensor& x, const Ints& repeats, const At& at = {});
 /// A tensor of a shape that is computed when the model runs, filled with one value.
 Tensor fill(const Tensor& shape, Scalar value, ElementType type, const At& at = {});
 
+// --- Collectives ---------------------------------------------------------------------------------
+//
+// Operand i and result i belong to member i. What they compute does not depend on where members
+// run: that is decided by whoever places the model (`--pin 'NAME/0=…'` says where member 0 does).
+// So a program for several devices is one graph, with the part of each device written down once:
+//
+//   std::vector<Tensor> sums = allReduce({matmul(x0, w0), matmul(x1, w1)});
+
+/// Every member gets the element-wise combination of what all have, in the order of the operands,
+/// which have one type. A mean of integers is rounded towards zero.
+std::vector<Tensor> allReduce(const std::vector<Tensor>& inputs, Reduction kind = Reduction::kSum,
+                              const At& at = {});
+/// Every member gets what all have, joined along an axis. Operands have one type.
+std::vector<Tensor> allGather(const std::vector<Tensor>& inputs, int64_t axis, const At& at = {});
+/// Member i gets part i of the combination, cut along an axis whose dim their number divides.
+std::vector<Tensor> reduceScatter(const std::vector<Tensor>& inputs, int64_t axis,
+                                  Reduction kind = Reduction::kSum, const At& at = {});
+
 }  // namespace graphrun::builder
 
 #endif  // GRAPHRUN_FRONTENDS_BUILDER_OPS_H_

@@ -13,22 +13,6 @@ Tensor binary(const char* op, const Operand& x, const Operand& y, const At& at) 
   return OpCall(op, at, {x, y}).create();
 }
 
-const char* nameOf(Reduction kind) {
-  switch (kind) {
-    case Reduction::kSum:
-      return "sum";
-    case Reduction::kMean:
-      return "mean";
-    case Reduction::kMax:
-      return "max";
-    case Reduction::kMin:
-      return "min";
-    case Reduction::kProd:
-      return "prod";
-  }
-  return "";
-}
-
 }  // namespace
 
 Tensor abs(const Tensor& x, const At& at) { return unary("abs", x, at); }
@@ -160,6 +144,22 @@ Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const 
     call.problem("both choices are numbers, expected a tensor among them; use Graph::scalar");
   }
   return call.create();
+}
+
+const char* nameOf(Reduction kind) {
+  switch (kind) {
+    case Reduction::kSum:
+      return "sum";
+    case Reduction::kMean:
+      return "mean";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kMin:
+      return "min";
+    case Reduction::kProd:
+      return "prod";
+  }
+  return "";
 }
 
 Tensor reduce(const Tensor& x, Reduction kind, const Reduce& options, const At& at) {

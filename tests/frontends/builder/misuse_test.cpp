@@ -239,5 +239,15 @@ TEST_CASE("a model that cannot be written says why") {
   CHECK_THAT(std::string(saved.message()), Contains("/no/such/folder/model.fb"));
 }
 
+TEST_CASE("members of collectives have one type, and parts of one size") {
+  CHECK_THAT(problemOf([](Fixture& f) { allReduce({f.m, f.i}); }),
+             Contains("operands have types") && Contains("expected one type"));
+  CHECK_THAT(problemOf([](Fixture& f) { reduceScatter({f.m, f.m, f.m}, 0); }),
+             Contains("dim 0 is 4, expected a multiple of 3, the number of members"));
+  Fixture f;
+  CHECK(allGather({}, 0).empty());
+  CHECK(f.g.status().ok());
+}
+
 }  // namespace
 }  // namespace graphrun::builder

@@ -26,6 +26,8 @@ std::set<std::string> registeredOps() {
 #define GET_OP_LIST
 #include "ir/ops_tensor.cpp.inc"
               >());
+  // Of the other operations of their family, passes make them.
+  names.merge(namesOf<ir::AllReduceOp, ir::AllGatherOp, ir::ReduceScatterOp>());
   return names;
 }
 
@@ -191,9 +193,17 @@ std::vector<Row> tensorRows() {
       {"fill", "Nx4x8x8xf16", [](Values& v) { return fill(shape(v.x), 0.5, ElementType::kF16); }}};
 }
 
+std::vector<Row> commRows() {
+  return {
+      {"all_reduce", kSame, [](Values& v) { return allReduce({v.x, v.y}, Reduction::kMean)[1]; }},
+      {"all_gather", "4x18xi32", [](Values& v) { return allGather({v.i, v.i, v.i}, -1)[2]; }},
+      {"reduce_scatter", "2x6xf32",
+       [](Values& v) { return reduceScatter({v.m, v.m}, 0, Reduction::kMax)[0]; }}};
+}
+
 std::vector<Row> allRows() {
   std::vector<Row> rows = mathRows();
-  for (const std::vector<Row>& more : {nnRows(), tensorRows()}) {
+  for (const std::vector<Row>& more : {nnRows(), tensorRows(), commRows()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;
@@ -232,6 +242,7 @@ TEST_CASE("options reach the operation's attributes") {
                                     .rounding = Rounding::kCeil}));
   v.g.output("reduce", reduce(v.x, Reduction::kProd, {.axes = {3, 0}, .keepdims = false}));
   v.g.output("pad", pad(v.m, {0, 1, 0, 1}, {.mode = PadMode::kWrap}));
+  v.g.output("part", reduceScatter({v.m, v.m}, -1, Reduction::kMin)[1]);
   LoadedModel loaded(v.g);
   auto selu = llvm::cast<ir::SeluOp>(loaded.ops("gr.selu")[0]);
   CHECK((selu.getAlpha().convertToDouble() == 2 && selu.getGamma().convertToDouble() == 3));
@@ -245,6 +256,8 @@ TEST_CASE("options reach the operation's attributes") {
   auto reduce = llvm::cast<ir::ReduceOp>(loaded.ops("gr.reduce")[0]);
   CHECK(reduce.getKind() == "prod");
   CHECK(reduce.getAxes() == llvm::ArrayRef<int64_t>{0, 3});
+  auto scatter = llvm::cast<ir::ReduceScatterOp>(loaded.ops("gr.reduce_scatter")[0]);
+  CHECK((scatter.getKind() == "min" && scatter.getAxis() == 1));
   CHECK(llvm::cast<ir::PadOp>(loaded.ops("gr.pad")[0]).getMode() == "wrap");
 }
 
