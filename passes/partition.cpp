@@ -54,7 +54,8 @@ class Partitioner {
     }
     findTransfers();
     numberEdges();
-    Partitioning result{mlir::ModuleOp::create(func_.getLoc()), {}};
+    Partitioning result{mlir::ModuleOp::create(func_.getLoc()), {}, communicatorsOf(func_)};
+    setCommunicators(*result.module, result.communicators);
     for (auto& [device, ops] : order_) {
       if (mlir::failed(build(device, ops, *result.module))) {
         return mlir::failure();
@@ -372,6 +373,7 @@ struct PartitionGraphPass : impl::PartitionGraphBase<PartitionGraphPass> {
     getOperation().getBody()->getOperations().splice(getOperation().getBody()->end(),
                                                      parts.getBody()->getOperations());
     setEdges(getOperation(), result->edges);
+    setCommunicators(getOperation(), result->communicators);
   }
 };
 

@@ -179,6 +179,27 @@ def InternStrings : Pass<"gr-intern-strings", "::mlir::func::FuncOp"> {
   }];
 }
 
+def LowerCollectives : Pass<"gr-lower-collectives", "::mlir::ModuleOp"> {
+  let summary = "Placed collectives become operations of devices";
+  let description = [{
+    A collective's steps have devices and ranks in `gr.steps` (collectives.h). Where one communicator can
+    have all devices, each takes its part by a gr.collective_member, and `gr.communicators` of the
+    function lists the devices; on one device the collective is arithmetic, done once; else each step
+    is arithmetic on its device, in the order of the operands, and the partition pass sends between them.
+
+        %0:2 = gr.all_reduce %x, %y {kind = "sum", gr.steps = […]} : …
+    becomes
+        %0 = gr.add %x, %y {gr.device = #gr.device<"a">, …} : …
+        %1 = gr.add %x, %y {gr.device = #gr.device<"b">, …} : …
+    or, with libraries=a=nccl,b=nccl
+        %0 = gr.collective_member %x {collective = "all_reduce", communicator = 0, gr.device = #gr.device<"a">, …} : …
+        %1 = gr.collective_member %y {collective = "all_reduce", communicator = 0, gr.device = #gr.device<"b">, …} : …
+  }];
+  let options = [
+    ListOption<"libraries", "libraries", "std::string",
+               "device=TEXT: devices with equal texts can be in one communicator">];
+}
+
 def PartitionGraph : Pass<"gr-partition-graph", "::mlir::ModuleOp"> {
   let summary = "Cut the graph into one function a device, joined by send and recv";
   let description = [{

@@ -21,7 +21,11 @@ struct End {
 class Checker {
  public:
   Checker(mlir::ModuleOp module, llvm::ArrayRef<PartitionEdge> edges)
-      : module_(module), edges_(edges), sends_(edges.size()), receives_(edges.size()) {}
+      : module_(module),
+        edges_(edges),
+        communicators_(communicatorsOf(module)),
+        sends_(edges.size()),
+        receives_(edges.size()) {}
 
   mlir::LogicalResult run() {
     if (mlir::failed(collectEnds()) || mlir::failed(checkEdges())) {
@@ -40,6 +44,8 @@ class Checker {
         } else if (auto receive = llvm::dyn_cast<ir::RecvOp>(op)) {
           good &=
               mlir::succeeded(note(receives_, receive.getEdge(), {op, func.getSymName().str()}));
+        } else if (auto member = llvm::dyn_cast<ir::CollectiveMemberOp>(op)) {
+          good &= mlir::succeeded(checkMember(member, func.getSymName()));
         }
       });
     }
@@ -55,6 +61,22 @@ class Checker {
     }
     ends[edge] = std::move(end);
     return mlir::success();
+  }
+
+  mlir::LogicalResult checkMember(ir::CollectiveMemberOp member, llvm::StringRef device) {
+    if (member.getCommunicator() >= static_cast<int64_t>(communicators_.size())) {
+      return member.emitOpError() << "names communicator " << member.getCommunicator()
+                                  << ", but there are " << communicators_.size();
+    }
+    if (!llvm::is_contained(devicesOf(member), device)) {
+      return member.emitOpError() << "is on " << device << ", which communicator "
+                                  << member.getCommunicator() << " does not have";
+    }
+    return mlir::success();
+  }
+
+  const Communicator& devicesOf(ir::CollectiveMemberOp member) const {
+    return communicators_[static_cast<size_t>(member.getCommunicator())];
   }
 
   mlir::LogicalResult checkEdges() {
@@ -91,47 +113,117 @@ class Checker {
 
   /// Runs every device as far as it goes until none moves.
   mlir::LogicalResult simulate() {
-    std::vector<bool> sent(edges_.size(), false);
-    std::map<std::string, mlir::Operation*> at;
+    sent_.assign(edges_.size(), false);
     for (mlir::func::FuncOp func : module_.getOps<mlir::func::FuncOp>()) {
-      at[func.getSymName().str()] = &func.getBody().front().front();
+      at_[func.getSymName().str()] = &func.getBody().front().front();
     }
-    for (bool moved = true; moved;) {
+    bool good = true;
+    for (bool moved = true; moved && good;) {
       moved = false;
-      for (auto& [device, op] : at) {
-        for (; op != nullptr && !waits(op, sent); op = op->getNextNode()) {
+      for (auto& [device, op] : at_) {
+        for (; op != nullptr && !waits(op); op = op->getNextNode()) {
           if (auto send = llvm::dyn_cast<ir::SendOp>(op)) {
-            sent[send.getEdge()] = true;
+            sent_[send.getEdge()] = true;
           }
           moved = true;
         }
       }
+      good = mlir::succeeded(meet(moved));
     }
-    return reportStuck(at);
+    return good ? reportStuck() : mlir::failure();
   }
 
-  static bool waits(mlir::Operation* op, const std::vector<bool>& sent) {
+  bool waits(mlir::Operation* op) const {
     auto receive = llvm::dyn_cast<ir::RecvOp>(op);
-    return receive && !sent[receive.getEdge()];
+    return llvm::isa<ir::CollectiveMemberOp>(op) || (receive && !sent_[receive.getEdge()]);
   }
 
-  mlir::LogicalResult reportStuck(const std::map<std::string, mlir::Operation*>& at) {
+  /// What a device waits at, where that is its part in a collective of this communicator.
+  ir::CollectiveMemberOp waitingIn(const std::string& device, int64_t communicator) const {
+    auto found = at_.find(device);
+    auto member = found == at_.end() || found->second == nullptr
+                      ? nullptr
+                      : llvm::dyn_cast<ir::CollectiveMemberOp>(found->second);
+    return member && member.getCommunicator() == communicator ? member : nullptr;
+  }
+
+  /// Members of communicators that all wait for each other have met, and go on.
+  mlir::LogicalResult meet(bool& moved) {
+    for (auto [i, devices] : llvm::enumerate(communicators_)) {
+      llvm::SmallVector<ir::CollectiveMemberOp> met;
+      for (const std::string& device : devices) {
+        if (auto member = waitingIn(device, static_cast<int64_t>(i))) {
+          met.push_back(member);
+        }
+      }
+      if (met.size() < devices.size()) {
+        continue;
+      }
+      for (auto [member, device] : llvm::zip(met, devices)) {
+        if (mlir::failed(checkMeeting(met.front(), devices.front(), member, device))) {
+          return mlir::failure();
+        }
+        at_[device] = member->getNextNode();
+        moved = true;
+      }
+    }
+    return mlir::success();
+  }
+
+  static mlir::LogicalResult checkMeeting(ir::CollectiveMemberOp first, const std::string& where,
+                                          ir::CollectiveMemberOp member,
+                                          const std::string& device) {
+    if (member.getCollective() == first.getCollective() && member.getKind() == first.getKind() &&
+        member.getInput().getType() == first.getInput().getType()) {
+      return mlir::success();
+    }
+    auto describe = [](ir::CollectiveMemberOp op, mlir::InFlightDiagnostic& text) {
+      text << op.getCollective() << " \"" << op.getKind() << "\" of " << op.getInput().getType();
+    };
+    mlir::InFlightDiagnostic text = member.emitOpError() << "on " << device << " is ";
+    describe(member, text);
+    text << ", but on " << where << " it meets ";
+    describe(first, text);
+    return text;
+  }
+
+  mlir::LogicalResult reportStuck() {
     bool good = true;
-    for (const auto& [device, op] : at) {
-      if (op != nullptr) {
-        const PartitionEdge& edge = edges_[llvm::cast<ir::RecvOp>(op).getEdge()];
+    for (const auto& [device, op] : at_) {
+      if (op == nullptr) {
+        continue;
+      }
+      if (auto receive = llvm::dyn_cast<ir::RecvOp>(op)) {
+        const PartitionEdge& edge = edges_[receive.getEdge()];
         op->emitOpError() << "deadlock: " << device << " waits for edge " << edge.id << " '"
                           << edge.name << "', which " << edge.source
                           << " sends only after it has waited itself";
-        good = false;
+      } else {
+        reportAlone(device, llvm::cast<ir::CollectiveMemberOp>(op));
       }
+      good = false;
     }
     return mlir::success(good);
   }
 
+  void reportAlone(const std::string& device, ir::CollectiveMemberOp member) const {
+    for (const std::string& other : devicesOf(member)) {
+      if (!waitingIn(other, member.getCommunicator())) {
+        member.emitOpError() << "deadlock: " << device << " waits in communicator "
+                             << member.getCommunicator() << " for " << other
+                             << ", which does not come to it";
+        return;
+      }
+    }
+  }
+
   mlir::ModuleOp module_;
   llvm::ArrayRef<PartitionEdge> edges_;
+  std::vector<Communicator> communicators_;
   std::vector<End> sends_, receives_;
+  // Of the simulation: the edges that were sent, and where each device is; null at its end.
+  std::vector<bool> sent_;
+  std::map<std::string, mlir::Operation*> at_;
 };
 
 }  // namespace
@@ -153,6 +245,30 @@ void setEdges(mlir::ModuleOp module, llvm::ArrayRef<PartitionEdge> edges) {
     }));
   }
   module->setAttr(kEdgesAttr, builder.getArrayAttr(entries));
+}
+
+void setCommunicators(mlir::Operation* owner, llvm::ArrayRef<Communicator> communicators) {
+  mlir::Builder builder(owner->getContext());
+  llvm::SmallVector<mlir::Attribute> lists;
+  for (const Communicator& devices : communicators) {
+    lists.push_back(builder.getStrArrayAttr(
+        llvm::SmallVector<llvm::StringRef>(devices.begin(), devices.end())));
+  }
+  if (!lists.empty()) {
+    owner->setAttr(kCommunicatorsAttr, builder.getArrayAttr(lists));
+  }
+}
+
+std::vector<Communicator> communicatorsOf(mlir::Operation* owner) {
+  std::vector<Communicator> communicators;
+  auto lists = owner->getAttrOfType<mlir::ArrayAttr>(kCommunicatorsAttr);
+  for (mlir::Attribute list : lists ? lists.getValue() : llvm::ArrayRef<mlir::Attribute>()) {
+    Communicator& devices = communicators.emplace_back();
+    for (auto device : llvm::cast<mlir::ArrayAttr>(list).getAsRange<mlir::StringAttr>()) {
+      devices.push_back(device.str());
+    }
+  }
+  return communicators;
 }
 
 mlir::FailureOr<std::vector<PartitionEdge>> edgesOf(mlir::ModuleOp module) {

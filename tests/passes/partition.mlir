@@ -90,3 +90,18 @@ func.func @nothing(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
   %k = gr.constant dense<2.0> : tensor<f32> : tensor<f32>
   return %x, %k : tensor<4xf32>, tensor<f32>
 }
+
+// -----
+
+// Members of a collective go to their devices, in an order that is one; the communicators are the plan's.
+// CHECK: module attributes {gr.communicators = {{\[\[}}"b/cpu:0", "client/cpu:0"]], gr.edges
+// CHECK-LABEL: func.func @"client/cpu:0"
+// CHECK: gr.collective_member %arg0 {collective = "all_reduce", communicator = 0 : i64, kind = "sum", tensor_type = tensor<4xf32>}
+// CHECK-LABEL: func.func @"b/cpu:0"
+// CHECK: %[[X:.*]] = gr.recv
+// CHECK: gr.collective_member %[[X]]
+func.func @members(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {gr.communicators = [["b/cpu:0", "client/cpu:0"]]} {
+  %0 = gr.collective_member %x {collective = "all_reduce", kind = "sum", communicator = 0 : i64, tensor_type = tensor<4xf32>, gr.device = #gr.device<"client/cpu:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = gr.collective_member %x {collective = "all_reduce", kind = "sum", communicator = 0 : i64, tensor_type = tensor<4xf32>, gr.device = #gr.device<"b/cpu:0">} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -85,6 +85,67 @@ TEST_CASE_METHOD(Fixture, "a cycle of waits is found") {
                  Contains("deadlock: b waits for edge 0 'e0'"));
 }
 
+std::string member(int communicator, const std::string& collective = "all_reduce",
+                   const std::string& kind = "sum", const std::string& value = "%x") {
+  return "gr.collective_member " + value + " {collective = \"" + collective + "\", kind = \"" +
+         kind + "\", communicator = " + std::to_string(communicator) +
+         " : i64, tensor_type = tensor<4xf32>} : (tensor<4xf32>) -> tensor<4xf32>\n";
+}
+
+/// Two communicators of a and b, and one that c is in.
+std::string joined(const std::string& functions) {
+  return R"(module attributes {gr.communicators = [["a", "b"], ["b", "a"], ["c", "b"]]} {)" +
+         functions + "}";
+}
+
+TEST_CASE_METHOD(Fixture, "members of a communicator meet") {
+  std::string both = "%0 = " + member(0) + "%1 = " + member(1, "all_gather", "");
+  CHECK(check(joined(function("a", both) + function("b", both)), {}).empty());
+  // A member waits behind what it is sent.
+  CHECK(check(joined(function("a", kSend + ("%0 = " + member(0))) +
+                     function("b", kReceive + ("%0 = " + member(0, "all_reduce", "sum", "%r")))),
+              {edge(0, "a", "b")})
+            .empty());
+  CHECK_THAT(check(joined(function("a", "%0 = " + member(3))), {}),
+             Contains("names communicator 3, but there are 3"));
+  CHECK_THAT(check(function("a", "%0 = " + member(0)), {}),
+             Contains("names communicator 0, but there are 0"));
+  CHECK_THAT(check(joined(function("c", "%0 = " + member(1))), {}),
+             Contains("is on c, which communicator 1 does not have"));
+}
+
+TEST_CASE_METHOD(Fixture, "members that meet do the same") {
+  auto errors = [&](const std::string& other) {
+    return check(joined(function("a", "%0 = " + member(0)) + function("b", "%0 = " + other)), {});
+  };
+  CHECK_THAT(errors(member(0, "all_reduce", "max")),
+             Contains("on b is all_reduce \"max\" of 'tensor<4xf32>', but on a it meets all_reduce "
+                      "\"sum\" of 'tensor<4xf32>'"));
+  CHECK_THAT(errors(member(0, "reduce_scatter")), Contains("on b is reduce_scatter \"sum\""));
+  std::string half =
+      "gr.cast %x {to = f16} : (tensor<4xf32>) -> tensor<4xf16>\n%1 = "
+      "gr.collective_member %0 {collective = \"all_reduce\", kind = \"sum\", "
+      "communicator = 0 : i64, tensor_type = tensor<4xf32>} : (tensor<4xf16>) -> "
+      "tensor<4xf32>\n";
+  CHECK_THAT(errors(half), Contains("of 'tensor<4xf16>', but on a it meets"));
+}
+
+TEST_CASE_METHOD(Fixture, "members that do not meet are found") {
+  CHECK_THAT(check(joined(function("a", "%0 = " + member(0)) + function("b", "")), {}),
+             Contains("deadlock: a waits in communicator 0 for b, which does not come to it"));
+  std::string there = "%0 = " + member(0) + "%1 = " + member(1);
+  std::string back = "%0 = " + member(1) + "%1 = " + member(0);
+  std::string errors = check(joined(function("a", there) + function("b", back)), {});
+  CHECK_THAT(errors, Contains("deadlock: a waits in communicator 0 for b"));
+  CHECK_THAT(errors, Contains("deadlock: b waits in communicator 1 for a"));
+  // A tensor that is sent behind the meeting is waited for before it.
+  errors = check(joined(function("a", "%0 = " + member(0) + kSend) +
+                        function("b", kReceive + ("%0 = " + member(0)))),
+                 {edge(0, "a", "b")});
+  CHECK_THAT(errors, Contains("deadlock: a waits in communicator 0 for b"));
+  CHECK_THAT(errors, Contains("deadlock: b waits for edge 0 'e0'"));
+}
+
 TEST_CASE_METHOD(Fixture, "the edge table is written to and read from the module") {
   auto module = parse(function("a", kSend) + function("b", kReceive));
   setEdges(*module, {edge(0, "a", "b")});

@@ -1,0 +1,396 @@
+// gr-lower-collectives: what placed collectives are on their devices.
+#include <algorithm>
+#include <map>
+
+#include "ir/builders.h"
+#include "ir/dialect.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "passes/collectives.h"
+#include "passes/partition.h"
+#include "passes/passes.h"
+#include "passes/weights.h"
+
+namespace graphrun::passes {
+
+#define GEN_PASS_DEF_LOWERCOLLECTIVES
+#include "passes/passes.h.inc"
+
+namespace {
+
+/// Where and when an operation runs, and what it is called.
+struct Place {
+  mlir::StringAttr name;
+  ir::DeviceAttr device;
+  mlir::IntegerAttr rank;     // null where the graph has none
+  mlir::IntegerAttr threads;  // null: all
+
+  int64_t order() const { return rank ? rank.getInt() : 0; }
+  mlir::Location loc() const { return mlir::NameLoc::get(name); }
+};
+
+Place placeOf(mlir::Operation* op) {
+  return {mlir::StringAttr::get(op->getContext(), labelOf(op->getLoc())),
+          op->getAttrOfType<ir::DeviceAttr>(ir::kDeviceAttr),
+          op->getAttrOfType<mlir::IntegerAttr>(ir::kRankAttr),
+          op->getAttrOfType<mlir::IntegerAttr>(ir::kThreadsAttr)};
+}
+
+mlir::FailureOr<std::vector<Place>> placesOf(mlir::Operation* op, size_t steps) {
+  auto entries = op->getAttrOfType<mlir::ArrayAttr>(kStepsAttr);
+  if (!entries || entries.size() != steps) {
+    return op->emitOpError() << "has " << (entries ? entries.size() : 0) << " entries in "
+                             << kStepsAttr << ", expected " << steps << ": place the graph first";
+  }
+  std::vector<Place> places;
+  for (mlir::Attribute entry : entries) {
+    auto fields = llvm::dyn_cast<mlir::DictionaryAttr>(entry);
+    Place place;
+    if (fields) {
+      place = {fields.getAs<mlir::StringAttr>("name"), fields.getAs<ir::DeviceAttr>("device"),
+               fields.getAs<mlir::IntegerAttr>("rank"), fields.getAs<mlir::IntegerAttr>("threads")};
+    }
+    if (!place.name || !place.device) {
+      return op->emitOpError() << kStepsAttr << " has the entry " << entry
+                               << ", expected {name, device, rank}";
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+/// The types that libraries of collectives have.
+bool isCarried(mlir::Type element) {
+  return element.isInteger(8) || element.isInteger(32) || element.isInteger(64) ||
+         element.isF16() || element.isBF16() || element.isF32() || element.isF64();
+}
+
+using Values = llvm::SmallVector<mlir::Value>;
+
+/// The members of a collective on each device, in order of their first.
+using Members = llvm::MapVector<ir::DeviceAttr, llvm::SmallVector<unsigned>>;
+
+class Lowering {
+ public:
+  Lowering(mlir::func::FuncOp func, const CollectiveLibraries& libraries)
+      : func_(func), libraries_(libraries), builder_(func.getContext()) {}
+
+  mlir::LogicalResult run() {
+    llvm::SmallVector<mlir::Operation*> collectives;
+    for (mlir::Operation& op : func_.front()) {
+      if (isCollective(&op)) {
+        collectives.push_back(&op);
+      }
+    }
+    for (mlir::Operation* op : collectives) {
+      if (mlir::failed(lower(op))) {
+        return mlir::failure();
+      }
+    }
+    setCommunicators(func_, communicators_);
+    return mlir::success();
+  }
+
+ private:
+  mlir::LogicalResult lower(mlir::Operation* op) {
+    op_ = op;
+    steps_ = stepsOf(op);
+    parts_.clear();
+    auto places = placesOf(op, steps_.size());
+    if (mlir::failed(places)) {
+      return mlir::failure();
+    }
+    places_ = std::move(*places);
+    builder_.setInsertionPoint(op);
+    Members members = membersByDevice();
+    op->replaceAllUsesWith(areTogether()             ? lowerTogether()
+                           : canCommunicate(members) ? lowerToMembers(members)
+                                                     : lowerToSteps());
+    op->erase();
+    return mlir::success();
+  }
+
+  /// By where members have their results.
+  Members membersByDevice() const {
+    Members members;
+    for (auto [step, place] : llvm::zip(steps_, places_)) {
+      if (step.gives) {
+        members[place.device].push_back(step.member);
+      }
+    }
+    return members;
+  }
+
+  /// Whether all steps are on one device.
+  bool areTogether() const {
+    return llvm::all_of(places_, [&](const Place& p) { return p.device == places_[0].device; });
+  }
+
+  /// The place of what is done for all steps at once, called as the collective: behind what all of
+  /// them read, before whatever reads what one of them makes.
+  Place commonPlace(ir::DeviceAttr device) const {
+    Place place =
+        *std::min_element(places_.begin(), places_.end(),
+                          [](const auto& a, const auto& b) { return a.order() < b.order(); });
+    place.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()));
+    place.device = device;
+    return place;
+  }
+
+  /// Gives all operations that `build` makes at the builder's place this one.
+  template <typename Build>
+  auto at(const Place& place, Build build) {
+    mlir::Operation* before = builder_.getInsertionPoint()->getPrevNode();
+    auto result = build(place.loc());
+    mlir::Operation* end = &*builder_.getInsertionPoint();
+    mlir::Operation* op = before != nullptr ? before->getNextNode() : &end->getBlock()->front();
+    for (; op != end; op = op->getNextNode()) {
+      if (!isWeight(op)) {
+        settle(op, place);
+      }
+    }
+    return result;
+  }
+
+  static void settle(mlir::Operation* op, const Place& place) {
+    op->setAttr(ir::kDeviceAttr, place.device);
+    if (place.rank) {
+      op->setAttr(ir::kRankAttr, place.rank);
+    }
+    if (place.threads) {
+      op->setAttr(ir::kThreadsAttr, place.threads);
+    }
+  }
+
+  llvm::StringRef kind() const {
+    auto kind = op_->getAttrOfType<mlir::StringAttr>("kind");
+    return kind ? kind.getValue() : "";
+  }
+  int64_t axis() const {
+    auto axis = op_->getAttrOfType<mlir::IntegerAttr>("axis");
+    return axis ? axis.getInt() : 0;
+  }
+  int64_t count() const { return static_cast<int64_t>(op_->getNumOperands()); }
+  bool gathers() const { return llvm::isa<ir::AllGatherOp>(op_); }
+  bool scatters() const { return llvm::isa<ir::ReduceScatterOp>(op_); }
+
+  /// All on one device: computed once.
+  Values lowerTogether() {
+    return at(commonPlace(places_[0].device), [&](mlir::Location loc) {
+      mlir::ValueRange operands = op_->getOperands();
+      mlir::Value whole = gathers() ? buildConcat(builder_, loc, operands, axis())
+                                    : buildCombination(builder_, loc, kind(), operands, count());
+      return scatters() ? buildEqualParts(builder_, loc, whole, axis(), count())
+                        : Values(op_->getNumOperands(), whole);
+    });
+  }
+
+  Values lowerToSteps();
+  mlir::Value partOf(mlir::Value operand, unsigned member);
+  mlir::Value buildPlaced(size_t step, mlir::ValueRange inputs);
+
+  bool canCommunicate(const Members& members) const;
+  bool hasOneLibrary(const Members& members) const;
+  bool keepsOrder(const Members& members) const;
+  int64_t communicatorOf(const Members& members);
+  Values lowerToMembers(const Members& members);
+  mlir::Value buildMember(mlir::Location loc, mlir::Value value, int64_t communicator,
+                          int64_t devices);
+
+  mlir::func::FuncOp func_;
+  const CollectiveLibraries& libraries_;
+  mlir::OpBuilder builder_;
+  std::vector<Communicator> communicators_;
+  // Of the collective that is being lowered:
+  mlir::Operation* op_ = nullptr;
+  std::vector<CollectiveStep> steps_;
+  std::vector<Place> places_;
+  llvm::DenseMap<mlir::Value, Values> parts_;  // of operands
+};
+
+/// Each step where it was placed. What several make on one device is made once.
+Values Lowering::lowerToSteps() {
+  Values cut;
+  Values results(op_->getNumResults());
+  std::map<std::pair<const void*, bool>, mlir::Value> made;  // by device, and whether the step joins
+  for (auto [i, step] : llvm::enumerate(steps_)) {
+    Values inputs(op_->getOperands());
+    if (step.joins) {
+      inputs = cut;
+    } else if (step.cuts) {
+      llvm::transform(op_->getOperands(), inputs.begin(), [&, member = step.member](mlir::Value v) {
+        return isCutAtSource(v) ? partOf(v, member) : v;
+      });
+    }
+    bool isOwn = step.cuts || scatters();
+    mlir::Value known;
+    mlir::Value& value = isOwn ? known : made[{places_[i].device.getAsOpaquePointer(), step.joins}];
+    if (!value) {
+      value = buildPlaced(i, inputs);
+    }
+    if (step.gives) {
+      results[step.member] = value;
+    } else {
+      cut.push_back(value);
+    }
+  }
+  return results;
+}
+
+/// A step as early as all that are done with it.
+mlir::Value Lowering::buildPlaced(size_t step, mlir::ValueRange inputs) {
+  Place place = places_[step];
+  bool isOwn = steps_[step].cuts || scatters();
+  for (size_t i = step + 1; i < steps_.size() && !isOwn; ++i) {
+    bool isSame = steps_[i].joins == steps_[step].joins && places_[i].device == place.device;
+    if (isSame && places_[i].order() < place.order()) {
+      place.rank = places_[i].rank;
+    }
+  }
+  return at(place, [&](mlir::Location loc) {
+    return buildStep(builder_, loc, op_, steps_[step], inputs);
+  });
+}
+
+/// Cuts an operand right behind what makes it, on its device.
+mlir::Value Lowering::partOf(mlir::Value operand, unsigned member) {
+  auto [found, isNew] = parts_.try_emplace(operand);
+  if (isNew) {
+    mlir::OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointAfter(operand.getDefiningOp());
+    Place place = placeOf(operand.getDefiningOp());
+    place.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()) + "/parts");
+    Values parts =
+        at(place, [&](mlir::Location loc) { return buildParts(builder_, loc, op_, operand); });
+    found->second = std::move(parts);
+  }
+  return found->second[member];
+}
+
+/// Whether each device can take its members' part by one gr.collective_member.
+bool Lowering::canCommunicate(const Members& members) const {
+  auto type = llvm::cast<mlir::RankedTensorType>(op_->getOperand(0).getType());
+  bool isAlongFirst = llvm::all_of(
+      type.getShape().take_front(static_cast<size_t>(gathers() || scatters() ? axis() : 0)),
+      [](int64_t dim) { return dim == 1; });
+  // A member's steps on two devices: its result is not where its part is combined.
+  bool isWhole = llvm::all_of(llvm::zip(steps_, places_), [&](auto pair) {
+    const auto& [step, place] = pair;
+    auto found = members.find(place.device);
+    return found != members.end() && llvm::is_contained(found->second, step.member);
+  });
+  return isWhole && isAlongFirst && isCarried(type.getElementType()) && type.getNumElements() > 0 &&
+         hasOneLibrary(members) && keepsOrder(members);
+}
+
+bool Lowering::hasOneLibrary(const Members& members) const {
+  auto textOf = [&](ir::DeviceAttr device) {
+    auto found = libraries_.find(device.getName().str());
+    return found == libraries_.end() ? std::string() : found->second;
+  };
+  std::string text = textOf(members.front().first);
+  return members.size() > 1 && !text.empty() &&
+         llvm::all_of(members, [&](const auto& entry) { return textOf(entry.first) == text; });
+}
+
+/// Where parts have an order: whether devices have equally many members, next to each other.
+bool Lowering::keepsOrder(const Members& members) const {
+  return llvm::isa<ir::AllReduceOp>(op_) || llvm::all_of(members, [&](const auto& entry) {
+           return entry.second.size() == members.front().second.size() &&
+                  entry.second.back() - entry.second.front() + 1 == entry.second.size();
+         });
+}
+
+int64_t Lowering::communicatorOf(const Members& members) {
+  Communicator devices;
+  for (const auto& [device, mine] : members) {
+    devices.push_back(device.getName().str());
+  }
+  auto found = llvm::find(communicators_, devices);
+  if (found == communicators_.end()) {
+    communicators_.push_back(std::move(devices));
+    return static_cast<int64_t>(communicators_.size()) - 1;
+  }
+  return found - communicators_.begin();
+}
+
+/// One gr.collective_member a device, for what its members have together. They all have the same
+/// place in the order: so members of several collectives meet in one order everywhere.
+Values Lowering::lowerToMembers(const Members& members) {
+  int64_t communicator = communicatorOf(members);
+  auto devices = static_cast<int64_t>(members.size());
+  Values results(op_->getNumResults());
+  for (const auto& [device, mine] : members) {
+    Place place = commonPlace(device);
+    place.threads = nullptr;
+    Values operands;
+    for (unsigned member : mine) {
+      operands.push_back(op_->getOperand(member));
+    }
+    Values made = at(place, [&](mlir::Location loc) {
+      mlir::Value own = gathers()
+                            ? buildConcat(builder_, loc, operands, axis())
+                            : buildCombination(builder_, loc, kind() == "mean" ? "sum" : kind(),
+                                               operands, count());
+      mlir::Value value = buildMember(loc, own, communicator, devices);
+      if (kind() == "mean") {
+        value = buildCombination(builder_, loc, kind(), value, count());
+      }
+      auto size = static_cast<int64_t>(mine.size());
+      return scatters() ? buildEqualParts(builder_, loc, value, axis(), size)
+                        : Values(mine.size(), value);
+    });
+    for (auto [member, value] : llvm::zip(mine, made)) {
+      results[member] = value;
+    }
+  }
+  return results;
+}
+
+/// What the device has of the collective when `value` is its own. Dims of 1 before the axis do not
+/// change where elements are.
+mlir::Value Lowering::buildMember(mlir::Location loc, mlir::Value value, int64_t communicator,
+                                  int64_t devices) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  bool hasAxis = gathers() || scatters();
+  llvm::ArrayRef<int64_t> dims = type.getShape().drop_front(hasAxis ? axis() : 0);
+  llvm::SmallVector<int64_t> made(dims);
+  if (hasAxis) {
+    made[0] = gathers() ? made[0] * devices : made[0] / devices;
+  }
+  auto madeType = mlir::RankedTensorType::get(made, type.getElementType());
+  llvm::StringRef sent = kind() == "mean" ? "sum" : kind();
+  mlir::Value result = builder_.create<ir::CollectiveMemberOp>(
+      loc, madeType, buildReshape(builder_, loc, value, dims),
+      builder_.getStringAttr(op_->getName().stripDialect()), builder_.getStringAttr(sent),
+      builder_.getI64IntegerAttr(communicator), mlir::TypeAttr::get(madeType));
+  llvm::SmallVector<int64_t> shape(type.getShape());
+  if (hasAxis) {
+    shape[static_cast<size_t>(axis())] = made[0];
+  }
+  return buildReshape(builder_, loc, result, shape);
+}
+
+struct LowerCollectivesPass : impl::LowerCollectivesBase<LowerCollectivesPass> {
+  using LowerCollectivesBase::LowerCollectivesBase;
+  void runOnOperation() override {
+    CollectiveLibraries table;
+    for (const std::string& entry : libraries) {
+      auto [device, text] = llvm::StringRef(entry).split('=');
+      table[device.str()] = text.str();
+    }
+    mlir::FailureOr<mlir::func::FuncOp> func = graphOf(getOperation());
+    if (mlir::failed(func) || mlir::failed(lowerCollectives(*func, table))) {
+      return signalPassFailure();
+    }
+  }
+};
+
+}  // namespace
+
+mlir::LogicalResult lowerCollectives(mlir::func::FuncOp func,
+                                     const CollectiveLibraries& libraries) {
+  return Lowering(func, libraries).run();
+}
+
+}  // namespace graphrun::passes
