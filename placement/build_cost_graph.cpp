@@ -6,12 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "passes/collectives.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
 #include "passes/weights.h"
 #include "passes/wishes.h"
 #include "placement/op_signature.h"
 #include "placement/roofline.h"
+#include "placement/step_example.h"
 #include "runtime/base/status.h"
 #include "runtime/base/tensor.h"
 
@@ -122,45 +124,144 @@ class Builder {
     return absl::OkStatus();
   }
 
-  std::string uniqueName(mlir::Operation* op) {
+  static std::string nameOf(mlir::Operation* op) {
     std::string label = passes::labelOf(op->getLoc());
-    label = label.empty() ? op->getName().getStringRef().str() : label;
+    return label.empty() ? op->getName().getStringRef().str() : label;
+  }
+
+  std::string uniqueName(const std::string& label) {
     int count = ++names_[label];
     return count == 1 ? label : absl::StrCat(label, "#", count);
   }
 
   absl::Status addNode(mlir::Operation* op) {
+    if (passes::isCollective(op)) {
+      return addCollective(op);
+    }
     CostNode node;
-    node.name = uniqueName(op);
-    node.op = op->getName().getStringRef().str();
+    node.name = uniqueName(nameOf(op));
     std::vector<mlir::Operation*> members = membersOf(op);
     node.members = memberLabels(members);
     node.label = members.empty() ? passes::labelOf(op->getLoc()) : "";
     std::string name = node.name;
-    std::vector<mlir::Value> inputs;
-    for (mlir::Value operand : op->getOperands()) {
-      if (passes::weightOf(operand)) {
-        auto bytes = static_cast<size_t>(ir::byteSize(operand.getType()));
-        node.weightBytes += static_cast<int64_t>(runtime::alignTensor(bytes));
-      } else {
-        inputs.push_back(operand);
-      }
-    }
-    result_.leastWeightBytes.push_back(node.weightBytes);
-    addTimes(op, node);
-    int id = result_.graph.addNode(std::move(node));
-    result_.ops.push_back(op);
+    std::vector<int> inputs = inputsOf(op->getOperands(), node);
     members.push_back(op);
-    pin(id, members);
-    for (mlir::Value input : inputs) {
-      result_.graph.tensors[tensors_.at(input)].consumers.push_back(id);
-    }
+    int id = add(std::move(node), op, {op}, members);
+    read(id, inputs);
     for (mlir::OpResult output : op->getResults()) {
       std::string suffix =
           op->getNumResults() > 1 ? absl::StrCat(":", output.getResultNumber()) : "";
       GR_RETURN_IF_ERROR(addTensor(output, id, name + suffix));
     }
     return absl::OkStatus();
+  }
+
+  /// The tensors among the operands of a node; what are constants of it counts as its weights.
+  std::vector<int> inputsOf(mlir::ValueRange operands, CostNode& node) const {
+    std::vector<int> inputs;
+    for (mlir::Value operand : operands) {
+      if (passes::weightOf(operand)) {
+        auto bytes = static_cast<size_t>(ir::byteSize(operand.getType()));
+        node.weightBytes += static_cast<int64_t>(runtime::alignTensor(bytes));
+      } else {
+        inputs.push_back(tensors_.at(operand));
+      }
+    }
+    return inputs;
+  }
+
+  /// A node for `op`, or for a step of it, that takes what `work` takes.
+  int add(CostNode node, mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> work,
+          const std::vector<mlir::Operation*>& members) {
+    node.op = op->getName().getStringRef().str();
+    result_.leastWeightBytes.push_back(node.weightBytes);
+    addTimes(work, node);
+    int id = result_.graph.addNode(std::move(node));
+    result_.ops.push_back(op);
+    pin(id, members);
+    return id;
+  }
+
+  void read(int node, const std::vector<int>& inputs) {
+    for (int input : inputs) {
+      result_.graph.tensors[static_cast<size_t>(input)].consumers.push_back(node);
+    }
+  }
+
+  /// A node for each of a collective's steps: that the operation is one until it has been placed
+  /// is nothing that placement has to know of.
+  absl::Status addCollective(mlir::Operation* op) {
+    const std::string name = uniqueName(nameOf(op));
+    parts_.clear();
+    std::vector<int> cut;
+    std::map<unsigned, std::vector<int>> together;  // by member
+    for (const passes::CollectiveStep& step : passes::stepsOf(op)) {
+      CostNode node;
+      node.name = uniqueName(name + step.suffix);
+      node.label = passes::labelOf(op->getLoc());
+      node.members = {name, absl::StrCat(name, "/", step.member)};
+      std::string nodeName = node.name;
+      std::vector<int> inputs = step.joins ? cut : stepInputs(op, step, node);
+      int id = add(std::move(node), op, StepExample(op, step).ops(), {op});
+      read(id, inputs);
+      together[step.member].push_back(id);
+      if (step.gives) {
+        GR_RETURN_IF_ERROR(addTensor(op->getResult(step.member), id, nodeName));
+      } else {
+        cut.push_back(addPart(op, step.member, id, nodeName));
+      }
+    }
+    wishTogether(op, std::move(together));
+    return absl::OkStatus();
+  }
+
+  int addPart(mlir::Operation* op, unsigned member, int producer, std::string name) {
+    CostTensor part;
+    part.name = std::move(name);
+    part.producer = producer;
+    part.bytes = ir::byteSize(passes::partType(op, member));
+    return result_.graph.addTensor(std::move(part));
+  }
+
+  /// What a step reads of the operands.
+  std::vector<int> stepInputs(mlir::Operation* op, const passes::CollectiveStep& step,
+                              CostNode& node) {
+    std::vector<int> inputs;
+    for (mlir::Value operand : op->getOperands()) {
+      if (!step.cuts || !passes::isCutAtSource(operand)) {
+        std::vector<int> whole = inputsOf(operand, node);
+        inputs.insert(inputs.end(), whole.begin(), whole.end());
+        continue;
+      }
+      auto [found, isNew] = parts_.try_emplace({operand, step.member});
+      if (isNew) {
+        const CostTensor source = result_.graph.tensor(tensors_.at(operand));
+        found->second =
+            addPart(op, step.member, source.producer, absl::StrCat(source.name, "/", step.member));
+      }
+      inputs.push_back(found->second);
+    }
+    return inputs;
+  }
+
+  /// A member's steps are best where its operand is made; unless several members have theirs of
+  /// one node, which is no reason to be together.
+  void wishTogether(mlir::Operation* op, std::map<unsigned, std::vector<int>> nodesOf) {
+    std::map<int, int> made;  // operands by producer
+    auto producerOf = [&](unsigned member) {
+      auto found = tensors_.find(op->getOperand(member));
+      return found == tensors_.end() ? -1 : result_.graph.tensor(found->second).producer;
+    };
+    for (const auto& [member, nodes] : nodesOf) {
+      ++made[producerOf(member)];
+    }
+    for (auto& [member, nodes] : nodesOf) {
+      int producer = producerOf(member);
+      if (producer >= 0 && made[producer] == 1) {
+        nodes.push_back(producer);
+      }
+      result_.memberGroups.push_back(std::move(nodes));
+    }
   }
 
   /// Where a member has a pin, and groups have members with one alone, the node has it.
@@ -175,13 +276,24 @@ class Builder {
     }
   }
 
-  void addTimes(mlir::Operation* op, CostNode& node) {
-    ir::OpCost cost = llvm::cast<ir::GrOpInterface>(op).cost();
-    node.flops = cost.flops;
-    node.bytesTouched = cost.bytesRead + cost.bytesWritten;
-    OpWork work{cost.flops,  cost.bytesRead, cost.bytesWritten,
-                classOf(op), numberType(op), stepsOf(op)};
-    const OpKey key = {opSignature(op) ^ devices_.way, opFamily(op) ^ devices_.way};
+  /// The times of operations that run as one node; of one in nearly all cases.
+  void addTimes(llvm::ArrayRef<mlir::Operation*> ops, CostNode& node) {
+    OpWork work;
+    OpKey key;
+    for (mlir::Operation* op : ops) {
+      ir::OpCost cost = llvm::cast<ir::GrOpInterface>(op).cost();
+      work.flops += cost.flops;
+      work.bytesRead += cost.bytesRead;
+      work.bytesWritten += cost.bytesWritten;
+      work.opClass = classOf(op);
+      work.type = numberType(op);
+      work.steps = stepsOf(op);
+      key.signature = combined(key.signature, opSignature(op));
+      key.family = combined(key.family, opFamily(op));
+    }
+    node.flops = work.flops;
+    node.bytesTouched = work.bytesRead + work.bytesWritten;
+    key = {key.signature ^ devices_.way, key.family ^ devices_.way};
     result_.keys.push_back(key);
     static const MeasuredCosts kNothing;
     for (size_t d = 0; d < cluster_.devices.size(); ++d) {
@@ -193,7 +305,7 @@ class Builder {
       if (device.whole >= 0 && estimate.source == CostSource::kEstimated) {
         estimate.ns = scaledNs(node, work, device);
       }
-      std::string why = devices_.whyUnsupported(device.kind, op);
+      std::string why = whyUnsupported(device.kind, ops);
       node.timeNs.push_back(why.empty() ? estimate.ns : kUnsupported);
       node.sources.push_back(estimate.source);
       if (estimate.measured != nullptr) {
@@ -204,6 +316,21 @@ class Builder {
         node.unsupported.emplace_back(static_cast<int>(d), why);
       }
     }
+  }
+
+  /// The key of several operations; of one it is that one's.
+  static uint64_t combined(uint64_t key, uint64_t next) {
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+    return key * kOdd + next;
+  }
+
+  std::string whyUnsupported(DeviceKind kind, llvm::ArrayRef<mlir::Operation*> ops) const {
+    for (mlir::Operation* op : ops) {
+      if (std::string why = devices_.whyUnsupported(kind, op); !why.empty()) {
+        return why;
+      }
+    }
+    return "";
   }
 
   /// The time on a part of a device by that on the whole, which comes before it and may have been
@@ -220,13 +347,16 @@ class Builder {
   const DeviceKnowledge& devices_;
   GraphOfOps result_;
   llvm::DenseMap<mlir::Value, int> tensors_;
+  // Of the operands of the collective that is being added, by member: the parts for its steps.
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, int> parts_;
   std::map<std::string, int> names_;
 };
 
 }  // namespace
 
-bool GraphOfOps::takeLeastWeights() {
-  bool changed = false;
+bool GraphOfOps::relax() {
+  bool changed = !memberGroups.empty();
+  memberGroups.clear();
   for (size_t n = 0; n < leastWeightBytes.size(); ++n) {
     changed |= graph.nodes[n].weightBytes != leastWeightBytes[n];
     graph.nodes[n].weightBytes = leastWeightBytes[n];

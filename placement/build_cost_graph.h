@@ -36,19 +36,26 @@ struct OpKey {
 /// A cost graph and the operations that its nodes stand for.
 struct GraphOfOps {
   CostGraph graph;                    // finished
-  std::vector<mlir::Operation*> ops;  // by node
+  std::vector<mlir::Operation*> ops;  // by node; a collective for each of its steps, in their order
   std::vector<OpKey> keys;            // by node
   /// By node: its constants as the model has them, without what faster layouts take more.
   std::vector<int64_t> leastWeightBytes;
 
-  /// Counts weights with the least that they need from now on. False if that changes nothing.
-  bool takeLeastWeights();
+  /// The nodes of each member of a collective, with what makes its operand: best on one device, but
+  /// they need not be.
+  std::vector<std::vector<int>> memberGroups;
+
+  /// For little memory: counts weights with the least that they need, and lets members be anywhere
+  /// from now on. False if that changes nothing.
+  bool relax();
 };
 
 /// Builds the graph of `function`, whose shapes must be static. Constants are no nodes: they are
-/// copied to each device that reads them, so their bytes count as weights of their users. Node
-/// names are the operations' labels, made unique with "#2", "#3" …; graph inputs come from the
-/// client and outputs go there. InvalidArgument when a shape is not static.
+/// copied to each device that reads them, so their bytes count as weights of their users. A
+/// collective has a node for each of its steps (passes/collectives.h), with the costs and keys of
+/// the operations that a step becomes. Node names are the operations' labels, made unique with
+/// "#2", "#3" …; graph inputs come from the client and outputs go there. InvalidArgument when a
+/// shape is not static.
 absl::StatusOr<GraphOfOps> buildCostGraph(mlir::func::FuncOp function, const Cluster& cluster,
                                           const DeviceKnowledge& devices);
 

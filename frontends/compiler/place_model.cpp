@@ -9,6 +9,7 @@
 #include "frontends/compiler/known_costs.h"
 #include "placement/replan.h"
 #include "placement/split_devices.h"
+#include "placement/unit_joiner.h"
 #include "placement/units.h"
 #include "placement/validate.h"
 #include "runtime/base/mapped_file.h"
@@ -62,11 +63,28 @@ absl::StatusOr<placement::PlacementResult> placeWith(
                       : placement::replan(problem, json, path);
 }
 
+/// Makes strategies keep the members of collectives together, as far as pins and devices allow. No
+/// rule of placements: one from a file may do otherwise.
+void joinMembers(const placement::GraphOfOps& graph, placement::PlacementProblem& problem) {
+  if (graph.memberGroups.empty()) {
+    return;
+  }
+  placement::UnitJoiner joiner(problem);
+  const std::vector<int>& unitOf = problem.constraints.unitOf;
+  for (const std::vector<int>& nodes : graph.memberGroups) {
+    for (int node : nodes) {
+      joiner.join(unitOf[static_cast<size_t>(nodes.front())], unitOf[static_cast<size_t>(node)]);
+    }
+  }
+  problem.constraints = joiner.joined();
+}
+
 /// What is to be placed, by the costs of `placed.graph` and the part of the limits that may be
 /// used.
 absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
   GR_ASSIGN_OR_RETURN(auto problem,
                       placement::PlacementProblem::create(placed.graph.graph, placed.cluster));
+  joinMembers(placed.graph, problem);
   problem.memoryMargin = kMemoryMargin;
   problem.search.budgetNs = static_cast<int64_t>(request.search_ns());
   for (int64_t& limit : problem.limits) {
@@ -84,7 +102,7 @@ absl::Status place(const format::PlanRequest& request, Placed& placed) {
     return placeWith(*placed.problem, request, placed.candidates);
   };
   absl::StatusOr<placement::PlacementResult> result = found();
-  if (absl::IsResourceExhausted(result.status()) && placed.graph.takeLeastWeights()) {
+  if (absl::IsResourceExhausted(result.status()) && placed.graph.relax()) {
     // Compilers lay weights out more tightly where a limit asks for it.
     GR_RETURN_IF_ERROR(makeProblem(request, placed));
     result = found();

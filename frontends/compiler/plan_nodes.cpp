@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/dialect.h"
+
 namespace graphrun::compiler {
 namespace {
 
@@ -37,14 +39,24 @@ class InnerNodes {
   const placement::Placement& placement_;
 };
 
+bool isCollective(const placement::CostNode& node) {
+  return node.op == ir::AllReduceOp::getOperationName() ||
+         node.op == ir::AllGatherOp::getOperationName() ||
+         node.op == ir::ReduceScatterOp::getOperationName();
+}
+
 }  // namespace
 
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     const placement::GraphOfOps& graph, const placement::Cluster& cluster,
-    const placement::Placement& placement, int device, flatbuffers::FlatBufferBuilder& builder) {
+    const placement::Placement& placement, int device, const std::set<std::string>& labels,
+    flatbuffers::FlatBufferBuilder& builder) {
   std::vector<int> nodes;
   for (int n = 0; n < graph.graph.nodeCount(); ++n) {
-    if (cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device) {
+    // Steps of a collective that the device does otherwise would seem to take no time.
+    const placement::CostNode& node = graph.graph.node(n);
+    bool isGone = isCollective(node) && !labels.contains(node.name);
+    if (!isGone && cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device) {
       nodes.push_back(n);
     }
   }

@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_FRONTENDS_COMPILER_PLAN_NODES_H_
 #define GRAPHRUN_FRONTENDS_COMPILER_PLAN_NODES_H_
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "placement/build_cost_graph.h"
@@ -10,10 +12,12 @@
 
 namespace graphrun::compiler {
 
-/// The nodes that `placement` puts on `device`, in their order there.
+/// The nodes that `placement` puts on `device`, in their order there; steps of collectives where
+/// there are operations of their names, `labels` being those of the device's operations.
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     const placement::GraphOfOps& graph, const placement::Cluster& cluster,
-    const placement::Placement& placement, int device, flatbuffers::FlatBufferBuilder& builder);
+    const placement::Placement& placement, int device, const std::set<std::string>& labels,
+    flatbuffers::FlatBufferBuilder& builder);
 
 }  // namespace graphrun::compiler
 

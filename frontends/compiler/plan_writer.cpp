@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "frontends/compiler/plan_nodes.h"
@@ -9,6 +10,7 @@
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/model_io.h"
+#include "passes/passes.h"
 #include "passes/type_codec.h"
 #include "runtime/base/status.h"
 #include "runtime/format/plan_file.h"
@@ -29,11 +31,12 @@ class PlanWriter {
     WeightSection weights = writeWeights(parts_.model, weights_, builder_);
     auto edges = writeEdges();
     auto workers = builder_.CreateVector(workers_);
-    auto devices = builder_.CreateVector(devices_);
     auto partitions = builder_.CreateVector(partitions_);
     auto weightTable = builder_.CreateVector(weights.entries);
     auto constants = writeConstants(weights.constants, builder_);
     auto edgeTable = builder_.CreateVector(edges);
+    auto communicators = writeCommunicators();
+    auto devices = builder_.CreateVector(devices_);
     auto name = builder_.CreateString(
         parts_.model.graph().name() != nullptr ? parts_.model.graph().name()->str() : "");
     auto strings = writeStrings(parts_.strings.strings, builder_);
@@ -46,6 +49,7 @@ class PlanWriter {
     plan.add_devices(devices);
     plan.add_edges(edgeTable);
     plan.add_partitions(partitions);
+    plan.add_communicators(communicators);
     plan.add_weights(weightTable);
     plan.add_constants(constants);
     plan.add_predicted_step_ns(
@@ -124,7 +128,8 @@ class PlanWriter {
           busyNs += isHere ? static_cast<uint64_t>(use.busyNs) : 0;
           peakBytes += isHere ? static_cast<uint64_t>(use.peakBytes) : 0;
         }
-        nodes = writeNodes(parts_.graph, parts_.cluster, parts_.result.placement, *id, builder_);
+        nodes = writeNodes(parts_.graph, parts_.cluster, parts_.result.placement, *id,
+                           labelsOf(function), builder_);
       } else {
         peakBytes = slotBytes(device);
       }
@@ -132,6 +137,15 @@ class PlanWriter {
                                                           &reads, busyNs, peakBytes, &nodes));
     }
     return absl::OkStatus();
+  }
+
+  /// What the operations of a partition are called.
+  static std::set<std::string> labelsOf(mlir::func::FuncOp function) {
+    std::set<std::string> labels;
+    for (mlir::Operation& op : function.front()) {
+      labels.insert(passes::labelOf(op.getLoc()));
+    }
+    return labels;
   }
 
   /// Of the edges into a device, in bytes: all that the home device holds.
@@ -178,6 +192,20 @@ class PlanWriter {
                                                slotsOf(edge)));
     }
     return edges;
+  }
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<format::Communicator>>>
+  writeCommunicators() {
+    std::vector<flatbuffers::Offset<format::Communicator>> written;
+    for (const passes::Communicator& names : parts_.partitioning.communicators) {
+      std::vector<uint32_t> devices;
+      devices.reserve(names.size());
+      for (const std::string& name : names) {
+        devices.push_back(deviceIndex(name));
+      }
+      written.push_back(format::CreateCommunicatorDirect(builder_, &devices));
+    }
+    return written.empty() ? 0 : builder_.CreateVector(written);
   }
 
   /// Buffers of an edge where it arrives, as many as placement counts.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
+#include "frontends/compiler/annotate_placement.h"
 #include "frontends/compiler/context.h"
 #include "frontends/compiler/explanation.h"
 #include "frontends/compiler/known_costs.h"
@@ -16,6 +17,7 @@
 #include "ir/builders.h"
 #include "ir/dialect.h"
 #include "llvm/Support/JSON.h"
+#include "passes/collectives.h"
 #include "passes/intern_strings.h"
 #include "passes/model_io.h"
 #include "passes/partition.h"
@@ -266,29 +268,6 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   return *function;
 }
 
-/// Writes the placement into the operations, for the partition pass. From now on they are called
-/// what their nodes are: what a run records tells them apart by it.
-void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
-                     const placement::Placement& placement) {
-  for (size_t n = 0; n < graph.ops.size(); ++n) {
-    mlir::Operation* op = graph.ops[n];
-    mlir::MLIRContext* context = op->getContext();
-    int device = placement.device[n];
-    int runner = cluster.runnerOf(device);
-    const std::string& name = cluster.devices[static_cast<size_t>(runner)].name;
-    op->setAttr(ir::kDeviceAttr, ir::DeviceAttr::get(context, name));
-    if (runner != device) {
-      auto type = mlir::IntegerType::get(context, 64);
-      int threads = cluster.devices[static_cast<size_t>(device)].threads;
-      op->setAttr(ir::kThreadsAttr, mlir::IntegerAttr::get(type, threads));
-    }
-    op->setAttr(ir::kRankAttr,
-                mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), placement.rank[n]));
-    op->setLoc(mlir::NameLoc::get(
-        mlir::StringAttr::get(context, graph.graph.node(static_cast<int>(n)).name)));
-  }
-}
-
 passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
   passes::PartitionOptions options;
   options.home = kHomeDevice;
@@ -345,7 +324,11 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   const placement::Cluster& cluster = placed->cluster;
   const placement::PlacementResult& result = placed->result;
   annotateDevices(placed->graph, cluster, result.placement);
-  auto parts = passes::partition(prepared.function, partitionOptions(cluster));
+  mlir::FailureOr<passes::Partitioning> parts = mlir::failure();
+  if (mlir::succeeded(
+          passes::lowerCollectives(prepared.function, collectiveLibraries(request, cluster)))) {
+    parts = passes::partition(prepared.function, partitionOptions(cluster));
+  }
   if (mlir::failed(parts)) {
     return prepared.context.takeError(absl::StatusCode::kInternal,
                                       "the placed graph cannot be cut");

@@ -1,0 +1,95 @@
+#include "frontends/compiler/annotate_placement.h"
+
+#include <string>
+
+#include "ir/dialect.h"
+#include "runtime/base/numerics.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::compiler {
+namespace {
+
+/// Where and when a node runs, as attributes of an operation, and what it is called: what a run
+/// records tells nodes apart by it.
+struct PlacedNode {
+  mlir::StringAttr name;
+  ir::DeviceAttr device;
+  mlir::IntegerAttr rank;
+  mlir::IntegerAttr threads;  // null: all of the device
+};
+
+PlacedNode placedNode(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
+                      const placement::Placement& placement, size_t n, mlir::MLIRContext* context) {
+  auto type = mlir::IntegerType::get(context, 64);
+  int device = placement.device[n];
+  int runner = cluster.runnerOf(device);
+  const std::string& name = cluster.devices[static_cast<size_t>(runner)].name;
+  int threads = cluster.devices[static_cast<size_t>(device)].threads;
+  return {mlir::StringAttr::get(context, graph.graph.node(static_cast<int>(n)).name),
+          ir::DeviceAttr::get(context, name), mlir::IntegerAttr::get(type, placement.rank[n]),
+          runner != device ? mlir::IntegerAttr::get(type, threads) : nullptr};
+}
+
+/// Adds what the next step of a collective needs of its node.
+void annotateStep(mlir::Operation* op, const PlacedNode& node, const std::string& name) {
+  mlir::MLIRContext* context = op->getContext();
+  mlir::NamedAttrList entry;
+  entry.set("name", node.name);
+  entry.set("device", node.device);
+  entry.set("rank", node.rank);
+  if (node.threads) {
+    entry.set("threads", node.threads);
+  }
+  llvm::SmallVector<mlir::Attribute> steps;
+  if (auto before = op->getAttrOfType<mlir::ArrayAttr>(passes::kStepsAttr)) {
+    steps.append(before.begin(), before.end());
+  }
+  steps.push_back(entry.getDictionary(context));
+  op->setAttr(passes::kStepsAttr, mlir::ArrayAttr::get(context, steps));
+  op->setLoc(mlir::NameLoc::get(mlir::StringAttr::get(context, name)));
+}
+
+}  // namespace
+
+void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
+                     const placement::Placement& placement) {
+  for (size_t n = 0; n < graph.ops.size(); ++n) {
+    mlir::Operation* op = graph.ops[n];
+    PlacedNode node = placedNode(graph, cluster, placement, n, op->getContext());
+    if (passes::isCollective(op)) {
+      annotateStep(op, node, graph.graph.nodes[n].members.front());
+      continue;
+    }
+    op->setAttr(ir::kDeviceAttr, node.device);
+    op->setAttr(ir::kRankAttr, node.rank);
+    if (node.threads) {
+      op->setAttr(ir::kThreadsAttr, node.threads);
+    }
+    op->setLoc(mlir::NameLoc::get(node.name));
+  }
+}
+
+passes::CollectiveLibraries collectiveLibraries(const format::PlanRequest& request,
+                                                const placement::Cluster& cluster) {
+  passes::CollectiveLibraries libraries;
+  bool isStable =
+      static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
+  for (size_t i = 0; !isStable && i < format::sizeOf(request.found()); ++i) {
+    const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
+    absl::string_view text = format::textOf(found.collectives());
+    for (const placement::Device& device : cluster.devices) {
+      bool isClients = found.worker()->str() == placement::kClientName;
+      bool isOf = isClients ? cluster.isInClient(device.worker)
+                            : cluster.findWorker(found.worker()->str()) == device.worker;
+      bool isFound = isOf && placement::deviceKindName(device.kind) == found.kind()->str() &&
+                     device.kind == placement::DeviceKind::kCuda &&
+                     device.index == static_cast<int>(found.index());
+      if (isFound && !text.empty()) {
+        libraries[device.name] = std::string(text);
+      }
+    }
+  }
+  return libraries;
+}
+
+}  // namespace graphrun::compiler

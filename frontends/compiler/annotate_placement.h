@@ -1,0 +1,25 @@
+// What the passes behind placement need to know of it.
+#ifndef GRAPHRUN_FRONTENDS_COMPILER_ANNOTATE_PLACEMENT_H_
+#define GRAPHRUN_FRONTENDS_COMPILER_ANNOTATE_PLACEMENT_H_
+
+#include "passes/collectives.h"
+#include "placement/build_cost_graph.h"
+#include "placement/placement.h"
+#include "runtime/format/door_generated.h"
+
+namespace graphrun::compiler {
+
+/// Writes the placement into the operations: device, rank, threads where not all, and what their
+/// nodes are called. A collective gets them of all its steps, and the name that pins of all its
+/// members match.
+void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
+                     const placement::Placement& placement);
+
+/// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
+/// order of sums has to be one that is known.
+passes::CollectiveLibraries collectiveLibraries(const format::PlanRequest& request,
+                                                const placement::Cluster& cluster);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_FRONTENDS_COMPILER_ANNOTATE_PLACEMENT_H_
