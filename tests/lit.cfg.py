@@ -43,6 +43,10 @@ config.substitutions += [
 ]
 if os.path.isdir(config.onnx_cases):
     config.available_features.add("onnx-cases")  # REQUIRES: onnx-cases
+models = os.path.join(config.bin_dir, "collective_models")  # tests/frontends/compiler
+if os.access(models, os.X_OK):
+    config.available_features.add("collective-models")  # REQUIRES: collective-models
+    addTool("collective_models", models)
 simulated_gpu = os.path.join(config.build_root, "tests/devices/cuda/libcuda_simulator.so")
 if os.path.exists(simulated_gpu):
     config.available_features.add("cuda")  # REQUIRES: cuda
