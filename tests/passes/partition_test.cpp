@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -87,9 +88,9 @@ TEST_CASE_METHOD(Fixture, "a cycle of waits is found") {
 
 std::string member(int communicator, const std::string& collective = "all_reduce",
                    const std::string& kind = "sum", const std::string& value = "%x") {
-  return "gr.collective_member " + value + " {collective = \"" + collective + "\", kind = \"" +
-         kind + "\", communicator = " + std::to_string(communicator) +
-         " : i64, tensor_type = tensor<4xf32>} : (tensor<4xf32>) -> tensor<4xf32>\n";
+  return absl::StrCat("gr.collective_member ", value, " {collective = \"", collective,
+                      "\", kind = \"", kind, "\", communicator = ", communicator,
+                      " : i64, tensor_type = tensor<4xf32>} : (tensor<4xf32>) -> tensor<4xf32>\n");
 }
 
 /// Two communicators of a and b, and one that c is in.
