@@ -74,8 +74,9 @@ llvm::SmallVector<mlir::Value> buildEqualParts(mlir::OpBuilder& builder, mlir::L
 using CollectiveLibraries = std::map<std::string, std::string>;
 
 /// Replaces the placed collectives of `func` by operations with devices and ranks, and lists the
-/// communicators that they need (partition.h). What steps compute has their names; what
-/// stands for a collective that was not carried out in steps has the collective's. Fails with a
+/// communicators that they need (partition.h). What steps compute has their names, of
+/// several that are done at once the first one's; what stands for a collective that was not carried
+/// out in steps has the collective's. Fails with a
 /// diagnostic where kStepsAttr is missing or malformed.
 mlir::LogicalResult lowerCollectives(mlir::func::FuncOp func, const CollectiveLibraries& libraries);
 

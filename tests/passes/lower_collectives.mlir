@@ -1,5 +1,6 @@
 // Placed collectives: in steps on their devices, once on one, and by the devices themselves.
 // RUN: graphrun-opt %s --split-input-file --gr-lower-collectives | FileCheck %s --check-prefixes=CHECK,STEPS
+// RUN: graphrun-opt %s --split-input-file --gr-lower-collectives --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=NAMES
 // RUN: graphrun-opt %s --split-input-file --gr-lower-collectives="libraries=a=n,b=n,c=n" | FileCheck %s --check-prefixes=CHECK,MEMBERS
 
 // Few bytes: each member reads all operands. Sums in the order of the operands.
@@ -67,7 +68,11 @@ func.func @in_two_steps(%x: tensor<200x100xf32>, %z: tensor<200x100xf32>)
 
 // -----
 
-// All on one device, here on some of its threads: once, called as the collective.
+// All on one device, here on some of its threads: once. What one step would be has that step's name.
+// NAMES-LABEL: func.func @together
+// NAMES: gr.mul {{.*}} loc("ar/0")
+// NAMES: gr.min {{.*}} loc("rs")
+// NAMES: gr.concat {{.*}} loc("ag/0")
 // CHECK-LABEL: func.func @together
 // CHECK-SAME: (%arg0: tensor<2x3xi32>, %arg1: tensor<2x3xi32>)
 func.func @together(%x: tensor<2x3xi32>, %y: tensor<2x3xi32>) -> (tensor<2x3xi32>, tensor<2x3xi32>, tensor<1x3xi32>, tensor<1x3xi32>, tensor<2x6xi32>, tensor<2x6xi32>) {
@@ -82,7 +87,7 @@ func.func @together(%x: tensor<2x3xi32>, %y: tensor<2x3xi32>) -> (tensor<2x3xi32
     : (tensor<2x3xi32>, tensor<2x3xi32>) -> (tensor<2x3xi32>, tensor<2x3xi32>)
   %1:2 = gr.reduce_scatter %x, %y {kind = "min", axis = 0 : i64, gr.steps = [
       {name = "rs/0", device = #gr.device<"a">, rank = 2 : i64}, {name = "rs/1", device = #gr.device<"a">, rank = 3 : i64}]}
-    : (tensor<2x3xi32>, tensor<2x3xi32>) -> (tensor<1x3xi32>, tensor<1x3xi32>)
+    : (tensor<2x3xi32>, tensor<2x3xi32>) -> (tensor<1x3xi32>, tensor<1x3xi32>) loc("rs")
   %2:2 = gr.all_gather %x, %y {axis = 1 : i64, gr.steps = [
       {name = "ag/0", device = #gr.device<"a">, rank = 4 : i64}, {name = "ag/1", device = #gr.device<"a">, rank = 5 : i64}]}
     : (tensor<2x3xi32>, tensor<2x3xi32>) -> (tensor<2x6xi32>, tensor<2x6xi32>)
