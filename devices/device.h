@@ -127,12 +127,17 @@ class Program {
   virtual absl::Status join(const CommunicatorPlace& /*place*/) {
     return absl::UnimplementedError("no program of this kind of device does");
   }
-  /// Whether every communicator that it began to join has all of its members by now; fails when one
-  /// never will.
-  virtual absl::StatusOr<bool> hasJoined() { return true; }
-  /// Ends, soon, what its records wait for that other devices should do: their step fails, and so do
-  /// all later ones. Thread-safe, from any thread, at any time; must not block.
+  /// Whether one that it began to join has all of its members by now; fails when it never will.
+  virtual absl::StatusOr<bool> hasJoined(uint32_t /*communicator*/) { return true; }
+  /// Before steps: until when its records may wait for what other devices should do, in terms of
+  /// nowNanos().
+  virtual void setDeadline(int64_t /*nanos*/) {}
+  /// Ends, soon, what its records wait for that other devices should do: their step fails, and so
+  /// do all later ones. Thread-safe, from any thread, at any time; must not block.
   virtual void interrupt() {}
+  /// No step follows. Begins what has to be done together with other devices before the program
+  /// goes, so that several programs of a process can: the destructor waits, but not long.
+  virtual void retire() {}
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.

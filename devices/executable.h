@@ -108,6 +108,9 @@ struct Extent {
   uint64_t volume() const { return uint64_t{x} * y * z; }
 };
 
+/// Of a step that is one member's part in a collective: it has the operation's attributes.
+inline constexpr char kCollectiveMember[] = "gr.collective_member";
+
 struct Step {
   std::string kernel;     ///< name in the kernel list, or "send", "receive"
   std::string operation;  ///< "gr.conv"

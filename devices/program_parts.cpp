@@ -1,6 +1,10 @@
 #include "devices/program_parts.h"
 
+#include <limits>
+#include <set>
+
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::devices {
 
@@ -38,6 +42,21 @@ EdgeBinding bindEdge(const Step& step, OpRecord& record) {
   record.buffer = end.buffer;
   record.edge = step.edge;
   return {step.edge, end.buffer, end.desc.spec(), send};
+}
+
+absl::StatusOr<std::vector<uint32_t>> communicatorsOf(const Executable& executable) {
+  std::set<uint32_t> ids;
+  for (const Step& step : executable.steps) {
+    if (step.operation == kCollectiveMember) {
+      GR_ASSIGN_OR_RETURN(int64_t id, attribute<int64_t>(step, "communicator"));
+      if (id < 0 || id > std::numeric_limits<uint32_t>::max()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("executable: ", step.label, ": there is no communicator ", id));
+      }
+      ids.insert(static_cast<uint32_t>(id));
+    }
+  }
+  return std::vector<uint32_t>(ids.begin(), ids.end());
 }
 
 }  // namespace graphrun::devices

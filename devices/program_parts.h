@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "devices/device.h"
 #include "devices/executable.h"
 
@@ -23,6 +24,9 @@ std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints);
 
 /// Makes `record` that of a send or receive step; its label is left as it is. Returns the edge.
 EdgeBinding bindEdge(const Step& step, OpRecord& record);
+
+/// Program::communicators. InvalidArgument for a member's step that names none.
+absl::StatusOr<std::vector<uint32_t>> communicatorsOf(const Executable& executable);
 
 }  // namespace graphrun::devices
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "devices/cuda/pause.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
@@ -136,6 +137,19 @@ absl::Status Event::wait() const {
     }
   } while (runtime::nowNanos() < enough);
   return GR_CU(driver, cuEventSynchronize, event_);
+}
+
+absl::Status Event::wait(absl::FunctionRef<absl::Status()> check) const {
+  const DriverApi& driver = context_->driver();
+  const Pause pause;
+  while (true) {
+    CUresult result = driver.cuEventQuery(event_);
+    if (result != CUDA_ERROR_NOT_READY) {
+      return driverStatus(driver, result, "cuEventQuery");
+    }
+    GR_RETURN_IF_ERROR(check());
+    pause.take();
+  }
 }
 
 }  // namespace graphrun::devices::cuda

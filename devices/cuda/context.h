@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "devices/cuda/libraries.h"
 
@@ -105,6 +106,8 @@ class Event {
   absl::Status holdUp(const Stream& stream) const;
   /// Waits until the stream gets there: awake for a moment, then asleep.
   absl::Status wait() const;
+  /// The same as long as `check`, asked meanwhile, is OK; else returns what it gave.
+  absl::Status wait(absl::FunctionRef<absl::Status()> check) const;
 
  private:
   explicit Event(ContextPointer context) : context_(std::move(context)) {}

@@ -84,6 +84,11 @@ class CudaDevice : public Device {
     });
   }
 
+  absl::StatusOr<std::string> newMeeting() override {
+    ScopedContext scope(*parts_.context);
+    return cuda::newMeeting(*parts_.libraries);
+  }
+
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override {
     auto program =
@@ -128,6 +133,7 @@ absl::StatusOr<std::unique_ptr<Device>> create(DeviceDescription description,
   parts.weights = std::make_shared<SharedWeights>(parts.context, parts.memory);
   parts.products = std::make_shared<ProductLibrary>(parts.context, libraries);
   parts.cudnn = std::make_shared<CudnnLibrary>(parts.context, libraries);
+  parts.libraries = &libraries;
   if (description.memoryBytes == 0) {
     GR_ASSIGN_OR_RETURN(description.memoryBytes, usableBytes(*parts.context));
   }

@@ -50,7 +50,8 @@ absl::StatusOr<std::unique_ptr<CudaProgram>> CudaProgram::load(absl::Span<const 
 
 CudaProgram::~CudaProgram() {
   ScopedContext scope(*device_.context);
-  settle();
+  communicators_.reset();
+  waitForStreams();
   // All that belongs to the context goes while it is the thread's.
   states_.clear();
   code_.reset();
@@ -72,6 +73,8 @@ CudaProgram::~CudaProgram() {
 absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& weights,
                                   uint64_t limit) {
   GR_RETURN_IF_ERROR(countMemory(executable, limit));
+  GR_ASSIGN_OR_RETURN(std::vector<uint32_t> communicators, communicatorsOf(executable));
+  communicators_->expect(std::move(communicators));
   for (std::unique_ptr<Stream>* stream : {&compute_, &copyIn_, &copyOut_}) {
     GR_ASSIGN_OR_RETURN(*stream, Stream::create(device_.context));
   }
@@ -123,12 +126,13 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
 
 absl::Status CudaProgram::createRecords(const Executable& executable) {
   GR_ASSIGN_OR_RETURN(std::vector<Action> actions, scheduleOf(executable));
-  KernelContext context{device_.context->driver(), *device_.products, *device_.cudnn, code_.get(),
-                        addresses_};
+  KernelContext context{device_.context->driver(), *device_.products, *device_.cudnn,
+                        communicators_.get(),      code_.get(),       addresses_};
   for (const Action& action : actions) {
     auto record = std::make_unique<Record>(Record{this, action.kind, nullptr, {}, {}, nullptr, {}});
     switch (action.kind) {
       case Action::Kind::kLaunch:
+      case Action::Kind::kMeet:
         GR_RETURN_IF_ERROR(addLaunch(executable, action, context));
         break;
       case Action::Kind::kAwait:
@@ -149,8 +153,15 @@ absl::Status CudaProgram::createRecords(const Executable& executable) {
 
 absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& action,
                                     const KernelContext& kernels) {
-  auto record = std::make_unique<Record>(
-      Record{this, action.kind, std::make_unique<Segment>(device_.context), {}, {}, nullptr, {}});
+  const bool isRecorded = action.kind == Action::Kind::kLaunch;
+  auto record =
+      std::make_unique<Record>(Record{this,
+                                      Action::Kind::kLaunch,
+                                      std::make_unique<Segment>(device_.context, isRecorded),
+                                      {},
+                                      {},
+                                      nullptr,
+                                      {}});
   for (uint32_t index : action.steps) {
     const Step& step = executable.steps[index];
     absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, kernels);
@@ -302,7 +313,7 @@ absl::Status CudaProgram::finish() {
   GR_RETURN_IF_ERROR(computed_->record(*compute_));
   GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
   GR_RETURN_IF_ERROR(finished_->record(*copyOut_));
-  GR_RETURN_IF_ERROR(finished_->wait());
+  GR_RETURN_IF_ERROR(waitFor(*finished_));
   return isTimed_ ? absl::OkStatus() : readClocks();
 }
 
@@ -327,7 +338,13 @@ absl::Status CudaProgram::readClocks() {
 }
 
 absl::Status CudaProgram::await(const Record& record) {
-  return record.awaited == nullptr ? absl::OkStatus() : record.awaited->wait();
+  return record.awaited == nullptr ? absl::OkStatus() : waitFor(*record.awaited);
+}
+
+/// A collective waits for other members, which may never come.
+absl::Status CudaProgram::waitFor(const Event& event) {
+  return communicators_->ids().empty() ? event.wait()
+                                       : event.wait([this] { return communicators_->check(); });
 }
 
 std::optional<std::vector<runtime::StepTime>> CudaProgram::stepTimes() const {
@@ -340,8 +357,29 @@ absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {
   return runtime::annotate(failure_, where);
 }
 
+absl::Status CudaProgram::join(const CommunicatorPlace& place) {
+  ScopedContext scope(*device_.context);
+  return communicators_->join(place);
+}
+
+absl::StatusOr<bool> CudaProgram::hasJoined(uint32_t communicator) {
+  ScopedContext scope(*device_.context);
+  return communicators_->hasJoined(communicator);
+}
+
+void CudaProgram::retire() {
+  ScopedContext scope(*device_.context);
+  communicators_->retire();
+}
+
+/// Members that are a different number of collectives on do not meet again.
 void CudaProgram::settle() {
   ScopedContext scope(*device_.context);
+  communicators_->breakOff(absl::CancelledError("a step ended early")).IgnoreError();
+  waitForStreams();
+}
+
+void CudaProgram::waitForStreams() const {
   for (const std::unique_ptr<Stream>* stream : {&copyIn_, &compute_, &copyOut_}) {
     if (*stream != nullptr) {
       static_cast<void>((*stream)->synchronize());  // what failed was told

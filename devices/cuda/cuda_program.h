@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/cuda/code_module.h"
+#include "devices/cuda/communicators.h"
 #include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/device_memory.h"
 #include "devices/cuda/peers.h"
@@ -30,6 +31,7 @@ struct DeviceParts {
   std::shared_ptr<SharedWeights> weights;
   std::shared_ptr<ProductLibrary> products;
   std::shared_ptr<CudnnLibrary> cudnn;
+  Libraries* libraries = nullptr;  ///< outlive the device
 };
 
 /// Its records launch segments, wait, send and receive (schedule.h). What session and executor bind
@@ -56,6 +58,12 @@ class CudaProgram : public Program {
   uint64_t sharedBytes() const override { return sharedBytes_; }
   bool canHandOver(size_t index) const override;
   absl::Status handOver(size_t index, EdgeWay way) override;
+  absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }
+  absl::Status join(const CommunicatorPlace& place) override;
+  absl::StatusOr<bool> hasJoined(uint32_t communicator) override;
+  void setDeadline(int64_t nanos) override { communicators_->setDeadline(nanos); }
+  void interrupt() override { communicators_->interrupt(); }
+  void retire() override;
   absl::Status errorMessage(const OpRecord& record, int code) const override;
   std::optional<std::vector<runtime::StepTime>> stepTimes() const override;
   void settle() override;
@@ -92,7 +100,8 @@ class CudaProgram : public Program {
     DeviceValue value;
   };
 
-  explicit CudaProgram(const DeviceParts& device) : device_(device) {}
+  explicit CudaProgram(const DeviceParts& device)
+      : device_(device), communicators_(std::make_unique<Communicators>(*device.libraries)) {}
 
   absl::Status prepare(const Executable& executable, WeightSource& weights, uint64_t limit);
   absl::Status countMemory(const Executable& executable, uint64_t limit);
@@ -117,11 +126,14 @@ class CudaProgram : public Program {
   absl::StatusOr<DeviceValue*> handedValue(uint32_t buffer);
   absl::Status carry(uint32_t buffer, uint32_t entry);
   void dropCopyOut(uint32_t buffer);
-  static absl::Status await(const Record& record);
+  absl::Status await(const Record& record);
+  absl::Status waitFor(const Event& event);
+  void waitForStreams() const;
   absl::Status finish();
   absl::Status readClocks();
 
   DeviceParts device_;
+  std::unique_ptr<Communicators> communicators_;
   std::unique_ptr<Stream> compute_;
   std::unique_ptr<Stream> copyIn_;
   std::unique_ptr<Stream> copyOut_;

@@ -55,6 +55,16 @@ absl::StatusOr<uint64_t> freeBytes(const DriverApi& driver, CUdevice gpu, Librar
   return usableBytes(*context);
 }
 
+/// "nccl 2.28.9", or "" without the library.
+std::string collectivesOf(Libraries& libraries) {
+  for (const LibraryFacts& library : libraries.facts()) {
+    if (library.name == "nccl" && library.status.ok()) {
+      return absl::StrCat(library.name, " ", library.version.toString());
+    }
+  }
+  return "";
+}
+
 absl::StatusOr<DeviceDescription> describe(const DriverApi& driver, uint32_t index,
                                            Libraries& libraries) {
   GR_ASSIGN_OR_RETURN(CUdevice gpu, findGpu(driver, index));
@@ -64,6 +74,7 @@ absl::StatusOr<DeviceDescription> describe(const DriverApi& driver, uint32_t ind
   description.kind = "cuda";
   description.index = index;
   description.memoryBytes = bytes / kGiB * kGiB;
+  description.collectives = collectivesOf(libraries);
   return description;
 }
 

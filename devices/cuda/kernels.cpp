@@ -4,6 +4,7 @@
 #include "devices/cuda/cudnn_attention.h"
 #include "devices/cuda/cudnn_convolution.h"
 #include "devices/cuda/cudnn_pool.h"
+#include "devices/cuda/nccl_collective.h"
 #include "devices/cuda/simple_kernels.h"
 #include "runtime/base/status.h"
 
@@ -17,6 +18,7 @@ constexpr KernelEntry kKernels[] = {
     {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>},
     {"cudnn.avg_pool", "gr.avg_pool", choosePool, createWith<planPool>},
     {"cudnn.attention", "gr.attention", chooseFusedAttention, createWith<planFusedAttention>},
+    {kCollectiveKernel, kCollectiveMember, chooseCollective, createCollective},
     {"generated", "", chooseGenerated, createGenerated},
     {"copy", "", chooseCopy, createCopy},
 };

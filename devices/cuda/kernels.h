@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "devices/cuda/code_module.h"
+#include "devices/cuda/communicators.h"
 #include "devices/cuda/context.h"
 #include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/product_library.h"
@@ -22,8 +23,8 @@ namespace graphrun::devices::cuda {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  /// Puts its work into `stream`, or into the graph that the stream records. The context must be
-  /// the thread's.
+  /// Puts its work into `stream`, or into the graph that the stream records, where it can be
+  /// recorded. The context must be the thread's.
   virtual absl::Status enqueue(CUstream stream) = 0;
   /// Which of the library's answers for the step it is (see planOf); 0 where there is but one.
   virtual size_t plan() const { return 0; }
@@ -41,6 +42,7 @@ struct KernelContext {
   const DriverApi& driver;
   ProductLibrary& products;
   CudnnLibrary& cudnn;
+  Communicators* communicators;             ///< null: there is no program, a kernel is tried
   const CodeModule* code;                   ///< null: the executable has no generated code
   absl::Span<const CUdeviceptr> addresses;  ///< of the executable's buffers
 

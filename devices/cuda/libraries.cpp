@@ -211,7 +211,8 @@ LibraryFiles LibraryFiles::usual() {
 
 std::string Version::toString() const { return absl::StrCat(major, ".", minor, ".", patch); }
 
-// Libraries of a toolkit's major version run on any driver that runs that version.
+// Libraries of a toolkit's major version run on any driver that runs that version. NCCL aborts
+// several communicators together from 2.22 on.
 Libraries::Libraries(LibraryFiles files)
     : driver_{{"driver",
                std::move(files.driver),
@@ -231,7 +232,7 @@ Libraries::Libraries(LibraryFiles files)
            "its folder in GRAPHRUN_CUDA_LIBRARIES if the system does not look there"}},
       nccl_{{"nccl",
              std::move(files.nccl),
-             {2, 18, 0},
+             {2, 22, 0},
              "install NCCL (libnccl2, or nvidia-nccl-cu13 from PyPI) and name its folder in "
              "GRAPHRUN_CUDA_LIBRARIES if the system does not look there"}},
       nvml_{{"nvml", std::move(files.nvml), {}, "it comes with NVIDIA's driver"}} {}

@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<PlanTime>> PlanTrials::run(const Step& step) {
   for (uint64_t place : places) {
     addresses.push_back(memory->address() + place);
   }
-  KernelContext context{driver, *products_, *cudnn_, nullptr, addresses};
+  KernelContext context{driver, *products_, *cudnn_, nullptr, nullptr, addresses};
   std::vector<PlanTime> times;
   for (size_t next = 0; times.size() < kMostTried;) {
     trial.attributes["plan"] = static_cast<int64_t>(next);

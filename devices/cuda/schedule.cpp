@@ -28,6 +28,12 @@ class Scheduler {
       } else if (step.kernel == "send") {
         closeLaunch();
         GR_RETURN_IF_ERROR(addSend(i));
+      } else if (step.operation == kCollectiveMember) {
+        closeLaunch();
+        sendPending();
+        launch_.kind = Action::Kind::kMeet;
+        addCompute(i);
+        closeLaunch();
       } else {
         addCompute(i);
       }
@@ -106,7 +112,7 @@ class Scheduler {
       }
     }
     bool launches = std::any_of(actions_.begin(), actions_.end(), [](const Action& action) {
-      return action.kind == Action::Kind::kLaunch;
+      return action.kind == Action::Kind::kLaunch || action.kind == Action::Kind::kMeet;
     });
     if (launches) {
       actions_.push_back({.kind = Action::Kind::kFinish});

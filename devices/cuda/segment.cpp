@@ -34,7 +34,7 @@ std::string Segment::label() const {
 
 absl::Status Segment::launch(const Stream& stream) {
   const bool isTimed = !nanos_.empty();
-  if (!std::exchange(warm_, true) || (kernels_.size() == 1 && isTimed)) {
+  if (!isRecorded_ || !std::exchange(warm_, true) || (kernels_.size() == 1 && isTimed)) {
     return enqueue(stream.get());
   }
   if (graph_ == nullptr) {
@@ -59,7 +59,7 @@ absl::Status Segment::enqueue(CUstream stream) {
 
 absl::StatusOr<bool> Segment::readClock() {
   if (clock_ == nullptr) {
-    return !nanos_.empty();
+    return !isRecorded_ || !nanos_.empty();
   }
   GR_RETURN_IF_ERROR(runtime::annotate(clock_->read(), label()));
   if (clock_->runs() < kTimedRuns) {

@@ -15,10 +15,12 @@ namespace graphrun::devices::cuda {
 /// Kernels in order. The first launch puts each into the stream, for libraries load and settle
 /// things then; the second records them as a CUDA graph with a clock, which times them for some
 /// launches; then they are recorded again without, and from then on a launch is that graph's. The
-/// context must be the thread's in all calls.
+/// context must be the thread's in all calls. What is not recorded is put into the stream kernel by
+/// kernel always, and not timed.
 class Segment {
  public:
-  explicit Segment(ContextPointer context) : context_(std::move(context)) {}
+  explicit Segment(ContextPointer context, bool isRecorded = true)
+      : context_(std::move(context)), isRecorded_(isRecorded) {}
   ~Segment();
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
@@ -40,6 +42,7 @@ class Segment {
   void dropGraph();
 
   ContextPointer context_;
+  const bool isRecorded_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::string> labels_;
   bool warm_ = false;  ///< launched once

@@ -107,16 +107,14 @@
   X(ncclGetErrorString)      \
   X(ncclGetLastError)        \
   X(ncclGetUniqueId)         \
-  X(ncclCommInitRank)        \
+  X(ncclCommInitRankConfig)  \
+  X(ncclCommFinalize)        \
   X(ncclCommDestroy)         \
   X(ncclCommAbort)           \
   X(ncclCommGetAsyncError)   \
   X(ncclAllReduce)           \
   X(ncclReduceScatter)       \
   X(ncclAllGather)           \
-  X(ncclBroadcast)           \
-  X(ncclSend)                \
-  X(ncclRecv)                \
   X(ncclGroupStart)          \
   X(ncclGroupEnd)
 

@@ -27,9 +27,10 @@ std::string keyOf(const Step& step) {
                       step.scratch ? step.scratch->desc.spec().byteSize() : 0);
 }
 
+/// Whether it is a kernel of a library's that may have several plans.
 bool isLibrarys(const Step& step) {
   const KernelEntry* entry = findKernel(step.kernel);
-  return entry != nullptr && !entry->operation.empty();
+  return entry != nullptr && !entry->operation.empty() && step.operation != kCollectiveMember;
 }
 
 /// One compilation's measuring: the GPU is asked for when there is something to measure.

@@ -20,6 +20,13 @@ inline LibraryFiles simulatedFiles() {
   return {SIMULATOR, SIMULATOR, SIMULATOR, "/nonexistent/libnccl.so", SIMULATOR};
 }
 
+/// The same with NCCL.
+inline LibraryFiles withCollectives() {
+  LibraryFiles files = simulatedFiles();
+  files.nccl = SIMULATOR;
+  return files;
+}
+
 /// GPUs as after a restart, and a device on the first. At its end nothing may be alive.
 struct GpuFixture {
   explicit GpuFixture(size_t bytes = size_t{8} << 30) {

@@ -68,12 +68,13 @@ TEST_CASE("every function of the driver is in the toolkit's stub of it") {
   }
 }
 
-TEST_CASE("the simulator has every function of the driver, of cuBLASLt and of cuDNN") {
+TEST_CASE("the simulator has every function of the driver, of cuBLASLt, of cuDNN and of NCCL") {
   testing::resetGpus();
-  Libraries libraries(simulatedFiles());
+  Libraries libraries(withCollectives());
   CHECK(libraries.driver().status().ToString() == "OK");
   CHECK(libraries.cublasLt().status().ToString() == "OK");
   CHECK(libraries.cudnn().status().ToString() == "OK");
+  CHECK(libraries.nccl().status().ToString() == "OK");
   CHECK(factsOf(libraries, "driver").path == SIMULATOR);
   CHECK(factsOf(libraries, "driver").version == Version{13, 0, 0});
 }
@@ -115,7 +116,7 @@ TEST_CASE("a library that is too old is refused with both versions") {
 
 TEST_CASE("a library that lacks functions is refused with their names") {
   LibraryFiles files = simulatedFiles();
-  files.nccl = SIMULATOR;
+  files.nccl = "libc.so.6";
   Libraries libraries(files);
   absl::Status status = libraries.nccl().status();
   CHECK(absl::IsFailedPrecondition(status));

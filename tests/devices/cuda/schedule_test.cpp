@@ -13,7 +13,9 @@ std::string textOf(const std::vector<Action>& actions) {
   for (const Action& action : actions) {
     switch (action.kind) {
       case Action::Kind::kLaunch:
-        parts.push_back("launch " + absl::StrJoin(action.steps, ","));
+      case Action::Kind::kMeet:
+        parts.push_back((action.kind == Action::Kind::kMeet ? "meet " : "launch ") +
+                        absl::StrJoin(action.steps, ","));
         if (!action.in.empty()) {
           parts.back() += " in " + absl::StrJoin(action.in, ",");
         }
@@ -51,6 +53,11 @@ Executable withBuffers() {
 Step step(uint32_t from, uint32_t to) {
   return generated("k", {{from, f32({4})}}, {to, f32({4})}, 4);
 }
+Step collective(uint32_t from, uint32_t to) {
+  Step result = step(from, to);
+  result.operation = kCollectiveMember;
+  return result;
+}
 Step edge(bool send, uint32_t buffer) { return edgeStep(send, buffer, {buffer, f32({4})}); }
 
 std::string scheduled(std::vector<Step> steps) {
@@ -70,6 +77,14 @@ TEST_CASE("what follows a send is launched before the program waits for what is 
   CHECK(scheduled({step(0, 2), edge(true, 2), step(2, 3), edge(true, 3), step(3, 1)}) ==
         "launch 0 in 0 out 2; launch 2 out 3; launch 4 out 1; await 2; send 1; await 3; send 3; "
         "finish");
+}
+
+TEST_CASE("a collective is apart, and what is sent goes before: another member may wait for it") {
+  CHECK(scheduled({step(0, 2), edge(true, 2), step(2, 3), collective(3, 3), collective(4, 2),
+                   step(2, 1)}) ==
+        "launch 0 in 0 out 2; launch 2; await 2; send 1; meet 3; meet 4 in 4; launch 5 out 1; "
+        "finish");
+  CHECK(scheduled({edge(false, 4), collective(4, 1)}) == "receive 0; meet 1 in 4 out 1; finish");
 }
 
 TEST_CASE("a receive comes after all sends before it, and its tensor is copied when it is read") {

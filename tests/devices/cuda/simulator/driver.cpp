@@ -1,5 +1,6 @@
 // The simulator's devices, contexts, streams and events.
 #include <cstdio>
+#include <thread>
 
 #include "tests/devices/cuda/simulator/gpu_state.h"
 
@@ -15,6 +16,17 @@ thread_local std::vector<CUcontext> current;
 
 CUcontext contextOf(CUdevice device) { return reinterpret_cast<CUcontext>(&contextPlaces[device]); }
 EventState& stateOf(CUevent event) { return *reinterpret_cast<EventState*>(event); }
+
+/// As a host waits that has nothing else to do: other threads may go on meanwhile.
+template <typename Attempt>
+CUresult untilDone(Attempt attempt) {
+  CUresult result = attempt();
+  while (result == CUDA_ERROR_NOT_READY) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    result = attempt();
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -178,15 +190,17 @@ CUresult cuStreamDestroy(CUstream stream) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  GR_SIMULATED(cuStreamSynchronize)
-  auto found = state.streams.find(stream);
-  if (found == state.streams.end()) {
-    return CUDA_ERROR_INVALID_HANDLE;
-  }
-  if (found->second->capture != nullptr) {
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  }
-  return state.finish(*found->second, found->second->put);
+  return untilDone([&] {
+    GR_SIMULATED(cuStreamSynchronize)
+    auto found = state.streams.find(stream);
+    if (found == state.streams.end()) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (found->second->capture != nullptr) {
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return state.finish(*found->second, found->second->put);
+  });
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
@@ -255,9 +269,11 @@ CUresult cuEventQuery(CUevent event) {
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  GR_SIMULATED(cuEventSynchronize)
-  EventState& at = stateOf(event);
-  return at.stream == nullptr ? CUDA_SUCCESS : state.finish(*at.stream, at.put);
+  return untilDone([&] {
+    GR_SIMULATED(cuEventSynchronize)
+    EventState& at = stateOf(event);
+    return at.stream == nullptr ? CUDA_SUCCESS : state.finish(*at.stream, at.put);
+  });
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {

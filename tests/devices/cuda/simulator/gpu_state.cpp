@@ -85,14 +85,17 @@ CUresult GpuState::put(CUstream stream, Work work) {
 
 CUresult GpuState::finish(StreamState& stream, uint64_t upTo) {
   while (stream.done < upTo && !stream.queue.empty()) {
-    Work work = std::move(stream.queue.front());
-    stream.queue.pop_front();
-    ++stream.done;
     if (lost == CUDA_SUCCESS) {
       const int before = std::exchange(acting, stream.gpu);
-      lost = work();
+      const CUresult result = stream.queue.front()();
       acting = before;
+      if (result == CUDA_ERROR_NOT_READY) {
+        return result;
+      }
+      lost = result;
     }
+    stream.queue.pop_front();
+    ++stream.done;
   }
   return lost;
 }

@@ -24,6 +24,7 @@ inline constexpr CUdeviceptr kDeviceBit = CUdeviceptr{1} << 62;
 
 inline constexpr int kMostGpus = 16;
 
+/// Gives CUDA_ERROR_NOT_READY as long as it waits for others, and is asked again.
 using Work = std::function<CUresult()>;
 
 struct Graph {
@@ -88,7 +89,8 @@ class GpuState {
   void* view(CUdeviceptr address, size_t size);
   /// Puts work into a stream, or into the graph that it records.
   CUresult put(CUstream stream, Work work);
-  /// Does the work of `stream` up to its piece `upTo`.
+  /// Does the work of `stream` up to its piece `upTo`; CUDA_ERROR_NOT_READY when it did not get
+  /// there.
   CUresult finish(StreamState& stream, uint64_t upTo);
 };
 

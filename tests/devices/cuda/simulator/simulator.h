@@ -1,4 +1,4 @@
-// A GPU that is not there: libcuda, libcublasLt, libcudnn (cudnn_simulator.h) and NVML as far
+// A GPU that is not there: libcuda, libcublasLt, libcudnn (cudnn_simulator.h), NCCL and NVML as far
 // as devices/cuda uses them, over host memory. Kernels are PTX text, which is interpreted, and what
 // they do wrong is told by cuGetErrorString and stderr. Work that is put into a stream is done as
 // late as the rules allow, when somebody waits for it: who forgets to wait sees old data. Device
@@ -30,6 +30,7 @@ struct GpuCounts {
   int graphLaunches = 0;
   int copies = 0;
   int peerCopies = 0;  ///< of these, between GPUs
+  int collectives = 0;
 
   /// What should be 0 when all is given back.
   int alive() const {
