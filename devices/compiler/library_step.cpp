@@ -19,7 +19,8 @@ bool sumsBytes(const Step& step) {
          step.inputs[0].desc.type == runtime::ElementType::kU8;
 }
 
-/// True when `user` is the last operation that reads `value` and its buffer may be overwritten.
+}  // namespace
+
 bool diesAt(mlir::Value value, mlir::Operation* user) {
   bool isReadOnce = value.hasOneUse();  // in the group
   value = passes::outsideGroup(value);
@@ -38,8 +39,6 @@ bool diesAt(mlir::Value value, mlir::Operation* user) {
                       }) &&
          llvm::count(last->getOperands(), value) == 1;
 }
-
-}  // namespace
 
 uint32_t threadsOf(mlir::Operation* op) {
   auto threads = op->getAttrOfType<mlir::IntegerAttr>(ir::kThreadsAttr);

@@ -14,6 +14,7 @@ struct LibraryStep {
   llvm::SmallVector<mlir::Value> operands;      ///< of step.inputs
   llvm::SmallVector<mlir::Value> postOperands;  ///< one a post-op; null where it has none
   llvm::SmallVector<mlir::Value> results;       ///< of step.outputs
+  bool isInPlace = false;                       ///< the result lies where the first operand does
 };
 
 /// The step that computes `op` and then, as post-ops, `epilogue`, whose last result is `result`.
@@ -30,6 +31,9 @@ absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
 /// `step` with its first addition of a tensor that nothing reads afterwards made in place: the
 /// result then lies where that operand was. Nothing when it has none.
 std::optional<LibraryStep> summedInPlace(const LibraryStep& step, mlir::Operation* op);
+
+/// True when `user` is the last operation that reads `value` and its buffer may be overwritten.
+bool diesAt(mlir::Value value, mlir::Operation* user);
 
 /// True for what is laid out at load (see passes::weightOf).
 bool isConstant(mlir::Value value);

@@ -86,7 +86,8 @@ JoinedWorker fromWire(const control::JoinReply& reply) {
                                     wire.index(),
                                     {wire.cores().begin(), wire.cores().end()},
                                     wire.memory_bytes(),
-                                    wire.model()});
+                                    wire.model(),
+                                    wire.collectives().substr(0, kMaxNameBytes)});
   }
   joined.offer.missing = textsOf(reply.missing());
   joined.offer.carriesGpuMemory = reply.carries_gpu_memory();
@@ -127,7 +128,10 @@ class GrpcClient final : public WorkerClient {
                                                absl::Span<const WeightId> weights) override;
   absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights) override;
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan, uint64_t tuneNanos) override;
+  absl::StatusOr<std::vector<std::string>> newMeetings(
+      uint64_t plan, absl::Span<const uint32_t> communicators) override;
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override;
   absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout) override;
   void runStepAsync(const StepRequest& request, Millis timeout,
                     std::function<void(absl::StatusOr<StepReport>)> done) override;
@@ -358,11 +362,36 @@ absl::Status GrpcClient::connectPeers(uint32_t rank, absl::Span<const PeerInfo> 
                options_.callTimeout);
 }
 
-absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(uint64_t plan,
-                                                                  uint64_t tuneNanos) {
+absl::StatusOr<std::vector<std::string>> GrpcClient::newMeetings(
+    uint64_t plan, absl::Span<const uint32_t> communicators) {
+  control::NewMeetingsRequest request;
+  request.set_plan(plan);
+  request.mutable_communicators()->Add(communicators.begin(), communicators.end());
+  control::NewMeetingsReply reply;
+  GR_RETURN_IF_ERROR(unary("NewMeetings", &control::Worker::Stub::NewMeetings, request, &reply,
+                           options_.callTimeout));
+  const bool fits =
+      std::all_of(reply.meetings().begin(), reply.meetings().end(),
+                  [](const std::string& meeting) { return meeting.size() <= kMaxMeetingBytes; });
+  if (reply.meetings_size() != request.communicators_size() || !fits) {
+    return absl::InternalError(
+        absl::StrCat(calls_.label(), ": NewMeetings answered for ", reply.meetings_size(), " of ",
+                     request.communicators_size(), " communicators, or with more than ",
+                     kMaxMeetingBytes, " bytes for one"));
+  }
+  return std::vector<std::string>(reply.meetings().begin(), reply.meetings().end());
+}
+
+absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(
+    uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) {
   control::PrepareRequest request;
   request.set_plan(plan);
   request.set_tune_ns(tuneNanos);
+  for (const Meeting& meeting : meetings) {
+    control::Meeting* wire = request.add_meetings();
+    wire->set_communicator(meeting.communicator);
+    wire->set_data(meeting.data);
+  }
   control::PrepareReply reply;
   GR_RETURN_IF_ERROR(
       unary("PreparePlan", &control::Worker::Stub::PreparePlan, request, &reply, kPrepareTimeout));

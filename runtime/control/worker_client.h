@@ -74,8 +74,11 @@ class WorkerClient {
   /// Sends weights in chunks of kChunkBytes with checksums.
   virtual absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights) = 0;
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
-  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
-                                                                uint64_t tuneNanos) = 0;
+  /// As WorkerHandler's; exactly one meeting for each communicator.
+  virtual absl::StatusOr<std::vector<std::string>> newMeetings(
+      uint64_t plan, absl::Span<const uint32_t> communicators) = 0;
+  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) = 0;
   virtual absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout) = 0;
   /// As runStep; `done` is called exactly once, on a thread of gRPC; it must neither block nor
   /// destroy the client.

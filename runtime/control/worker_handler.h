@@ -33,6 +33,7 @@ struct DeviceOffer {
   std::vector<uint32_t> cores;
   uint64_t memoryBytes = 0;
   std::string model;
+  std::string collectives;  // devices::DeviceDescription::collectives
 };
 
 /// What a worker brings.
@@ -66,6 +67,12 @@ struct PeerInfo {
   std::string transportAddress;
   std::string token;              // kSecretBytes
   bool carriesGpuMemory = false;  // as it said when it joined
+};
+
+/// Where the members of a communicator meet.
+struct Meeting {
+  uint32_t communicator = 0;  // position in Plan.communicators
+  std::string data;           // of devices::Device::newMeeting; at most kMaxMeetingBytes
 };
 
 /// What became of a partition on its device.
@@ -114,10 +121,15 @@ class WorkerHandler {
   virtual absl::Status putWeights(const WeightPiece& piece) = 0;
   /// This worker is `rank`; the others are `peers`.
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
+  /// Where the members of these communicators of the plan are to meet, one for each, in their
+  /// order: the first member of each is a device of this worker.
+  virtual absl::StatusOr<std::vector<std::string>> newMeetings(
+      uint64_t plan, absl::Span<const uint32_t> communicators) = 0;
   /// Compiles the plan's partitions and allocates all that a step needs. Each device may spend
-  /// `tuneNanos` on measuring which kernels are fastest.
-  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
-                                                                uint64_t tuneNanos) = 0;
+  /// `tuneNanos` on measuring which kernels are fastest. Then waits until the communicators that
+  /// devices of this worker are members of, which meet as `meetings` say, have all of theirs.
+  virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) = 0;
   /// Returns when the steps are done, or when one failed or was cancelled.
   virtual absl::StatusOr<StepReport> runStep(const StepRequest& request) = 0;
   /// Ends all running calls soon, with `cause` as their status. Must not block; comes again while a

@@ -36,6 +36,7 @@ void fillReply(const WorkerOffer& offer, control::JoinReply* reply) {
     wire->mutable_cores()->Add(device.cores.begin(), device.cores.end());
     wire->set_memory_bytes(device.memoryBytes);
     wire->set_model(device.model);
+    wire->set_collectives(device.collectives);
   }
   reply->set_carries_gpu_memory(offer.carriesGpuMemory);
   reply->mutable_missing()->Add(offer.missing.begin(), offer.missing.end());
@@ -70,6 +71,28 @@ absl::StatusOr<std::vector<PeerInfo>> peersOf(const control::ConnectPeersRequest
                      peer.carries_gpu_memory()});
   }
   return peers;
+}
+
+absl::Status checkCommunicators(int count) {
+  return count <= static_cast<int>(kMaxCommunicators)
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(
+                   absl::StrCat(count, " communicators, the limit is ", kMaxCommunicators));
+}
+
+absl::StatusOr<std::vector<Meeting>> meetingsOf(const control::PrepareRequest& request) {
+  GR_RETURN_IF_ERROR(checkCommunicators(request.meetings_size()));
+  std::vector<Meeting> meetings;
+  meetings.reserve(static_cast<size_t>(request.meetings_size()));
+  for (const control::Meeting& meeting : request.meetings()) {
+    if (meeting.data().size() > kMaxMeetingBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("communicator ", meeting.communicator(),
+                                                     " meets by ", meeting.data().size(),
+                                                     " bytes, the limit is ", kMaxMeetingBytes));
+    }
+    meetings.push_back({meeting.communicator(), meeting.data()});
+  }
+  return meetings;
 }
 
 }  // namespace
@@ -195,12 +218,27 @@ grpc::Status WorkerRpcs::ConnectPeers(Context* context, const control::ConnectPe
   return answer(context, connect());
 }
 
+grpc::Status WorkerRpcs::NewMeetings(Context* context, const control::NewMeetingsRequest* request,
+                                     control::NewMeetingsReply* reply) {
+  auto ask = [&]() -> absl::Status {
+    GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    GR_RETURN_IF_ERROR(checkCommunicators(request->communicators_size()));
+    std::vector<uint32_t> ids(request->communicators().begin(), request->communicators().end());
+    GR_ASSIGN_OR_RETURN(std::vector<std::string> meetings,
+                        handler_->newMeetings(request->plan(), ids));
+    reply->mutable_meetings()->Add(meetings.begin(), meetings.end());
+    return absl::OkStatus();
+  };
+  return answer(context, ask());
+}
+
 grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareRequest* request,
                                      control::PrepareReply* reply) {
   auto prepare = [&]() -> absl::Status {
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
+    GR_ASSIGN_OR_RETURN(std::vector<Meeting> meetings, meetingsOf(*request));
     GR_ASSIGN_OR_RETURN(std::vector<DeviceReport> reports,
-                        handler_->preparePlan(request->plan(), request->tune_ns()));
+                        handler_->preparePlan(request->plan(), request->tune_ns(), meetings));
     for (const DeviceReport& report : reports) {
       control::DeviceReport* wire = reply->add_devices();
       wire->set_device(report.device);

@@ -35,6 +35,8 @@ class WorkerRpcs final : public control::Worker::Service {
   grpc::Status PutWeights(Context*, grpc::ServerReader<control::WeightChunk>*,
                           control::Done*) override;
   grpc::Status ConnectPeers(Context*, const control::ConnectPeersRequest*, control::Done*) override;
+  grpc::Status NewMeetings(Context*, const control::NewMeetingsRequest*,
+                           control::NewMeetingsReply*) override;
   grpc::Status PreparePlan(Context*, const control::PrepareRequest*,
                            control::PrepareReply*) override;
   grpc::Status RunStep(Context*, const control::RunStepRequest*, control::RunStepReply*) override;

@@ -112,6 +112,7 @@ bool Executor::run(uint64_t firstStep, uint32_t steps) {
   if (!enter()) {
     return false;
   }
+  program_->setDeadline(control_->waitOptions().deadlineNanos);
   for (uint64_t step = firstStep; step < firstStep + steps; ++step) {
     if (!runStep(step)) {
       program_->settle();

@@ -11,6 +11,9 @@ void StepControl::fail(StepFailure failure) {
     failure_ = std::move(failure);
     stopped_.store(true);
   }
+  for (devices::Program* program : programs_) {
+    program->interrupt();
+  }
   for (Transport* transport : transports_) {
     transport->wakeWaiters();
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "devices/device.h"
 #include "runtime/transport/transport.h"
 
 namespace graphrun::runtime {
@@ -27,6 +28,10 @@ class StepControl {
   /// `transports`: those that executors wait on; they must outlive this.
   explicit StepControl(std::vector<Transport*> transports) : transports_(std::move(transports)) {}
 
+  /// Before steps run: a program whose records wait for other devices, so that a failure
+  /// interrupts it; it must outlive this.
+  void interrupts(devices::Program* program) { programs_.push_back(program); }
+
   /// Before steps run: the end of every wait, in terms of nowNanos().
   void begin(int64_t deadlineNanos) { deadlineNanos_.store(deadlineNanos); }
   WaitOptions waitOptions() const { return {deadlineNanos_.load(), &stopped_}; }
@@ -42,6 +47,7 @@ class StepControl {
 
  private:
   const std::vector<Transport*> transports_;
+  std::vector<devices::Program*> programs_;
   std::atomic<int64_t> deadlineNanos_{0};
   std::atomic<bool> stopped_{false};
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 #include "runtime/session/coordinator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <set>
 #include <thread>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr char kLocalAddress[] = "local";
 constexpr Millis kCancelGrace{2'000};
+constexpr Millis kCancelRepeat{50};
 /// For the workers to say what they waited for when the deadline passed: all see it at about once.
 constexpr Millis kWaitsGrace{500};
 
@@ -50,6 +52,10 @@ class FirstFailure {
 /// The worker of a partition, by name.
 absl::string_view workerOf(const format::PlanFile& plan, const format::Partition& partition) {
   return format::textOf(plan.worker(plan.device(partition.device()).worker()).name());
+}
+
+absl::string_view bytesOf(const format::PlanFile& plan) {
+  return {reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size()};
 }
 
 bool needsOthers(const format::PlanFile& plan) {
@@ -335,21 +341,60 @@ std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile&
   return found;
 }
 
+/// To this process.
+absl::Status Coordinator::handPlan(const format::PlanFile& plan) {
+  return core_->loadPlan(plan.hash(), std::string(bytesOf(plan)));
+}
+
+/// The worker of a communicator's first member says where all meet.
+absl::StatusOr<Coordinator::Meetings> Coordinator::meet(const format::PlanFile& plan) {
+  std::map<std::string, std::vector<uint32_t>> byWorker;
+  const auto* communicators = plan.plan().communicators();
+  for (uint32_t i = 0; i < format::sizeOf(communicators); ++i) {
+    const uint32_t first = communicators->Get(i)->devices()->Get(0);
+    byWorker[std::string(format::textOf(plan.worker(plan.device(first).worker()).name()))]
+        .push_back(i);
+  }
+  Meetings meetings;
+  for (const auto& [worker, ids] : byWorker) {
+    GR_ASSIGN_OR_RETURN(std::vector<std::string> places, newMeetings(worker, plan, ids));
+    for (size_t i = 0; i < ids.size(); ++i) {
+      meetings.push_back({ids[i], std::move(places[i])});
+    }
+  }
+  return meetings;
+}
+
+absl::StatusOr<std::vector<std::string>> Coordinator::newMeetings(
+    const std::string& name, const format::PlanFile& plan,
+    absl::Span<const uint32_t> communicators) {
+  if (name == kClientName) {
+    GR_RETURN_IF_ERROR(handPlan(plan));
+    return core_->newMeetings(plan.hash(), communicators);
+  }
+  for (Worker& worker : workers_) {
+    if (worker.name == name) {
+      GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytesOf(plan)));
+      return worker.client->newMeetings(plan.hash(), communicators);
+    }
+  }
+  return absl::InternalError(absl::StrCat("the plan has a worker '", name, "', the cluster not"));
+}
+
 absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadHere(const format::PlanFile& plan,
-                                                                uint64_t tuneNanos) {
-  GR_RETURN_IF_ERROR(core_->loadPlan(
-      plan.hash(),
-      std::string(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size())));
-  return core_->preparePlan(plan.hash(), tuneNanos);
+                                                                uint64_t tuneNanos,
+                                                                const Meetings& meetings) {
+  GR_RETURN_IF_ERROR(handPlan(plan));
+  return core_->preparePlan(plan.hash(), tuneNanos, meetings);
 }
 
 absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadOn(Worker& worker,
                                                               const format::PlanFile& plan,
-                                                              uint64_t tuneNanos) {
-  absl::string_view bytes(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size());
-  GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytes));
+                                                              uint64_t tuneNanos,
+                                                              const Meetings& meetings) {
+  GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytesOf(plan)));
   GR_RETURN_IF_ERROR(sendWeights(worker, plan));
-  return worker.client->preparePlan(plan.hash(), tuneNanos);
+  return worker.client->preparePlan(plan.hash(), tuneNanos, meetings);
 }
 
 absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& plan) {
@@ -382,43 +427,61 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::lo
     GR_RETURN_IF_ERROR(start());
   }
   std::vector<Worker*> workers = workersOf(plan);
+  absl::StatusOr<Meetings> meetings = meet(plan);
+  if (!meetings.ok()) {
+    return giveUp(plan, meetings.status());
+  }
   FirstFailure failure;
   std::mutex mutex;
   std::map<std::string, std::vector<DeviceReport>> reports;
+  std::atomic<size_t> pending{workers.size() + 1};
   auto note = [&](const std::string& name, absl::StatusOr<std::vector<DeviceReport>> got) {
-    if (!got.ok()) {
-      failure.update(got.status());
+    --pending;
+    if (got.ok()) {
+      std::lock_guard lock(mutex);
+      reports[name] = *std::move(got);
+      return;
+    }
+    failure.update(got.status());
+    do {  // again and again: what waits for this one may only begin to
       core_->cancel(got.status());
       for (Worker* worker : workers) {
         worker->client->cancel(got.status()).IgnoreError();
       }
-      return;
-    }
-    std::lock_guard lock(mutex);
-    reports[name] = *std::move(got);
+      std::this_thread::sleep_for(kCancelRepeat);
+    } while (pending != 0);
   };
   std::thread others([&] {
-    forEach(workers, [&](Worker& worker) { note(worker.name, loadOn(worker, plan, tuneNanos)); });
+    forEach(workers,
+            [&](Worker& worker) { note(worker.name, loadOn(worker, plan, tuneNanos, *meetings)); });
   });
-  note(kClientName, loadHere(plan, tuneNanos));
+  note(kClientName, loadHere(plan, tuneNanos, *meetings));
   others.join();
-  absl::Status status = failure.get();
-  if (!status.ok()) {
-    unload(plan);
-    absl::Status gone = lost();
-    return gone.ok() ? status : gone;
+  if (absl::Status status = failure.get(); !status.ok()) {
+    return giveUp(plan, status);
   }
   return reports;
 }
 
+/// Drops a plan that could not be loaded, and says why not: a lost worker is the cause of all else.
+absl::Status Coordinator::giveUp(const format::PlanFile& plan, const absl::Status& why) {
+  unload(plan);
+  absl::Status gone = lost();
+  return gone.ok() ? why : gone;
+}
+
+// Side by side: members of communicators leave them together.
 void Coordinator::unload(const format::PlanFile& plan) {
-  core_->unloadPlan(plan.hash()).IgnoreError();
   std::vector<Worker*> workers = workersOf(plan);
-  forEach(workers, [&](Worker& worker) {
-    if (absl::Status status = worker.client->unloadPlan(plan.hash()); !status.ok()) {
-      log(LogLevel::kInfo, absl::StrCat("unloading a plan: ", status.message()));
-    }
+  std::thread others([&] {
+    forEach(workers, [&](Worker& worker) {
+      if (absl::Status status = worker.client->unloadPlan(plan.hash()); !status.ok()) {
+        log(LogLevel::kInfo, absl::StrCat("unloading a plan: ", status.message()));
+      }
+    });
   });
+  core_->unloadPlan(plan.hash()).IgnoreError();
+  others.join();
 }
 
 absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,

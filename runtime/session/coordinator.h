@@ -77,11 +77,19 @@ class Coordinator {
   absl::Status join();
   absl::Status linkAll();
   void onLost(const std::string& name, const absl::Status& why);
+  /// Where the members of a plan's communicators meet.
+  using Meetings = std::vector<Meeting>;
+  absl::StatusOr<Meetings> meet(const format::PlanFile& plan);
+  absl::StatusOr<std::vector<std::string>> newMeetings(const std::string& worker,
+                                                       const format::PlanFile& plan,
+                                                       absl::Span<const uint32_t> communicators);
   absl::StatusOr<std::vector<DeviceReport>> loadOn(Worker& worker, const format::PlanFile& plan,
-                                                   uint64_t tuneNanos);
+                                                   uint64_t tuneNanos, const Meetings& meetings);
   absl::StatusOr<std::vector<DeviceReport>> loadHere(const format::PlanFile& plan,
-                                                     uint64_t tuneNanos);
+                                                     uint64_t tuneNanos, const Meetings& meetings);
   absl::Status sendWeights(Worker& worker, const format::PlanFile& plan);
+  absl::Status handPlan(const format::PlanFile& plan);
+  absl::Status giveUp(const format::PlanFile& plan, const absl::Status& why);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
   /// Calls `work` for each worker, side by side; returns when all are done.

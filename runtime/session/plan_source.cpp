@@ -89,6 +89,7 @@ void addFound(format::PlanRequestT& request,
       entry->index = device.index;
       entry->cores = device.cores;
       entry->memory_bytes = device.memoryBytes;
+      entry->collectives = device.collectives;
       request.found.push_back(std::move(entry));
     }
   }

@@ -66,6 +66,25 @@ constexpr size_t kMaxNotes = 16;
 /// Signatures for which it is remembered which inputs' elements decide shapes.
 constexpr size_t kMaxRemembered = 1024;
 
+/// Of devices that cluster.yaml gives only what carries out collectives between them is asked.
+std::vector<DeviceOffer> collectivesOf(std::vector<DeviceOffer> offers) {
+  std::erase_if(offers, [](const DeviceOffer& offer) { return offer.collectives.empty(); });
+  for (DeviceOffer& offer : offers) {
+    offer.cores.clear();
+    offer.memoryBytes = 0;
+  }
+  return offers;
+}
+
+/// Whether the cluster file itself names GPUs that might carry out collectives.
+bool namesSeveralGpus(const ClusterFile& cluster) {
+  size_t gpus = 0;
+  for (const ClusterWorker& worker : cluster.workers) {
+    gpus += worker.gpus.size();
+  }
+  return gpus > 1;
+}
+
 /// Device names by label of what they run.
 std::map<std::string, std::string> devicesByNode(const format::PlanFile& plan) {
   std::map<std::string, std::string> devices;
@@ -93,7 +112,7 @@ struct Session::Impl {
   WorkerCoreOptions coreOptions() const;
   CoordinatorOptions coordinatorOptions() const;
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
-  absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices();
+  absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices(bool run);
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs,
                                      PlanWishes wishes = {});
   /// Whether there is nothing to choose between.
@@ -217,7 +236,10 @@ absl::StatusOr<std::vector<NamedSpec>> Session::Impl::inOrder(
 }
 
 /// Devices of workers for which cluster.yaml gives none; without a cluster, those of this process.
-absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::foundDevices() {
+/// Of the others what devices carry out together: of workers that were reached, and to `run` on
+/// several GPUs they have to be.
+absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::foundDevices(
+    bool run) {
   std::map<std::string, std::vector<DeviceOffer>> found;
   if (cluster == nullptr) {
     if (own.empty()) {
@@ -227,10 +249,15 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
     found[kClientName] = own;
     return found;
   }
+  const bool isAsked = run && namesSeveralGpus(*cluster);
   for (const ClusterWorker& worker : cluster->workers) {
-    if (!worker.devicesGiven) {
+    if (!worker.devicesGiven || isAsked) {
       GR_RETURN_IF_ERROR(coordinator->start());
-      found[worker.name] = coordinator->joined().at(worker.name).offer.devices;
+    }
+    const auto joined = coordinator->joined().find(worker.name);
+    if (joined != coordinator->joined().end()) {
+      const std::vector<DeviceOffer>& offers = joined->second.offer.devices;
+      found[worker.name] = worker.devicesGiven ? collectivesOf(offers) : offers;
     }
   }
   return found;
@@ -240,7 +267,7 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                   absl::Span<const PlannedInput> planned,
                                                   PlanWishes wishes) {
   const int64_t begin = nowNanos();
-  GR_ASSIGN_OR_RETURN(auto devices, foundDevices());
+  GR_ASSIGN_OR_RETURN(auto devices, foundDevices(wishes.explain == nullptr));
   GR_ASSIGN_OR_RETURN(FoundPlan found,
                       planSource.find(*model.model, model.model->bytes(), name,
                                       planRequest(options, cluster.get(), stage, planned, devices),
@@ -610,7 +637,7 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   std::vector<PlannedInput> planned = plannedInputs(shapes);
   GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
-  GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices());
+  GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices(false));
   std::string request = withCosts(
       planRequest(impl_->options, impl_->cluster.get(), nullptr, planned, devices), *impl_->costs);
   auto bytes =

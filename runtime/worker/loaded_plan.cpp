@@ -17,7 +17,9 @@ constexpr uint32_t kClientWorker = 0;  // in every plan
 
 std::string textOf(const flatbuffers::String* text) { return std::string(format::textOf(text)); }
 
-devices::DeviceDescription describe(const format::PlanDevice& device) {
+}  // namespace
+
+devices::DeviceDescription descriptionOf(const format::PlanDevice& device) {
   devices::DeviceDescription description;
   description.name = textOf(device.name());
   description.kind = textOf(device.kind());
@@ -29,8 +31,6 @@ devices::DeviceDescription describe(const format::PlanDevice& device) {
   description.threads = device.threads();
   return description;
 }
-
-}  // namespace
 
 LoadedPlan::LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanHome& home)
     : plan_(std::move(plan)),
@@ -45,6 +45,9 @@ LoadedPlan::LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanH
 LoadedPlan::~LoadedPlan() {
   threads_.clear();
   executors_.clear();
+  for (const Memory::Part& part : memory_->parts) {
+    part.loaded.program->retire();
+  }
   for (const OpenEdge& edge : edges_) {
     if (edge.end.receive != nullptr) {
       edge.transport->close(edge.end.receive);
@@ -70,6 +73,7 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   GR_RETURN_IF_ERROR(loaded->checkPartMemory());
   loaded->collectEndpoints();
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
+  GR_RETURN_IF_ERROR(loaded->joinCommunicators(home));
   if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
     // A hand-over less, and no thread that waits awake on a core that the others want.
     for (size_t i = loaded->isPinned() ? 0 : 1; i < loaded->executors_.size(); ++i) {
@@ -116,7 +120,7 @@ absl::Status LoadedPlan::loadPartitions(const PlanHome& home) {
 absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights) {
   Memory::Part part;
   part.device = plan_->plan().partitions()->Get(index)->device();
-  devices::DeviceDescription description = describe(plan_->device(part.device));
+  devices::DeviceDescription description = descriptionOf(plan_->device(part.device));
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
   absl::StatusOr<LoadedProgram> loaded =
       home.loader->load(*plan_, index, *part.owner->device, weights, home.tuneNanos);
@@ -274,9 +278,9 @@ bool LoadedPlan::runExecutors(uint64_t firstStep, uint32_t steps) {
   }
   if (threads_.empty()) {
     Executor& only = *executors_[0];
-    // Whoever shares an edge with others must not keep them waiting.
-    return edges_.empty() ? memory_->parts[0].owner->turns.run(&only, firstStep, steps)
-                          : only.run(firstStep, steps);
+    // Whoever shares edges or communicators with others must not keep them waiting.
+    return isAlone() ? memory_->parts[0].owner->turns.run(&only, firstStep, steps)
+                     : only.run(firstStep, steps);
   }
   size_t own = executors_.size() - threads_.size();
   for (size_t i = 0; i < threads_.size(); ++i) {
@@ -294,7 +298,7 @@ absl::Status LoadedPlan::failureStatus() {
   if (!failure.has_value()) {
     return absl::InternalError("a step failed without a cause");
   }
-  if (edges_.empty()) {
+  if (isAlone()) {
     control_.reset();  // nothing is left half done
   }
   if (failure->device.empty()) {

@@ -37,6 +37,8 @@ struct PlanHome {
   std::set<std::string> gpuPeers;
   absl::Status carriesGpuMemory;                 // why this end of `network` does not
   const std::atomic<bool>* cancelled = nullptr;  // ends waits while loading
+  std::map<uint32_t, std::string> meetings;      // of communicators, by their position in the plan
+  int64_t deadlineNanos = 0;                     // of nowNanos(): for their members to come
   /// The device for a description of the plan; the same one for the same description.
   std::function<absl::StatusOr<std::shared_ptr<SharedDevice>>(const devices::DeviceDescription&)>
       device;
@@ -48,10 +50,16 @@ struct PlanHome {
 /// Thread-safe: one run at a time, the others wait; fail() at any time.
 class LoadedPlan {
  public:
-  /// Compiles or loads the partitions of this worker, waits for the peers, opens the edges.
+  /// Compiles or loads the partitions of this worker, waits for the peers, opens the edges, joins
+  /// the communicators.
   static absl::StatusOr<std::unique_ptr<LoadedPlan>> load(
       std::shared_ptr<const format::PlanFile> plan, const PlanHome& home);
   ~LoadedPlan();
+
+  /// Where the members of a communicator of the plan meet, as its first one says, which must be a
+  /// device of `home.worker`.
+  static absl::StatusOr<std::string> newMeeting(const format::PlanFile& plan, const PlanHome& home,
+                                                uint32_t communicator);
 
   const format::PlanFile& plan() const { return *plan_; }
   const std::vector<DeviceReport>& reports() const { return reports_; }
@@ -96,6 +104,15 @@ class LoadedPlan {
   absl::Status checkPartMemory() const;
   absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
   absl::Status waitForPeers(const PlanHome& home);
+  /// A communicator that a program of this process is a member of.
+  struct Member {
+    size_t part;
+    uint32_t communicator;
+  };
+  absl::Status joinCommunicators(const PlanHome& home);
+  absl::Status join(const PlanHome& home, const Member& member);
+  absl::Status waitUntilJoined(const PlanHome& home, std::vector<Member> missing);
+  std::string describe(const Member& member) const;
   absl::Status handOverEdges();
   absl::Status handOver(size_t from, size_t edge);
   void noteHostWay(size_t part, uint32_t edge, absl::string_view why);
@@ -114,6 +131,8 @@ class LoadedPlan {
   bool touchedByNetwork(const Endpoint& endpoint, bool input) const;
   bool runExecutors(uint64_t firstStep, uint32_t steps);
   absl::Status failureStatus();
+  /// Whether no step here waits for another device's, nor the other way round.
+  bool isAlone() const { return edges_.empty() && !hasCommunicators_; }
 
   std::shared_ptr<const format::PlanFile> plan_;
   std::string worker_;
@@ -129,6 +148,7 @@ class LoadedPlan {
     uint32_t buffer;
   };
   std::vector<OpenEdge> edges_;
+  bool hasCommunicators_ = false;
   std::vector<std::pair<Transport*, void*>> registered_;
   std::vector<std::unique_ptr<Executor>> executors_;
   /// Of the last executors; the first one has none where the caller's thread runs it.

@@ -1,4 +1,5 @@
-// The programs of a loaded plan and what was allocated beside them. Internal to loaded_plan*.cpp.
+// The devices and programs of a loaded plan, and what was allocated beside them. Internal to
+// loaded_plan*.cpp.
 #ifndef GRAPHRUN_RUNTIME_WORKER_PLAN_MEMORY_H_
 #define GRAPHRUN_RUNTIME_WORKER_PLAN_MEMORY_H_
 
@@ -8,6 +9,9 @@
 #include "runtime/worker/loaded_plan.h"
 
 namespace graphrun::runtime {
+
+/// A device of a plan as devices are made from.
+devices::DeviceDescription descriptionOf(const format::PlanDevice& device);
 
 struct LoadedPlan::Memory {
   struct Part {

@@ -114,7 +114,8 @@ std::vector<DeviceOffer> WorkerCore::offers() const {
   std::vector<DeviceOffer> offers;
   offers.reserve(found.size());
   for (const devices::DeviceDescription& device : found) {
-    offers.push_back({device.kind, device.index, device.cores, device.memoryBytes, device.name});
+    offers.push_back({device.kind, device.index, device.cores, device.memoryBytes, device.name,
+                      device.collectives});
   }
   return offers;
 }
@@ -216,13 +217,32 @@ absl::StatusOr<PlanHome> WorkerCore::home() {
   return home;
 }
 
-absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(uint64_t plan,
-                                                                  uint64_t tuneNanos) {
+absl::StatusOr<std::vector<std::string>> WorkerCore::newMeetings(
+    uint64_t plan, absl::Span<const uint32_t> communicators) {
+  GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
+  GR_ASSIGN_OR_RETURN(PlanHome where, home());
+  std::vector<std::string> meetings;
+  meetings.reserve(communicators.size());
+  for (uint32_t communicator : communicators) {
+    GR_ASSIGN_OR_RETURN(meetings.emplace_back(),
+                        LoadedPlan::newMeeting(*entry.file, where, communicator));
+  }
+  return meetings;
+}
+
+absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(
+    uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) {
+  const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(Plan entry, find(plan));
   cancelled_.store(false);
   if (entry.loaded == nullptr) {
     GR_ASSIGN_OR_RETURN(PlanHome where, home());
     where.tuneNanos = tuneNanos;
+    for (const Meeting& meeting : meetings) {
+      where.meetings[meeting.communicator] = meeting.data;
+    }
+    // Whoever asked is told by us, before their own patience ends.
+    where.deadlineNanos = begin + std::chrono::nanoseconds(kPrepareTimeout - kCallTimeout).count();
     GR_ASSIGN_OR_RETURN(entry.loaded, LoadedPlan::load(entry.file, where));
     std::lock_guard lock(mutex_);
     auto found = plans_.find(plan);

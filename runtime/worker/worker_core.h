@@ -67,7 +67,10 @@ class WorkerCore final : public WorkerHandler {
                                                absl::Span<const WeightId> weights) override;
   absl::Status putWeights(const WeightPiece& piece) override;
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan, uint64_t tuneNanos) override;
+  absl::StatusOr<std::vector<std::string>> newMeetings(
+      uint64_t plan, absl::Span<const uint32_t> communicators) override;
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override;
   absl::StatusOr<StepReport> runStep(const StepRequest& request) override;
   void cancel(const absl::Status& cause) override;
   absl::Status unloadPlan(uint64_t plan) override;

@@ -94,6 +94,9 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
     return absl::UnimplementedError("values that are no tensors of a known shape");
   }
   GR_ASSIGN_OR_RETURN(LibraryStep library, libraryStep(op, epilogue, result));
+  if (auto member = llvm::dyn_cast<ir::CollectiveMemberOp>(op)) {
+    library.isInPlace = member.getCollective() == "all_reduce" && diesAt(member.getInput(), op);
+  }
   if (wish.precision == runtime::Precision::kTF32 && isProductOfF32(library.step)) {
     library.step.attributes["tf32"] = true;
   }

@@ -143,6 +143,9 @@ absl::Status Lowering::lowerLibrary(const Work& work, const Way& way) {
     GR_ASSIGN_OR_RETURN(input, values_.read(*operand++, input.desc));
   }
   std::optional<Argument> inPlace;
+  if (way.library.library.isInPlace) {
+    inPlace = step.inputs[0];
+  }
   for (PostOp& post : step.postOps) {
     if (post.kind == PostOpKind::kSum) {
       GR_ASSIGN_OR_RETURN(inPlace, values_.read(*operand++, step.outputs[0].desc));

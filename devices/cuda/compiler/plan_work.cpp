@@ -28,7 +28,7 @@ class WorkPlanner {
             status, absl::StrCat(labelOf(&op), " (", op.getName().getStringRef().str(), ")"));
       }
     }
-    keepWhatIsSummed();
+    keepWhatIsOverwritten();
     return std::move(work_);
   }
 
@@ -148,20 +148,24 @@ class WorkPlanner {
     }
     for (auto [post, value] : llvm::zip(step.step.postOps, step.postOperands)) {
       if (post.kind == PostOpKind::kSum) {
-        summed_.insert(values_.resolved(value));
+        overwritten_.insert(values_.resolved(value));
       }
+    }
+    if (step.isInPlace) {
+      overwritten_.insert(work.operands[0]);
     }
     work.results = step.results;
     work_.push_back(std::move(work));
     return absl::OkStatus();
   }
 
-  /// What is overwritten by a sum lies alone: no transposition is a view of it.
-  void keepWhatIsSummed() {
+  /// What is overwritten lies alone: no transposition is a view of it.
+  void keepWhatIsOverwritten() {
     for (Work& work : work_) {
-      bool isSummed = llvm::any_of(work.operands, [&](auto v) { return summed_.contains(v); }) ||
-                      llvm::any_of(work.results, [&](auto v) { return summed_.contains(v); });
-      if (isSummed) {
+      bool isOverwritten =
+          llvm::any_of(work.operands, [&](auto v) { return overwritten_.contains(v); }) ||
+          llvm::any_of(work.results, [&](auto v) { return overwritten_.contains(v); });
+      if (isOverwritten) {
         std::erase_if(work.alternatives, [](const Way& way) { return way.isView; });
       }
     }
@@ -170,7 +174,7 @@ class WorkPlanner {
   runtime::Precision precision_;
   std::vector<Work> work_;
   GroupValues values_;
-  llvm::DenseSet<mlir::Value> summed_;
+  llvm::DenseSet<mlir::Value> overwritten_;
 };
 
 }  // namespace

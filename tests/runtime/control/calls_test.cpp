@@ -18,6 +18,8 @@ TEST_CASE("join exchanges what both ends must know") {
   REQUIRE(joined->offer.devices.size() == 2);
   REQUIRE(joined->offer.devices[0].cores == std::vector<uint32_t>{0, 1});
   REQUIRE(joined->offer.devices[0].memoryBytes == 1 << 30);
+  REQUIRE(joined->offer.devices[0].collectives.empty());
+  REQUIRE(joined->offer.devices[1].collectives == "toy 1");
   REQUIRE(joined->versions.ucx == "1.13.1");
 }
 
@@ -27,16 +29,42 @@ TEST_CASE("a plan of several chunks arrives, is prepared and unloaded") {
   plan[kChunkBytes] = 'q';
   requireOk(p.client->loadPlan(kPlanQuick, plan));
   REQUIRE(p.handler.planBytes(kPlanQuick) == plan);
-  auto report = p.client->preparePlan(kPlanQuick, 0);
+  auto report = p.client->preparePlan(kPlanQuick, 0, {});
   requireOk(report.status());
   REQUIRE((*report)[0].device == "node0/cpu:0");
   REQUIRE((*report)[0].peakBytes == 4096);
   REQUIRE((*report)[0].fromCache);
   REQUIRE_FALSE((*report)[0].tuned);
-  REQUIRE((*p.client->preparePlan(kPlanQuick, 1'000'000))[0].tuned);
+  REQUIRE((*p.client->preparePlan(kPlanQuick, 1'000'000, {}))[0].tuned);
   requireOk(p.client->unloadPlan(kPlanQuick));
-  requireError(p.client->preparePlan(kPlanQuick, 0).status(), absl::StatusCode::kNotFound,
+  requireError(p.client->preparePlan(kPlanQuick, 0, {}).status(), absl::StatusCode::kNotFound,
                {"worker node0", p.service->address(), "PreparePlan", "plan 1 is not loaded"});
+}
+
+TEST_CASE("members of communicators are told where they meet") {
+  InProcess p;
+  requireOk(p.client->loadPlan(kPlanQuick, "plan"));
+  absl::StatusOr<std::vector<std::string>> meetings = p.client->newMeetings(kPlanQuick, {4, 2});
+  requireOk(meetings.status());
+  REQUIRE(*meetings == std::vector<std::string>{"plan 1, 4", "plan 1, 2"});
+  requireOk(p.client->preparePlan(kPlanQuick, 0, {{2, (*meetings)[1]}, {7, ""}}).status());
+  REQUIRE(absl::StrContains(*p.client->metrics(), "met=2: plan 1, 2; 7: ; "));
+}
+
+TEST_CASE("both ends bound what communicators meet by") {
+  InProcess p;
+  const std::vector<uint32_t> many(kMaxCommunicators + 1, 0);
+  requireError(p.client->newMeetings(kPlanQuick, many).status(), absl::StatusCode::kInvalidArgument,
+               {"1025 communicators, the limit is 1024"});
+  requireError(p.client->newMeetings(kPlanFails, {0}).status(), absl::StatusCode::kInternal,
+               {"worker node0", "NewMeetings answered for 1 of 1", "more than 1024 bytes for one"});
+  requireError(
+      p.client->preparePlan(kPlanQuick, 0, {{3, std::string(kMaxMeetingBytes + 1, 'x')}}).status(),
+      absl::StatusCode::kInvalidArgument,
+      {"communicator 3 meets by 1025 bytes, the limit is 1024"});
+  const std::vector<Meeting> meetings(kMaxCommunicators + 1);
+  requireError(p.client->preparePlan(kPlanQuick, 0, meetings).status(),
+               absl::StatusCode::kInvalidArgument, {"1025 communicators"});
 }
 
 TEST_CASE("only missing weights need to travel, and arrive whole") {

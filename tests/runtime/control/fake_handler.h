@@ -28,7 +28,8 @@ class FakeHandler : public WorkerHandler {
     cancelled_ = absl::OkStatus();
     WorkerOffer offer;
     offer.transportAddress = absl::StrCat("transport of ", job.worker);
-    offer.devices = {{"cpu", 0, {0, 1}, 1 << 30, "test"}, {"cpu", 1, {2}, 1 << 20, "test"}};
+    offer.devices = {{"cpu", 0, {0, 1}, 1 << 30, "test"},
+                     {"cpu", 1, {2}, 1 << 20, "test", "toy 1"}};
     return offer;
   }
 
@@ -68,9 +69,23 @@ class FakeHandler : public WorkerHandler {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<DeviceReport>> preparePlan(uint64_t plan,
-                                                        uint64_t tuneNanos) override {
+  absl::StatusOr<std::vector<std::string>> newMeetings(
+      uint64_t plan, absl::Span<const uint32_t> communicators) override {
+    std::vector<std::string> meetings;
+    meetings.reserve(communicators.size());
+    for (uint32_t id : communicators) {
+      meetings.push_back(plan == kPlanFails ? std::string(kMaxMeetingBytes + 1, 'x')
+                                            : absl::StrCat("plan ", plan, ", ", id));
+    }
+    return meetings;
+  }
+
+  absl::StatusOr<std::vector<DeviceReport>> preparePlan(
+      uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override {
     std::lock_guard lock(mutex_);
+    for (const Meeting& meeting : meetings) {
+      absl::StrAppend(&met_, meeting.communicator, ": ", meeting.data, "; ");
+    }
     if (plans_.count(plan) == 0) {
       return absl::NotFoundError(absl::StrCat("plan ", plan, " is not loaded"));
     }
@@ -131,7 +146,7 @@ class FakeHandler : public WorkerHandler {
       bytes += data.size();
     }
     return absl::StrCat("plans=", plans_.size(), " weights=", weights_.size(), " bytes=", bytes,
-                        " peers=", peers_);
+                        " peers=", peers_, " met=", met_);
   }
 
   absl::StatusOr<std::string> trace() override { return std::string(3'500'000, 't'); }
@@ -160,6 +175,7 @@ class FakeHandler : public WorkerHandler {
   std::map<uint64_t, std::string> weights_;
   std::string partial_;
   std::string peers_;
+  std::string met_;
   int running_ = 0;
   absl::Status cancelled_;
   std::vector<absl::Status> ended_;

@@ -347,5 +347,22 @@ TEST_CASE("ten thousand scalar additions take at most 150 ns each", "[.][speed]"
   CHECK(perOp <= 150);
 }
 
+TEST_CASE("a program is told the deadline, and the first failure of its plan interrupts it") {
+  Links links;
+  FakeProgram other;
+  auto program = std::make_shared<FakeProgram>();
+  const uint32_t buffer = program->addBuffer(1);
+  program->compute("fails", {buffer, buffer, 0, 3});
+  FakeDevice device("fake:0");
+  links.control->interrupts(&other);
+  links.control->begin(1234);
+  auto executor = *Executor::create(&device, program, {}, links.control.get());
+  CHECK(!executor->run(0, 1));
+  CHECK(program->deadlineNanos == 1234);
+  CHECK(other.interrupted == 1);
+  links.control->fail({absl::InternalError("another"), "", ""});
+  CHECK(other.interrupted == 1);
+}
+
 }  // namespace
 }  // namespace graphrun

@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_TESTS_RUNTIME_EXECUTOR_FAKE_PROGRAM_H_
 #define GRAPHRUN_TESTS_RUNTIME_EXECUTOR_FAKE_PROGRAM_H_
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
@@ -70,8 +71,12 @@ class FakeProgram : public devices::Program {
     return absl::OutOfRangeError(absl::StrCat("kernel said ", code));
   }
   void settle() override { ++settled; }
+  void setDeadline(int64_t nanos) override { deadlineNanos = nanos; }
+  void interrupt() override { ++interrupted; }
 
   int settled = 0;
+  int64_t deadlineNanos = 0;
+  std::atomic<int> interrupted{0};
 
  private:
   static runtime::TensorSpec spec(int64_t elements) {

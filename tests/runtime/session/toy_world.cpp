@@ -1,9 +1,13 @@
 #include "tests/runtime/session/toy_world.h"
 
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <regex>
 #include <set>
 #include <thread>
@@ -11,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
 #include "runtime/format/door_generated.h"
@@ -145,6 +150,10 @@ class ToyPlanner {
       if (!absl::StartsWith(name, "toy.") || name == "toy.weight") {
         continue;
       }
+      if (name == "toy.meet") {
+        addMeeting(operation->label()->str());
+        continue;
+      }
       auto workers = static_cast<uint32_t>(parts_.size() - 1);
       uint32_t device = workers == 0 ? 0 : 1 + step++ % workers;
       value = move(value, on, device);
@@ -184,6 +193,19 @@ class ToyPlanner {
     parts_[to].edge("gr.recv", edge->id, {}, {arrived});
     plan_.edges.push_back(std::move(edge));
     return arrived;
+  }
+
+  /// All devices but the client's wait for each other here.
+  void addMeeting(const std::string& label) {
+    if (plan_.communicators.empty()) {
+      plan_.communicators.push_back(std::make_unique<format::CommunicatorT>());
+      for (uint32_t device = 1; device < parts_.size(); ++device) {
+        plan_.communicators[0]->devices.push_back(device);
+      }
+    }
+    for (uint32_t device = 1; device < parts_.size(); ++device) {
+      parts_[device].op("toy.meet", label, {}, {});
+    }
   }
 
   /// A weight whose data lies in the plan.
@@ -295,6 +317,49 @@ struct Kernel {
   }
 };
 
+/// Where members of a communicator of this process wait for each other.
+struct Hall {
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint32_t joined = 0;
+  std::map<uint32_t, uint64_t> arrivals;  ///< so often, by member
+
+  /// The hall of that name; it stays.
+  static Hall& of(const std::string& meeting) {
+    static std::mutex mutex;
+    static auto* const kHalls = new std::map<std::string, Hall>();
+    std::lock_guard lock(mutex);
+    return (*kHalls)[meeting];
+  }
+};
+
+/// A program's membership.
+struct Membership {
+  Hall* hall = nullptr;
+  devices::CommunicatorPlace place;
+  std::atomic<int64_t> deadlineNanos{0};
+  std::atomic<bool> isInterrupted{false};
+
+  static int run(void* state, void* const*) { return static_cast<Membership*>(state)->meet(); }
+  int meet() {
+    std::unique_lock lock(hall->mutex);
+    const uint64_t mine = ++hall->arrivals[place.member];
+    hall->changed.notify_all();
+    auto areAll = [&] {
+      return hall->arrivals.size() == place.members &&
+             std::all_of(hall->arrivals.begin(), hall->arrivals.end(),
+                         [&](const auto& arrival) { return arrival.second >= mine; });
+    };
+    while (!areAll()) {
+      if (isInterrupted.load() || runtime::nowNanos() > deadlineNanos.load()) {
+        return isInterrupted.load() ? 8 : 9;
+      }
+      hall->changed.wait_for(lock, std::chrono::milliseconds(1));
+    }
+    return 0;
+  }
+};
+
 class ToyProgram : public devices::Program {
  public:
   absl::Status build(const format::Graph& graph, devices::WeightSource& weights) {
@@ -323,6 +388,20 @@ class ToyProgram : public devices::Program {
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
     return absl::OutOfRangeError(absl::StrCat("toy kernel returned ", code));
   }
+  absl::Span<const uint32_t> communicators() const override { return communicators_; }
+  absl::Status join(const devices::CommunicatorPlace& place) override {
+    membership_.place = place;
+    membership_.hall = &Hall::of(place.meeting);
+    std::lock_guard lock(membership_.hall->mutex);
+    ++membership_.hall->joined;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<bool> hasJoined(uint32_t) override {
+    std::lock_guard lock(membership_.hall->mutex);
+    return membership_.hall->joined == membership_.place.members;
+  }
+  void setDeadline(int64_t nanos) override { membership_.deadlineNanos.store(nanos); }
+  void interrupt() override { membership_.isInterrupted.store(true); }
 
  private:
   struct Free {
@@ -373,6 +452,12 @@ class ToyProgram : public devices::Program {
       }
       return absl::OkStatus();
     }
+    if (name == "toy.meet") {
+      communicators_ = {0};
+      record(operation,
+             {&Membership::run, &membership_, 0, 0, 0, devices::OpRecord::Kind::kCompute});
+      return absl::OkStatus();
+    }
     uint32_t from = operation.operands()->Get(0);
     bool adds = name == "toy.add" || name == "toy.ten";
     compute(operation, {adds                 ? Kernel::Kind::kAdd
@@ -396,6 +481,8 @@ class ToyProgram : public devices::Program {
   std::vector<devices::Binding> outputs_;
   std::vector<devices::EdgeBinding> edges_;
   std::vector<std::string> labels_;
+  std::vector<uint32_t> communicators_;
+  Membership membership_;
 };
 
 class ToyDevice : public devices::Device {
@@ -408,6 +495,10 @@ class ToyDevice : public devices::Device {
     return std::aligned_alloc(64, runtime::alignTensor(bytes));
   }
   void deallocate(void* memory) override { std::free(memory); }
+  absl::StatusOr<std::string> newMeeting() override {
+    static std::atomic<int> made{0};
+    return absl::StrCat("hall ", ++made);
+  }
   absl::StatusOr<std::unique_ptr<devices::Program>> load(absl::Span<const uint8_t> executable,
                                                          devices::WeightSource& weights) override {
     if (executable.size() < 8 || std::memcmp(executable.data(), kMagic, 8) != 0) {
@@ -433,6 +524,10 @@ void writeToyModel(const std::string& path, const std::vector<std::string>& ops)
   uint32_t value = toy.input("x");
   for (size_t i = 0; i < ops.size(); ++i) {
     std::vector<uint32_t> operands{value};
+    if (ops[i] == "toy.meet") {
+      toy.op(ops[i], absl::StrCat("node", i), {}, {});
+      continue;
+    }
     if (ops[i] == "toy.add") {
       numbers.push_back(static_cast<float>(weights.size() + 1));
       auto index = static_cast<uint32_t>(weights.size());

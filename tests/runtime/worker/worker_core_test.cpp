@@ -24,8 +24,8 @@ constexpr int64_t kSecond = 1'000'000'000;
 /// it.
 class ToyPlan {
  public:
-  ToyPlan() {
-    testing::writeToyModel(folder_.file("toy.fb"), {"toy.add", "toy.add"});
+  explicit ToyPlan(const std::vector<std::string>& ops = {"toy.add", "toy.add"}) {
+    testing::writeToyModel(folder_.file("toy.fb"), ops);
     model = *format::ModelFile::open(folder_.file("toy.fb"));
     format::PlanRequestT request;
     request.cluster_yaml = "{name: one}, {name: other}";
@@ -64,9 +64,11 @@ class ToyPlan {
   format::TemporaryFolder folder_;
 };
 
-/// All workers of the plan, linked, with the plan prepared.
+/// All workers of the plan, linked; with the plan prepared, unless it has to be met for it.
 struct ToyCluster {
-  ToyCluster() {
+  explicit ToyCluster(const std::vector<std::string>& ops = {"toy.add", "toy.add"},
+                      bool isPrepared = true)
+      : plan(ops) {
     const std::vector<std::string> names = {"client", "one", "other"};
     for (const std::string& name : names) {
       cores.push_back(plan.worker(name));
@@ -82,15 +84,27 @@ struct ToyCluster {
       REQUIRE(cores[rank]->connectPeers(rank, peers).ok());
       REQUIRE(cores[rank]->loadPlan(plan.hash, plan.bytes).ok());
     }
-    std::vector<std::future<absl::Status>> prepared;
-    for (const auto& core : cores) {
-      prepared.push_back(std::async(
-          std::launch::async, [this, &core] { return core->preparePlan(plan.hash, 0).status(); }));
-    }
-    for (auto& status : prepared) {
+    for (std::future<absl::Status>& status :
+         prepare(isPrepared ? cores.size() : 0, std::vector<Meeting>())) {
       REQUIRE(status.get() == absl::OkStatus());
     }
   }
+
+  /// The first workers do, each on a thread.
+  std::vector<std::future<absl::Status>> prepare(size_t count,
+                                                 const std::vector<Meeting>& meetings) {
+    std::vector<std::future<absl::Status>> prepared;
+    prepared.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      prepared.push_back(std::async(std::launch::async, [this, i, meetings] {
+        return cores[i]->preparePlan(plan.hash, 0, meetings).status();
+      }));
+    }
+    return prepared;
+  }
+
+  /// Where the plan's communicator meets, as its first member says.
+  std::vector<Meeting> meet() { return {{0, cores[1]->newMeetings(plan.hash, {0}).value()[0]}}; }
 
   ToyPlan plan;
   std::vector<std::unique_ptr<WorkerCore>> cores;
@@ -125,6 +139,75 @@ TEST_CASE("a plan that is held longer than the job lasts closes its edges on a l
   cluster.cores.clear();
   held.clear();  // the last to let go may be a thread of gRPC
   SUCCEED("nothing was touched that had gone");
+}
+
+TEST_CASE("members of a communicator join at load, whoever comes first, and meet in steps") {
+  ToyCluster cluster({"toy.add", "toy.meet", "toy.add"}, false);
+  for (std::future<absl::Status>& status : cluster.prepare(3, cluster.meet())) {
+    CHECK(status.get().ToString() == "OK");
+  }
+  std::vector<std::shared_ptr<LoadedPlan>> parts;
+  parts.reserve(cluster.cores.size());
+  for (const auto& core : cluster.cores) {
+    parts.push_back(*core->prepared(cluster.plan.hash));
+  }
+  HostTensor x(parts[0]->inputs().at("x").spec);
+  HostTensor y(parts[0]->outputs().at("y").spec);
+  x.as<float>()[0] = 4;
+  parts[0]->bindInput(parts[0]->inputs().at("x"), x.data());
+  parts[0]->bindOutput(parts[0]->outputs().at("y"), y.data());
+  std::vector<std::future<absl::Status>> ran;
+  ran.reserve(parts.size());
+  for (const auto& part : parts) {
+    ran.push_back(
+        std::async(std::launch::async, [&] { return part->run(0, 3, nowNanos() + 20 * kSecond); }));
+  }
+  for (std::future<absl::Status>& status : ran) {
+    CHECK(status.get().ToString() == "OK");
+  }
+  CHECK(y.as<float>()[0] == 7);
+}
+
+TEST_CASE("where a communicator meets is asked of its first member, and told to all") {
+  ToyCluster cluster({"toy.add", "toy.meet", "toy.add"}, false);
+  CHECK_THAT(
+      cluster.cores[2]->newMeetings(cluster.plan.hash, {0}).status().ToString(),
+      Contains("the first member of communicator 0 is one/toy:0, which worker other has not"));
+  CHECK_THAT(cluster.cores[1]->newMeetings(cluster.plan.hash, {1}).status().ToString(),
+             Contains("the plan has no communicator 1"));
+  CHECK_THAT(
+      cluster.cores[1]->preparePlan(cluster.plan.hash, 0, {}).status().ToString(),
+      Contains("one/toy:0: nobody told where communicator 0 (one/toy:0, other/toy:0) meets"));
+}
+
+TEST_CASE("a member that does not come at load is waited for until that is cancelled") {
+  ToyCluster cluster({"toy.add", "toy.meet", "toy.add"}, false);
+  std::vector<std::future<absl::Status>> prepared = cluster.prepare(2, cluster.meet());
+  CHECK(prepared[0].get().ok());  // the client is no member
+  CHECK(prepared[1].wait_for(Millis(50)) == std::future_status::timeout);
+  cluster.cores[1]->cancel(absl::CancelledError("the other one failed"));
+  CHECK_THAT(prepared[1].get().ToString(),
+             Contains("one/toy:0: not all members of communicator 0 (one/toy:0, other/toy:0) have "
+                      "come"));
+}
+
+TEST_CASE("a member that does not come in a step is waited for until it is stopped or too late") {
+  ToyCluster cluster({"toy.meet", "toy.add", "toy.add"}, false);
+  for (std::future<absl::Status>& status : cluster.prepare(3, cluster.meet())) {
+    REQUIRE(status.get().ok());
+  }
+  WorkerCore& core = *cluster.cores[1];
+  auto run = [&](Millis timeout) {
+    return core.runStep({cluster.plan.hash, 0, 1, timeout}).status();
+  };
+  SECTION("stopped") {
+    auto step = std::async(std::launch::async, run, Millis(20'000));
+    CHECK(step.wait_for(Millis(50)) == std::future_status::timeout);
+    core.cancel(absl::CancelledError("worker other is lost"));
+    CHECK_THAT(step.get().ToString(), Contains("worker other is lost"));
+  }
+  SECTION("too late") { CHECK_THAT(run(Millis(50)).ToString(), Contains("toy kernel returned 9")); }
+  CHECK_THAT(run(Millis(50)).ToString(), Contains("load it again"));  // as after a broken edge
 }
 
 }  // namespace
