@@ -1,20 +1,18 @@
 """A worker that dies, stops, is absent or shows a wrong certificate ends graphrun with code 5."""
 
-import os
 import signal
-import time
 import unittest
 
 import clusters
 import models
 import programs
+import strikes
 from split_test import clientSecurity, workerSecurity
 
 MODEL = models.seeded("squeezenet")
-NOTICED_SECONDS = 10
 
 
-class FaultTest(unittest.TestCase):
+class FaultTest(strikes.StrikeCase):
     def setUp(self):
         self.workers = []
 
@@ -30,23 +28,6 @@ class FaultTest(unittest.TestCase):
         nodes = clusters.nodesOf(MODEL.explain(cluster))
         return programs.Program("bench", *MODEL.feeds, "--cluster", cluster, *clusters.inTurn(
             nodes, devices), "--duration", "60")
-
-    def strike(self, loop, victim, how):
-        """Sends the signal once steps run; graphrun's Ended, checked."""
-        programs.until(lambda: programs.cpuSeconds(victim) > 1 or loop.process.poll() is not None,
-                       40, "steps on the worker")
-        self.assertIsNone(loop.process.poll(), "ended before the fault")
-        os.kill(victim, how)
-        began = time.monotonic()
-        ended = loop.wait(40)
-        self.assertEqual(ended.code, 5, ended)
-        self.assertLess(time.monotonic() - began, NOTICED_SECONDS, ended)
-        return ended
-
-    def localVictim(self, name):
-        """The process of the local worker `name`, by the name of its socket."""
-        return programs.until(lambda: [pid for pid, line in programs.ours().items()
-                                       if f"/{name}.sock" in line], 20, f"worker {name}")[0]
 
     def testLocalWorkerIsStruck(self):
         for how in (signal.SIGKILL, signal.SIGSTOP):
