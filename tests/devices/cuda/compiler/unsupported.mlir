@@ -1,6 +1,6 @@
 // What GPUs leave to CPUs: of the operations in tests/ir/all_ops.mlir those that no library has, no kernel is
 // generated for, and that are not expanded; all others are supported. Convolutions
-// are asked of the library.
+// are asked of the library. Collectives are taken apart, or given to members, when they have been placed.
 // RUN: graphrun-opt %S/../../../ir/all_ops.mlir --gr-cuda-print-executable -o /dev/null | grep -v gr.conv | FileCheck %s
 // REQUIRES: cuda
 
@@ -23,4 +23,7 @@
 // CHECK-NEXT: unsupported: gr.tree_ensemble:
 // CHECK-NEXT: unsupported: gr.couple_probabilities:
 // CHECK-NEXT: unsupported: gr.dft:
+// CHECK-NEXT: unsupported: gr.all_reduce:
+// CHECK-NEXT: unsupported: gr.all_gather:
+// CHECK-NEXT: unsupported: gr.reduce_scatter:
 // CHECK-NOT: unsupported
