@@ -1,5 +1,6 @@
 // What this machine has of GPUs and of NVIDIA's software.
 #include <algorithm>
+#include <optional>
 
 #include "devices/cuda/context.h"
 #include "devices/cuda/cuda_device.h"
@@ -57,12 +58,8 @@ absl::StatusOr<uint64_t> freeBytes(const DriverApi& driver, CUdevice gpu, Librar
 
 /// "nccl 2.28.9", or "" without the library.
 std::string collectivesOf(Libraries& libraries) {
-  for (const LibraryFacts& library : libraries.facts()) {
-    if (library.name == "nccl" && library.status.ok()) {
-      return absl::StrCat(library.name, " ", library.version.toString());
-    }
-  }
-  return "";
+  std::optional<Version> version = libraries.ncclVersion();
+  return version ? absl::StrCat("nccl ", version->toString()) : "";
 }
 
 absl::StatusOr<DeviceDescription> describe(const DriverApi& driver, uint32_t index,

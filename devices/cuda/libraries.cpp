@@ -241,6 +241,9 @@ absl::StatusOr<const DriverApi*> Libraries::driver() { return use(driver_); }
 absl::StatusOr<const CublasLtApi*> Libraries::cublasLt() { return use(cublasLt_); }
 absl::StatusOr<const CudnnApi*> Libraries::cudnn() { return use(cudnn_); }
 absl::StatusOr<const NcclApi*> Libraries::nccl() { return use(nccl_); }
+std::optional<Version> Libraries::ncclVersion() {
+  return nccl().ok() ? std::optional(nccl_.facts.version) : std::nullopt;
+}
 absl::StatusOr<const NvmlApi*> Libraries::nvml() { return use(nvml_); }
 
 std::vector<LibraryFacts> Libraries::facts() {

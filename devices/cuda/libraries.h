@@ -3,6 +3,7 @@
 #define GRAPHRUN_DEVICES_CUDA_LIBRARIES_H_
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ class Libraries {
   absl::StatusOr<const CublasLtApi*> cublasLt();
   absl::StatusOr<const CudnnApi*> cudnn();
   absl::StatusOr<const NcclApi*> nccl();
+  /// Of NCCL, loaded now if it was not; nothing where it is not to be had.
+  std::optional<Version> ncclVersion();
   /// Started. Nothing depends on it, so it is not among the facts.
   absl::StatusOr<const NvmlApi*> nvml();
 
