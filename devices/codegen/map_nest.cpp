@@ -52,6 +52,15 @@ std::optional<double> splatValue(mlir::Value value) {
                : std::nullopt;
 }
 
+/// Whether a kernel needs the elements of a group's constant: of a movement's operands it needs the
+/// first alone, the others say where.
+bool isRead(ir::ConstantOp constant) {
+  return llvm::any_of(constant->getUses(), [](mlir::OpOperand& use) {
+    bool moves = !llvm::isa<ir::YieldOp>(use.getOwner()) && isMovement(use.getOwner());
+    return !moves || use.getOperandNumber() == 0;
+  });
+}
+
 /// Indices of the operands of an operation that is a map.
 llvm::SmallVector<Index> indicesOf(mlir::Operation* map, llvm::ArrayRef<mlir::AffineExpr> index) {
   return operandIndices(map, index).value_or(llvm::SmallVector<Index>());
@@ -79,8 +88,8 @@ std::string whyNotMap(mlir::Operation* op) {
   }
   for (mlir::Operation* inner : bodyOf(op)) {
     std::string name = inner->getName().getStringRef().str();
-    if (llvm::isa<ir::ConstantOp>(inner)) {
-      if (!splatValue(inner->getResult(0))) {
+    if (auto constant = llvm::dyn_cast<ir::ConstantOp>(inner)) {
+      if (isRead(constant) && !splatValue(constant.getResult())) {
         return name + " inside it is not a splat";
       }
       continue;
@@ -100,6 +109,13 @@ std::string whyNotMap(mlir::Operation* op) {
     }
   }
   return "";
+}
+
+bool movesByShapes(mlir::Operation* op) {
+  return llvm::any_of(bodyOf(op), [](mlir::Operation* inner) {
+    auto constant = llvm::dyn_cast<ir::ConstantOp>(inner);
+    return constant && !isRead(constant) && !splatValue(constant.getResult());
+  });
 }
 
 MapNest::MapNest(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, KernelLayout result)

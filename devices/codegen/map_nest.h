@@ -33,6 +33,10 @@ struct KernelLayout {
 /// computed in; empty when it is one.
 std::string whyNotMap(mlir::Operation* op);
 
+/// Whether a group has movements by shapes of several numbers: often views and transpositions,
+/// which are faster one by one.
+bool movesByShapes(mlir::Operation* op);
+
 /// An access to memory: an operand or result, at an affine place (in elements, of the loops).
 struct MapAccess {
   unsigned argument;  ///< index among the operands

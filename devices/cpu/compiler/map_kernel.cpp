@@ -446,6 +446,9 @@ std::string whyNotMapKernel(mlir::Operation* op) {
   if (why.empty() && op->walk(isReported).wasInterrupted()) {
     return "a division by zero is to be reported";
   }
+  if (why.empty() && codegen::movesByShapes(op)) {
+    return "its movements are views, or transpositions by the library";
+  }
   return why.empty() && movesLines(op) ? "the library transposes whole tiles" : why;
 }
 

@@ -2,7 +2,8 @@
 
 #include <numeric>
 
-#include "devices/codegen/index_maps.h"
+#include "devices/codegen/linear_places.h"
+#include "devices/codegen/map_layouts.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -76,6 +77,18 @@ void turnAxes(mlir::Operation* op, int64_t rank) {
   }
 }
 
+/// Whether an access reads, for each element, among the channels of the place that is written: a
+/// loop moves both alike, or both among the channels.
+bool staysAtPlace(mlir::AffineExpr place, const codegen::MapNest& nest, int64_t channels) {
+  size_t loops = nest.loops().size();
+  auto read = codegen::coefficientsOf(place, loops);
+  auto written = codegen::coefficientsOf(nest.store(), loops);
+  return read && written && llvm::all_of(llvm::zip(*read, *written), [&](auto step) {
+           auto [from, to] = step;
+           return from == to || (from < channels && to < channels);
+         });
+}
+
 }  // namespace
 
 AloneOperation seenChannelsLast(mlir::Operation* op) {
@@ -114,6 +127,24 @@ AloneOperation copyOperation(const TensorDesc& from, const TensorDesc& to,
                                              builder.getBlock()->getArgument(0),
                                              putsLast ? lastOrder(rank) : backOrder(rank));
   return alone;
+}
+
+bool shufflesChannels(mlir::Operation* op) {
+  constexpr codegen::KernelLayout kLast{codegen::KernelLayout::Order::kChannelsLast, 0};
+  auto operands = codegen::operandLayouts(op, kLast);
+  if (!operands || codegen::isElementwiseThroughout(op)) {
+    return false;
+  }
+  llvm::SmallVector<codegen::KernelLayout> layouts;
+  for (const codegen::OperandLayout& operand : *operands) {
+    layouts.push_back(operand.layout);
+  }
+  codegen::MapNest nest(op, layouts, kLast);
+  auto type = tensorOf(op->getResult(0));
+  return llvm::all_of(nest.accesses(), [&](const auto& access) {
+    return tensorOf(access.first.first).getShape() == type.getShape() &&
+           staysAtPlace(access.second.place, nest, type.getDimSize(1));
+  });
 }
 
 bool putsChannelsLast(mlir::Operation* op) {

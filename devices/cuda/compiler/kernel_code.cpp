@@ -2,6 +2,7 @@
 
 #include "devices/codegen/kernel_names.h"
 #include "devices/codegen/lowering_passes.h"
+#include "devices/cuda/compiler/channels_last.h"
 #include "devices/cuda/compiler/kernel_families.h"
 #include "devices/cuda/compiler/map_kernel.h"
 #include "devices/cuda/compiler/point_kernel.h"
@@ -34,6 +35,15 @@ bool reducesRows(mlir::Operation* op) {
   return llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op);
 }
 
+/// Views cost nothing, and transpositions are done by tiles: what is both is taken apart, but where
+/// channels are shuffled.
+std::string whyNotMap(mlir::Operation* op) {
+  std::string why = codegen::whyNotMap(op);
+  return why.empty() && codegen::movesByShapes(op) && !shufflesChannels(op)
+             ? "its movements are views and transpositions"
+             : why;
+}
+
 }  // namespace
 
 std::string whyNotGenerated(mlir::Operation* op) {
@@ -47,7 +57,7 @@ std::string whyNotGenerated(mlir::Operation* op) {
   }
   return reducesRows(op)        ? whyNotRowKernel(op)
          : isPointOperation(op) ? whyNotPointKernel(op)
-                                : codegen::whyNotMap(op);
+                                : whyNotMap(op);
 }
 
 OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts) {

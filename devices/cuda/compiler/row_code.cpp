@@ -26,7 +26,7 @@ int64_t teamOf(Rows rows) {
 /// Threads that keep a GPU busy, the least elements that are worth a thread of one part, and a
 /// block, and the most parts, which one warp reduces again.
 constexpr int64_t kBusyThreads = int64_t{1} << 16;
-constexpr int64_t kLeastOfThread = 256, kLeastOfBlock = 4096;
+constexpr int64_t kLeastOfThread = 64, kLeastOfBlock = 4096;
 constexpr int64_t kMostParts = 1024;
 
 int64_t lanesOf(Rows rows, int64_t widest) {

@@ -197,6 +197,13 @@ bool isByColumn(ir::LayerNormOp norm, Rows rows) {
   });
 }
 
+/// An operation's rows, in parts where that is worth it.
+Rows partsOf(mlir::Operation* op, Rows rows) {
+  mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
+  int64_t bytes = codegen::memoryType(element).getIntOrFloatBitWidth() / 8;
+  return llvm::isa<ir::ReduceOp>(op) ? inParts(rows, bytes) : rows;
+}
+
 }  // namespace
 
 std::string whyNotRowKernel(mlir::Operation* op) {
@@ -218,6 +225,16 @@ std::string whyNotRowKernel(mlir::Operation* op) {
   return whyNotType(op);
 }
 
+RowWalk walkOfThread(mlir::Operation* op) {
+  std::optional<Rows> rows = rowsOf(op);
+  if (!rows || !llvm::isa<ir::ReduceOp>(op)) {
+    return {};
+  }
+  Rows parts = partsOf(op, *rows);
+  int64_t walked = parts.parts > 1 ? parts.partSize : parts.size;
+  return {rows->inner > 1 ? walked : 0, parts.parts > 1};
+}
+
 void buildRowKernels(OperationKernels& kernels) {
   mlir::Operation* op = kernels.op;
   Rows rows = rowsOf(op).value_or(Rows());
@@ -226,11 +243,10 @@ void buildRowKernels(OperationKernels& kernels) {
       return RowKernelBuilder(op, some, rows.size).build(module, symbol);
     });
   };
-  mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
-  int64_t bytes = codegen::memoryType(element).getIntOrFloatBitWidth() / 8;
-  Rows parts = llvm::isa<ir::ReduceOp>(op) ? inParts(rows, bytes) : rows;
+  Rows parts = partsOf(op, rows);
   add(parts);
   if (parts.parts > 1) {
+    mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
     unsigned partBytes = rowComputeType(element).getIntOrFloatBitWidth() / 8;
     kernels.plan.scratchBytes = static_cast<uint64_t>(rows.count() * parts.parts) * partBytes;
     add({rows.count(), parts.parts, 1, 1, 0, /*arePartial=*/true});

@@ -17,6 +17,15 @@ std::string whyNotRowKernel(mlir::Operation* op);
 /// pairwise, always in the same order. Requires an empty whyNotRowKernel(op).
 void buildRowKernels(OperationKernels& kernels);
 
+/// What the time of a reduction (gr.reduce) goes by: how many elements of a row, or of its part, a
+/// thread reads one after the other where it has that alone, else 0; and whether a second kernel
+/// reduces parts.
+struct RowWalk {
+  int64_t elements = 0;
+  bool hasParts = false;
+};
+RowWalk walkOfThread(mlir::Operation* op);
+
 }  // namespace graphrun::devices::cuda
 
 #endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_ROW_KERNEL_H_

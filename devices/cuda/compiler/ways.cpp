@@ -4,6 +4,7 @@
 #include "devices/compiler/attributes.h"
 #include "devices/cuda/compiler/map_kernel.h"
 #include "devices/cuda/compiler/point_kernel.h"
+#include "devices/cuda/compiler/row_kernel.h"
 #include "devices/cuda/layouts.h"
 #include "runtime/base/status.h"
 
@@ -74,7 +75,8 @@ bool isEasyMap(mlir::Operation* op) {
 
 void addMap(mlir::Operation* op, std::vector<Way>& ways) {
   auto operands = codegen::operandLayouts(op, kChannelsLast);
-  if (!operands || !isEasyMap(op)) {
+  bool shuffles = shufflesChannels(op);
+  if (!operands || (!isEasyMap(op) && !shuffles)) {
     return;
   }
   Way way;
@@ -89,25 +91,19 @@ void addMap(mlir::Operation* op, std::vector<Way>& ways) {
     way.results.push_back(channelsLastDesc(result));
   }
   llvm::SmallVector<KernelLayout> dense(op->getNumOperands());
-  if (codegen::isElementwiseThroughout(op) ||
-      vectorLanes(op, way.layouts.operands, kChannelsLast) >= vectorLanes(op, dense, {})) {
+  bool isWide = codegen::isElementwiseThroughout(op) ||
+                vectorLanes(op, way.layouts.operands, kChannelsLast) >= vectorLanes(op, dense, {});
+  if (isWide || shuffles) {
+    way.nanos = isWide ? 0 : copyNanos(way.results[0]) - kLaunchNanos;  // half as fast
     ways.push_back(std::move(way));
   }
 }
 
-/// Elements that one thread reads one after the other, for lack of rows.
-double aloneElements(mlir::Operation* seen) {
-  auto reduce = llvm::dyn_cast<ir::ReduceOp>(seen);
-  if (!reduce) {
-    return 0;
-  }
-  llvm::ArrayRef<int64_t> shape = codegen::tensorOf(reduce.getInput()).getShape();
-  double elements = 1;
-  for (int64_t axis : reduce.getAxes()) {
-    elements *= static_cast<double>(shape[static_cast<size_t>(axis)]);
-  }
-  bool isRow = reduce.getAxes().back() + 1 == static_cast<int64_t>(shape.size());
-  return isRow ? 0 : elements;
+/// What a reduction takes longer where a thread reads elements alone, for lack of rows, or where a
+/// second kernel follows.
+double walkNanos(mlir::Operation* op) {
+  RowWalk walk = walkOfThread(op);
+  return kAloneNanos * static_cast<double>(walk.elements) + (walk.hasParts ? kLaunchNanos : 0);
 }
 
 void addSeen(mlir::Operation* op, std::vector<Way>& ways) {
@@ -122,7 +118,8 @@ void addSeen(mlir::Operation* op, std::vector<Way>& ways) {
   for (mlir::Value result : op->getResults()) {
     way.results.push_back(channelsLastDesc(result));
   }
-  way.nanos = kAloneNanos * aloneElements(way.seen.op);
+  ways[0].nanos = walkNanos(op);
+  way.nanos = walkNanos(way.seen.op);
   ways.push_back(std::move(way));
 }
 

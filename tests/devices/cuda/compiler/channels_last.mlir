@@ -51,6 +51,41 @@ func.func @single(%x: tensor<1x4x8x8xf32>) -> tensor<8x64xf32> {
   return %1 : tensor<8x64xf32>
 }
 
+// Channels that are cut into groups and swapped stay last: one kernel between the convolutions. What moves
+// places into channels goes back to where its lines are.
+// CHECK-LABEL: // shuffle
+// CHECK: cudnn.conv gr.conv ({{.*}}) -> ([[A:%.*]] 2x32x14x14xbf16 laid out) then gr.relu
+// CHECK-NEXT: generated gr.group ([[A]] 2x32x14x14xbf16 laid out) -> ([[B:%.*]] 2x32x14x14xbf16 laid out)
+// CHECK-NEXT: cudnn.conv gr.conv ([[B]] 2x32x14x14xbf16 laid out, {{.*}}) -> ([[C:%.*]] 2x32x14x14xbf16 laid out)
+// CHECK-NEXT: generated reorder ([[C]] 2x32x14x14xbf16 laid out) -> ([[D:%.*]] 2x32x14x14xbf16)
+// CHECK-NEXT: generated gr.transpose ([[D]] 2x8x4x196xbf16)
+func.func @shuffle(%x: tensor<2x32x14x14xbf16>, %w: tensor<32x8x1x1xbf16>, %b: tensor<32xbf16>, %v: tensor<32x1x3x3xbf16>) -> tensor<2x32x14x14xbf16> {
+  %s5 = gr.constant dense<[2, 4, 8, 14, 14]> : tensor<5xi64> : tensor<5xi64>
+  %s4 = gr.constant dense<[2, 32, 14, 14]> : tensor<4xi64> : tensor<4xi64>
+  %p4 = gr.constant dense<[2, 8, 4, 196]> : tensor<4xi64> : tensor<4xi64>
+  %0 = gr.conv %x, %w, %b {groups = 4 : i64, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<2x32x14x14xbf16>, tensor<32x8x1x1xbf16>, tensor<32xbf16>) -> tensor<2x32x14x14xbf16>
+  %1 = gr.relu %0 : (tensor<2x32x14x14xbf16>) -> tensor<2x32x14x14xbf16>
+  %2 = gr.reshape %1, %s5 : (tensor<2x32x14x14xbf16>, tensor<5xi64>) -> tensor<2x4x8x14x14xbf16>
+  %3 = gr.transpose %2 {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<2x4x8x14x14xbf16>) -> tensor<2x8x4x14x14xbf16>
+  %4 = gr.reshape %3, %s4 : (tensor<2x8x4x14x14xbf16>, tensor<4xi64>) -> tensor<2x32x14x14xbf16>
+  %5 = gr.conv %4, %v, %b {groups = 32 : i64, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>} : (tensor<2x32x14x14xbf16>, tensor<32x1x3x3xbf16>, tensor<32xbf16>) -> tensor<2x32x14x14xbf16>
+  %6 = gr.reshape %5, %p4 : (tensor<2x32x14x14xbf16>, tensor<4xi64>) -> tensor<2x8x4x196xbf16>
+  %7 = gr.transpose %6 {permutation = array<i64: 0, 1, 3, 2>} : (tensor<2x8x4x196xbf16>) -> tensor<2x8x196x4xbf16>
+  %8 = gr.reshape %7, %s4 : (tensor<2x8x196x4xbf16>, tensor<4xi64>) -> tensor<2x32x14x14xbf16>
+  return %8 : tensor<2x32x14x14xbf16>
+}
+
+// A mean over large images reads them as they lie: parts first, then their sums, by two kernels.
+// CHECK-LABEL: // large_mean
+// CHECK: cudnn.conv gr.conv ({{.*}}) -> ([[A:%.*]] 1x32x112x112xbf16 laid out)
+// CHECK-NEXT: generated gr.reduce ([[A]] 1x32x112x112xbf16 laid out) -> () scratch [[P:%.*]] 25088xu8 grid 25x1x1
+// CHECK-NEXT: generated gr.reduce () -> ({{.*}} 1x32x1x1xbf16) scratch [[P]] 25088xu8 grid 4x1x1
+func.func @large_mean(%x: tensor<1x16x112x112xbf16>, %w: tensor<32x16x1x1xbf16>) -> tensor<1x32x1x1xbf16> {
+  %0 = gr.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x16x112x112xbf16>, tensor<32x16x1x1xbf16>) -> tensor<1x32x112x112xbf16>
+  %1 = gr.reduce %0 {kind = "mean", axes = array<i64: 2, 3>} : (tensor<1x32x112x112xbf16>) -> tensor<1x32x1x1xbf16>
+  return %1 : tensor<1x32x1x1xbf16>
+}
+
 // A transposition that puts the channels last, or brings them back, moves nothing beside such a tensor.
 // CHECK-LABEL: // turned
 // CHECK: cudnn.conv gr.conv ([[X:%.*]] 1x32x8x8xf16 laid out, {{.*}}) -> ([[Y:%.*]] 1x32x8x8xf16 laid out)

@@ -4,7 +4,6 @@
 
 #include "devices/codegen/lowering_passes.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/ptx.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -50,7 +49,7 @@ std::string whyDeclined(const std::string& text) {
   return whyNotGenerated(&(*module->getOps<mlir::func::FuncOp>().begin()).front().front());
 }
 
-KernelCase::KernelCase(const std::string& text) {
+KernelCase::KernelCase(const std::string& text, const MapLayouts& layouts) {
   context_.loadDialect<ir::GRDialect, mlir::func::FuncDialect, mlir::NVVM::NVVMDialect>();
   codegen::loadKernelDialects(context_);
   module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
@@ -59,7 +58,7 @@ KernelCase::KernelCase(const std::string& text) {
   op_ = &*llvm::find_if(function.front(),
                         [](mlir::Operation& op) { return !llvm::isa<ir::ConstantOp>(op); });
   REQUIRE_THAT(whyNotGenerated(op_), Catch::Equals(""));
-  kernels_ = buildKernels(op_);
+  kernels_ = buildKernels(op_, layouts);
 }
 
 std::string KernelCase::ptx(int computeCapability, size_t kernel) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "devices/cuda/compiler/operation_kernels.h"
+#include "devices/cuda/compiler/kernel_code.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,7 +20,8 @@ std::string whyDeclined(const std::string& text);
 /// The first operation of a function that is not a constant.
 class KernelCase {
  public:
-  explicit KernelCase(const std::string& text);
+  /// `layouts`: how the tensors of a map lie.
+  explicit KernelCase(const std::string& text, const MapLayouts& layouts = {});
 
   mlir::Operation* op() const { return op_; }
   /// The first kernel and its launch.

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "devices/codegen/kernel_names.h"
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/ptx.h"
@@ -142,6 +143,53 @@ TEST_CASE("a group may have several results, of several types") {
     return %0#0 : tensor<7x12xf32>
   })");
   checkResults(map, 1, false, 0);
+}
+
+/// Memory of N x C x H x W as it lies with the channels last.
+cpu::HostTensor channelsLast(const cpu::HostTensor& dense) {
+  const std::vector<int64_t>& dims = dense.spec().dims;
+  std::vector<double> from = cpu::values(dense), to(from.size());
+  int64_t places = dims[2] * dims[3];
+  for (size_t i = 0; i < from.size(); ++i) {
+    auto at = static_cast<int64_t>(i);
+    int64_t image = at / (dims[1] * places), channel = at / places % dims[1];
+    to[static_cast<size_t>((image * places + at % places) * dims[1] + channel)] = from[i];
+  }
+  return cpu::tensor(dense.spec().type, dims, to);
+}
+
+TEST_CASE("channels that are shuffled stay last") {
+  auto [groups, each] = GENERATE(table<int, int>({{4, 8}, {3, 5}, {2, 16}, {12, 1}}));
+  int channels = groups * each;
+  auto shape = [](const std::vector<int>& dims) {
+    return absl::StrCat("dense<[", absl::StrJoin(dims, ", "), "]> : tensor<", dims.size(), "xi64>");
+  };
+  auto constant = [&](const char* name, const std::vector<int>& dims) {
+    return absl::StrCat("  ", name, " = gr.constant ", shape(dims), " : tensor<", dims.size(),
+                        "xi64>\n");
+  };
+  std::string type = absl::StrCat("tensor<2x", channels, "x3x5xf32>");
+  std::string apart = absl::StrCat("tensor<2x", groups, "x", each, "x15xf32>");
+  std::string turned = absl::StrCat("tensor<2x", each, "x", groups, "x15xf32>");
+  std::string text = absl::StrCat(
+      "func.func @f(%x: ", type, ") -> ", type,
+      " {\n  %0 = gr.group(%x) attributes {kind = ", "\"map\"} {\n  ^bb0(%a: ", type, "):\n",
+      constant("%s", {2, groups, each, 15}), constant("%t", {2, channels, 3, 5}),
+      "  %1 = gr.reshape %a, %s : (", type, ", tensor<4xi64>) -> ", apart,
+      "\n  %2 = gr.transpose %1 {permutation = array<i64: 0, 2, 1, 3>} : (", apart, ") -> ", turned,
+      "\n  %3 = gr.reshape %2, %t : (", turned, ", tensor<4xi64>) -> ", type,
+      "\n  %4 = gr.neg %3 : (", type, ") -> ", type, "\n  gr.yield %4 : ", type, "\n  } : (", type,
+      ") -> ", type, "\n  return %0 : ", type, "\n}");
+  INFO(text);
+  constexpr KernelLayout kLast{KernelLayout::Order::kChannelsLast, 0};
+  KernelCase last(text, {{kLast}, kLast});
+  cpu::Tensors operands = last.operands(5, false);
+  cpu::Tensors laidOut;
+  laidOut.push_back(channelsLast(operands[0]));
+  cpu::Tensors got = last.interpreted(laidOut);
+  CHECK(cpu::distance(got[0], channelsLast(last.expected(operands)[0])) == 0);
+  KernelCase dense(text);
+  CHECK(cpu::distance(dense.interpreted(operands)[0], dense.expected(operands)[0]) == 0);
 }
 
 TEST_CASE("places are computed in 32 bits where that is enough") {

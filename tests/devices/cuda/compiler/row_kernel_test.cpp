@@ -69,7 +69,8 @@ TEST_CASE("few and long rows are reduced in parts") {
                                             {Dims{2, 8001}, 1, 1U},
                                             {Dims{3000, 3}, 0, 2U},
                                             {Dims{2, 2000, 7}, 1, 2U},
-                                            {Dims{500, 70}, 0, 1U}}) {
+                                            {Dims{500, 70}, 0, 2U},
+                                            {Dims{100, 70}, 0, 1U}}) {
     std::string text = reduction(kind, element, dims, {axis});
     CHECK(KernelCase(text).plan().launches.size() == kernels);
     check(text, tolerance);
