@@ -320,7 +320,7 @@ mlir::Type MapNest::valueType(mlir::Type element) const {
 }
 
 llvm::SmallVector<mlir::Value> MapNest::emit(mlir::OpBuilder& builder, mlir::Location loc,
-                                             int64_t lanes, Load load) {
+                                             int64_t lanes, Load load, Before before) {
   llvm::DenseMap<Key, mlir::Value> values;
   auto constant = [&](mlir::Value value, double number) {
     mlir::Type compute = computeType(tensorOf(value).getElementType());
@@ -347,6 +347,9 @@ llvm::SmallVector<mlir::Value> MapNest::emit(mlir::OpBuilder& builder, mlir::Loc
       llvm::SmallVector<mlir::Value> arguments;
       for (auto [operand, at] : llvm::zip(inner->getOperands(), operands)) {
         arguments.push_back(values[{operand, keyOf(at)}]);
+      }
+      if (before) {
+        before(inner, arguments);
       }
       values[{result, key}] = emitScalar(builder, loc, inner, arguments);
     }

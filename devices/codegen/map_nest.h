@@ -71,9 +71,11 @@ class MapNest {
   llvm::SmallVector<mlir::Value> results() const;
 
   /// Emits the results' values for one iteration, or for `lanes` of them as vectors; `load` gives
-  /// those of an access, in the type that `valueType` says.
+  /// those of an access, in the type that `valueType` says. `before`, if given, may emit something
+  /// before an element-wise operation, whose operands' values it gets.
+  using Before = llvm::function_ref<void(mlir::Operation*, mlir::ValueRange)>;
   llvm::SmallVector<mlir::Value> emit(mlir::OpBuilder& builder, mlir::Location loc, int64_t lanes,
-                                      Load load);
+                                      Load load, Before before = nullptr);
 
   /// The type of values of an element type: what is only moved stays as it lies in memory.
   mlir::Type valueType(mlir::Type element) const;

@@ -1,7 +1,9 @@
 #include "devices/cuda/cuda_program.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "devices/cuda/kernel_errors.h"
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/vendor_status.h"
 #include "devices/program_parts.h"
@@ -56,6 +58,8 @@ CudaProgram::~CudaProgram() {
   states_.clear();
   code_.reset();
   staging_.clear();
+  errors_.reset();
+  seenErrors_.reset();
   stored_.clear();
   bound_.reset();
   arena_.reset();
@@ -85,6 +89,7 @@ absl::Status CudaProgram::prepare(const Executable& executable, WeightSource& we
     GR_ASSIGN_OR_RETURN(code_, CodeModule::load(device_.context, executable.code));
   }
   GR_RETURN_IF_ERROR(placeBuffers(executable, weights));
+  GR_RETURN_IF_ERROR(createErrors(executable));
   GR_RETURN_IF_ERROR(createRecords(executable));
   inputs_ = bindingsOf(executable.inputs);
   outputs_ = bindingsOf(executable.outputs);
@@ -126,8 +131,13 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
 
 absl::Status CudaProgram::createRecords(const Executable& executable) {
   GR_ASSIGN_OR_RETURN(std::vector<Action> actions, scheduleOf(executable));
-  KernelContext context{device_.context->driver(), *device_.products, *device_.cudnn,
-                        communicators_.get(),      code_.get(),       addresses_};
+  KernelContext context{device_.context->driver(),
+                        *device_.products,
+                        *device_.cudnn,
+                        communicators_.get(),
+                        code_.get(),
+                        addresses_,
+                        errors_ == nullptr ? 0 : errors_->address()};
   for (const Action& action : actions) {
     auto record = std::make_unique<Record>(Record{this, action.kind, nullptr, {}, {}, nullptr, {}});
     switch (action.kind) {
@@ -164,7 +174,9 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
                                       {}});
   for (uint32_t index : action.steps) {
     const Step& step = executable.steps[index];
-    absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, kernels);
+    KernelContext context = kernels;
+    context.step = index;
+    absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, context);
     if (!kernel.ok()) {
       return runtime::annotate(kernel.status(),
                                absl::StrCat("step ", index, " ", step.label, " (", step.kernel, " ",
@@ -253,6 +265,9 @@ int CudaProgram::runRecord(void* state, void* const* buffers) {
   if (status.ok()) {
     return 0;
   }
+  if (record.kind != Action::Kind::kFinish) {
+    program.failedStep_.clear();
+  }
   program.failure_ = std::move(status);
   return 1;
 }
@@ -310,11 +325,50 @@ absl::Status CudaProgram::launch(Record& record, void* const* buffers) {
 
 // Copies to the GPU hold up the compute stream, which holds up the copies back.
 absl::Status CudaProgram::finish() {
+  failedStep_.clear();
+  if (errors_ != nullptr) {
+    GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2, seenErrors_.get(),
+                             errors_->address(), sizeof(uint32_t), compute_->get()));
+  }
   GR_RETURN_IF_ERROR(computed_->record(*compute_));
   GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
   GR_RETURN_IF_ERROR(finished_->record(*copyOut_));
   GR_RETURN_IF_ERROR(waitFor(*finished_));
-  return isTimed_ ? absl::OkStatus() : readClocks();
+  GR_RETURN_IF_ERROR(isTimed_ ? absl::OkStatus() : readClocks());
+  return errors_ == nullptr ? absl::OkStatus() : readErrors();
+}
+
+absl::Status CudaProgram::createErrors(const Executable& executable) {
+  bool reports =
+      std::any_of(executable.steps.begin(), executable.steps.end(),
+                  [](const Step& step) { return step.attributes.contains(kReportsErrors); });
+  if (!reports) {
+    return absl::OkStatus();
+  }
+  for (const Step& step : executable.steps) {
+    stepLabels_.push_back(step.label);
+  }
+  GR_ASSIGN_OR_RETURN(errors_, device_.memory->allocate(sizeof(uint32_t)));
+  GR_ASSIGN_OR_RETURN(void* seen, device_.pinned->allocate(sizeof(uint32_t)));
+  seenErrors_ = PinnedMemory(seen, GiveBack{device_.pinned});
+  return clearErrors();
+}
+
+absl::Status CudaProgram::clearErrors() {
+  GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemsetD8Async, errors_->address(), 0,
+                           sizeof(uint32_t), compute_->get()));
+  return compute_->synchronize();
+}
+
+absl::Status CudaProgram::readErrors() {
+  uint32_t word = *static_cast<const uint32_t*>(seenErrors_.get());
+  if (word == 0) {
+    return absl::OkStatus();
+  }
+  GR_RETURN_IF_ERROR(clearErrors());
+  uint32_t step = stepOfError(word);
+  failedStep_ = step < stepLabels_.size() ? stepLabels_[step] : "unknown step";
+  return statusOfError(word);
 }
 
 absl::Status CudaProgram::readClocks() {
@@ -354,7 +408,7 @@ std::optional<std::vector<runtime::StepTime>> CudaProgram::stepTimes() const {
 
 absl::Status CudaProgram::errorMessage(const OpRecord& record, int) const {
   std::string where = record.label < labels_.size() ? labels_[record.label] : "unknown step";
-  return runtime::annotate(failure_, where);
+  return runtime::annotate(failure_, failedStep_.empty() ? where : failedStep_);
 }
 
 absl::Status CudaProgram::join(const CommunicatorPlace& place) {
@@ -377,6 +431,9 @@ void CudaProgram::settle() {
   ScopedContext scope(*device_.context);
   communicators_->breakOff(absl::CancelledError("a step ended early")).IgnoreError();
   waitForStreams();
+  if (errors_ != nullptr) {
+    static_cast<void>(clearErrors());  // nobody will read what the step left there
+  }
 }
 
 void CudaProgram::waitForStreams() const {

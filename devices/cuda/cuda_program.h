@@ -131,6 +131,9 @@ class CudaProgram : public Program {
   void waitForStreams() const;
   absl::Status finish();
   absl::Status readClocks();
+  absl::Status createErrors(const Executable& executable);
+  absl::Status clearErrors();
+  absl::Status readErrors();
 
   DeviceParts device_;
   std::unique_ptr<Communicators> communicators_;
@@ -147,6 +150,9 @@ class CudaProgram : public Program {
   std::unique_ptr<DeviceMemory> bound_;  ///< of inputs, outputs, received tensors
   std::vector<std::shared_ptr<const DeviceMemory>> stored_;  ///< weights and constants
   std::vector<PinnedMemory> staging_;                        ///< of what is sent
+  std::unique_ptr<DeviceMemory> errors_;  ///< the error word; null: no kernel has one
+  PinnedMemory seenErrors_;               ///< what it was at the end of a step
+  std::vector<std::string> stepLabels_;   ///< where there is one
   std::unique_ptr<CodeModule> code_;
   std::vector<CUdeviceptr> addresses_;
   std::vector<void*> hostBuffers_;
@@ -162,6 +168,7 @@ class CudaProgram : public Program {
   mutable std::mutex mutex_;
   std::vector<runtime::StepTime> stepTimes_;  ///< guarded by mutex_
   absl::Status failure_;                      ///< of the record that failed last
+  std::string failedStep_;                    ///< the step that it is of; "": the record's
 };
 
 }  // namespace graphrun::devices::cuda

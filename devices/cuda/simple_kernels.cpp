@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/cuda/kernel_errors.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/status.h"
 
@@ -32,6 +33,10 @@ class GeneratedKernel : public Kernel {
     }
     for (int64_t size : step.sizes) {
       values_.push_back(static_cast<uint64_t>(size));
+    }
+    if (step.attributes.contains(kReportsErrors)) {
+      values_.push_back(context.errors);
+      values_.push_back(errorBase(context.step));
     }
     parameters_.resize(values_.size());
     std::transform(values_.begin(), values_.end(), parameters_.begin(),

@@ -66,12 +66,56 @@ KernelLaunch buildFill(mlir::ModuleOp module, ir::FillOp op, const std::string& 
   });
 }
 
+/// The numbers of elements that are to be, as reference kernels count them: of floats the quotient
+/// in f64, rounded up, of integers that of unsigned ones.
+mlir::Value isLength(PointCode& code, mlir::Value way, mlir::Value by, int64_t count) {
+  ThreadCode& thread = code.code();
+  Arithmetic math(code);
+  mlir::Value wanted = math.number(way.getType(), static_cast<double>(count));
+  if (Arithmetic::isFloat(way)) {
+    return math.isEqual(thread.make<mlir::math::CeilOp>(math.divide(way, by)), wanted);
+  }
+  mlir::Value one = math.number(way.getType(), 1);
+  mlir::Value divisor = math.select(math.isLess(by, one), one, by);
+  mlir::Value steps = thread.make<arith::DivUIOp>(math.subtract(way, one), divisor);
+  return math.isEqual(math.add(steps, one), wanted);
+}
+
+/// Complains about a delta of 0, and about another length than the result has.
+void checkRange(PointCode& code, ir::RangeOp op) {
+  ThreadCode& thread = code.code();
+  mlir::OpBuilder& builder = thread.builder();
+  Arithmetic math(code);
+  mlir::Type element = resultElement(op);
+  bool isFloat = llvm::isa<mlir::FloatType>(element);
+  mlir::Type wide = isFloat ? mlir::Type(builder.getF64Type()) : builder.getI64Type();
+  auto widened = [&](unsigned operand) {
+    mlir::Value value = code.compute(operand, code.constant(0));
+    return codegen::emitCast(builder, thread.loc(), value, isFloat ? value.getType() : element,
+                             wide);
+  };
+  mlir::Value from = widened(0), end = widened(1), by = widened(2), zero = math.number(wide, 0);
+  mlir::Value isUp = math.isLess(zero, by);
+  mlir::Value isAhead = math.select(isUp, math.isLess(from, end), math.isLess(end, from));
+  mlir::Value way = math.subtract(end, from);
+  way = math.select(isUp, way, math.subtract(zero, way));
+  mlir::Value size = math.select(isUp, by, math.subtract(zero, by));
+  int64_t count = tensorOf(op.getResult()).getNumElements();
+  mlir::Value fits = math.both(isAhead, isLength(code, way, size, count));
+  thread.complainIf(math.isEqual(by, zero), KernelError::kDelta);
+  mlir::Value one = thread.make<arith::ConstantIntOp>(1, 1);
+  thread.complainIf(thread.make<arith::XOrIOp>(fits, one), KernelError::kLength);
+}
+
 KernelLaunch buildRange(mlir::ModuleOp module, ir::RangeOp op, const std::string& symbol) {
   PointCode code(op, {tensorOf(op.getResult()).getNumElements()});
   Arithmetic math(code);
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value>, mlir::Value number) {
     mlir::Value start = code.compute(0, code.constant(0)), by = code.compute(2, code.constant(0));
     mlir::Type type = start.getType();
+    mlir::Value isFirst =
+        code.code().make<arith::CmpIOp>(arith::CmpIPredicate::eq, number, code.constant(0));
+    code.code().emitIf(isFirst, [&] { checkRange(code, op); });
     mlir::Value times =
         Arithmetic::isFloat(start)
             ? math.asFloat(type, number)

@@ -16,7 +16,9 @@ struct KernelArgument {
     kTable,    ///< device pointer to a table of the operation's kernels, as an operand
     kResult,   ///< device pointer to a result, aligned to 16 bytes, apart from all operands
     kScratch,  ///< device pointer to what the operation's kernels leave each other, as a result
-    kInteger   ///< a 64-bit integer
+    kInteger,  ///< a 64-bit integer
+    kErrors,   ///< device pointer to the program's error word (kernel_errors.h)
+    kStep      ///< a 64-bit integer: what the step adds its error to
   };
   Kind kind = Kind::kOperand;
   int64_t value = 0;  ///< index among operands, tables or results; kInteger: the number

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/cuda/compiler/recurrent_steps.h"
+#include "devices/cuda/kernel_errors.h"
 #include "devices/cuda/layouts.h"
 #include "runtime/base/status.h"
 
@@ -20,6 +21,8 @@ void setLaunch(Step& step, const KernelLaunch& launch) {
   for (const KernelArgument& argument : launch.arguments) {
     if (argument.kind == KernelArgument::Kind::kInteger) {
       step.sizes.push_back(argument.value);
+    } else if (argument.kind == KernelArgument::Kind::kErrors) {
+      step.attributes[kReportsErrors] = true;
     }
   }
 }
@@ -106,6 +109,8 @@ absl::Status Lowering::lowerGenerated(const Work& work, const Way& way) {
           step.scratch = common.scratch;
           break;
         case KernelArgument::Kind::kInteger:
+        case KernelArgument::Kind::kErrors:
+        case KernelArgument::Kind::kStep:
           break;  // see setLaunch
       }
     }

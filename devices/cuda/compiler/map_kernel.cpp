@@ -2,12 +2,14 @@
 
 #include "devices/codegen/linear_places.h"
 #include "devices/codegen/memory_elements.h"
+#include "devices/codegen/terms.h"
 #include "devices/cuda/compiler/thread_code.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -145,14 +147,33 @@ class MapKernelBuilder {
   }
 
   void emitBody(mlir::ValueRange indices, int64_t lanes) {
-    llvm::SmallVector<mlir::Value> values =
-        nest_.emit(code_.builder(), code_.loc(), lanes,
-                   [&](const MapAccess& access) { return emitLoad(access, indices, lanes); });
+    llvm::SmallVector<mlir::Value> values = nest_.emit(
+        code_.builder(), code_.loc(), lanes,
+        [&](const MapAccess& access) { return emitLoad(access, indices, lanes); },
+        [&](mlir::Operation* op, mlir::ValueRange values) { checkDivisor(op, values); });
     for (auto [i, value] : llvm::enumerate(values)) {
       mlir::Type memory = memoryType(tensorOf(nest_.results()[i]).getElementType());
       mlir::Value stored = codegen::toMemory(code_.builder(), code_.loc(), value, memory);
       code_.store(stored, address(op_->getNumOperands() + i, memory, nest_.store(), indices));
     }
+  }
+
+  /// A division of integers complains about a divisor of 0, unless it is a known number.
+  void checkDivisor(mlir::Operation* op, mlir::ValueRange values) {
+    bool divides = llvm::isa<ir::DivOp, ir::ModOp>(op) &&
+                   llvm::isa<mlir::IntegerType>(mlir::getElementTypeOrSelf(values[1].getType()));
+    if (!divides) {
+      return;
+    }
+    mlir::Value zero = codegen::emitConstant(code_.builder(), code_.loc(), values[1].getType(), 0);
+    mlir::Attribute known;
+    if (mlir::matchPattern(values[1], mlir::m_Constant(&known)) &&
+        !mlir::matchPattern(values[1], mlir::m_Zero())) {
+      return;
+    }
+    codegen::Term isZero{&code_.builder(), code_.loc(),
+                         code_.make<arith::CmpIOp>(arith::CmpIPredicate::eq, values[1], zero)};
+    code_.complainIf(codegen::anyOf(isZero).value, KernelError::kDivision);
   }
 
   mlir::Value address(unsigned argument, mlir::Type memory, mlir::AffineExpr place,

@@ -1,5 +1,7 @@
 #include "devices/cuda/compiler/point_code.h"
 
+#include <limits>
+
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
@@ -126,11 +128,21 @@ void PointCode::storeComputed(mlir::Value value, unsigned argument, mlir::Value 
   store(codegen::toMemory(code_.builder(), code_.loc(), value, memory), argument, place);
 }
 
-mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value place, int64_t size) {
-  mlir::Value index =
-      code_.make<arith::IndexCastOp>(code_.builder().getIndexType(), compute(operand, place));
-  mlir::Value fromEnd = add(index, number(size));
-  return clamped(select(isLess(index, constant(0)), fromEnd, index), size);
+mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value place, int64_t size, bool fromEnd,
+                                 KernelError error) {
+  mlir::Value wide = compute(operand, place);
+  // In the index's own type, as places may be computed in less bits; one unsigned comparison.
+  if (size <= std::numeric_limits<int32_t>::max() || !wide.getType().isInteger(32)) {
+    mlir::Value count = code_.make<arith::IndexCastOp>(wide.getType(), number(size));
+    mlir::Value shifted = fromEnd ? code_.make<arith::AddIOp>(wide, count) : wide;
+    mlir::Value most = fromEnd ? code_.make<arith::AddIOp>(count, count) : count;
+    code_.complainIf(code_.make<arith::CmpIOp>(arith::CmpIPredicate::uge, shifted, most), error);
+  }
+  mlir::Value index = code_.make<arith::IndexCastOp>(code_.builder().getIndexType(), wide);
+  if (fromEnd) {
+    index = select(isLess(index, constant(0)), add(index, number(size)), index);
+  }
+  return clamped(index, size);
 }
 
 PointCode::Values PointCode::repeat(mlir::Value count, llvm::ArrayRef<mlir::Value> start,

@@ -53,9 +53,10 @@ class PointCode {
   /// One element in the type that it is computed in.
   mlir::Value compute(unsigned argument, mlir::Value place);
   void storeComputed(mlir::Value value, unsigned argument, mlir::Value place);
-  /// The index that an operand of i32 or i64 holds, counted from the end where it is negative; the
-  /// nearest of 0 … size - 1.
-  mlir::Value loadIndex(unsigned operand, mlir::Value place, int64_t size);
+  /// The index that an operand of i32 or i64 holds, counted from the end where it is negative and
+  /// `fromEnd`; the nearest of 0 … size - 1, and a complaint, where it is out of range.
+  mlir::Value loadIndex(unsigned operand, mlir::Value place, int64_t size, bool fromEnd = true,
+                        KernelError error = KernelError::kIndex);
 
   /// Does `body` for count rounds with values that go from one to the next; what they are after the
   /// last.

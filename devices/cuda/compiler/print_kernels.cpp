@@ -14,7 +14,8 @@ namespace graphrun::devices::cuda {
 namespace {
 
 std::string textOf(const KernelArgument& argument) {
-  constexpr const char* kNames[] = {"operand ", "table ", "result ", "scratch ", "integer "};
+  constexpr const char* kNames[] = {"operand ", "table ",  "result ", "scratch ",
+                                    "integer ", "errors ", "step "};
   return absl::StrCat(kNames[static_cast<int>(argument.kind)], argument.value);
 }
 

@@ -205,7 +205,8 @@ class RegionBuilder {
 
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
     return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
-      mlir::Value image = code_.loadIndex(2, index[0], in_[0]);
+      mlir::Value image =
+          code_.loadIndex(2, index[0], in_[0], /*fromEnd=*/false, KernelError::kRegion);
       mlir::Value plane = code_.add(code_.times(image, in_[1]), index[1]);
       Side tall = sideOf(index[0], 1, index[2], op_.getHeight());
       Side wide = sideOf(index[0], 0, index[3], op_.getWidth());

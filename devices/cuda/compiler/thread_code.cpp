@@ -40,6 +40,8 @@ void ThreadCode::begin(mlir::ModuleOp module, const std::string& symbol, int64_t
   llvm::SmallVector<mlir::Type> types(pointers,
                                       mlir::LLVM::LLVMPointerType::get(builder_.getContext()));
   types.append(sizes_.numbers().size() + (usesStep_ ? 1 : 0), builder_.getI64Type());
+  types.push_back(mlir::LLVM::LLVMPointerType::get(builder_.getContext()));
+  types.push_back(builder_.getI64Type());
   builder_.setInsertionPointToEnd(module.getBody());
   function_ =
       builder_.create<mlir::func::FuncOp>(loc_, symbol, builder_.getFunctionType(types, {}));
@@ -52,7 +54,9 @@ void ThreadCode::begin(mlir::ModuleOp module, const std::string& symbol, int64_t
   builder_.setInsertionPointToStart(body);
   pointers_.assign(body->args_begin(), body->args_begin() + pointers);
   llvm::SmallVector<mlir::Value> parameters;
-  for (mlir::Value size : body->getArguments().drop_front(pointers)) {
+  errors_ = body->getArgument(body->getNumArguments() - 2);
+  errorBase_ = body->getArgument(body->getNumArguments() - 1);
+  for (mlir::Value size : body->getArguments().drop_front(pointers).drop_back(2)) {
     parameters.push_back(make<mlir::arith::IndexCastOp>(builder_.getIndexType(), size));
   }
   if (usesStep_) {
@@ -72,12 +76,20 @@ KernelLaunch ThreadCode::end() {
       launch_.arguments.push_back(argumentOf(i));
     }
   }
+  bool reports = !errors_.use_empty();
+  if (!reports) {
+    unused.set(function_.getNumArguments() - 2, function_.getNumArguments());
+  }
   function_.eraseArguments(unused);
   for (int64_t size : sizes_.numbers()) {
     launch_.arguments.push_back({KernelArgument::Kind::kInteger, size});
   }
   if (usesStep_) {
     launch_.arguments.push_back({KernelArgument::Kind::kInteger, 0});
+  }
+  if (reports) {
+    launch_.arguments.push_back({KernelArgument::Kind::kErrors, 0});
+    launch_.arguments.push_back({KernelArgument::Kind::kStep, 0});
   }
   return launch_;
 }
@@ -92,6 +104,16 @@ KernelArgument ThreadCode::argumentOf(size_t pointer) const {
          : pointer < operands + tables_           ? from(Kind::kTable, operands)
          : pointer < operands + tables_ + results ? from(Kind::kResult, operands + tables_)
                                                   : KernelArgument{Kind::kScratch, 0};
+}
+
+void ThreadCode::complainIf(mlir::Value condition, KernelError error) {
+  emitIf(condition, [&] {
+    auto word = [&](int64_t value) { return make<mlir::arith::ConstantIntOp>(value, 32); };
+    mlir::Value base = make<mlir::arith::TruncIOp>(builder_.getI32Type(), errorBase_);
+    mlir::Value complaint = make<mlir::arith::AddIOp>(base, word(static_cast<int64_t>(error)));
+    constexpr auto kRelaxed = mlir::LLVM::AtomicOrdering::monotonic;
+    make<mlir::LLVM::AtomicCmpXchgOp>(errors_, word(0), complaint, kRelaxed, kRelaxed);
+  });
 }
 
 mlir::Value ThreadCode::constant(int64_t value) {

@@ -6,6 +6,7 @@
 
 #include "devices/codegen/kernel_sizes.h"
 #include "devices/cuda/compiler/kernel_launch.h"
+#include "devices/cuda/kernel_errors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -57,6 +58,10 @@ class ThreadCode {
   /// All threads of the block come here before one goes on.
   void barrier();
 
+  /// Notes an error of the program where the condition holds; the first one stays. A kernel that
+  /// has such a condition gets the error word, behind all other parameters.
+  void complainIf(mlir::Value condition, KernelError error);
+
   /// What `then` emits is done where the condition holds, what `otherwise` emits where it does not.
   void emitIf(mlir::Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
@@ -87,6 +92,7 @@ class ThreadCode {
   size_t tables_ = 0;
   bool usesScratch_ = false, usesStep_ = false;
   mlir::Value step_;
+  mlir::Value errors_, errorBase_;
   int shared_ = 0;  // arrays in shared memory so far
   KernelLaunch launch_;
 };

@@ -1,6 +1,8 @@
 // Programs: launches and graphs, copies, edges, errors, and what is left when they go.
 #include <thread>
 
+#include "absl/strings/string_view.h"
+#include "devices/cuda/kernel_errors.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {
@@ -199,6 +201,59 @@ TEST_CASE("a launch that fails names its step; the next step can go on") {
   CHECK(absl::IsUnimplemented(runCompute(*program)));
   CHECK(runCompute(*program).ToString() == "OK");
   CHECK(y == plus(x, 2));
+}
+
+/// addsTwo() with a step between that complains of an index where x[0] is negative.
+Executable complains() {
+  Executable e = addsTwo();
+  e.steps.insert(e.steps.begin() + 1, add("complain", 0, 2));
+  e.steps[1].label = "chooser";
+  e.steps[1].attributes[kReportsErrors] = true;
+  e.code = codeOf({"add_one"});
+  absl::string_view text = R"(.visible .entry complain(.param .u64 from, .param .u64 to,
+    .param .u64 count, .param .u64 errors, .param .u64 base) {
+  .reg .pred %bad;
+  .reg .b32 %value, %old, %word;
+  .reg .b64 %source, %errors, %base;
+  ld.param.u64 %source, [from];
+  ld.param.u64 %errors, [errors];
+  ld.param.u64 %base, [base];
+  ld.global.u32 %value, [%source];
+  setp.lt.s32 %bad, %value, 0;
+  cvt.u32.u64 %word, %base;
+  add.u32 %word, %word, 1;
+  @%bad atom.global.cas.b32 %old, [%errors], 0, %word;
+  ret;
+}
+)";
+  e.code.insert(e.code.end(), text.begin(), text.end());
+  return e;
+}
+
+TEST_CASE("what a kernel complains of fails the step, at its end; the next step is not touched") {
+  GpuFixture gpu;
+  ListedWeights none;
+  auto program = load(gpu, complains(), none).value();
+  for (int step = 0; step < 8; ++step) {  // kernel by kernel, then as graphs
+    bool isBad = step % 2 == 0;
+    std::vector<float> x(kCount, isBad ? -1.0F : 1.0F), y(kCount, -1);
+    program->buffers()[0] = x.data();
+    program->buffers()[1] = y.data();
+    std::string status = runCompute(*program).ToString();
+    CAPTURE(step);
+    CHECK(status == (isBad ? "INVALID_ARGUMENT: chooser: an index is out of range" : "OK"));
+    CHECK((isBad || y == plus(x, 2)));
+  }
+  CHECK(testing::gpuCounts().graphLaunches > 4);
+  // A step that ended before anybody looked leaves nothing behind.
+  std::vector<float> x(kCount, -1), y(kCount, 0);
+  program->buffers()[0] = x.data();
+  program->buffers()[1] = y.data();
+  const OpRecord& launch = program->records()[0];
+  REQUIRE(launch.run(launch.state, program->buffers().data()) == 0);
+  program->settle();
+  x.assign(kCount, 2);
+  CHECK(runCompute(*program).ToString() == "OK");
 }
 
 TEST_CASE("what goes wrong on the GPU is told by whoever waits") {

@@ -97,6 +97,51 @@ TEST_CASE("NaN is larger than all numbers, and zeros are equal") {
   check(topK("1x9x", "1x9x", "f32", 1, 9, largest), 0, false, std::move(operands));
 }
 
+/// What the kernels of an operation find wrong with these operands.
+KernelError complaintOf(const std::string& text, cpu::Tensors operands) {
+  INFO(text);
+  KernelCase kernels(text);
+  kernels.interpreted(operands);
+  return kernels.error();
+}
+
+cpu::Tensors dataAndIndices(std::vector<int64_t> dims, std::vector<double> indices) {
+  cpu::Tensors operands;
+  operands.push_back(cpu::f32({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  operands.push_back(cpu::tensor(runtime::ElementType::kI64, std::move(dims), indices));
+  return operands;
+}
+
+TEST_CASE("kernels complain about indices that are out of range, of either sign") {
+  constexpr auto kNone = KernelError{};
+  std::string gather = function("gather {axis = 0 : i64}", {"%a", "%i"},
+                                {"tensor<4x2xf32>", "tensor<3xi64>"}, {"tensor<3x2xf32>"});
+  CHECK(complaintOf(gather, dataAndIndices({3}, {3, -4, 0})) == kNone);
+  // Of 64 bits even where places are computed in 32.
+  for (double bad : {4.0, -5.0, 4294967297.0, -1e18}) {
+    CAPTURE(bad);
+    CHECK(complaintOf(gather, dataAndIndices({3}, {0, bad, 1})) == KernelError::kIndex);
+  }
+  std::string elements = function("gather_elements {axis = 0 : i64}", {"%a", "%i"},
+                                  {"tensor<4x2xf32>", "tensor<1x2xi64>"}, {"tensor<1x2xf32>"});
+  CHECK(complaintOf(elements, dataAndIndices({1, 2}, {-4, 4})) == KernelError::kIndex);
+  std::string vectors = function("gather_nd {batch_dims = 0 : i64}", {"%a", "%i"},
+                                 {"tensor<4x2xf32>", "tensor<2x2xi64>"}, {"tensor<2xf32>"});
+  CHECK(complaintOf(vectors, dataAndIndices({2, 2}, {3, 1, -4, -2})) == kNone);
+  CHECK(complaintOf(vectors, dataAndIndices({2, 2}, {3, 1, 0, 2})) == KernelError::kIndex);
+  for (const char* reduction : {"none", "add"}) {
+    std::string scatter =
+        function(absl::StrCat("scatter_elements {axis = 0 : i64, reduction = \"", reduction, "\"}"),
+                 {"%a", "%i", "%u"}, {"tensor<4x2xf32>", "tensor<1x2xi64>", "tensor<1x2xf32>"},
+                 {"tensor<4x2xf32>"});
+    for (double last : {3.0, 4.0}) {
+      cpu::Tensors operands = dataAndIndices({1, 2}, {0, last});
+      operands.push_back(cpu::f32({1, 2}, {7, 8}));
+      CHECK(complaintOf(scatter, std::move(operands)) == (last > 3 ? KernelError::kIndex : kNone));
+    }
+  }
+}
+
 TEST_CASE("what is too much for such kernels is declined with a reason") {
   CHECK(whyDeclined(function("top_k {axis = 0 : i64}", {"%a", "%k"},
                              {"tensor<9000xf32>", "tensor<1xi64>"},

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "devices/cuda/kernel_errors.h"
 #include "tests/devices/cuda/simulator/ptx_execution.h"
 
 namespace graphrun::devices::cuda {
@@ -23,7 +24,11 @@ std::vector<uint8_t> parametersOf(const KernelLaunch& launch, const KernelMemory
   for (size_t i = 0; i < launch.arguments.size(); ++i) {
     using Kind = KernelArgument::Kind;
     auto value = static_cast<uint64_t>(launch.arguments[i].value);
-    if (launch.arguments[i].kind != Kind::kInteger) {
+    if (launch.arguments[i].kind == Kind::kStep) {
+      value = errorBase(0);
+    } else if (launch.arguments[i].kind == Kind::kErrors) {
+      value = addressOf(results + memory.results.size() + memory.scratch.size());
+    } else if (launch.arguments[i].kind != Kind::kInteger) {
       value = addressOf(value + first[static_cast<size_t>(launch.arguments[i].kind)]);
     }
     std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
@@ -54,6 +59,7 @@ void interpretKernel(const std::string& ptx, const KernelLaunch& launch,
   for (const auto* more : {&memory.tables, &memory.results, &memory.scratch}) {
     tensors.insert(tensors.end(), more->begin(), more->end());
   }
+  tensors.push_back(memory.errors);
   ptx::Launch run;
   run.sharedBytes = launch.sharedBytes;
   std::copy_n(std::begin(launch.grid), 3, run.grid.begin());

@@ -15,6 +15,7 @@ using Bytes = absl::Span<uint8_t>;
 /// What kernels read and write.
 struct KernelMemory {
   std::vector<Bytes> operands, tables, results, scratch;
+  Bytes errors;  // the error word
 };
 
 /// Requires that all threads of `launch`, whose kernel is in `ptx`, end well: what they read and

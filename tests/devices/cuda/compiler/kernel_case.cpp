@@ -94,11 +94,13 @@ cpu::Tensors KernelCase::interpreted(const cpu::Tensors& operands, int computeCa
   };
   std::vector<std::vector<uint8_t>> tables = plan().tables;
   std::vector<uint8_t> scratch(plan().scratchBytes, 0xA5);  // what was there before
-  KernelMemory memory{bytesOf(operands), {}, bytesOf(results), {}};
+  KernelMemory memory{bytesOf(operands), {}, bytesOf(results), {}, {}};
   for (std::vector<uint8_t>& table : tables) {
     memory.tables.emplace_back(table.data(), table.size());
   }
   memory.scratch.emplace_back(scratch.data(), scratch.size());
+  error_ = 0;
+  memory.errors = Bytes(reinterpret_cast<uint8_t*>(&error_), sizeof(error_));
   for (size_t i = 0; i < plan().launches.size(); ++i) {
     interpretKernel(ptx(computeCapability, i), plan().launches[i], memory);
   }

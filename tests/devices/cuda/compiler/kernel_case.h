@@ -6,6 +6,7 @@
 #include <string>
 
 #include "devices/cuda/compiler/kernel_code.h"
+#include "devices/cuda/kernel_errors.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -35,6 +36,8 @@ class KernelCase {
   cpu::Tensors operands(unsigned seed, bool whole) const;
   /// What its PTX gives.
   cpu::Tensors interpreted(const cpu::Tensors& operands, int computeCapability = 90);
+  /// What the kernels of the last interpretation found wrong; 0: nothing.
+  KernelError error() const { return static_cast<KernelError>(error_ % kErrorKinds); }
   /// What reference kernels give, one for each operation.
   cpu::Tensors expected(const cpu::Tensors& operands) const;
 
@@ -43,6 +46,7 @@ class KernelCase {
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::Operation* op_ = nullptr;
   std::optional<OperationKernels> kernels_;
+  uint32_t error_ = 0;
 };
 
 }  // namespace graphrun::devices::cuda

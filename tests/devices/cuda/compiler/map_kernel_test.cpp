@@ -249,6 +249,36 @@ TEST_CASE("shapes share code, and a store keeps it") {
   CHECK(again.finish()->front().ptx == "kept");
 }
 
+TEST_CASE("divisions of integers complain about a zero, others have no parameter for that") {
+  auto numbers = [](const std::vector<double>& list) {
+    return cpu::tensor(runtime::ElementType::kI32, {static_cast<int64_t>(list.size())}, list);
+  };
+  std::string type = "tensor<6xi32>";
+  for (std::string op : {"div", "mod"}) {
+    KernelCase division(binary(op, type, type, type));
+    for (bool hasZero : {false, true}) {
+      cpu::Tensors operands;
+      operands.push_back(numbers({1, 2, 3, 4, 5, -6}));
+      operands.push_back(numbers({1, -1, 3, 2, hasZero ? 0.0 : 4.0, 7}));
+      division.interpreted(operands);
+      CHECK(division.error() == (hasZero ? KernelError::kDivision : KernelError{}));
+    }
+  }
+  auto reports = [](const std::string& text) {
+    return llvm::any_of(KernelCase(text).launch().arguments, [](const KernelArgument& argument) {
+      return argument.kind == KernelArgument::Kind::kErrors;
+    });
+  };
+  CHECK(reports(binary("div", type, type, type)));
+  CHECK_FALSE(reports(binary("add", type, type, type)));
+  CHECK_FALSE(reports(binary("div", "tensor<6xf32>", "tensor<6xf32>", "tensor<6xf32>")));
+  CHECK_FALSE(
+      reports("func.func @f(%x: tensor<6xi32>) -> tensor<6xi32> {\n  %two = gr.constant "
+              "dense<2> : tensor<6xi32> : tensor<6xi32>\n  %0 = gr.div %x, %two : "
+              "(tensor<6xi32>, tensor<6xi32>) -> tensor<6xi32>\n  return %0 : "
+              "tensor<6xi32>\n}"));
+}
+
 TEST_CASE("what no kernel is generated for is declined with a reason") {
   CHECK(whyDeclined(unary("tanh", "tensor<8xf32>")).empty());
   CHECK(whyDeclined(unary("tanh", "tensor<8xf64>")).empty());

@@ -101,6 +101,33 @@ TEST_CASE("shapes, one value and ranges") {
         0, false, std::move(operands));
 }
 
+TEST_CASE("a range of another length than was planned, or without a step, is complained about") {
+  auto complaint = [](const std::string& element, std::vector<double> bounds) {
+    std::string type = absl::StrCat("tensor<", element, ">");
+    KernelCase range(function("range", {"%a", "%b", "%d"}, {type, type, type},
+                              {absl::StrCat("tensor<4x", element, ">")}));
+    runtime::ElementType kind = element == "i64"   ? runtime::ElementType::kI64
+                                : element == "f32" ? runtime::ElementType::kF32
+                                                   : runtime::ElementType::kF64;
+    cpu::Tensors operands;
+    for (double bound : bounds) {
+      operands.push_back(cpu::tensor(kind, {}, {bound}));
+    }
+    range.interpreted(operands);
+    return range.error();
+  };
+  constexpr auto kNone = KernelError{};
+  CHECK(complaint("i64", {1, 8, 2}) == kNone);
+  CHECK(complaint("i64", {1, 10, 2}) == KernelError::kLength);
+  CHECK(complaint("i64", {8, 0, -2}) == kNone);
+  CHECK(complaint("i64", {0, 8, -2}) == KernelError::kLength);
+  CHECK(complaint("i64", {0, 8, 0}) == KernelError::kDelta);
+  CHECK(complaint("f32", {0, 1, 0.25}) == kNone);
+  CHECK(complaint("f64", {0, 0.4, 0.1}) == kNone);
+  CHECK(complaint("f64", {0, 0.5, 0.1}) == KernelError::kLength);
+  CHECK(complaint("f32", {0, 1, 0}) == KernelError::kDelta);
+}
+
 TEST_CASE("random numbers are those that every device makes") {
   auto random = [](const std::string& kind, const std::string& to) {
     return function(absl::StrCat("random {kind = \"", kind,

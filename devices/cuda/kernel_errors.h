@@ -1,0 +1,45 @@
+// What a generated kernel may find wrong with what it reads, and how it says so. Compilers and
+// programs share this.
+#ifndef GRAPHRUN_DEVICES_CUDA_KERNEL_ERRORS_H_
+#define GRAPHRUN_DEVICES_CUDA_KERNEL_ERRORS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::devices::cuda {
+
+/// Attribute (bool) of a generated step whose kernel has two more parameters, behind all others:
+/// the address of the program's error word, 32 bits, and what the step adds its error to.
+inline constexpr char kReportsErrors[] = "reports_errors";
+
+/// Kinds of errors. The word is 0, or of the first error: the step's base and the kind.
+enum class KernelError : uint8_t { kIndex = 1, kDivision, kLength, kDelta, kRegion };
+
+inline constexpr uint32_t kErrorKinds = 256;
+
+/// What step `index` adds the kind to.
+inline uint32_t errorBase(uint32_t index) { return (index + 1) * kErrorKinds; }
+inline uint32_t stepOfError(uint32_t word) { return word / kErrorKinds - 1; }
+
+/// InvalidArgument, as reference kernels on the CPU say it; Internal for a word that no kernel
+/// makes.
+inline absl::Status statusOfError(uint32_t word) {
+  constexpr std::array<const char*, 6> kTexts = {
+      nullptr,
+      "an index is out of range",
+      "integer division by zero",
+      "start, limit and delta at run time give another length than was planned",
+      "delta is 0",
+      "a region names an image that is not there"};
+  uint32_t kind = word % kErrorKinds;
+  return kind > 0 && kind < kTexts.size()
+             ? absl::InvalidArgumentError(kTexts[kind])
+             : absl::InternalError(absl::StrCat("a kernel left the error ", word));
+}
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_KERNEL_ERRORS_H_
