@@ -56,6 +56,8 @@ if lit_config.params.get("slow"):
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:
     if "avx512_bf16" in cpu.read():
         config.available_features.add("bf16")  # REQUIRES: bf16
+# What the user's own runs measured is none of the tests' business.
+config.environment["GRAPHRUN_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for variable in ("HOME", "XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
