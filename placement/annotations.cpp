@@ -219,6 +219,23 @@ absl::Status checkAnnotationRules(mlir::func::FuncOp function, const Cluster& cl
                           : absl::FailedPreconditionError(absl::StrJoin(problems, "\n"));
 }
 
+void markKnownRules(mlir::func::FuncOp function, Cluster& cluster) {
+  std::set<std::string> labels;
+  forEachOperation(function, [&](mlir::Operation* op, const Wishes&) {
+    labels.insert(passes::labelOf(op->getLoc()));
+  });
+  for (std::vector<PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
+    for (PinRule& rule : *rules) {
+      // Of nodes with one label the second is called "label#2".
+      const std::string pattern = rule.nodes.substr(0, rule.nodes.find('#'));
+      rule.known = pattern == "*" ||  // also where import has folded all of it
+                   std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
+                     return matchesGlob(pattern, label);
+                   });
+    }
+  }
+}
+
 std::vector<AnnotationReport> pinByAnnotations(mlir::func::FuncOp function, const Cluster& cluster,
                                                const std::string& overruledBy) {
   return Annotations(function, cluster, overruledBy).run();

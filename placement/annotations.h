@@ -16,6 +16,10 @@ namespace graphrun::placement {
 /// model, or names no device of the cluster.
 absl::Status checkAnnotationRules(mlir::func::FuncOp function, const Cluster& cluster);
 
+/// Marks the rules on names of nodes that are for some in `function`, the whole model
+/// (PinRule::known).
+void markKnownRules(mlir::func::FuncOp function, Cluster& cluster);
+
 /// Gives each operation of `function` the pin that follows from, in this order:
 /// - the user's rules on names of nodes;
 /// - the user's rules on annotations, as they match the operation's first wish;

@@ -169,6 +169,9 @@ struct PinRule {
   std::string source;  // "cluster.yaml:12", "--pin": for messages
   /// `nodes` matches what the model's annotations ask for (annotations.h), not names of nodes.
   bool annotation = false;
+  /// It is for nodes of the model, which need not be in each of its graphs (passes/stages.h), nor
+  /// be left when that has been simplified: that a graph has none of them is no mistake.
+  bool known = false;
 };
 
 /// The rule "NODES=DEVICE", or for "@ANNOTATION=DEVICE" the one on annotations.

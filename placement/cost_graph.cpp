@@ -271,7 +271,7 @@ class Rules {
   }
   std::vector<int> matched(absl::string_view what, const PinRule& rule) {
     std::vector<int> nodes = graph_.nodesOf(rule);
-    if (nodes.empty()) {
+    if (nodes.empty() && !rule.known) {
       problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes,
                                        "' matches no node",
                                        didYouMean(rule.nodes, nodeNames(graph_))));

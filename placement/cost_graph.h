@@ -104,7 +104,7 @@ struct CostGraph {
 
   /// Adds the cluster's rules on names of nodes to `pins`, and drops those from the model that they
   /// overrule; what a rule forbids a device is not supported there from now on. InvalidArgument
-  /// names every rule that matches no node or names no device.
+  /// names every rule that names no device, or matches no node unless it is known (PinRule).
   absl::Status applyPinRules(const Cluster& cluster);
 
   /// Takes back what the rules of `source` forbid.

@@ -291,10 +291,38 @@ struct Prepared {
   mlir::func::FuncOp function;
 };
 
+/// What is left of a model has been checked against the rules with its first stage.
+void markRules(const format::PlanRequest& request, mlir::ModuleOp module,
+               placement::Cluster& cluster) {
+  if (auto function = passes::graphOf(module);
+      request.remainder() == nullptr && mlir::succeeded(function)) {
+    return placement::markKnownRules(*function, cluster);
+  }
+  for (std::vector<placement::PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
+    for (placement::PinRule& rule : *rules) {
+      rule.known = true;
+    }
+  }
+}
+
+/// A line for each rule that decides nothing, as what it names was folded.
+void noteIdleRules(const placement::Cluster& cluster, const placement::CostGraph& graph,
+                   std::vector<std::string>& notes) {
+  for (const std::vector<placement::PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
+    for (const placement::PinRule& rule : *rules) {
+      if (!rule.annotation && graph.nodesOf(rule).empty()) {
+        notes.push_back(absl::StrCat(rule.source, ": nothing of '", rule.nodes,
+                                     "' is left to run when the model has been simplified"));
+      }
+    }
+  }
+}
+
 absl::Status prepareModel(const format::ModelFile& model, const format::PlanRequest& request,
                           Prepared& prepared) {
   GR_ASSIGN_OR_RETURN(prepared.module, graphOf(prepared.context, model, request, prepared.storage));
   GR_ASSIGN_OR_RETURN(prepared.cluster, clusterOf(request));
+  markRules(request, *prepared.module, prepared.cluster);
   GR_ASSIGN_OR_RETURN(prepared.function,
                       prepare(prepared.context, model, *prepared.module, request, prepared.cluster,
                               prepared.planned, prepared.strings, prepared.annotations));
@@ -340,6 +368,9 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                  prepared.strings, request.numerics(), request.precision()}));
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
+  }
+  if (request.remainder() == nullptr && planned.remainder.empty()) {
+    noteIdleRules(cluster, placed->graph.graph, planned.notes);
   }
   if (request.explains()) {
     ExplanationWishes wishes = explanationWishes(request);

@@ -69,6 +69,10 @@ TEST_CASE("pin rules match globs and must match something") {
   CHECK(messageOf(graph.applyPinRules(cluster)) ==
         "c.yaml:3: pin 'heat' matches no node; did you mean 'head'?\n"
         "--pin: pin 'head': no device 'n1/cpu:7'; did you mean 'n1/cpu:0'?");
+
+  cluster.pins = {{"tail", "n1/cpu:0", "--pin"}};
+  cluster.pins[0].known = true;  // of another stage
+  CHECK(graph.applyPinRules(cluster).ok());
 }
 
 TEST_CASE("what is forbidden a device does not run there, and why is told") {
