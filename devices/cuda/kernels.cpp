@@ -18,7 +18,7 @@ constexpr KernelEntry kKernels[] = {
     {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>},
     {"cudnn.avg_pool", "gr.avg_pool", choosePool, createWith<planPool>},
     {"cudnn.attention", "gr.attention", chooseFusedAttention, createWith<planFusedAttention>},
-    {kCollectiveKernel, kCollectiveMember, chooseCollective, createCollective},
+    {"nccl.collective", "gr.collective_member", chooseCollective, createCollective},
     {"generated", "", chooseGenerated, createGenerated},
     {"copy", "", chooseCopy, createCopy},
 };

@@ -6,8 +6,6 @@
 
 namespace graphrun::devices::cuda {
 
-inline constexpr char kCollectiveKernel[] = "nccl.collective";
-
 /// Takes every gr.collective_member of dense tensors whose elements NCCL combines, or gathers as
 /// bytes. Its result may lie where its operand does where they have one size.
 absl::StatusOr<KernelChoice> chooseCollective(const Step& step);

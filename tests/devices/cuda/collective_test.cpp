@@ -16,7 +16,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 Step meet(const std::string& collective, const std::string& kind, Argument from, Argument to,
           int64_t communicator = 0) {
   Step step;
-  step.kernel = kCollectiveKernel;
+  step.kernel = "nccl.collective";
   step.operation = kCollectiveMember;
   step.label = collective;
   step.inputs = {std::move(from)};
