@@ -21,7 +21,8 @@ struct OpWork {
 };
 
 /// Nanoseconds of `work` on `model`: overhead + max(flops / reachable peak, bytes / bandwidth),
-/// rounded up; a sequence has an overhead a step. Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
+/// rounded up; a sequence has an overhead a step. Source: Williams, Waterman, Patterson,
+/// "Roofline", CACM 52(4), 2009.
 int64_t rooflineNs(const OpWork& work, const DeviceModel& model);
 
 }  // namespace graphrun::placement
