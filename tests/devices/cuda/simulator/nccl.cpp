@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <list>
 #include <thread>
@@ -340,7 +341,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int members, ncclUniqueI
   made->rank = rank;
   made->members = members;
   made->gpu = currentGpu();
-  made->socket = connectToHub(std::string(id.internal));
+  made->socket = connectToHub(std::string(id.internal, strnlen(id.internal, sizeof id.internal)));
   if (made->socket < 0) {
     return fail(ncclSystemError, "nobody listens for this id");
   }
