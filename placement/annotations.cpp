@@ -220,6 +220,9 @@ absl::Status checkAnnotationRules(mlir::func::FuncOp function, const Cluster& cl
 }
 
 void markKnownRules(mlir::func::FuncOp function, Cluster& cluster) {
+  if (cluster.pins.empty() && cluster.forbids.empty()) {
+    return;
+  }
   std::set<std::string> labels;
   forEachOperation(function, [&](mlir::Operation* op, const Wishes&) {
     labels.insert(passes::labelOf(op->getLoc()));

@@ -184,14 +184,15 @@ class NativeReader {
       return std::nullopt;
     }
     std::vector<std::string> names = json.texts("kinds");
-    names.resize(2);
-    std::optional<DeviceKind> from = deviceKindNamed(names[0]);
-    std::optional<DeviceKind> to = deviceKindNamed(names[1]);
-    if (json.texts("kinds").size() != 2 || !from || !to) {
-      json.problem("kinds", "expected two of 'cpu' and 'cuda'");
-      return std::nullopt;
+    if (names.size() == 2) {
+      std::optional<DeviceKind> from = deviceKindNamed(names[0]);
+      std::optional<DeviceKind> to = deviceKindNamed(names[1]);
+      if (from && to) {
+        return std::pair(*from, *to);
+      }
     }
-    return std::pair(*from, *to);
+    json.problem("kinds", "expected two of 'cpu' and 'cuda'");
+    return std::nullopt;
   }
 
   void readLink(const JsonObject& json) {

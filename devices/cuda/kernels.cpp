@@ -12,12 +12,12 @@ namespace graphrun::devices::cuda {
 namespace {
 
 constexpr KernelEntry kKernels[] = {
-    {"cublaslt.matmul", "gr.matmul", chooseProduct, createProduct},
-    {"cudnn.conv", "gr.conv", chooseConvolution, createWith<planConvolution>},
-    {"cudnn.deconv", "gr.conv_transpose", chooseConvolution, createWith<planConvolution>},
-    {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>},
-    {"cudnn.avg_pool", "gr.avg_pool", choosePool, createWith<planPool>},
-    {"cudnn.attention", "gr.attention", chooseFusedAttention, createWith<planFusedAttention>},
+    {"cublaslt.matmul", "gr.matmul", chooseProduct, createProduct, true},
+    {"cudnn.conv", "gr.conv", chooseConvolution, createWith<planConvolution>, true},
+    {"cudnn.deconv", "gr.conv_transpose", chooseConvolution, createWith<planConvolution>, true},
+    {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>, true},
+    {"cudnn.avg_pool", "gr.avg_pool", choosePool, createWith<planPool>, true},
+    {"cudnn.attention", "gr.attention", chooseFusedAttention, createWith<planFusedAttention>, true},
     {"nccl.collective", "gr.collective_member", chooseCollective, createCollective},
     {"generated", "", chooseGenerated, createGenerated},
     {"copy", "", chooseCopy, createCopy},

@@ -65,6 +65,8 @@ struct KernelEntry {
   absl::StatusOr<KernelChoice> (*choose)(const Step& step);
   /// Makes the kernel of a step that `choose` accepts.
   absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Step& step, const KernelContext& context);
+  /// Whether its library may have several plans for a step: attribute "plan" (planOf).
+  bool hasPlans = false;
 };
 
 /// All kernels; for one operation best first.

@@ -77,14 +77,15 @@ passes::CollectiveLibraries collectiveLibraries(const format::PlanRequest& reque
   for (size_t i = 0; !isStable && i < format::sizeOf(request.found()); ++i) {
     const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
     absl::string_view text = format::textOf(found.collectives());
+    if (text.empty()) {
+      continue;
+    }
+    bool isClients = found.worker()->str() == placement::kClientName;
     for (const placement::Device& device : cluster.devices) {
-      bool isClients = found.worker()->str() == placement::kClientName;
       bool isOf = isClients ? cluster.isInClient(device.worker)
                             : cluster.findWorker(found.worker()->str()) == device.worker;
-      bool isFound = isOf && placement::deviceKindName(device.kind) == found.kind()->str() &&
-                     device.kind == placement::DeviceKind::kCuda &&
-                     device.index == static_cast<int>(found.index());
-      if (isFound && !text.empty()) {
+      if (isOf && placement::deviceKindName(device.kind) == found.kind()->str() &&
+          device.index == static_cast<int>(found.index())) {
         libraries[device.name] = std::string(text);
       }
     }

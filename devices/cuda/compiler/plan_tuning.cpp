@@ -27,10 +27,9 @@ std::string keyOf(const Step& step) {
                       step.scratch ? step.scratch->desc.spec().byteSize() : 0);
 }
 
-/// Whether it is a kernel of a library's that may have several plans.
-bool isLibrarys(const Step& step) {
+bool hasPlans(const Step& step) {
   const KernelEntry* entry = findKernel(step.kernel);
-  return entry != nullptr && !entry->operation.empty() && step.operation != kCollectiveMember;
+  return entry != nullptr && entry->hasPlans;
 }
 
 /// One compilation's measuring: the GPU is asked for when there is something to measure.
@@ -159,7 +158,7 @@ void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, T
   }
   Tuner tuner(index, libraries, tuning);
   for (Step& step : executable.steps) {
-    if (isLibrarys(step)) {
+    if (hasPlans(step)) {
       tuner.choose(step);
     }
   }
