@@ -60,7 +60,8 @@ def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
     Folds constants and identities; merges chains of transposes, reshapes, casts and clips; lets a matmul read
     a transposed matrix; multiplies out small powers; reshapes a product's result behind what
     is done to its elements; replaces
-    shapes that are known by constants; recognises spelled-out hard_swish; removes what is unused.
+    shapes that are known by constants, and tensors without elements; recognises spelled-out hard_swish;
+    removes what is unused.
 
         %0 = gr.transpose %x {permutation = array<i64: 1, 0>} : …
         %1 = gr.transpose %0 {permutation = array<i64: 1, 0>} : …

@@ -4,6 +4,7 @@
 #include "ir/dims.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/empty_tensors.h"
 #include "passes/passes.h"
 #include "passes/weights.h"
 
@@ -387,6 +388,7 @@ struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
                  DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>, DropRepeated<ir::CeilOp>,
                  DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>, DropDoubleNeg, MergeClips,
                  RecogniseHardSwish, RecogniseDividedHardSwish>(context);
+    addEmptyTensorPatterns(patterns);
     patterns_ = std::move(patterns);
     return mlir::success();
   }
