@@ -48,11 +48,6 @@ std::string whyNotPads(ir::PadOp op) {
   return "";
 }
 
-std::string whyNotFloat(mlir::Operation* op) {
-  mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
-  return llvm::isa<mlir::FloatType>(element) ? "" : "has elements that are no floats";
-}
-
 /// What each operation needs besides elements that are computed in.
 std::string whyNot(mlir::Operation* op) {
   using Why = std::string;
@@ -69,8 +64,11 @@ std::string whyNot(mlir::Operation* op) {
                    ? ""
                    : "has an axis that is not known before the run";
       })
-      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::LpPoolOp, ir::LrnOp,
-            ir::SquaredDistanceOp>([&](auto) { return whyNotFloat(op); })
+      .Case([&](ir::MaxPoolWithIndicesOp pool) -> Why {
+        return llvm::isa<mlir::FloatType>(tensorOf(pool.getInput()).getElementType())
+                   ? ""
+                   : "has elements that are no floats";
+      })
       .Case([&](ir::Col2ImOp sums) -> Why {
         return ir::constantInts(passes::outsideGroup(sums.getBlock()))
                    ? ""
@@ -79,11 +77,11 @@ std::string whyNot(mlir::Operation* op) {
       .Default([](mlir::Operation*) -> Why { return ""; });
 }
 
-/// Integers are compared and summed as signed ones.
-bool hasSignedElements(mlir::Operation* op) {
+/// Integers are compared and summed as signed ones, but by gr.max_pool, which takes any.
+bool computesItsElements(mlir::Operation* op) {
   mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
-  return llvm::isa<mlir::FloatType>(element) || element.isSignlessInteger(32) ||
-         element.isSignlessInteger(64);
+  return llvm::isa<ir::MaxPoolOp>(op) || llvm::isa<mlir::FloatType>(element) ||
+         element.isSignlessInteger(32) || element.isSignlessInteger(64);
 }
 
 }  // namespace
@@ -100,7 +98,7 @@ std::string whyNotPointKernel(mlir::Operation* op) {
     return name + " has no elements";
   }
   if (!ir::isComputed(tensorOf(op->getOperand(0)).getElementType()) ||
-      (!moves(op) && !hasSignedElements(op))) {
+      (!moves(op) && !computesItsElements(op))) {
     return name + " has an element type that is not computed in";
   }
   std::string why = whyNot(op);

@@ -1,4 +1,5 @@
 // Kernels in which a thread walks over the window of its element.
+#include <cmath>
 #include <limits>
 
 #include "devices/codegen/index_maps.h"
@@ -113,15 +114,33 @@ class PoolBuilder {
         });
   }
 
-  /// NaN wins; of nothing but padding -infinity.
+  /// What no element is less than.
+  mlir::Value least() {
+    double value = -std::numeric_limits<double>::infinity();
+    if (isInteger()) {
+      value = element().isUnsignedInteger() ? 0 : -std::exp2(type_.getIntOrFloatBitWidth() - 1);
+    }
+    return codegen::emitConstant(code_.code().builder(), code_.code().loc(), type_, value);
+  }
+
+  mlir::Value greater(mlir::Value x, mlir::Value y) {
+    if (!isInteger()) {
+      return code_.code().make<arith::MaximumFOp>(x, y);
+    }
+    return element().isUnsignedInteger() ? code_.code().make<arith::MaxUIOp>(x, y)
+                                         : code_.code().make<arith::MaxSIOp>(x, y);
+  }
+
+  /// NaN wins; of nothing but padding the least value of the type.
   mlir::Value largest(llvm::ArrayRef<mlir::Value> index) {
-    mlir::Value least = math_.number(type_, -std::numeric_limits<double>::infinity());
-    return overWindow(index, {least},
+    return overWindow(index, {least()},
                       [&](mlir::ValueRange before, mlir::Value x, mlir::Value isInside) {
-                        mlir::Value most = code_.code().make<arith::MaximumFOp>(before[0], x);
-                        return Values{code_.select(isInside, most, before[0])};
+                        return Values{code_.select(isInside, greater(before[0], x), before[0])};
                       })[0];
   }
+
+  mlir::Type element() { return tensorOf(op_->getOperand(0)).getElementType(); }
+  bool isInteger() const { return llvm::isa<mlir::IntegerType>(type_); }
 
   /// The first largest element and its place in the whole input, or one before the plane's where
   /// there is nothing but padding.

@@ -127,6 +127,11 @@ TEST_CASE("windows are pooled") {
     check(pool(kind, "f16", options + more, result), 2e-3);
     check(pool(kind, "f64", options + more, result), 1e-12);
   }
+  if (kind == "max_pool") {
+    for (const char* element : {"ui8", "i8", "i32", "i64", "ui64"}) {
+      check(pool(kind, element, options, result), 0, true);
+    }
+  }
 }
 
 TEST_CASE("large sizes are parameters or part of the code") {
@@ -162,10 +167,11 @@ TEST_CASE("what no such kernel is generated for is declined with a reason") {
                              {"tensor<1x!gr.string>", "tensor<1x!gr.string>"},
                              {"tensor<2x!gr.string>"})) ==
         "gr.concat has an element type that is not computed in");
-  CHECK(whyDeclined(function("max_pool {kernel = array<i64: 1>, strides = array<i64: 1>, dilations "
-                             "= array<i64: 1>, pads = array<i64: 0, 0>}",
-                             {"%a"}, {"tensor<1x1x4xi32>"}, {"tensor<1x1x4xi32>"})) ==
-        "gr.max_pool has elements that are no floats");
+  CHECK(whyDeclined(function(
+            "max_pool_with_indices {kernel = array<i64: 1>, strides = array<i64: 1>, dilations "
+            "= array<i64: 1>, pads = array<i64: 0, 0>}",
+            {"%a"}, {"tensor<1x1x4xi32>"}, {"tensor<1x1x4xi32>", "tensor<1x1x4xi64>"})) ==
+        "gr.max_pool_with_indices has elements that are no floats");
   CHECK(
       whyDeclined(function("pad {mode = \"constant\"}", {"%a", "%p", "%v"},
                            {"tensor<4xf32>", "tensor<2xi64>", "tensor<f32>"}, {"tensor<5xf32>"})) ==
