@@ -12,13 +12,13 @@ void GroupValues::takeApart(ir::GroupOp group) {
 }
 
 mlir::Value GroupValues::resolved(mlir::Value value) const {
-  while (true) {
-    value = passes::outsideGroup(value);
-    auto found = standsFor_.find(value);
-    if (found == standsFor_.end()) {
+  while (true) {  // groups that compilers make lie in others
+    mlir::Value outer = passes::outsideGroup(value);
+    auto found = standsFor_.find(outer);
+    if (found == standsFor_.end() && outer == value) {
       return value;
     }
-    value = found->second;
+    value = found == standsFor_.end() ? outer : found->second;
   }
 }
 

@@ -97,8 +97,11 @@ std::optional<Linear> linearOf(mlir::Operation* op, mlir::Value current) {
 
 /// A clip to the range of the bytes that the next operation gives.
 bool saturates(llvm::ArrayRef<mlir::Operation*> epilogue) {
+  if (epilogue.size() != 2) {
+    return false;
+  }
   auto clip = llvm::dyn_cast<ir::ClipOp>(epilogue[0]);
-  auto cast = epilogue.size() == 2 ? llvm::dyn_cast<ir::CastOp>(epilogue[1]) : nullptr;
+  auto cast = llvm::dyn_cast<ir::CastOp>(epilogue[1]);
   return clip && cast && passes::isByte(cast.getTo()) && passes::clipsToBytes(clip, cast.getTo());
 }
 

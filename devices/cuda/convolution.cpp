@@ -14,10 +14,22 @@ namespace {
 using Dims = std::vector<int64_t>;
 using runtime::ElementType;
 
+/// Products of bytes, as quantised models have them.
+bool isOfBytes(const Step& step) {
+  return step.operation == "gr.conv" && step.inputs[0].desc.type == ElementType::kU8 &&
+         step.inputs[1].desc.type == ElementType::kI8 &&
+         step.outputs[0].desc.type == ElementType::kI32;
+}
+
 absl::Status checkTypes(const Step& step) {
   bool known = step.operation == "gr.conv" || step.operation == "gr.conv_transpose";
   if (!known || step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1) {
     return absl::InvalidArgumentError("expected a convolution of input, filter and perhaps a bias");
+  }
+  if (isOfBytes(step)) {
+    return step.inputs.size() == 2 && step.postOps.empty()
+               ? absl::OkStatus()
+               : absl::UnimplementedError("nothing goes into cuDNN's convolutions of bytes");
   }
   ElementType type = step.outputs[0].desc.type;
   bool same = type == ElementType::kF32 || type == ElementType::kF16 || type == ElementType::kBF16;
@@ -29,7 +41,9 @@ absl::Status checkTypes(const Step& step) {
     }
   }
   return same ? absl::OkStatus()
-              : absl::UnimplementedError("cuDNN's convolutions are of f32, f16 or bf16 throughout");
+              : absl::UnimplementedError(
+                    "cuDNN's convolutions are of f32, f16 or bf16 throughout, or of u8 by i8 to "
+                    "i32");
 }
 
 /// The operation of the step is a correlation from one image to another one; a transposed one runs
@@ -100,6 +114,12 @@ absl::StatusOr<Convolution> understand(const Step& step) {
                                                             : Images{input.dims, result.dims}));
   GR_ASSIGN_OR_RETURN(convolution.window, windowFor(step, convolution.transposed));
   GR_ASSIGN_OR_RETURN(convolution.channelsLast, haveChannelsLast({&input, &filter, &result}));
+  if (isOfBytes(step)) {
+    convolution.sumsIn = CUDNN_DATA_INT32;
+    if (!convolution.channelsLast) {
+      return absl::UnimplementedError("cuDNN's convolutions of bytes want the channels last");
+    }
+  }
   convolution.input = imageShape(input.dims, convolution.channelsLast);
   convolution.filter = imageShape(filter.dims, convolution.channelsLast);
   convolution.result = imageShape(result.dims, convolution.channelsLast);

@@ -20,14 +20,16 @@ struct EpilogueOp {
 struct Convolution {
   bool transposed = false;
   bool channelsLast = false;
+  cudnnDataType_t sumsIn = CUDNN_DATA_FLOAT;
   CudnnShape input, filter, result;
   CudnnWindow window;
   std::vector<EpilogueOp> epilogue;
 };
 
 /// Of a step of gr.conv or gr.conv_transpose, of f32, f16 or bf16: input, filter, perhaps a bias,
-/// and post-ops; attributes as on the CPU, and "tf32". InvalidArgument for what does not fit.
-/// Unimplemented for what the library has no engine for, or only its slowest: see
+/// and post-ops; attributes as on the CPU, and "tf32". Or of gr.conv alone, of u8 by i8 to i32,
+/// with the channels last (engines of 9.19 for sm_80 to sm_120). InvalidArgument for what does not
+/// fit. Unimplemented for what the library has no engine for, or only its slowest: see
 /// convolution_epilogue.h.
 absl::StatusOr<Convolution> convolutionOf(const Step& step);
 

@@ -31,9 +31,9 @@ absl::StatusOr<CudnnPlan> planConvolution(const CudnnStep& step, const CudnnTarg
   size_t left = its.epilogue.size();
   GR_ASSIGN_OR_RETURN(CudnnTensor current, addResult(left));
   GR_RETURN_IF_ERROR(
-      its.transposed
-          ? graph.convolve(CudnnConvolution::kBack, its.window, current, filter, input)
-          : graph.convolve(CudnnConvolution::kForward, its.window, input, filter, current));
+      its.transposed ? graph.convolve({CudnnDirection::kBack, its.window}, current, filter, input)
+                     : graph.convolve({CudnnDirection::kForward, its.window, its.sumsIn}, input,
+                                      filter, current));
   for (const EpilogueOp& op : its.epilogue) {
     CudnnTensor other = nullptr;
     if (op.operand) {

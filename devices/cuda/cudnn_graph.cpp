@@ -30,6 +30,10 @@ absl::StatusOr<cudnnDataType_t> dataType(runtime::ElementType type) {
       return CUDNN_DATA_BFLOAT16;
     case runtime::ElementType::kI32:
       return CUDNN_DATA_INT32;
+    case runtime::ElementType::kU8:
+      return CUDNN_DATA_UINT8;
+    case runtime::ElementType::kI8:
+      return CUDNN_DATA_INT8;
     case runtime::ElementType::kBool:
       return CUDNN_DATA_BOOLEAN;
     default:
@@ -143,9 +147,11 @@ absl::Status CudnnGraph::addOperation(CudnnDescriptorBuilder& builder) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::convolutionOf(const CudnnWindow& window) {
+absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::descriptorOf(
+    const CudnnConvolution& convolution) {
+  const CudnnWindow& window = convolution.window;
   CudnnDescriptorBuilder builder(*target_.api, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, "convolution");
-  builder.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT)
+  builder.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, convolution.sumsIn)
       .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)
       .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<int64_t>(window.strides.size()))
       .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, window.strides)
@@ -155,13 +161,15 @@ absl::StatusOr<cudnnBackendDescriptor_t> CudnnGraph::convolutionOf(const CudnnWi
   return keep(builder);
 }
 
-absl::Status CudnnGraph::convolve(CudnnConvolution direction, const CudnnWindow& window,
-                                  CudnnTensor image, CudnnTensor filter, CudnnTensor result) {
-  const ConvolutionNames& names = direction == CudnnConvolution::kForward ? kForward : kBack;
-  tell(absl::StrCat(names.what, " ", words(window)), {image, filter, result});
-  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t convolution, convolutionOf(window));
+absl::Status CudnnGraph::convolve(const CudnnConvolution& convolution, CudnnTensor image,
+                                  CudnnTensor filter, CudnnTensor result) {
+  const ConvolutionNames& names =
+      convolution.direction == CudnnDirection::kForward ? kForward : kBack;
+  tell(absl::StrCat(names.what, " ", words(convolution.window), " in ", convolution.sumsIn),
+       {image, filter, result});
+  GR_ASSIGN_OR_RETURN(cudnnBackendDescriptor_t descriptor, descriptorOf(convolution));
   CudnnDescriptorBuilder builder(*target_.api, names.type, names.what);
-  builder.set(names.convolution, convolution)
+  builder.set(names.convolution, descriptor)
       .set(names.image, image)
       .set(names.filter, filter)
       .set(names.result, result)

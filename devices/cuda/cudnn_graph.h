@@ -97,7 +97,13 @@ struct CudnnWindow {
   std::vector<int64_t> kernel, strides, dilations, padsBegin, padsEnd;
 };
 
-enum class CudnnConvolution : uint8_t { kForward, kBack };
+enum class CudnnDirection : uint8_t { kForward, kBack };
+
+struct CudnnConvolution {
+  CudnnDirection direction = CudnnDirection::kForward;
+  CudnnWindow window;
+  cudnnDataType_t sumsIn = CUDNN_DATA_FLOAT;
+};
 
 /// What an element-wise operation computes, and its parameters.
 struct CudnnPointwise {
@@ -115,7 +121,7 @@ struct CudnnOperands {
 };
 
 /// Collects tensors and operations, in the order in which they are computed. All but comparisons
-/// are computed in f32. Keeps nothing of a target but its library.
+/// and convolutions of bytes are computed in f32. Keeps nothing of a target but its library.
 class CudnnGraph {
  public:
   explicit CudnnGraph(const CudnnTarget& target) : target_(target) {}
@@ -131,8 +137,8 @@ class CudnnGraph {
 
   /// kForward: result = filter * image, a cross-correlation. kBack: from `result` back to `image`,
   /// a transposed convolution.
-  absl::Status convolve(CudnnConvolution direction, const CudnnWindow& window, CudnnTensor image,
-                        CudnnTensor filter, CudnnTensor result);
+  absl::Status convolve(const CudnnConvolution& convolution, CudnnTensor image, CudnnTensor filter,
+                        CudnnTensor result);
   /// result = what `op` makes of `operands`.
   absl::Status apply(const CudnnPointwise& op, const CudnnOperands& operands, CudnnTensor result);
   /// result = left * right, matrices of the last two dims; the other dims are batches, of which
@@ -157,7 +163,7 @@ class CudnnGraph {
   absl::StatusOr<CudnnTensor> addDescriptor(runtime::ElementType type, const CudnnShape& shape,
                                             CUdeviceptr address, Place place);
   absl::Status addOperation(CudnnDescriptorBuilder& builder);
-  absl::StatusOr<cudnnBackendDescriptor_t> convolutionOf(const CudnnWindow& window);
+  absl::StatusOr<cudnnBackendDescriptor_t> descriptorOf(const CudnnConvolution& convolution);
   absl::StatusOr<CudnnDescriptor> finish() const;
   absl::StatusOr<CudnnDescriptor> variantPack(const CudnnLimits& limits) const;
 

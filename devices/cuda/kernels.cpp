@@ -2,6 +2,7 @@
 
 #include "devices/cuda/cublaslt_matmul.h"
 #include "devices/cuda/cudnn_attention.h"
+#include "devices/cuda/cudnn_byte_product.h"
 #include "devices/cuda/cudnn_convolution.h"
 #include "devices/cuda/cudnn_pool.h"
 #include "devices/cuda/nccl_collective.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr KernelEntry kKernels[] = {
     {"cublaslt.matmul", "gr.matmul", chooseProduct, createProduct, true},
+    {"cudnn.byte_matmul", "gr.matmul", chooseByteProduct, createWith<planByteProduct>, true},
     {"cudnn.conv", "gr.conv", chooseConvolution, createWith<planConvolution>, true},
     {"cudnn.deconv", "gr.conv_transpose", chooseConvolution, createWith<planConvolution>, true},
     {"cudnn.max_pool", "gr.max_pool", choosePool, createWith<planPool>, true},

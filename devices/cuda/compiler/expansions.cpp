@@ -205,7 +205,18 @@ mlir::Value expandReduce(Expander& e, ir::ReduceOp op) {
   return e.reshape(e.reduce(moved, op.getKind(), axes), dimsOf(op.getResult()));
 }
 
+/// Bytes by a matrix that is no weight and lies in rows, where the library wants columns.
+bool wantsColumns(ir::MatMulOp op) {
+  return elementOf(op.getLhs()).isUnsignedInteger(8) &&
+         elementOf(op.getRhs()).isSignlessInteger(8) && dimsOf(op.getRhs()).size() == 2 &&
+         !op.getTransposeLhs() && !op.getTransposeRhs() && passes::weightOf(op.getRhs()) == nullptr;
+}
+
 mlir::Value expandMatMul(Expander& e, ir::MatMulOp op) {
+  if (wantsColumns(op)) {
+    mlir::Value columns = e.make("gr.transpose", {op.getRhs()}, {e.numbers("permutation", {1, 0})});
+    return e.make("gr.matmul", {op.getLhs(), columns}, {e.flag("transpose_rhs")});
+  }
   llvm::SmallVector<mlir::Value> operands;
   for (mlir::Value operand : op->getOperands()) {
     Dims dims = dimsOf(op.getResult());
@@ -273,7 +284,8 @@ bool isExpanded(mlir::Operation* op) {
       .Case<ir::BatchNormOp, ir::InstanceNormOp>(
           [](auto norm) { return haveOneType(norm->getOperands()); })
       .Case([](ir::ReduceOp reduce) { return skipsDims(reduce.getAxes()); })
-      .Case([](ir::MatMulOp product) { return broadcastsBatches(product); })
+      .Case(
+          [](ir::MatMulOp product) { return broadcastsBatches(product) || wantsColumns(product); })
       .Case([](ir::LayerNormOp norm) { return isSpreadOut(norm); })
       .Case([](ir::ConvTransposeOp product) { return product.getBias() != nullptr; })
       .Default([](mlir::Operation*) { return false; });

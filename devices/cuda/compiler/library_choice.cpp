@@ -67,6 +67,18 @@ void layChannelsLast(Step& step) {
   }
 }
 
+/// A matrix of bytes that is a weight is laid out once, as the library wants it.
+void layByteMatrix(LibraryStep& library, mlir::Operation* op) {
+  auto product = llvm::dyn_cast<ir::MatMulOp>(op);
+  if (!product || !isConstant(product.getRhs()) || product.getTransposeRhs()) {
+    return;
+  }
+  TensorDesc& matrix = library.step.inputs[1].desc;
+  if (matrix.type == runtime::ElementType::kI8 && matrix.dims.size() == 2) {
+    matrix = stridedDesc(matrix.type, matrix.dims, {1, matrix.dims[0]});
+  }
+}
+
 absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
   takeBias(library);
   std::string reasons;
@@ -103,6 +115,7 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
   if (wish.channelsLast) {
     layChannelsLast(library.step);
   }
+  layByteMatrix(library, op);
   if (std::optional<LibraryStep> inPlace = summedInPlace(library, op)) {
     absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace));
     if (choice.ok()) {

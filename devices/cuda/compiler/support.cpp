@@ -5,6 +5,7 @@
 #include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/library_choice.h"
 #include "devices/cuda/compiler/recurrent_steps.h"
+#include "devices/cuda/compiler/ways.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -62,9 +63,8 @@ std::string whyOneUnsupported(mlir::Operation* op) {
     auto function = *module->getOps<mlir::func::FuncOp>().begin();
     return whyNotRecurrent(llvm::cast<ir::RecurrentOp>(function.front().back()));
   }
-  // What may be rounded, and how tensors lie, decides which engine computes an operation, not
-  // whether there is one.
-  absl::Status library = chooseLibrary(op, {}, op->getResult(0), {}).status();
+  // What may be rounded decides which engine computes an operation, not whether there is one.
+  absl::Status library = libraryWays(op, {}, op->getResult(0), runtime::Precision::kF32).status();
   if (library.ok()) {
     return "";
   }

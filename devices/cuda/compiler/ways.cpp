@@ -148,7 +148,7 @@ absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
   auto tryOne = [&](bool channelsLast) {
     absl::StatusOr<LibraryChoice> choice =
         chooseLibrary(op, epilogue, result, {precision, channelsLast});
-    declined = choice.status();
+    declined.Update(choice.status());  // the first reason: that of the layout which is wanted
     if (choice.ok()) {
       ways.push_back(wayOf(*std::move(choice)));
     }

@@ -79,10 +79,11 @@ inline Executable executableOf(Step step, uint64_t scratch) {
 /// The step with the kernel that takes it, and its scratch memory.
 inline absl::StatusOr<Executable> compile(Step step) {
   std::vector<Candidate> found = candidates(step);
-  REQUIRE(found.size() == 1);
-  GR_RETURN_IF_ERROR(found[0].choice.status());
-  step.kernel = std::string(found[0].kernel->name);
-  return executableOf(std::move(step), found[0].choice->scratchBytes);
+  REQUIRE(!found.empty());
+  const Candidate& last = found.back();  // cuDNN's, where there are several
+  GR_RETURN_IF_ERROR(last.choice.status());
+  step.kernel = std::string(last.kernel->name);
+  return executableOf(std::move(step), last.choice->scratchBytes);
 }
 
 /// Runs a step on dense tensors: its inputs, then the operands of its post-ops.

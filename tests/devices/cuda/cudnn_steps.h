@@ -24,6 +24,7 @@ struct WindowCase {
   bool bias = false;
   std::vector<PostOp> postOps = {};
   runtime::ElementType type = runtime::ElementType::kF32;
+  bool ofBytes = false;  ///< u8 by i8 to i32, in place of `type`
   bool channelsLast = false;
   bool tf32 = false;
   Attributes attributes = {};  ///< further ones
@@ -34,6 +35,12 @@ inline TensorDesc imageDesc(const WindowCase& c, Dims dims) {
   Dims strides = strided ? channelsLastStrides(dims) : Dims();
   return strided ? stridedDesc(c.type, std::move(dims), strides)
                  : TensorDesc{c.type, std::move(dims), {}, false};
+}
+
+/// As `desc`, of another type.
+inline TensorDesc retyped(TensorDesc desc, runtime::ElementType type) {
+  desc.type = type;
+  return desc;
 }
 
 inline PostOp eltwise(std::string algorithm, float alpha = 0) {
@@ -74,6 +81,25 @@ inline Step stepOf(const WindowCase& c) {
       *post.operand = {buffer++, imageDesc(c, post.operand->desc.dims)};
     }
   }
+  if (c.ofBytes) {
+    for (auto [argument, type] : {std::pair{&step.inputs[0], runtime::ElementType::kU8},
+                                  {&step.inputs[1], runtime::ElementType::kI8},
+                                  {&step.outputs[0], runtime::ElementType::kI32}}) {
+      argument->desc = retyped(argument->desc, type);
+    }
+  }
+  return step;
+}
+
+/// Rows of bytes by a matrix that lies transposed, of these dims.
+inline Step byteProduct(Dims rows, Dims matrix, Dims result) {
+  using runtime::ElementType;
+  Step step;
+  step.operation = step.label = "gr.matmul";
+  step.attributes["transpose_rhs"] = true;
+  step.inputs = {{0, {ElementType::kU8, std::move(rows), {}, false}},
+                 {1, {ElementType::kI8, std::move(matrix), {}, false}}};
+  step.outputs = {{2, {ElementType::kI32, std::move(result), {}, false}}};
   return step;
 }
 

@@ -1,7 +1,10 @@
 // Kernels through cuDNN over the simulator: what they compute is what the CPU's reference computes,
 // in either layout; what they decline; engines, workspace and errors.
 #include <algorithm>
+#include <cstring>
+#include <random>
 
+#include "devices/cuda/cudnn_byte_product.h"
 #include "tests/devices/cpu/nn_cases.h"
 #include "tests/devices/cuda/cudnn_runner.h"
 
@@ -11,6 +14,36 @@ namespace {
 /// A 3 x 3 convolution of 4 to 6 channels.
 WindowCase small() {
   return {"gr.conv", {2, 4, 5, 6}, {6, 4, 3, 3}, {2, 6, 5, 6}, {}, {}, {}, {1, 1, 1, 1}};
+}
+
+HostTensor randomBytes(ElementType type, const Dims& dims, std::mt19937& random) {
+  HostTensor tensor({type, dims});
+  auto* bytes = static_cast<uint8_t*>(tensor.data());
+  std::generate(bytes, bytes + tensor.byteSize(), [&] { return static_cast<uint8_t>(random()); });
+  return tensor;
+}
+
+/// Sums of products of bytes are those that the reference computes, to the last bit.
+void checkBytes(const Step& step) {
+  std::mt19937 random(7);
+  Tensors inputs;
+  for (const Argument& input : step.inputs) {
+    inputs.push_back(randomBytes(input.desc.type, input.desc.dims, random));
+  }
+  CudnnFixture gpu;
+  CAPTURE(step.operation, inputs[0].spec().toString(), inputs[1].spec().toString());
+  HostTensor result = runStep(gpu, step, inputs).value();
+  Attributes attributes = step.attributes;
+  attributes.erase("tf32");
+  Tensors expected =
+      cpu::runOperation({step.operation, attributes, {step.outputs[0].desc.spec()}, {}}, inputs)
+          .value();
+  CHECK(std::memcmp(result.data(), expected[0].data(), result.byteSize()) == 0);
+}
+
+void checkBytes(WindowCase c) {
+  c.ofBytes = c.channelsLast = true;
+  checkBytes(stepOf(c));
 }
 
 absl::Status whyDeclined(const WindowCase& c) {
@@ -85,6 +118,39 @@ TEST_CASE("cuDNN's convolutions take half types", "[cudnn]") {
     c.postOps = {eltwise("gr.relu")};
     check(c);
   }
+}
+
+TEST_CASE("cuDNN's convolutions of bytes are exact", "[cudnn]") {
+  checkBytes(small());
+  checkBytes({"gr.conv", {1, 3, 9, 9}, {5, 3, 3, 3}, {1, 5, 4, 4}, {}, {2, 2}});
+  checkBytes({"gr.conv", {1, 6, 7, 7}, {9, 2, 3, 3}, {1, 9, 7, 7}, {}, {}, {}, {1, 1, 1, 1}, 3});
+  checkBytes({"gr.conv", {1, 5, 7, 7}, {5, 1, 3, 3}, {1, 5, 3, 3}, {}, {}, {2, 2}, {}, 5});
+  checkBytes({"gr.conv", {2, 3, 9}, {4, 3, 3}, {2, 4, 9}, {}, {}, {}, {1, 1}});
+  checkBytes({"gr.conv", {1, 2, 4, 5, 6}, {3, 2, 2, 2, 2}, {1, 3, 3, 4, 5}});
+}
+
+TEST_CASE("cuDNN's products of bytes are exact", "[cudnn]") {
+  checkBytes(byteProduct({3, 5}, {7, 5}, {3, 7}));
+  checkBytes(byteProduct({2, 3, 64}, {16, 64}, {2, 3, 16}));
+  checkBytes(byteProduct({70}, {3, 70}, {3}));
+  Step step = byteProduct({3, 5}, {5, 7}, {3, 7});
+  step.attributes["transpose_rhs"] = false;
+  step.inputs[1].desc = stridedDesc(ElementType::kI8, {5, 7}, {1, 5});
+  checkBytes(step);
+}
+
+TEST_CASE("other products of bytes are declined with the reason", "[cudnn]") {
+  auto why = [](const Step& step) { return message(chooseByteProduct(step).status()); };
+  Step step = byteProduct({3, 5}, {5, 7}, {3, 7});
+  step.attributes["transpose_rhs"] = false;
+  CHECK_THAT(why(step), Catch::Contains("want a second operand that lies transposed"));
+  CHECK_THAT(why(byteProduct({2, 3, 5}, {2, 7, 5}, {2, 3, 7})), Catch::Contains("by one matrix"));
+  CHECK_THAT(why(byteProduct({0, 5}, {7, 5}, {0, 7})), Catch::Contains("a product of nothing"));
+  step = byteProduct({3, 5}, {7, 5}, {3, 7});
+  step.postOps = {eltwise("gr.relu")};
+  CHECK_THAT(why(step), Catch::Contains("nothing goes into"));
+  step = byteProduct({3, 5}, {7, 5}, {3, 8});
+  CHECK(absl::IsInvalidArgument(chooseByteProduct(step).status()));
 }
 
 TEST_CASE("a bias, a tensor and relu are fused into a convolution in either layout", "[cudnn]") {
@@ -163,6 +229,12 @@ TEST_CASE("what cuDNN has no engine for is declined with the reason", "[cudnn]")
   c = small();
   c.pads = {-1, 1, 3, 1};
   declines(c, "crops no input");
+  c = small();
+  c.ofBytes = true;
+  declines(c, "want the channels last");
+  c.channelsLast = true;
+  c.postOps = {eltwise("gr.relu")};
+  declines(c, "nothing goes into cuDNN's convolutions of bytes");
   Step mixed = stepOf(small());
   WindowCase last = small();
   last.channelsLast = true;

@@ -8,17 +8,6 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-std::vector<const CudnnObject*> operationsOf(const CudnnObject& graph,
-                                             cudnnBackendDescriptorType_t type) {
-  std::vector<const CudnnObject*> found;
-  for (const CudnnPart& operation : graph.parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
-    if (operation->type == type) {
-      found.push_back(operation.get());
-    }
-  }
-  return found;
-}
-
 int64_t idOf(const CudnnObject& tensor) {
   return tensor.one<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, 0);
 }
@@ -78,11 +67,8 @@ bool liesInVectors(const CudnnObject& tensor, size_t columns) {
 
 }  // namespace
 
-std::string whyNoCudnnEngine(const CudnnObject& graph) {
+std::string whyNoCudnnAttention(const CudnnObject& graph) {
   auto products = operationsOf(graph, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-  if (products.empty()) {
-    return "";
-  }
   if (products.size() != 2) {
     return "expected two products";
   }

@@ -39,6 +39,9 @@ class Elements {
         return static_cast<double>(read<_Float16>(index));
       case CUDNN_DATA_INT32:
         return read<int32_t>(index);
+      case CUDNN_DATA_INT8:
+        return read<int8_t>(index);
+      case CUDNN_DATA_UINT8:
       case CUDNN_DATA_BOOLEAN:
         return read<uint8_t>(index);
       default: {
@@ -57,6 +60,10 @@ class Elements {
         return write(index, static_cast<_Float16>(value));
       case CUDNN_DATA_INT32:
         return write(index, static_cast<int32_t>(value));
+      case CUDNN_DATA_INT8:
+        return write(index, static_cast<int8_t>(value));
+      case CUDNN_DATA_UINT8:
+        return write(index, static_cast<uint8_t>(value));
       case CUDNN_DATA_BOOLEAN:
         return write(index, static_cast<uint8_t>(value != 0));
       default: {

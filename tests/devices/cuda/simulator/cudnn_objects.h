@@ -67,9 +67,14 @@ bool isCudnnOperation(cudnnBackendDescriptorType_t type);
 /// Of the type of a tensor; 0: of one that nobody uses here.
 int64_t cudnnElementBytes(cudnnDataType_t type);
 
-/// Why no engine takes a graph with products, or nothing: they know attention alone
-/// (cudnn_attention.cpp).
+/// The operations of a graph that are of this type.
+std::vector<const CudnnObject*> operationsOf(const CudnnObject& graph,
+                                             cudnnBackendDescriptorType_t type);
+
+/// Why no engine takes a graph, or nothing (cudnn_engines.cpp).
 std::string whyNoCudnnEngine(const CudnnObject& graph);
+/// The same of a graph with products: engines know attention alone (cudnn_attention.cpp).
+std::string whyNoCudnnAttention(const CudnnObject& graph);
 
 /// Where tensors are, by their id.
 struct CudnnMemory {

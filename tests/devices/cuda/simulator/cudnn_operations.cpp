@@ -178,6 +178,8 @@ int64_t cudnnElementBytes(cudnnDataType_t type) {
     case CUDNN_DATA_BFLOAT16:
       return 2;
     case CUDNN_DATA_BOOLEAN:
+    case CUDNN_DATA_INT8:
+    case CUDNN_DATA_UINT8:
       return 1;
     default:
       return 0;

@@ -1,6 +1,7 @@
 // NVIDIA's own cuDNN, told of a GPU that is not there: for every step that the kernels take it must
 // have a plan within the bound that `choose` tells. Engines that are compiled for their graph need
 // a driver, so what only they compute is asked of the simulated library alone.
+#include "devices/cuda/cudnn_byte_product.h"
 #include "devices/cuda/cudnn_convolution.h"
 #include "devices/cuda/cudnn_pool.h"
 #include "tests/devices/cuda/cudnn_steps.h"
@@ -13,6 +14,10 @@ absl::StatusOr<KernelChoice> choose(const Step& step) {
   return step.attributes.contains("kernel") ? choosePool(step) : chooseConvolution(step);
 }
 
+Argument scratchOf(const KernelChoice& choice) {
+  return {7, {runtime::ElementType::kU8, {static_cast<int64_t>(choice.scratchBytes)}, {}, false}};
+}
+
 /// Plans the step as the loader does, with the scratch memory that `choose` asks for.
 absl::Status plan(const ToldGpu& gpu, const WindowCase& c) {
   Step step = stepOf(c);
@@ -21,8 +26,7 @@ absl::Status plan(const ToldGpu& gpu, const WindowCase& c) {
   if (!choice.ok()) {
     return choice.status();
   }
-  step.scratch = Argument{
-      7, {runtime::ElementType::kU8, {static_cast<int64_t>(choice->scratchBytes)}, {}, false}};
+  step.scratch = scratchOf(*choice);
   std::vector<CUdeviceptr> addresses(8, 4096);
   CudnnStep known{step, addresses};
   return (pools ? planPool(known, gpu.target) : planConvolution(known, gpu.target)).status();
@@ -117,6 +121,39 @@ TEST_CASE("cuDNN has plans for convolutions", "[cudnn]") {
   }
   planAll(gpu, convolutions());
   planAll(gpu, transposedConvolutions());
+}
+
+TEST_CASE("cuDNN has plans for convolutions of bytes", "[cudnn]") {
+  ToldGpu gpu(GENERATE(80, 86, 89, 90, 100, 120));
+  if (gpu.target.api == nullptr) {
+    return;
+  }
+  for (WindowCase c : convolutions()) {
+    c.ofBytes = c.channelsLast = true;
+    CAPTURE(c.input, c.filter);
+    CHECK(plan(gpu, c).ToString() == "OK");
+  }
+}
+
+TEST_CASE("cuDNN has plans for products of bytes", "[cudnn]") {
+  ToldGpu gpu(GENERATE(80, 86, 89, 90, 100, 120));
+  if (gpu.target.api == nullptr) {
+    return;
+  }
+  struct Case {
+    int64_t rows, depth, columns;
+  };
+  for (auto [rows, depth, columns] :
+       {Case{1, 64, 10}, {1, 2048, 1000}, {5, 33, 13}, {128, 768, 3072}, {8192, 4096, 11008}}) {
+    CAPTURE(rows, depth, columns);
+    Step step = byteProduct({rows, depth}, {columns, depth}, {rows, columns});
+    absl::StatusOr<KernelChoice> choice = chooseByteProduct(step);
+    REQUIRE(choice.ok());
+    step.scratch = scratchOf(*choice);
+    CHECK(planByteProduct({step, std::vector<CUdeviceptr>(8, 4096)}, gpu.target)
+              .status()
+              .ToString() == "OK");
+  }
 }
 
 TEST_CASE("cuDNN has plans for convolutions with a bias, a tensor added and relu", "[cudnn]") {
