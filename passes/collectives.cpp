@@ -122,6 +122,7 @@ std::vector<CollectiveStep> stepsOf(mlir::Operation* collective) {
     steps.push_back(wholeStep(i));
     steps.back().cuts = inTwo || (isLarge && llvm::isa<ir::ReduceScatterOp>(collective));
     steps.back().gives = !inTwo;
+    steps.back().isOwn = inTwo || llvm::isa<ir::ReduceScatterOp>(collective);
     steps.back().suffix += inTwo ? "/reduce" : "";
   }
   for (unsigned i = 0; inTwo && i < members; ++i) {

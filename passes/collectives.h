@@ -29,6 +29,7 @@ struct CollectiveStep {
   bool cuts = false;   ///< reads part `member` of each operand
   bool joins = false;  ///< reads what the cutting steps made, in the members' order
   bool gives = true;   ///< makes the member's result
+  bool isOwn = false;  ///< makes what no other member's does; else it is done once on a device
 };
 
 /// gr.all_reduce, gr.all_gather or gr.reduce_scatter.

@@ -229,9 +229,9 @@ Values Lowering::lowerToSteps() {
         return isCutAtSource(v) ? partOf(v, member) : v;
       });
     }
-    bool isOwn = step.cuts || scatters();
     mlir::Value known;
-    mlir::Value& value = isOwn ? known : made[{places_[i].device.getAsOpaquePointer(), step.joins}];
+    mlir::Value& value =
+        step.isOwn ? known : made[{places_[i].device.getAsOpaquePointer(), step.joins}];
     if (!value) {
       value = buildPlaced(i, inputs);
     }
@@ -244,14 +244,13 @@ Values Lowering::lowerToSteps() {
   return results;
 }
 
-/// A step as early as all that are done with it.
+/// A step as the first of all that are done with it.
 mlir::Value Lowering::buildPlaced(size_t step, mlir::ValueRange inputs) {
   Place place = places_[step];
-  bool isOwn = steps_[step].cuts || scatters();
-  for (size_t i = step + 1; i < steps_.size() && !isOwn; ++i) {
+  for (size_t i = step + 1; i < steps_.size() && !steps_[step].isOwn; ++i) {
     bool isSame = steps_[i].joins == steps_[step].joins && places_[i].device == place.device;
     if (isSame && places_[i].order() < place.order()) {
-      place.rank = places_[i].rank;
+      place = places_[i];
     }
   }
   return at(place, [&](mlir::Location loc) {

@@ -195,6 +195,7 @@ class Builder {
     parts_.clear();
     std::vector<int> cut;
     std::map<unsigned, std::vector<int>> together;  // by member
+    std::map<bool, SharedWork> shared;              // by whether the steps join
     for (const passes::CollectiveStep& step : passes::stepsOf(op)) {
       CostNode node;
       node.name = uniqueName(name + step.suffix);
@@ -205,6 +206,10 @@ class Builder {
       int id = add(std::move(node), op, StepExample(op, step).ops(), {op});
       read(id, inputs);
       together[step.member].push_back(id);
+      if (!step.isOwn) {
+        shared[step.joins].nodes.push_back(id);
+        shared[step.joins].onlyApart = step.joins;
+      }
       if (step.gives) {
         GR_RETURN_IF_ERROR(addTensor(op->getResult(step.member), id, nodeName));
       } else {
@@ -212,6 +217,9 @@ class Builder {
       }
     }
     wishTogether(op, std::move(together));
+    for (auto& [joins, work] : shared) {
+      result_.graph.shared.push_back(std::move(work));
+    }
     return absl::OkStatus();
   }
 

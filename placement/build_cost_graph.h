@@ -53,7 +53,8 @@ struct GraphOfOps {
 /// Builds the graph of `function`, whose shapes must be static. Constants are no nodes: they are
 /// copied to each device that reads them, so their bytes count as weights of their users. A
 /// collective has a node for each of its steps (passes/collectives.h), with the costs and keys of
-/// the operations that a step becomes. Node names are the operations' labels, made unique with
+/// the operations that a step becomes; those that are done once on a device share work. Node names
+/// are the operations' labels, made unique with
 /// "#2", "#3" …; graph inputs come from the client and outputs go there. InvalidArgument when a
 /// shape is not static.
 absl::StatusOr<GraphOfOps> buildCostGraph(mlir::func::FuncOp function, const Cluster& cluster,

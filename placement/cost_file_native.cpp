@@ -22,7 +22,7 @@ class NativeReader {
 
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
-                    "default_link", "nodes", "tensors", "colocate", "pins"});
+                    "default_link", "nodes", "tensors", "colocate", "shared_work", "pins"});
     readHead();
     forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
     if (file_.cluster.devices.empty()) {
@@ -37,6 +37,7 @@ class NativeReader {
     forEach("nodes", true, [&](const JsonObject& json) { readNode(json); });
     forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
     readColocation();
+    forEach("shared_work", false, [&](const JsonObject& json) { readSharedWork(json); });
     forEach("pins", false, [&](const JsonObject& json) { readPin(json); });
   }
 
@@ -314,21 +315,36 @@ class NativeReader {
   void readColocation() {
     const nlohmann::json* groups = root_.array("colocate");
     for (size_t i = 0; groups != nullptr && i < groups->size(); ++i) {
-      std::string key = absl::StrCat("colocate[", i, "]");
-      std::vector<int> group;
-      if (!(*groups)[i].is_array() || (*groups)[i].empty()) {
-        root_.problem(key, "expected an array of names of nodes");
+      file_.graph.colocation.push_back(
+          nodesOf(root_, absl::StrCat("colocate[", i, "]"), (*groups)[i]));
+    }
+  }
+
+  void readSharedWork(const JsonObject& json) {
+    json.onlyKeys({"nodes", "only_apart"});
+    static const nlohmann::json kNothing;
+    const nlohmann::json* nodes = json.find("nodes");
+    SharedWork work;
+    work.nodes = nodesOf(json, "nodes", nodes == nullptr ? kNothing : *nodes);
+    work.onlyApart = json.flag("only_apart", false);
+    file_.graph.shared.push_back(std::move(work));
+  }
+
+  std::vector<int> nodesOf(const JsonObject& json, const std::string& key,
+                           const nlohmann::json& names) {
+    std::vector<int> nodes;
+    if (!names.is_array() || names.empty()) {
+      json.problem(key, "expected an array of names of nodes");
+      return nodes;
+    }
+    for (const nlohmann::json& name : names) {
+      if (!name.is_string()) {
+        json.problem(key, absl::StrCat("got ", describeJson(name), ", expected a string"));
         continue;
       }
-      for (const nlohmann::json& name : (*groups)[i]) {
-        if (!name.is_string()) {
-          root_.problem(key, absl::StrCat("got ", describeJson(name), ", expected a string"));
-          continue;
-        }
-        group.push_back(idOf(nodes_, "node", name.get<std::string>(), root_, key).value_or(0));
-      }
-      file_.graph.colocation.push_back(std::move(group));
+      nodes.push_back(idOf(nodes_, "node", name.get<std::string>(), json, key).value_or(0));
     }
+    return nodes;
   }
 
   void readPin(const JsonObject& json) {

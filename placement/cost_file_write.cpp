@@ -220,6 +220,16 @@ class Writer {
       }
       json_["colocate"].push_back(std::move(names));
     }
+    for (const SharedWork& work : graph_.shared) {
+      Json entry = {{"nodes", Json::array()}};
+      for (int node : work.nodes) {
+        entry["nodes"].push_back(nodeName(node));
+      }
+      if (work.onlyApart) {
+        entry["only_apart"] = true;
+      }
+      json_["shared_work"].push_back(std::move(entry));
+    }
     json_["pins"] = Json::array();
     for (const NodePin& pin : graph_.pins) {
       json_["pins"].push_back({{"node", nodeName(pin.node)}, {"device", device(pin.device).name}});

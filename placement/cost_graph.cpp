@@ -26,6 +26,7 @@ class Checker {
     checkConstraints();
     if (problems_.empty()) {
       link();
+      share();
       order();
     }
     return problems_.empty() ? absl::OkStatus()
@@ -44,6 +45,8 @@ class Checker {
   void checkTensors();
   void checkConstraints();
   void link();
+  void share();
+  void checkAlike(const CostNode& node, const CostNode& other);
   void order();
   void reportCycle(const std::vector<int>& pending);
 
@@ -102,6 +105,7 @@ void Checker::link() {
   for (CostNode& node : graph_.nodes) {
     node.inputs.clear();
     node.outputs.clear();
+    node.shared = -1;
   }
   for (int t = 0; t < graph_.tensorCount(); ++t) {
     CostTensor& tensor = graph_.tensors[static_cast<size_t>(t)];
@@ -114,6 +118,40 @@ void Checker::link() {
     for (int consumer : tensor.consumers) {
       graph_.nodes[static_cast<size_t>(consumer)].inputs.push_back(t);
     }
+  }
+}
+
+void Checker::share() {
+  for (size_t s = 0; s < graph_.shared.size(); ++s) {
+    const std::vector<int>& nodes = graph_.shared[s].nodes;
+    if (nodes.empty() ||
+        !std::all_of(nodes.begin(), nodes.end(), [&](int n) { return isNode(n); })) {
+      problem("shared work has no nodes, or names one that does not exist");
+      continue;
+    }
+    for (int n : nodes) {
+      CostNode& node = graph_.nodes[static_cast<size_t>(n)];
+      if (node.shared >= 0) {
+        problem("node '", node.name, "' shares work twice");
+      }
+      node.shared = static_cast<int>(s);
+      checkAlike(node, graph_.node(nodes.front()));
+    }
+  }
+}
+
+void Checker::checkAlike(const CostNode& node, const CostNode& other) {
+  bool alike = node.outputs.size() == other.outputs.size();
+  for (size_t i = 0; alike && i < node.outputs.size(); ++i) {
+    alike = graph_.tensor(node.outputs[i]).bytes == graph_.tensor(other.outputs[i]).bytes;
+  }
+  for (int d = 0; alike && d < deviceCount_; ++d) {
+    auto at = static_cast<size_t>(d);
+    alike = !node.supports(d) || !other.supports(d) || node.timeNs[at] == other.timeNs[at];
+  }
+  if (!alike) {
+    problem("nodes '", other.name, "' and '", node.name,
+            "' share work, but differ in their times or in what they make");
   }
 }
 

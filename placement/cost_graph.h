@@ -42,7 +42,9 @@ struct CostNode {
   /// Of training's way back: contiguous placements may cut it as they like.
   bool backward = false;
 
-  // Filled by CostGraph::finish: tensor ids, each once, ascending.
+  // Filled by CostGraph::finish.
+  int shared = -1;  // index into CostGraph::shared; -1: the work is its own
+  // Tensor ids, each once, ascending.
   std::vector<int> inputs;
   std::vector<int> outputs;
 
@@ -64,6 +66,14 @@ struct CostTensor {
   int inputHome = kClient;
   bool isOutput = false;
   int outputHome = kClient;
+};
+
+/// Nodes that do the same work, as each device that has some of them needs it once: the first of a
+/// device, in its order, takes the time, and what the others make is what that one made.
+struct SharedWork {
+  std::vector<int> nodes;
+  /// There is nothing to do where one device has them all.
+  bool onlyApart = false;
 };
 
 /// `node` must run on `device`.
@@ -89,6 +99,7 @@ struct CostGraph {
   std::vector<CostNode> nodes;
   std::vector<CostTensor> tensors;
   std::vector<std::vector<int>> colocation;  // nodes of a group share a device
+  std::vector<SharedWork> shared;
   std::vector<NodePin> pins;
   std::vector<NodeForbid> forbids;  // filled by applyPinRules; `nodes` has them as not supported
 
@@ -96,8 +107,9 @@ struct CostGraph {
   int addTensor(CostTensor tensor);
 
   /// Completes and checks the graph: ids in range, unique names, one time for each of `deviceCount`
-  /// devices, nothing negative, no cycle. InvalidArgument names every problem (a cycle by its
-  /// nodes).
+  /// devices, nothing negative, no cycle; those that share work share it with no others, take as
+  /// long wherever they run, and make as many tensors of the same sizes. InvalidArgument names
+  /// every problem (a cycle by its nodes).
   absl::Status finish(int deviceCount);
   /// Set by finish: a topological order that follows ids where the edges allow.
   std::vector<int> topologicalOrder;

@@ -13,13 +13,14 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
       linksTakeTime_(!transfersAreFree(problem)),
       device_(std::move(device)),
       readers_(pieces.tensors.size() * devices_, 0),
+      sharers_(problem.graph().shared.size() * devices_, 0),
       total_(static_cast<size_t>(cores_.count()) + problem.simulator.links().links().size(), 0),
       bytes_(devices_, 0),
       power_(total_.size(), 0),
       isChanged_(total_.size(), false) {
   for (int p = 0; p < pieces.count(); ++p) {
     int at = device_[static_cast<size_t>(p)];
-    addDevice(at, timeOf(p, at));
+    addPiece(p, at, 1);
     bytes_[static_cast<size_t>(at)] += pieces.piece(p).weightBytes;
   }
   for (const CostTensor& tensor : problem.graph().tensors) {
@@ -36,12 +37,29 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
   setScale(std::max<int64_t>(periodNs(), 1));
 }
 
-int64_t DeviceLoads::timeOf(int piece, int device) const {
+/// The piece comes to a device or, with -1, leaves it.
+void DeviceLoads::addPiece(int piece, int device, int sign) {
+  const FlatGraph& flat = problem_.simulator.flat();
   int64_t ns = 0;
   for (int node : pieces_.piece(piece).nodes) {
-    ns += problem_.simulator.flat().timeNs(node, device);
+    ns += flat.sharedOf(node) < 0 ? sign * flat.timeNs(node, device) : shareNs(node, device, sign);
   }
-  return ns;
+  addDevice(device, ns);
+}
+
+/// What a node that shares work adds to a device's time.
+int64_t DeviceLoads::shareNs(int node, int device, int sign) {
+  const FlatGraph& flat = problem_.simulator.flat();
+  auto id = static_cast<size_t>(flat.sharedOf(node));
+  const SharedWork& work = problem_.graph().shared[id];
+  int& here = sharers_[id * devices_ + static_cast<size_t>(device)];
+  auto isDone = [&] {
+    bool isNone = work.onlyApart && here == static_cast<int>(work.nodes.size());
+    return here > 0 && !isNone ? 1 : 0;
+  };
+  int before = isDone();
+  here += sign;
+  return (isDone() - before) * flat.timeNs(node, device);
 }
 
 int64_t DeviceLoads::loadNs(size_t resource) const {
@@ -144,8 +162,8 @@ void DeviceLoads::move(int piece, int to) {
       ++readers(tensor, to);
     }
   }
-  addDevice(at, -timeOf(piece, at));
-  addDevice(to, timeOf(piece, to));
+  addPiece(piece, at, -1);
+  addPiece(piece, to, 1);
   bytes_[static_cast<size_t>(at)] -= pieces_.piece(piece).weightBytes;
   bytes_[static_cast<size_t>(to)] += pieces_.piece(piece).weightBytes;
   at = to;

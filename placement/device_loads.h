@@ -42,7 +42,8 @@ class DeviceLoads {
   void count(size_t tensor, int sign);
   void enter(size_t tensor, int home, int device, int sign);
   void addLink(int from, int to, int64_t bytes, int sign);
-  int64_t timeOf(int piece, int device) const;
+  void addPiece(int piece, int device, int sign);
+  int64_t shareNs(int node, int device, int sign);
   int& readers(size_t tensor, int device) {
     return readers_[tensor * devices_ + static_cast<size_t>(device)];
   }
@@ -54,6 +55,7 @@ class DeviceLoads {
   bool linksTakeTime_;
   std::vector<int> device_;      // by piece
   std::vector<int> readers_;     // [tensor][device]: consuming pieces
+  std::vector<int> sharers_;     // [shared work][device]: its nodes
   std::vector<int64_t> total_;   // by core, then by link: ns of all lanes
   std::vector<int64_t> bytes_;   // by device
   std::vector<double> power_;    // by core and link

@@ -65,7 +65,8 @@ class Explainer {
     int64_t& sum = source == CostSource::kMeasured       ? out_.measuredNs
                    : source == CostSource::kInterpolated ? out_.interpolatedNs
                                                          : out_.estimatedNs;
-    sum += node.timeNs[device];
+    const OpTime& time = simulation_.ops[static_cast<size_t>(n)];
+    sum += time.finish - time.start;
     return std::string(costSourceName(source));
   }
 

@@ -47,6 +47,9 @@ FlatGraph::FlatGraph(const CostGraph& graph)
     }
     outputs_.endList();
     times_.insert(times_.end(), node.timeNs.begin(), node.timeNs.end());
+    if (!graph.shared.empty()) {
+      shared_.push_back(node.shared);
+    }
   }
   for (size_t t = 1; t < useBegins_.size(); ++t) {
     useBegins_[t] += useBegins_[t - 1];

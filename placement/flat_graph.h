@@ -57,9 +57,12 @@ class FlatGraph {
     auto t = static_cast<size_t>(tensor);
     return absl::MakeConstSpan(uses_).subspan(useBegins_[t], useBegins_[t + 1] - useBegins_[t]);
   }
+  /// The time of a node alone; see placedNs.
   int64_t timeNs(int node, int device) const {
     return times_[static_cast<size_t>(node) * devices_ + static_cast<size_t>(device)];
   }
+  /// CostNode::shared.
+  int sharedOf(int node) const { return shared_.empty() ? -1 : shared_[static_cast<size_t>(node)]; }
 
  private:
   IntLists inputs_;   // by node: tensors
@@ -68,6 +71,7 @@ class FlatGraph {
   std::vector<Use> uses_;  // by tensor
   size_t devices_;
   std::vector<int64_t> times_;  // [node][device]
+  std::vector<int> shared_;     // by node; empty if none shares work
 };
 
 }  // namespace graphrun::placement

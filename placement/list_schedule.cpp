@@ -38,6 +38,7 @@ void ListSchedule::look(int node) {
   const CostNode& cost = graph_.node(node);
   auto unit = static_cast<size_t>(problem_.constraints.unitOf[static_cast<size_t>(node)]);
   timesOf_ = &cost.timeNs;
+  shared_ = cost.shared < 0 ? nullptr : &graph_.shared[static_cast<size_t>(cost.shared)];
   weightBytes_ = unitDevice_[unit] < 0 ? problem_.constraints.units[unit].weightBytes : 0;
   runBytes_ = cost.workspaceBytes;
   for (int t : cost.outputs) {
@@ -91,6 +92,17 @@ int64_t ListSchedule::startOn(int device, int64_t ready, int64_t duration) const
   return start;
 }
 
+/// When one that shares the node's work has done it on a device; -1 if none has.
+int64_t ListSchedule::sharedUntil(int device) const {
+  int64_t first = -1;
+  for (size_t i = 0; shared_ != nullptr && i < shared_->nodes.size(); ++i) {
+    auto other = static_cast<size_t>(shared_->nodes[i]);
+    bool isFirst = device_[other] == device && (first < 0 || times_[other].finish < first);
+    first = isFirst ? times_[other].finish : first;
+  }
+  return first;
+}
+
 Trial ListSchedule::tryOn(int device) {
   auto d = static_cast<size_t>(device);
   Trial trial;
@@ -107,6 +119,10 @@ Trial ListSchedule::tryOn(int device) {
     ready = std::max(ready, there);
   }
   int64_t duration = (*timesOf_)[d];
+  if (int64_t done = sharedUntil(device); done >= 0) {
+    ready = std::max(ready, done);
+    duration = 0;
+  }
   trial.start = startOn(device, ready, duration);
   trial.finish = trial.start + duration;
 

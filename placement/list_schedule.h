@@ -66,6 +66,7 @@ class ListSchedule {
   void look(int node);
   Trial tryOn(int device);
   int64_t startOn(int device, int64_t ready, int64_t duration) const;
+  int64_t sharedUntil(int device) const;
   int64_t send(const Reading& reading, int device);
   void commitMemory(int node, const Trial& trial);
 
@@ -87,6 +88,7 @@ class ListSchedule {
   // Of the node that is tried.
   std::vector<Reading> readings_;
   const std::vector<int64_t>* timesOf_ = nullptr;  // by device
+  const SharedWork* shared_ = nullptr;             // null: its work is its own
   int64_t weightBytes_ = 0;                        // of its unit, if that is not placed yet
   int64_t runBytes_ = 0;                           // outputs and workspace
   std::vector<std::pair<int, int64_t>> queued_;    // links that it uses, and when they are free

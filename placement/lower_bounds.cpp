@@ -9,7 +9,9 @@
 
 namespace graphrun::placement {
 
-int64_t fastestNs(const PlacementProblem& problem, int node) {
+namespace {
+
+int64_t fastestAlone(const PlacementProblem& problem, int node) {
   int64_t best = kUnlimited;
   for (int device : problem.constraints.unit(node).allowed) {
     best = std::min(best, problem.graph().node(node).timeNs[static_cast<size_t>(device)]);
@@ -17,7 +19,20 @@ int64_t fastestNs(const PlacementProblem& problem, int node) {
   return best;
 }
 
-namespace {
+/// Calls `visit` with the nodes of each work, of which one at least must run.
+template <typename Visit>
+void forWorks(const CostGraph& graph, const Visit& visit) {
+  for (int n = 0; n < graph.nodeCount(); ++n) {
+    if (graph.node(n).shared < 0) {
+      visit(absl::MakeConstSpan(&n, 1));
+    }
+  }
+  for (const SharedWork& work : graph.shared) {
+    if (!work.onlyApart) {
+      visit(absl::MakeConstSpan(work.nodes));
+    }
+  }
+}
 
 /// Of the search for prices: rounds, and nodes times classes looked at in all.
 constexpr size_t kPriceRounds = 100;
@@ -54,12 +69,16 @@ int64_t workOfAll(const PlacementProblem& problem) {
     lanes += lanesOf(problem, cores.devices(core).front());
   }
   int64_t total = 0;
-  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
-    const std::vector<int>& allowed = problem.constraints.unit(n).allowed;
-    bool counts = std::all_of(allowed.begin(), allowed.end(),
-                              [&](int device) { return lanesOf(problem, device) > 0; });
-    total += counts ? fastestNs(problem, n) : 0;
-  }
+  forWorks(problem.graph(), [&](absl::Span<const int> nodes) {
+    int64_t least = kUnlimited;
+    for (int n : nodes) {
+      const std::vector<int>& allowed = problem.constraints.unit(n).allowed;
+      bool counts = std::all_of(allowed.begin(), allowed.end(),
+                                [&](int device) { return lanesOf(problem, device) > 0; });
+      least = counts ? std::min(least, fastestAlone(problem, n)) : 0;
+    }
+    total += least;
+  });
   return spread(total, lanes);
 }
 
@@ -71,7 +90,8 @@ int64_t largestUnit(const PlacementProblem& problem) {
     for (int device : unit.allowed) {
       int64_t ns = 0;
       for (int n : unit.nodes) {
-        ns += problem.graph().node(n).timeNs[static_cast<size_t>(device)];
+        bool isOwn = problem.graph().node(n).shared < 0;
+        ns += isOwn ? problem.graph().node(n).timeNs[static_cast<size_t>(device)] : 0;
       }
       best = std::min(best, spread(ns, lanesOf(problem, device)));
     }
@@ -184,18 +204,20 @@ double cheapestWork(const PlacementProblem& problem, const DeviceClasses& all,
   }
   double sum = 0;
   use.assign(all.lanes.size(), 0);
-  for (int n = 0; n < problem.graph().nodeCount(); ++n) {
-    const std::vector<int64_t>& times = problem.graph().node(n).timeNs;
-    const Unit& unit = problem.constraints.unit(n);
-    bool anywhere = unit.allowed.size() == times.size();
+  forWorks(problem.graph(), [&](absl::Span<const int> nodes) {
     double least = std::numeric_limits<double>::infinity();
     std::pair<size_t, double> where;
-    for (size_t k = 0; k < classes.size(); ++k) {
-      if (anywhere || unit.allows(classes[k].device)) {
-        auto ns = static_cast<double>(times[static_cast<size_t>(classes[k].device)]);
-        if (ns * priceOf[k] < least) {
-          least = ns * priceOf[k];
-          where = {k, ns};
+    for (int n : nodes) {
+      const std::vector<int64_t>& times = problem.graph().node(n).timeNs;
+      const Unit& unit = problem.constraints.unit(n);
+      bool anywhere = unit.allowed.size() == times.size();
+      for (size_t k = 0; k < classes.size(); ++k) {
+        if (anywhere || unit.allows(classes[k].device)) {
+          auto ns = static_cast<double>(times[static_cast<size_t>(classes[k].device)]);
+          if (ns * priceOf[k] < least) {
+            least = ns * priceOf[k];
+            where = {k, ns};
+          }
         }
       }
     }
@@ -203,7 +225,7 @@ double cheapestWork(const PlacementProblem& problem, const DeviceClasses& all,
     for (size_t pool : classes[where.first].pools) {
       use[pool] += where.second;
     }
-  }
+  });
   return sum;
 }
 
@@ -237,6 +259,10 @@ int64_t spreadOverClasses(const PlacementProblem& problem) {
 }
 
 }  // namespace
+
+int64_t fastestNs(const PlacementProblem& problem, int node) {
+  return problem.graph().node(node).shared < 0 ? fastestAlone(problem, node) : 0;
+}
 
 LowerBounds lowerBounds(const PlacementProblem& problem) {
   LowerBounds bounds;

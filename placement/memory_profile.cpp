@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
 #include <utility>
+
+#include "placement/placed_time.h"
 
 namespace graphrun::placement {
 namespace {
@@ -14,27 +17,102 @@ struct Release {
   bool operator>(const Release& other) const { return time > other.time; }
 };
 
-/// When the last transfer of `tensor` has arrived, 0 without one.
-int64_t sentAt(const Simulation& simulation, int tensor) {
-  int64_t last = 0;
-  int first = simulation.firstTransfer[static_cast<size_t>(tensor)];
-  for (size_t i = static_cast<size_t>(first);
-       first >= 0 && i < simulation.transfers.size() && simulation.transfers[i].tensor == tensor;
-       ++i) {
-    last = std::max(last, simulation.transfers[i].finish);
+/// Which tensors are one in memory, and until when they are needed.
+class Lifetimes {
+ public:
+  Lifetimes(const Simulator& simulator, const Placement& placement, const Simulation& simulation)
+      : graph_(simulator.graph()),
+        placement_(placement),
+        simulation_(simulation),
+        holdsSent_(simulator.options().holdsSent),
+        arrived_(graph_.tensors.size(), 0) {
+    for (const SharedWork& work : graph_.shared) {
+      for (int node : work.nodes) {
+        findOwn(work, node);
+      }
+    }
+    lastUse_.reserve(graph_.tensors.size());
+    for (const CostTensor& tensor : graph_.tensors) {
+      lastUse_.push_back(tensor.producer);
+    }
+    for (const Transfer& transfer : simulation.transfers) {
+      int64_t& arrived = arrived_[static_cast<size_t>(own(transfer.tensor))];
+      arrived = std::max(arrived, transfer.finish);
+    }
+    for (int t = 0; t < graph_.tensorCount(); ++t) {
+      addUses(t);
+    }
   }
-  return last;
-}
+
+  /// The tensor that has the memory of this one: itself, unless its node's work was done by another
+  /// of the device.
+  int own(int tensor) const {
+    auto found = shared_.find(tensor);
+    return found == shared_.end() ? tensor : found->second;
+  }
+  /// Of one that has memory: when the last transfer has arrived, 0 without one.
+  int64_t arrived(int tensor) const { return arrived_[static_cast<size_t>(tensor)]; }
+  /// Whether `node` is the last one, on the device of its producer, that needs a tensor that has
+  /// memory; true once, and never where it stays or is an input of the graph.
+  bool ends(int tensor, int node) {
+    int& last = lastUse_[static_cast<size_t>(tensor)];
+    bool ends = last == node;
+    last = ends ? -1 : last;
+    return ends;
+  }
+
+ private:
+  int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
+
+  void findOwn(const SharedWork& work, int node) {
+    int worker = workerFor(work, PlacedBy{placement_}, node);
+    for (size_t i = 0; worker != node && i < graph_.node(node).outputs.size(); ++i) {
+      shared_[graph_.node(node).outputs[i]] = graph_.node(worker).outputs[i];
+    }
+  }
+
+  void addUses(int t) {
+    const CostTensor& tensor = graph_.tensor(t);
+    int& last = lastUse_[static_cast<size_t>(own(t))];
+    if (tensor.producer < 0) {
+      return;
+    }
+    bool staysHere = tensor.isOutput && tensor.outputHome == deviceOf(tensor.producer);
+    bool isHeld = holdsSent_ && simulation_.firstTransfer[static_cast<size_t>(t)] >= 0;
+    last = staysHere || isHeld ? -1 : last;
+    addUse(tensor.producer, last);
+    for (int consumer : tensor.consumers) {
+      if (deviceOf(consumer) == deviceOf(tensor.producer)) {
+        addUse(consumer, last);
+      }
+    }
+  }
+
+  void addUse(int node, int& last) const {
+    auto when = [&](int n) {
+      auto id = static_cast<size_t>(n);
+      return std::pair(simulation_.ops[id].finish, placement_.rank[id]);
+    };
+    last = last >= 0 && when(node) > when(last) ? node : last;
+  }
+
+  const CostGraph& graph_;
+  const Placement& placement_;
+  const Simulation& simulation_;
+  bool holdsSent_;
+  std::map<int, int> shared_;  // tensors of nodes whose work others have done: those of the others
+  std::vector<int> lastUse_;   // by tensor that has memory; -1 if it stays
+  std::vector<int64_t> arrived_;  // by tensor that has memory
+};
 
 /// Walks one device's nodes in order and keeps the sum of what is live.
 class DeviceMemory {
  public:
-  DeviceMemory(const Simulator& simulator, const Placement& placement,
-               const std::vector<int>& lastUse, int device, Simulation& simulation)
-      : simulator_(simulator),
-        graph_(simulator.graph()),
+  DeviceMemory(const Simulator& simulator, const Placement& placement, Lifetimes& lifetimes,
+               int device, Simulation& simulation)
+      : graph_(simulator.graph()),
         placement_(placement),
-        lastUse_(lastUse),
+        lifetimes_(lifetimes),
         device_(device),
         simulation_(simulation),
         sideBySide_(simulator.cluster().devices[static_cast<size_t>(device)].lanes != 1),
@@ -64,7 +142,7 @@ class DeviceMemory {
       releases_.pop();
     }
     for (int t : node.outputs) {
-      live_ += graph_.tensor(t).bytes;
+      live_ += lifetimes_.own(t) == t ? graph_.tensor(t).bytes : 0;
     }
     int64_t inUse = base_ + live_ + node.workspaceBytes;
     use_.memory.push_back({time.start, inUse});
@@ -89,14 +167,11 @@ class DeviceMemory {
     const CostTensor& tensor = graph_.tensor(t);
     bool madeHere =
         tensor.producer >= 0 && placement_.device[static_cast<size_t>(tensor.producer)] == device_;
-    bool staysHere = tensor.isOutput && tensor.outputHome == device_;
-    if (!madeHere || staysHere || lastUse_[static_cast<size_t>(t)] != n) {
+    int own = lifetimes_.own(t);
+    if (!madeHere || !lifetimes_.ends(own, n)) {
       return;
     }
-    if (simulator_.options().holdsSent && simulation_.firstTransfer[static_cast<size_t>(t)] >= 0) {
-      return;
-    }
-    int64_t time = std::max(finish, sentAt(simulation_, t));
+    int64_t time = std::max(finish, lifetimes_.arrived(own));
     if (time > finish || sideBySide_) {
       releases_.push({time, tensor.bytes});
     } else {
@@ -104,10 +179,9 @@ class DeviceMemory {
     }
   }
 
-  const Simulator& simulator_;
   const CostGraph& graph_;
   const Placement& placement_;
-  const std::vector<int>& lastUse_;
+  Lifetimes& lifetimes_;
   int device_;
   Simulation& simulation_;
   bool sideBySide_;  // other nodes may run before a node has finished
@@ -138,37 +212,14 @@ void addStaticBytes(const Simulator& simulator, const Placement& placement,
   }
 }
 
-/// By tensor: the last node, on the device of its producer, that needs it; -1 for graph inputs.
-std::vector<int> lastUses(const CostGraph& graph, const Placement& placement,
-                          const Simulation& simulation) {
-  auto when = [&](int node) {
-    auto n = static_cast<size_t>(node);
-    return std::pair(simulation.ops[n].finish, placement.rank[n]);
-  };
-  std::vector<int> result;
-  result.reserve(graph.tensors.size());
-  for (const CostTensor& tensor : graph.tensors) {
-    int last = tensor.producer;
-    for (int consumer : tensor.consumers) {
-      auto c = static_cast<size_t>(consumer);
-      if (last >= 0 && when(consumer) > when(last) &&
-          placement.device[c] == placement.device[static_cast<size_t>(tensor.producer)]) {
-        last = consumer;
-      }
-    }
-    result.push_back(last);
-  }
-  return result;
-}
-
 }  // namespace
 
 void profileMemory(const Simulator& simulator, const Placement& placement,
                    const std::vector<std::vector<int>>& byDevice, Simulation& simulation) {
   addStaticBytes(simulator, placement, simulation);
-  std::vector<int> lastUse = lastUses(simulator.graph(), placement, simulation);
+  Lifetimes lifetimes(simulator, placement, simulation);
   for (size_t d = 0; d < byDevice.size(); ++d) {
-    DeviceMemory(simulator, placement, lastUse, static_cast<int>(d), simulation).run(byDevice[d]);
+    DeviceMemory(simulator, placement, lifetimes, static_cast<int>(d), simulation).run(byDevice[d]);
   }
 }
 

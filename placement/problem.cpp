@@ -27,6 +27,18 @@ absl::Status checkSharedCores(const Cluster& cluster) {
   return absl::OkStatus();
 }
 
+/// What is done once must be done before others go on.
+absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
+  for (const Device& device : cluster.devices) {
+    if (!graph.shared.empty() && (device.oneCall || device.lanes != 1)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "placement: nodes share work, so ", device.name, " must run one node at a time; got ",
+          device.oneCall ? "all in one call" : absl::StrCat("lanes ", device.lanes)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph,
@@ -47,6 +59,7 @@ absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph
         "placement: the cost graph was not finished for the cluster's ", devices, " devices"));
   }
   GR_RETURN_IF_ERROR(checkSharedCores(cluster));
+  GR_RETURN_IF_ERROR(checkSharedWork(graph, cluster));
   GR_ASSIGN_OR_RETURN(Constraints constraints, resolveConstraints(graph, cluster));
   PlacementProblem problem{
       Simulator(graph, cluster, options), std::move(constraints), {}, {}, {}, {}};

@@ -42,8 +42,8 @@ struct PlacementProblem {
   double memoryMargin = 0;
 
   /// InvalidArgument if the graph was not finished for this cluster's devices, or one that shares
-  /// cores has several lanes or is one call; FailedPrecondition for conflicting constraints (see
-  /// resolveConstraints).
+  /// cores, or any where nodes share work, has several lanes or is one call; FailedPrecondition for
+  /// conflicting constraints (see resolveConstraints).
   static absl::StatusOr<PlacementProblem> create(const CostGraph& graph, const Cluster& cluster,
                                                  SimulatorOptions options = {});
 
@@ -81,7 +81,8 @@ LowerBounds lowerBounds(const PlacementProblem& problem);
 /// Whether transfers of the graph's tensors take no time, to and from the client neither.
 bool transfersAreFree(const PlacementProblem& problem);
 
-/// The smallest time of `node` on a device its constraints allow, ns.
+/// The smallest time of `node` on a device its constraints allow, ns; 0 where another may do its
+/// work.
 int64_t fastestNs(const PlacementProblem& problem, int node);
 
 }  // namespace graphrun::placement

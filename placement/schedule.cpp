@@ -158,6 +158,7 @@ void Schedule::setDevice(int node, int to) {
     moveOutput(tensor, from, to);
   }
   touchNode(node);
+  touchSharers(node);
 }
 
 /// A tensor is made on `to` instead of `from`.
@@ -231,6 +232,7 @@ void Schedule::setRank(int node, int to) {
   leaveDevice(node);
   joinDevice(node, on);
   touchNode(node);
+  touchSharers(node);
   reinsertAll(node);
 }
 

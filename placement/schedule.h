@@ -254,10 +254,12 @@ class Schedule {
     return sendings_[sending].finish + shiftOf(rankOf(sendings_[sending]));
   }
   int64_t earliestStart(int node) const;
+  int64_t durationOf(int node) const;
   int lastNode() const;
   int senderOf(int sending) const;
   int blocker(int node) const;
   void touchNode(int node);
+  void touchSharers(int node);
   void touchSending(int sending);
   void touchAgain(int firstRank, int lastRank);
   void followNode(int64_t was, int64_t is, int node);

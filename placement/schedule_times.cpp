@@ -1,6 +1,7 @@
 // When nodes and transfers start: what is due, and settling it.
 #include <algorithm>
 
+#include "placement/placed_time.h"
 #include "placement/schedule.h"
 
 namespace graphrun::placement {
@@ -27,6 +28,17 @@ int64_t Schedule::earliestStart(int node) const {
     start = std::max(start, there);
   }
   return start;
+}
+
+int64_t Schedule::durationOf(int node) const { return placedNs(*graph_, *flat_, *this, node); }
+
+/// Those that share work with a node that has moved may have to do it now, or no longer.
+void Schedule::touchSharers(int node) {
+  if (int shared = flat_->sharedOf(node); shared >= 0) {
+    for (int other : graph_->shared[static_cast<size_t>(shared)].nodes) {
+      touchNode(other);
+    }
+  }
 }
 
 void Schedule::touchNode(int node) {
@@ -74,7 +86,7 @@ void Schedule::settleNode(int node) {
   const Node& at = nodes_[node];
   int64_t delay = shiftOf(rank(node));
   int64_t start = earliestStart(node) - delay;
-  int64_t finish = start + flat_->timeNs(node, at.device);
+  int64_t finish = start + durationOf(node);
   int64_t was = at.finish;
   if (start == at.start && finish == was) {
     return;

@@ -72,7 +72,7 @@ int64_t Schedule::tailOfNode(int node) const {
       longest = std::max(longest, sendingTails_[static_cast<size_t>(id)]);
     });
   }
-  return flat_->timeNs(node, device(node)) + longest;
+  return durationOf(node) + longest;
 }
 
 void Schedule::openWindow(int first, int last) {

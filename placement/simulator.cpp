@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/memory_profile.h"
+#include "placement/placed_time.h"
 #include "placement/ports.h"
 #include "runtime/base/status.h"
 
@@ -245,7 +246,7 @@ class Run {
 
   int64_t runNode(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    int64_t duration = graph_.node(node).timeNs[d];
+    int64_t duration = placedNs(graph_, simulator_.flat(), PlacedBy{placement_}, node);
     result_.ops[static_cast<size_t>(node)] = {now, now + duration};
     result_.devices[d].busyNs += duration;
     return now + duration;

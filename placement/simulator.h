@@ -96,7 +96,8 @@ struct Simulation {
 /// first served (ties: lower tensor id, then lower device), or all at once if it does not queue
 /// them. Outputs and workspace of a node live from its start; a tensor lives until its last
 /// consumer on the device has finished and its last transfer has arrived. Deterministic, O((V + E)
-/// log V).
+/// log V). Of nodes that share work (SharedWork) the first on a device takes the time, and the
+/// tensors of all are one in memory.
 ///
 /// Keeps references to graph and cluster, which must outlive it. Devices that share cores have one
 /// lane and are no calls. Immutable: safe to use from

@@ -96,7 +96,7 @@ class Tier {
     return std::any_of(unit.allowed.begin(), unit.allowed.end(), [&](int device) {
       int64_t ns = 0;
       for (int n : unit.nodes) {
-        ns += flat_.timeNs(n, device);
+        ns += flat_.sharedOf(n) < 0 ? flat_.timeNs(n, device) : 0;
       }
       return ns <= horizon_;
     });

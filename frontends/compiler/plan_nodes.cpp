@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/dialect.h"
-
 namespace graphrun::compiler {
 namespace {
 
@@ -39,12 +37,6 @@ class InnerNodes {
   const placement::Placement& placement_;
 };
 
-bool isCollective(const placement::CostNode& node) {
-  return node.op == ir::AllReduceOp::getOperationName() ||
-         node.op == ir::AllGatherOp::getOperationName() ||
-         node.op == ir::ReduceScatterOp::getOperationName();
-}
-
 }  // namespace
 
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
@@ -53,10 +45,9 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     flatbuffers::FlatBufferBuilder& builder) {
   std::vector<int> nodes;
   for (int n = 0; n < graph.graph.nodeCount(); ++n) {
-    // Steps of a collective that the device does otherwise would seem to take no time.
-    const placement::CostNode& node = graph.graph.node(n);
-    bool isGone = isCollective(node) && !labels.contains(node.name);
-    if (!isGone && cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device) {
+    // What the device does otherwise, or as part of another node, would seem to take no time.
+    if (labels.contains(graph.graph.node(n).name) &&
+        cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device) {
       nodes.push_back(n);
     }
   }

@@ -12,8 +12,8 @@
 
 namespace graphrun::compiler {
 
-/// The nodes that `placement` puts on `device`, in their order there; steps of collectives where
-/// there are operations of their names, `labels` being those of the device's operations.
+/// The nodes that `placement` puts on `device`, in their order there, of which there are
+/// operations: `labels` are the names of the device's.
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     const placement::GraphOfOps& graph, const placement::Cluster& cluster,
     const placement::Placement& placement, int device, const std::set<std::string>& labels,

@@ -65,7 +65,13 @@ class Wrong(unittest.TestCase):
         self.expect("cluster.json", "pinned to a:0", move("split", "a:1"))
         self.expect("pipeline.json", "cannot run on", move("read", "fast:0"))
         self.expect("pipeline.json", "are not on one device", self.apart)
+        self.expect("shared.json", "takes", self.twice)
         self.expect("calls.json", "before its inputs are there", self.early, "--strategy", "greedy")
+
+    @staticmethod
+    def twice(answer, nodes):
+        second = max(("sum/0", "sum/1"), key=lambda name: nodes[name]["finish"])
+        nodes[second]["finish"] += 200
 
     @staticmethod
     def apart(answer, nodes):

@@ -87,6 +87,10 @@ TEST_CASE("a small collective is a node for each member, which reads all operand
   CHECK(costs.reads("r/1") == Reads{{"a", 32}, {"", 32}});
   CHECK(costs.reads("b") == Reads{{"r/1", 32}});
   CHECK(costs.graph.memberGroups == std::vector<std::vector<int>>{{1, 0}, {2}});
+  // All that a device has of it is one product.
+  REQUIRE(costs.graph.graph.shared.size() == 1);
+  CHECK(costs.graph.graph.shared[0].nodes == std::vector<int>{1, 2});
+  CHECK_FALSE(costs.graph.graph.shared[0].onlyApart);
 }
 
 TEST_CASE("a large one is combined in parts, which come from where operands are made") {
@@ -115,6 +119,12 @@ TEST_CASE("a large one is combined in parts, which come from where operands are 
   CHECK(costs.graph.relax());
   CHECK(costs.graph.memberGroups.empty());
   CHECK_FALSE(costs.graph.relax());
+  // Parts are each member's own; they are joined once on a device, unless it has the whole.
+  REQUIRE(costs.graph.graph.shared.size() == 1);
+  CHECK(costs.graph.graph.shared[0].nodes == std::vector<int>{costs.ids["r/0/gather"],
+                                                              costs.ids["r/1/gather"],
+                                                              costs.ids["r/2/gather"]});
+  CHECK(costs.graph.graph.shared[0].onlyApart);
 }
 
 TEST_CASE("one node's results for several members are no reason for these to be together") {

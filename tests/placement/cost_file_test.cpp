@@ -52,8 +52,15 @@ TEST_CASE("a native file is what it says") {
   CHECK(file.cluster.link(0, 1).queues);
 }
 
+constexpr char kShared[] = R"({"format": "graphrun-costs", "version": 1,
+  "devices": [{"name": "c"}, {"name": "d"}],
+  "nodes": [{"name": "a", "time_ns": 3}, {"name": "b", "time_ns": 3}],
+  "shared_work": [{"nodes": ["b", "a"], "only_apart": true}]})";
+
 TEST_CASE("what is written is what was read") {
-  CostFile file = read(kGood).value();
+  CostFile file = read(GENERATE(kGood, kShared)).value();
+  CHECK((file.graph.shared.empty() ||
+         (file.graph.shared[0].nodes == std::vector<int>{1, 0} && file.graph.shared[0].onlyApart)));
   std::string once = writeCostFile(file.problem().value()).value();
   CostFile again = read(once).value();
   CHECK(writeCostFile(again.problem().value()).value() == once);
@@ -119,6 +126,7 @@ TEST_CASE("all problems are told at once, each with its place") {
               {"name": "m", "time_ns": 1.5}, 7],
     "tensors": [{"producer": "k", "consumers": ["n", 3], "home": "a"}],
     "pins": [{"node": "n"}], "colocate": [["n", "q"], 3],
+    "shared_work": [{"nodes": ["n", "p"]}, {"only_apart": true}],
     "links": [{"between": ["a"]}, {"between": ["a", "z"], "bytes_per_second": 0},
               {"between": ["a", "t"], "kinds": ["cpu", "gpu"]}]})");
   for (const char* part : {"F: unknown key 'objectiv'; did you mean 'objective'?",
@@ -138,6 +146,8 @@ TEST_CASE("all problems are told at once, each with its place") {
                            "pins[0].device: is missing",
                            "colocate[0]: there is no node 'q'",
                            "colocate[1]: expected an array",
+                           "shared_work[0].nodes: there is no node 'p'",
+                           "shared_work[1].nodes: expected an array of names of nodes",
                            "links[0].between: expected two",
                            "links[1].between: there is no worker 'z'",
                            "links[1].bytes_per_second",

@@ -75,6 +75,25 @@ TEST_CASE("pin rules match globs and must match something") {
   CHECK(graph.applyPinRules(cluster).ok());
 }
 
+TEST_CASE("nodes that share work must be alike, and share no other") {
+  CostGraph graph;
+  addNode(graph, "a", {1, 1});
+  addNode(graph, "b", {1, 2});
+  addNode(graph, "c", {1, kUnsupported});
+  addTensor(graph, 0, {1}, 8);
+  graph.shared = {{{0, 1}}, {{0, 2}}, {{}}, {{7}}};
+  CHECK(messageOf(graph.finish(2)) ==
+        "cost graph: nodes 'a' and 'b' share work, but differ in their times or in what they make\n"
+        "cost graph: node 'a' shares work twice\n"
+        "cost graph: nodes 'a' and 'c' share work, but differ in their times or in what they make\n"
+        "cost graph: shared work has no nodes, or names one that does not exist\n"
+        "cost graph: shared work has no nodes, or names one that does not exist");
+  graph.tensors.clear();
+  graph.shared = {{{0, 2}}};  // where both run they take as long
+  CHECK(graph.finish(2).ok());
+  CHECK((graph.node(0).shared == 0 && graph.node(1).shared == -1));
+}
+
 TEST_CASE("what is forbidden a device does not run there, and why is told") {
   Cluster cluster = simpleCluster(3);
   CostGraph graph;

@@ -49,6 +49,7 @@ struct RandomOptions {
   int maxNodes = 40;
   int devices = 3;
   bool constraints = true;  // unsupported ops, pins and colocation
+  bool shares = false;      // up to three works that several nodes share
 };
 
 /// Devices of up to three workers of one host, each with some of its four cores, or none of its
@@ -65,6 +66,30 @@ inline Cluster randomCoreCluster(std::mt19937& random, int devices) {
     cores[random() % cores.size()].push_back(own);
   }
   return coreCluster(cores);
+}
+
+/// Lets a random few of the nodes that do not share yet do the work of the first of them. Each node
+/// makes one tensor, of its number.
+inline void shareSomething(std::mt19937& random, CostGraph& graph, std::vector<bool>& shares) {
+  SharedWork work;
+  work.onlyApart = random() % 3 == 0;
+  for (unsigned most = 2 + random() % 3; work.nodes.size() < most; --most) {
+    auto n = static_cast<size_t>(random() % graph.nodes.size());
+    if (!shares[n]) {
+      shares[n] = true;
+      work.nodes.push_back(static_cast<int>(n));
+    }
+  }
+  for (size_t i = 1; i < work.nodes.size(); ++i) {
+    auto first = static_cast<size_t>(work.nodes[0]);
+    auto other = static_cast<size_t>(work.nodes[i]);
+    graph.nodes[other].timeNs = graph.nodes[first].timeNs;
+    graph.nodes[other].unsupported = graph.nodes[first].unsupported;
+    graph.tensors[other].bytes = graph.tensors[first].bytes;
+  }
+  if (!work.nodes.empty()) {
+    graph.shared.push_back(std::move(work));
+  }
 }
 
 /// A random graph with a random cluster's times; finished. Unsupported ops leave device 0 to all.
@@ -99,6 +124,10 @@ inline CostGraph randomGraph(std::mt19937& random, const RandomOptions& options)
     int node = pick(0, count - 1);
     graph.colocation.push_back({node, pick(0, count - 1)});
     graph.pins.push_back({pick(0, count - 1), 0, "test"});
+  }
+  std::vector<bool> shares(graph.nodes.size(), false);
+  for (unsigned works = options.shares ? random() % 4 : 0; works > 0; --works) {
+    shareSomething(random, graph, shares);
   }
   REQUIRE(graph.finish(options.devices).ok());
   return graph;

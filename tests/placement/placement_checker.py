@@ -30,6 +30,7 @@ class Problem:
     backward: set = field(default_factory=set)
     tensors: list = field(default_factory=list)  # producer, consumers, bytes, port, output, home
     groups: list = field(default_factory=list)
+    shared: list = field(default_factory=list)  # nodes that do one work, whether only apart
     pins: list = field(default_factory=list)
     links: list = field(default_factory=list)  # pair of workers, and its entry in the file
     default_link: tuple = (0, math.inf, True)
@@ -134,6 +135,8 @@ def readNative(source, objective):
         problem.addTensor(t.get("producer"), sorted(set(t.get("consumers", []))), t.get("bytes", 0),
                           t.get("port_ns", 0), t.get("output", False), t.get("home", CLIENT))
     problem.groups = source.get("colocate", [])
+    problem.shared = [(work["nodes"], work.get("only_apart", False))
+                      for work in source.get("shared_work", [])]
     problem.pins = [(pin["node"], pin["device"]) for pin in source.get("pins", [])]
     return problem
 
@@ -156,6 +159,7 @@ class Check:
         self.terms = len(problem.times) + 2 * len(problem.tensors) + 1
         self.tolerance = problem.rounding * self.terms
         self.device, self.start, self.finish = {}, {}, {}
+        self.workers = {}  # of nodes whose work another did: that one
         self.end, self.arrival = {}, {}  # of calls, by device; of tensors, by (index, target)
         self.ports = dict.fromkeys(problem.devices, 0)
         self.linkBusy = defaultdict(float)
@@ -192,8 +196,10 @@ class Check:
             self.start[name], self.finish[name] = row["start"], row["finish"]
         if set(self.device) != set(self.problem.times):
             self.fail("the nodes of the answer are not those of the file")
+        free = self.findSharers()
         for name, device in self.device.items():
             time = self.problem.times.get(name, {}).get(device)
+            time = 0 if time is not None and name in free else time
             if time is None:
                 self.fail(f"node {name} cannot run on {device}")
             elif not self.near(self.finish[name] - self.start[name], time):
@@ -201,6 +207,22 @@ class Check:
             if self.start[name] < 0:
                 self.fail(f"node {name} starts before 0")
         return not self.problems
+
+    def findSharers(self):
+        """The nodes that take no time, as another of their device has done their work, or there is
+        none where all are together."""
+        free = set()
+        for nodes, onlyApart in self.problem.shared:
+            together = len({self.device.get(node) for node in nodes}) == 1
+            for device in self.problem.devices:
+                mine = sorted((self.finish[n], self.start[n], n) for n in nodes
+                              if self.device.get(n) == device)
+                if onlyApart and together:
+                    free.update(n for _, _, n in mine)
+                for _, _, n in mine[1:]:
+                    free.add(n)
+                    self.workers[n] = mine[0][2]
+        return free
 
     def checkConstraints(self):
         for group in self.problem.groups:
@@ -314,6 +336,7 @@ class Check:
         fixed = sum(self.problem.weights.get(node, 0) for node in mine)
         spans = [(self.start[node], self.finish[node], self.problem.workspace.get(node, 0))
                  for node in mine]
+        values = {}
         for i, tensor in enumerate(self.problem.tensors):
             home, size = self.homeOf(tensor), tensor["bytes"]
             if name in self.targetsOf(tensor):
@@ -325,10 +348,18 @@ class Check:
                 last += [self.arrival[i, target] for target in self.targetsOf(tensor)]
                 stays = tensor["output"] and tensor["home"] == name
                 end = math.inf if stays else max(last, default=self.finish[tensor["producer"]])
-                spans.append((self.start[tensor["producer"]], end, size))
+                values.setdefault(self.valueOf(tensor), []).append(
+                    (self.start[tensor["producer"]], end, size))
+        for same in values.values():
+            spans.append((min(s[0] for s in same), max(s[1] for s in same), same[0][2]))
         live = [sum(size for begin, end, size in spans if begin <= self.start[node] < end)
                 for node in mine if any(size for _, _, size in spans)]
         return fixed + max(live, default=0)
+
+    def valueOf(self, tensor):
+        """Who makes a tensor, and its number among that node's."""
+        made = [t for t in self.problem.tensors if t["producer"] == tensor["producer"]]
+        return self.workers.get(tensor["producer"], tensor["producer"]), made.index(tensor)
 
     def checkContiguity(self):
         after = defaultdict(set)
@@ -355,7 +386,7 @@ class Check:
         else:
             busy = defaultdict(float)
             for node, device in self.device.items():
-                busy[device] += self.problem.times[node][device]
+                busy[device] += self.finish[node] - self.start[node]
             loads = [math.ceil((busy[name] + self.ports[name]) / device["lanes"])
                      if 1 < device["lanes"] < math.inf else
                      0 if device["lanes"] == math.inf else busy[name] + self.ports[name]

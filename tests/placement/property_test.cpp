@@ -36,6 +36,28 @@ bool meet(const Cluster& cluster, int a, int b) {
          });
 }
 
+/// What a node takes: nothing if one before it has done its work on the device, or there is none.
+int64_t timeIn(const Placement& placement, const CostGraph& graph, int node) {
+  auto deviceOf = [&](int n) { return placement.device[static_cast<size_t>(n)]; };
+  int here = 0;
+  int before = 0;
+  const int shared = graph.node(node).shared;
+  for (int n = 0; n < graph.nodeCount() && shared >= 0; ++n) {
+    bool isWith = graph.node(n).shared == shared && deviceOf(n) == deviceOf(node);
+    here += isWith ? 1 : 0;
+    before +=
+        isWith && placement.rank[static_cast<size_t>(n)] < placement.rank[static_cast<size_t>(node)]
+            ? 1
+            : 0;
+  }
+  if (shared >= 0) {
+    const SharedWork& work = graph.shared[static_cast<size_t>(shared)];
+    bool isNone = work.onlyApart && here == static_cast<int>(work.nodes.size());
+    return before > 0 || isNone ? 0 : graph.node(node).timeNs[static_cast<size_t>(deviceOf(node))];
+  }
+  return graph.node(node).timeNs[static_cast<size_t>(deviceOf(node))];
+}
+
 /// What every timeline must keep: one node at a time on a device and on a core, one transfer on a
 /// link, inputs first.
 bool isPhysical(const PlacementProblem& problem, const Placement& placement, const Simulation& s) {
@@ -49,7 +71,7 @@ bool isPhysical(const PlacementProblem& problem, const Placement& placement, con
       good = good && (time.start >= deviceFree[static_cast<size_t>(other)] ||
                       !meet(problem.cluster(), device, other));
     }
-    good = good && time.finish - time.start == graph.node(n).timeNs[static_cast<size_t>(device)];
+    good = good && time.finish - time.start == timeIn(placement, graph, n);
     deviceFree[static_cast<size_t>(device)] = time.finish;
     for (int t : graph.node(n).inputs) {
       const Transfer* transfer = s.transfer(t, device);
@@ -105,11 +127,13 @@ void checkResult(const PlacementProblem& problem, const PlacementResult& result)
 
 TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto the best") {
   int beaten = 0;
+  int sharing = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
     RandomOptions options;
     options.devices = 1 + static_cast<int>(seed % 4);
+    options.shares = seed % 3 == 1;
     CostGraph graph = randomGraph(random, options);
     Cluster cluster =
         seed % 5 == 0 ? randomCoreCluster(random, options.devices) : simpleCluster(options.devices);
@@ -134,9 +158,11 @@ TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto th
       REQUIRE((fromElsewhere || best->simulation.stepNs <= result->simulation.stepNs));
     }
     REQUIRE(sameTimeline(best->simulation, place(*problem, "auto")->simulation));
+    sharing += graph.shared.empty() ? 0 : 1;
     beaten += best->simulation.stepNs < single->simulation.stepNs ? 1 : 0;
   }
   CHECK(beaten > 1000);
+  CHECK(sharing > 100);
 }
 
 /// Peak of all on the first of three devices.

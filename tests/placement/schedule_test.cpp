@@ -81,6 +81,7 @@ void followRandomChanges(unsigned seed, int trials) {
     testing::RandomOptions options;
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 7 == 0 ? 120 : 40;
+    options.shares = trial % 2 == 1;
     if (trial % 25 == 0) {
       options.minNodes = options.maxNodes = 1500;
     }
@@ -156,6 +157,7 @@ TEST_CASE("what windows put off is done when they are closed") {
     testing::RandomOptions options;
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 25 == 0 ? 1500 : 120;
+    options.shares = trial % 2 == 1;
     CostGraph graph = randomGraph(random, options);
     Cluster cluster = clusterOf(trial, options.devices, random);
     for (LinkOverride& link : cluster.links) {

@@ -175,6 +175,62 @@ TEST_CASE("tensors at home on a device need no transfer, an input that is an out
   CHECK(simulate(graph, cluster, placed({1})).stepNs == 500);
 }
 
+/// Two nodes of 100 ns that share work, each of which has a reader; all as `placement` says.
+CostGraph sharingGraph(bool onlyApart) {
+  CostGraph graph;
+  addNode(graph, "r/0", {100, 100});
+  addNode(graph, "r/1", {100, 100});
+  addNode(graph, "a", {10, 10});
+  addNode(graph, "b", {10, 10});
+  addTensor(graph, -1, {0, 1}, 90);
+  addTensor(graph, 0, {2}, 1000);
+  addTensor(graph, 1, {3}, 1000);
+  graph.shared.push_back({{0, 1}, onlyApart});
+  REQUIRE(graph.finish(2).ok());
+  return graph;
+}
+
+TEST_CASE("work that nodes share is done once on a device, by the first of them") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph = sharingGraph(false);
+  Simulation together = simulate(graph, cluster, placed({0, 0, 0, 0}));
+  CHECK((together.ops[0].finish == 200 && together.ops[1].finish == 200));
+  CHECK(together.stepNs == 220);
+  CHECK(together.devices[0].busyNs == 120);
+  CHECK(together.periodNs == 120);
+  // The input, and one value that both read; it goes with the second of them.
+  CHECK(together.devices[0].peakBytes == 1090);
+  Placement other = placed({0, 0, 0, 0});
+  other.setOrder({1, 3, 0, 2});
+  Simulation reversed = simulate(graph, cluster, other);
+  CHECK((reversed.ops[1].finish == 200 && reversed.ops[3].finish == 210));
+  CHECK((reversed.ops[0].start == 210 && reversed.ops[0].finish == 210));
+  CHECK(reversed.devices[0].peakBytes == 1090);
+  Simulation apart = simulate(graph, cluster, placed({0, 1, 0, 1}));
+  CHECK((apart.ops[0].finish == 200 && apart.ops[1].finish == 200));
+  CHECK(apart.devices[1].busyNs == 110);
+  CHECK(apart.devices[1].peakBytes == 1090);
+}
+
+TEST_CASE("work that is needed only apart takes no time together") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph = sharingGraph(true);
+  CHECK(simulate(graph, cluster, placed({1, 1, 1, 1})).stepNs == 120);
+  CHECK(simulate(graph, cluster, placed({1, 0, 1, 0})).stepNs == 210);
+}
+
+TEST_CASE("bounds count shared work once") {
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph = sharingGraph(false);
+  CHECK(lowerBounds(makeProblem(graph, cluster)).workNs == 60);  // 100 + 10 + 10 on two devices
+  CostGraph apart = sharingGraph(true);
+  CHECK(lowerBounds(makeProblem(apart, cluster)).ns() == 10);
+  cluster.devices[0].lanes = 2;
+  auto refused = PlacementProblem::create(graph, cluster);
+  CHECK(messageOf(refused.status()).find("n0/cpu:0 must run one node at a time; got lanes 2") !=
+        std::string::npos);
+}
+
 /// One worker with a device on both cores and one on each.
 Cluster wholeAndHalves() { return coreCluster({{{0, 1}, {0}, {1}}}); }
 

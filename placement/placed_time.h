@@ -1,0 +1,50 @@
+// What a node takes in a placement.
+#ifndef GRAPHRUN_PLACEMENT_PLACED_TIME_H_
+#define GRAPHRUN_PLACEMENT_PLACED_TIME_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "placement/cost_graph.h"
+#include "placement/flat_graph.h"
+#include "placement/placement.h"
+
+namespace graphrun::placement {
+
+/// Where the nodes of a placement are.
+struct PlacedBy {
+  const Placement& placement;
+  int device(int node) const { return placement.device[static_cast<size_t>(node)]; }
+  int rank(int node) const { return placement.rank[static_cast<size_t>(node)]; }
+};
+
+/// The node of shared work whose work a node has: the first of those on its device, itself if that
+/// is it. `placed` tells device(node) and rank(node).
+template <typename Placed>
+int workerFor(const SharedWork& work, const Placed& placed, int node) {
+  int first = node;
+  for (int other : work.nodes) {
+    bool isHere = placed.device(other) == placed.device(node);
+    first = isHere && placed.rank(other) < placed.rank(first) ? other : first;
+  }
+  return first;
+}
+
+/// The ns that a node takes where it is.
+template <typename Placed>
+int64_t placedNs(const CostGraph& graph, const FlatGraph& flat, const Placed& placed, int node) {
+  int device = placed.device(node);
+  int shared = flat.sharedOf(node);
+  if (shared < 0) {
+    return flat.timeNs(node, device);
+  }
+  const SharedWork& work = graph.shared[static_cast<size_t>(shared)];
+  auto isHere = [&](int other) { return placed.device(other) == device; };
+  bool isDone = workerFor(work, placed, node) != node;
+  bool isNone = work.onlyApart && std::all_of(work.nodes.begin(), work.nodes.end(), isHere);
+  return isDone || isNone ? 0 : flat.timeNs(node, device);
+}
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_PLACED_TIME_H_
