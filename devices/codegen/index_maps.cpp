@@ -54,13 +54,14 @@ Index reshapeIndex(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<int64_
   return result;
 }
 
-/// Starts and steps of a slice by dim, when its operands are constant.
+/// Starts and steps of a slice by dim, when its operands are constant: where the ends are not, what
+/// runs has to see that they give the planned shape.
 std::optional<std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<int64_t>>> sliceRanges(
     ir::SliceOp op) {
   auto starts = ir::constantInts(passes::outsideGroup(op.getStarts()));
   auto axes = ir::constantInts(passes::outsideGroup(op.getAxes()));
   auto steps = ir::constantInts(passes::outsideGroup(op.getSteps()));
-  if (!starts || !axes || !steps) {
+  if (!starts || !axes || !steps || !ir::constantInts(passes::outsideGroup(op.getEnds()))) {
     return std::nullopt;
   }
   llvm::ArrayRef<int64_t> shape = tensorOf(op.getInput()).getShape();

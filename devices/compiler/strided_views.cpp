@@ -73,7 +73,7 @@ std::optional<StridedView> sliced(StridedView view, ir::SliceOp op) {
   auto starts = ir::constantInts(op.getStarts());
   auto axes = ir::constantInts(op.getAxes());
   auto steps = ir::constantInts(op.getSteps());
-  if (!starts || !axes || !steps) {
+  if (!starts || !axes || !steps || !ir::constantInts(op.getEnds())) {
     return std::nullopt;
   }
   for (auto [start, axis, step] : llvm::zip(*starts, *axes, *steps)) {

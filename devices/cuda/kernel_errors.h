@@ -16,7 +16,15 @@ namespace graphrun::devices::cuda {
 inline constexpr char kReportsErrors[] = "reports_errors";
 
 /// Kinds of errors. The word is 0, or of the first error: the step's base and the kind.
-enum class KernelError : uint8_t { kIndex = 1, kDivision, kLength, kDelta, kRegion };
+enum class KernelError : uint8_t {
+  kIndex = 1,
+  kDivision,
+  kLength,
+  kDelta,
+  kRegion,
+  kSamples,
+  kCount
+};
 
 inline constexpr uint32_t kErrorKinds = 256;
 
@@ -27,13 +35,15 @@ inline uint32_t stepOfError(uint32_t word) { return word / kErrorKinds - 1; }
 /// InvalidArgument, as reference kernels on the CPU say it; Internal for a word that no kernel
 /// makes.
 inline absl::Status statusOfError(uint32_t word) {
-  constexpr std::array<const char*, 6> kTexts = {
+  constexpr std::array<const char*, 8> kTexts = {
       nullptr,
       "an index is out of range",
       "integer division by zero",
       "start, limit and delta at run time give another length than was planned",
       "delta is 0",
-      "a region names an image that is not there"};
+      "a region names an image that is not there",
+      "a region is so large that a part of it has more than 2^20 samples a side",
+      "k at run time is another one than was planned"};
   uint32_t kind = word % kErrorKinds;
   return kind > 0 && kind < kTexts.size()
              ? absl::InvalidArgumentError(kTexts[kind])

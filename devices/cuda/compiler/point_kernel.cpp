@@ -69,11 +69,7 @@ std::string whyNot(mlir::Operation* op) {
                    ? ""
                    : "has elements that are no floats";
       })
-      .Case([&](ir::Col2ImOp sums) -> Why {
-        return ir::constantInts(passes::outsideGroup(sums.getBlock()))
-                   ? ""
-                   : "has a block that is not known before the run";
-      })
+      .Case([&](ir::Col2ImOp sums) { return whyNotBlock(sums); })
       .Default([](mlir::Operation*) -> Why { return ""; });
 }
 

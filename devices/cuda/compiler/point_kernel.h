@@ -7,6 +7,7 @@
 #include <string>
 
 #include "devices/cuda/compiler/kernel_launch.h"
+#include "ir/dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace graphrun::devices::cuda {
@@ -18,9 +19,8 @@ bool isPointOperation(mlir::Operation* op);
 /// can.
 std::string whyNotPointKernel(mlir::Operation* op);
 
-/// Appends the kernel for `op`, on dense tensors, to `module`, for emitPtx. An index that is out of
-/// range reads the nearest element: a GPU has no way to complain in time. Requires an empty
-/// whyNotPointKernel(op).
+/// Appends the kernel for `op`, on dense tensors, to `module`, for emitPtx. Of an index that is out
+/// of range it complains, and reads the nearest element. Requires an empty whyNotPointKernel(op).
 KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op,
                               const std::string& symbol);
 
@@ -30,6 +30,8 @@ KernelLaunch buildMovementKernel(mlir::ModuleOp module, mlir::Operation* op,
 KernelLaunch buildAxisKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
 KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op,
                                const std::string& symbol);
+/// Why blocks are not added up by a kernel, told behind the operation's name; empty when they are.
+std::string whyNotBlock(ir::Col2ImOp op);
 
 }  // namespace graphrun::devices::cuda
 

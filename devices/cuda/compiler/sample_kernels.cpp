@@ -15,8 +15,8 @@ namespace arith = mlir::arith;
 
 /// Places further away are as good as this far: all of them are outside, and an i32 holds them.
 constexpr double kFar = 0x1p30;
-/// Most samples of a part of a region along a side.
-constexpr int64_t kMostSamples = 4096;
+/// Most samples of a part of a region along a side, as for reference kernels.
+constexpr int64_t kMostSamples = int64_t{1} << 20;
 
 /// Emits grid_sample.
 class GridBuilder {
@@ -218,11 +218,11 @@ class RegionBuilder {
           return Values{withSample(b[0], plane, v, neighboursOf(wide, x, in_[3]))};
         });
       })[0];
-      mlir::Value samples = code_.code().make<arith::MulIOp>(tall.count, wide.count);
-      mlir::Value isNone = code_.isLess(samples, code_.constant(1));
+      // In floats, as places may be computed in 32 bits.
+      mlir::Value samples = math_.multiply(tall.samples, wide.samples);
+      mlir::Value isNone = math_.isLess(samples, real(1));
       if (isMean) {
-        total = math_.divide(
-            total, math_.asFloat(type_, code_.select(isNone, code_.constant(1), samples)));
+        total = math_.divide(total, math_.select(isNone, real(1), samples));
       }
       code_.storeComputed(math_.select(isNone, real(0), total), 3, number);
     });
@@ -261,8 +261,11 @@ class RegionBuilder {
       mlir::Value whole = code_.code().make<mlir::math::CeilOp>(side.part);
       mlir::Value isSome = math_.isLess(real(0), whole);
       whole = math_.select(isSome, whole, real(0));
-      side.count = math_.asIndex(math_.clamped(whole, real(0), real(kMostSamples)));
+      side.count = math_.asIndex(math_.clamped(whole, real(0), real(kMostSamples + 1)));
     }
+    mlir::Value isMany = code_.isLess(code_.constant(kMostSamples), side.count);
+    code_.code().complainIf(isMany, KernelError::kSamples);
+    side.count = code_.select(isMany, code_.constant(0), side.count);
     side.samples = math_.asFloat(type_, side.count);
     side.first = math_.add(start, math_.multiply(math_.asFloat(type_, part), side.part));
     return side;

@@ -8,7 +8,9 @@
 #include "devices/codegen/memory_elements.h"
 #include "devices/cuda/compiler/kernel_families.h"
 #include "devices/cuda/compiler/point_arithmetic.h"
+#include "ir/dims.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/weights.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -50,6 +52,7 @@ class TopKBuilder {
     code_.begin(module, symbol, threads_, rows_ * threads_);
     thread_ = code_.threadOfBlock();
     mlir::Value row = code_.block(), inner = code_.number(inner_);
+    checkCount(row);
     mlir::Value outer = make<arith::DivUIOp>(row, inner), column = make<arith::RemUIOp>(row, inner);
     begin_ = add(times(outer, code_.number(size_ * inner_)), column);
     mlir::Value best = code_.sharedArray(key(), kept_);
@@ -142,6 +145,24 @@ class TopKBuilder {
   mlir::Value inputAddress(mlir::Value place) {
     mlir::Value at = add(begin_, times(place, code_.number(inner_)));
     return code_.address(0, codegen::memoryType(type_.getElementType()), at);
+  }
+
+  /// Complains, once, of a k that is another number than the result has room for.
+  void checkCount(mlir::Value row) {
+    if (ir::constantInts(passes::outsideGroup(op_.getK()))) {
+      return;
+    }
+    auto isZero = [&](mlir::Value value) {
+      return make<arith::CmpIOp>(arith::CmpIPredicate::eq, value, code_.constant(0));
+    };
+    code_.emitIf(make<arith::AndIOp>(isZero(row), isZero(thread_)), [&] {
+      mlir::Type memory = codegen::memoryType(tensorOf(op_.getK()).getElementType());
+      mlir::Value k = code_.load(code_.address(1, memory, code_.constant(0)), memory, 1);
+      mlir::Value planned =
+          make<arith::ConstantOp>(code_.builder().getIntegerAttr(k.getType(), wanted_));
+      code_.complainIf(make<arith::CmpIOp>(arith::CmpIPredicate::ne, k, planned),
+                       KernelError::kCount);
+    });
   }
 
   /// The row's elements from `first` on; behind its end what is below all.

@@ -228,21 +228,28 @@ class PoolBuilder {
   mlir::Type type_;
 };
 
+/// In how many places of its image a block lies, along each dim.
+llvm::SmallVector<int64_t> placesOf(ir::Col2ImOp op, llvm::ArrayRef<int64_t> block) {
+  Dims image = tensorOf(op.getResult()).getShape().drop_front(2);
+  llvm::SmallVector<int64_t> places;
+  for (auto [d, size] : llvm::enumerate(image)) {
+    int64_t slack = size + op.getPads()[d] + op.getPads()[image.size() + d] -
+                    op.getDilations()[d] * (block[d] - 1);
+    places.push_back(slack < 1 ? 0 : (slack - 1) / op.getStrides()[d] + 1);
+  }
+  return places;
+}
+
 /// Blocks of images, added up at their places: a thread sums those that cover its element.
 class BlockSums {
  public:
   explicit BlockSums(ir::Col2ImOp op)
       : op_(op),
-        image_(tensorOf(op.getResult()).getShape().drop_front(2)),
         block_(ir::constantInts(passes::outsideGroup(op.getBlock()))
                    .value_or(llvm::SmallVector<int64_t>())),
+        places_(placesOf(op, block_)),
         code_(op, tensorOf(op.getResult()).getShape()),
         math_(code_) {
-    for (auto [d, size] : llvm::enumerate(image_)) {
-      int64_t slack = size + op.getPads()[d] + op.getPads()[image_.size() + d] -
-                      op.getDilations()[d] * (block_[d] - 1);
-      places_.push_back(slack < 1 ? 0 : (slack - 1) / op.getStrides()[d] + 1);
-    }
     code_.addSizes(block_);
     code_.addSizes(places_);
   }
@@ -288,13 +295,24 @@ class BlockSums {
   }
 
   ir::Col2ImOp op_;
-  Dims image_;
   llvm::SmallVector<int64_t> block_, places_;
   PointCode code_;
   Arithmetic math_;
 };
 
 }  // namespace
+
+std::string whyNotBlock(ir::Col2ImOp op) {
+  auto block = ir::constantInts(passes::outsideGroup(op.getBlock()));
+  if (!block) {
+    return "has a block that is not known before the run";
+  }
+  Dims in = tensorOf(op.getInput()).getShape();
+  int64_t channels = tensorOf(op.getResult()).getDimSize(1);
+  bool fits = mlir::ShapedType::getNumElements(placesOf(op, *block)) == in[2] &&
+              mlir::ShapedType::getNumElements(*block) * channels == in[1];
+  return fits ? "" : "has a block, an image and a number of columns that do not fit each other";
+}
 
 KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op,
                                const std::string& symbol) {

@@ -97,14 +97,6 @@ TEST_CASE("NaN is larger than all numbers, and zeros are equal") {
   check(topK("1x9x", "1x9x", "f32", 1, 9, largest), 0, false, std::move(operands));
 }
 
-/// What the kernels of an operation find wrong with these operands.
-KernelError complaintOf(const std::string& text, cpu::Tensors operands) {
-  INFO(text);
-  KernelCase kernels(text);
-  kernels.interpreted(operands);
-  return kernels.error();
-}
-
 cpu::Tensors dataAndIndices(std::vector<int64_t> dims, std::vector<double> indices) {
   cpu::Tensors operands;
   operands.push_back(cpu::f32({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}));
@@ -141,6 +133,23 @@ TEST_CASE("kernels complain about indices that are out of range, of either sign"
       CHECK(complaint == (last > 3 ? KernelError::kIndex : kNone));
     }
   }
+}
+
+TEST_CASE("a number of best elements that was not planned is complained about") {
+  std::string index = GENERATE("i32", "i64");
+  std::string wanted = function("top_k {axis = 1 : i64}", {"%a", "%k"},
+                                {"tensor<4x6xf32>", absl::StrCat("tensor<1x", index, ">")},
+                                {"tensor<4x3xf32>", "tensor<4x3xi64>"});
+  auto complaint = [&](double k) {
+    cpu::Tensors operands;
+    operands.push_back(cpu::f32({4, 6}, std::vector<double>(24, 1)));
+    operands.push_back(cpu::tensor(
+        index == "i32" ? runtime::ElementType::kI32 : runtime::ElementType::kI64, {1}, {k}));
+    return complaintOf(wanted, std::move(operands));
+  };
+  CHECK(complaint(3) == KernelError{});
+  CHECK(complaint(2) == KernelError::kCount);
+  CHECK(complaint(4) == KernelError::kCount);
 }
 
 TEST_CASE("what is too much for such kernels is declined with a reason") {

@@ -39,6 +39,13 @@ cpu::HostTensor randomTensor(const runtime::TensorSpec& spec, std::mt19937& rand
   return cpu::tensor(spec.type, spec.dims, values);
 }
 
+/// Of the first function, but for constants.
+mlir::Operation* firstOperation(mlir::ModuleOp module) {
+  auto function = *module.getOps<mlir::func::FuncOp>().begin();
+  return &*llvm::find_if(function.front(),
+                         [](mlir::Operation& op) { return !llvm::isa<ir::ConstantOp>(op); });
+}
+
 }  // namespace
 
 std::string whyDeclined(const std::string& text) {
@@ -46,7 +53,7 @@ std::string whyDeclined(const std::string& text) {
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
-  return whyNotGenerated(&(*module->getOps<mlir::func::FuncOp>().begin()).front().front());
+  return whyNotGenerated(firstOperation(*module));
 }
 
 KernelCase::KernelCase(const std::string& text, const MapLayouts& layouts) {
@@ -54,9 +61,7 @@ KernelCase::KernelCase(const std::string& text, const MapLayouts& layouts) {
   codegen::loadKernelDialects(context_);
   module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
   REQUIRE(module_);
-  auto function = *module_->getOps<mlir::func::FuncOp>().begin();
-  op_ = &*llvm::find_if(function.front(),
-                        [](mlir::Operation& op) { return !llvm::isa<ir::ConstantOp>(op); });
+  op_ = firstOperation(*module_);
   REQUIRE_THAT(whyNotGenerated(op_), Catch::Equals(""));
   kernels_ = buildKernels(op_, layouts);
 }

@@ -15,7 +15,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// Why no kernel is generated for the first operation of the function `text`; empty when one is.
+/// Why no kernel is generated for the first operation of the function `text` that is not a
+/// constant; empty when one is.
 std::string whyDeclined(const std::string& text);
 
 /// The first operation of a function that is not a constant.

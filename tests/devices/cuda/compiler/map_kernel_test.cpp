@@ -284,6 +284,15 @@ TEST_CASE("what no kernel is generated for is declined with a reason") {
   CHECK(whyDeclined(unary("tanh", "tensor<8xf64>")).empty());
   CHECK(whyDeclined(binary("matmul", "tensor<8x8xf32>", "tensor<8x8xf32>", "tensor<8x8xf32>")) ==
         "gr.matmul is not a map over its result");
+  // The reference kernel sees whether the ends give the planned shape.
+  CHECK(whyDeclined("func.func @f(%x: tensor<9xf32>, %end: tensor<1xi64>) -> tensor<3xf32> {\n"
+                    "  %start = gr.constant dense<2> : tensor<1xi64> : tensor<1xi64>\n"
+                    "  %axis = gr.constant dense<0> : tensor<1xi64> : tensor<1xi64>\n"
+                    "  %step = gr.constant dense<1> : tensor<1xi64> : tensor<1xi64>\n"
+                    "  %0 = gr.slice %x, %start, %end, %axis, %step : (tensor<9xf32>, "
+                    "tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> "
+                    "tensor<3xf32>\n  return %0 : tensor<3xf32>\n}") ==
+        "gr.slice is not a map over its result");
 }
 
 TEST_CASE("operations in groups are told apart by the constants outside") {

@@ -73,4 +73,11 @@ void check(const std::string& text, double tolerance, bool whole, cpu::Tensors o
   }
 }
 
+KernelError complaintOf(const std::string& text, cpu::Tensors operands) {
+  INFO(text);
+  KernelCase kernels(text);
+  kernels.interpreted(operands);
+  return kernels.error();
+}
+
 }  // namespace graphrun::devices::cuda

@@ -24,6 +24,9 @@ std::string ints(const std::string& name, const std::string& values, size_t coun
 void check(const std::string& text, double tolerance = 0, bool whole = false,
            cpu::Tensors operands = {});
 
+/// What the kernels of the function's operation find wrong with these operands.
+KernelError complaintOf(const std::string& text, cpu::Tensors operands);
+
 }  // namespace graphrun::devices::cuda
 
 #endif  // GRAPHRUN_TESTS_DEVICES_CUDA_COMPILER_OPERATION_CASE_H_

@@ -132,5 +132,24 @@ TEST_CASE("regions of images are pooled from samples") {
         1e-5, false, std::move(operands));
 }
 
+TEST_CASE("a large region has samples for each element, and too large a one is complained about") {
+  std::string pool = function(
+      "roi_align {kind = \"mean\", height = 1 : i64, width = 1 : i64, scale "
+      "= 1.0 : f64, sampling = 0 : i64, half_pixel = true}",
+      {"%a", "%r", "%b"}, {"tensor<1x1x4x5xf32>", "tensor<1x4xf32>", "tensor<1xi64>"},
+      {"tensor<1x1x1x1xf32>"});
+  auto operands = [](double height) {
+    std::mt19937 random(3);
+    cpu::Tensors all;
+    all.push_back(cpu::randomTensor({1, 1, 4, 5}, random, -3, 3));
+    all.push_back(cpu::f32({1, 4}, {1, 0, 2, height}));
+    all.push_back(cpu::i64({1}, {0}));
+    return all;
+  };
+  check(pool, 1e-6, false, operands(6000));
+  CHECK(complaintOf(pool, operands(0x1p20 + 1)) == KernelError::kSamples);
+  CHECK(complaintOf(pool, operands(1e30)) == KernelError::kSamples);
+}
+
 }  // namespace
 }  // namespace graphrun::devices::cuda

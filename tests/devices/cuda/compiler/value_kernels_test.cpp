@@ -256,6 +256,12 @@ TEST_CASE("blocks are added up at their places") {
                  {"%a", "%c0", "%c1"}, {"tensor<2x18x12xf32>", "tensor<2xi64>", "tensor<2xi64>"},
                  {"tensor<2x3x5x7xf32>"}, ints("%c0", "[5, 7]", 2) + ints("%c1", "[2, 3]", 2)),
         1e-6);
+  CHECK(whyDeclined(
+            function("col2im {strides = array<i64: 1>, dilations = array<i64: 1>, pads = "
+                     "array<i64: 0, 0>}",
+                     {"%a", "%c0", "%c1"}, {"tensor<1x6x4xf32>", "tensor<1xi64>", "tensor<1xi64>"},
+                     {"tensor<1x3x7xf32>"}, ints("%c0", "[7]", 1) + ints("%c1", "[2]", 1))) ==
+        "gr.col2im has a block, an image and a number of columns that do not fit each other");
 }
 
 TEST_CASE("squares of distances") {
