@@ -114,6 +114,9 @@ class Program {
   /// Where records only launch and wait: what the steps take that they launch, by their labels, as
   /// far as that was measured; nothing where a record takes as long as its step. Thread-safe.
   virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
+  /// The host's memory in which it computes, in pages that nothing else is in; what it sends lies
+  /// there, unless that is bound. Empty where a device has memory of its own.
+  virtual absl::Span<uint8_t> hostArena() { return {}; }
   /// Whether this end of edges()[index] can do without the host's memory.
   virtual bool canHandOver(size_t /*index*/) const { return false; }
   /// From now on it does; before the first step, needs canHandOver. `edges()[index].buffer` may
@@ -211,6 +214,11 @@ class Device {
   /// Whether what `allocate` gives is the host's memory, in place of the device's own, to which
   /// DeviceDescription::memoryBytes then does not apply.
   virtual bool bindsHostMemory() const { return false; }
+  /// Locks whole pages of the host's memory until what it gives goes: it copies from there and to
+  /// there as fast as from what `allocate` gives. They must not be freed before.
+  virtual absl::StatusOr<std::shared_ptr<void>> lockHostMemory(absl::Span<uint8_t> /*pages*/) {
+    return absl::UnimplementedError("no device of this kind copies");
+  }
   /// Builds what the device's compiler made of a partition. `executable` must outlive the program.
   virtual absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                         WeightSource& weights) = 0;

@@ -7,17 +7,19 @@
 #include "runtime/base/tensor.h"
 
 namespace graphrun::devices::cpu {
+namespace {
 
-absl::StatusOr<Memory> allocateMemory(size_t bytes) {
+size_t pageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+absl::StatusOr<Memory> allocateAligned(size_t bytes, size_t alignment) {
   constexpr size_t kHugePage = size_t{2} << 20;
   // Asked for first: the system would promise it, and fail when it is touched.
-  size_t most =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t most = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * pageSize();
   if (bytes > most) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot allocate ", bytes, " bytes, the machine has ", most));
   }
-  size_t alignment = bytes >= kHugePage ? kHugePage : runtime::kTensorAlignment;
+  alignment = bytes >= kHugePage ? kHugePage : alignment;
   size_t rounded = (bytes / alignment + 1) * alignment;
   Memory memory(static_cast<uint8_t*>(std::aligned_alloc(alignment, rounded)));
   if (memory == nullptr) {
@@ -30,8 +32,21 @@ absl::StatusOr<Memory> allocateMemory(size_t bytes) {
   return memory;
 }
 
+}  // namespace
+
+absl::StatusOr<Memory> allocateMemory(size_t bytes) {
+  return allocateAligned(bytes, runtime::kTensorAlignment);
+}
+
+absl::StatusOr<Memory> allocatePages(size_t bytes, absl::Span<uint8_t>& pages) {
+  const size_t page = pageSize();
+  GR_ASSIGN_OR_RETURN(Memory memory, allocateAligned(bytes, page));
+  pages = {memory.get(), (bytes + page - 1) / page * page};
+  return memory;
+}
+
 void touchMemory(absl::Span<uint8_t> memory) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t page = pageSize();
   for (size_t at = 0; at < memory.size(); at += page) {
     memory[at] = 0;
   }

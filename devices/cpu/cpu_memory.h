@@ -21,6 +21,9 @@ using Memory = std::unique_ptr<uint8_t, FreeMemory>;
 /// kernel is asked for. Never null when OK. ResourceExhausted when there is none.
 absl::StatusOr<Memory> allocateMemory(size_t bytes);
 
+/// The same in whole pages that nothing else is in; *pages spans them.
+absl::StatusOr<Memory> allocatePages(size_t bytes, absl::Span<uint8_t>& pages);
+
 /// Has the system back `memory` now, not when a step first writes there. Its content is lost.
 void touchMemory(absl::Span<uint8_t> memory);
 

@@ -58,8 +58,8 @@ void CpuProgram::countMemory(const Executable& executable) {
 }
 
 absl::Status CpuProgram::placeArena(const Executable& executable) {
-  GR_ASSIGN_OR_RETURN(arena_, allocateMemory(executable.arenaBytes));
-  touchMemory({arena_.get(), executable.arenaBytes});
+  GR_ASSIGN_OR_RETURN(arena_, allocatePages(executable.arenaBytes, arenaPages_));
+  touchMemory(arenaPages_);
   buffers_.resize(executable.buffers.size(), nullptr);
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (executable.buffers[i].kind == BufferKind::kArena) {

@@ -35,6 +35,7 @@ class CpuProgram : public Program {
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t sharedBytes() const override { return sharedBytes_; }
   absl::Span<const RecordMemory> recordMemory() const override { return recordMemory_; }
+  absl::Span<uint8_t> hostArena() override { return arenaPages_; }
   absl::Status errorMessage(const OpRecord& record, int code) const override;
 
  private:
@@ -55,6 +56,7 @@ class CpuProgram : public Program {
   OneDnn onednn_;
   std::unique_ptr<CodeImage> code_;
   Memory arena_;
+  absl::Span<uint8_t> arenaPages_;
   std::vector<std::shared_ptr<const void>> stored_;  ///< weights and constants
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<OpRecord> records_;

@@ -46,6 +46,10 @@ class CudaDevice : public Device {
 
   bool bindsHostMemory() const override { return true; }
 
+  absl::StatusOr<std::shared_ptr<void>> lockHostMemory(absl::Span<uint8_t> pages) override {
+    return lockPages(parts_.context, pages);
+  }
+
   absl::Status reaches(Device& to) override {
     auto* other = dynamic_cast<CudaDevice*>(&to);
     if (other == nullptr) {

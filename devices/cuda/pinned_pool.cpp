@@ -66,4 +66,16 @@ void PinnedPool::deallocate(void* memory) {
   context_->driver().cuMemFreeHost(memory);
 }
 
+absl::StatusOr<std::shared_ptr<void>> lockPages(ContextPointer context, absl::Span<uint8_t> pages) {
+  ScopedContext scope(*context);
+  GR_RETURN_IF_ERROR(
+      runtime::annotate(GR_CU(context->driver(), cuMemHostRegister_v2, pages.data(), pages.size(),
+                              CU_MEMHOSTREGISTER_PORTABLE),
+                        absl::StrCat("locking ", pages.size(), " bytes of host memory")));
+  return std::shared_ptr<void>(pages.data(), [context](void* memory) {
+    ScopedContext scope(*context);
+    context->driver().cuMemHostUnregister(memory);
+  });
+}
+
 }  // namespace graphrun::devices::cuda

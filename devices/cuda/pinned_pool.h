@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "devices/cuda/context.h"
 
 namespace graphrun::devices::cuda {
@@ -36,6 +37,9 @@ class PinnedPool {
   std::multimap<size_t, void*> kept_;       ///< by size
   size_t keptBytes_ = 0;
 };
+
+/// Locks whole pages of the host's memory, for all GPUs, until what it gives goes.
+absl::StatusOr<std::shared_ptr<void>> lockPages(ContextPointer context, absl::Span<uint8_t> pages);
 
 /// Gives memory back to its pool.
 struct GiveBack {

@@ -34,6 +34,8 @@
   X(cuMemFree_v2)                   \
   X(cuMemHostAlloc)                 \
   X(cuMemFreeHost)                  \
+  X(cuMemHostRegister_v2)           \
+  X(cuMemHostUnregister)            \
   X(cuMemPoolCreate)                \
   X(cuMemPoolDestroy)               \
   X(cuMemPoolSetAttribute)          \

@@ -85,7 +85,7 @@ struct DeviceReport {
   uint64_t sharedBytes = 0;        // of peakBytes, what plans loaded before hold as well
   std::string fingerprint;         // Device::fingerprint: equal ones take equal times
   uint32_t handedOver = 0;         // edges into it that the devices move without the host's memory
-  std::vector<std::string> notes;  // of edges from devices of its kind that they do not, and why
+  std::vector<std::string> notes;  // of edges into it that go a longer way, and why
 };
 
 /// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an

@@ -145,7 +145,7 @@ struct DeviceStats {
   bool tuned = false;       ///< no choice of a kernel waits for a measurement
   std::string fingerprint;  ///< of hardware and libraries: equal ones take equal times
   uint32_t handedOver = 0;  ///< tensors that reach it from another device without the host's memory
-  std::vector<std::string> notes;  ///< why others do not that could
+  std::vector<std::string> notes;  ///< why others take a longer way than they could
 };
 
 /// What a session did so far. Times in nanoseconds.

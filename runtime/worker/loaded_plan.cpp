@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   std::unique_ptr<LoadedPlan> loaded(new LoadedPlan(std::move(plan), home));
   GR_RETURN_IF_ERROR(loaded->loadPartitions(home));
   GR_RETURN_IF_ERROR(loaded->handOverEdges());
+  loaded->lockSources();
   GR_RETURN_IF_ERROR(loaded->waitForPeers(home));
   GR_RETURN_IF_ERROR(loaded->openEdges(home));
   GR_RETURN_IF_ERROR(loaded->checkPartMemory());

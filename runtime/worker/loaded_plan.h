@@ -116,6 +116,9 @@ class LoadedPlan {
   absl::Status handOverEdges();
   absl::Status handOver(size_t from, size_t edge);
   void noteHostWay(size_t part, uint32_t edge, absl::string_view why);
+  void lockSources();
+  absl::Status lockSource(size_t to, const devices::EdgeBinding& end);
+  bool note(size_t part, const std::string& note);
   absl::Status openEdges(const PlanHome& home);
   absl::StatusOr<EdgeEnd> openEdge(const PlanHome& home, size_t part,
                                    const devices::EdgeBinding& binding);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/limits.h"
 #include "runtime/format/weight_table.h"
@@ -12,6 +13,11 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr int64_t kPeerWaitNanos = 20'000'000'000;
+
+/// The name of the device that an edge comes from.
+absl::string_view sourceOf(const format::PlanFile& plan, uint32_t edge) {
+  return format::textOf(plan.device(plan.edge(edge).source()).name());
+}
 
 }  // namespace
 
@@ -87,16 +93,70 @@ absl::Status LoadedPlan::handOver(size_t from, size_t edge) {
   return absl::OkStatus();
 }
 
-/// Tells, once for each two devices, why what part `part` gets by an edge goes by the host.
+/// Tells why what part `part` gets by an edge goes by the host.
 void LoadedPlan::noteHostWay(size_t part, uint32_t edge, absl::string_view why) {
-  std::string note = absl::StrCat("what comes from ",
-                                  format::textOf(plan_->device(plan_->edge(edge).source()).name()),
-                                  " goes through the host's memory: ", why);
+  note(part, absl::StrCat("what comes from ", sourceOf(*plan_, edge),
+                          " goes through the host's memory: ", why));
+}
+
+/// Adds to a part's notes what is not there yet; whether it did.
+bool LoadedPlan::note(size_t part, const std::string& note) {
   std::vector<std::string>& notes = reports_[part].notes;
-  if (notes.size() < kMaxWorkerNotes &&
-      std::find(notes.begin(), notes.end(), note) == notes.end()) {
-    notes.push_back(std::move(note));
+  bool isNew =
+      notes.size() < kMaxWorkerNotes && std::find(notes.begin(), notes.end(), note) == notes.end();
+  if (isNew) {
+    notes.push_back(note);
   }
+  return isNew;
+}
+
+/// Devices that copy what other devices of this process have on the host copy faster from locked
+/// memory: whole arenas, as drivers refuse to copy what is locked in part.
+void LoadedPlan::lockSources() {
+  for (size_t to = 0; to < memory_->parts.size(); ++to) {
+    const Memory::Part& target = memory_->parts[to];
+    if (!target.owner->device->bindsHostMemory()) {
+      continue;
+    }
+    for (const devices::EdgeBinding& end : target.loaded.program->edges()) {
+      if (end.send || end.edge >= plan_->edgeCount()) {  // openEdge refuses the latter
+        continue;
+      }
+      absl::Status locked = lockSource(to, end);
+      std::string text =
+          absl::StrCat("what comes from ", sourceOf(*plan_, end.edge),
+                       " is copied from memory that is not locked: ", locked.message());
+      if (!locked.ok() && note(to, text)) {
+        log(LogLevel::kInfo, absl::StrCat(reports_[to].device, ": ", text));
+      }
+    }
+  }
+}
+
+/// The arena from which part `to` copies what it receives; OK where that is not of this process, or
+/// of a device that locks its memory itself.
+absl::Status LoadedPlan::lockSource(size_t to, const devices::EdgeBinding& end) {
+  auto source = std::find_if(
+      memory_->parts.begin(), memory_->parts.end(),
+      [&](const Memory::Part& part) { return part.device == plan_->edge(end.edge).source(); });
+  if (source == memory_->parts.end() || source->owner->device->bindsHostMemory()) {
+    return absl::OkStatus();
+  }
+  devices::Program& program = *source->loaded.program;
+  absl::Span<uint8_t> arena = program.hostArena();
+  for (const devices::EdgeBinding& sent : program.edges()) {
+    if (!sent.send || sent.edge != end.edge) {
+      continue;
+    }
+    const auto* memory = static_cast<const uint8_t*>(program.buffers()[sent.buffer]);
+    if (memory < arena.data() || memory >= arena.data() + arena.size()) {
+      return absl::FailedPreconditionError("it is bound from outside, or a constant");
+    }
+  }
+  if (source->lock == nullptr) {
+    GR_ASSIGN_OR_RETURN(source->lock, memory_->parts[to].owner->device->lockHostMemory(arena));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LoadedPlan::openEdges(const PlanHome& home) {

@@ -21,9 +21,11 @@ struct LoadedPlan::Memory {
     std::vector<void*> allocated;
     std::vector<void*> own;  // of the device
     uint64_t ownBytes = 0;
+    std::shared_ptr<void> lock;  // of the program's arena; null: it is not locked
   };
   ~Memory() {
     for (Part& part : parts) {
+      part.lock.reset();
       part.loaded.program.reset();
       for (void* memory : part.allocated) {
         part.owner->device->deallocate(memory);

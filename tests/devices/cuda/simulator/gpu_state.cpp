@@ -13,6 +13,12 @@ Peers peersOf(const std::string& text) {
   return text == "none" ? Peers::kNone : text == "broken" ? Peers::kBroken : Peers::kAll;
 }
 
+HostMemory hostMemoryOf(const std::string& text) {
+  return text == "locked"         ? HostMemory::kLocked
+         : text == "never_locked" ? HostMemory::kNeverLocked
+                                  : HostMemory::kAny;
+}
+
 }  // namespace
 
 GpuState::GpuState() {
@@ -21,6 +27,9 @@ GpuState::GpuState() {
   }
   if (const char* given = std::getenv("GRAPHRUN_SIMULATED_PEERS")) {
     peers = peersOf(given);
+  }
+  if (const char* given = std::getenv("GRAPHRUN_SIMULATED_HOST_MEMORY")) {
+    hostMemory = hostMemoryOf(given);
   }
 }
 
@@ -63,6 +72,19 @@ void* GpuState::view(CUdeviceptr address, size_t size) {
   ptx::Allocation found = allocation(address);
   bool within = address <= found.end && size <= found.end - address;
   return within ? found.host + (address - found.begin) : nullptr;
+}
+
+std::optional<bool> GpuState::isLocked(const void* piece, size_t bytes) const {
+  const auto begin = reinterpret_cast<uintptr_t>(piece), end = begin + bytes;
+  auto behind = locked.lower_bound(end);
+  if (behind == locked.begin()) {
+    return false;
+  }
+  const auto& [first, size] = *std::prev(behind);
+  if (first + size <= begin) {
+    return false;
+  }
+  return first <= begin && end <= first + size ? std::optional(true) : std::nullopt;
 }
 
 CUresult GpuState::put(CUstream stream, Work work) {
@@ -108,6 +130,7 @@ void resetGpus(int count, size_t bytes) {
   state.bytes = bytes;
   state.used.fill(0);
   state.peers = Peers::kAll;
+  state.hostMemory = HostMemory::kAny;
   state.managed = true;
   state.version = 13000;
   state.init = state.lost = CUDA_SUCCESS;
@@ -120,6 +143,7 @@ void failCall(const std::string& function, CUresult result, int passed) {
 }
 
 void setPeers(Peers peers) { gpu().peers = peers; }
+void setHostMemory(HostMemory memory) { gpu().hostMemory = memory; }
 void setManaged(bool managed) { gpu().managed = managed; }
 void clearFaults() { gpu().faults.clear(); }
 

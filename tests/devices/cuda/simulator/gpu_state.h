@@ -67,6 +67,7 @@ class GpuState {
   size_t bytes = size_t{8} << 30;
   std::array<size_t, kMostGpus> used{};
   Peers peers = Peers::kAll;
+  HostMemory hostMemory = HostMemory::kAny;
   bool managed = true;
   int version = 13000;
   std::chrono::nanoseconds added{0};  // by which the GPU's clock is ahead of the host's
@@ -75,6 +76,7 @@ class GpuState {
   std::string fault;             // what the last kernel that failed did
   std::map<std::string, std::pair<CUresult, int>> faults;
   std::map<CUdeviceptr, Memory> memory;
+  std::map<uintptr_t, size_t> locked;  // memory of the host, by its address: bytes
   std::map<CUstream, std::shared_ptr<StreamState>> streams;
   std::map<int, int> retained;
   int acting = -1;  // whose stream is doing work; -1: none, it is the thread's context that counts
@@ -87,6 +89,9 @@ class GpuState {
   ptx::Allocation allocation(CUdeviceptr address) const;
   /// The host's view of a piece of device memory; null when it is not there, or not for the GPU.
   void* view(CUdeviceptr address, size_t size);
+  /// Whether a piece of the host's memory is locked; nothing where a part of it is, or it is in
+  /// several pieces that were locked one by one.
+  std::optional<bool> isLocked(const void* memory, size_t bytes) const;
   /// Puts work into a stream, or into the graph that it records.
   CUresult put(CUstream stream, Work work);
   /// Does the work of `stream` up to its piece `upTo`; CUDA_ERROR_NOT_READY when it did not get

@@ -131,15 +131,57 @@ CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   *memory = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  state.locked[reinterpret_cast<uintptr_t>(*memory)] = bytes;
   ++state.counts.hostMemory;
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemFreeHost(void* memory) {
   GR_SIMULATED(cuMemFreeHost)
+  if (state.locked.erase(reinterpret_cast<uintptr_t>(memory)) == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   std::free(memory);
   --state.counts.hostMemory;
   return CUDA_SUCCESS;
+}
+
+/// Whole pages only: the driver locks all of a page, and what else is in it would be locked in
+/// part.
+CUresult cuMemHostRegister(void* memory, size_t bytes, unsigned) {
+  GR_SIMULATED(cuMemHostRegister)
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  if (state.hostMemory == graphrun::testing::HostMemory::kNeverLocked) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  if (bytes == 0 || address % 4096 != 0 || bytes % 4096 != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (state.isLocked(memory, bytes) != false) {
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
+  state.locked[address] = bytes;
+  ++state.counts.hostMemory;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostUnregister(void* memory) {
+  GR_SIMULATED(cuMemHostUnregister)
+  if (state.locked.erase(reinterpret_cast<uintptr_t>(memory)) == 0) {
+    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  }
+  --state.counts.hostMemory;
+  return CUDA_SUCCESS;
+}
+
+/// What a copy from or to memory of the host gives at once: it is refused where a part is locked.
+static CUresult enterHost(GpuState& state, const void* memory, size_t bytes) {
+  const std::optional<bool> isLocked = state.isLocked(memory, bytes);
+  const bool isPageable = isLocked == false;
+  state.counts.pageableCopies += isPageable ? 1 : 0;
+  return !isLocked || (isPageable && state.hostMemory == graphrun::testing::HostMemory::kLocked)
+             ? CUDA_ERROR_INVALID_VALUE
+             : CUDA_SUCCESS;
 }
 
 /// Copies `bytes` when the stream gets there; a null view is an address that is not there.
@@ -151,6 +193,11 @@ static CUresult copyLater(const char* function, CUdeviceptr to, const void* host
     return early;
   }
   ++state.counts.copies;
+  const void* host = hostFrom != nullptr ? hostFrom : hostTo;
+  if (CUresult refused = host == nullptr ? CUDA_SUCCESS : enterHost(state, host, bytes);
+      refused != CUDA_SUCCESS) {
+    return refused;
+  }
   return state.put(stream, [&state, to, hostFrom, from, hostTo, bytes] {
     const void* source = hostFrom != nullptr ? hostFrom : state.view(from, bytes);
     void* target = hostTo != nullptr ? hostTo : state.view(to, bytes);

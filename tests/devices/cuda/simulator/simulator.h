@@ -4,7 +4,9 @@
 // late as the rules allow, when somebody waits for it: who forgets to wait sees old data. Device
 // addresses cannot be read by the host, nor by GPUs that were given no access to them. As a library
 // of its own it has GRAPHRUN_SIMULATED_GPUS GPUs (one, if that is not set), which have of each
-// other what GRAPHRUN_SIMULATED_PEERS says ("all", "none", "broken"). One process, any thread.
+// other what GRAPHRUN_SIMULATED_PEERS says ("all", "none", "broken"), and treat the host's memory
+// as GRAPHRUN_SIMULATED_HOST_MEMORY says ("any", "locked", "never_locked"). One process, any
+// thread.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 
@@ -22,14 +24,15 @@ struct GpuCounts {
   int events = 0;
   int pools = 0;
   int deviceMemory = 0;
-  int hostMemory = 0;
+  int hostMemory = 0;  ///< pieces that are locked
   int modules = 0;
   int graphs = 0;
   int libraryObjects = 0;
   int launches = 0;
   int graphLaunches = 0;
   int copies = 0;
-  int peerCopies = 0;  ///< of these, between GPUs
+  int peerCopies = 0;      ///< of these, between GPUs
+  int pageableCopies = 0;  ///< from and to memory of the host that is not locked
   int collectives = 0;
 
   /// What should be 0 when all is given back.
@@ -46,10 +49,18 @@ enum class Peers : uint8_t {
   kBroken  ///< as kAll, but what is copied between them is wrong: some machines do that
 };
 
+/// What the driver does with memory of the host that it did not allocate.
+enum class HostMemory : uint8_t {
+  kAny,     ///< copies it and locks it
+  kLocked,  ///< copies it only if it is locked: no driver is like that, but tests want to see
+  kNeverLocked
+};
+
 /// As after a restart: `count` GPUs with `bytes` of memory each, no faults. Nothing may
 /// be alive.
 void resetGpus(int count = 1, size_t bytes = size_t{8} << 30);
 void setPeers(Peers peers);
+void setHostMemory(HostMemory memory);
 /// Whether NVML can be started; it can after a restart.
 void setManaged(bool managed);
 /// The call of `function` after `passed` more of them gives `result`, and does nothing.
