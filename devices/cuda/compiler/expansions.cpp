@@ -1,5 +1,6 @@
 #include "devices/cuda/compiler/expansions.h"
 
+#include <cmath>
 #include <limits>
 
 #include "devices/codegen/index_maps.h"
@@ -256,6 +257,22 @@ bool isExpandedAttention(ir::AttentionOp op) {
          query[1] % value[1] == 0 && (!op.getCausal() || query[2] * value[2] <= kMostMask);
 }
 
+/// Whether a constant mask hides no row wholly.
+bool seesInEachRow(mlir::ElementsAttr mask) {
+  std::optional<std::vector<double>> values = passes::floatsOf(mask);
+  llvm::ArrayRef<int64_t> dims = mask.getShapedType().getShape();
+  if (!values || dims.empty() || dims.back() < 1) {
+    return false;
+  }
+  auto size = static_cast<size_t>(dims.back());
+  for (llvm::ArrayRef<double> rest(*values); !rest.empty(); rest = rest.drop_front(size)) {
+    if (llvm::all_of(rest.take_front(size), [](double x) { return std::isinf(x) && x < 0; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool broadcastsBatches(ir::MatMulOp op) {
   Dims lhs = dimsOf(op.getLhs()), rhs = dimsOf(op.getRhs());
   return lhs.size() > 2 && rhs.size() > 2 &&
@@ -303,6 +320,17 @@ llvm::SmallVector<mlir::Operation*> expand(mlir::Operation* op) {
       .Case([&](ir::LayerNormOp a) { result = expandLayerNorm(e, a); })
       .Case([&](ir::ConvTransposeOp a) { result = expandConvTranspose(e, a); });
   return e.finish(result);
+}
+
+mlir::Operation* makeFiniteMask(mlir::Operation* op, mlir::Value mask) {
+  mlir::ElementsAttr constant = passes::constantOf(mask);
+  if (constant && seesInEachRow(constant)) {
+    return nullptr;
+  }
+  auto element = llvm::cast<mlir::FloatType>(elementOf(mask));
+  llvm::APFloat least = llvm::APFloat::getLargest(element.getFloatSemantics(), /*Negative=*/true);
+  Expander e(op);
+  return e.make("gr.max", {mask, e.scalar(element, least.convertToDouble())}).getDefiningOp();
 }
 
 }  // namespace graphrun::devices::cuda

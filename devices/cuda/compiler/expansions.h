@@ -21,6 +21,12 @@ bool isExpanded(mlir::Operation* op);
 /// isExpanded(op).
 llvm::SmallVector<mlir::Operation*> expand(mlir::Operation* op);
 
+/// Before `op`: the mask that its attention adds, with the least number of its type in the place of
+/// minus infinity. What a library makes of a row of nothing else is not documented; so the row has
+/// a mean of the values (CPUs and generated kernels give NaN, the softmax of such a row). Null
+/// where the mask is a constant that leaves each row something.
+mlir::Operation* makeFiniteMask(mlir::Operation* op, mlir::Value mask);
+
 }  // namespace graphrun::devices::cuda
 
 #endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_EXPANSIONS_H_

@@ -16,6 +16,9 @@
 namespace graphrun::devices::cuda {
 namespace {
 
+/// The operand of an attention that is its mask.
+constexpr size_t kMask = 3;
+
 /// Walks a partition. One use.
 class WorkPlanner {
  public:
@@ -51,7 +54,7 @@ class WorkPlanner {
     }
     absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), precision_);
     if (library.ok() || !absl::IsUnimplemented(library.status())) {
-      return library.ok() ? addLibrary(op, *std::move(library)) : library.status();
+      return library.ok() ? addMasked(op, *std::move(library)) : library.status();
     }
     std::string why = whyNotGenerated(op);
     if (why.empty()) {
@@ -87,7 +90,7 @@ class WorkPlanner {
     if (group.getKind() == "attention" && group.getNumResults() == 1) {
       absl::StatusOr<std::vector<Way>> whole = attentionWays(group);
       if (whole.ok()) {
-        return addLibrary(group, *std::move(whole));
+        return addMasked(group, *std::move(whole));
       }
     }
     auto body =
@@ -136,6 +139,21 @@ class WorkPlanner {
     work_.push_back(std::move(work));
   }
 
+  /// An attention's mask becomes one of numbers first, once for all that read it.
+  absl::Status addMasked(mlir::Operation* op, std::vector<Way> ways) {
+    LibraryStep& step = ways[0].library.library;
+    if (step.step.operation == "gr.attention" && step.operands.size() > kMask) {
+      mlir::Value mask = passes::outsideGroup(step.operands[kMask]);
+      auto [found, isNew] = masks_.try_emplace(mask, mask);
+      if (mlir::Operation* finite = isNew ? makeFiniteMask(op, mask) : nullptr) {
+        found->second = finite->getResult(0);
+        GR_RETURN_IF_ERROR(addOperation(finite));
+      }
+      step.operands[kMask] = masks_.at(mask);
+    }
+    return addLibrary(op, std::move(ways));
+  }
+
   absl::Status addLibrary(mlir::Operation* op, std::vector<Way> ways) {
     Work work{Work::Kind::kLibrary, op, {}, {}, std::move(ways)};
     const LibraryStep& step = work.alternatives[0].library.library;
@@ -175,6 +193,7 @@ class WorkPlanner {
   std::vector<Work> work_;
   GroupValues values_;
   llvm::DenseSet<mlir::Value> overwritten_;
+  llvm::DenseMap<mlir::Value, mlir::Value> masks_;  // of attentions, as numbers
 };
 
 }  // namespace

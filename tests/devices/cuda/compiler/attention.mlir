@@ -3,7 +3,8 @@
 
 // cuDNN reads the heads where the packed projection has them and writes the result as it is used.
 // CHECK-LABEL: // packed
-// CHECK: cudnn.attention gr.attention ([[P:%.*]] 2x128x2304xbf16, [[P]] 2x128x2304xbf16, [[P]] 2x128x2304xbf16, {{.*}} 2x1x1x128xbf16) -> ({{.*}} 2x128x768xbf16) scratch
+// CHECK: generated gr.max ({{.*}}) -> ([[M:%[0-9a-z]+]] 2x1x1x128xbf16)
+// CHECK: cudnn.attention gr.attention ([[P:%.*]] 2x128x2304xbf16, [[P]] 2x128x2304xbf16, [[P]] 2x128x2304xbf16, [[M]] 2x1x1x128xbf16) -> ({{.*}} 2x128x768xbf16) scratch
 // CHECK-NEXT: output
 func.func @packed(%p: tensor<2x128x2304xbf16>, %m: tensor<2x1x1x128xbf16>) -> tensor<2x128x768xbf16> {
   %heads = gr.constant dense<[2, 128, 3, 12, 64]> : tensor<5xi64> : tensor<5xi64>
@@ -55,4 +56,27 @@ func.func @alone(%q: tensor<2x4x6x8xf16>, %k: tensor<2x2x5x8xf16>, %v: tensor<2x
 func.func @narrow(%q: tensor<2x4x6x12xf16>, %k: tensor<2x4x5x12xf16>, %v: tensor<2x4x5x12xf16>) -> tensor<2x4x6x12xf16> {
   %0 = gr.attention %q, %k, %v {scale = 0.5 : f64} : (tensor<2x4x6x12xf16>, tensor<2x4x5x12xf16>, tensor<2x4x5x12xf16>) -> tensor<2x4x6x12xf16>
   return %0 : tensor<2x4x6x12xf16>
+}
+
+// What is made of a row of minus infinity alone nobody says: a mask that is computed is made of numbers, once for all
+// that read it; a constant that shows each row something stays as it is.
+// CHECK-LABEL: // masks
+// CHECK: generated gr.max
+// CHECK-NOT: gr.max
+// CHECK: output
+func.func @masks(%q: tensor<1x2x2x8xbf16>, %m: tensor<2x2xbf16>) -> tensor<1x2x2x8xbf16> {
+  %c = gr.constant dense<[[0.0, 0xFF80], [0xFF80, 0.0]]> : tensor<2x2xbf16> : tensor<2x2xbf16>
+  %0 = gr.attention %q, %q, %q, %m {scale = 0.5 : f64} : (tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<2x2xbf16>) -> tensor<1x2x2x8xbf16>
+  %1 = gr.attention %0, %0, %0, %c {scale = 0.5 : f64} : (tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<2x2xbf16>) -> tensor<1x2x2x8xbf16>
+  %2 = gr.attention %1, %1, %1, %m {scale = 0.5 : f64} : (tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<2x2xbf16>) -> tensor<1x2x2x8xbf16>
+  return %2 : tensor<1x2x2x8xbf16>
+}
+
+// CHECK-LABEL: // hidden
+// CHECK: generated gr.max
+// CHECK: cudnn.attention
+func.func @hidden(%q: tensor<1x2x2x8xbf16>) -> tensor<1x2x2x8xbf16> {
+  %c = gr.constant dense<[[0.0, 0.0], [0xFF80, 0xFF80]]> : tensor<2x2xbf16> : tensor<2x2xbf16>
+  %0 = gr.attention %q, %q, %q, %c {scale = 0.5 : f64} : (tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>, tensor<2x2xbf16>) -> tensor<1x2x2x8xbf16>
+  return %0 : tensor<1x2x2x8xbf16>
 }

@@ -5,7 +5,8 @@
 // mask in f32, and writes rows as the next product reads them.
 // CHECK-LABEL: // bert
 // CHECK: generated gr.group ({{.*}}) -> ([[P:%.*]] 1x128x2304xbf16)
-// CHECK-NEXT: cudnn.attention gr.attention ([[P]] 1x128x2304xbf16, [[P]] 1x128x2304xbf16, [[P]] 1x128x2304xbf16, {{.*}} 1x1x1x128xf32) -> ([[A:%.*]] 1x128x768xbf16) scratch
+// CHECK-NEXT: generated gr.max ({{.*}}) -> ([[M:%[0-9]+]] 1x1x1x128xf32)
+// CHECK-NEXT: cudnn.attention gr.attention ([[P]] 1x128x2304xbf16, [[P]] 1x128x2304xbf16, [[P]] 1x128x2304xbf16, [[M]] 1x1x1x128xf32) -> ([[A:%.*]] 1x128x768xbf16) scratch
 // CHECK: cublaslt.matmul gr.matmul ([[A]] 1x128x768xbf16, {{.*}} 768x768xbf16)
 // CHECK-NOT: gr.softmax
 func.func @bert(%x: tensor<1x128x768xf32>, %w: tensor<768x2304xf32>, %b: tensor<2304xf32>, %m: tensor<1x1x1x128xf32>, %o: tensor<768x768xf32>) -> tensor<1x128x768xf32> {
