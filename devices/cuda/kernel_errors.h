@@ -23,7 +23,8 @@ enum class KernelError : uint8_t {
   kDelta,
   kRegion,
   kSamples,
-  kCount
+  kCount,
+  kAxis
 };
 
 inline constexpr uint32_t kErrorKinds = 256;
@@ -35,7 +36,7 @@ inline uint32_t stepOfError(uint32_t word) { return word / kErrorKinds - 1; }
 /// InvalidArgument, as reference kernels on the CPU say it; Internal for a word that no kernel
 /// makes.
 inline absl::Status statusOfError(uint32_t word) {
-  constexpr std::array<const char*, 8> kTexts = {
+  constexpr std::array<const char*, 9> kTexts = {
       nullptr,
       "an index is out of range",
       "integer division by zero",
@@ -43,7 +44,8 @@ inline absl::Status statusOfError(uint32_t word) {
       "delta is 0",
       "a region names an image that is not there",
       "a region is so large that a part of it has more than 2^20 samples a side",
-      "k at run time is another one than was planned"};
+      "k at run time is another one than was planned",
+      "the axis is out of range"};
   uint32_t kind = word % kErrorKinds;
   return kind > 0 && kind < kTexts.size()
              ? absl::InvalidArgumentError(kTexts[kind])

@@ -1,4 +1,6 @@
 // Kernels in which a thread walks along an axis.
+#include <algorithm>
+
 #include "devices/codegen/index_maps.h"
 #include "devices/cuda/compiler/point_arithmetic.h"
 #include "devices/cuda/compiler/point_kernel.h"
@@ -12,6 +14,7 @@ namespace {
 using codegen::tensorOf;
 using Dims = llvm::ArrayRef<int64_t>;
 using Values = PointCode::Values;
+namespace arith = mlir::arith;
 
 /// A tensor as outer x size x inner.
 struct Axis {
@@ -44,27 +47,72 @@ KernelLaunch buildArgReduce(mlir::ModuleOp module, ir::ArgReduceOp op, const std
   });
 }
 
-KernelLaunch buildCumulative(mlir::ModuleOp module, ir::CumulativeOp op,
-                             const std::string& symbol) {
-  auto where = ir::constantInts(passes::outsideGroup(op.getAxis()));
-  Axis axis = Axis::of(op.getInput(), where ? where->front() : 0);
-  PointCode code(op, {axis.outer, axis.inner});
-  code.addSizes({axis.size, axis.size * axis.inner, axis.inner});
+/// A running sum or product of the `size` elements from `begin` on that are `apart` elements apart.
+void accumulate(PointCode& code, ir::CumulativeOp op, mlir::Value begin, mlir::Value size,
+                mlir::Value apart) {
   Arithmetic math(code);
   bool sums = op.getKind() == "sum";
   mlir::Type type = codegen::computeType(tensorOf(op.getInput()).getElementType());
+  mlir::Value last = code.subtract(size, code.constant(1));
+  code.repeat(size, {math.number(type, sums ? 0 : 1)},
+              [&](mlir::Value round, mlir::ValueRange before) {
+                mlir::Value at = op.getReverse() ? code.subtract(last, round) : round;
+                mlir::Value place = code.add(begin, code.code().make<arith::MulIOp>(at, apart));
+                mlir::Value x = code.compute(0, place);
+                mlir::Value all = sums ? math.add(before[0], x) : math.multiply(before[0], x);
+                code.storeComputed(op.getExclusive() ? before[0] : all, 2, place);
+                return Values{all};
+              });
+}
+
+/// Along an axis that an operand tells at run time: a thread for each of as many rows as any axis
+/// has, of which those that there are none for do nothing.
+KernelLaunch buildCumulativeAlongAny(mlir::ModuleOp module, ir::CumulativeOp op,
+                                     const std::string& symbol) {
+  Dims dims = tensorOf(op.getInput()).getShape();
+  int64_t elements = mlir::ShapedType::getNumElements(dims);
+  PointCode code(op, {elements / *std::min_element(dims.begin(), dims.end())});
+  for (size_t d = 0; d < dims.size(); ++d) {
+    Axis axis = Axis::of(op.getInput(), static_cast<int64_t>(d));
+    code.addSizes({axis.size, axis.inner, axis.outer * axis.inner});
+  }
+  return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value>, mlir::Value number) {
+    auto given = code.loadIndex(1, code.constant(0), static_cast<int64_t>(dims.size()),
+                                /*fromEnd=*/true, KernelError::kAxis);
+    mlir::Value size, inner, rows;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      Axis axis = Axis::of(op.getInput(), static_cast<int64_t>(d));
+      mlir::Value isIt = code.code().make<arith::CmpIOp>(arith::CmpIPredicate::eq, given,
+                                                         code.constant(static_cast<int64_t>(d)));
+      auto chosen = [&](mlir::Value& value, int64_t its) {
+        value = d == 0 ? code.number(its) : code.select(isIt, code.number(its), value);
+      };
+      chosen(size, axis.size);
+      chosen(inner, axis.inner);
+      chosen(rows, axis.outer * axis.inner);
+    }
+    code.code().emitIf(code.isLess(number, rows), [&] {
+      mlir::Value outer = code.code().make<arith::DivUIOp>(number, inner);
+      mlir::Value column = code.code().make<arith::RemUIOp>(number, inner);
+      mlir::Value row = code.code().make<arith::MulIOp>(outer, size);
+      mlir::Value begin = code.add(code.code().make<arith::MulIOp>(row, inner), column);
+      accumulate(code, op, begin, size, inner);
+    });
+  });
+}
+
+KernelLaunch buildCumulative(mlir::ModuleOp module, ir::CumulativeOp op,
+                             const std::string& symbol) {
+  auto where = ir::constantInts(passes::outsideGroup(op.getAxis()));
+  if (!where) {
+    return buildCumulativeAlongAny(module, op, symbol);
+  }
+  Axis axis = Axis::of(op.getInput(), where->front());
+  PointCode code(op, {axis.outer, axis.inner});
+  code.addSizes({axis.size, axis.size * axis.inner, axis.inner});
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value) {
     mlir::Value begin = code.add(code.times(index[0], axis.size * axis.inner), index[1]);
-    mlir::Value last = code.subtract(code.number(axis.size), code.constant(1));
-    code.repeat(axis.size, {math.number(type, sums ? 0 : 1)},
-                [&](mlir::Value round, mlir::ValueRange before) {
-                  mlir::Value at = op.getReverse() ? code.subtract(last, round) : round;
-                  mlir::Value place = code.add(begin, code.times(at, axis.inner));
-                  mlir::Value x = code.compute(0, place);
-                  mlir::Value all = sums ? math.add(before[0], x) : math.multiply(before[0], x);
-                  code.storeComputed(op.getExclusive() ? before[0] : all, 2, place);
-                  return Values{all};
-                });
+    accumulate(code, op, begin, code.number(axis.size), code.number(axis.inner));
   });
 }
 

@@ -60,9 +60,7 @@ std::string whyNot(mlir::Operation* op) {
       })
       .Case([&](ir::PadOp pad) { return whyNotPads(pad); })
       .Case([&](ir::CumulativeOp cumulative) -> Why {
-        return ir::constantInts(passes::outsideGroup(cumulative.getAxis()))
-                   ? ""
-                   : "has an axis that is not known before the run";
+        return tensorOf(cumulative.getInput()).getRank() > 0 ? "" : "has no axis";
       })
       .Case([&](ir::MaxPoolWithIndicesOp pool) -> Why {
         return llvm::isa<mlir::FloatType>(tensorOf(pool.getInput()).getElementType())

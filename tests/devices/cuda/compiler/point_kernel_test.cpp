@@ -96,6 +96,29 @@ TEST_CASE("running sums and products") {
   }
 }
 
+TEST_CASE("running sums along an axis that is known at run time") {
+  std::string options = GENERATE("", ", exclusive = true, reverse = true");
+  std::string index = GENERATE("i32", "i64");
+  auto type = index == "i32" ? runtime::ElementType::kI32 : runtime::ElementType::kI64;
+  for (const char* dims : {"3x7x2x", "40x3x90x", "6x"}) {
+    std::string tensor = absl::StrCat("tensor<", dims, "f32>");
+    std::string text =
+        function(absl::StrCat("cumulative {kind = \"sum\"", options, "}"), {"%a", "%i"},
+                 {tensor, absl::StrCat("tensor<", index, ">")}, {tensor});
+    auto operands = [&](double axis) {
+      cpu::Tensors all = KernelCase(text).operands(1, true);
+      all[1] = cpu::tensor(type, {}, {axis});
+      return all;
+    };
+    bool isFlat = dims[0] == '6';
+    for (double axis : isFlat ? std::vector<double>{0, -1} : std::vector<double>{0, 1, 2, -2}) {
+      check(text, 0, true, operands(axis));
+    }
+    CHECK(complaintOf(text, operands(isFlat ? 1 : 3)) == KernelError::kAxis);
+    CHECK(complaintOf(text, operands(-4)) == KernelError::kAxis);
+  }
+}
+
 /// A pool of 3 x 2 windows over a 2 x 3 x 7 x 8 input.
 std::string pool(const std::string& kind, const std::string& element, const std::string& options,
                  const std::string& result) {
