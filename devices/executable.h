@@ -42,6 +42,12 @@ inline std::vector<int64_t> denseStrides(const std::vector<int64_t>& dims) {
 
 enum class BufferKind : uint8_t { kArena, kWeight, kConstant, kInput, kOutput, kReceive };
 
+/// Elements of an 8-bit floating-point type, each of which stands for `factor` times itself.
+struct Quantization {
+  runtime::ElementType type = runtime::ElementType::kInvalid;
+  float factor = 1;
+};
+
 struct Buffer {
   BufferKind kind = BufferKind::kArena;
   uint64_t offset = 0;  ///< kArena
@@ -51,6 +57,9 @@ struct Buffer {
   std::optional<TensorDesc> source;  ///< kWeight, kConstant: how to read the given bytes
   bool splat = false;                ///< kWeight: one element stands for all
   std::vector<uint8_t> data;         ///< kConstant
+  /// kWeight, kConstant: what the given elements are, in place of the source's type (see
+  /// devices/quantized_elements.h).
+  std::optional<Quantization> quantized;
   /// Only while compiling: the arena buffer that this one is a part of; `offset` counts from there.
   std::optional<uint32_t> within;
 

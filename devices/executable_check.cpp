@@ -1,6 +1,7 @@
 // What must hold between the parts of an executable before a kernel is made of it.
 #include "absl/container/flat_hash_set.h"
 #include "devices/executable.h"
+#include "devices/quantized_elements.h"
 
 namespace graphrun::devices {
 namespace {
@@ -30,6 +31,13 @@ absl::Status checkStored(const Buffer& buffer, absl::string_view where, LayoutBy
   GR_ASSIGN_OR_RETURN(uint64_t bytes, checkedBytes(buffer.desc, where, layoutBytes));
   if (bytes > buffer.bytes) {
     return invalid(where, absl::StrCat("needs ", bytes, " bytes, has ", buffer.bytes));
+  }
+  if (buffer.quantized) {
+    const TensorDesc& source = buffer.source ? *buffer.source : buffer.desc;
+    absl::Status known = checkQuantization(*buffer.quantized, source.type);
+    if (!known.ok()) {
+      return invalid(where, known.message());
+    }
   }
   if (buffer.source) {
     GR_RETURN_IF_ERROR(checkedBytes(*buffer.source, where, layoutBytes).status());

@@ -109,6 +109,10 @@ Buffer readBuffer(const fb::Buffer& in) {
   }
   out.splat = in.splat();
   out.data = listOf(in.data());
+  if (in.quantized() != nullptr) {
+    out.quantized = Quantization{static_cast<runtime::ElementType>(in.quantized()->type()),
+                                 in.quantized()->factor()};
+  }
   return out;
 }
 

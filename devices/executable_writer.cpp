@@ -108,8 +108,13 @@ Offset<fb::Buffer> writeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
   Offset<fb::TensorDesc> desc = described ? writeDesc(b, buffer.desc) : 0;
   Offset<fb::TensorDesc> source = buffer.source ? writeDesc(b, *buffer.source) : 0;
   auto data = vectorOrNull(b, buffer.data);
+  Offset<fb::Quantization> quantized = 0;
+  if (buffer.quantized) {
+    auto type = static_cast<format::ElementType>(buffer.quantized->type);
+    quantized = fb::CreateQuantization(b, type, buffer.quantized->factor);
+  }
   return fb::CreateBuffer(b, static_cast<fb::BufferKind>(buffer.kind), buffer.offset, buffer.bytes,
-                          buffer.index, desc, source, buffer.splat, data);
+                          buffer.index, desc, source, buffer.splat, data, quantized);
 }
 
 Offset<fb::Endpoint> writeEndpoint(FlatBufferBuilder& b, const Endpoint& endpoint) {

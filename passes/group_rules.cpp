@@ -110,6 +110,12 @@ bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool n
   return sameShape(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
 }
 
+/// Part of a weight that devices lay out at load, where it must stand alone.
+bool dequantizesWeight(mlir::Operation* op) {
+  std::optional<DequantizedFloats> floats = dequantizedFloatsOf(op->getResult(0));
+  return floats && constantOf(floats->elements);
+}
+
 bool hasConstantOperands(mlir::Operation* op) {
   return llvm::all_of(op->getOperands().drop_front(), constantOf);
 }
@@ -148,7 +154,8 @@ bool canBeSeenThrough(mlir::Operation* op) {
 }
 
 bool canJoinMap(mlir::Operation* op) {
-  if (op->getNumResults() != 1 || !ir::hasStaticShapes(op) || !hasComputedTypes(op)) {
+  if (op->getNumResults() != 1 || !ir::hasStaticShapes(op) || !hasComputedTypes(op) ||
+      dequantizesWeight(op)) {
     return false;
   }
   if (op->hasTrait<ir::IsElementwise>() ||

@@ -72,6 +72,24 @@ std::pair<mlir::Value, double> withoutOffsets(mlir::Value value) {
   return {value, sum};
 }
 
+/// The number that a tensor of one element is.
+std::optional<double> scalarOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  bool isOne = type && type.hasStaticShape() && type.getNumElements() == 1;
+  return isOne ? numberOf(outsideGroup(value)) : std::nullopt;
+}
+
+/// What a value is in the block of the groups: their operands and what they yield.
+mlir::Value behindGroups(mlir::Value value) {
+  value = outsideGroup(value);
+  auto group = value.getDefiningOp<ir::GroupOp>();
+  if (!group || group.getKind() != "map") {
+    return value;
+  }
+  auto result = llvm::cast<mlir::OpResult>(value).getResultNumber();
+  return group.getBody().front().getTerminator()->getOperand(result);
+}
+
 template <typename T>
 std::vector<int64_t> elements(llvm::ArrayRef<char> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -115,6 +133,44 @@ std::optional<Dequantized> dequantizedOf(mlir::Value value) {
     return std::nullopt;
   }
   result.integers = cast.getInput();
+  return result;
+}
+
+bool isSmallFloat(mlir::Type type) {
+  return llvm::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+std::optional<DequantizedFloats> dequantizedFloatsOf(mlir::Value value) {
+  mlir::Type type = elementOf(value);
+  bool isRounded = type.isF16() || type.isBF16();
+  if (!isRounded && !type.isF32()) {
+    return std::nullopt;
+  }
+  value = behindGroups(value);
+  if (auto cast = value.getDefiningOp<ir::CastOp>(); cast && isRounded) {
+    if (!elementOf(cast.getInput()).isF32()) {  // exact without a factor
+      return isSmallFloat(elementOf(cast.getInput()))
+                 ? std::optional(DequantizedFloats{outsideGroup(cast.getInput()), 1})
+                 : std::nullopt;
+    }
+    value = behindGroups(cast.getInput());
+  }
+  DequantizedFloats result;
+  if (auto mul = value.getDefiningOp<ir::MulOp>(); mul && elementOf(value).isF32()) {
+    std::optional<double> right = scalarOf(mul.getRhs());
+    std::optional<double> factor = right ? right : scalarOf(mul.getLhs());
+    mlir::Value scaled = right ? mul.getLhs() : mul.getRhs();
+    if (!factor || scaled.getType() != mul.getType()) {
+      return std::nullopt;
+    }
+    result.factor = static_cast<float>(*factor);
+    value = behindGroups(scaled);
+  }
+  auto cast = value.getDefiningOp<ir::CastOp>();
+  if (!cast || !cast.getTo().isF32() || !isSmallFloat(elementOf(cast.getInput()))) {
+    return std::nullopt;
+  }
+  result.elements = outsideGroup(cast.getInput());
   return result;
 }
 

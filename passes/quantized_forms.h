@@ -33,6 +33,18 @@ std::optional<Dequantized> dequantizedOf(mlir::Value value);
 /// The operations that make `value` of its integers, the cast first. Requires dequantizedOf(value).
 llvm::SmallVector<mlir::Operation*> dequantizationOf(mlir::Value value);
 
+/// True for the floating-point types of 8 bits with a mantissa.
+bool isSmallFloat(mlir::Type type);
+
+/// A value of f32, f16 or bf16 that is `factor` times elements of an 8-bit floating-point type:
+/// computed in f32, then rounded to the value's type.
+struct DequantizedFloats {
+  mlir::Value elements;
+  float factor = 1;
+};
+/// Seen through the arguments of groups, and maps that do nothing else.
+std::optional<DequantizedFloats> dequantizedFloatsOf(mlir::Value value);
+
 /// A cast to u8 or i8 that gives round(input / scale) + zero, within the type's range.
 struct Quantized {
   mlir::Value input;

@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "passes/quantized_forms.h"
 
 namespace graphrun::passes {
 namespace {
@@ -154,17 +155,22 @@ mlir::Value outsideGroup(mlir::Value value) {
 
 ir::ConstantOp weightOf(mlir::Value value) {
   value = outsideGroup(value);
-  auto cast = value.getDefiningOp<ir::CastOp>();
-  if (!cast) {
-    return value.getDefiningOp<ir::ConstantOp>();
+  mlir::Operation* op = value.getDefiningOp();
+  if (!llvm::isa_and_nonnull<ir::CastOp, ir::MulOp>(op)) {
+    return llvm::dyn_cast_or_null<ir::ConstantOp>(op);
   }
-  mlir::Value input = outsideGroup(cast.getInput());
-  bool shortens = cast.getTo().isBF16() && mlir::getElementTypeOrSelf(input.getType()).isF32();
-  return shortens ? input.getDefiningOp<ir::ConstantOp>() : nullptr;
+  if (auto cast = llvm::dyn_cast<ir::CastOp>(op); cast && cast.getTo().isBF16()) {
+    auto input = outsideGroup(cast.getInput()).getDefiningOp<ir::ConstantOp>();
+    if (input && mlir::getElementTypeOrSelf(input.getType()).isF32()) {
+      return input;
+    }
+  }
+  std::optional<DequantizedFloats> floats = dequantizedFloatsOf(value);
+  return floats ? floats->elements.getDefiningOp<ir::ConstantOp>() : nullptr;
 }
 
 bool isWeight(mlir::Operation* op) {
-  return llvm::isa<ir::ConstantOp, ir::CastOp>(op) && weightOf(op->getResult(0));
+  return llvm::isa<ir::ConstantOp, ir::CastOp, ir::MulOp>(op) && weightOf(op->getResult(0));
 }
 
 std::optional<std::vector<double>> floatsOf(mlir::ElementsAttr value) {

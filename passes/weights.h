@@ -38,11 +38,12 @@ mlir::ElementsAttr constantOf(mlir::Value value);
 /// An argument of a group's region stands for the group's operand; other values for themselves.
 mlir::Value outsideGroup(mlir::Value value);
 
-/// The constant that a device lays out once as `value`: its own, or one of f32 that it is a cast to
-/// bf16 of; seen through the arguments of groups. Null when there is none.
+/// The constant that a device lays out once as `value`: its own, one of f32 that it is a cast to
+/// bf16 of, or one of an 8-bit floating-point type that it is dequantised of (dequantizedFloatsOf);
+/// seen through the arguments of groups. Null when there is none.
 ir::ConstantOp weightOf(mlir::Value value);
 
-/// True for a constant, and for a cast that makes a weight of one: nothing is left to do in a step.
+/// True for a constant, and for what makes a weight of one: nothing is left to do in a step.
 bool isWeight(mlir::Operation* op);
 
 /// The elements of a floating-point constant in row-major order, a splat spread out; nothing for

@@ -1,5 +1,6 @@
 #include "devices/compiler/value_table.h"
 
+#include "passes/quantized_forms.h"
 #include "passes/weights.h"
 
 namespace graphrun::devices {
@@ -49,12 +50,17 @@ TensorDesc ValueTable::produced(mlir::Value value) const {
   return found == places_.end() ? denseDesc(value) : found->second.front().desc;
 }
 
-absl::StatusOr<Argument> ValueTable::readConstant(ir::ConstantOp op, const TensorDesc& desc,
+absl::StatusOr<Argument> ValueTable::readConstant(mlir::Value value, const TensorDesc& desc,
                                                   const TensorDesc* source) {
+  ir::ConstantOp op = passes::weightOf(value);
   Buffer buffer;
   GR_ASSIGN_OR_RETURN(buffer.bytes, layouts_.bytes(desc));
   buffer.desc = desc;
   TensorDesc given = denseDesc(op.getResult());
+  if (std::optional<passes::DequantizedFloats> floats = passes::dequantizedFloatsOf(value)) {
+    buffer.quantized = Quantization{given.type, floats->factor};
+    given.type = denseDesc(value).type;
+  }
   if (source != nullptr) {
     GR_ASSIGN_OR_RETURN(buffer.source, layouts_.ofType(*source, given.type));
   } else if (given.dims != desc.dims || given.type != desc.type) {
@@ -77,8 +83,8 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
                                           const TensorDesc* source) {
   value = passes::outsideGroup(value);
   bool permuted = source != nullptr && !layouts_.isDense(*source);
-  ir::ConstantOp constant = passes::weightOf(value);
-  if (permuted && !constant) {
+  const bool isWeight = passes::weightOf(value) != nullptr;
+  if (permuted && !isWeight) {
     return readThrough(value, desc, *source);
   }
   auto& places = places_[value];
@@ -89,8 +95,8 @@ absl::StatusOr<Argument> ValueTable::read(mlir::Value value, const TensorDesc& d
       return Argument{place.buffer, desc};
     }
   }
-  if (constant) {
-    GR_ASSIGN_OR_RETURN(Argument made, readConstant(constant, desc, source));
+  if (isWeight) {
+    GR_ASSIGN_OR_RETURN(Argument made, readConstant(value, desc, source));
     if (!permuted) {
       places_[value].push_back(made);
     }

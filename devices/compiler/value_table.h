@@ -72,7 +72,8 @@ class ValueTable {
   absl::StatusOr<Argument> readDense(mlir::Value value) { return read(value, denseDesc(value)); }
 
  private:
-  absl::StatusOr<Argument> readConstant(ir::ConstantOp op, const TensorDesc& desc,
+  /// `value` is a weight (passes::weightOf).
+  absl::StatusOr<Argument> readConstant(mlir::Value value, const TensorDesc& desc,
                                         const TensorDesc* source);
   /// A copy of `from`, which has as many elements, in the layout `desc`.
   absl::StatusOr<Argument> reorder(const Argument& from, const TensorDesc& desc);

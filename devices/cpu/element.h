@@ -10,6 +10,7 @@
 
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/element_type.h"
+#include "runtime/base/float16.h"
 
 namespace graphrun::devices::cpu {
 
@@ -46,23 +47,7 @@ inline float toFloat(Half x) {
 inline BFloat16 toBFloat16(float x) { return {runtime::bfloat16Bits(x)}; }
 
 /// Rounds to nearest, ties to even; infinity from 65520 on.
-inline Half toHalf(float x) {
-  auto bits = std::bit_cast<uint32_t>(x);
-  auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000U);
-  float magnitude = std::fabs(x);
-  if (std::isnan(x)) {
-    return {static_cast<uint16_t>(sign | 0x7e00U)};
-  }
-  if (magnitude >= 65520.0F) {
-    return {static_cast<uint16_t>(sign | 0x7c00U)};
-  }
-  if (magnitude < 0x1p-14F) {  // subnormal: adding 1/2 rounds at 2^-24
-    auto rounded = std::bit_cast<uint32_t>(magnitude + 0.5F);
-    return {static_cast<uint16_t>(sign | (rounded - 0x3f000000U))};
-  }
-  uint32_t normal = std::bit_cast<uint32_t>(magnitude) - 0x38000000U;
-  return {static_cast<uint16_t>(sign | (normal + 0xfffU + (normal >> 13 & 1U)) >> 13)};
-}
+inline Half toHalf(float x) { return {runtime::float16Bits(x)}; }
 
 /// What elements of T are computed in: float for the 16-bit ones, else T itself.
 template <typename T>

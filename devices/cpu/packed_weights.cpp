@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "devices/cpu/cpu_memory.h"
 #include "devices/cpu/packing.h"
+#include "devices/quantized_elements.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -14,7 +15,7 @@ void addDesc(std::string& key, const TensorDesc& desc) {
 
 /// All that the packed bytes depend on.
 std::string keyOf(const Buffer& buffer, uint64_t checksum) {
-  std::string key = absl::StrCat(checksum, " ", buffer.splat);
+  std::string key = absl::StrCat(checksum, " ", buffer.splat, quantizationKey(buffer));
   addDesc(key, buffer.desc);
   if (buffer.source) {
     addDesc(key, *buffer.source);

@@ -7,6 +7,7 @@
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/parallel.h"
 #include "devices/cpu/winograd_filter.h"
+#include "devices/quantized_elements.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -156,11 +157,14 @@ bool isPlain(const Buffer& buffer) {
 
 bool isPacked(const Buffer& buffer, absl::Span<const uint8_t> given) {
   bool aligned = reinterpret_cast<uintptr_t>(given.data()) % runtime::kTensorAlignment == 0;
-  return aligned && !buffer.splat && isPlain(buffer) && given.size() == buffer.bytes;
+  return aligned && !buffer.splat && !buffer.quantized && isPlain(buffer) &&
+         given.size() == buffer.bytes;
 }
 
 absl::Status packBuffer(const Buffer& buffer, absl::Span<const uint8_t> given, void* to,
                         OneDnn& onednn, const std::function<void()>& taken) {
+  std::vector<uint8_t> made;
+  given = sourceElements(buffer, given, made);
   TensorDesc source = sourceOf(buffer);
   size_t element = runtime::elementSize(source.type);
   size_t dense = source.spec().byteSize();

@@ -4,6 +4,7 @@
 
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/vendor_status.h"
+#include "devices/quantized_elements.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/status.h"
 
@@ -14,7 +15,7 @@ bool isDense(const TensorDesc& desc) { return desc.layout.empty(); }
 
 /// Whether the buffer holds the given bytes as they are.
 bool isPlain(const Buffer& buffer) {
-  return !buffer.splat && isDense(buffer.desc) &&
+  return !buffer.splat && !buffer.quantized && isDense(buffer.desc) &&
          (!buffer.source || (isDense(*buffer.source) && buffer.source->type == buffer.desc.type));
 }
 
@@ -30,7 +31,8 @@ void roundElement(const uint8_t* from, uint8_t* to) {
 }
 
 std::string keyOf(const Buffer& buffer, uint64_t checksum) {
-  std::string key = absl::StrCat(checksum, " ", buffer.bytes, buffer.splat ? " splat" : "");
+  std::string key = absl::StrCat(checksum, " ", buffer.bytes, buffer.splat ? " splat" : "",
+                                 quantizationKey(buffer));
   for (const TensorDesc& desc : {buffer.desc, buffer.source.value_or(TensorDesc())}) {
     absl::StrAppend(&key, " ", desc.spec().toString(), " ", desc.layout.size(), ":");
     key.append(desc.layout.begin(), desc.layout.end());
@@ -63,6 +65,8 @@ void forEachPlace(const std::vector<int64_t>& dims, const std::vector<int64_t>& 
 }  // namespace
 
 absl::StatusOr<std::vector<uint8_t>> layOut(const Buffer& buffer, absl::Span<const uint8_t> given) {
+  std::vector<uint8_t> made;
+  given = sourceElements(buffer, given, made);
   const TensorDesc& source = buffer.source ? *buffer.source : buffer.desc;
   TensorDesc read{source.type, buffer.desc.dims,
                   buffer.source ? source.layout : std::vector<uint8_t>(), false};

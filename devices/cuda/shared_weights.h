@@ -15,9 +15,9 @@
 namespace graphrun::devices::cuda {
 
 /// The bytes that a weight's or constant's buffer holds, on the host: `given`, the dense elements
-/// of its source (one for a splat), laid out as the buffer's desc says; f32 is rounded to bf16
-/// where that is wanted. InvalidArgument when `given` has another size than the source, or for
-/// other types.
+/// of its source (one for a splat) or what stands for them, laid out as the buffer's desc says; f32
+/// is rounded to bf16 where that is wanted. InvalidArgument when `given` has another size than the
+/// source, or for other types.
 absl::StatusOr<std::vector<uint8_t>> layOut(const Buffer& buffer, absl::Span<const uint8_t> given);
 
 /// Copies each weight to the GPU once for each layout that programs want it in. Memory goes with

@@ -239,3 +239,29 @@ func.func @shuffle(%x: tensor<1x6x4x4xf32>) -> tensor<6x16xf32> {
   %4 = gr.reshape %3, %r : (tensor<1x6x4x4xf32>, tensor<2xi64>) -> tensor<6x16xf32>
   return %4 : tensor<6x16xf32>
 }
+
+// -----
+
+// A weight of 8-bit floats is dequantised when it is laid out, not in a kernel; what is read by one is one.
+// CHECK-LABEL: @dequantised
+// CHECK: %[[F:.*]] = gr.cast %{{.*}} {to = f32} : (tensor<2x2xf8E5M2>)
+// CHECK-NEXT: %[[M:.*]] = gr.mul %[[F]]
+// CHECK-NEXT: %[[H:.*]] = gr.cast %[[M]] {to = f16}
+// CHECK-NEXT: %[[P:.*]] = gr.matmul %arg0, %[[H]]
+// CHECK: gr.group(%{{.*}}, %[[P]]) attributes {kind = "map"}
+// CHECK: gr.mul
+// CHECK-NEXT: gr.cast
+// CHECK-NEXT: gr.sub
+func.func @dequantised(%x: tensor<2x2xf16>, %q: tensor<2x2xf8E5M2>) -> tensor<2x2xf16> {
+  %w = gr.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf8E5M2> : tensor<2x2xf8E5M2>
+  %s = gr.constant dense<0.5> : tensor<f32> : tensor<f32>
+  %0 = gr.cast %w {to = f32} : (tensor<2x2xf8E5M2>) -> tensor<2x2xf32>
+  %1 = gr.mul %0, %s : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %2 = gr.cast %1 {to = f16} : (tensor<2x2xf32>) -> tensor<2x2xf16>
+  %3 = gr.matmul %x, %2 : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf16>
+  %4 = gr.cast %q {to = f32} : (tensor<2x2xf8E5M2>) -> tensor<2x2xf32>
+  %5 = gr.mul %4, %s : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %6 = gr.cast %5 {to = f16} : (tensor<2x2xf32>) -> tensor<2x2xf16>
+  %7 = gr.sub %6, %3 : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf16>
+  return %7 : tensor<2x2xf16>
+}

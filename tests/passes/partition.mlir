@@ -60,6 +60,26 @@ func.func @weights(%x: tensor<2x2xbf16>) -> tensor<2x2xbf16> {
 
 // -----
 
+// So is what makes a weight of 8-bit floats.
+// CHECK: gr.edges = []
+// CHECK-LABEL: func.func @"client/cpu:0"
+// CHECK: %[[W:.*]] = gr.constant {{.*}}f8E4M3FN
+// CHECK: %[[F:.*]] = gr.cast %[[W]] {to = f32}
+// CHECK: %[[M:.*]] = gr.mul %[[F]]
+// CHECK-NEXT: %[[H:.*]] = gr.cast %[[M]] {to = f16}
+// CHECK-NEXT: gr.matmul %arg0, %[[H]]
+func.func @dequantised(%x: tensor<2x2xf16>) -> tensor<2x2xf16> {
+  %w = gr.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf8E4M3FN> : tensor<2x2xf8E4M3FN>
+  %s = gr.constant dense<0.5> : tensor<f32> : tensor<f32>
+  %0 = gr.cast %w {to = f32} : (tensor<2x2xf8E4M3FN>) -> tensor<2x2xf32>
+  %1 = gr.mul %0, %s : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %2 = gr.cast %1 {to = f16} : (tensor<2x2xf32>) -> tensor<2x2xf16>
+  %3 = gr.matmul %x, %2 {gr.device = #gr.device<"client/cpu:0">} : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf16>
+  return %3 : tensor<2x2xf16>
+}
+
+// -----
+
 // Ranks order a device's operations; shape arithmetic on constants needs no device. An input that is an
 // output stays at home.
 // CHECK: gr.edges = []

@@ -91,6 +91,8 @@ TEST_CASE("an executable survives its file form") {
   executable.steps[0].block = {128, 1, 1};
   executable.steps[0].sharedBytes = 4096;
   executable.code = {1, 2, 3};
+  uint32_t weight = executable.steps[0].inputs[1].buffer;
+  executable.buffers[weight].quantized = Quantization{ElementType::kF8E5M2, 0.25F};
   std::vector<uint8_t> bytes = writeExecutable(executable);
   auto read = readExecutable(bytes, layoutBytes);
   INFO(read.status());
@@ -101,6 +103,9 @@ TEST_CASE("an executable survives its file form") {
   CHECK(read->steps[0].block == Extent{128, 1, 1});
   CHECK(read->steps[0].sharedBytes == 4096);
   CHECK(read->steps[1].block == Extent());
+  REQUIRE(read->buffers[weight].quantized.has_value());
+  CHECK(read->buffers[weight].quantized->type == ElementType::kF8E5M2);
+  CHECK(read->buffers[weight].quantized->factor == 0.25F);
   CHECK(writeExecutable(*read) == bytes);
 }
 
@@ -148,6 +153,11 @@ TEST_CASE("what does not fit in an executable is refused with where it is") {
   refused([&](Executable& e) { e.arenaBytes = ~uint64_t{0}; });
   refused([&](Executable& e) { e.buffers[conv(e).inputs[1].buffer].data.pop_back(); });
   refused([&](Executable& e) { e.buffers[conv(e).inputs[1].buffer].bytes = 8; });
+  for (ElementType type : {ElementType::kF32, ElementType::kF8E8M0, ElementType{200}}) {
+    refused([&](Executable& e) {
+      e.buffers[conv(e).inputs[1].buffer].quantized = Quantization{type, 1};
+    });
+  }
   refused([&](Executable& e) { e.outputs[0].desc.dims[0] = 2; });
   refused([&](Executable& e) { e.inputs.pop_back(); });
   refused([&](Executable& e) { e.inputs[0].buffer = 77; });

@@ -104,6 +104,30 @@ TEST_CASE("what is packed once is shared until its last user has gone") {
   CHECK_FALSE(packed.get(splat(), weight(value, 5), onednn)->shared);
 }
 
+TEST_CASE("weights of 8-bit floats are packed as what they stand for") {
+  using runtime::ElementType;
+  const uint8_t given[] = {0x38, 0xc0, 0x01, 0x00};  // 1, -2, 2^-9, 0 of e4m3
+  Buffer buffer;
+  buffer.kind = BufferKind::kWeight;
+  buffer.bytes = 16;
+  buffer.desc = {ElementType::kF32, {2, 2}, {}, false};
+  buffer.quantized = Quantization{ElementType::kF8E4M3FN, 3};
+  CHECK_FALSE(isPacked(buffer, given));
+  PackedWeights packed;
+  OneDnn onednn;
+  auto floats = *packed.get(buffer, {given, nullptr, 5}, onednn);
+  const auto* values = reinterpret_cast<const float*>(floats.bytes.get());
+  CHECK(std::vector<float>(values, values + 4) == std::vector<float>{3, -6, 0x3p-9F, 0});
+  buffer.quantized->factor = 2;
+  CHECK_FALSE(packed.get(buffer, {given, nullptr, 5}, onednn)->shared);
+  buffer.desc.type = ElementType::kF16;
+  buffer.bytes = 8;
+  buffer.quantized = Quantization{ElementType::kF8E5M2, 0.1F};
+  auto halves = *packed.get(buffer, {given, nullptr, 6}, onednn);  // 0.5, -2, 2^-16, 0 of e5m2
+  const auto* bits = reinterpret_cast<const uint16_t*>(halves.bytes.get());
+  CHECK(std::vector<uint16_t>(bits, bits + 4) == std::vector<uint16_t>{0x2a66, 0xb266, 0x001a, 0});
+}
+
 TEST_CASE("other content, other layouts and unknown content are packed anew") {
   PackedWeights packed;
   OneDnn onednn;

@@ -62,6 +62,21 @@ TEST_CASE("weights of f32 are rounded to bf16") {
   CHECK(absl::IsInvalidArgument(layOut(rounded, std::vector<uint8_t>(12)).status()));
 }
 
+TEST_CASE("weights of 8-bit floats are laid out as what they stand for, or as they are") {
+  using runtime::ElementType;
+  const std::vector<uint8_t> given = {0x38, 0x40, 0xc0, 0x30};  // 1, 2, -2, 0.5 of e4m3
+  Buffer wide = weight(stridedDesc(ElementType::kF16, {2, 2}, {1, 2}), 8);
+  wide.source = TensorDesc{ElementType::kF16, {2, 2}};
+  wide.quantized = Quantization{ElementType::kF8E4M3FN, 0.5F};
+  CHECK(layOut(wide, given).value() ==
+        std::vector<uint8_t>{0x00, 0x38, 0x00, 0xbc, 0x00, 0x3c, 0x00, 0x34});
+  wide.splat = true;
+  CHECK(layOut(wide, {0x38}).value().size() == 8);
+  CHECK(absl::IsInvalidArgument(layOut(wide, given).status()));
+  Buffer bytes = weight(stridedDesc(ElementType::kF8E4M3FN, {2, 2}, {1, 2}), 4);
+  CHECK(layOut(bytes, given).value() == std::vector<uint8_t>{0x38, 0xc0, 0x40, 0x30});
+}
+
 TEST_CASE("a weight of another size, and a bad layout, are refused") {
   std::vector<uint8_t> bytes(20);
   CHECK_THAT(std::string(layOut(weight(f32({2, 3}), 24), bytes).status().message()),
