@@ -34,6 +34,10 @@ cudaDataType dataType(ElementType type) {
       return CUDA_R_16F;
     case ElementType::kBF16:
       return CUDA_R_16BF;
+    case ElementType::kF8E4M3FN:
+      return CUDA_R_8F_E4M3;
+    case ElementType::kF8E5M2:
+      return CUDA_R_8F_E5M2;
     default:
       return CUDA_R_32F;
   }
@@ -65,7 +69,7 @@ union Factor {
   double f64;
 };
 
-Factor factorOf(const MatrixProduct& product, int value) {
+Factor factorOf(const MatrixProduct& product, double value) {
   Factor factor{};
   if (product.type == ElementType::kF64) {
     factor.f64 = value;
@@ -120,13 +124,14 @@ class ProductKernel : public Kernel {
         leftLayout_(nullptr, use.api->cublasLtMatrixLayoutDestroy),
         rightLayout_(nullptr, use.api->cublasLtMatrixLayoutDestroy),
         resultLayout_(nullptr, use.api->cublasLtMatrixLayoutDestroy),
-        alpha_(factorOf(product, 1)),
+        alpha_(factorOf(product, product.factor)),
         beta_(factorOf(product, product.accumulates ? 1 : 0)) {}
 
   static void* pointer(CUdeviceptr address) { return std::bit_cast<void*>(address); }
 
+  /// Of 8-bit floats the scales are in alpha, and fast accumulation stays off, as it is: sums of
+  /// few products, of 14 bits or so, are added in f32.
   absl::Status describe(const MatrixProduct& product) {
-    cudaDataType type = dataType(product.type);
     cublasLtMatmulDesc_t operation = nullptr;
     GR_RETURN_IF_ERROR(GR_LT(use_, cublasLtMatmulDescCreate, &operation, computeType(product),
                              product.type == ElementType::kF64 ? CUDA_R_64F : CUDA_R_32F));
@@ -137,9 +142,11 @@ class ProductKernel : public Kernel {
     if (product.hasBias) {
       GR_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias_));
     }
-    GR_RETURN_IF_ERROR(layOut(product.left, product.batch, type, leftLayout_));
-    GR_RETURN_IF_ERROR(layOut(product.right, product.batch, type, rightLayout_));
-    return layOut(product.result, product.batch, type, resultLayout_);
+    GR_RETURN_IF_ERROR(
+        layOut(product.left, product.batch, dataType(product.leftType), leftLayout_));
+    GR_RETURN_IF_ERROR(
+        layOut(product.right, product.batch, dataType(product.rightType), rightLayout_));
+    return layOut(product.result, product.batch, dataType(product.type), resultLayout_);
   }
 
   template <typename Value>

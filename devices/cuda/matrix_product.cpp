@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "devices/cuda/layouts.h"
+
 namespace graphrun::devices::cuda {
 namespace {
 
@@ -60,25 +62,66 @@ ColumnMatrix columnMatrix(const Operand& operand, bool transposed) {
   return matrix;
 }
 
+/// A matrix of 8-bit floats that lies as its transposed one would.
+bool liesTransposed(const TensorDesc& desc) {
+  return isTensorCoreFloat8(desc.type) && desc.dims.size() == 2 && !desc.layout.empty() &&
+         liesAs(desc, {1, desc.dims[0]});
+}
+
+absl::Status checkFactorTypes(const Step& step, ElementType result) {
+  const TensorDesc& lhs = step.inputs[0].desc;
+  const TensorDesc& rhs = step.inputs[1].desc;
+  if (!isTensorCoreFloat8(lhs.type) && !isTensorCoreFloat8(rhs.type)) {
+    return lhs.type == result && rhs.type == result
+               ? absl::OkStatus()
+               : declined(step, "expected operands of the result's type");
+  }
+  bool bothAre = isTensorCoreFloat8(lhs.type) && isTensorCoreFloat8(rhs.type);
+  bool hasFine = lhs.type == ElementType::kF8E4M3FN || rhs.type == ElementType::kF8E4M3FN;
+  if (!bothAre || !hasFine || result == ElementType::kF64) {
+    return declined(step, "8-bit floats are multiplied by each other, one of them f8e4m3fn");
+  }
+  return step.inputs.size() == 3 && result == ElementType::kF32
+             ? declined(step, "no bias of f32 is added to a product of 8-bit floats")
+             : absl::OkStatus();
+}
+
 absl::Status checkTypes(const Step& step) {
   if (step.operation != "gr.matmul" || step.inputs.size() < 2 || step.inputs.size() > 3 ||
       step.outputs.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(step.label, ": expected gr.matmul of two operands, a bias and a result"));
   }
-  ElementType type = step.outputs[0].desc.type;
-  if (type != ElementType::kF32 && type != ElementType::kF64 && type != ElementType::kF16 &&
-      type != ElementType::kBF16) {
+  const TensorDesc& result = step.outputs[0].desc;
+  if (result.type != ElementType::kF32 && result.type != ElementType::kF64 &&
+      result.type != ElementType::kF16 && result.type != ElementType::kBF16) {
     return declined(step, "products of that type are not the library's");
   }
-  for (const auto* list : {&step.inputs, &step.outputs}) {
-    for (const Argument& argument : *list) {
-      if (argument.desc.type != type || !argument.desc.layout.empty()) {
-        return declined(step, "expected dense operands of the result's type");
-      }
-    }
+  bool areDense = result.layout.empty() && step.inputs[0].desc.layout.empty() &&
+                  (step.inputs[1].desc.layout.empty() || liesTransposed(step.inputs[1].desc));
+  if (step.inputs.size() == 3) {
+    areDense =
+        areDense && step.inputs[2].desc.layout.empty() && step.inputs[2].desc.type == result.type;
   }
-  return absl::OkStatus();
+  return areDense ? checkFactorTypes(step, result.type)
+                  : declined(step, "expected dense operands of the result's type");
+}
+
+/// See matrixProductOf.
+absl::Status checkFloat8(const Step& step, const MatrixProduct& product) {
+  constexpr int64_t kMultiple = 16;
+  if (!isTensorCoreFloat8(product.leftType)) {
+    return absl::OkStatus();
+  }
+  if (!product.left.transposed || product.right.transposed || product.batch != 1) {
+    return declined(step, "of 8-bit floats one matrix is multiplied by one that lies transposed");
+  }
+  return product.left.rows % kMultiple == 0 && product.left.columns % kMultiple == 0
+             ? absl::OkStatus()
+             : declined(step,
+                        absl::StrCat("8-bit floats are multiplied by a matrix of multiples of ",
+                                     kMultiple, " only, not of ", product.left.rows, " x ",
+                                     product.left.columns));
 }
 
 absl::Status addPostOps(const Step& step, MatrixProduct& product) {
@@ -126,6 +169,10 @@ bool hasDims(const Dims& result, const Dims& dims) {
 
 }  // namespace
 
+bool isTensorCoreFloat8(ElementType type) {
+  return type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2;
+}
+
 absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step) {
   GR_RETURN_IF_ERROR(checkTypes(step));
   GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
@@ -151,6 +198,8 @@ absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step) {
   }
   MatrixProduct product;
   product.type = step.outputs[0].desc.type;
+  product.leftType = step.inputs[1].desc.type;
+  product.rightType = step.inputs[0].desc.type;
   if (rhs.batch.empty() && !transposeLhs) {  // rows of several matrices are rows of one
     lhs.rows *= lhs.matrices();
     lhs.batch.clear();
@@ -159,7 +208,11 @@ absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step) {
   if (product.batch > std::numeric_limits<int32_t>::max()) {
     return declined(step, "more than 2^31 matrices");
   }
-  product.left = columnMatrix(rhs, transposeRhs);
+  const bool liesSo = liesTransposed(step.inputs[1].desc);
+  if (liesSo && transposeRhs) {
+    return declined(step, "a second operand that is transposed and lies so, too");
+  }
+  product.left = columnMatrix(rhs, transposeRhs || liesSo);
   product.right = columnMatrix(lhs, transposeLhs);
   product.result = {rhs.columns, lhs.rows, false, product.batch > 1 ? lhs.rows * rhs.columns : 0};
   product.hasBias = step.inputs.size() == 3;
@@ -167,6 +220,12 @@ absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step) {
     return misfit(step);
   }
   GR_ASSIGN_OR_RETURN(product.tf32, attributeOr(step, "tf32", false));
+  GR_ASSIGN_OR_RETURN(std::vector<double> scales, attributeOr(step, kScales, std::vector{1.0}));
+  if (scales.size() != 1) {
+    return declined(step, "a product has one scale");
+  }
+  product.factor = scales[0];
+  GR_RETURN_IF_ERROR(checkFloat8(step, product));
   GR_RETURN_IF_ERROR(addPostOps(step, product));
   return product;
 }

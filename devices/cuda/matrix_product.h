@@ -22,11 +22,15 @@ struct ColumnMatrix {
 /// What is done with a product before it is stored.
 enum class Activation : uint8_t { kNone, kRelu, kGeluTanh };
 
-/// result = activation(left * right + bias + what the result's buffer holds), all of one type. A
-/// row-major matrix is a column-major one transposed, so left and right change places: `left` is
-/// the step's second operand.
+/// result = activation(factor * left * right + bias + what the result's buffer holds). A row-major
+/// matrix is a column-major one transposed, so left and right change places: `left` is the step's
+/// second operand.
 struct MatrixProduct {
-  runtime::ElementType type = runtime::ElementType::kInvalid;
+  runtime::ElementType type = runtime::ElementType::kInvalid;  ///< of the result and the bias
+  runtime::ElementType leftType =
+      runtime::ElementType::kInvalid;  ///< as the result's, or of 8 bits
+  runtime::ElementType rightType = runtime::ElementType::kInvalid;
+  double factor = 1;
   ColumnMatrix left;
   ColumnMatrix right;
   ColumnMatrix result;
@@ -37,10 +41,22 @@ struct MatrixProduct {
   bool tf32 = false;  ///< of f32: factors are rounded to ten bits of mantissa, sums are exact f32
 };
 
-/// Of a step of gr.matmul with dense operands: attributes "transpose_lhs", "transpose_rhs", "tf32";
-/// post-ops: a sum, then relu or gelu_tanh. InvalidArgument for shapes that do not fit,
+/// Attribute of a product of 8-bit floats: one number, that products of their elements are
+/// multiplied by.
+inline constexpr char kScales[] = "scales";
+
+/// True for the 8-bit floating-point types that tensor cores multiply.
+bool isTensorCoreFloat8(runtime::ElementType type);
+
+/// Of a step of gr.matmul with dense operands: attributes "transpose_lhs", "transpose_rhs", "tf32",
+/// kScales; post-ops: a sum, then relu or gelu_tanh. InvalidArgument for shapes that do not fit,
 /// Unimplemented for what the library does not do in one call (batches that broadcast against each
 /// other, empty matrices, other types and post-ops).
+///
+/// Operands of 8-bit floats follow the rules of GPUs before sm_100, which hold on all later ones,
+/// too: one matrix each, rows of both whose elements are multiplied with each other lie side by
+/// side (the second operand is transposed, or has the strides of such a one), sums of a multiple of
+/// 16 products, a multiple of 16 columns, one of the two of e4m3, and no bias of f32.
 absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step);
 
 }  // namespace graphrun::devices::cuda

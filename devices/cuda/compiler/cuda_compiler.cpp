@@ -43,7 +43,8 @@ class CudaCompiler final : public DeviceCompiler {
     Executable executable;
     executable.fingerprint = fingerprint;
     KernelCode code(*partition.getContext(), std::move(target), code_);
-    GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, tuning.precision));
+    GR_ASSIGN_OR_RETURN(std::vector<Work> work,
+                        planWork(partition, {tuning.precision, capability}));
     GR_RETURN_IF_ERROR(
         Lowering(executable, code, weightIndex).lower(partition, work, chooseLayouts(work)));
     GR_RETURN_IF_ERROR(placeBuffers(executable));

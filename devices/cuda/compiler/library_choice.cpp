@@ -3,9 +3,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "devices/compiler/attributes.h"
 #include "devices/cuda/kernels.h"
 #include "devices/cuda/layouts.h"
+#include "devices/cuda/matrix_product.h"
 #include "ir/cost.h"
+#include "passes/quantized_forms.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -74,7 +77,8 @@ void layByteMatrix(LibraryStep& library, mlir::Operation* op) {
     return;
   }
   TensorDesc& matrix = library.step.inputs[1].desc;
-  if (matrix.type == runtime::ElementType::kI8 && matrix.dims.size() == 2) {
+  bool isOfBytes = matrix.type == runtime::ElementType::kI8 || isTensorCoreFloat8(matrix.type);
+  if (isOfBytes && matrix.dims.size() == 2) {
     matrix = stridedDesc(matrix.type, matrix.dims, {1, matrix.dims[0]});
   }
 }
@@ -91,6 +95,24 @@ absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
   }
   return absl::UnimplementedError(
       reasons.empty() ? absl::StrCat("no library has ", library.step.operation) : reasons);
+}
+
+/// With a sum made in place where that can be, else without.
+absl::StatusOr<LibraryChoice> chooseSummed(LibraryStep library, mlir::Operation* op) {
+  if (std::optional<LibraryStep> inPlace = summedInPlace(library, op)) {
+    absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace));
+    if (choice.ok()) {
+      return choice;
+    }
+  }
+  return chooseFor(std::move(library));
+}
+
+bool mayBeFloat8(ir::MatMulOp product, const GpuTarget& target) {
+  constexpr int kAda = 89;  // the first with tensor cores for them
+  bool mayRound = denseDesc(product.getResult()).type != runtime::ElementType::kF32 ||
+                  target.precision == runtime::Precision::kTF32;
+  return target.capability >= kAda && mayRound;
 }
 
 }  // namespace
@@ -116,13 +138,30 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
     layChannelsLast(library.step);
   }
   layByteMatrix(library, op);
-  if (std::optional<LibraryStep> inPlace = summedInPlace(library, op)) {
-    absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace));
-    if (choice.ok()) {
-      return choice;
-    }
+  return chooseSummed(std::move(library), op);
+}
+
+absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
+                                                  llvm::ArrayRef<mlir::Operation*> epilogue,
+                                                  mlir::Value result, const GpuTarget& target) {
+  auto product = llvm::dyn_cast<ir::MatMulOp>(op);
+  if (!product || !ir::hasStaticShapes(op) || !mayBeFloat8(product, target)) {
+    return absl::UnimplementedError("no product of 8-bit floats");
   }
-  return chooseFor(std::move(library));
+  std::optional<passes::DequantizedFloats> lhs = passes::dequantizedFloatsOf(product.getLhs());
+  std::optional<passes::DequantizedFloats> rhs = passes::dequantizedFloatsOf(product.getRhs());
+  if (!lhs || !rhs) {
+    return absl::UnimplementedError("the operands are not dequantised from 8-bit floats");
+  }
+  GR_ASSIGN_OR_RETURN(LibraryStep library, libraryStep(op, epilogue, result));
+  library.operands[0] = lhs->elements;
+  library.operands[1] = rhs->elements;
+  library.step.inputs[0].desc.type = denseDesc(lhs->elements).type;
+  library.step.inputs[1].desc.type = denseDesc(rhs->elements).type;
+  layByteMatrix(library, op);
+  library.step.attributes[kScales] =
+      std::vector<double>{static_cast<double>(lhs->factor) * rhs->factor};
+  return chooseSummed(std::move(library), op);
 }
 
 absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group) {

@@ -13,6 +13,12 @@ struct LibraryChoice {
   uint64_t scratchBytes = 0;
 };
 
+/// What a partition is compiled for.
+struct GpuTarget {
+  runtime::Precision precision = runtime::Precision::kF32;
+  int capability = 0;  ///< of the GPU: 80, 90; 0: of any
+};
+
 /// How a step is wanted.
 struct LibraryWish {
   runtime::Precision precision =
@@ -29,6 +35,14 @@ bool hasImages(mlir::Operation* op);
 absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
                                             mlir::Value result, const LibraryWish& wish);
+
+/// The same for a product of operands that are dequantised (passes::dequantizedFloatsOf) from 8-bit
+/// floats: of these, with the scales behind it, where the GPU's tensor cores multiply them. Their
+/// sums are less exact than those of f32, so a result of f32 must be one that may be rounded
+/// (TF32).
+absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
+                                                  llvm::ArrayRef<mlir::Operation*> epilogue,
+                                                  mlir::Value result, const GpuTarget& target);
 
 /// The same for a group of an attention and the views around it.
 absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group);

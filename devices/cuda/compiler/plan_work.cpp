@@ -10,6 +10,7 @@
 #include "devices/cuda/compiler/ways.h"
 #include "llvm/ADT/DenseSet.h"
 #include "passes/group_builder.h"
+#include "passes/quantized_forms.h"
 #include "passes/weights.h"
 #include "runtime/base/status.h"
 
@@ -22,7 +23,7 @@ constexpr size_t kMask = 3;
 /// Walks a partition. One use.
 class WorkPlanner {
  public:
-  explicit WorkPlanner(runtime::Precision precision) : precision_(precision) {}
+  explicit WorkPlanner(const GpuTarget& target) : target_(target) {}
 
   absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
     for (mlir::Operation& op : llvm::make_early_inc_range(partition.front())) {
@@ -31,6 +32,7 @@ class WorkPlanner {
             status, absl::StrCat(labelOf(&op), " (", op.getName().getStringRef().str(), ")"));
       }
     }
+    dropUnreadFloats();
     keepWhatIsOverwritten();
     return std::move(work_);
   }
@@ -52,7 +54,12 @@ class WorkPlanner {
     if (auto recurrent = llvm::dyn_cast<ir::RecurrentOp>(op)) {
       return addRecurrent(recurrent);
     }
-    absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), precision_);
+    absl::StatusOr<std::vector<Way>> float8 = float8Ways(op, {}, op->getResult(0), target_);
+    if (float8.ok()) {
+      return addLibrary(op, *std::move(float8));
+    }
+    absl::StatusOr<std::vector<Way>> library =
+        libraryWays(op, {}, op->getResult(0), target_.precision);
     if (library.ok() || !absl::IsUnimplemented(library.status())) {
       return library.ok() ? addMasked(op, *std::move(library)) : library.status();
     }
@@ -71,7 +78,7 @@ class WorkPlanner {
     std::vector<Way> ways;
     ways.push_back(denseWay(op));
     LibraryWish wish;
-    wish.precision = precision_;
+    wish.precision = target_.precision;
     GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, wish));
     llvm::SmallVector<mlir::Operation*> product = makeInputProduct(op);
     GR_RETURN_IF_ERROR(addEach(product));
@@ -103,14 +110,20 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
-  /// `anchor` and what follows it in its group.
+  /// `anchor` and what follows it in its group: a product of 8-bit floats before one of others,
+  /// whatever is left to a kernel of its own then.
   absl::Status addAnchor(mlir::Operation* anchor, llvm::ArrayRef<mlir::Operation*> epilogue) {
-    for (size_t taken = epilogue.size(); taken > 0; --taken) {
-      absl::StatusOr<std::vector<Way>> ways = libraryWays(
-          anchor, epilogue.take_front(taken), epilogue[taken - 1]->getResult(0), precision_);
-      if (ways.ok()) {
-        GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(ways)));
-        return addRest(epilogue.drop_front(taken));
+    for (bool isFloat8 : {true, false}) {
+      for (size_t taken = epilogue.size() + 1; taken-- > 0;) {
+        mlir::Operation* last = taken == 0 ? anchor : epilogue[taken - 1];
+        llvm::ArrayRef<mlir::Operation*> behind = epilogue.take_front(taken);
+        absl::StatusOr<std::vector<Way>> ways =
+            isFloat8 ? float8Ways(anchor, behind, last->getResult(0), target_)
+                     : libraryWays(anchor, behind, last->getResult(0), target_.precision);
+        if (ways.ok()) {
+          GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(ways)));
+          return addRest(epilogue.drop_front(taken));
+        }
       }
     }
     GR_RETURN_IF_ERROR(addOperation(anchor));
@@ -177,6 +190,21 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
+  /// What makes floats of 8 bits wide ones, where all products read those that are not wide.
+  void dropUnreadFloats() {
+    llvm::DenseSet<mlir::Value> read;
+    auto isUnread = [&](const Work& work) {
+      return work.results.size() == 1 && !read.contains(work.results[0]) &&
+             passes::dequantizedFloatsOf(work.results[0]);
+    };
+    for (Work& work : llvm::reverse(work_)) {
+      if (!isUnread(work)) {
+        read.insert(work.operands.begin(), work.operands.end());
+      }
+    }
+    std::erase_if(work_, isUnread);
+  }
+
   /// What is overwritten lies alone: no transposition is a view of it.
   void keepWhatIsOverwritten() {
     for (Work& work : work_) {
@@ -189,7 +217,7 @@ class WorkPlanner {
     }
   }
 
-  runtime::Precision precision_;
+  GpuTarget target_;
   std::vector<Work> work_;
   GroupValues values_;
   llvm::DenseSet<mlir::Value> overwritten_;
@@ -198,9 +226,8 @@ class WorkPlanner {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
-                                           runtime::Precision precision) {
-  return WorkPlanner(precision).plan(partition);
+absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition, const GpuTarget& target) {
+  return WorkPlanner(target).plan(partition);
 }
 
 std::vector<uint32_t> chooseLayouts(const std::vector<Work>& work) {

@@ -11,9 +11,8 @@ namespace graphrun::devices::cuda {
 /// library's step where one takes it, else a generated kernel, else it is expanded, which changes
 /// `partition`. Behind a convolution or a product the library's kernel takes as much of the group's
 /// epilogue as it can, and one generated kernel the rest. Unimplemented for what whyUnsupported
-/// (support.h) declines.
-absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
-                                           runtime::Precision precision);
+/// (support.h) declines. Where products read 8-bit floats, what would dequantise them is left out.
+absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition, const GpuTarget& target);
 
 /// The way of each piece such that little is copied between layouts.
 std::vector<uint32_t> chooseLayouts(const std::vector<Work>& work);

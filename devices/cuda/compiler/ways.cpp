@@ -48,6 +48,13 @@ Way wayOf(LibraryChoice choice) {
   return way;
 }
 
+absl::StatusOr<std::vector<Way>> onlyWay(absl::StatusOr<LibraryChoice> choice) {
+  GR_RETURN_IF_ERROR(choice.status());
+  std::vector<Way> ways;
+  ways.push_back(wayOf(*std::move(choice)));
+  return ways;
+}
+
 /// A transposition that is none where the channels lie last before or behind it.
 void addView(mlir::Operation* op, std::vector<Way>& ways) {
   Way view = denseWay(op);
@@ -162,11 +169,14 @@ absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
   return ways.empty() ? absl::StatusOr<std::vector<Way>>(declined) : std::move(ways);
 }
 
+absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
+                                            llvm::ArrayRef<mlir::Operation*> epilogue,
+                                            mlir::Value result, const GpuTarget& target) {
+  return onlyWay(chooseFloat8Product(op, epilogue, result, target));
+}
+
 absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group) {
-  GR_ASSIGN_OR_RETURN(LibraryChoice choice, chooseAttention(group));
-  std::vector<Way> ways;
-  ways.push_back(wayOf(std::move(choice)));
-  return ways;
+  return onlyWay(chooseAttention(group));
 }
 
 std::vector<Way> generatedWays(mlir::Operation* op) {

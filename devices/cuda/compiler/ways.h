@@ -13,6 +13,11 @@ absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
                                              llvm::ArrayRef<mlir::Operation*> epilogue,
                                              mlir::Value result, runtime::Precision precision);
 
+/// Of a step for a product of 8-bit floats (see chooseFloat8Product).
+absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
+                                            llvm::ArrayRef<mlir::Operation*> epilogue,
+                                            mlir::Value result, const GpuTarget& target);
+
 /// Of a step for a group of an attention (see chooseAttention).
 absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group);
 

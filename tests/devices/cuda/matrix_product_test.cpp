@@ -2,6 +2,7 @@
 #include "devices/cuda/matrix_product.h"
 
 #include "devices/cuda/kernels.h"
+#include "devices/cuda/layouts.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {
@@ -64,6 +65,50 @@ TEST_CASE("rows of many matrices against one are rows of one; else batches have 
   Step transposed = product({4, 3, 2}, {3, 5}, {4, 2, 5});
   transposed.attributes["transpose_lhs"] = true;
   CHECK(matrixProductOf(transposed).value().right == matrix(2, 3, true, 6));
+}
+
+TEST_CASE("8-bit floats are multiplied as tensor cores take them") {
+  using runtime::ElementType;
+  auto typed = [](ElementType lhs, ElementType rhs, ElementType result, std::vector<int64_t> dims) {
+    Step step = product({5, dims[0]}, dims, {5, dims[1]});
+    step.inputs[0].desc.type = lhs;
+    step.inputs[1].desc = stridedDesc(rhs, dims, {1, dims[0]});
+    step.outputs[0].desc.type = result;
+    step.attributes["scales"] = std::vector<double>{0.25};
+    return step;
+  };
+  constexpr ElementType kFine = ElementType::kF8E4M3FN, kCoarse = ElementType::kF8E5M2;
+  Step step = typed(kFine, kCoarse, ElementType::kF16, {32, 48});
+  MatrixProduct p = matrixProductOf(step).value();
+  CHECK(p.type == ElementType::kF16);
+  CHECK(p.leftType == kCoarse);
+  CHECK(p.rightType == kFine);
+  CHECK(p.left == matrix(32, 48, true));
+  CHECK(p.right == matrix(32, 5));
+  CHECK(p.factor == 0.25);
+  step.inputs.push_back({3, {ElementType::kF16, {48}, {}, false}});
+  CHECK(matrixProductOf(step).value().hasBias);
+  Step dense = step;
+  dense.inputs[1].desc = {kCoarse, {48, 32}, {}, false};
+  dense.attributes["transpose_rhs"] = true;
+  CHECK(matrixProductOf(dense).value().left == matrix(32, 48, true));
+  dense.inputs[1].desc.dims = {32, 48};
+  dense.attributes["transpose_rhs"] = false;
+  CHECK_THAT(whyNot(dense), Catch::Contains("by one that lies transposed"));
+  CHECK_THAT(whyNot(typed(kCoarse, kCoarse, ElementType::kF16, {32, 48})),
+             Catch::Contains("one of them f8e4m3fn"));
+  CHECK_THAT(whyNot(typed(kFine, ElementType::kF16, ElementType::kF16, {32, 48})),
+             Catch::Contains("expected dense operands"));
+  CHECK_THAT(whyNot(typed(kFine, kFine, ElementType::kF64, {32, 48})),
+             Catch::Contains("one of them f8e4m3fn"));
+  CHECK_THAT(whyNot(typed(kFine, kFine, ElementType::kF32, {24, 48})),
+             Catch::Contains("multiples of 16 only, not of 24 x 48"));
+  CHECK_THAT(whyNot(typed(kFine, kFine, ElementType::kF32, {32, 40})),
+             Catch::Contains("multiples of 16 only, not of 32 x 40"));
+  Step biased = typed(kFine, kFine, ElementType::kF32, {32, 48});
+  CHECK(matrixProductOf(biased).ok());
+  biased.inputs.push_back({3, f32({48})});
+  CHECK_THAT(whyNot(biased), Catch::Contains("no bias of f32"));
 }
 
 TEST_CASE("a bias, a sum and an activation go with the product") {

@@ -1,7 +1,12 @@
 // Matrix products through the library: descriptors, batches, epilogues, the workspace.
+#include <cublasLt.h>
+
+#include <functional>
 #include <random>
 
+#include "devices/cuda/layouts.h"
 #include "tests/devices/cuda/gpu_fixture.h"
+#include "tests/devices/cuda/simulator/cublaslt_float8.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -118,6 +123,72 @@ TEST_CASE("a bias and an activation are part of the product") {
   check({{7, 3}, {3, 5}, {7, 5}, false, false, true});
   check(
       {{7, 3}, {3, 5}, {7, 5}, false, false, true, {{PostOpKind::kEltwise, "gr.relu", 0, 0, {}}}});
+}
+
+TEST_CASE("8-bit floats are multiplied, scaled and biased") {
+  using runtime::ElementType;
+  constexpr int64_t kRows = 3, kDepth = 32, kColumns = 16;
+  TensorDesc lhs{ElementType::kF8E4M3FN, {kRows, kDepth}, {}, false};
+  TensorDesc rhs = stridedDesc(ElementType::kF8E5M2, {kDepth, kColumns}, {1, kDepth});
+  TensorDesc bias{ElementType::kBF16, {kColumns}, {}, false};
+  TensorDesc result{ElementType::kBF16, {kRows, kColumns}, {}, false};
+  Executable e = executableOf({{1, 1}, {1, 1}, {1, 1}, false, false, true}, kWorkspace);
+  e.buffers[0].bytes = lhs.spec().byteSize();
+  e.buffers[1] = bufferOf(BufferKind::kConstant, rhs.spec().byteSize());
+  e.buffers[1].desc = rhs;
+  e.buffers[2] = bufferOf(BufferKind::kInput, bias.spec().byteSize(), 1);
+  e.buffers[3].bytes = result.spec().byteSize();
+  e.inputs = {{"lhs", 0, lhs}, {"bias", 2, bias}};
+  e.outputs = {{"result", 3, result}};
+  e.steps[0].inputs = {{0, lhs}, {1, rhs}, {2, bias}};
+  e.steps[0].outputs = {{3, result}};
+  e.steps[0].attributes = {{"scales", std::vector<double>{0.5}}};
+  std::vector<uint8_t> left(kRows * kDepth, 0x38);    // 1 of e4m3
+  left[kDepth] = 0x48;                                // 4, first of the second row
+  e.buffers[1].data.assign(kDepth * kColumns, 0x40);  // 2 of e5m2
+  e.buffers[1].data[kColumns + 5] = 0x3c;             // 1 at (1, 5)
+  std::vector<uint16_t> offsets(kColumns, 0x3f80), sums(kRows * kColumns);  // 1 of bf16
+  GpuFixture gpu;
+  ListedWeights none;
+  auto program = load(gpu, e, none);
+  INFO(program.status());
+  REQUIRE(program.ok());
+  (*program)->buffers()[0] = left.data();
+  (*program)->buffers()[2] = offsets.data();
+  (*program)->buffers()[3] = sums.data();
+  REQUIRE(runCompute(**program).ToString() == "OK");
+  CHECK(sums[0] == 0x4204);             // 32 * 2 / 2 + 1
+  CHECK(sums[5] == 0x4202);             // 1 less in the sum
+  CHECK(sums[kColumns] == 0x4210);      // 3 * 2 / 2 more
+  CHECK(sums[kColumns + 5] == 0x420e);  // both
+}
+
+TEST_CASE("the simulated library refuses what NVIDIA's does of 8-bit floats") {
+  using testing::ProductTerms;
+  const ProductTerms known{{CUDA_R_8F_E4M3, 64, 48, 64, true},
+                           {CUDA_R_8F_E5M2, 64, 5, 64, false},
+                           {CUDA_R_16F, 48, 5, 48, false},
+                           {CUDA_R_16F, 48, 5, 48, false},
+                           CUBLAS_COMPUTE_32F,
+                           CUDA_R_32F,
+                           CUBLASLT_EPILOGUE_BIAS,
+                           -1};
+  CHECK(testing::multipliesFloat8(known));
+  auto refused = [&](const std::function<void(ProductTerms&)>& change) {
+    ProductTerms changed = known;
+    change(changed);
+    CHECK_FALSE(testing::multipliesFloat8(changed));
+  };
+  refused([](ProductTerms& t) { t.a.transposed = false; });
+  refused([](ProductTerms& t) { t.b.transposed = true; });
+  refused([](ProductTerms& t) { t.a.type = CUDA_R_8F_E5M2; });
+  refused([](ProductTerms& t) { t.b.type = CUDA_R_16F; });
+  refused([](ProductTerms& t) { t.c.type = t.d.type = CUDA_R_32F; });  // its bias would be bf16
+  refused([](ProductTerms& t) { t.c.type = CUDA_R_16BF; });
+  refused([](ProductTerms& t) { t.a.rows = t.a.ld = t.b.rows = t.b.ld = 72; });
+  refused([](ProductTerms& t) { t.d.rows = t.d.ld = 44; });
+  refused([](ProductTerms& t) { t.computeType = CUBLAS_COMPUTE_32F_FAST_TF32; });
+  CHECK_FALSE(testing::areAligned({reinterpret_cast<const void*>(8)}));
 }
 
 TEST_CASE("a product without room to work in, or without its library, is refused") {

@@ -1,12 +1,14 @@
-// The simulator's cuBLASLt: products of f64, f32, f16 and bf16, column by column, in the order of a
-// stream.
+// The simulator's cuBLASLt: products of f64, f32, f16, bf16 and 8-bit floats, column by column, in
+// the order of a stream.
 #include <cublasLt.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <type_traits>
+#include <optional>
+#include <vector>
 
+#include "tests/devices/cuda/simulator/cublaslt_float8.h"
 #include "tests/devices/cuda/simulator/gpu_state.h"
 #include "tests/devices/cuda/simulator/small_float.h"
 
@@ -65,11 +67,12 @@ cublasStatus_t set(Handle handle, int which, const void* value, size_t bytes) {
 /// One operand as the product reads it.
 struct Operand {
   CUdeviceptr address;
-  int64_t rows, columns, ld, stride, batch;
+  int64_t type, rows, columns, ld, stride, batch;
   bool transposed;
 
   Operand(const void* data, const Object& layout, bool isTransposed)
       : address(reinterpret_cast<CUdeviceptr>(data)),
+        type(layout.made[0]),
         rows(layout.made[1]),
         columns(layout.made[2]),
         ld(layout.made[3]),
@@ -96,22 +99,50 @@ double activate(int epilogue, double value) {
   return (epilogue & CUBLASLT_EPILOGUE_RELU) != 0 ? std::max(value, 0.0) : value;
 }
 
-template <typename T>
-double valueOf(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return x;
-  } else {
-    return x.value();
+size_t bytesOf(int64_t type) {
+  return type == CUDA_R_64F                          ? 8
+         : type == CUDA_R_32F                        ? 4
+         : type == CUDA_R_16F || type == CUDA_R_16BF ? 2
+                                                     : 1;
+}
+
+/// The number in memory as an element of `type`.
+double read(const uint8_t* place, int64_t type) {
+  auto load = [&](auto value) {
+    std::memcpy(&value, place, sizeof(value));
+    return value;
+  };
+  switch (type) {
+    case CUDA_R_64F:
+      return load(double());
+    case CUDA_R_32F:
+      return load(float());
+    case CUDA_R_16F:
+      return load(ptx::Half()).value();
+    case CUDA_R_16BF:
+      return load(ptx::Brain()).value();
+    default:
+      return graphrun::testing::valueOfFloat8(type, *place);
   }
 }
 
-template <typename T>
-T rounded(double x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(x);
-  } else {
-    return T::round(x);
+void write(double x, uint8_t* place, int64_t type) {
+  auto store = [&](auto value) { std::memcpy(place, &value, sizeof(value)); };
+  switch (type) {
+    case CUDA_R_64F:
+      return store(x);
+    case CUDA_R_16F:
+      return store(ptx::Half::round(x));
+    case CUDA_R_16BF:
+      return store(ptx::Brain::round(x));
+    default:
+      return store(static_cast<float>(x));
   }
+}
+
+/// A tensor's bytes on the GPU, or null.
+uint8_t* view(CUdeviceptr address, size_t count, int64_t type) {
+  return static_cast<uint8_t*>(gpu().view(address, count * bytesOf(type)));
 }
 
 struct Product {
@@ -121,20 +152,26 @@ struct Product {
   CUdeviceptr bias;
   bool tf32;  // factors are rounded
 
-  double factor(double value) const { return tf32 ? ptx::roundToTf32(value) : value; }
+  /// All elements of a factor, or nothing where it is outside of memory.
+  std::optional<std::vector<double>> factors(const Operand& operand) const {
+    const uint8_t* bytes = view(operand.address, operand.elements(), operand.type);
+    if (bytes == nullptr) {
+      return std::nullopt;
+    }
+    std::vector<double> values(operand.elements());
+    for (size_t i = 0; i < values.size(); ++i) {
+      double value = read(bytes + i * bytesOf(operand.type), operand.type);
+      values[i] = tf32 ? ptx::roundToTf32(value) : value;
+    }
+    return values;
+  }
 
-  template <typename T>
   CUresult run() const {
-    auto view = [](CUdeviceptr address, size_t count) {
-      return static_cast<T*>(gpu().view(address, count * sizeof(T)));
-    };
-    const T* left = view(a.address, a.elements());
-    const T* right = view(b.address, b.elements());
-    T* result = view(d.address, d.elements());
+    auto left = factors(a), right = factors(b);
+    uint8_t* result = view(d.address, d.elements(), d.type);
     bool biased = (epilogue & CUBLASLT_EPILOGUE_BIAS) != 0;
-    const T* offsets = biased ? view(bias, static_cast<size_t>(d.rows)) : nullptr;
-    if (left == nullptr || right == nullptr || result == nullptr ||
-        (biased && offsets == nullptr)) {
+    const uint8_t* offsets = biased ? view(bias, static_cast<size_t>(d.rows), d.type) : nullptr;
+    if (!left || !right || result == nullptr || (biased && offsets == nullptr)) {
       return CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     for (int64_t m = 0; m < d.batch; ++m) {
@@ -142,19 +179,41 @@ struct Product {
         for (int64_t row = 0; row < d.rows; ++row) {
           double sum = 0;
           for (int64_t k = 0; k < a.seenColumns(); ++k) {
-            sum += factor(valueOf(left[a.place(m, row, k)])) *
-                   factor(valueOf(right[b.place(m, k, column)]));
+            sum += (*left)[a.place(m, row, k)] * (*right)[b.place(m, k, column)];
           }
-          T& to = result[d.place(m, row, column)];
-          sum = alpha * sum + (beta == 0 ? 0 : beta * valueOf(to)) +
-                (biased ? valueOf(offsets[row]) : 0);
-          to = rounded<T>(activate(epilogue, sum));
+          uint8_t* to = result + d.place(m, row, column) * bytesOf(d.type);
+          sum = alpha * sum + (beta == 0 ? 0 : beta * read(to, d.type)) +
+                (biased ? read(offsets + row * bytesOf(d.type), d.type) : 0);
+          write(activate(epilogue, sum), to, d.type);
         }
       }
     }
     return CUDA_SUCCESS;
   }
 };
+
+/// What the rules for 8-bit floats are about.
+graphrun::testing::ProductTerms termsOf(const Object& operation, const Operand& a, const Operand& b,
+                                        const Operand& c, const Operand& d) {
+  return {{a.type, a.rows, a.columns, a.ld, a.transposed},
+          {b.type, b.rows, b.columns, b.ld, b.transposed},
+          {c.type, c.rows, c.columns, c.ld, false},
+          {d.type, d.rows, d.columns, d.ld, false},
+          operation.made[0],
+          operation.made[1],
+          operation.get<int32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT),
+          operation.get<int32_t>(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, -1)};
+}
+
+/// Whether the library has the product, in these types.
+bool isKnown(const Object& operation, const Operand& a, const Operand& b, const Operand& c,
+             const Operand& d) {
+  if (graphrun::testing::isFloat8(a.type) || graphrun::testing::isFloat8(b.type)) {
+    return graphrun::testing::multipliesFloat8(termsOf(operation, a, b, c, d));
+  }
+  bool isOne = a.type == d.type && b.type == d.type && c.type == d.type;
+  return isOne && (operation.made[0] != CUBLAS_COMPUTE_32F_FAST_TF32 || d.type == CUDA_R_32F);
+}
 
 }  // namespace
 
@@ -211,16 +270,19 @@ static bool isTransposed(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttri
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* found) {
   *found = 0;
-  bool shapes = fit({nullptr, object(a), isTransposed(operation, CUBLASLT_MATMUL_DESC_TRANSA)},
-                    {nullptr, object(b), isTransposed(operation, CUBLASLT_MATMUL_DESC_TRANSB)},
-                    {nullptr, object(d), false});
-  if (!shapes) {
+  const Operand left(nullptr, object(a), isTransposed(operation, CUBLASLT_MATMUL_DESC_TRANSA));
+  const Operand right(nullptr, object(b), isTransposed(operation, CUBLASLT_MATMUL_DESC_TRANSB));
+  const Operand result(nullptr, object(d), false);
+  if (!fit(left, right, result)) {
     return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  if (!isKnown(object(operation), left, right, {nullptr, object(c), false}, result)) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   if (object(preference).get<uint64_t>(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 0) <
       kWorkspaceBytes) {
@@ -234,10 +296,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t aLayout, const void* b,
-                              cublasLtMatrixLayout_t bLayout, const void* beta, const void*,
-                              cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t dLayout,
-                              const cublasLtMatmulAlgo_t*, void* workspace, size_t workspaceBytes,
-                              cudaStream_t stream) {
+                              cublasLtMatrixLayout_t bLayout, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t cLayout, void* d,
+                              cublasLtMatrixLayout_t dLayout, const cublasLtMatmulAlgo_t*,
+                              void* workspace, size_t workspaceBytes, cudaStream_t stream) {
   auto& state = gpu();
   std::lock_guard lock(state.mutex);
   if (state.enterCall("cublasLtMatmul") != CUDA_SUCCESS) {
@@ -248,12 +310,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const Object& its = object(operation);
-  const int64_t type = object(dLayout).made[0];
-  const bool tf32 = its.made[0] == CUBLAS_COMPUTE_32F_FAST_TF32;
-  if (tf32 && type != CUDA_R_32F) {
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
-  bool isDouble = type == CUDA_R_64F;
+  const bool isDouble = object(dLayout).made[0] == CUDA_R_64F;
   auto factor = [&](const void* value) {
     return isDouble ? *static_cast<const double*>(value)
                     : static_cast<double>(*static_cast<const float*>(value));
@@ -265,13 +322,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                   factor(beta),
                   its.get<int32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT),
                   its.get<CUdeviceptr>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 0),
-                  tf32};
-  CUresult put = state.put(reinterpret_cast<CUstream>(stream), [product, type, &state] {
+                  its.made[0] == CUBLAS_COMPUTE_32F_FAST_TF32};
+  if (!isKnown(its, product.a, product.b, {c, object(cLayout), false}, product.d)) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  if (graphrun::testing::isFloat8(product.a.type) && !graphrun::testing::areAligned({a, b, c, d})) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  CUresult put = state.put(reinterpret_cast<CUstream>(stream), [product, &state] {
     ++state.counts.launches;
-    return type == CUDA_R_64F    ? product.run<double>()
-           : type == CUDA_R_16F  ? product.run<ptx::Half>()
-           : type == CUDA_R_16BF ? product.run<ptx::Brain>()
-                                 : product.run<float>();
+    return product.run();
   });
   return put == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
