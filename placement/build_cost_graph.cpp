@@ -23,9 +23,9 @@ namespace {
 OpClass classOf(mlir::Operation* op) {
   if (auto group = llvm::dyn_cast<ir::GroupOp>(op)) {
     llvm::StringRef kind = group.getKind();
-    return kind == "conv"     ? OpClass::kConvolution
-           : kind == "matmul" ? OpClass::kMatmul
-                              : OpClass::kElementwise;
+    return kind == "conv"                            ? OpClass::kConvolution
+           : kind == "matmul" || kind == "attention" ? OpClass::kMatmul
+                                                     : OpClass::kElementwise;
   }
   if (op->hasTrait<ir::IsElementwise>()) {
     return OpClass::kElementwise;
@@ -33,7 +33,7 @@ OpClass classOf(mlir::Operation* op) {
   return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
       .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp>(
           [](auto) { return OpClass::kConvolution; })
-      .Case([](ir::MatMulOp) { return OpClass::kMatmul; })
+      .Case<ir::MatMulOp, ir::AttentionOp>([](auto) { return OpClass::kMatmul; })
       .Case<ir::BatchNormOp, ir::InstanceNormOp, ir::LayerNormOp, ir::LrnOp, ir::SoftmaxOp>(
           [](auto) { return OpClass::kNormalization; })
       .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp>(
@@ -42,22 +42,6 @@ OpClass classOf(mlir::Operation* op) {
             ir::ExpandOp, ir::TileOp, ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
           [](auto) { return OpClass::kDataMovement; })
       .Default([](mlir::Operation*) { return OpClass::kOther; });
-}
-
-runtime::ElementType numberType(mlir::Operation* op) {
-  if (op->getNumResults() == 0) {
-    return runtime::ElementType::kInvalid;
-  }
-  return passes::elementTypeOf(
-      llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType());
-}
-
-/// OpWork::steps.
-int64_t stepsOf(mlir::Operation* op) {
-  auto layer = llvm::dyn_cast<ir::RecurrentOp>(op);
-  return layer ? std::max<int64_t>(
-                     1, llvm::cast<mlir::ShapedType>(layer.getInput().getType()).getDimSize(0))
-               : 1;
 }
 
 /// The operations in a group.
@@ -69,6 +53,32 @@ std::vector<mlir::Operation*> membersOf(mlir::Operation* op) {
     }
   }
   return members;
+}
+
+/// The type that is computed in: of products that of their factors, whose sums may be of a wider
+/// one.
+runtime::ElementType numberType(mlir::Operation* op) {
+  if (op->getNumResults() == 0) {
+    return runtime::ElementType::kInvalid;
+  }
+  mlir::Value value = op->getResult(0);
+  std::vector<mlir::Operation*> members = membersOf(op);
+  members.push_back(op);
+  auto product = llvm::find_if(members, [](mlir::Operation* member) {
+    return llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MatMulOp>(member);
+  });
+  if (product != members.end()) {
+    value = (*product)->getOperand(0);
+  }
+  return passes::elementTypeOf(llvm::cast<mlir::TensorType>(value.getType()).getElementType());
+}
+
+/// OpWork::steps.
+int64_t stepsOf(mlir::Operation* op) {
+  auto layer = llvm::dyn_cast<ir::RecurrentOp>(op);
+  return layer ? std::max<int64_t>(
+                     1, llvm::cast<mlir::ShapedType>(layer.getInput().getType()).getDimSize(0))
+               : 1;
 }
 
 /// Labels of the operations in a group.

@@ -56,7 +56,8 @@ DeviceModel cudaModel() {
   for (ElementType type : {ElementType::kF64, ElementType::kI64, ElementType::kU64}) {
     setPeak(model, type, 7e12);
   }
-  for (ElementType type : {ElementType::kF16, ElementType::kBF16, ElementType::kI8}) {
+  for (ElementType type :
+       {ElementType::kF16, ElementType::kBF16, ElementType::kI8, ElementType::kU8}) {
     setPeak(model, type, 200e12);
   }
   model.efficiency.fill(0.3);

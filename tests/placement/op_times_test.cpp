@@ -1,0 +1,61 @@
+// What operations are guessed to take where nothing was measured, by what they compute in.
+#include <catch2/catch.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "ir/dialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "placement/build_cost_graph.h"
+
+namespace graphrun::placement {
+namespace {
+
+/// Nanoseconds that the only operation of a function takes on a GPU.
+int64_t guessedNs(const std::string& function) {
+  mlir::MLIRContext context;
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(function, &context);
+  REQUIRE(module);
+  auto cluster = parseCluster(
+      "workers:\n  - {name: a, address: local, devices: [{cuda: {index: 0, memory: 1GiB}}]}\n",
+      "cluster.yaml");
+  REQUIRE(cluster.ok());
+  DeviceKnowledge devices;
+  devices.whyUnsupported = [](DeviceKind, mlir::Operation*) { return ""; };
+  auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *cluster, devices);
+  REQUIRE(built.ok());
+  REQUIRE(built->graph.nodeCount() == 1);
+  return built->graph.node(0).timeNs[0];
+}
+
+int64_t productNs(const std::string& lhs, const std::string& rhs, const std::string& result) {
+  auto type = [](const std::string& element) {
+    return absl::StrCat("tensor<2048x2048x", element, ">");
+  };
+  return guessedNs(absl::StrCat("func.func @main(%x: ", type(lhs), ", %y: ", type(rhs), ") -> ",
+                                type(result), " {\n %0 = gr.matmul %x, %y : (", type(lhs), ", ",
+                                type(rhs), ") -> ", type(result), "\n return %0 : ", type(result),
+                                "\n}"));
+}
+
+int64_t attentionNs(const std::string& element) {
+  std::string type = absl::StrCat("tensor<4x16x1024x64x", element, ">");
+  return guessedNs(absl::StrCat("func.func @main(%x: ", type, ") -> ", type,
+                                " {\n %0 = gr.attention %x, %x, %x {scale = 0.125 : f64} : (", type,
+                                ", ", type, ", ", type, ") -> ", type, "\n return %0 : ", type,
+                                "\n}"));
+}
+
+}  // namespace
+
+TEST_CASE("a product is as fast as its factors are multiplied", "[placement]") {
+  // Of 17 G operations each, far above what moving the matrices takes.
+  CHECK(productNs("f32", "f32", "f32") > 5 * productNs("bf16", "bf16", "bf16"));
+  CHECK(productNs("f32", "f32", "f32") > 5 * productNs("ui8", "i8", "i32"));
+}
+
+TEST_CASE("attention is two products", "[placement]") {
+  CHECK(attentionNs("f16") < 3 * productNs("f16", "f16", "f16"));  // as many operations
+}
+
+}  // namespace graphrun::placement
