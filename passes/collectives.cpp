@@ -68,6 +68,12 @@ mlir::Value buildPart(mlir::OpBuilder& builder, mlir::Location loc, const Cut& c
                 {flat, list(start), list(start + cut.sizes[member]), list(cut.axis), list(1)});
 }
 
+/// The types that libraries of collectives have.
+bool isCarriedType(mlir::Type element) {
+  return element.isInteger(8) || element.isInteger(32) || element.isInteger(64) ||
+         element.isF16() || element.isBF16() || element.isF32() || element.isF64();
+}
+
 llvm::StringRef kindOf(mlir::Operation* collective) {
   return collective->getAttrOfType<mlir::StringAttr>("kind").getValue();
 }
@@ -108,6 +114,15 @@ CollectiveStep wholeStep(unsigned member) { return {member, "/" + std::to_string
 
 bool isCollective(mlir::Operation* op) {
   return llvm::isa<ir::AllReduceOp, ir::AllGatherOp, ir::ReduceScatterOp>(op);
+}
+
+bool isCarried(mlir::Operation* collective) {
+  auto type = typeOf(collective->getOperand(0));
+  auto axis = collective->getAttrOfType<mlir::IntegerAttr>("axis");
+  bool isAlongFirst =
+      llvm::all_of(type.getShape().take_front(axis ? static_cast<size_t>(axis.getInt()) : 0),
+                   [](int64_t dim) { return dim == 1; });
+  return isAlongFirst && isCarriedType(type.getElementType()) && type.getNumElements() > 0;
 }
 
 std::vector<CollectiveStep> stepsOf(mlir::Operation* collective) {

@@ -74,6 +74,9 @@ llvm::SmallVector<mlir::Value> buildEqualParts(mlir::OpBuilder& builder, mlir::L
 /// communicator, those without one in none.
 using CollectiveLibraries = std::map<std::string, std::string>;
 
+/// Whether libraries carry out such collectives: by the types of its operands and how they are cut.
+bool isCarried(mlir::Operation* collective);
+
 /// Replaces the placed collectives of `func` by operations with devices and ranks, and lists the
 /// communicators that they need (partition.h). What steps compute has their names, of
 /// several that are done at once the first one's; what stands for a collective that was not carried

@@ -59,12 +59,6 @@ mlir::FailureOr<std::vector<Place>> placesOf(mlir::Operation* op, size_t steps) 
   return places;
 }
 
-/// The types that libraries of collectives have.
-bool isCarried(mlir::Type element) {
-  return element.isInteger(8) || element.isInteger(32) || element.isInteger(64) ||
-         element.isF16() || element.isBF16() || element.isF32() || element.isF64();
-}
-
 using Values = llvm::SmallVector<mlir::Value>;
 
 /// The members of a collective on each device, in order of their first.
@@ -275,18 +269,13 @@ mlir::Value Lowering::partOf(mlir::Value operand, unsigned member) {
 
 /// Whether each device can take its members' part by one gr.collective_member.
 bool Lowering::canCommunicate(const Members& members) const {
-  auto type = llvm::cast<mlir::RankedTensorType>(op_->getOperand(0).getType());
-  bool isAlongFirst = llvm::all_of(
-      type.getShape().take_front(static_cast<size_t>(gathers() || scatters() ? axis() : 0)),
-      [](int64_t dim) { return dim == 1; });
   // A member's steps on two devices: its result is not where its part is combined.
   bool isWhole = llvm::all_of(llvm::zip(steps_, places_), [&](auto pair) {
     const auto& [step, place] = pair;
     auto found = members.find(place.device);
     return found != members.end() && llvm::is_contained(found->second, step.member);
   });
-  return isWhole && isAlongFirst && isCarried(type.getElementType()) && type.getNumElements() > 0 &&
-         hasOneLibrary(members) && keepsOrder(members);
+  return isWhole && isCarried(op_) && hasOneLibrary(members) && keepsOrder(members);
 }
 
 bool Lowering::hasOneLibrary(const Members& members) const {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
@@ -42,6 +43,12 @@ OpClass classOf(mlir::Operation* op) {
             ir::ExpandOp, ir::TileOp, ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
           [](auto) { return OpClass::kDataMovement; })
       .Default([](mlir::Operation*) { return OpClass::kOther; });
+}
+
+/// The key of several things; of one it is that one's.
+uint64_t combined(uint64_t key, uint64_t next) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  return key * kOdd + next;
 }
 
 /// The operations in a group.
@@ -206,6 +213,7 @@ class Builder {
     std::vector<int> cut;
     std::map<unsigned, std::vector<int>> together;  // by member
     std::map<bool, SharedWork> shared;              // by whether the steps join
+    Meeting meeting = meetingOf(op);
     for (const passes::CollectiveStep& step : passes::stepsOf(op)) {
       CostNode node;
       node.name = uniqueName(name + step.suffix);
@@ -216,6 +224,9 @@ class Builder {
       int id = add(std::move(node), op, StepExample(op, step).ops(), {op});
       read(id, inputs);
       together[step.member].push_back(id);
+      MeetingMember& member = meeting.members[step.member];
+      member.nodes.push_back(id);
+      member.operand = step.joins ? member.operand : ownOperand(op, step);
       if (!step.isOwn) {
         shared[step.joins].nodes.push_back(id);
         shared[step.joins].onlyApart = step.joins;
@@ -230,7 +241,63 @@ class Builder {
     for (auto& [joins, work] : shared) {
       result_.graph.shared.push_back(std::move(work));
     }
+    if (mayMeet() && passes::isCarried(op)) {
+      addMeeting(op, std::move(meeting));
+    }
     return absl::OkStatus();
+  }
+
+  /// Whether two devices have one library.
+  bool mayMeet() const {
+    std::set<std::string> libraries;
+    for (const Device& device : cluster_.devices) {
+      if (!device.library.empty() && !libraries.insert(device.library).second) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The tensor that the step's member brings, or its part of that; -1 if that is a constant.
+  int ownOperand(mlir::Operation* op, const passes::CollectiveStep& step) const {
+    mlir::Value operand = op->getOperand(step.member);
+    if (auto part = parts_.find({operand, step.member}); part != parts_.end()) {
+      return part->second;
+    }
+    auto whole = tensors_.find(operand);
+    return whole == tensors_.end() ? -1 : whole->second;
+  }
+
+  static Meeting meetingOf(mlir::Operation* op) {
+    const auto count = static_cast<int64_t>(op->getNumOperands());
+    Meeting meeting;
+    meeting.members.resize(op->getNumOperands());
+    meeting.bytes =
+        ir::byteSize(op->getOperand(0).getType()) * (llvm::isa<ir::AllGatherOp>(op) ? count : 1);
+    meeting.rounds = llvm::isa<ir::AllReduceOp>(op) ? 2 : 1;
+    meeting.ordered = !llvm::isa<ir::AllReduceOp>(op);
+    return meeting;
+  }
+
+  /// With what was measured of it by so many devices, or of others of its family.
+  void addMeeting(mlir::Operation* op, Meeting meeting) {
+    const OpKey key = {opSignature(op) ^ devices_.way, opFamily(op) ^ devices_.way};
+    OpWork work;
+    work.bytesRead = meeting.bytes;
+    for (size_t count = 2; count <= meeting.members.size(); ++count) {
+      const OpKey ofSoMany = meetingKey(key, count);
+      std::vector<int64_t>& known = meeting.measuredNs.emplace_back(cluster_.devices.size(), -1);
+      for (size_t d = 0; d < devices_.measured.size(); ++d) {
+        if (devices_.measured[d] == nullptr || cluster_.devices[d].library.empty()) {
+          continue;
+        }
+        MeasuredCosts::Estimate estimate = devices_.measured[d]->estimate(
+            ofSoMany.signature, ofSoMany.family, work, cluster_.devices[d].model);
+        known[d] = estimate.source == CostSource::kEstimated ? -1 : estimate.ns;
+      }
+    }
+    result_.graph.meetings.push_back(std::move(meeting));
+    result_.meetingKeys.push_back(key);
   }
 
   int addPart(mlir::Operation* op, unsigned member, int producer, std::string name) {
@@ -336,12 +403,6 @@ class Builder {
     }
   }
 
-  /// The key of several operations; of one it is that one's.
-  static uint64_t combined(uint64_t key, uint64_t next) {
-    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-    return key * kOdd + next;
-  }
-
   std::string whyUnsupported(DeviceKind kind, llvm::ArrayRef<mlir::Operation*> ops) const {
     for (mlir::Operation* op : ops) {
       if (std::string why = devices_.whyUnsupported(kind, op); !why.empty()) {
@@ -371,6 +432,10 @@ class Builder {
 };
 
 }  // namespace
+
+OpKey meetingKey(const OpKey& collective, size_t devices) {
+  return {combined(collective.signature, devices), combined(collective.family, devices)};
+}
 
 bool GraphOfOps::relax() {
   bool changed = !memberGroups.empty();

@@ -70,6 +70,8 @@ struct Device {
   bool oneCall = false;
   /// Nodes that run at the same time; 0: any number.
   int lanes = 1;
+  /// What carries out collectives between devices with equal texts; "": nothing.
+  std::string library;
 };
 
 struct Worker {

@@ -27,6 +27,7 @@ class Checker {
     if (problems_.empty()) {
       link();
       share();
+      meet();
       order();
     }
     return problems_.empty() ? absl::OkStatus()
@@ -46,6 +47,7 @@ class Checker {
   void checkConstraints();
   void link();
   void share();
+  void meet();
   void checkAlike(const CostNode& node, const CostNode& other);
   void order();
   void reportCycle(const std::vector<int>& pending);
@@ -105,7 +107,7 @@ void Checker::link() {
   for (CostNode& node : graph_.nodes) {
     node.inputs.clear();
     node.outputs.clear();
-    node.shared = -1;
+    node.shared = node.meeting = node.member = -1;
   }
   for (int t = 0; t < graph_.tensorCount(); ++t) {
     CostTensor& tensor = graph_.tensors[static_cast<size_t>(t)];
@@ -136,6 +138,18 @@ void Checker::share() {
       }
       node.shared = static_cast<int>(s);
       checkAlike(node, graph_.node(nodes.front()));
+    }
+  }
+}
+
+void Checker::meet() {
+  for (size_t m = 0; m < graph_.meetings.size(); ++m) {
+    const std::vector<MeetingMember>& members = graph_.meetings[m].members;
+    for (size_t i = 0; i < members.size(); ++i) {
+      for (int n : members[i].nodes) {
+        graph_.nodes[static_cast<size_t>(n)].meeting = static_cast<int>(m);
+        graph_.nodes[static_cast<size_t>(n)].member = static_cast<int>(i);
+      }
     }
   }
 }

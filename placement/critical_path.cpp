@@ -10,6 +10,7 @@ class Walker {
   Walker(const Simulator& simulator, const Placement& placement, const Simulation& simulation)
       : graph_(simulator.graph()),
         cores_(simulator.cores()),
+        meetings_(simulator.meetings()),
         placement_(placement),
         simulation_(simulation) {
     if (cores_.isShared()) {
@@ -83,7 +84,8 @@ class Walker {
     add(PathKind::kCompute, n, time.start, time.finish);
     int64_t latest = -1;
     for (int t : graph_.node(n).inputs) {
-      const Transfer* transfer = simulation_.transfer(t, device);
+      bool isSpared = meetings_.isSpared(t, n, PlacedBy{placement_});
+      const Transfer* transfer = isSpared ? nullptr : simulation_.transfer(t, device);
       int producer = graph_.tensor(t).producer;
       int64_t arrival = transfer != nullptr ? transfer->finish
                         : producer >= 0     ? finishOf(producer)
@@ -114,6 +116,7 @@ class Walker {
 
   const CostGraph& graph_;
   const CoreTable& cores_;
+  const Meetings& meetings_;
   const Placement& placement_;
   const Simulation& simulation_;
   std::vector<int> before_;  // by node; empty if no devices share cores

@@ -62,6 +62,12 @@ class Explainer {
       return "given";
     }
     CostSource source = node.sources[device];
+    const Meetings& meetings = problem_.simulator.meetings();
+    const PlacedBy placed{placement_};
+    if (node.meeting >= 0 && meetings.isHeld(node.meeting, placed)) {
+      bool isKnown = meetings.isMeasured(node.meeting, meetings.devicesOf(node.meeting, placed));
+      source = isKnown ? CostSource::kMeasured : CostSource::kEstimated;
+    }
     int64_t& sum = source == CostSource::kMeasured       ? out_.measuredNs
                    : source == CostSource::kInterpolated ? out_.interpolatedNs
                                                          : out_.estimatedNs;

@@ -23,12 +23,14 @@ int64_t fastestAlone(const PlacementProblem& problem, int node) {
 template <typename Visit>
 void forWorks(const CostGraph& graph, const Visit& visit) {
   for (int n = 0; n < graph.nodeCount(); ++n) {
-    if (graph.node(n).shared < 0) {
+    if (graph.node(n).isOwn()) {
       visit(absl::MakeConstSpan(&n, 1));
     }
   }
   for (const SharedWork& work : graph.shared) {
-    if (!work.onlyApart) {
+    bool mayMeet = std::any_of(work.nodes.begin(), work.nodes.end(),
+                               [&](int n) { return graph.node(n).meeting >= 0; });
+    if (!work.onlyApart && !mayMeet) {
       visit(absl::MakeConstSpan(work.nodes));
     }
   }
@@ -90,8 +92,8 @@ int64_t largestUnit(const PlacementProblem& problem) {
     for (int device : unit.allowed) {
       int64_t ns = 0;
       for (int n : unit.nodes) {
-        bool isOwn = problem.graph().node(n).shared < 0;
-        ns += isOwn ? problem.graph().node(n).timeNs[static_cast<size_t>(device)] : 0;
+        const CostNode& node = problem.graph().node(n);
+        ns += node.isOwn() ? node.timeNs[static_cast<size_t>(device)] : 0;
       }
       best = std::min(best, spread(ns, lanesOf(problem, device)));
     }
@@ -261,7 +263,7 @@ int64_t spreadOverClasses(const PlacementProblem& problem) {
 }  // namespace
 
 int64_t fastestNs(const PlacementProblem& problem, int node) {
-  return problem.graph().node(node).shared < 0 ? fastestAlone(problem, node) : 0;
+  return problem.graph().node(node).isOwn() ? fastestAlone(problem, node) : 0;
 }
 
 LowerBounds lowerBounds(const PlacementProblem& problem) {

@@ -25,7 +25,7 @@ class Lifetimes {
         placement_(placement),
         simulation_(simulation),
         holdsSent_(simulator.options().holdsSent),
-        arrived_(graph_.tensors.size(), 0) {
+        arrived_(holdsSent_ ? 0 : graph_.tensors.size(), 0) {
     for (const SharedWork& work : graph_.shared) {
       for (int node : work.nodes) {
         findOwn(work, node);
@@ -35,7 +35,8 @@ class Lifetimes {
     for (const CostTensor& tensor : graph_.tensors) {
       lastUse_.push_back(tensor.producer);
     }
-    for (const Transfer& transfer : simulation.transfers) {
+    for (size_t i = 0; !holdsSent_ && i < simulation.transfers.size(); ++i) {
+      const Transfer& transfer = simulation.transfers[i];
       int64_t& arrived = arrived_[static_cast<size_t>(own(transfer.tensor))];
       arrived = std::max(arrived, transfer.finish);
     }
@@ -47,11 +48,16 @@ class Lifetimes {
   /// The tensor that has the memory of this one: itself, unless its node's work was done by another
   /// of the device.
   int own(int tensor) const {
+    if (shared_.empty()) {
+      return tensor;
+    }
     auto found = shared_.find(tensor);
     return found == shared_.end() ? tensor : found->second;
   }
-  /// Of one that has memory: when the last transfer has arrived, 0 without one.
-  int64_t arrived(int tensor) const { return arrived_[static_cast<size_t>(tensor)]; }
+  /// Of one that has memory and goes: when the last transfer has arrived, 0 without one.
+  int64_t arrived(int tensor) const {
+    return holdsSent_ ? 0 : arrived_[static_cast<size_t>(tensor)];
+  }
   /// Whether `node` is the last one, on the device of its producer, that needs a tensor that has
   /// memory; true once, and never where it stays or is an input of the graph.
   bool ends(int tensor, int node) {
@@ -102,7 +108,7 @@ class Lifetimes {
   bool holdsSent_;
   std::map<int, int> shared_;  // tensors of nodes whose work others have done: those of the others
   std::vector<int> lastUse_;   // by tensor that has memory; -1 if it stays
-  std::vector<int64_t> arrived_;  // by tensor that has memory
+  std::vector<int64_t> arrived_;  // by tensor that has memory; empty if what is sent stays
 };
 
 /// Walks one device's nodes in order and keeps the sum of what is live.

@@ -30,9 +30,9 @@ int workerFor(const SharedWork& work, const Placed& placed, int node) {
   return first;
 }
 
-/// The ns that a node takes where it is.
+/// The ns that a node takes where it is, if no library does its work (Meetings).
 template <typename Placed>
-int64_t placedNs(const CostGraph& graph, const FlatGraph& flat, const Placed& placed, int node) {
+int64_t aloneNs(const CostGraph& graph, const FlatGraph& flat, const Placed& placed, int node) {
   int device = placed.device(node);
   int shared = flat.sharedOf(node);
   if (shared < 0) {

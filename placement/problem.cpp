@@ -30,7 +30,8 @@ absl::Status checkSharedCores(const Cluster& cluster) {
 /// What is done once must be done before others go on.
 absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
-    if (!graph.shared.empty() && (device.oneCall || device.lanes != 1)) {
+    if (!(graph.shared.empty() && graph.meetings.empty()) &&
+        (device.oneCall || device.lanes != 1)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "placement: nodes share work, so ", device.name, " must run one node at a time; got ",
           device.oneCall ? "all in one call" : absl::StrCat("lanes ", device.lanes)));

@@ -81,8 +81,8 @@ LowerBounds lowerBounds(const PlacementProblem& problem);
 /// Whether transfers of the graph's tensors take no time, to and from the client neither.
 bool transfersAreFree(const PlacementProblem& problem);
 
-/// The smallest time of `node` on a device its constraints allow, ns; 0 where another may do its
-/// work.
+/// The smallest time of `node` on a device its constraints allow, ns; 0 where another
+/// node may do its work, or a library.
 int64_t fastestNs(const PlacementProblem& problem, int node);
 
 }  // namespace graphrun::placement

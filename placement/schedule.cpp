@@ -11,7 +11,8 @@ Schedule::Schedule(const Simulator& simulator)
     : simulator_(&simulator),
       graph_(&simulator.graph()),
       flat_(&simulator.flat()),
-      cores_(&simulator.cores()) {}
+      cores_(&simulator.cores()),
+      meetings_(&simulator.meetings()) {}
 
 absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Placement& placement) {
   GR_ASSIGN_OR_RETURN(Simulation simulation, simulator.run(placement));
@@ -53,7 +54,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   for (int t = 0; t < graph_->tensorCount(); ++t) {
     const CostTensor& tensor = graph_->tensor(t);
     for (const Use& use : flat_->uses(t)) {
-      if (device(use.node) != homeOf(t)) {
+      if (travels(t, use.node)) {
         arrives_.edit(use.edge) = acquire(t, device(use.node));
       }
     }
@@ -148,7 +149,7 @@ void Schedule::setDevice(int node, int to) {
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge];
-    arrives_.edit(edge) = homeOf(tensor) == to ? kNone : acquire(tensor, to);
+    arrives_.edit(edge) = travels(tensor, node) ? acquire(tensor, to) : kNone;
     if (arrived != kNone) {
       release(arrived);
     }
@@ -157,8 +158,28 @@ void Schedule::setDevice(int node, int to) {
   for (int tensor : flat_->outputs(node)) {
     moveOutput(tensor, from, to);
   }
+  // Whether its meeting is held may have changed with it.
+  forMeeting(node, [&](int other) {
+    auto input = static_cast<int>(flat_->firstEdge(other));
+    for (int tensor : flat_->inputs(other)) {
+      receive(tensor, {other, input++});
+    }
+  });
   touchNode(node);
   touchSharers(node);
+}
+
+/// Has a tensor sent to one that reads it, or no longer, where it stays.
+void Schedule::receive(int tensor, const Use& use) {
+  int arrived = arrives_[use.edge];
+  if (travels(tensor, use.node) == (arrived != kNone)) {
+    return;
+  }
+  arrives_.edit(use.edge) = arrived == kNone ? acquire(tensor, device(use.node)) : kNone;
+  if (arrived != kNone) {
+    release(arrived);
+  }
+  touchNode(use.node);
 }
 
 /// A tensor is made on `to` instead of `from`.
@@ -170,14 +191,8 @@ void Schedule::moveOutput(int tensor, int from, int to) {
     }
   });
   for (const Use& use : flat_->uses(tensor)) {
-    int there = device(use.node);
-    if (there == from) {
-      arrives_.edit(use.edge) = acquire(tensor, from);
-      touchNode(use.node);
-    } else if (there == to) {
-      int arrived = arrives_[use.edge];
-      arrives_.edit(use.edge) = kNone;
-      release(arrived);
+    if (int there = device(use.node); there == from || there == to) {
+      receive(tensor, use);
       touchNode(use.node);
     }
   }

@@ -169,6 +169,21 @@ class Schedule {
   void build(const Placement& placement, const Simulation& simulation);
   int nodeCount() const { return nodes_.size(); }
   int homeOf(int tensor) const;
+  /// Whether a node has a tensor only when it has been sent.
+  bool travels(int tensor, int node) const {
+    return homeOf(tensor) != device(node) && !meetings_->isSpared(tensor, node, *this);
+  }
+  /// Calls `visit` with all nodes of a node's meeting.
+  template <typename Visit>
+  void forMeeting(int node, const Visit& visit) const {
+    int meeting = meetings_->empty() ? kNone : graph_->node(node).meeting;
+    for (size_t i = 0;
+         meeting >= 0 && i < graph_->meetings[static_cast<size_t>(meeting)].members.size(); ++i) {
+      for (int other : graph_->meetings[static_cast<size_t>(meeting)].members[i].nodes) {
+        visit(other);
+      }
+    }
+  }
   bool queues(int link) const { return simulator_->links().link(link).model.queues; }
   int rankOf(const Sending& sending) const {
     return sending.producer < 0 ? kNone : rank(sending.producer);
@@ -222,6 +237,7 @@ class Schedule {
   int find(int tensor, int to) const;
   int acquire(int tensor, int to);
   void release(int sending);
+  void receive(int tensor, const Use& use);
   void moveOutput(int tensor, int from, int to);
   void turnOrder(int node, int rank);
 
@@ -292,6 +308,7 @@ class Schedule {
   const CostGraph* graph_;
   const FlatGraph* flat_;
   const CoreTable* cores_;
+  const Meetings* meetings_;
   int moreCores_ = 0;  // of the device with the most, beside the first
   /// [device][core], -1: not its own; empty if no device shares.
   std::vector<std::vector<int>> coreIndex_;

@@ -1,7 +1,6 @@
 // When nodes and transfers start: what is due, and settling it.
 #include <algorithm>
 
-#include "placement/placed_time.h"
 #include "placement/schedule.h"
 
 namespace graphrun::placement {
@@ -30,15 +29,16 @@ int64_t Schedule::earliestStart(int node) const {
   return start;
 }
 
-int64_t Schedule::durationOf(int node) const { return placedNs(*graph_, *flat_, *this, node); }
+int64_t Schedule::durationOf(int node) const { return meetings_->placedNs(*flat_, *this, node); }
 
-/// Those that share work with a node that has moved may have to do it now, or no longer.
+/// Those that share work or meet with a node that has moved may have to do it now, or no longer.
 void Schedule::touchSharers(int node) {
   if (int shared = flat_->sharedOf(node); shared >= 0) {
     for (int other : graph_->shared[static_cast<size_t>(shared)].nodes) {
       touchNode(other);
     }
   }
+  forMeeting(node, [&](int other) { touchNode(other); });
 }
 
 void Schedule::touchNode(int node) {

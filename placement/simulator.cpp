@@ -49,6 +49,7 @@ class Run {
       : simulator_(simulator),
         graph_(simulator.graph()),
         cores_(simulator.cores()),
+        meetings_(simulator.meetings()),
         placement_(placement),
         byDevice_(simulator.cluster().devices.size()),
         byCore_(cores_.isShared() ? static_cast<size_t>(cores_.count()) : 0),
@@ -164,6 +165,7 @@ class Run {
     std::sort(receivers_.begin() + static_cast<std::ptrdiff_t>(begin), receivers_.end(),
               [&](int a, int b) { return std::pair(deviceOf(a), a) < std::pair(deviceOf(b), b); });
     bool outputSent = !tensor.isOutput || tensor.outputHome == home;
+    begin = deliverSpared(t, home, begin, now);
     while (begin < receivers_.size()) {
       int device = deviceOf(receivers_[begin]);
       size_t end = begin;
@@ -181,6 +183,22 @@ class Run {
     if (!outputSent) {
       send(t, home, tensor.outputHome, now, {begin, begin});
     }
+  }
+
+  /// Hands the tensor to those elsewhere that need not have it; the others begin at what it
+  /// returns.
+  size_t deliverSpared(int t, int home, size_t begin, int64_t now) {
+    if (meetings_.empty()) {
+      return begin;
+    }
+    auto isSpared = [&](int node) {
+      return deviceOf(node) != home && meetings_.isSpared(t, node, PlacedBy{placement_});
+    };
+    auto others = std::stable_partition(receivers_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        receivers_.end(), isSpared);
+    auto end = static_cast<size_t>(others - receivers_.begin());
+    deliver({begin, end}, now);
+    return end;
   }
 
   void send(int t, int from, int to, int64_t now, Delivery delivery) {
@@ -246,7 +264,7 @@ class Run {
 
   int64_t runNode(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    int64_t duration = placedNs(graph_, simulator_.flat(), PlacedBy{placement_}, node);
+    int64_t duration = meetings_.placedNs(simulator_.flat(), PlacedBy{placement_}, node);
     result_.ops[static_cast<size_t>(node)] = {now, now + duration};
     result_.devices[d].busyNs += duration;
     return now + duration;
@@ -344,6 +362,7 @@ class Run {
   const Simulator& simulator_;
   const CostGraph& graph_;
   const CoreTable& cores_;
+  const Meetings& meetings_;
   const Placement& placement_;
   std::vector<std::vector<int>> byDevice_;
   std::vector<std::vector<int>> byCore_;  // empty if that is the same
@@ -377,7 +396,8 @@ Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOp
       options_(options),
       links_(cluster),
       flat_(graph),
-      cores_(cluster) {}
+      cores_(cluster),
+      meetings_(graph, cluster, links_) {}
 
 absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
   GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));

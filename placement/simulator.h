@@ -11,6 +11,7 @@
 #include "placement/cost_graph.h"
 #include "placement/flat_graph.h"
 #include "placement/link_table.h"
+#include "placement/meetings.h"
 #include "placement/placement.h"
 
 namespace graphrun::placement {
@@ -97,7 +98,8 @@ struct Simulation {
 /// them. Outputs and workspace of a node live from its start; a tensor lives until its last
 /// consumer on the device has finished and its last transfer has arrived. Deterministic, O((V + E)
 /// log V). Of nodes that share work (SharedWork) the first on a device takes the time, and the
-/// tensors of all are one in memory.
+/// tensors of all are one in memory. What a library carries out (Meeting) begins on each device
+/// when all operands are made and takes each of them as long.
 ///
 /// Keeps references to graph and cluster, which must outlive it. Devices that share cores have one
 /// lane and are no calls. Immutable: safe to use from
@@ -117,6 +119,7 @@ class Simulator {
   const LinkTable& links() const { return links_; }
   const FlatGraph& flat() const { return flat_; }
   const CoreTable& cores() const { return cores_; }
+  const Meetings& meetings() const { return meetings_; }
   const SimulatorOptions& options() const { return options_; }
 
   /// Receive buffers that a tensor from `from` takes on another device.
@@ -131,6 +134,7 @@ class Simulator {
   LinkTable links_;
   FlatGraph flat_;
   CoreTable cores_;
+  Meetings meetings_;
 };
 
 }  // namespace graphrun::placement

@@ -82,7 +82,8 @@ std::vector<int64_t> leastOn(const PlacementProblem& problem) {
   std::vector<int64_t> least(problem.limits.size(), 0);
   for (int n = 0; n < problem.graph().nodeCount(); ++n) {
     const std::vector<int64_t>& times = problem.graph().node(n).timeNs;
-    bool isOwn = problem.graph().node(n).shared < 0 && !problem.constraints.unit(n).pinned;
+    const CostNode& node = problem.graph().node(n);
+    bool isOwn = node.isOwn() && !problem.constraints.unit(n).pinned;
     for (size_t d = 0; d < least.size() && isOwn; ++d) {
       least[d] += std::max<int64_t>(times[d], 0);
     }

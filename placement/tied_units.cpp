@@ -83,7 +83,7 @@ class Tier {
     }
     int64_t there = head_[at(tensor.producer)] + link_.transferNs(tensor.bytes);
     for (const Use& use : flat_.uses(t)) {
-      bool isLate = there + tail_[at(use.node)] > horizon_;
+      bool isLate = graph_.node(use.node).meeting < 0 && there + tail_[at(use.node)] > horizon_;
       if (isLate && !joiner_.join(unitOf(use.node), unitOf(tensor.producer))) {
         return false;
       }
@@ -96,7 +96,7 @@ class Tier {
     return std::any_of(unit.allowed.begin(), unit.allowed.end(), [&](int device) {
       int64_t ns = 0;
       for (int n : unit.nodes) {
-        ns += flat_.sharedOf(n) < 0 ? flat_.timeNs(n, device) : 0;
+        ns += graph_.node(n).isOwn() ? flat_.timeNs(n, device) : 0;
       }
       return ns <= horizon_;
     });

@@ -37,17 +37,54 @@ class InnerNodes {
   const placement::Placement& placement_;
 };
 
+/// What a run records of a node, what it is measured as, and what it is thought to take.
+struct NodeCost {
+  std::string label;  // "": nothing of its own
+  placement::OpKey key;
+  int64_t flops = 0;
+  int64_t bytes = 0;
+  int64_t ns = 0;
+  bool isMeasured = false;
+  bool isMeeting = false;  // of several devices: once on each, called as the collective
+};
+
+NodeCost costOf(const placement::GraphOfOps& graph, const placement::Meetings& meetings,
+                const placement::Placement& placement, int n) {
+  const placement::CostNode& node = graph.graph.node(n);
+  const placement::PlacedBy placed{placement};
+  if (node.meeting >= 0 && meetings.isHeld(node.meeting, placed)) {
+    auto meeting = static_cast<size_t>(node.meeting);
+    const std::vector<int> devices = meetings.devicesOf(node.meeting, placed);
+    return {meetings.isFirst(node.meeting, placed, n) ? node.members.front() : "",
+            placement::meetingKey(graph.meetingKeys[meeting], devices.size()),
+            0,
+            graph.graph.meetings[meeting].bytes,
+            meetings.ns(node.meeting, devices),
+            meetings.isMeasured(node.meeting, devices),
+            true};
+  }
+  auto device = static_cast<size_t>(placed.device(n));
+  return {node.name,
+          graph.keys[static_cast<size_t>(n)],
+          node.flops,
+          node.bytesTouched,
+          node.timeNs[device],
+          node.sources[device] == placement::CostSource::kMeasured,
+          false};
+}
+
 }  // namespace
 
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
-    const placement::GraphOfOps& graph, const placement::Cluster& cluster,
-    const placement::Placement& placement, int device, const std::set<std::string>& labels,
-    flatbuffers::FlatBufferBuilder& builder) {
+    const placement::GraphOfOps& graph, const placement::Meetings& meetings,
+    const placement::Cluster& cluster, const placement::Placement& placement, int device,
+    const std::set<std::string>& labels, flatbuffers::FlatBufferBuilder& builder) {
   std::vector<int> nodes;
   for (int n = 0; n < graph.graph.nodeCount(); ++n) {
     // What the device does otherwise, or as part of another node, would seem to take no time.
-    if (labels.contains(graph.graph.node(n).name) &&
-        cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device) {
+    const std::string label = costOf(graph, meetings, placement, n).label;
+    if (cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device && !label.empty() &&
+        labels.contains(label)) {
       nodes.push_back(n);
     }
   }
@@ -59,16 +96,17 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
   written.reserve(nodes.size());
   for (int n : nodes) {
     const placement::CostNode& node = graph.graph.node(n);
-    const placement::OpKey& key = graph.keys[static_cast<size_t>(n)];
     auto members = node.members.empty() ? 0 : builder.CreateVectorOfStrings(node.members);
-    auto label = builder.CreateString(node.name);
+    const NodeCost cost = costOf(graph, meetings, placement, n);
+    auto label = builder.CreateString(cost.label);
     auto own = static_cast<size_t>(placement.device[static_cast<size_t>(n)]);
     auto threads =
         static_cast<uint32_t>(static_cast<int>(own) == device ? 0 : cluster.devices[own].threads);
-    written.push_back(format::CreatePlanNode(
-        builder, label, members, key.signature, key.family, static_cast<uint64_t>(node.flops),
-        static_cast<uint64_t>(node.bytesTouched), static_cast<uint64_t>(node.timeNs[own]),
-        node.sources[own] == placement::CostSource::kMeasured, inner.isInner(n), threads));
+    written.push_back(format::CreatePlanNode(builder, label, members, cost.key.signature,
+                                             cost.key.family, static_cast<uint64_t>(cost.flops),
+                                             static_cast<uint64_t>(cost.bytes),
+                                             static_cast<uint64_t>(cost.ns), cost.isMeasured,
+                                             cost.isMeeting || inner.isInner(n), threads));
   }
   return written;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "placement/build_cost_graph.h"
+#include "placement/meetings.h"
 #include "placement/placement.h"
 #include "runtime/format/plan_generated.h"
 
@@ -15,9 +16,9 @@ namespace graphrun::compiler {
 /// The nodes that `placement` puts on `device`, in their order there, of which there are
 /// operations: `labels` are the names of the device's.
 std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
-    const placement::GraphOfOps& graph, const placement::Cluster& cluster,
-    const placement::Placement& placement, int device, const std::set<std::string>& labels,
-    flatbuffers::FlatBufferBuilder& builder);
+    const placement::GraphOfOps& graph, const placement::Meetings& meetings,
+    const placement::Cluster& cluster, const placement::Placement& placement, int device,
+    const std::set<std::string>& labels, flatbuffers::FlatBufferBuilder& builder);
 
 }  // namespace graphrun::compiler
 

@@ -26,6 +26,7 @@ struct PlanParts {
   const placement::Cluster& cluster;
   const passes::Partitioning& partitioning;
   const placement::GraphOfOps& graph;
+  const placement::Meetings& meetings;
   const placement::PlacementResult& result;
   int64_t overheadNs;  ///< to start and end a step, beside what `result` says of it
   int64_t promisedNs;  ///< see Placed

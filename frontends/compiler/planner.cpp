@@ -362,10 +362,11 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                                       "the placed graph cannot be cut");
   }
   int64_t overheadNs = stepOverheadNs(request, placed->graph.graph, cluster, result);
-  GR_ASSIGN_OR_RETURN(planned.plan,
-                      writePlan({model, hash, cluster, *parts, placed->graph, result, overheadNs,
-                                 placed->promisedNs, static_cast<uint8_t>(request.splits()),
-                                 prepared.strings, request.numerics(), request.precision()}));
+  GR_ASSIGN_OR_RETURN(
+      planned.plan,
+      writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator.meetings(),
+                 result, overheadNs, placed->promisedNs, static_cast<uint8_t>(request.splits()),
+                 prepared.strings, request.numerics(), request.precision()}));
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }

@@ -18,15 +18,21 @@ constexpr char kCluster[] =
     "1GiB}}]}\n";
 constexpr char kWhy[] = "no products";
 
-/// The cost graph of a function on two devices, the second of which does not multiply.
+/// The cost graph of a function on two devices, the second of which does not multiply; both carry
+/// out collectives with one library, if there is one.
 struct Costs {
-  explicit Costs(const std::string& text) {
+  explicit Costs(const std::string& text, const std::string& library = "",
+                 const MeasuredCosts* measured = nullptr) {
     context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     REQUIRE(module);
     auto parsed = parseCluster(kCluster, "cluster.yaml");
     REQUIRE(parsed.ok());
+    for (Device& device : parsed->devices) {
+      device.library = library;
+    }
     DeviceKnowledge devices;
+    devices.measured = {measured, nullptr};
     devices.whyUnsupported = [](DeviceKind kind, mlir::Operation* op) {
       return kind == DeviceKind::kCuda && llvm::isa<ir::MulOp>(op) ? kWhy : "";
     };
@@ -125,6 +131,36 @@ TEST_CASE("a large one is combined in parts, which come from where operands are 
                                                               costs.ids["r/1/gather"],
                                                               costs.ids["r/2/gather"]});
   CHECK(costs.graph.graph.shared[0].onlyApart);
+}
+
+TEST_CASE("what a library may carry out is a meeting, with what was measured of it") {
+  const char* text = R"(
+    func.func @f(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) {
+      %a = gr.exp %x : (tensor<8x4xf32>) -> tensor<8x4xf32> loc("a")
+      %w = gr.constant dense<1.0> : tensor<8x4xf32> : tensor<8x4xf32>
+      %0:3 = gr.all_reduce %a, %y, %w {kind = "sum"} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) loc("r")
+      %1:2 = gr.all_gather %a, %y {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<16x4xf32>, tensor<16x4xf32>) loc("g")
+      %2:2 = gr.all_gather %a, %y {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) loc("other")
+      return
+    })";
+  CHECK(Costs(text).graph.graph.meetings.empty());
+  Costs costs(text, "nccl");
+  const CostGraph& graph = costs.graph.graph;
+  REQUIRE(graph.meetings.size() == 2);  // of blocks that lie one behind the other
+  const Meeting& sum = graph.meetings[0];
+  CHECK((sum.bytes == 128 && sum.rounds == 2 && !sum.ordered));
+  REQUIRE(sum.members.size() == 3);
+  CHECK(sum.members[1].nodes == std::vector<int>{costs.ids["r/1"]});
+  CHECK(graph.tensor(sum.members[0].operand).producer == costs.ids["a"]);
+  CHECK(graph.tensor(sum.members[1].operand).producer == -1);
+  CHECK(sum.members[2].operand == -1);
+  CHECK(sum.measuredNs == std::vector<std::vector<int64_t>>{{-1, -1}, {-1, -1}});
+  CHECK((graph.meetings[1].bytes == 256 && graph.meetings[1].rounds == 1 &&
+         graph.meetings[1].ordered));
+  OpKey key = meetingKey(costs.graph.meetingKeys[0], 3);
+  MeasuredCosts measured({{key.signature, key.family, 0, 128, 777, 0, 0}});
+  CHECK(Costs(text, "nccl", &measured).graph.graph.meetings[0].measuredNs ==
+        std::vector<std::vector<int64_t>>{{-1, -1}, {777, -1}});
 }
 
 TEST_CASE("one node's results for several members are no reason for these to be together") {

@@ -50,6 +50,7 @@ struct RandomOptions {
   int devices = 3;
   bool constraints = true;  // unsupported ops, pins and colocation
   bool shares = false;      // up to three works that several nodes share
+  bool meets = false;       // up to three meetings, of any nodes that are in no other
 };
 
 /// Devices of up to three workers of one host, each with some of its four cores, or none of its
@@ -92,6 +93,45 @@ inline void shareSomething(std::mt19937& random, CostGraph& graph, std::vector<b
   }
 }
 
+inline void meetSomehow(std::mt19937& random, CostGraph& graph, std::vector<bool>& meets) {
+  Meeting meeting;
+  meeting.bytes = static_cast<int64_t>(random() % 800);
+  meeting.rounds = 1 + static_cast<int>(random() % 2);
+  meeting.ordered = random() % 3 == 0;
+  for (unsigned most = 2 + random() % 4; meeting.members.size() < most; --most) {
+    auto n = static_cast<size_t>(random() % graph.nodes.size());
+    if (!meets[n]) {
+      meets[n] = true;
+      bool hasMore = !meeting.members.empty() && random() % 3 == 0;
+      if (!hasMore) {
+        meeting.members.emplace_back();
+      }
+      meeting.members.back().nodes.push_back(static_cast<int>(n));
+      bool isConstant = random() % 4 == 0;
+      meeting.members.back().operand =
+          isConstant ? -1 : static_cast<int>(random() % graph.tensors.size());
+    }
+  }
+  for (size_t count = 2; random() % 2 == 0 && count <= meeting.members.size(); ++count) {
+    meeting.measuredNs.emplace_back(graph.nodes.front().timeNs.size(),
+                                    static_cast<int64_t>(random() % 300));
+  }
+  if (meeting.measuredNs.size() + 1 != meeting.members.size()) {
+    meeting.measuredNs.clear();
+  }
+  if (!meeting.members.empty()) {
+    graph.meetings.push_back(std::move(meeting));
+  }
+}
+
+/// Lets some devices have one of two libraries.
+inline void giveLibraries(std::mt19937& random, Cluster& cluster) {
+  for (Device& device : cluster.devices) {
+    const unsigned which = random() % 6;
+    device.library = which == 0 ? "" : which == 1 ? "other" : "one";
+  }
+}
+
 /// A random graph with a random cluster's times; finished. Unsupported ops leave device 0 to all.
 inline CostGraph randomGraph(std::mt19937& random, const RandomOptions& options) {
   auto pick = [&](int low, int high) {
@@ -128,6 +168,10 @@ inline CostGraph randomGraph(std::mt19937& random, const RandomOptions& options)
   std::vector<bool> shares(graph.nodes.size(), false);
   for (unsigned works = options.shares ? random() % 4 : 0; works > 0; --works) {
     shareSomething(random, graph, shares);
+  }
+  std::vector<bool> meets(graph.nodes.size(), false);
+  for (unsigned meetings = options.meets ? random() % 4 : 0; meetings > 0; --meetings) {
+    meetSomehow(random, graph, meets);
   }
   REQUIRE(graph.finish(options.devices).ok());
   return graph;

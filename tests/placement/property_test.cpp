@@ -58,6 +58,14 @@ int64_t timeIn(const Placement& placement, const CostGraph& graph, int node) {
   return graph.node(node).timeNs[static_cast<size_t>(deviceOf(node))];
 }
 
+int countHeld(const PlacementProblem& problem, const Placement& placement) {
+  int held = 0;
+  for (size_t m = 0; m < problem.graph().meetings.size(); ++m) {
+    held += problem.simulator.meetings().isHeld(static_cast<int>(m), PlacedBy{placement}) ? 1 : 0;
+  }
+  return held;
+}
+
 /// What every timeline must keep: one node at a time on a device and on a core, one transfer on a
 /// link, inputs first.
 bool isPhysical(const PlacementProblem& problem, const Placement& placement, const Simulation& s) {
@@ -71,14 +79,21 @@ bool isPhysical(const PlacementProblem& problem, const Placement& placement, con
       good = good && (time.start >= deviceFree[static_cast<size_t>(other)] ||
                       !meet(problem.cluster(), device, other));
     }
-    good = good && time.finish - time.start == timeIn(placement, graph, n);
+    const Meetings& meetings = problem.simulator.meetings();
+    const PlacedBy placed{placement};
+    bool isHeld = graph.node(n).meeting >= 0 && meetings.isHeld(graph.node(n).meeting, placed);
+    int64_t whole = isHeld ? meetings.placedNs(problem.simulator.flat(), placed, n)
+                           : timeIn(placement, graph, n);
+    good = good && time.finish - time.start == whole;
     deviceFree[static_cast<size_t>(device)] = time.finish;
     for (int t : graph.node(n).inputs) {
       const Transfer* transfer = s.transfer(t, device);
       int producer = graph.tensor(t).producer;
       bool local = producer >= 0 && placement.device[static_cast<size_t>(producer)] == device;
-      good = good && (local ? time.start >= s.ops[static_cast<size_t>(producer)].finish
-                            : transfer != nullptr && time.start >= transfer->finish);
+      local = local || meetings.isSpared(t, n, placed);
+      good =
+          good && (local ? producer < 0 || time.start >= s.ops[static_cast<size_t>(producer)].finish
+                         : transfer != nullptr && time.start >= transfer->finish);
     }
   }
   std::vector<int64_t> linkFree(s.links.size(), 0);
@@ -128,15 +143,20 @@ void checkResult(const PlacementProblem& problem, const PlacementResult& result)
 TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto the best") {
   int beaten = 0;
   int sharing = 0;
+  int meeting = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
     RandomOptions options;
     options.devices = 1 + static_cast<int>(seed % 4);
     options.shares = seed % 3 == 1;
+    options.meets = seed % 6 >= 4;
     CostGraph graph = randomGraph(random, options);
     Cluster cluster =
         seed % 5 == 0 ? randomCoreCluster(random, options.devices) : simpleCluster(options.devices);
+    if (options.meets) {
+      giveLibraries(random, cluster);
+    }
     auto problem = PlacementProblem::create(graph, cluster);
     if (!problem.ok()) {  // a random pin meets a random colocation that device 0 cannot hold
       FAIL(messageOf(problem.status()));
@@ -159,10 +179,12 @@ TEST_CASE("every strategy gives a valid placement of 2000 random graphs, auto th
     }
     REQUIRE(sameTimeline(best->simulation, place(*problem, "auto")->simulation));
     sharing += graph.shared.empty() ? 0 : 1;
+    meeting += countHeld(*problem, best->placement) > 0 ? 1 : 0;
     beaten += best->simulation.stepNs < single->simulation.stepNs ? 1 : 0;
   }
   CHECK(beaten > 1000);
   CHECK(sharing > 100);
+  CHECK(meeting > 50);
 }
 
 /// Peak of all on the first of three devices.

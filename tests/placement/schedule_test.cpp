@@ -6,6 +6,7 @@
 namespace graphrun::placement {
 namespace {
 
+using testing::giveLibraries;
 using testing::makeProblem;
 using testing::randomGraph;
 
@@ -82,11 +83,13 @@ void followRandomChanges(unsigned seed, int trials) {
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 7 == 0 ? 120 : 40;
     options.shares = trial % 2 == 1;
+    options.meets = trial % 4 == 3;
     if (trial % 25 == 0) {
       options.minNodes = options.maxNodes = 1500;
     }
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = clusterOf(trial, options.devices, random);
+    Cluster cluster = clusterOf(trial / 4, options.devices, random);
+    giveLibraries(random, cluster);
     for (size_t l = 0; l < cluster.links.size(); ++l) {
       cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
     }
@@ -158,8 +161,10 @@ TEST_CASE("what windows put off is done when they are closed") {
     options.devices = 1 + trial % 6;
     options.maxNodes = trial % 25 == 0 ? 1500 : 120;
     options.shares = trial % 2 == 1;
+    options.meets = trial % 4 == 3;
     CostGraph graph = randomGraph(random, options);
-    Cluster cluster = clusterOf(trial, options.devices, random);
+    Cluster cluster = clusterOf(trial / 4, options.devices, random);
+    giveLibraries(random, cluster);
     for (LinkOverride& link : cluster.links) {
       link.queues = trial % 3 != 0 || random() % 2 == 0;
     }

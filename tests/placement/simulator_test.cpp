@@ -231,6 +231,70 @@ TEST_CASE("bounds count shared work once") {
         std::string::npos);
 }
 
+TEST_CASE("what a library carries out is sent by nobody and takes each device as long") {
+  Cluster cluster = simpleCluster(3);
+  CostGraph graph;
+  addNode(graph, "a", {100, 100, 100});
+  addNode(graph, "b", {150, 150, 150});
+  addNode(graph, "r/0", {500, 500, 500});
+  addNode(graph, "r/1", {500, 500, 500});
+  addNode(graph, "end", {10, 10, 10});
+  addTensor(graph, 0, {2, 3}, 4000);
+  addTensor(graph, 1, {2, 3}, 4000);
+  addTensor(graph, 2, {}, 4000);
+  addTensor(graph, 3, {4}, 4000);
+  graph.shared.push_back({{2, 3}});
+  graph.meetings.push_back({{{{2}, 0}, {{3}, 1}}, 4000, 2});
+  REQUIRE(graph.finish(3).ok());
+  // Steps: both operands go both ways.
+  Simulation steps = simulate(graph, cluster, placed({0, 1, 0, 1, 1}));
+  CHECK(steps.transfers.size() == 2);
+  CHECK(steps.ops[2].finish == 150 + 4010 + 500);
+  cluster.devices[0].library = cluster.devices[1].library = "one";
+  // A ring of two over 1 byte a ns: 2 hops between machines, each of half of the bytes, which with
+  // their flags take four times as long; for more bytes the other protocol is faster.
+  const int64_t ring = 6'600 + 2 * 2'700 + 4 * 4'000;
+  Simulation met = simulate(graph, cluster, placed({0, 1, 0, 1, 1}));
+  CHECK(met.transfers.empty());
+  CHECK((met.ops[2].start == 150 && met.ops[3].start == 150));
+  CHECK((met.ops[2].finish == 150 + ring && met.stepNs == 150 + ring + 10));
+  CHECK(met.devices[0].receiveBytes == 0);
+  // An operand has to be where its member is.
+  Simulation moved = simulate(graph, cluster, placed({1, 1, 0, 1, 1}));
+  REQUIRE(moved.transfers.size() == 1);
+  CHECK((moved.transfers[0].tensor == 0 && moved.transfers[0].to == 0));
+  // Not with another device, nor alone.
+  CHECK(simulate(graph, cluster, placed({0, 1, 0, 2, 1})).transfers.size() == 4);
+  CHECK(simulate(graph, cluster, placed({0, 0, 0, 0, 0})).stepNs == 760);
+  graph.meetings[0].bytes = 400'000;
+  CHECK(simulate(graph, cluster, placed({0, 1, 0, 1, 1})).stepNs == 160 + 8'400 + 19'200 + 400'000);
+  // The least of what was measured is what they take.
+  graph.meetings[0].measuredNs = {{70, 60, -1}};
+  CHECK(simulate(graph, cluster, placed({0, 1, 0, 1, 1})).stepNs == 220);
+}
+
+TEST_CASE(
+    "a library needs the members of each device next to each other where they have an order") {
+  Cluster cluster = simpleCluster(2);
+  cluster.devices[0].library = cluster.devices[1].library = "one";
+  CostGraph graph;
+  for (const char* name : {"g/0", "g/1", "g/2", "g/3"}) {
+    addNode(graph, name, {5, 5});
+  }
+  Meeting meeting{{{{0}, -1}, {{1}, -1}, {{2}, -1}, {{3}, -1}}, 100, 1};
+  meeting.ordered = true;
+  graph.meetings.push_back(std::move(meeting));
+  REQUIRE(graph.finish(2).ok());
+  auto isHeld = [&](std::vector<int> devices) {
+    Placement placement = placed(std::move(devices));
+    return Simulator(graph, cluster).meetings().isHeld(0, PlacedBy{placement});
+  };
+  CHECK((isHeld({0, 0, 1, 1}) && isHeld({1, 1, 0, 0})));
+  CHECK_FALSE((isHeld({0, 1, 0, 1}) || isHeld({0, 0, 0, 1}) || isHeld({0, 0, 0, 0})));
+  graph.meetings[0].ordered = false;
+  CHECK((isHeld({0, 1, 0, 1}) && isHeld({0, 0, 0, 1})));
+}
+
 /// One worker with a device on both cores and one on each.
 Cluster wholeAndHalves() { return coreCluster({{{0, 1}, {0}, {1}}}); }
 
