@@ -341,11 +341,6 @@ std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile&
   return found;
 }
 
-/// To this process.
-absl::Status Coordinator::handPlan(const format::PlanFile& plan) {
-  return core_->loadPlan(plan.hash(), std::string(bytesOf(plan)));
-}
-
 /// The worker of a communicator's first member says where all meet.
 absl::StatusOr<Coordinator::Meetings> Coordinator::meet(const format::PlanFile& plan) {
   std::map<std::string, std::vector<uint32_t>> byWorker;
@@ -369,32 +364,14 @@ absl::StatusOr<std::vector<std::string>> Coordinator::newMeetings(
     const std::string& name, const format::PlanFile& plan,
     absl::Span<const uint32_t> communicators) {
   if (name == kClientName) {
-    GR_RETURN_IF_ERROR(handPlan(plan));
     return core_->newMeetings(plan.hash(), communicators);
   }
   for (Worker& worker : workers_) {
     if (worker.name == name) {
-      GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytesOf(plan)));
       return worker.client->newMeetings(plan.hash(), communicators);
     }
   }
   return absl::InternalError(absl::StrCat("the plan has a worker '", name, "', the cluster not"));
-}
-
-absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadHere(const format::PlanFile& plan,
-                                                                uint64_t tuneNanos,
-                                                                const Meetings& meetings) {
-  GR_RETURN_IF_ERROR(handPlan(plan));
-  return core_->preparePlan(plan.hash(), tuneNanos, meetings);
-}
-
-absl::StatusOr<std::vector<DeviceReport>> Coordinator::loadOn(Worker& worker,
-                                                              const format::PlanFile& plan,
-                                                              uint64_t tuneNanos,
-                                                              const Meetings& meetings) {
-  GR_RETURN_IF_ERROR(worker.client->loadPlan(plan.hash(), bytesOf(plan)));
-  GR_RETURN_IF_ERROR(sendWeights(worker, plan));
-  return worker.client->preparePlan(plan.hash(), tuneNanos, meetings);
 }
 
 absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& plan) {
@@ -420,47 +397,75 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
   return missing.empty() ? absl::OkStatus() : worker.client->putWeights(plan.hash(), missing);
 }
 
+/// Calls `there` for the workers of a plan and `here` for this process, side by side; returns when
+/// all are done, with the first failure. What one that failed leaves others waiting for is ended.
+absl::Status Coordinator::onAll(const format::PlanFile& plan,
+                                absl::FunctionRef<absl::Status(Worker& worker)> there,
+                                absl::FunctionRef<absl::Status()> here) {
+  std::vector<Worker*> workers = workersOf(plan);
+  FirstFailure failure;
+  std::atomic<size_t> pending{workers.size() + 1};
+  auto note = [&](const absl::Status& status) {
+    --pending;
+    failure.update(status);
+    while (!status.ok() && pending != 0) {  // what waits for this one may only begin to
+      core_->cancel(status);
+      for (Worker* worker : workers) {
+        worker->client->cancel(status).IgnoreError();
+      }
+      std::this_thread::sleep_for(kCancelRepeat);
+    }
+  };
+  std::thread others([&] { forEach(workers, [&](Worker& worker) { note(there(worker)); }); });
+  note(here());
+  others.join();
+  return failure.get();
+}
+
+absl::Status Coordinator::handOut(const format::PlanFile& plan) {
+  return onAll(
+      plan, [&](Worker& worker) { return worker.client->loadPlan(plan.hash(), bytesOf(plan)); },
+      [&] { return core_->loadPlan(plan.hash(), std::string(bytesOf(plan))); });
+}
+
+/// With the weights that workers lack: while one gets them, others compile.
+absl::StatusOr<Coordinator::Reports> Coordinator::prepare(const format::PlanFile& plan,
+                                                          uint64_t tuneNanos,
+                                                          const Meetings& meetings) {
+  std::mutex mutex;
+  Reports reports;
+  auto note = [&](const std::string& name, absl::StatusOr<std::vector<DeviceReport>> got) {
+    GR_RETURN_IF_ERROR(got.status());
+    std::lock_guard lock(mutex);
+    reports[name] = *std::move(got);
+    return absl::OkStatus();
+  };
+  GR_RETURN_IF_ERROR(onAll(
+      plan,
+      [&](Worker& worker) {
+        GR_RETURN_IF_ERROR(sendWeights(worker, plan));
+        return note(worker.name, worker.client->preparePlan(plan.hash(), tuneNanos, meetings));
+      },
+      [&] { return note(kClientName, core_->preparePlan(plan.hash(), tuneNanos, meetings)); }));
+  return reports;
+}
+
+// In three turns: a meeting place is asked of a worker that has the plan, and told to all.
 absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> Coordinator::load(
     const format::PlanFile& plan, uint64_t tuneNanos) {
   GR_RETURN_IF_ERROR(lost());
   if (needsOthers(plan)) {
     GR_RETURN_IF_ERROR(start());
   }
-  std::vector<Worker*> workers = workersOf(plan);
+  if (absl::Status status = handOut(plan); !status.ok()) {
+    return giveUp(plan, status);
+  }
   absl::StatusOr<Meetings> meetings = meet(plan);
   if (!meetings.ok()) {
     return giveUp(plan, meetings.status());
   }
-  FirstFailure failure;
-  std::mutex mutex;
-  std::map<std::string, std::vector<DeviceReport>> reports;
-  std::atomic<size_t> pending{workers.size() + 1};
-  auto note = [&](const std::string& name, absl::StatusOr<std::vector<DeviceReport>> got) {
-    --pending;
-    if (got.ok()) {
-      std::lock_guard lock(mutex);
-      reports[name] = *std::move(got);
-      return;
-    }
-    failure.update(got.status());
-    do {  // again and again: what waits for this one may only begin to
-      core_->cancel(got.status());
-      for (Worker* worker : workers) {
-        worker->client->cancel(got.status()).IgnoreError();
-      }
-      std::this_thread::sleep_for(kCancelRepeat);
-    } while (pending != 0);
-  };
-  std::thread others([&] {
-    forEach(workers,
-            [&](Worker& worker) { note(worker.name, loadOn(worker, plan, tuneNanos, *meetings)); });
-  });
-  note(kClientName, loadHere(plan, tuneNanos, *meetings));
-  others.join();
-  if (absl::Status status = failure.get(); !status.ok()) {
-    return giveUp(plan, status);
-  }
-  return reports;
+  absl::StatusOr<Reports> reports = prepare(plan, tuneNanos, *meetings);
+  return reports.ok() ? std::move(reports) : giveUp(plan, reports.status());
 }
 
 /// Drops a plan that could not be loaded, and says why not: a lost worker is the cause of all else.

@@ -83,12 +83,14 @@ class Coordinator {
   absl::StatusOr<std::vector<std::string>> newMeetings(const std::string& worker,
                                                        const format::PlanFile& plan,
                                                        absl::Span<const uint32_t> communicators);
-  absl::StatusOr<std::vector<DeviceReport>> loadOn(Worker& worker, const format::PlanFile& plan,
-                                                   uint64_t tuneNanos, const Meetings& meetings);
-  absl::StatusOr<std::vector<DeviceReport>> loadHere(const format::PlanFile& plan,
-                                                     uint64_t tuneNanos, const Meetings& meetings);
   absl::Status sendWeights(Worker& worker, const format::PlanFile& plan);
-  absl::Status handPlan(const format::PlanFile& plan);
+  using Reports = std::map<std::string, std::vector<DeviceReport>>;
+  absl::Status handOut(const format::PlanFile& plan);
+  absl::StatusOr<Reports> prepare(const format::PlanFile& plan, uint64_t tuneNanos,
+                                  const Meetings& meetings);
+  absl::Status onAll(const format::PlanFile& plan,
+                     absl::FunctionRef<absl::Status(Worker& worker)> there,
+                     absl::FunctionRef<absl::Status()> here);
   absl::Status giveUp(const format::PlanFile& plan, const absl::Status& why);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
