@@ -24,7 +24,11 @@ case $command in
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     trap 'exit 143' INT TERM
-    xz -dc "$package" | tar -xf - -C "$folder"
+    if command -v xz >/dev/null; then
+      xz -dc "$package" | tar -xf - -C "$folder"
+    else
+      python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$package" "$folder"
+    fi
     python3 -B "$folder/bench/run.py" "$results" "$@"
     ;;
   *) usage ;;

@@ -11,13 +11,16 @@ import tempfile
 
 import portable
 import subjects
+from program import LAYERS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LIMIT = 60  # MiB
 PROGRAMS = ("graphrun", "device_conformance_test")
 OPENED = ("libgraphrun-compiler.so", "libgraphrun-control.so")  # by the programs, as they run
-SYSTEM = "libucp.so.0"  # likewise, from the system's folders
+# Likewise, from the system's folders: by the programs, and by NVIDIA's libraries, which must find no part of
+# the machine's C library beside ours.
+SYSTEM = ("libucp.so.0", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1")
 SCRIPTS = ("run.py", "parts.py", "program.py", "peers.py", "networks.py", "timing.py")
 CASES = os.path.join("tests", "onnx", "cases", "suite", "node")
 LOADER = "ld-linux-x86-64.so.2"
@@ -34,7 +37,7 @@ def systemLibrary(name):
     listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     found = re.search(rf"^\s*{re.escape(name)} \(.*x86-64.*=> (.*)$", listed, re.MULTILINE)
     if not found:
-        sys.exit(f"package: no {name} on this system; install libucx0")
+        sys.exit(f"package: no {name} on this system; install libucx0 for libucp, libc6 for others")
     return found.group(1)
 
 
@@ -53,7 +56,7 @@ def copyPrograms(build, folder):
     for name in ("programs", "lib", "bin"):
         os.makedirs(os.path.join(folder, name))
     libraries = {name: os.path.join(build, "lib", name) for name in OPENED}
-    libraries[SYSTEM] = systemLibrary(SYSTEM)
+    libraries |= {name: systemLibrary(name) for name in SYSTEM}
     programs = {name: os.path.join(build, "bin", name) for name in PROGRAMS}
     for path in [*programs.values(), *list(libraries.values())]:
         if not os.path.exists(path):
@@ -92,6 +95,19 @@ def writeModels(names, cache, folder):
         portable.write(make(), os.path.join(folder, "models", name), network, dims)
 
 
+def writeCollectives(build, folder):
+    """Models with all_reduces, which ONNX has not."""
+    program = os.path.join(build, "bin", "collective_models")
+    if not os.path.exists(program):
+        sys.exit(f"package: {program} is not built")
+    place = os.path.join(folder, "collectives")
+    os.makedirs(place)
+    with tempfile.TemporaryDirectory() as written:
+        subprocess.run([program, written, "0"], check=True)
+        for count in LAYERS:
+            shutil.copy(os.path.join(written, f"all_reduce_{count}.fb"), place)
+
+
 def compress(folder, package):
     """Level 9 unless XZ_OPT says otherwise."""
     environment = {"XZ_OPT": "-9 -T0", **os.environ}
@@ -117,6 +133,7 @@ def main():
         copyPrograms(args.build, folder)
         copyScripts(args.cases or os.path.join(args.build, CASES), folder)
         writeModels(args.models, args.cache, folder)
+        writeCollectives(args.build, folder)
         compress(folder, args.package)
     size = os.path.getsize(args.package) / (1 << 20)
     print(f"{args.package}: {size:.1f} MiB, at most {LIMIT}")

@@ -13,6 +13,7 @@ from program import CPU, GPU, PACKAGE, Failed, Model, given
 # Of the largest value of an output, by precision.
 TOLERANCE = {"f32": 1e-3, "tf32": 0.03, "bf16": 0.15}
 CASES = 64  # at a time
+IMPORT = 60  # seconds that PyTorch may take to be read from a cold disk
 CONFORMANCE = os.path.join(PACKAGE, "bin", "device_conformance_test")
 
 
@@ -36,7 +37,7 @@ def doctor(run):
         run.noGpu = None
     else:
         run.noGpu = driver.group(1) if driver else "built without CUDA"
-    run.found["machine"]["peers"] = run.peers.ask(run.left(), do="versions")
+    run.found["machine"]["peers"] = run.peers.ask(max(run.left(), IMPORT), do="versions")
 
 
 def devices(run):

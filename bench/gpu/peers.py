@@ -5,7 +5,9 @@ A step begins and ends in (page-locked) memory of the host, as a step of GraphRu
 
 import contextlib
 import json
+import os
 import sys
+import tempfile
 import time
 import traceback
 
@@ -112,6 +114,52 @@ def copyBandwidths(elements):
     return {"within": rate(there, here, 2), "to": rate(here, host, 1), "from": rate(host, here, 1)}
 
 
+def attentions(shape, count):
+    """{way: milliseconds} of an attention of bf16 within the GPU, the mean of many one behind the other."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    if not torch.cuda.is_available():
+        raise RuntimeError("PyTorch sees no GPU")
+    query, key, value = (torch.rand(shape, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+
+    def step():
+        x = query
+        for _ in range(count):
+            x = scaled_dot_product_attention(x, key, value)
+        torch.cuda.synchronize()
+    found = {}
+    for way in ("FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION"):
+        with contextlib.suppress(RuntimeError), sdpa_kernel(getattr(SDPBackend, way)):  # not on every GPU
+            found[way.lower()] = float(np.median(timed(step, 0.3))) / count
+    if not found:
+        raise RuntimeError("PyTorch has no attention of its own for this GPU")
+    return found
+
+
+def reduceAll(rank, folder, elements, count):
+    """A process of the two that combine tensors; the first one writes the milliseconds of one time."""
+    import torch
+
+    torch.cuda.set_device(rank)
+    torch.distributed.init_process_group("nccl", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    x = torch.zeros(elements, device="cuda")
+
+    def step():
+        for _ in range(count):
+            torch.distributed.all_reduce(x)
+        torch.cuda.synchronize()
+    times = []
+    for _ in range(10):  # as many in both
+        begin = time.perf_counter()
+        step()
+        times.append(1e3 * (time.perf_counter() - begin) / count)
+    if rank == 0:
+        np.save(os.path.join(folder, "times.npy"), times[3:])
+    torch.distributed.destroy_process_group()
+
+
 class Peers:
     """What the commands do; each is a method, its members the arguments."""
 
@@ -144,6 +192,16 @@ class Peers:
 
     def bandwidths(self, elements):
         return copyBandwidths(elements)
+
+    def attention(self, shape, count):
+        return attentions(shape, count)
+
+    def allReduce(self, elements, count):
+        from torch.multiprocessing import spawn
+
+        with tempfile.TemporaryDirectory() as folder:
+            spawn(reduceAll, (folder, elements, count), 2)
+            return {"nccl": float(np.median(np.load(os.path.join(folder, "times.npy"))))}
 
     def versions(self):
         found = {}

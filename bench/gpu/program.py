@@ -14,6 +14,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(HERE)
 CHAIN = 1000         # operations of the model "chain"
 ELEMENTS = 64 << 20  # f32 of the large tensors: far more than caches hold
+HEADS = (4, 16, 1024, 64)  # samples, heads, tokens and columns of the attentions
+LAYERS = (16, 64)    # attentions, or all_reduces, one behind the other; the time of one is from the difference
+REDUCED = 16 << 20   # f32 that all_reduce combines, as tests/frontends/compiler/collective_models.cpp has it
 QUERY = "name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw"
 LEAST = 10           # seconds that a process gets
 GPU, CPU = "local/cuda:0", "local/cpu:0"
@@ -77,9 +80,11 @@ class GraphRun:
         self.log = os.path.join(results, "log.txt")
         self.scratch = os.path.join(PACKAGE, "scratch")
         os.makedirs(self.scratch, exist_ok=True)
-        given = os.environ.get("GRAPHRUN_CUDA_LIBRARIES", "")
+        def paths(variable):
+            return ":".join(filter(None, [os.environ.get(variable), *cudaFolders()]))
+        # cuDNN opens the compiler of its engines by name.
         self.environment = {**os.environ, "GRAPHRUN_CACHE_DIR": os.path.join(self.scratch, "cache"),
-                            "GRAPHRUN_CUDA_LIBRARIES": ":".join(filter(None, [given, *cudaFolders()]))}
+                            **{name: paths(name) for name in ("GRAPHRUN_CUDA_LIBRARIES", "LD_LIBRARY_PATH")}}
 
     def process(self, command, seconds, codes=(0,)):
         """Its stdout. It gets some seconds even where none is left."""

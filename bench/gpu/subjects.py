@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from models import catalogue, collected, transformers
 from models.graph import Graph
-from program import CHAIN, ELEMENTS
+from program import CHAIN, ELEMENTS, HEADS, LAYERS
 
 ROW = 4096  # elements of a row in the chains' matrix
 
@@ -69,6 +69,21 @@ def largeOutput():
     return graph.model()
 
 
+def attentions(count):
+    """Attentions of bf16, of queries that the last one gave, over the same keys and values."""
+    graph = Graph("attentions")
+
+    def short(value):
+        return graph.op("Cast", value, to=onnx.TensorProto.BFLOAT16)
+    x, key, value = (short(graph.input(name, HEADS)) for name in ("query", "key", "value"))
+    scale = short(graph.number(HEADS[-1] ** -0.5))
+    for _ in range(count):
+        scores = graph.op("MatMul", x, graph.op("Transpose", key, perm=[0, 1, 3, 2]))
+        x = graph.op("MatMul", graph.op("Softmax", graph.op("Mul", scores, scale), axis=-1), value)
+    graph.output(graph.op("Cast", x, to=onnx.TensorProto.FLOAT), HEADS)
+    return graph.model()
+
+
 def cached(name, cache):
     """A model of the catalogue, written once."""
     return onnx.load(catalogue.written(catalogue.catalogue()[name], cache))
@@ -86,4 +101,5 @@ def models(cache):
               "chain": (chain, None, {}), "product": (functools.partial(product, False), None, {}),
               "scaled_product": (functools.partial(product, True), None, {}),
               "to_gpu": (largeInput, None, {}), "from_gpu": (largeOutput, None, {})}
+    found |= {f"attentions_{count}": (functools.partial(attentions, count), None, {}) for count in LAYERS}
     return found

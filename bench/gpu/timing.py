@@ -1,10 +1,13 @@
 """How fast GraphRun is on the GPU, beside PyTorch and ONNX Runtime in turns."""
 
+import json
 import math
+import os
+import re
 import statistics
 
 from parts import TOLERANCE, chosenModels, compared, peerOutputs
-from program import CHAIN, CPU, ELEMENTS, GPU, Failed, Model, clocks
+from program import (CHAIN, CPU, ELEMENTS, GPU, HEADS, LAYERS, PACKAGE, REDUCED, Failed, Model, clocks)
 
 BYTES = 4 * ELEMENTS  # of a large tensor
 TURNS = 3
@@ -57,6 +60,60 @@ def elementwise(run):
     if chain <= 0:
         raise Failed(f"the chain takes no time: {times}")
     bandwidth(run, "multiply, add, relu", 2 * BYTES / (1e-3 * chain), rates["within"], ms=times)
+
+
+def eachOf(time):
+    """Milliseconds of one of many that a model has one behind the other, and the figures that they are from:
+    `time` is a function of their number."""
+    times = {count: [] for count in LAYERS}
+    for _ in range(TURNS):
+        for count, found in times.items():
+            found.append(time(count))
+    few, many = (statistics.median(found) for found in times.values())
+    if many <= few:
+        raise Failed(f"more take no more time: {times}")
+    return (many - few) / (LAYERS[1] - LAYERS[0]), times
+
+
+def besidePeers(run, name, mine, least, ask, agrees=True, **more):
+    """A row of milliseconds beside the best of the peer's ways, {way: its milliseconds}, that `ask` gives."""
+    try:
+        ways = ask()
+    except Failed as error:
+        run.row(name, mine, f">= {least}", error=str(error), unit="ms", **more)
+        return
+    peer = min(ways.values())
+    run.row(name, mine, f">= {least}", agrees and peer >= least * mine, peer=peer, ratio=peer / mine, unit="ms",
+            peers=ways, **more)
+
+
+def attention(run):
+    """An attention of bf16 within the GPU beside PyTorch's fastest."""
+    few = Model(f"attentions_{LAYERS[0]}")
+    ours = run.graphrun.outputs(few, f"on:{GPU}", run.left())
+    agrees = compared(run, f"{few.name}: outputs", ours,
+                      lambda: run.graphrun.outputs(few, f"on:{CPU}", run.left()), "bf16")
+    mine, times = eachOf(lambda count: alone(run, f"attentions_{count}")["latency_ms"]["p50"])
+    besidePeers(run, "attention of {} samples, {} heads, {} tokens, {} columns".format(*HEADS), mine, 1.0,
+                lambda: run.peers.ask(run.left(), do="attention", shape=HEADS, count=LAYERS[1]), agrees, ms=times)
+
+
+def collectives(run):
+    """An all_reduce between two GPUs beside NCCL's by PyTorch."""
+    count = len(set(re.findall(r"^  cuda:\d+", "\n".join(run.found["machine"]["doctor"]), re.MULTILINE)))
+    if count < 2:
+        return f"it takes two GPUs, this machine has {count}"
+    words = [word for i in range(2) for word in
+             ("--input", f"x{i}=random", "--pin", f"m{i}/*=cuda:{i}", "--pin", f"*/{i}=cuda:{i}")]
+
+    def time(layers):
+        path = os.path.join(PACKAGE, "collectives", f"all_reduce_{layers}.fb")
+        return json.loads(run.graphrun.start("bench", path, *words, "--json", "--duration", "0.5",
+                                             seconds=run.left()))["latency_ms"]["p50"]
+    mine, times = eachOf(time)
+    besidePeers(run, f"all_reduce of {4 * REDUCED >> 20} MiB by two GPUs", mine, 0.9,
+                lambda: run.peers.ask(run.left(), do="allReduce", elements=REDUCED, count=LAYERS[1]), ms=times)
+    return None
 
 
 def automatic(run):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/gpu.sh makes a package that needs nothing of the machine but a shell, tar, xz and Python, and
+"""bench/gpu.sh makes a package that needs nothing of the machine but a shell, tar and Python, and
 runs it: without a GPU all that needs one is skipped with the reason, and on the simulated one it runs."""
 
 import argparse
@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "onnx"))
 
 import cases
 
-TOOLS = ("sh", "tar", "xz", "mktemp", "dirname", "basename", "rm")
+TOOLS = ("sh", "tar", "mktemp", "dirname", "basename", "rm")
 LIBRARIES = ("libgraphrun-compiler.so", "libgraphrun-control.so", "libucp.so.0")
 
 
@@ -51,10 +51,11 @@ class GpuTest(unittest.TestCase):
             [SCRIPT, "pack", cls.build, cls.package, "--models", "tiny_bert,chain", "--cases",
              os.path.join(cls.folder, "cases")], capture_output=True, text=True, check=False,
             env={**os.environ, "XZ_OPT": "-0 -T0", "GRAPHRUN_PYTHON": sys.executable})
-        cls.path = os.path.join(cls.folder, "bin")
-        os.makedirs(cls.path)
-        for name in TOOLS:
-            os.symlink(shutil.which(name), os.path.join(cls.path, name))
+        cls.path, cls.unpacker = (os.path.join(cls.folder, name) for name in ("bin", "xz"))
+        for folder, names in ((cls.path, TOOLS), (cls.unpacker, ("xz",))):
+            os.makedirs(folder)
+            for name in names:
+                os.symlink(shutil.which(name), os.path.join(folder, name))
         with open(os.path.join(cls.path, "python3"), "w", encoding="utf-8") as file:
             file.write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         os.chmod(file.name, 0o755)
@@ -62,11 +63,11 @@ class GpuTest(unittest.TestCase):
     def setUp(self):
         self.assertEqual(self.packed.returncode, 0, self.packed.stdout + self.packed.stderr)
 
-    def packageRun(self, libraries, *more):
-        """results.json of a run with `libraries` in the place of CUDA's."""
+    def packageRun(self, libraries, *more, path=None):
+        """results.json of a run with `libraries` in the place of CUDA's; without xz unless `path` has it."""
         results = os.path.join(self.folder, self.id())
         done = subprocess.run(["sh", SCRIPT, "run", self.package, results, *more], cwd="/", check=False,
-                              env={"PATH": self.path, "GRAPHRUN_CUDA_LIBRARIES": libraries},
+                              env={"PATH": path or self.path, "GRAPHRUN_CUDA_LIBRARIES": libraries},
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(os.path.join(results, "results.json"), encoding="utf-8") as file:
@@ -93,12 +94,12 @@ class GpuTest(unittest.TestCase):
         try:
             ctypes.CDLL("libcuda.so.1")
         except OSError:
-            found = self.packageRun("")
+            found = self.packageRun("", path=f"{self.path}:{self.unpacker}")
         else:
             self.skipTest("this machine has NVIDIA's driver")
         parts = {part["name"]: part for part in found["parts"]}
         self.assertEqual(parts.pop("doctor")["state"], "done")
-        self.assertEqual(len(parts), 10)
+        self.assertEqual(len(parts), 12)
         for part in parts.values():
             self.assertEqual(part["state"], "skipped", part)
             self.assertRegex(part["reason"], r"driver: libcuda.so.1 is missing; .*; install")
@@ -107,7 +108,7 @@ class GpuTest(unittest.TestCase):
     def testOnTheSimulatedGpu(self):
         if not os.path.isdir(self.simulator):
             self.skipTest("built without CUDA")
-        names = ("doctor", "devices", "checks", "mixed", "models", "placement", "operations")
+        names = ("doctor", "devices", "checks", "collectives", "mixed", "models", "placement", "operations")
         found = self.packageRun(self.simulator, "--parts", ",".join(names), "--models", "tiny_bert",
                                 "--seconds", "180", "--batches", "1", "--precisions", "f32")
         rows = {row["name"]: row for row in found["rows"]}
@@ -122,7 +123,9 @@ class GpuTest(unittest.TestCase):
         self.assertGreater(placed[0]["ratio"], 0)
         self.assertTrue(placed[-1]["ok"], placed[-1])
         self.assertEqual({part["name"]: part["state"] for part in found["parts"]},
-                         dict.fromkeys(names, "done"))
+                         {**dict.fromkeys(names, "done"), "collectives": "skipped"})
+        self.assertEqual([part["reason"] for part in found["parts"] if part["state"] == "skipped"],
+                         ["it takes two GPUs, this machine has 1"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // Writes models with collectives into a folder, and beside each the names of its inputs, with their
 // shapes, and of its outputs: each.fb has one collective of every kind, type and size, random_N.fb
-// are networks of three members drawn with seed N.
+// are networks of three members drawn with seed N, all_reduce_N.fb has N of two members, one behind
+// the other, of 64 MiB.
 #include <array>
 #include <fstream>
 #include <iostream>
@@ -24,9 +25,10 @@ class Model {
       : graph(name), path_(folder + "/" + name + ".fb"), list_(folder + "/" + name + ".txt") {}
 
   /// An input of each member, of floats.
-  Values inputs(const std::string& name, const std::vector<int64_t>& shape) {
+  Values inputs(const std::string& name, const std::vector<int64_t>& shape,
+                size_t members = kMembers) {
     Values values;
-    for (size_t i = 0; i < kMembers; ++i) {
+    for (size_t i = 0; i < members; ++i) {
       std::string own = name + std::to_string(i);
       list_ << "input " << own;
       for (int64_t dim : shape) {
@@ -139,6 +141,16 @@ bool writeRandom(const std::string& folder, unsigned seed) {
   return model.save();
 }
 
+bool writeChain(const std::string& folder, int count) {
+  Model model(folder, "all_reduce_" + std::to_string(count));
+  Values x = model.inputs("x", {16 << 20}, 2);
+  for (int i = 0; i < count; ++i) {
+    x = allReduce(x);
+  }
+  model.output("y", x);
+  return model.save();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -146,7 +158,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: collective_models FOLDER SEEDS\n";
     return 2;
   }
-  bool good = writeEach(argv[1]);
+  bool good = writeEach(argv[1]) && writeChain(argv[1], 16) && writeChain(argv[1], 64);
   for (unsigned seed = 0; seed < static_cast<unsigned>(std::stoi(argv[2])); ++seed) {
     good = writeRandom(argv[1], seed) && good;
   }
