@@ -17,13 +17,18 @@ NOISE = 0.97  # what the same takes again, at least
 ENOUGH = 20  # seconds under which no other model is begun
 
 
-def alone(run, name, *more):
-    """The figures of a model that measures one thing, if that thing runs on the GPU."""
+def whole(run, name, *more):
+    """A model that measures one thing, if that thing runs on the GPU."""
     model = Model(name)
     elsewhere = [node for node, device in run.graphrun.placed(model, run.left(), *more) if device != GPU]
     if elsewhere:
         raise Failed(f"the GPU cannot run {', '.join(elsewhere)} of {name}")
-    return run.graphrun.bench(model, run.left(), *more)
+    return model
+
+
+def alone(run, name, *more):
+    """The figures of such a model."""
+    return run.graphrun.bench(whole(run, name, *more), run.left(), *more)
 
 
 def launches(run):
@@ -89,11 +94,12 @@ def besidePeers(run, name, mine, least, ask, agrees=True, **more):
 
 def attention(run):
     """An attention of bf16 within the GPU beside PyTorch's fastest."""
-    few = Model(f"attentions_{LAYERS[0]}")
+    models = {count: whole(run, f"attentions_{count}") for count in LAYERS}
+    few = models[LAYERS[0]]
     ours = run.graphrun.outputs(few, f"on:{GPU}", run.left())
     agrees = compared(run, f"{few.name}: outputs", ours,
                       lambda: run.graphrun.outputs(few, f"on:{CPU}", run.left()), "bf16")
-    mine, times = eachOf(lambda count: alone(run, f"attentions_{count}")["latency_ms"]["p50"])
+    mine, times = eachOf(lambda count: run.graphrun.bench(models[count], run.left())["latency_ms"]["p50"])
     besidePeers(run, "attention of {} samples, {} heads, {} tokens, {} columns".format(*HEADS), mine, 1.0,
                 lambda: run.peers.ask(run.left(), do="attention", shape=HEADS, count=LAYERS[1]), agrees, ms=times)
 

@@ -66,7 +66,8 @@ void PinnedPool::deallocate(void* memory) {
   context_->driver().cuMemFreeHost(memory);
 }
 
-absl::StatusOr<std::shared_ptr<void>> lockPages(ContextPointer context, absl::Span<uint8_t> pages) {
+absl::StatusOr<std::shared_ptr<void>> lockPages(const ContextPointer& context,
+                                                absl::Span<uint8_t> pages) {
   ScopedContext scope(*context);
   GR_RETURN_IF_ERROR(
       runtime::annotate(GR_CU(context->driver(), cuMemHostRegister_v2, pages.data(), pages.size(),

@@ -39,7 +39,8 @@ class PinnedPool {
 };
 
 /// Locks whole pages of the host's memory, for all GPUs, until what it gives goes.
-absl::StatusOr<std::shared_ptr<void>> lockPages(ContextPointer context, absl::Span<uint8_t> pages);
+absl::StatusOr<std::shared_ptr<void>> lockPages(const ContextPointer& context,
+                                                absl::Span<uint8_t> pages);
 
 /// Gives memory back to its pool.
 struct GiveBack {
