@@ -109,8 +109,7 @@ def collectives(run):
     count = len(set(re.findall(r"^  cuda:\d+", "\n".join(run.found["machine"]["doctor"]), re.MULTILINE)))
     if count < 2:
         return f"it takes two GPUs, this machine has {count}"
-    words = [word for i in range(2) for word in
-             ("--input", f"x{i}=random", "--pin", f"m{i}/*=cuda:{i}", "--pin", f"*/{i}=cuda:{i}")]
+    words = [word for i in range(2) for word in ("--input", f"x{i}=random", "--pin", f"*/{i}=cuda:{i}")]
 
     def time(layers):
         path = os.path.join(PACKAGE, "collectives", f"all_reduce_{layers}.fb")
