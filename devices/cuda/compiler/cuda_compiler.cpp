@@ -44,7 +44,7 @@ class CudaCompiler final : public DeviceCompiler {
     executable.fingerprint = fingerprint;
     KernelCode code(*partition.getContext(), std::move(target), code_);
     GR_ASSIGN_OR_RETURN(std::vector<Work> work,
-                        planWork(partition, {tuning.precision, capability}));
+                        planWork(partition, {tuning.precision, capability, tuning.numerics}));
     GR_RETURN_IF_ERROR(
         Lowering(executable, code, weightIndex).lower(partition, work, chooseLayouts(work)));
     GR_RETURN_IF_ERROR(placeBuffers(executable));

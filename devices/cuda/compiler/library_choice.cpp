@@ -112,7 +112,7 @@ bool mayBeFloat8(ir::MatMulOp product, const GpuTarget& target) {
   constexpr int kAda = 89;  // the first with tensor cores for them
   bool mayRound = denseDesc(product.getResult()).type != runtime::ElementType::kF32 ||
                   target.precision == runtime::Precision::kTF32;
-  return target.capability >= kAda && mayRound;
+  return target.capability >= kAda && target.numerics == runtime::Numerics::kFast && mayRound;
 }
 
 }  // namespace

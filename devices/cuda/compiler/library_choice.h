@@ -17,6 +17,7 @@ struct LibraryChoice {
 struct GpuTarget {
   runtime::Precision precision = runtime::Precision::kF32;
   int capability = 0;  ///< of the GPU: 80, 90; 0: of any
+  runtime::Numerics numerics = runtime::Numerics::kFast;
 };
 
 /// How a step is wanted.
@@ -38,8 +39,8 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
 
 /// The same for a product of operands that are dequantised (passes::dequantizedFloatsOf) from 8-bit
 /// floats: of these, with the scales behind it, where the GPU's tensor cores multiply them. Their
-/// sums are less exact than those of f32, so a result of f32 must be one that may be rounded
-/// (TF32).
+/// sums are less exact than those of f32, so numerics must be fast, and a result of f32 one that
+/// may be rounded (TF32).
 absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
                                                   llvm::ArrayRef<mlir::Operation*> epilogue,
                                                   mlir::Value result, const GpuTarget& target);
