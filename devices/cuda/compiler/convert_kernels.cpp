@@ -7,6 +7,7 @@
 #include "devices/codegen/memory_elements.h"
 #include "devices/cuda/compiler/kernel_families.h"
 #include "devices/cuda/compiler/point_arithmetic.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/type_codec.h"
 #include "runtime/base/reduced.h"
 
@@ -209,18 +210,86 @@ mlir::Type memoryOf(mlir::Value value, mlir::OpBuilder& builder) {
                           : codegen::memoryType(tensorOf(value).getElementType());
 }
 
-/// A thread an element: `convert` makes what is stored of what is loaded, as in memory.
+/// Elements that a thread converts: of bytes so many that they are a word, where what is beside
+/// them is no wider than one.
+int64_t lanesOf(mlir::Operation* op, mlir::OpBuilder& builder) {
+  constexpr int64_t kBytesOfWord = 4;
+  auto isNarrow = [&](mlir::Value value) {
+    return memoryOf(value, builder).getIntOrFloatBitWidth() <= 32;
+  };
+  bool hasBytes = isReduced(op->getOperand(0)) || isReduced(op->getResult(0));
+  bool isWhole = tensorOf(op->getResult(0)).getNumElements() % kBytesOfWord == 0;
+  return hasBytes && isWhole && isNarrow(op->getOperand(0)) && isNarrow(op->getResult(0))
+             ? kBytesOfWord
+             : 1;
+}
+
+/// The elements of `argument` that the `number`-th thread converts, one by one; bytes come as a
+/// word.
+PointCode::Values loadEach(ThreadCode& thread, mlir::Type memory, mlir::Value number,
+                           int64_t lanes) {
+  if (lanes == 1) {
+    return {thread.load(thread.address(0, memory, number), memory, 1)};
+  }
+  PointCode::Values elements;
+  if (memory.isInteger(8)) {
+    mlir::Type word = thread.builder().getI32Type();
+    mlir::Value loaded = thread.load(thread.address(0, word, number), word, 1);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      mlir::Value shift = thread.make<arith::ConstantIntOp>(8 * lane, 32);
+      elements.push_back(
+          thread.make<arith::TruncIOp>(memory, thread.make<arith::ShRUIOp>(loaded, shift)));
+    }
+    return elements;
+  }
+  mlir::Value place = thread.make<arith::MulIOp>(number, thread.constant(lanes));
+  mlir::Value loaded = thread.load(thread.address(0, memory, place), memory, lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    elements.push_back(thread.make<mlir::vector::ExtractOp>(loaded, lane));
+  }
+  return elements;
+}
+
+/// The way back, into the result.
+void storeEach(ThreadCode& thread, llvm::ArrayRef<mlir::Value> elements, mlir::Type memory,
+               mlir::Value number) {
+  auto lanes = static_cast<int64_t>(elements.size());
+  if (lanes == 1) {
+    return thread.store(elements[0], thread.address(1, memory, number));
+  }
+  if (memory.isInteger(8)) {
+    mlir::Type word = thread.builder().getI32Type();
+    mlir::Value joined = thread.make<arith::ConstantIntOp>(0, 32);
+    for (auto [lane, element] : llvm::enumerate(elements)) {
+      mlir::Value shift = thread.make<arith::ConstantIntOp>(8 * static_cast<int64_t>(lane), 32);
+      mlir::Value wide = thread.make<arith::ExtUIOp>(word, element);
+      joined = thread.make<arith::OrIOp>(joined, thread.make<arith::ShLIOp>(wide, shift));
+    }
+    return thread.store(joined, thread.address(1, word, number));
+  }
+  mlir::Value place = thread.make<arith::MulIOp>(number, thread.constant(lanes));
+  mlir::Value joined = thread.make<mlir::vector::FromElementsOp>(
+      mlir::VectorType::get({lanes}, memory), mlir::ValueRange(elements));
+  thread.store(joined, thread.address(1, memory, place));
+}
+
+/// A thread an element, or some side by side: `convert` makes what is stored of what is loaded, as
+/// in memory.
 KernelLaunch buildEach(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol,
                        size_t tables,
                        llvm::function_ref<mlir::Value(PointCode&, mlir::Value)> convert) {
-  PointCode code(op, {tensorOf(op->getResult(0)).getNumElements()});
+  mlir::OpBuilder types(op->getContext());
+  const int64_t lanes = lanesOf(op, types);
+  PointCode code(op, {tensorOf(op->getResult(0)).getNumElements() / lanes});
   code.code().useTables(tables);
   return code.build(module, symbol, [&](llvm::ArrayRef<mlir::Value>, mlir::Value number) {
     ThreadCode& thread = code.code();
-    mlir::Type from = memoryOf(op->getOperand(0), thread.builder());
-    mlir::Value x = thread.load(thread.address(0, from, number), from, 1);
-    mlir::Type to = memoryOf(op->getResult(0), thread.builder());
-    thread.store(convert(code, x), thread.address(1, to, number));
+    PointCode::Values elements =
+        loadEach(thread, memoryOf(op->getOperand(0), types), number, lanes);
+    for (mlir::Value& element : elements) {
+      element = convert(code, element);
+    }
+    storeEach(thread, elements, memoryOf(op->getResult(0), types), number);
   });
 }
 
