@@ -20,7 +20,8 @@ PARTS = (("doctor", 0.02, False, parts.doctor), ("devices", 0.03, False, parts.d
          ("checks", 0.2, True, parts.checks), ("launches", 0.04, True, timing.launches),
          ("edges", 0.04, True, timing.edges), ("elementwise", 0.05, True, timing.elementwise),
          ("attention", 0.05, True, timing.attention), ("collectives", 0.03, True, timing.collectives),
-         ("mixed", 0.05, True, parts.mixed), ("models", 0.24, True, timing.models),
+         ("float8", 0.03, True, timing.float8),
+         ("mixed", 0.05, True, parts.mixed), ("models", 0.21, True, timing.models),
          ("placement", 0.08, True, timing.automatic),
          ("operations", 0.12, True, parts.operations), ("sanitizer", 0.08, True, parts.sanitizer))
 

@@ -5,12 +5,13 @@ import os
 import sys
 
 import onnx
+from onnx import helper
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from models import catalogue, collected, transformers
 from models.graph import Graph
-from program import CHAIN, ELEMENTS, HEADS, LAYERS
+from program import CHAIN, ELEMENTS, HEADS, LAYERS, SIDE
 
 ROW = 4096  # elements of a row in the chains' matrix
 
@@ -84,6 +85,30 @@ def attentions(count):
     return graph.model()
 
 
+def products(count, isFloat8):
+    """Products by one matrix, each of what the last one gave, of bf16; `isFloat8`: quantised to 8-bit floats first."""
+    graph = Graph("products")
+    zero = helper.make_tensor("zero", onnx.TensorProto.FLOAT8E4M3FN, [], [0.0])
+
+    def short(value):
+        return graph.op("Cast", value, to=onnx.TensorProto.BFLOAT16)
+    scale = short(graph.number(1 / 64))
+
+    def factor(value):
+        codes = graph.op("QuantizeLinear", value, scale, zero.name) if isFloat8 else None
+        return graph.op("DequantizeLinear", codes, scale, zero.name) if isFloat8 else value
+    x, matrix = (graph.input(name, [SIDE, SIDE]) for name in ("x", "matrix"))
+    x, matrix = short(x), short(graph.op("Mul", matrix, graph.number((3 / SIDE) ** 0.5)))  # x keeps its spread
+    matrix = graph.op("Transpose", factor(matrix), perm=[1, 0])
+    for _ in range(count):
+        x = graph.op("MatMul", factor(x), matrix)
+    graph.output(graph.op("Cast", x, to=onnx.TensorProto.FLOAT), [SIDE, SIDE])
+    graph.tensors.append(zero)
+    model = graph.model()
+    model.opset_import[0].version, model.ir_version = 21, 10  # the first with 8-bit floats in bf16
+    return model
+
+
 def cached(name, cache):
     """A model of the catalogue, written once."""
     return onnx.load(catalogue.written(catalogue.catalogue()[name], cache))
@@ -102,4 +127,6 @@ def models(cache):
               "scaled_product": (functools.partial(product, True), None, {}),
               "to_gpu": (largeInput, None, {}), "from_gpu": (largeOutput, None, {})}
     found |= {f"attentions_{count}": (functools.partial(attentions, count), None, {}) for count in LAYERS}
+    found |= {f"{kind}_products_{count}": (functools.partial(products, count, kind == "float8"), None, {})
+              for count in LAYERS for kind in ("float8", "bf16")}
     return found

@@ -7,10 +7,11 @@ import re
 import statistics
 
 from parts import TOLERANCE, chosenModels, compared, peerOutputs
-from program import (CHAIN, CPU, ELEMENTS, GPU, HEADS, LAYERS, PACKAGE, REDUCED, Failed, Model, clocks)
+from program import (CHAIN, CPU, ELEMENTS, GPU, HEADS, LAYERS, PACKAGE, REDUCED, SIDE, Failed, Model, clocks)
 
 BYTES = 4 * ELEMENTS  # of a large tensor
 TURNS = 3
+FLOAT8 = 89  # the first GPUs that multiply 8-bit floats
 WAYS = ("eager", "compile", "onnxruntime")
 MEAN = 1.2  # the target at batch 1
 NOISE = 0.97  # what the same takes again, at least
@@ -102,6 +103,24 @@ def attention(run):
     mine, times = eachOf(lambda count: run.graphrun.bench(models[count], run.left())["latency_ms"]["p50"])
     besidePeers(run, "attention of {} samples, {} heads, {} tokens, {} columns".format(*HEADS), mine, 1.0,
                 lambda: run.peers.ask(run.left(), do="attention", shape=HEADS, count=LAYERS[1]), agrees, ms=times)
+
+
+def float8(run):
+    """A product of 8-bit floats, and what makes them of bf16, beside a product of bf16."""
+    capability = re.search(r"^  cuda:0 .*sm_(\d+)", "\n".join(run.found["machine"]["doctor"]), re.MULTILINE)
+    if capability and int(capability.group(1)) < FLOAT8:
+        return f"it takes a GPU of sm_{FLOAT8}, this one is of sm_{capability.group(1)}"
+
+    def each(kind):
+        models = {count: whole(run, f"{kind}_products_{count}") for count in LAYERS}
+        outputs = run.graphrun.outputs(models[LAYERS[0]], f"on:{GPU}", run.left())
+        return outputs, *eachOf(lambda count: run.graphrun.bench(models[count], run.left())["latency_ms"]["p50"])
+    ours, mine, times = each("float8")
+    theirs, bf16, _ = each("bf16")
+    agrees = compared(run, "products of 8-bit floats beside bf16", ours, lambda: theirs, "bf16")
+    besidePeers(run, f"product of 8-bit floats, {SIDE} x {SIDE}, and their quantisation", mine, 1.0,
+                lambda: {"bf16": bf16}, agrees, ms=times)
+    return None
 
 
 def collectives(run):

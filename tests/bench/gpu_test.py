@@ -99,7 +99,7 @@ class GpuTest(unittest.TestCase):
             self.skipTest("this machine has NVIDIA's driver")
         parts = {part["name"]: part for part in found["parts"]}
         self.assertEqual(parts.pop("doctor")["state"], "done")
-        self.assertEqual(len(parts), 12)
+        self.assertEqual(len(parts), 13)
         for part in parts.values():
             self.assertEqual(part["state"], "skipped", part)
             self.assertRegex(part["reason"], r"driver: libcuda.so.1 is missing; .*; install")
