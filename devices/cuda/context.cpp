@@ -107,8 +107,10 @@ Event::~Event() {
   }
 }
 
-absl::Status Event::record(const Stream& stream) {
-  return GR_CU(context_->driver(), cuEventRecord, event_, stream.get());
+absl::Status Event::record(const Stream& stream) { return record(stream.get()); }
+
+absl::Status Event::record(CUstream stream) {
+  return GR_CU(context_->driver(), cuEventRecord, event_, stream);
 }
 
 absl::Status Event::recordInGraph(CUstream stream) {

@@ -98,6 +98,7 @@ class Event {
 
   /// It is where `stream` is now.
   absl::Status record(const Stream& stream);
+  absl::Status record(CUstream stream);
   /// The same while the stream is recorded: each launch of the graph sets it.
   absl::Status recordInGraph(CUstream stream);
   /// Milliseconds from `earlier` on; of two that are used for times and were reached.

@@ -34,13 +34,16 @@ std::string Segment::label() const {
 
 absl::Status Segment::launch(const Stream& stream) {
   const bool isTimed = !nanos_.empty();
-  if (!isRecorded_ || !std::exchange(warm_, true) || (kernels_.size() == 1 && isTimed)) {
+  if (!std::exchange(warm_, true) || (kernels_.size() == 1 && isTimed)) {
+    return enqueue(stream.get());
+  }
+  if (clock_ == nullptr && graph_ == nullptr && !isTimed) {
+    GR_ASSIGN_OR_RETURN(clock_, StepClock::create(context_, kernels_.size()));
+  }
+  if (!isRecorded_) {
     return enqueue(stream.get());
   }
   if (graph_ == nullptr) {
-    if (!isTimed) {
-      GR_ASSIGN_OR_RETURN(clock_, StepClock::create(context_, kernels_.size()));
-    }
     GR_RETURN_IF_ERROR(runtime::annotate(record(stream.get()), label()));
   }
   return runtime::annotate(GR_CU(context_->driver(), cuGraphLaunch, graph_, stream.get()), label());
@@ -48,18 +51,19 @@ absl::Status Segment::launch(const Stream& stream) {
 
 absl::Status Segment::enqueue(CUstream stream) {
   for (size_t i = 0; i < kernels_.size(); ++i) {
-    absl::Status status = clock_ == nullptr ? absl::OkStatus() : clock_->mark(stream, i);
+    absl::Status status =
+        clock_ == nullptr ? absl::OkStatus() : clock_->mark(stream, i, isRecorded_);
     status = status.ok() ? kernels_[i]->enqueue(stream) : status;
     if (!status.ok()) {
       return runtime::annotate(status, labels_[i]);
     }
   }
-  return clock_ == nullptr ? absl::OkStatus() : clock_->mark(stream, kernels_.size());
+  return clock_ == nullptr ? absl::OkStatus() : clock_->mark(stream, kernels_.size(), isRecorded_);
 }
 
 absl::StatusOr<bool> Segment::readClock() {
   if (clock_ == nullptr) {
-    return !isRecorded_ || !nanos_.empty();
+    return !nanos_.empty();
   }
   GR_RETURN_IF_ERROR(runtime::annotate(clock_->read(), label()));
   if (clock_->runs() < kTimedRuns) {

@@ -16,7 +16,7 @@ namespace graphrun::devices::cuda {
 /// things then; the second records them as a CUDA graph with a clock, which times them for some
 /// launches; then they are recorded again without, and from then on a launch is that graph's. The
 /// context must be the thread's in all calls. What is not recorded is put into the stream kernel by
-/// kernel always, and not timed.
+/// kernel always, some times with a clock.
 class Segment {
  public:
   explicit Segment(ContextPointer context, bool isRecorded = true)

@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<StepClock>> StepClock::create(const ContextPointe
   return clock;
 }
 
-absl::Status StepClock::mark(CUstream stream, size_t kernel) {
-  return marks_[kernel]->recordInGraph(stream);
+absl::Status StepClock::mark(CUstream stream, size_t kernel, bool inGraph) {
+  return inGraph ? marks_[kernel]->recordInGraph(stream) : marks_[kernel]->record(stream);
 }
 
 absl::Status StepClock::read() {

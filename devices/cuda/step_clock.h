@@ -18,8 +18,9 @@ class StepClock {
   static absl::StatusOr<std::unique_ptr<StepClock>> create(const ContextPointer& context,
                                                            size_t kernels);
 
-  /// While the graph is recorded: before each kernel and after the last.
-  absl::Status mark(CUstream stream, size_t kernel);
+  /// Before each kernel and after the last, while the graph is recorded or, if there is none, in
+  /// each launch.
+  absl::Status mark(CUstream stream, size_t kernel, bool inGraph);
   /// After each launch, when its work is done.
   absl::Status read();
   size_t runs() const { return runs_; }

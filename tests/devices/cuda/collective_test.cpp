@@ -181,6 +181,24 @@ TEST_CASE("GPUs combine what they have, in every kind") {
   }
 }
 
+TEST_CASE("what a collective takes is measured, as what is recorded in a graph is") {
+  Gpus gpus(2);
+  gpus.loadAll(chain());
+  REQUIRE(gpus.join().ToString() == "OK");
+  for (int step = 0; step < 8; ++step) {
+    checkOk(gpus.runAll());
+  }
+  for (const auto& program : gpus.programs) {
+    const std::vector<runtime::StepTime> measured = program->stepTimes().value();
+    std::map<std::string, int> times;
+    for (const runtime::StepTime& step : measured) {
+      ++times[step.label];
+      CHECK(step.ns > 0);
+    }
+    CHECK(times == std::map<std::string, int>{{"add_one", 2}, {"all_reduce", 2}});
+  }
+}
+
 TEST_CASE("GPUs gather what they have") {
   Gpus gpus(2);
   gpus.loadAll(just("all_gather", "", 3, 6));

@@ -211,10 +211,11 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   });
 }
 
-CUresult cuEventCreate(CUevent* event, unsigned) {
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
   GR_SIMULATED(cuEventCreate)
   auto made = std::make_unique<EventState>();
   made->gpu = graphrun::testing::currentGpu();
+  made->isTimed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
   *event = reinterpret_cast<CUevent>(made.release());
   ++state.counts.events;
   return CUDA_SUCCESS;
@@ -234,6 +235,15 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   EventState& its = stateOf(event);
   if (found == state.streams.end() || found->second->gpu != its.gpu) {
     return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (its.isTimed) {
+    CUresult put = state.put(stream, [at = &its] {
+      at->reached = std::chrono::steady_clock::now() + gpu().added;
+      return CUDA_SUCCESS;
+    });
+    if (put != CUDA_SUCCESS) {
+      return put;
+    }
   }
   its.stream = found->second;
   its.put = found->second->put;

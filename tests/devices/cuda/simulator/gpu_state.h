@@ -56,7 +56,8 @@ struct EventState {
   std::shared_ptr<StreamState> stream;
   uint64_t put = 0;
   bool asked = false;
-  std::optional<std::chrono::steady_clock::time_point> reached;  // of one in a graph, the last time
+  bool isTimed = true;
+  std::optional<std::chrono::steady_clock::time_point> reached;  // the last time
 };
 
 class GpuState {
