@@ -4,9 +4,12 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "placement/placed_time.h"
+#include "runtime/memory/communicator_memory.h"
 
 namespace graphrun::placement {
 namespace {
@@ -197,6 +200,24 @@ class DeviceMemory {
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
 };
 
+/// What the library takes of the devices that meet: once for each group of them.
+void addCommunicators(const Simulator& simulator, const Placement& placement,
+                      Simulation& simulation) {
+  const Meetings& meetings = simulator.meetings();
+  const PlacedBy placed{placement};
+  std::set<std::vector<int>> groups;
+  for (int m = 0; m < static_cast<int>(simulator.graph().meetings.size()); ++m) {
+    if (meetings.isHeld(m, placed)) {
+      groups.insert(meetings.devicesOf(m, placed));
+    }
+  }
+  for (const std::vector<int>& group : groups) {
+    for (int device : group) {
+      simulation.devices[static_cast<size_t>(device)].receiveBytes += runtime::kCommunicatorBytes;
+    }
+  }
+}
+
 /// Weights, receive buffers and the inputs that live on a device from the start.
 void addStaticBytes(const Simulator& simulator, const Placement& placement,
                     Simulation& simulation) {
@@ -223,6 +244,7 @@ void addStaticBytes(const Simulator& simulator, const Placement& placement,
 void profileMemory(const Simulator& simulator, const Placement& placement,
                    const std::vector<std::vector<int>>& byDevice, Simulation& simulation) {
   addStaticBytes(simulator, placement, simulation);
+  addCommunicators(simulator, placement, simulation);
   Lifetimes lifetimes(simulator, placement, simulation);
   for (size_t d = 0; d < byDevice.size(); ++d) {
     DeviceMemory(simulator, placement, lifetimes, static_cast<int>(d), simulation).run(byDevice[d]);

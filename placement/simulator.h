@@ -53,7 +53,8 @@ struct DeviceUse {
   /// Of its own time for tensors that come and go; see Device::hasPort.
   int64_t portNs = 0;
   int64_t weightBytes = 0;
-  /// Buffers of incoming edges; held for the whole step.
+  /// Buffers of incoming edges, and of libraries between devices that meet; held for the whole
+  /// step.
   int64_t receiveBytes = 0;
   /// Weights + receive buffers + the largest sum of live tensors and workspace.
   int64_t peakBytes = 0;

@@ -134,12 +134,14 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
     return withFirstCause(loaded.status(), {"", "", description.name, worker_});
   }
   part.loaded = *std::move(loaded);
-  uint64_t programBytes = part.loaded.program->memoryBytes();
+  part.ownBytes = communicatorBytes(*plan_, part.device);
+  uint64_t programBytes = part.loaded.program->memoryBytes() + part.ownBytes;
   if (description.memoryBytes != 0 && programBytes + slotBytes > description.memoryBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        description.name, ": needs ", programBytes, " bytes for weights and arena and ", slotBytes,
-        " for what it receives, the limit is ", description.memoryBytes, "; give it ",
-        programBytes + slotBytes - description.memoryBytes, " more"));
+        description.name, ": needs ", programBytes, " bytes for weights and arena",
+        part.ownBytes > 0 ? absl::StrCat(" (", part.ownBytes, " of them for collectives)") : "",
+        " and ", slotBytes, " for what it receives, the limit is ", description.memoryBytes,
+        "; give it ", programBytes + slotBytes - description.memoryBytes, " more"));
   }
   DeviceReport report;
   report.device = description.name;

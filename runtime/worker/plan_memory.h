@@ -19,8 +19,8 @@ struct LoadedPlan::Memory {
     std::shared_ptr<SharedDevice> owner;
     LoadedProgram loaded;
     std::vector<void*> allocated;
-    std::vector<void*> own;  // of the device
-    uint64_t ownBytes = 0;
+    std::vector<void*> own;      // of the device
+    uint64_t ownBytes = 0;       // of these, and of communicators
     std::shared_ptr<void> lock;  // of the program's arena; null: it is not locked
   };
   ~Memory() {

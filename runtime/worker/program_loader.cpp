@@ -8,6 +8,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/format/weight_table.h"
+#include "runtime/memory/communicator_memory.h"
 #include "runtime/worker/disk_code_store.h"
 
 namespace graphrun::runtime {
@@ -25,14 +27,25 @@ void addTable(CacheKey& key, const Table& table) {
 /// The limit for weights and arena of the partition's executable; 0: none.
 uint64_t memoryFor(const format::PlanFile& plan, uint32_t index, const devices::Device& device) {
   const uint64_t limit = device.description().memoryBytes;
-  const uint64_t slots = ownSlotBytes(plan, plan.plan().partitions()->Get(index)->device(), device);
-  return limit == 0 ? 0 : limit - std::min(slots, limit - 1);
+  const uint32_t of = plan.plan().partitions()->Get(index)->device();
+  const uint64_t others = ownSlotBytes(plan, of, device) + communicatorBytes(plan, of);
+  return limit == 0 ? 0 : limit - std::min(others, limit - 1);
 }
 
 /// The entry of an executable whose kernels were chosen by measurement.
 std::string tunedKey(const std::string& key) { return absl::StrCat(key, "-tuned"); }
 
 }  // namespace
+
+uint64_t communicatorBytes(const format::PlanFile& plan, uint32_t index) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < format::sizeOf(plan.plan().communicators()); ++i) {
+    const auto& devices = *plan.plan().communicators()->Get(i)->devices();
+    bool isMember = std::find(devices.begin(), devices.end(), index) != devices.end();
+    bytes += isMember ? kCommunicatorBytes : 0;
+  }
+  return bytes;
+}
 
 uint64_t ownSlotBytes(const format::PlanFile& plan, uint32_t index, const devices::Device& device) {
   return device.bindsHostMemory() ? 0 : plan.slotBytes(index);

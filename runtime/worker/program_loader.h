@@ -25,6 +25,9 @@ struct LoadedProgram {
   bool tuned = false;  // no choice of a kernel waits for a measurement
 };
 
+/// Of a device of a plan: what the communicators with it take there beside the plan's tensors.
+uint64_t communicatorBytes(const format::PlanFile& plan, uint32_t index);
+
 /// Of the memory of `device`, which is `index` in the plan, what its edges' slots take.
 uint64_t ownSlotBytes(const format::PlanFile& plan, uint32_t index, const devices::Device& device);
 

@@ -1,6 +1,7 @@
 #include "placement/simulator.h"
 
 #include "placement/critical_path.h"
+#include "runtime/memory/communicator_memory.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {
@@ -258,7 +259,8 @@ TEST_CASE("what a library carries out is sent by nobody and takes each device as
   CHECK(met.transfers.empty());
   CHECK((met.ops[2].start == 150 && met.ops[3].start == 150));
   CHECK((met.ops[2].finish == 150 + ring && met.stepNs == 150 + ring + 10));
-  CHECK(met.devices[0].receiveBytes == 0);
+  CHECK(met.devices[0].receiveBytes == runtime::kCommunicatorBytes);
+  CHECK(met.devices[2].receiveBytes == 0);
   // An operand has to be where its member is.
   Simulation moved = simulate(graph, cluster, placed({1, 1, 0, 1, 1}));
   REQUIRE(moved.transfers.size() == 1);
