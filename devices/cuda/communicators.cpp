@@ -135,7 +135,7 @@ absl::Status Communicators::waitUntilReady(const Member& member) {
 
 absl::Status Communicators::put(uint32_t id, absl::string_view function,
                                 absl::FunctionRef<ncclResult_t(const NcclApi&, ncclComm_t)> call) {
-  GR_RETURN_IF_ERROR(check());
+  GR_RETURN_IF_ERROR(check([] { return std::string(); }));
   const Member* member = find(id);
   if (member == nullptr || member->state != State::kJoined) {
     return absl::FailedPreconditionError(absl::StrCat(nameOf(id), " has not all of its members"));
@@ -147,13 +147,14 @@ absl::Status Communicators::put(uint32_t id, absl::string_view function,
   return waitUntilReady(*member);
 }
 
-absl::Status Communicators::check() {
+absl::Status Communicators::check(absl::FunctionRef<std::string()> what) {
   GR_RETURN_IF_ERROR(failure_);
   for (const Member& member : members_) {
     absl::Status status = isReady(member).status();
     status = status.ok() ? runtime::annotate(mayWait(), member.name()) : status;
     if (!status.ok()) {
-      return breakOff(status);
+      const std::string name = what();
+      return breakOff(name.empty() ? status : runtime::annotate(status, name));
     }
   }
   return absl::OkStatus();

@@ -45,8 +45,9 @@ class Communicators {
   /// has put it, for which at first it may need the other members.
   absl::Status put(uint32_t id, absl::string_view function,
                    absl::FunctionRef<ncclResult_t(const NcclApi&, ncclComm_t)> call);
-  /// Whether what they do may be waited for any longer; breaks them off when not.
-  absl::Status check();
+  /// Whether what they do may be waited for any longer; breaks them off when not. `what` then tells
+  /// what that is, empty where nobody knows.
+  absl::Status check(absl::FunctionRef<std::string()> what);
   /// Ends what they do, for good. The first reason stays.
   absl::Status breakOff(const absl::Status& why);
 

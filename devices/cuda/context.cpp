@@ -125,6 +125,10 @@ absl::StatusOr<float> Event::since(const Event& earlier) const {
   return milliseconds;
 }
 
+bool Event::isPending() const {
+  return context_->driver().cuEventQuery(event_) == CUDA_ERROR_NOT_READY;
+}
+
 absl::Status Event::holdUp(const Stream& stream) const {
   return GR_CU(context_->driver(), cuStreamWaitEvent, stream.get(), event_, CU_EVENT_WAIT_DEFAULT);
 }

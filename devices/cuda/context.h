@@ -103,6 +103,8 @@ class Event {
   absl::Status recordInGraph(CUstream stream);
   /// Milliseconds from `earlier` on; of two that are used for times and were reached.
   absl::StatusOr<float> since(const Event& earlier) const;
+  /// Whether a stream has still to get there.
+  bool isPending() const;
   /// What is put into `stream` later comes after it.
   absl::Status holdUp(const Stream& stream) const;
   /// Waits until the stream gets there: awake for a moment, then asleep.

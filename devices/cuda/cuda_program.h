@@ -85,13 +85,16 @@ class CudaProgram : public Program {
     Place place = Place::kHost;
   };
   struct Record {
+    Record(CudaProgram* its, Action::Kind does) : program(its), kind(does) {}
+
     CudaProgram* program;
     Action::Kind kind;
     std::unique_ptr<Segment> segment;
     std::vector<Transfer> in;
     std::vector<Transfer> out;
-    Event* awaited = nullptr;  ///< null: nothing
-    std::vector<Event*> made;  ///< of values that GPUs fetch; kept by handed_
+    Event* awaited = nullptr;    ///< null: nothing
+    std::vector<Event*> made;    ///< of values that GPUs fetch; kept by handed_
+    std::unique_ptr<Event> met;  ///< of a collective: it is done; null: it is none
   };
   /// What a send hands over, and the event that it names.
   struct Handed {
@@ -128,6 +131,7 @@ class CudaProgram : public Program {
   void dropCopyOut(uint32_t buffer);
   absl::Status await(const Record& record);
   absl::Status waitFor(const Event& event);
+  std::string pendingCollective() const;
   void waitForStreams() const;
   absl::Status finish();
   absl::Status readClocks();

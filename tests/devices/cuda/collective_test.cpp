@@ -315,6 +315,7 @@ TEST_CASE("a member that never comes is waited for until the step's time is over
   absl::Status status = gpus.run(0, kSecond / 20);
   CHECK(absl::IsDeadlineExceeded(status));
   CHECK_THAT(status.ToString(), Catch::Contains("the time of the step ended while the other"));
+  CHECK_THAT(status.ToString(), Catch::Contains("all_reduce: communicator 0"));
   gpus.programs[1]->interrupt();
 }
 
