@@ -1,8 +1,9 @@
 // The other way: a problem in GraphRun's own format.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "placement/cost_file.h"
@@ -76,13 +77,13 @@ class Writer {
            a.queues == b.queues && a.large == b.large;
   }
 
-  /// An end of a link: a worker and the kind of its devices.
-  using End = std::pair<int, DeviceKind>;
-  using Ends = std::pair<End, End>;
+  using Workers = std::pair<int, int>;  ///< from, to
+  using Kinds = std::pair<DeviceKind, DeviceKind>;
+  using LinksByKind = std::map<Kinds, LinkInfo>;
 
   /// All devices of a kind on a worker must have the same.
-  absl::StatusOr<std::map<Ends, LinkInfo>> linksByKind() const {
-    std::map<Ends, LinkInfo> links;
+  absl::StatusOr<std::map<Workers, LinksByKind>> linksByKind() const {
+    std::map<Workers, LinksByKind> links;
     const LinkTable& table = problem_.simulator.links();
     for (int from = kClient; from < problem_.deviceCount(); ++from) {
       for (int to = kClient; to < problem_.deviceCount(); ++to) {
@@ -90,8 +91,8 @@ class Writer {
           continue;
         }
         const LinkInfo& link = table.link(table.id(from, to));
-        Ends ends = {{workerOf(from), cluster_.kindOf(from)}, {workerOf(to), cluster_.kindOf(to)}};
-        auto [known, fresh] = links.try_emplace(ends, link);
+        auto [known, fresh] = links[{workerOf(from), workerOf(to)}].try_emplace(
+            {cluster_.kindOf(from), cluster_.kindOf(to)}, link);
         if (!isAlike(known->second.model, link.model)) {
           return absl::FailedPreconditionError(absl::StrCat(
               "costs: ", known->second.name, " and ", link.name, " differ, but the file can tell ",
@@ -102,42 +103,40 @@ class Writer {
     return links;
   }
 
+  static bool areAlike(const LinksByKind& links) {
+    return std::all_of(links.begin(), links.end(), [&](const auto& link) {
+      return isAlike(link.second.model, links.begin()->second.model);
+    });
+  }
+
   /// One entry for each pair of workers, or one for each direction; where kinds of devices differ,
   /// one for each two kinds.
   absl::Status writeLinks() {
     GR_ASSIGN_OR_RETURN(auto links, linksByKind());
-    std::set<std::pair<int, int>> mixed;  // workers
-    std::map<std::pair<int, int>, LinkInfo> first;
-    for (const auto& [ends, link] : links) {
-      std::pair<int, int> workers = {ends.first.first, ends.second.first};
-      if (!isAlike(first.try_emplace(workers, link).first->second.model, link.model)) {
-        mixed.insert(
-            {std::min(workers.first, workers.second), std::max(workers.first, workers.second)});
-      }
-    }
     json_["links"] = Json::array();
-    std::set<std::pair<int, int>> written;
-    for (const auto& [ends, link] : links) {
-      auto [a, b] = std::pair(ends.first.first, ends.second.first);
-      bool byKind = mixed.contains({std::min(a, b), std::max(a, b)});
-      if (!byKind && !written.insert({a, b}).second) {
-        continue;
-      }
-      auto back = links.find({ends.second, ends.first});
-      bool oneWay = back != links.end() && !isAlike(back->second.model, link.model);
-      if (oneWay || ends.first <= ends.second) {
-        addLink(ends, link.model, oneWay, byKind);
+    for (const auto& [workers, forth] : links) {
+      const LinksByKind& back = links.at({workers.second, workers.first});
+      bool byKind = !areAlike(forth) || !areAlike(back);
+      for (const auto& [kinds, link] : forth) {
+        bool oneWay = !isAlike(back.at({kinds.second, kinds.first}).model, link.model);
+        if (oneWay ||
+            std::pair(workers.first, kinds.first) <= std::pair(workers.second, kinds.second)) {
+          addLink(workers, byKind ? std::optional(kinds) : std::nullopt, link.model, oneWay);
+        }
+        if (!byKind) {
+          break;
+        }
       }
     }
     return absl::OkStatus();
   }
 
-  void addLink(const Ends& ends, const LinkModel& model, bool oneWay, bool byKind) {
-    int a = ends.first.first;
-    int b = ends.second.first;
+  void addLink(Workers workers, const std::optional<Kinds>& kinds, const LinkModel& model,
+               bool oneWay) {
+    auto [a, b] = workers;
     Json entry = {{"between", {workerName(a), workerName(b)}}};
-    if (byKind) {
-      entry["kinds"] = {deviceKindName(ends.first.second), deviceKindName(ends.second.second)};
+    if (kinds) {
+      entry["kinds"] = {deviceKindName(kinds->first), deviceKindName(kinds->second)};
     }
     entry["latency_ns"] = model.latencyNs;
     if (oneWay) {
