@@ -35,11 +35,14 @@ class Network:
         return self.add("DequantizeLinear", [self.add("QuantizeLinear", [x] + ends)] + ends)
 
     def weight(self, shape, channel):
-        """Bytes with a scale for each element of dim `channel`, or one."""
-        bytes_ = self.constant(random.randint(-127, 128, shape).astype(np.int8))
+        """Bytes with a scale for each element of dim `channel`, or one.
+
+        Of seven bits: processors that add pairs of products in 16 bits do not overflow.
+        """
+        bytes_ = self.constant(random.randint(-63, 64, shape).astype(np.int8))
         if channel is None:
-            return self.add("DequantizeLinear", [bytes_, self.constant(np.float32(0.004))])
-        scales = random.uniform(0.001, 0.006, shape[channel]).astype("f")
+            return self.add("DequantizeLinear", [bytes_, self.constant(np.float32(0.008))])
+        scales = random.uniform(0.002, 0.012, shape[channel]).astype("f")
         return self.add("DequantizeLinear", [bytes_, self.constant(scales)], axis=channel)
 
     def conv(self, x, shape, channel=0, **attributes):
