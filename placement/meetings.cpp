@@ -22,7 +22,7 @@ struct Protocol {
 /// NCCL's LL, whose words carry a flag each, and Simple.
 constexpr Protocol kProtocols[] = {{6'600, 1'000, 2'700, 0.25}, {8'400, 4'000, 9'600, 1.0}};
 
-/// Members of each device follow each other, as many of each.
+/// Members of each device follow each other, as many of each: what lowerCollectives asks, too.
 bool isInOrder(const std::vector<int>& deviceOfMember) {
   std::set<int> seen;
   size_t length = 0;  // of the first run

@@ -3,8 +3,6 @@
 #include <string>
 
 #include "ir/dialect.h"
-#include "runtime/base/numerics.h"
-#include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
 namespace {
@@ -69,25 +67,11 @@ void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluste
   }
 }
 
-passes::CollectiveLibraries collectiveLibraries(const format::PlanRequest& request,
-                                                const placement::Cluster& cluster) {
+passes::CollectiveLibraries collectiveLibraries(const placement::Cluster& cluster) {
   passes::CollectiveLibraries libraries;
-  bool isStable =
-      static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
-  for (size_t i = 0; !isStable && i < format::sizeOf(request.found()); ++i) {
-    const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
-    absl::string_view text = format::textOf(found.collectives());
-    if (text.empty()) {
-      continue;
-    }
-    bool isClients = found.worker()->str() == placement::kClientName;
-    for (const placement::Device& device : cluster.devices) {
-      bool isOf = isClients ? cluster.isInClient(device.worker)
-                            : cluster.findWorker(found.worker()->str()) == device.worker;
-      if (isOf && placement::deviceKindName(device.kind) == found.kind()->str() &&
-          device.index == static_cast<int>(found.index())) {
-        libraries[device.name] = std::string(text);
-      }
+  for (const placement::Device& device : cluster.devices) {
+    if (!device.library.empty()) {
+      libraries[device.name] = device.library;
     }
   }
   return libraries;

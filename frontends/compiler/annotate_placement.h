@@ -5,7 +5,6 @@
 #include "passes/collectives.h"
 #include "placement/build_cost_graph.h"
 #include "placement/placement.h"
-#include "runtime/format/door_generated.h"
 
 namespace graphrun::compiler {
 
@@ -15,10 +14,8 @@ namespace graphrun::compiler {
 void annotateDevices(const placement::GraphOfOps& graph, const placement::Cluster& cluster,
                      const placement::Placement& placement);
 
-/// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
-/// order of sums has to be one that is known.
-passes::CollectiveLibraries collectiveLibraries(const format::PlanRequest& request,
-                                                const placement::Cluster& cluster);
+/// What carries out collectives on the cluster's devices.
+passes::CollectiveLibraries collectiveLibraries(const placement::Cluster& cluster);
 
 }  // namespace graphrun::compiler
 

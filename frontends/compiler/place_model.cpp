@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/device_compiler.h"
-#include "frontends/compiler/annotate_placement.h"
 #include "frontends/compiler/known_costs.h"
 #include "placement/replan.h"
 #include "placement/split_devices.h"
@@ -260,11 +259,6 @@ absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& re
   Compilers compilers;
   KnownCosts known;
   placed.cluster = std::move(cluster);
-  for (const auto& [name, library] : collectiveLibraries(request, placed.cluster)) {
-    if (std::optional<int> device = placed.cluster.findDevice(name)) {
-      placed.cluster.devices[static_cast<size_t>(*device)].library = library;
-    }
-  }
   readCosts(request, placed.cluster, known);
   placement::DeviceKnowledge devices{[&](placement::DeviceKind kind, mlir::Operation* op) {
                                        return compilers.whyUnsupported(kind, op);

@@ -1,6 +1,7 @@
 #include "frontends/compiler/plan_nodes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace graphrun::compiler {
 namespace {
@@ -79,25 +80,27 @@ std::vector<flatbuffers::Offset<format::PlanNode>> writeNodes(
     const placement::GraphOfOps& graph, const placement::Meetings& meetings,
     const placement::Cluster& cluster, const placement::Placement& placement, int device,
     const std::set<std::string>& labels, flatbuffers::FlatBufferBuilder& builder) {
-  std::vector<int> nodes;
+  std::vector<std::pair<int, NodeCost>> nodes;
   for (int n = 0; n < graph.graph.nodeCount(); ++n) {
+    if (cluster.runnerOf(placement.device[static_cast<size_t>(n)]) != device) {
+      continue;
+    }
+    NodeCost cost = costOf(graph, meetings, placement, n);
     // What the device does otherwise, or as part of another node, would seem to take no time.
-    const std::string label = costOf(graph, meetings, placement, n).label;
-    if (cluster.runnerOf(placement.device[static_cast<size_t>(n)]) == device && !label.empty() &&
-        labels.contains(label)) {
-      nodes.push_back(n);
+    if (!cost.label.empty() && labels.contains(cost.label)) {
+      nodes.emplace_back(n, std::move(cost));
     }
   }
-  std::sort(nodes.begin(), nodes.end(), [&](int a, int b) {
-    return placement.rank[static_cast<size_t>(a)] < placement.rank[static_cast<size_t>(b)];
+  std::sort(nodes.begin(), nodes.end(), [&](const auto& a, const auto& b) {
+    return placement.rank[static_cast<size_t>(a.first)] <
+           placement.rank[static_cast<size_t>(b.first)];
   });
   InnerNodes inner(graph.graph, cluster, placement);
   std::vector<flatbuffers::Offset<format::PlanNode>> written;
   written.reserve(nodes.size());
-  for (int n : nodes) {
+  for (const auto& [n, cost] : nodes) {
     const placement::CostNode& node = graph.graph.node(n);
     auto members = node.members.empty() ? 0 : builder.CreateVectorOfStrings(node.members);
-    const NodeCost cost = costOf(graph, meetings, placement, n);
     auto label = builder.CreateString(cost.label);
     auto own = static_cast<size_t>(placement.device[static_cast<size_t>(n)]);
     auto threads =

@@ -31,6 +31,7 @@
 #include "placement/cost_file.h"
 #include "placement/explain.h"
 #include "placement/what_if.h"
+#include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
 #include "runtime/format/weight_table.h"
 
@@ -98,6 +99,29 @@ absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster
   return absl::OkStatus();
 }
 
+/// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
+/// order of sums has to be one that is known.
+void setLibraries(const format::PlanRequest& request, placement::Cluster& cluster) {
+  bool isStable =
+      static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
+  for (size_t i = 0; !isStable && i < format::sizeOf(request.found()); ++i) {
+    const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
+    absl::string_view text = format::textOf(found.collectives());
+    if (text.empty()) {
+      continue;
+    }
+    bool isClients = found.worker()->str() == placement::kClientName;
+    for (placement::Device& device : cluster.devices) {
+      bool isOf = isClients ? cluster.isInClient(device.worker)
+                            : cluster.findWorker(found.worker()->str()) == device.worker;
+      if (isOf && placement::deviceKindName(device.kind) == found.kind()->str() &&
+          device.index == static_cast<int>(found.index())) {
+        device.library = std::string(text);
+      }
+    }
+  }
+}
+
 /// The cluster of the request with its devices, pins and limits.
 absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
   placement::Cluster cluster;
@@ -112,6 +136,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
   cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
+  setLibraries(request, cluster);
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);
     std::string nodes = pin->nodes()->str();
@@ -353,8 +378,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   const placement::PlacementResult& result = placed->result;
   annotateDevices(placed->graph, cluster, result.placement);
   mlir::FailureOr<passes::Partitioning> parts = mlir::failure();
-  if (mlir::succeeded(
-          passes::lowerCollectives(prepared.function, collectiveLibraries(request, cluster)))) {
+  if (mlir::succeeded(passes::lowerCollectives(prepared.function, collectiveLibraries(cluster)))) {
     parts = passes::partition(prepared.function, partitionOptions(cluster));
   }
   if (mlir::failed(parts)) {
