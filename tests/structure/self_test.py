@@ -1,11 +1,15 @@
 """Plants violations in a scratch tree: the checks of this folder must find each, and only those."""
 
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import hygiene
 import include_directions
+import tidy
 
 # (file, include line, what the report must contain, or None where the include is fine)
 PLANTED = [
@@ -140,6 +144,51 @@ class Hygiene(unittest.TestCase):
                 else:
                     self.assertEqual(len(found), 1)
                     self.assertIn(expected, found[0])
+
+
+class Tidy(unittest.TestCase):
+    """In a repository of two commits on main: a.cpp, then b.cpp and c.md."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = os.path.realpath(folder.name)
+        self.git("init", "-q", "-b", "main")
+        self.commit("a.cpp")
+        self.commit("b.cpp", "c.md")
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b", *arguments],
+                       check=True, capture_output=True)
+
+    def commit(self, *paths):
+        for path in paths:
+            write(self.root, path, "int x;\n")
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "a commit")
+
+    def testOnMainTheFilesOfTheLastCommits(self):
+        self.assertEqual(tidy.changedFiles(self.root, {"a.cpp", "b.cpp"}), ["b.cpp", "a.cpp"])
+
+    def testOnABranchWhatDiffersFromMain(self):
+        self.git("switch", "-q", "-c", "branch")
+        self.commit("d.cpp")
+        write(self.root, "e.cpp", "int x;\n")
+        self.assertEqual(tidy.changedFiles(self.root, {"a.cpp", "d.cpp", "e.cpp"}),
+                         ["d.cpp", "e.cpp"])
+
+    def testHistoryIsSearchedUntilACompiledFileIsFound(self):
+        for number in range(2 * tidy.COMMITS):
+            self.commit(f"{number}.md")
+        self.assertEqual(tidy.changedFiles(self.root, {"a.cpp"}), ["a.cpp"])
+
+    def testThatNoFileWasCheckedIsAFailure(self):
+        write(self.root, "build/compile_commands.json", json.dumps([{"file": "/elsewhere/x.cpp"}]))
+        done = subprocess.run(
+            [sys.executable, tidy.__file__, "--root", self.root, "--build", f"{self.root}/build"],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not one file was checked", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on the compiled files that differ from main (with --all: on all of them).
 
-With --seconds it starts no file after that many seconds and says how many it left out.
+On main itself nothing differs: there it takes those of the last commits. It fails when no file was
+checked. With --seconds it starts no file after that many seconds and says how many it left out.
 """
 
 import argparse
@@ -14,61 +15,81 @@ import time
 
 from sources import trackedFiles
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # Compile commands are g++'s: warning flags that clang does not know are no finding, nor is what g++'s
 # own library uses of itself (std::stable_sort a deprecated buffer).
 CLANG_TIDY = ["clang-tidy-19", "--quiet", "--extra-arg=-Wno-unknown-warning-option",
               "--extra-arg=-Wno-deprecated-declarations"]
+# Commits of main whose files are checked on main itself.
+COMMITS = 20
 
 
-def git(*arguments):
-    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True,
+def git(root, *arguments):
+    """The lines that git prints; none where it fails."""
+    done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True,
                           check=False)
-    return done.stdout.split("\n")[:-1] if done.returncode == 0 else None
+    return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
 
 
-def changedFiles():
-    """Files that differ from the point where this branch left main, newest commit's files first."""
+def touchedFiles(root, commits):
+    """Files of the last commits, newest commit first."""
+    return [name for name in git(root, "log", f"-{commits}", "--name-only", "--format=") if name]
+
+
+def differingFiles(root):
+    """Files that differ from main, committed or not; None where there is no branch main."""
     for name in ("origin/main", "main"):
-        base = git("merge-base", name, "HEAD")
+        base = git(root, "merge-base", name, "HEAD")
         if base:
-            last = git("diff", "--name-only", "HEAD~1") or []
-            rest = (git("diff", "--name-only", base[0]) or []) + (
-                git("ls-files", "-o", "--exclude-standard") or [])
-            return list(dict.fromkeys([name for name in last if name in rest] + rest))
+            return (git(root, "diff", "--name-only", base[0])
+                    + git(root, "ls-files", "-o", "--exclude-standard"))
     return None
 
 
-def compiledFiles(build):
+def changedFiles(root, compiled):
+    """The files of `compiled` that differ from main; where none does, those of the last commits, of
+    as many as it takes to find one. Those of the newest commit come first."""
+    differing = differingFiles(root)
+    if differing is None:
+        sys.exit("clang-tidy: found no branch main to compare with; use ./dev lint --all")
+    newest = [name for name in touchedFiles(root, 1) if name in differing]
+    found = [name for name in dict.fromkeys(newest + differing) if name in compiled]
+    commits, history = COMMITS, int(git(root, "rev-list", "--count", "HEAD")[0])
+    while not found and commits < 2 * max(history, COMMITS):
+        found = [name for name in dict.fromkeys(touchedFiles(root, commits)) if name in compiled]
+        commits *= 2
+    return found
+
+
+def compiledFiles(root, build):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        return {os.path.relpath(entry["file"], ROOT) for entry in json.load(file)}
+        return {os.path.relpath(entry["file"], root) for entry in json.load(file)}
 
 
-def tidy(build, path, deadline):
+def tidy(root, build, path, deadline):
+    """Its exit code and what it printed; None where it was too late to start it."""
     if deadline and time.monotonic() > deadline:
         return None
-    done = subprocess.run(CLANG_TIDY + ["-p", build, path], cwd=ROOT, capture_output=True,
+    done = subprocess.run(CLANG_TIDY + ["-p", build, path], cwd=root, capture_output=True,
                           text=True, check=False)
     return done.returncode, done.stdout.strip() or done.stderr.strip()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
     parser.add_argument("--build", required=True)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=0)
     args = parser.parse_args()
-    build = os.path.abspath(args.build)
-    wanted = trackedFiles(ROOT) if args.all else changedFiles()
-    if wanted is None:
-        sys.exit("clang-tidy: found no branch main to compare with; use ./dev lint --all")
-    compiled = compiledFiles(build)
-    files = [path for path in wanted if path in compiled]
+    root, build = os.path.realpath(args.root), os.path.abspath(args.build)
+    compiled = compiledFiles(root, build)
+    files = ([name for name in trackedFiles(root) if name in compiled] if args.all
+             else changedFiles(root, compiled))
     deadline = time.monotonic() + args.seconds if args.seconds else None
     bad = left = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for result in pool.map(lambda path: tidy(build, path, deadline), files):
+        for result in pool.map(lambda path: tidy(root, build, path, deadline), files):
             left += result is None
             if result and result[0]:
                 bad += 1
@@ -78,7 +99,10 @@ def main():
           f" checked, {bad} with findings"
           + (f"; {left} not started within {args.seconds:.0f} s: ./dev lint does them" if left
              else ""))
-    return 1 if bad else 0
+    if checked == 0:
+        print(f"clang-tidy: not one file was checked; {build}/compile_commands.json lists "
+              f"{len(compiled)} files of this tree, give it more time or build first")
+    return 1 if bad or checked == 0 else 0
 
 
 if __name__ == "__main__":
