@@ -1,4 +1,5 @@
-"""Runs one model with GraphRun, ONNX Runtime and OpenVINO in turns, each turn in a process of its own."""
+"""Runs one model with GraphRun, as it is and with --exact, ONNX Runtime and OpenVINO in turns, each turn
+in a process of its own."""
 
 import json
 import os
@@ -13,7 +14,9 @@ import onnx
 
 from models import catalogue
 
-RUNTIMES = ("graphrun", "onnxruntime", "openvino")
+OWN = {"graphrun": (), "exact": ("--exact",)}  # our modes, and what the command line says for them
+PEER_RUNTIMES = ("onnxruntime", "openvino")
+RUNTIMES = (*OWN, *PEER_RUNTIMES)
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.py")
 TOLERANCE = 1e-3  # of the largest value of an output
 COARSE = 0.15  # the same of models in bytes, and of bf16: each runtime rounds in other places
@@ -86,10 +89,10 @@ class Bench:
             command += ["--symbol", name, str(size)]
         return self.process(command + list(more), threads)
 
-    def own(self, what, threads, *more):
+    def own(self, what, threads, *more, mode="graphrun"):
         """GraphRun, to bench or to run."""
         command = [self.graphrun, *more[:1], what.path, "--threads", str(threads),
-                   "--precision", self.precision]
+                   "--precision", self.precision, *OWN[mode]]
         for name, path in what.inputs.items():
             command += ["--input", f"{name}=@{path}"]
         return self.process(command + list(more[1:]), threads)
@@ -97,9 +100,10 @@ class Bench:
     def outputs(self, runtime, what, threads):
         """The model's outputs by one runtime."""
         paths = [os.path.join(what.folder, f"{runtime}_{i}.npy") for i in range(len(what.outputs))]
-        if runtime == "graphrun":
+        if runtime in OWN:
             pairs = [f"{name}=@{path}" for name, path in zip(what.outputs, paths)]
-            self.own(what, threads, "run", *[word for pair in pairs for word in ("--output", pair)])
+            self.own(what, threads, "run", *[word for pair in pairs for word in ("--output", pair)],
+                     mode=runtime)
         else:
             self.peer(runtime, what, threads, *[word for path in paths for word in ("--output", path)])
         arrays = [np.load(path) for path in paths]
@@ -110,8 +114,8 @@ class Bench:
     def turn(self, runtime, what, threads):
         """The figures of one turn."""
         more = ("--duration", str(self.seconds))
-        if runtime == "graphrun":
-            return json.loads(self.own(what, threads, "bench", "--json", *more))
+        if runtime in OWN:
+            return json.loads(self.own(what, threads, "bench", "--json", *more, mode=runtime))
         return json.loads(self.peer(runtime, what, threads, *more))
 
 
@@ -146,7 +150,7 @@ def compare(bench, what, threads, failures):
             arrays[runtime] = bench.outputs(runtime, what, threads)
         except Failed as error:
             failures[runtime] = str(error)
-    reference = next((name for name in RUNTIMES[1:] if name in arrays), None)
+    reference = next((name for name in PEER_RUNTIMES if name in arrays), None)
     found = {runtime: deviation(array, arrays[reference]) for runtime, array in arrays.items()
              if reference}
     exact = bench.precision == "f32" and not what.model.isQuantized
@@ -196,8 +200,12 @@ def measure(bench, what, threads, count):
     entry["deviation"] = compare(bench, what, threads, entry["failures"])
     turns = takeTurns(bench, what, threads, count, entry["failures"])
     entry["runtimes"] = {runtime: summary(each, what.weights) for runtime, each in turns.items()}
-    ours = entry["runtimes"].get("graphrun")
-    peers = [entry["runtimes"][name]["p50_ms"] for name in RUNTIMES[1:] if name in entry["runtimes"]]
-    if ours and peers:
-        entry["ratio"] = min(peers) / ours["p50_ms"]
+    entry.update(ratios(entry["runtimes"]))
     return entry
+
+
+def ratios(runtimes):
+    """How many times as fast as the better peer we are, in each of our modes that gave a result."""
+    peers = [runtimes[name]["p50_ms"] for name in PEER_RUNTIMES if name in runtimes]
+    return {"ratio" if mode == "graphrun" else f"{mode}_ratio": min(peers) / runtimes[mode]["p50_ms"]
+            for mode in OWN if mode in runtimes and peers}

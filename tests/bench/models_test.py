@@ -2,7 +2,9 @@
 """The models of bench/ are well-formed, three runtimes agree on them, and the bench notices if not."""
 
 import argparse
+import contextlib
 import functools
+import io
 import os
 import sys
 import tempfile
@@ -16,6 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import measure
 import operations
+import report
 from models import catalogue, convolutional, mobile, recurrent, transformers
 
 SMALL = {"layers": 1, "width": 64, "count": 2}
@@ -70,6 +73,28 @@ class ModelsTest(unittest.TestCase):
         failures = {}
         measure.compare(bench, self.subject(MODELS[-1]), 1, failures)
         self.assertEqual(list(failures), ["graphrun"])
+
+    def testBothOfOurModesAreSetAgainstTheBetterPeer(self):
+        figures = {"graphrun": 2.0, "exact": 4.0, "onnxruntime": 8.0, "openvino": 6.0}
+        runtimes = {name: {"p50_ms": ms, "p95_ms": ms} for name, ms in figures.items()}
+        self.assertEqual(measure.ratios(runtimes), {"ratio": 3.0, "exact_ratio": 1.5})
+        entry = {"model": "m", "shape": "b1", "threads": 1, "target": 1, "failures": {},
+                 "runtimes": runtimes, **measure.ratios(runtimes)}
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            report.speedLine(entry)
+            report.meanLine([entry])
+        self.assertIn("    3.00    1.50  ok", text.getvalue())
+        self.assertIn("with --exact 1.50", text.getvalue())
+        del runtimes["onnxruntime"], runtimes["openvino"]
+        self.assertEqual(measure.ratios(runtimes), {})
+
+    def testTheExactModeIsAskedFor(self):
+        asked = []
+        self.bench.process = lambda command, threads: asked.append(command) or "{}"
+        for runtime in measure.OWN:
+            self.bench.turn(runtime, self.subject(MODELS[-1]), 1)
+        self.assertEqual([("--exact" in command) for command in asked], [False, True])
 
     def testPeakMemoryIsNotTheParents(self):
         large = np.ones(1 << 27)  # 1 GiB, touched
