@@ -1,0 +1,163 @@
+"""Runs a case in its variants and judges the results."""
+
+import dataclasses
+import os
+import re
+
+import numpy as np
+
+import compare
+import variants as ways
+from case import Case
+from values import isFloat
+
+USAGE, BAD_FILE, NO_PLACE, WORKER, INTERNAL = 2, 3, 4, 5, 6
+
+
+@dataclasses.dataclass
+class Finding:
+    """Something that GraphRun does wrong. `kind`: "crash", "hang", "internal", "refused", "differs",
+    "bits"; `sure`: False where only onnx.reference says so, which has faults of its own."""
+
+    kind: str
+    message: str
+    variant: ways.Variant
+    sure: bool = True
+
+    @property
+    def case(self) -> Case:
+        return self.variant.case
+
+    def signature(self):
+        """Equal for what probably has one cause: operations, and the message without its numbers."""
+        kinds = sorted({node.op_type for node in self.case.model.graph.node})
+        text = self.message.splitlines()[0] if self.message else ""
+        text = re.sub(r"'[^']*'|/\S+|\d+|[\w%]*\.onnx\S*", "_", text)[:90]
+        return f"{self.kind} [{' '.join(kinds[:4])}] " + ("" if self.kind in ("differs", "bits")
+                                                          else text)
+
+
+class Checker:
+    """Runs cases on GraphRun and on the peers."""
+
+    def __init__(self, server, oracle, scratch):
+        self.server = server
+        self.oracle = oracle
+        self.folder = os.path.join(scratch, "case")
+        self.paths = ways.clusters(scratch)
+        self.counts = {}
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def run(self, case, options):
+        case.write(self.folder)
+        self.count("runs")
+        return self.server.run(os.path.join(self.folder, "model.onnx"),
+                               case.dataSets(self.folder), options)
+
+    def check(self, case, random, count=2):
+        """The first finding of a case and its variants, or None."""
+        expected = self.oracle.ask("expected", case.model, case.feeds)
+        self.count(f"{expected.how} {expected.peer}".strip())
+        first = ways.Variant("plain", case, ways.BASE)
+        finding = self.judge(first, expected)
+        if finding is not None or not expected.ok or not self.last.ok:
+            return finding
+        for variant in ways.variants(case, random, self.paths, count):
+            finding = self.judge(variant, expected)
+            if finding is not None:
+                return finding
+        return None
+
+    def again(self, variant):
+        """A finding of this variant alone, or None."""
+        return self.judge(variant, self.oracle.ask("expected", variant.case.model,
+                                                   variant.case.feeds))
+
+    def judge(self, variant, expected):
+        result = self.last = self.run(variant.case, variant.options)
+        if result.code is None:
+            return Finding("hang", result.message, variant)
+        if result.code < 0 or "crashed:" in result.message[:10]:
+            return Finding("crash", result.message, variant)
+        if result.code == INTERNAL:
+            return Finding("internal", result.message, variant)
+        if not result.ok:
+            if not expected.ok or expected.refused:
+                return None
+            kind = "internal" if result.code == WORKER else "refused"
+            return Finding(kind, result.message, variant, sure=expected.peer == "ONNX Runtime")
+        if not expected.ok:
+            return None
+        return self._differs(variant, expected, result) or self._bits(variant, result)
+
+    def _differs(self, variant, expected, result):
+        problem = self._difference(variant, result.outputs, expected.outputs)
+        if not problem:
+            return None
+        if self._excused(variant, expected, result):
+            return None
+        return Finding("differs", problem, variant, sure=expected.peer == "ONNX Runtime")
+
+    def _difference(self, variant, got, want, noises=None):
+        case = variant.case
+        names = case.outputNames()
+        for number, (mine, theirs) in enumerate(zip(got, want, strict=True)):
+            for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+                noise = noises[number][index] if noises else 0.0
+                problem = compare.loosely(a, b) if variant.loose else compare.difference(
+                    a, b, case.quantized, noise)
+                if problem:
+                    return f"set {number}, output {names[index]}: {problem}"
+        return ""
+
+    def _excused(self, variant, expected, result):
+        """Whether f64 or the other peer says that GraphRun is right, or as near as the peer is."""
+        case = variant.case
+        exact = self.oracle.ask("exact", case.model, case.feeds)
+        if exact.ok:
+            noises = _noises(expected.outputs, exact.outputs)
+            if noises and not self._difference(variant, result.outputs, exact.outputs, noises):
+                self.count("excused by f64")
+                return True
+        if expected.peer == "ONNX Runtime":
+            other = self.oracle.ask("reference", case.model, case.feeds)
+            if other.ok and not self._difference(variant, result.outputs, other.outputs):
+                self.count("excused by onnx.reference")
+                return True
+        return False
+
+    def _bits(self, variant, result):
+        if variant.bits is None:
+            return None
+        whole = self.run(variant.case, variant.bits)
+        if not whole.ok:
+            return Finding("internal", f"with {variant.bits}: {whole.message}", variant)
+        for mine, theirs in zip(result.outputs, whole.outputs, strict=True):
+            for a, b in zip(mine, theirs, strict=True):
+                problem = compare.sameBits(a, b)
+                if problem:
+                    return Finding("bits", f"{problem}; whole: {variant.bits}", variant)
+        return None
+
+
+def _noises(outputs, exact):
+    """What the peer lost against f64, the most of each output; None where the two are no relatives."""
+    noises = []
+    for mine, theirs in zip(outputs, exact):
+        row = []
+        for a, b in zip(mine, theirs):
+            if a.shape != b.shape:
+                return None
+            if not isFloat(a.dtype) or a.size == 0:
+                row.append(0.0)
+                continue
+            a, b = a.astype(np.float64), b.astype(np.float64)
+            finite = np.isfinite(a) & np.isfinite(b)
+            error = np.abs(a[finite] - b[finite])
+            if np.linalg.norm(error) > 1e-2 * np.linalg.norm(b[finite]):
+                return None
+            row.append(float(error.max(initial=0.0)))
+        noises.append(row)
+    return noises
