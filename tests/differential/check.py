@@ -28,13 +28,24 @@ class Finding:
     def case(self) -> Case:
         return self.variant.case
 
+    def kinds(self):
+        return {node.op_type for node in self.case.model.graph.node}
+
+    def what(self):
+        """The kind, and the message's first line without names and numbers."""
+        if self.kind in ("differs", "bits"):
+            return f"{self.kind} {self.variant.name}"
+        lines = [line for line in self.message.splitlines() if not line.endswith((":", "problem",
+                                                                                  "problems"))]
+        text = re.sub(r"'[^']*'|\"[^\"]*\"|/\S+|\d+", "_", lines[0] if lines else "")
+        return f"{self.kind} {text[:110]}"
+
     def signature(self):
-        """Equal for what probably has one cause: operations, and the message without its numbers."""
-        kinds = sorted({node.op_type for node in self.case.model.graph.node})
-        text = self.message.splitlines()[0] if self.message else ""
-        text = re.sub(r"'[^']*'|/\S+|\d+|[\w%]*\.onnx\S*", "_", text)[:90]
-        return f"{self.kind} [{' '.join(kinds[:4])}] " + ("" if self.kind in ("differs", "bits")
-                                                          else text)
+        return f"{self.what()} [{' '.join(sorted(self.kinds()))}]"
+
+    def covers(self, other):
+        """Whether `other` probably has the same cause; this finding was made small."""
+        return self.what() == other.what() and self.kinds() <= other.kinds()
 
 
 class Checker:

@@ -69,8 +69,8 @@ class Run:
     def __init__(self, options, checker):
         self.options = options
         self.checker = checker
-        self.signatures = {}
-        self.cases = self.listed = self.unsure = 0
+        self.findings = []
+        self.cases = self.listed = self.unsure = self.again = 0
 
     def one(self, number):
         try:
@@ -93,20 +93,17 @@ class Run:
         self.keep(number, finding)
 
     def keep(self, number, finding):
-        signature = finding.signature()
-        if signature in self.signatures:
-            self.signatures[signature] += 1
+        if any(earlier.covers(finding) for earlier in self.findings):
+            self.again += 1
             return
         small = reduced(finding, self.checker)
         if known.reason(small):
             self.listed += 1
             return
-        after = small.signature()
-        if after in self.signatures:
-            self.signatures[after] += 1
-            self.signatures[signature] = 1
+        if any(earlier.covers(small) for earlier in self.findings):
+            self.again += 1
             return
-        self.signatures[signature] = self.signatures[after] = 1
+        self.findings.append(small)
         folder = os.path.join(self.options.out, f"test_{self.options.seed}_{number}")
         small.case.write(folder)
         text = text_case.dump(small, self.command(number), self.checker.paths)
@@ -125,7 +122,7 @@ class Run:
         counts = ", ".join(f"{what}: {n}" for what, n in sorted(self.checker.counts.items()))
         print(f"seed {self.options.seed}: {self.cases} cases in {seconds:.0f} s; {counts}; "
               f"known: {self.listed}; only onnx.reference differs: {self.unsure}; "
-              f"findings: {len(set(self.signatures))}", flush=True)
+              f"findings: {len(self.findings)}, met again: {self.again}", flush=True)
 
 
 def main():
@@ -143,7 +140,7 @@ def main():
                 while time.monotonic() - start < options.seconds:
                     run.one(number)
                     number += 1
-                    if run.signatures and not options.keep_going:
+                    if run.findings and not options.keep_going:
                         break
         except Exception:  # pylint: disable=broad-except  # a fault of the fuzzer is not a finding
             traceback.print_exc()
@@ -152,7 +149,7 @@ def main():
             oracle.close()
             server.close()
     run.summary(time.monotonic() - start)
-    return 1 if run.signatures else 0
+    return 1 if run.findings else 0
 
 
 if __name__ == "__main__":

@@ -134,8 +134,11 @@ def _slot(schema, newest, key):
     return None, None
 
 
-def _attribute(schema, key, value):
-    value = value.values if isinstance(value, Operand) else value
+def _attribute(draw, key, value):
+    """What an attribute of this name holds; a number of its range for an operand without values."""
+    schema = draw.schema
+    if isinstance(value, Operand):
+        value = draw.float(value.low, value.high) if value.values is None else value.values
     value = value.tolist() if isinstance(value, np.ndarray) else value
     kind = schema.attributes[key].type
     if kind == defs.OpSchema.AttrType.INTS:
@@ -165,7 +168,7 @@ def _assemble(builder, draw, schema, given, special):
             continue
         kind, where = _slot(schema, newest, key)
         if kind == "attribute" and value is not None:
-            attributes[where] = _attribute(schema, where, value)
+            attributes[where] = _attribute(draw, where, value)
         elif kind == "input" and value is not None:
             slots[where] = value
     inputs = []

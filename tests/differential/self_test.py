@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Tests of the fuzzer's own parts: planted faults must be seen, reduced models must keep failing."""
+
+import dataclasses
+import os
+import tempfile
+import unittest
+
+import ml_dtypes
+import numpy as np
+
+import compare
+import graphs
+import operators
+import text_case
+from check import Finding
+from reduce import reduced
+from variants import BASE, Variant
+
+# What operators.py has no generator for, and who makes it instead.
+ELSEWHERE = {
+    "If", "Loop", "Scan",  # control.py
+    "Constant",  # a node without operands
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike",  # random: no peer gives the same
+    "ImageDecoder",  # not supported
+    "BitCast", "CausalConvWithState", "LinearAttention", "FlexAttention",  # no peer has them yet
+    "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt",
+    "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+    "SequenceMap", "SplitToSequence",  # operands that are no tensors
+    "MaxUnpool", "StringNormalizer", "TfIdfVectorizer",
+}
+
+
+class Peer:
+    """In place of an oracle: knows nothing."""
+
+    def ask(self, *_):
+        return dataclasses.make_dataclass("Nothing", ["ok"])(False)
+
+
+class Planted:
+    """In place of a checker: a model fails as long as it holds `kind`."""
+
+    oracle = Peer()
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def again(self, variant):
+        found = any(node.op_type == self.kind for node in variant.case.model.graph.node)
+        return Finding("differs", "planted", variant) if found else None
+
+
+class CompareTest(unittest.TestCase):
+    def testFloats(self):
+        want = np.array([1.0, 0.0, np.nan, np.inf], np.float32)
+        self.assertEqual(compare.difference(want, want), "")
+        for index, value in ((0, 1.001), (1, 1e-5), (2, 0.0), (3, 3e38), (0, np.nan)):
+            got = want.copy()
+            got[index] = value
+            self.assertIn("1 of 4", compare.difference(got, want), (index, value))
+
+    def testAnInputsSizeHidesNothing(self):
+        want = np.array([1e6, 0.0], np.float32)
+        self.assertNotEqual(compare.difference(want + np.float32([0, 1e-3]), want), "")
+
+    def testShapesAndIntegers(self):
+        self.assertIn("shape", compare.difference(np.zeros((2, 1)), np.zeros(2)))
+        a = np.arange(300, dtype=np.int8)
+        b = a.copy()
+        b[:3] += 1
+        self.assertNotEqual(compare.difference(b, a), "")
+        self.assertEqual(compare.difference(b, a, quantized=True), "")
+        b[:4] = a[:4] + 1
+        self.assertNotEqual(compare.difference(b, a, quantized=True), "")
+        b = a.copy()
+        b[0] += 2
+        self.assertNotEqual(compare.difference(b, a, quantized=True), "")
+
+    def testHalves(self):
+        want = np.linspace(1, 2, 100).astype(ml_dtypes.bfloat16)
+        self.assertEqual(compare.difference(want, want), "")
+        self.assertIn("L2", compare.difference((want * 1.05).astype(want.dtype), want))
+
+    def testBits(self):
+        a = np.array([1, np.nan, 0.0], np.float32)
+        self.assertEqual(compare.sameBits(a, a.copy()), "")
+        self.assertNotEqual(compare.sameBits(a, np.array([1, np.nan, -0.0], np.float32)), "")
+        self.assertNotEqual(compare.sameBits(a, np.nextafter(a, np.float32(9))), "")
+
+
+class GeneratorTest(unittest.TestCase):
+    def testEveryOperationIsMadeSomewhere(self):
+        self.assertEqual(set(operators.uncovered()) - ELSEWHERE, set())
+        self.assertEqual(ELSEWHERE & set(operators.GENERATORS), set())
+
+    def testCasesFollowFromTheSeed(self):
+        for make in (operators.single, graphs.elementwise):
+            one, two = (make(np.random.default_rng([7, 1])) for _ in range(2))
+            self.assertEqual(one.model.SerializeToString(), two.model.SerializeToString())
+
+    def testEveryOperationCanBeMade(self):
+        for name in sorted(operators.GENERATORS):
+            made = [operators.single(np.random.default_rng(seed), name) for seed in range(5)]
+            self.assertTrue(any(case is not None for case in made), name)
+
+
+class ReduceTest(unittest.TestCase):
+    def testLittleIsLeft(self):
+        seed = next(seed for seed in range(100) if any(
+            node.op_type == "Sin" for node in
+            graphs.elementwise(np.random.default_rng(seed)).model.graph.node))
+        case = graphs.elementwise(np.random.default_rng(seed))
+        finding = Finding("differs", "planted", Variant("plain", case, BASE))
+        small = reduced(finding, Planted("Sin"))
+        self.assertEqual([node.op_type for node in small.case.model.graph.node], ["Sin"])
+
+
+class TextTest(unittest.TestCase):
+    def testBackAndForth(self):
+        case = operators.single(np.random.default_rng(5), "Softmax")
+        finding = Finding("differs", "planted", Variant("plain", case, ["--threads", "3"]))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "finding.txt")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text_case.dump(finding, "again", {}))
+            variant, expect, still = text_case.load(path, {})
+        self.assertEqual(variant.options, ["--threads", "3"])
+        self.assertEqual((expect, still), (None, ""))
+        for name, array in case.feeds[0].items():
+            np.testing.assert_array_equal(variant.case.feeds[0][name], array)
+        self.assertEqual([node.op_type for node in variant.case.model.graph.node], ["Softmax"])
+
+
+if __name__ == "__main__":
+    unittest.main()
