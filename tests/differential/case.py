@@ -114,11 +114,14 @@ class Builder:
 
 
 def withOutputTypes(model):
-    """Declares the outputs' types as far as ONNX infers them."""
+    """Declares the outputs' types and shapes as far as ONNX infers them."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
     except Exception:  # pylint: disable=broad-except  # of several kinds; the type stays unknown
         return model
-    return inferred if all(value.type.WhichOneof("value") for value in inferred.graph.output) \
-        else model
-
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for value, known in zip(copy.graph.output, inferred.graph.output):
+        if known.type.WhichOneof("value"):
+            value.CopyFrom(known)
+    return copy

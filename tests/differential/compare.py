@@ -52,6 +52,7 @@ def _halves(got, want, dtype):
 
 
 def _floats(got, want, dtype, noise):
+    dtype = np.dtype(dtype)
     problem = _nonFinite(got, want)
     if problem:
         return problem
@@ -71,8 +72,9 @@ def _integers(got, want, quantized):
     return _where(wrong, got, want) if wrong.any() else ""
 
 
-def difference(got, want, quantized=False, noise=0.0):
-    """What differs, in words; "" if nothing does. `noise`: what rounding may add, as an absolute."""
+def difference(got, want, quantized=False, noise=0.0, single=False):
+    """What differs, in words; "" if nothing does. `noise`: what rounding may add, as an absolute;
+    `single`: f64 results may be computed in f32."""
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype == object or want.dtype.kind in "OUS":
         want = want.astype(object)
@@ -86,7 +88,9 @@ def difference(got, want, quantized=False, noise=0.0):
         return ""
     if isFloat(got.dtype):
         a, b = got.astype(np.float64), want.astype(np.float64)
-        return _halves(a, b, got.dtype) if isHalf(got.dtype) else _floats(a, b, got.dtype, noise)
+        if isHalf(got.dtype):
+            return _halves(a, b, got.dtype)
+        return _floats(a, b, np.float32 if single else got.dtype, noise)
     if got.dtype.kind in "iub":
         return _integers(got, want.astype(got.dtype), quantized)
     a, b = got.astype(np.float64), want.astype(np.float64)  # 8 bits and less: stored, not computed

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from case import describe
+from case import describe, withOutputTypes
 
 SECONDS = 30
 
@@ -21,20 +21,31 @@ def _copied(case):
 
 def _captured(graph):
     """Names that a graph and its subgraphs read."""
-    names = set()
+    names = {value.name for value in graph.output}
     for node in graph.node:
         names.update(node.input)
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                names |= _captured(attribute.g)
-                names.update(value.name for value in attribute.g.output)
-    return names
+    return names.union(*(_captured(inner) for inner in _subgraphs(graph)))
 
 
-def pruned(case):
-    """Without nodes, initialisers and inputs that no output needs."""
-    case = _copied(case)
-    graph = case.model.graph
+def _replace(field, messages):
+    """Puts copies of `messages`, which may be of the field itself, in place of what it holds."""
+    copies = [type(one).FromString(one.SerializeToString()) for one in messages]
+    del field[:]
+    field.extend(copies)
+
+
+def _subgraphs(graph):
+    return [attribute.g for node in graph.node for attribute in node.attribute
+            if attribute.HasField("g")]
+
+
+def _graphs(graph):
+    """The graph and those inside it, at any depth."""
+    return [graph] + [inner for one in _subgraphs(graph) for inner in _graphs(one)]
+
+
+def _prune(graph):
+    """Takes off what the graph's outputs do not need; a body's inputs stay."""
     needed = {value.name for value in graph.output}
     kept = []
     for node in reversed(graph.node):
@@ -43,17 +54,20 @@ def pruned(case):
             needed |= set(node.input)
             for attribute in node.attribute:
                 if attribute.HasField("g"):
+                    _prune(attribute.g)
                     needed |= _captured(attribute.g)
-                    needed.update(value.name for value in attribute.g.output)
-    kept.reverse()
-    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
-    del graph.node[:]
-    graph.node.extend(copies)
-    for field in (graph.initializer, graph.input):
-        rest = [one for one in field if one.name in needed]
-        rest = [type(one).FromString(one.SerializeToString()) for one in rest]
-        del field[:]
-        field.extend(rest)
+    _replace(graph.node, kept[::-1])
+    _replace(graph.initializer, [one for one in graph.initializer if one.name in needed])
+    del graph.value_info[:]
+    return needed
+
+
+def pruned(case):
+    """Without nodes, initialisers and inputs that no output needs."""
+    case = _copied(case)
+    graph = case.model.graph
+    needed = _prune(graph)
+    _replace(graph.input, [one for one in graph.input if one.name in needed])
     names = {value.name for value in graph.input}
     case.feeds = [{k: v for k, v in feed.items() if k in names} for feed in case.feeds]
     return case
@@ -73,24 +87,41 @@ def _withOutput(case, name):
     return pruned(case)
 
 
-def _bypassed(case, index, source):
-    """Node `index` replaced by one of its inputs."""
+def _bypassed(case, place, index, source):
+    """Node `index` of the graph at `place` of _graphs replaced by one of its inputs."""
     case = _copied(case)
-    graph = case.model.graph
+    graph = _graphs(case.model.graph)[place]
     node = graph.node[index]
     old, new = node.output[0], node.input[source]
-    outputs = {value.name for value in graph.output}
-    if old in outputs and new in {value.name for value in graph.input} | outputs | {
-            tensor.name for tensor in graph.initializer}:
+    if old in {value.name for value in graph.output}:
+        return _renamed(case, graph, index, old, new)
+    del graph.node[index]
+    for inner in _graphs(graph):
+        for other in inner.node:
+            _rename(other.input, old, new)
+        for value in inner.output:
+            value.name = new if value.name == old else value.name
+    return pruned(case)
+
+
+def _rename(names, old, new):
+    for place, name in enumerate(names):
+        if name == old:
+            names[place] = new
+
+
+def _renamed(case, graph, index, old, new):
+    """The same for an output of its graph: the node that makes `new` makes `old` instead."""
+    maker = next((n for n in graph.node if new in n.output), None)
+    if maker is None or new in {value.name for value in graph.output}:
         return None
     del graph.node[index]
-    for other in graph.node:
-        for place, name in enumerate(other.input):
-            if name == old:
-                other.input[place] = new
-    for value in graph.output:
-        if value.name == old:
-            value.name = new
+    _rename(maker.output, new, old)
+    for inner in _graphs(graph):
+        for other in inner.node:
+            _rename(other.input, new, old)
+        for value in inner.output:
+            value.name = old if value.name == new else value.name
     return pruned(case)
 
 
@@ -113,10 +144,7 @@ def _cut(case, index, values):
 def _withoutAttribute(case, index, name):
     case = _copied(case)
     node = case.model.graph.node[index]
-    kept = [a for a in node.attribute if a.name != name]
-    kept = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in kept]
-    del node.attribute[:]
-    node.attribute.extend(kept)
+    _replace(node.attribute, [a for a in node.attribute if a.name != name])
     return case
 
 
@@ -187,7 +215,7 @@ def _values(case, oracle):
     probe = _copied(case)
     del probe.model.graph.output[:]
     probe.model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(n) for n in names)
-    answer = oracle.ask("expected", probe.model, probe.feeds)
+    answer = oracle.ask("expected", withOutputTypes(probe.model), probe.feeds)
     if not answer.ok:
         return None
     return [dict(zip(names, outputs)) for outputs in answer.outputs]
@@ -209,10 +237,11 @@ def _candidates(case, oracle):
     values = _values(case, oracle) if count > 1 else None
     for index in reversed(range(count if values else 0)):
         yield _cut(case, index, values)
-    for index in range(count):
-        for place in range(len(graph.node[index].input)):
-            if graph.node[index].input[place]:
-                yield _bypassed(case, index, place)
+    for place, inner in enumerate(_graphs(graph)):
+        for index, node in enumerate(inner.node):
+            for source, name in enumerate(node.input):
+                if name:
+                    yield _bypassed(case, place, index, source)
     for index in range(count):
         for place in reversed(range(1, len(graph.node[index].input))):
             yield _withoutInput(case, index, place)
@@ -242,7 +271,7 @@ def reduced(finding, checker):
                 continue
             tried.add(key)
             other = checker.again(dataclasses.replace(finding.variant, case=case))
-            if other is not None and other.kind == finding.kind and other.sure == finding.sure:
+            if other is not None and other.what() == finding.what() and other.sure == finding.sure:
                 finding, progress = other, True
                 break
     return finding

@@ -99,7 +99,7 @@ def dump(finding, again, paths):
     """The finding as such a text."""
     case, variant = finding.case, finding.variant
     back = {path: kind.upper() for kind, path in paths.items()}
-    lines = [f"# {finding.kind}: {finding.message.splitlines()[0][:150] if finding.message else ''}",
+    lines = ["# " + " ".join(f"{finding.kind}: {finding.message}".split())[:200],
              f"# again: {again}"]
     lines += ["# feeds: " + json.dumps({name: _entry(array) for name, array in feed.items()})
               for feed in case.feeds]

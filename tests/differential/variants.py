@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import os
 
 import onnx
 from onnx import numpy_helper
@@ -96,13 +97,16 @@ def _split(case, random, paths):
 
 
 def _options(case, random):
-    chosen = []
-    for words, share in ((["--exact"], 0.3), (["--no-fusion"], 0.4), (["--split", "2"], 0.15),
-                         (["--placement", "heft"], 0.1), (["--placement", "greedy"], 0.05),
+    threads = int(random.integers(1, 4))
+    chosen = ["--threads", str(threads), "--tune-budget", "0"]
+    for words, share in ((["--exact"], 0.3), (["--no-fusion"], 0.4),
                          (["--memory-limit", "local/cpu:0=1GiB"], 0.1)):
         chosen += words if random.random() < share else []
-    threads = ["--threads", str(random.integers(1, 4))]
-    return Variant("options", case, threads + ["--tune-budget", "0"] + chosen)
+    if random.random() < 0.2:
+        chosen += ["--placement", ("heft", "greedy", "single")[random.integers(3)]]
+    elif threads == 2 and len(os.sched_getaffinity(0)) > 1:
+        chosen += ["--split", "2"]
+    return Variant("options", case, chosen)
 
 
 def _bf16(case, random):
