@@ -65,6 +65,20 @@ Dim elementAsDim(mlir::Value value) {
   return elements && elements->size() == 1 ? (*elements)[0] : Dim();
 }
 
+/// Elements of a range of known numbers, whose distance may be beyond what an int64_t holds. No
+/// Dims here: the smallest number is none.
+int64_t knownRangeSize(int64_t start, int64_t limit, int64_t delta) {
+  if (delta > 0 ? start >= limit : start <= limit) {
+    return 0;
+  }
+  auto distance = [](int64_t from, int64_t to) {
+    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+  };
+  uint64_t way = delta > 0 ? distance(start, limit) : distance(limit, start);
+  uint64_t stride = delta > 0 ? distance(0, delta) : distance(delta, 0);
+  return static_cast<int64_t>(std::min<uint64_t>((way - 1) / stride, INT64_MAX - 1) + 1);
+}
+
 Dim intRangeSize(const Dim& start, const Dim& limit, int64_t delta) {
   Dim way = delta > 0 ? limit - start : start - limit;
   if (way.isStatic() && way.value() <= 0) {
@@ -86,6 +100,14 @@ Dim rangeSize(RangeOp op) {
     auto limit = constantNumber(op.getLimit());
     auto delta = constantNumber(op.getDelta());
     return start && limit && delta ? floatRangeSize(*start, *limit, *delta) : Dim();
+  }
+  auto start = constantInts(op.getStart());
+  auto limit = constantInts(op.getLimit());
+  auto step = constantInts(op.getDelta());
+  bool known = start && limit && step && start->size() == 1 && limit->size() == 1 &&
+               step->size() == 1 && (*step)[0] != 0;
+  if (known) {
+    return Dim(knownRangeSize((*start)[0], (*limit)[0], (*step)[0]));
   }
   Dim delta = elementAsDim(op.getDelta());
   if (!delta.isStatic() || delta.value() == 0) {

@@ -259,6 +259,20 @@ OpCost SplitOp::cost() { return elementwiseCost(*this, 0); }
 
 namespace {
 
+/// The elements of a vector of positions, as far as they are known. Constants may be any number:
+/// also the smallest one, which is no Dim.
+llvm::SmallVector<std::optional<int64_t>> positionsOf(mlir::Value value) {
+  if (std::optional<llvm::SmallVector<int64_t>> constant = constantInts(value)) {
+    return llvm::to_vector(llvm::map_range(
+        *constant, [](int64_t position) { return std::optional<int64_t>(position); }));
+  }
+  llvm::SmallVector<std::optional<int64_t>> positions;
+  for (const Dim& dim : elementsOf(value).value_or(Dims())) {
+    positions.push_back(dim.isStatic() ? std::optional(dim.value()) : std::nullopt);
+  }
+  return positions;
+}
+
 /// Size of the range that ONNX Slice takes of a static dim.
 int64_t sliceSize(int64_t dim, int64_t start, int64_t end, int64_t step) {
   if (dim == 0) {
@@ -274,7 +288,8 @@ int64_t sliceSize(int64_t dim, int64_t start, int64_t end, int64_t step) {
   }
   start = position(start, 0, dim - 1);
   end = end < -dim ? -1 : position(end, -1, dim - 1);
-  return std::max<int64_t>(0, llvm::divideCeilSigned(start - end, -step));
+  // The smallest step has no opposite; one as long as the dim takes as many elements.
+  return std::max<int64_t>(0, llvm::divideCeilSigned(start - end, std::min(-(step + 1), dim) + 1));
 }
 
 /// The same for a symbolic dim, where it can be told: a whole dim, or a range of known length.
@@ -287,10 +302,11 @@ Dim symbolicSliceSize(const Dim& dim, int64_t start, int64_t end, int64_t step) 
   if (start >= 0 && toEnd) {
     return dim - Dim(start);  // start is at most dim: the slice is checked again with real dims
   }
+  // What is further away than dims reach says: from the beginning, or nothing.
   if (start < 0 && toEnd) {
-    return Dim(-start);
+    return start <= -kFar ? dim : Dim(-start);
   }
-  return start == 0 && end < 0 ? dim + Dim(end) : Dim();
+  return start == 0 && end < 0 ? (end <= -kFar ? Dim(0) : dim + Dim(end)) : Dim();
 }
 
 }  // namespace
@@ -307,9 +323,9 @@ mlir::LogicalResult SliceOp::inferTypes(Types& types) {
   if (!dims || !axes) {
     return push(types, dims ? unknownDims(dims->size()) : dims, elementOf(getInput()));
   }
-  std::optional<Dims> starts = elementsOf(getStarts());
-  std::optional<Dims> ends = elementsOf(getEnds());
-  std::optional<Dims> steps = elementsOf(getSteps());
+  auto starts = positionsOf(getStarts());
+  auto ends = positionsOf(getEnds());
+  auto steps = positionsOf(getSteps());
   auto rank = static_cast<int64_t>(dims->size());
   for (auto [i, given] : llvm::enumerate(*axes)) {
     int64_t axis = given < 0 ? given + rank : given;
@@ -317,21 +333,17 @@ mlir::LogicalResult SliceOp::inferTypes(Types& types) {
       return emitOpError() << "axis " << given << " is out of range for rank " << rank;
     }
     Dim& dim = (*dims)[axis];
-    bool known = starts && ends && steps && i < starts->size() && i < ends->size() &&
-                 i < steps->size() && (*starts)[i].isStatic() && (*ends)[i].isStatic() &&
-                 (*steps)[i].isStatic();
+    bool known = i < starts.size() && i < ends.size() && i < steps.size() && starts[i] && ends[i] &&
+                 steps[i];
     if (!known) {
       dim = Dim();
       continue;
     }
-    int64_t step = (*steps)[i].value();
-    if (step == 0) {
+    if (*steps[i] == 0) {
       return emitOpError() << "step of axis " << axis << " is 0";
     }
-    int64_t start = (*starts)[i].value();
-    int64_t end = (*ends)[i].value();
-    dim = dim.isStatic() ? Dim(sliceSize(dim.value(), start, end, step))
-                         : symbolicSliceSize(dim, start, end, step);
+    dim = dim.isStatic() ? Dim(sliceSize(dim.value(), *starts[i], *ends[i], *steps[i]))
+                         : symbolicSliceSize(dim, *starts[i], *ends[i], *steps[i]);
   }
   return push(types, dims, elementOf(getInput()));
 }

@@ -70,7 +70,8 @@ std::optional<std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<int64_t>>>
     int64_t dim = axis < 0 ? axis + static_cast<int64_t>(shape.size()) : axis;
     int64_t from = start < 0 ? start + shape[dim] : start;
     first[dim] = std::clamp<int64_t>(from, 0, step > 0 ? shape[dim] : shape[dim] - 1);
-    stride[dim] = step;
+    // With one element the step is not taken, and may be beyond all memory.
+    stride[dim] = tensorOf(op.getOutput()).getDimSize(dim) > 1 ? step : 1;
   }
   return std::make_pair(first, stride);
 }

@@ -76,6 +76,7 @@ std::optional<StridedView> sliced(StridedView view, ir::SliceOp op) {
   if (!starts || !axes || !steps || !ir::constantInts(op.getEnds())) {
     return std::nullopt;
   }
+  Sizes sizes = sizesOf(op);
   for (auto [start, axis, step] : llvm::zip(*starts, *axes, *steps)) {
     size_t d = axis < 0 ? axis + view.dims.size() : axis;
     if (step < 1) {
@@ -83,9 +84,10 @@ std::optional<StridedView> sliced(StridedView view, ir::SliceOp op) {
     }
     int64_t first = std::clamp<int64_t>(start < 0 ? start + view.dims[d] : start, 0, view.dims[d]);
     view.offset += first * view.strides[d];
-    view.strides[d] *= step;
+    // With one element the step is not taken, and may be beyond all memory.
+    view.strides[d] *= sizes[d] > 1 ? step : 1;
   }
-  view.dims = sizesOf(op);
+  view.dims = std::move(sizes);
   return view;
 }
 

@@ -236,6 +236,9 @@ struct Range {
 };
 
 Range rangeOf(int64_t dim, int64_t start, int64_t end, int64_t step) {
+  if (dim == 0) {
+    return {0, 0};
+  }
   auto place = [&](int64_t p, int64_t low, int64_t high) {
     return std::clamp<int64_t>(p < 0 ? p + dim : p, low, high);
   };
@@ -244,7 +247,7 @@ Range rangeOf(int64_t dim, int64_t start, int64_t end, int64_t step) {
     int64_t last = place(end, 0, dim);
     return {first, last <= first ? 0 : (last - first - 1) / step + 1};
   }
-  int64_t first = place(start, -1, dim - 1);
+  int64_t first = place(start, 0, dim - 1);
   int64_t last = end < -dim ? -1 : place(end, -1, dim - 1);
   // The distance to go in units of the step; the smallest step has no opposite.
   int64_t stride =

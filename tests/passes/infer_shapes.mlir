@@ -72,3 +72,30 @@ func.func @dropped_window(%x: tensor<1x1x?x4xf32, #gr.dims<(d0)[s0] -> (1, 1, s0
     : (tensor<1x1x?x4xf32, #gr.dims<(d0)[s0] -> (1, 1, s0, 4)>>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }
+
+// -----
+
+// The smallest number is one like others: the end of a slice that goes backwards, a step, a limit.
+// CHECK-LABEL: @smallest
+// CHECK-SAME: -> (tensor<5xf32>, tensor<3xf32>, tensor<1xf32>, tensor<?xf32, #gr.dims<(d0)[s0] -> (s0)>>, tensor<0xf32>, tensor<3xi64>, tensor<2xi64>)
+func.func @smallest(%x: tensor<5xf32>, %y: tensor<?xf32, #gr.dims<()[s0] -> (s0)>>)
+    -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xi64>, tensor<*xi64>)
+    attributes {gr.symbols = ["n"]} {
+  %least = gr.constant dense<-9223372036854775808> : tensor<1xi64> : tensor<1xi64>
+  %most = gr.constant dense<9223372036854775807> : tensor<1xi64> : tensor<1xi64>
+  %last = gr.constant dense<-1> : tensor<1xi64> : tensor<1xi64>
+  %two = gr.constant dense<-2> : tensor<1xi64> : tensor<1xi64>
+  %zero = gr.constant dense<0> : tensor<1xi64> : tensor<1xi64>
+  %one = gr.constant dense<1> : tensor<1xi64> : tensor<1xi64>
+  %0 = gr.slice %x, %last, %least, %zero, %last : (tensor<5xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+  %1 = gr.slice %x, %most, %least, %zero, %two : (tensor<5xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+  %2 = gr.slice %x, %last, %least, %zero, %least : (tensor<5xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+  %3 = gr.slice %y, %least, %most, %zero, %one : (tensor<?xf32, #gr.dims<()[s0] -> (s0)>>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+  %4 = gr.slice %y, %zero, %least, %zero, %one : (tensor<?xf32, #gr.dims<()[s0] -> (s0)>>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+  %low = gr.constant dense<-9223372036854775808> : tensor<i64> : tensor<i64>
+  %near = gr.constant dense<-9223372036854775805> : tensor<i64> : tensor<i64>
+  %step = gr.constant dense<1> : tensor<i64> : tensor<i64>
+  %5 = gr.range %low, %near, %step : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<*xi64>
+  %6 = gr.range %step, %low, %low : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<*xi64>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xi64>, tensor<*xi64>
+}

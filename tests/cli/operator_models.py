@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Writes the smallest models of findings beside ONNX Runtime, as test cases in ONNX's form.
+
+OUT/<case>/model.onnx, test_data_set_0 and, where the usual tolerance is not meant, data.json. What is
+expected comes from NumPy where ONNX Runtime refuses the model or is not exact, else from ONNX Runtime.
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+onnxruntime.set_default_logger_severity(4)
+LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+F32 = np.float32
+node = helper.make_node
+random = np.random.default_rng(1)
+
+
+def draw(*shape):
+    return random.uniform(-1, 1, shape).astype(F32)
+
+
+def port(name, value=None, shape=None):
+    """`shape`: dims, of which strings are symbols; None: of unknown rank."""
+    made = onnx.ValueInfoProto(name=name)
+    if value is not None:
+        tensor = made.type.tensor_type
+        tensor.elem_type = helper.np_dtype_to_tensor_dtype(value.dtype)
+        if shape is not None:
+            tensor.shape.SetInParent()
+            for dim in shape:
+                key = "dim_param" if isinstance(dim, str) else "dim_value"
+                setattr(tensor.shape.dim.add(), key, dim)
+    return made
+
+
+class Case:
+    def __init__(self, name, nodes, inputs, constants=None, outputs=("y",), opset=17, shapes=None,
+                 expected=None, tolerance=None):
+        """`shapes`: of inputs where the model does not say the whole; `tolerance`: (rtol, atol)."""
+        self.name, self.inputs, self.outputs, self.tolerance = name, inputs, outputs, tolerance
+        shapes = shapes or {}
+        ports = [port(key, value, shapes.get(key, value.shape)) for key, value in inputs.items()]
+        graph = helper.make_graph(nodes, "g", ports, [port(output) for output in outputs],
+                                  [numpy_helper.from_array(value, key)
+                                   for key, value in (constants or {}).items()])
+        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
+                                       ir_version=8).SerializeToString()
+        self.expected = expected
+        if expected is None:
+            self.expected = onnxruntime.InferenceSession(self.model).run(None, inputs)
+
+    def write(self, folder):
+        data = os.path.join(folder, self.name, "test_data_set_0")
+        os.makedirs(data)
+        with open(os.path.join(folder, self.name, "model.onnx"), "wb") as file:
+            file.write(self.model)
+        for kind, values in (("input", self.inputs.items()),
+                             ("output", zip(self.outputs, self.expected))):
+            for i, (name, value) in enumerate(values):
+                with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as file:
+                    file.write(numpy_helper.from_array(np.asarray(value), name).SerializeToString())
+        if self.tolerance:
+            with open(os.path.join(folder, self.name, "data.json"), "w", encoding="utf-8") as file:
+                json.dump(dict(zip(("rtol", "atol"), self.tolerance)), file)
+
+
+def extremes():
+    """The smallest and the largest number in slices and ranges."""
+    def sliced(name, x, start, end, step, expected, shape):
+        places = {"s": np.array([start]), "e": np.array([end]), "a": np.array([0]),
+                  "p": np.array([step])}
+        slicing = [node("Slice", ["x", "s", "e", "a", "p"], ["y"])]
+        yield Case(name, slicing, {"x": x}, places, shapes={"x": shape}, expected=[expected])
+        late = {key: places.pop(key) for key in ("s", "e")}
+        yield Case(f"{name}_late", slicing, {"x": x, **late}, places, shapes={"x": shape},
+                   expected=[expected])
+
+    x = draw(5)
+    for name, shape in (("", (5,)), ("_symbolic", ("n",)), ("_unknown", None)):
+        yield from sliced(f"slice_reversed{name}", x, -1, LEAST, -1, x[::-1].copy(), shape)
+        yield from sliced(f"slice_before_begin{name}", x, -10, LEAST, -1, x[:1], shape)
+        yield from sliced(f"slice_every_other{name}", x, MOST, LEAST, -2, x[::-2].copy(), shape)
+        yield from sliced(f"slice_least_step{name}", x, -1, LEAST, LEAST, x[-1:], shape)
+        yield from sliced(f"slice_most_step{name}", x, 1, MOST, MOST, x[1:2], shape)
+        yield from sliced(f"slice_from_least{name}", x, LEAST, 2, 1, x[:2], shape)
+        yield from sliced(f"slice_to_least{name}", x, 0, LEAST, 1, x[:0], shape)
+    for name, start, limit, delta in (("near_least", LEAST, LEAST + 3, 1), ("down", LEAST + 3, LEAST, -1),
+                                      ("least_delta", 0, LEAST, LEAST), ("whole", LEAST, MOST, MOST)):
+        numbers = {"a": np.array(start), "b": np.array(limit), "c": np.array(delta)}
+        expected = [np.array(range(start, limit, delta), np.int64)]
+        counting = [node("Range", ["a", "b", "c"], ["y"])]
+        late = {key: numbers[key] for key in ("a", "b")}
+        yield Case(f"range_{name}", counting + [node("Add", ["y", "z"], ["u"])],
+                   {"z": np.array(0)}, numbers, outputs=("y", "u"), expected=expected * 2)
+        yield Case(f"range_{name}_late", counting, late, {"c": numbers["c"]}, expected=expected)
+
+
+def main():
+    folder = sys.argv[1]
+    for family in (extremes,):
+        for case in family():
+            case.write(folder)
+
+
+if __name__ == "__main__":
+    main()
