@@ -26,13 +26,10 @@ struct EmptyResult : mlir::RewritePattern {
         continue;
       }
       auto type = llvm::cast<mlir::RankedTensorType>(result.getType());
-      bool strings = ir::isStrings(type.getElementType());
-      if (!strings && !type.getElementType().isIntOrFloat()) {
+      mlir::ElementsAttr none = noElements(type);
+      if (!none) {
         continue;
       }
-      mlir::ElementsAttr none =
-          strings ? ir::makeStrings(type, {})
-                  : mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
       rewriter.replaceAllUsesWith(result,
                                   rewriter.create<ir::ConstantOp>(op->getLoc(), type, none));
       changed = true;
@@ -71,8 +68,8 @@ mlir::TypedAttr startOf(llvm::StringRef kind, mlir::Type element) {
 /// `op` has `value` wherever its result has an element.
 LogicalResult replaceByValue(mlir::Operation* op, mlir::TypedAttr value,
                              PatternRewriter& rewriter) {
-  auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  if (!value || !type.hasStaticShape()) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  if (!value || !type || !type.hasStaticShape()) {
     return mlir::failure();
   }
   rewriter.replaceOpWithNewOp<ir::ConstantOp>(op, type, mlir::DenseElementsAttr::get(type, value));
@@ -127,6 +124,15 @@ struct ScatterOfNothing : mlir::OpRewritePattern<Op> {
 };
 
 }  // namespace
+
+mlir::ElementsAttr noElements(mlir::RankedTensorType type) {
+  if (ir::isStrings(type.getElementType())) {
+    return ir::makeStrings(type, {});
+  }
+  return type.getElementType().isIntOrFloat()
+             ? mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>())
+             : nullptr;
+}
 
 void addEmptyTensorPatterns(mlir::RewritePatternSet& patterns) {
   patterns.add<EmptyResult, ReductionOfNothing, ProductOverNothing, DropEmptyPart,

@@ -1,7 +1,10 @@
 #include "passes/resolve.h"
 
 #include "ir/builders.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/empty_tensors.h"
 #include "passes/shapes.h"
 
 namespace graphrun::passes {
@@ -11,6 +14,10 @@ namespace {
 /// one iteration each, with one plan for all of them.
 constexpr size_t kMaxUnrolledOps = 4096;
 constexpr int64_t kMaxFoldedElements = 64;
+
+bool isStaticType(mlir::Value value) {
+  return llvm::cast<mlir::ShapedType>(value.getType()).hasStaticShape();
+}
 
 /// The one element of a constant of bools or integers; nothing when it is no constant.
 std::optional<int64_t> constantElement(mlir::Value value) {
@@ -26,11 +33,14 @@ std::optional<int64_t> constantElement(mlir::Value value) {
 
 class Resolver {
  public:
-  Resolver(mlir::func::FuncOp func, const ResolveDeferred& resolveDeferred, bool& changed)
-      : block_(func.getBody().front()),
-        builder_(func.getContext()),
+  /// `unrolled` counts the operations that unrolling has made.
+  Resolver(mlir::Block& block, const ResolveDeferred& resolveDeferred, bool& changed,
+           size_t& unrolled)
+      : block_(block),
+        builder_(block.getParentOp()->getContext()),
         resolveDeferred_(resolveDeferred),
-        changed_(changed) {}
+        changed_(changed),
+        unrolled_(unrolled) {}
 
   mlir::LogicalResult run() {
     for (auto it = block_.begin(); it != block_.end();) {
@@ -72,8 +82,7 @@ class Resolver {
 
   mlir::LogicalResult visitDeferred(ir::DeferredOp op, bool& gone) {
     bool ready = llvm::all_of(op.getInputs(), [&](mlir::Value value) {
-      return llvm::cast<mlir::ShapedType>(value.getType()).hasStaticShape() ||
-             value.getDefiningOp<ir::SequenceOp>();
+      return isStaticType(value) || value.getDefiningOp<ir::SequenceOp>();
     });
     bool waits = llvm::any_of(op.decidingOperands(),
                               [](mlir::Value value) { return !ir::knownElements(value); });
@@ -126,8 +135,7 @@ class Resolver {
       return mlir::success();
     }
     if (*proceed == 0) {
-      gone = true;
-      return finish(op);
+      return finish(op, gone);
     }
     size_t size = std::distance(op.getBody().op_begin(), op.getBody().op_end());
     if (unrolled_ > 0 && unrolled_ + size > kMaxUnrolledOps) {
@@ -146,12 +154,17 @@ class Resolver {
     return constantElement(op.getBelow());
   }
 
-  /// The loop is over: what it carries and has collected is its result.
-  mlir::LogicalResult finish(ir::LoopOp op) {
+  /// The loop is over: what it carries and has collected is its result. It stays (`gone`) where
+  /// nothing was collected, and the types of what would be are not known yet.
+  mlir::LogicalResult finish(ir::LoopOp op, bool& gone) {
     llvm::SmallVector<mlir::Value> results(op.getCarried());
     if (!op.getCollected().empty() || op.getNumResults() == results.size()) {
       llvm::append_range(results, op.getCollected());
     } else {
+      if (!readsStatic(op)) {
+        return mlir::success();
+      }
+      inferFirstIteration(op);
       auto yielded = op.getBody().front().getTerminator()->getOperandTypes();
       for (mlir::Type type : llvm::drop_begin(yielded, 1 + op.getCarried().size())) {
         results.push_back(nothingCollected(op, type));
@@ -162,7 +175,32 @@ class Resolver {
     }
     op->replaceAllUsesWith(results);
     op->erase();
+    gone = true;
     return mlir::success();
+  }
+
+  /// True when the types of all values that an iteration would begin with are known.
+  static bool readsStatic(ir::LoopOp op) {
+    llvm::SetVector<mlir::Value> around;
+    mlir::getUsedValuesDefinedAbove(op->getRegions(), around);
+    auto isKnown = [](mlir::Value value) {
+      return isStaticType(value) || value.getDefiningOp<ir::SequenceOp>();
+    };
+    return llvm::all_of(op.getCarried(), isKnown) && llvm::all_of(around, isKnown);
+  }
+
+  /// Gives what the body of a loop that is over yields the types that it would have in an iteration
+  /// from the values before it, as far as they can be told. The body is of no further use.
+  void inferFirstIteration(ir::LoopOp op) {
+    mlir::Block& body = op.getBody().front();
+    llvm::SmallVector<mlir::Value> first = {op.getIteration(), op.getCondition()};
+    llvm::append_range(first, op.getCarried());
+    for (auto [argument, value] : llvm::zip(body.getArguments(), first)) {
+      argument.replaceAllUsesWith(value);
+    }
+    // An iteration that never runs may have anything in it.
+    mlir::ScopedDiagnosticHandler silent(op.getContext(), [](mlir::Diagnostic&) {});
+    static_cast<void>(Resolver(body, resolveDeferred_, changed_, unrolled_).run());
   }
 
   /// What no iteration has collected: no element of a type that is as large as is known.
@@ -177,9 +215,19 @@ class Resolver {
     for (int64_t dim : ranked.getShape()) {
       dims.push_back(mlir::ShapedType::isDynamic(dim) ? 0 : dim);
     }
-    auto empty = mlir::RankedTensorType::get(dims, ranked.getElementType());
-    return builder_.create<ir::ConstantOp>(
-        op.getLoc(), empty, mlir::DenseElementsAttr::get(empty, llvm::ArrayRef<mlir::Attribute>()));
+    builder_.setInsertionPoint(op);
+    return createEmpty(op.getLoc(), mlir::RankedTensorType::get(dims, ranked.getElementType()));
+  }
+
+  /// A tensor without elements.
+  mlir::Value createEmpty(mlir::Location loc, mlir::RankedTensorType type) {
+    if (mlir::ElementsAttr none = noElements(type)) {
+      return builder_.create<ir::ConstantOp>(loc, type, none);
+    }
+    auto wide = type.clone(builder_.getF32Type());
+    mlir::Value value = builder_.create<ir::ConstantOp>(loc, wide, noElements(wide));
+    return make(loc, "gr.cast", {value},
+                {builder_.getNamedAttr("to", mlir::TypeAttr::get(type.getElementType()))});
   }
 
   /// An operation with inferred result types.
@@ -255,17 +303,18 @@ class Resolver {
   mlir::OpBuilder builder_;
   const ResolveDeferred& resolveDeferred_;
   bool& changed_;
-  size_t unrolled_ = 0;
+  size_t& unrolled_;
 };
 
 }  // namespace
 
 mlir::LogicalResult resolve(mlir::func::FuncOp func, const ResolveDeferred& resolveDeferred,
                             bool& changed) {
-  if (mlir::failed(Resolver(func, resolveDeferred, changed).run())) {
+  mlir::Block& body = func.getBody().front();
+  size_t unrolled = 0;
+  if (mlir::failed(Resolver(body, resolveDeferred, changed, unrolled).run())) {
     return mlir::failure();
   }
-  mlir::Block& body = func.getBody().front();
   func.setType(mlir::FunctionType::get(func.getContext(), body.getArgumentTypes(),
                                        body.getTerminator()->getOperandTypes()));
   return mlir::success();

@@ -101,9 +101,31 @@ def extremes():
         yield Case(f"range_{name}_late", counting, late, {"c": numbers["c"]}, expected=expected)
 
 
+def loops():
+    """Loops of no iteration: what they would have collected has the type of a first iteration."""
+    def case(name, nodes, v, expected, constants=None, shapes=None):
+        flag, count = np.array(True), np.array(0)
+        body = helper.make_graph(
+            [node("Identity", ["c"], ["more"]), node("Identity", ["v"], ["kept"]), *nodes], "body",
+            [port("i", count, ()), port("c", flag, ()), port("v", v)],
+            [port("more", flag, ()), port("kept", v), port("s", expected)])
+        return Case(f"loop_{name}", [node("Loop", ["n", "", "x"], ["last", "y"], body=body)],
+                    {"n": count, "x": v}, constants, ("last", "y"), shapes=shapes,
+                    expected=[v, expected])
+
+    x = draw(4)
+    for name, shapes in (("", None), ("_of_unknown_rank", {"x": None})):
+        yield case(f"none{name}", [node("Unsqueeze", ["v", "axes"], ["u"]),
+                                   node("Mul", ["u", "two"], ["s"])], x, np.zeros((0, 4, 2), F32),
+                   {"axes": np.array([1]), "two": draw(2)}, shapes)
+        yield case(f"none_deferred{name}", [node("Concat", ["v", "v"], ["w"], axis=-1),
+                                            node("Reshape", ["w", "shape"], ["s"])], x,
+                   np.zeros((0, 4, 2), F32), {"shape": np.array([-1, 2])}, shapes)
+
+
 def main():
     folder = sys.argv[1]
-    for family in (extremes,):
+    for family in (extremes, loops):
         for case in family():
             case.write(folder)
 

@@ -82,3 +82,13 @@ func.func @unknown(%x: tensor<?x2xf32>) -> tensor<2xf32> {
   %0 = gr.reduce %x {kind = "sum", axes = array<i64: 0>, keepdims = false} : (tensor<?x2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// A type that is not known yet hinders nothing.
+// CHECK-LABEL: @unknown_rank
+// CHECK: gr.matmul
+func.func @unknown_rank(%x: tensor<*xf32>, %w: tensor<0x3xf32>) -> tensor<*xf32> {
+  %0 = gr.matmul %x, %w : (tensor<*xf32>, tensor<0x3xf32>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}

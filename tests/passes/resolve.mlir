@@ -57,3 +57,41 @@ func.func @main(%x: tensor<4xf32> {gr.name = "x"})
   } : (tensor<i1>, tensor<i64>, tensor<4xf32>) -> (tensor<*xf32>, tensor<*xf32>)
   return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
 }
+
+// -----
+
+// No iteration, and a body that says nothing of its types: they are those of a first iteration.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<0x4x2xf32> {gr.name = "all"}, tensor<0x0xi64> {gr.name = "counted"})
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %y: tensor<2xf32> {gr.name = "y"})
+    -> (tensor<*xf32> {gr.name = "all"}, tensor<*xi64> {gr.name = "counted"}) {
+  %no = gr.constant dense<false> : tensor<i1> : tensor<i1>
+  %zero = gr.constant dense<0> : tensor<i64> : tensor<i64>
+  %one = gr.constant dense<1> : tensor<i64> : tensor<i64>
+  %0:3 = gr.loop %no iteration %zero carried(%x) {
+  ^bb0(%i: tensor<i64>, %c: tensor<i1>, %v: tensor<*xf32>):
+    %1 = gr.unsqueeze %v {axes = array<i64: 1>} : (tensor<*xf32>) -> tensor<*xf32>
+    %2 = gr.mul %1, %y : (tensor<*xf32>, tensor<2xf32>) -> tensor<*xf32>
+    %3 = gr.range %zero, %i, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<*xi64>
+    gr.yield %c, %v, %2, %3 : tensor<i1>, tensor<*xf32>, tensor<*xf32>, tensor<*xi64>
+  } : (tensor<i1>, tensor<i64>, tensor<4xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xi64>)
+  return %0#1, %0#2 : tensor<*xf32>, tensor<*xi64>
+}
+
+// -----
+
+// What an iteration that never runs would do wrong is no error.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<0x3xf32> {gr.name = "all"})
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}, %y: tensor<3xf32> {gr.name = "y"})
+    -> (tensor<*xf32> {gr.name = "all"}) {
+  %no = gr.constant dense<false> : tensor<i1> : tensor<i1>
+  %zero = gr.constant dense<0> : tensor<i64> : tensor<i64>
+  %0:2 = gr.loop %no iteration %zero carried(%x) {
+  ^bb0(%i: tensor<i64>, %c: tensor<i1>, %v: tensor<*xf32>):
+    %1 = gr.exp %y : (tensor<3xf32>) -> tensor<3xf32>
+    %2 = gr.add %v, %y : (tensor<*xf32>, tensor<3xf32>) -> tensor<*xf32>
+    gr.yield %c, %2, %1 : tensor<i1>, tensor<*xf32>, tensor<3xf32>
+  } : (tensor<i1>, tensor<i64>, tensor<4xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+  return %0#1 : tensor<*xf32>
+}
