@@ -346,6 +346,13 @@ void GraphImport::importNode(int index) {
     mlir::Operation* before = block->empty() ? nullptr : &block->back();
     Node imported(context, node, *row, version->second, where, loc, *inputs);
     outputs = imported.import();
+    if (imported.later() && hasBody) {
+      problems_.add(absl::StrCat(where,
+                                 ": has a subgraph, and cannot be imported before types that "
+                                 "depend on the inputs are known; run onnx.shape_inference on the "
+                                 "model, or give its inputs fixed shapes"));
+      return poisonOutputs(node, where);
+    }
     if (imported.later()) {
       while (!block->empty() && &block->back() != before) {
         block->back().erase();

@@ -68,7 +68,10 @@ Values Node::import() {
     return Values(outputCount());
   }
   Values outputs = row_.handler(*this);
-  attributes_.reportUnread();
+  // What is put off is imported again when more is known, and then reads and reports the rest.
+  if (!later_) {
+    attributes_.reportUnread();
+  }
   return outputs;
 }
 
@@ -85,7 +88,9 @@ void Node::refuseOutput(size_t i, llvm::StringRef what) {
 
 std::nullptr_t Node::fail(std::string what) {
   failed_ = true;
-  context_.problems.add(absl::StrCat(label_, ": ", what));
+  if (!later_) {
+    context_.problems.add(absl::StrCat(label_, ": ", what));
+  }
   return nullptr;
 }
 
@@ -106,6 +111,10 @@ Values Node::importBody(llvm::StringRef name, mlir::Block& block, mlir::ValueRan
   ::onnx::GraphProto* graph = attributes_.require(name) ? attributes_.graph(name) : nullptr;
   if (graph == nullptr) {
     failed_ = true;
+    return {};
+  }
+  if (!context_.importBody) {
+    fail("has a subgraph, which cannot be imported apart from the graph around it");
     return {};
   }
   Values outputs = context_.importBody(*graph, block, inputs);

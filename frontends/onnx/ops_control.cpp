@@ -54,21 +54,41 @@ mlir::Type carriedType(mlir::Value initial) {
                                                         : mlir::UnrankedTensorType::get(element);
 }
 
-/// A node of another operation that waits until its inputs are known.
+/// A node of another operation that waits until its inputs are known: what a node with a subgraph
+/// makes where it would have to be put off itself. `attributes` are of the newest opset.
 mlir::Value later(Node& node, const char* operation, llvm::ArrayRef<mlir::Value> inputs,
-                  mlir::Type type) {
+                  mlir::Type type, llvm::ArrayRef<::onnx::AttributeProto> attributes = {}) {
   ::onnx::NodeProto proto;
   proto.set_op_type(operation);
+  for (const ::onnx::AttributeProto& attribute : attributes) {
+    *proto.add_attribute() = attribute;
+  }
   proto.add_output("output");
   for (size_t i = 0; i < inputs.size(); ++i) {
     proto.add_input(absl::StrCat("input ", i));
   }
   mlir::OpBuilder& builder = node.builder();
   auto op = builder.create<ir::DeferredOp>(
-      node.location(), type, inputs, builder.getStringAttr(proto.SerializeAsString()), node.opset(),
+      node.location(), type, inputs, builder.getStringAttr(proto.SerializeAsString()), kLastOpset,
       llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(inputs.size()))),
       llvm::ArrayRef<int64_t>());
   return op->getResult(0);
+}
+
+::onnx::AttributeProto integerAttribute(const char* name, int64_t value) {
+  ::onnx::AttributeProto attribute;
+  attribute.set_name(name);
+  attribute.set_type(::onnx::AttributeProto::INT);
+  attribute.set_i(value);
+  return attribute;
+}
+
+::onnx::AttributeProto textAttribute(const char* name, std::string value) {
+  ::onnx::AttributeProto attribute;
+  attribute.set_name(name);
+  attribute.set_type(::onnx::AttributeProto::STRING);
+  attribute.set_s(std::move(value));
+  return attribute;
 }
 
 /// What Loop and Scan have in common: a gr.loop whose body imports the subgraph "body".
@@ -167,35 +187,73 @@ llvm::SmallVector<int64_t> perValue(Node& node, llvm::StringRef name, size_t cou
   return values;
 }
 
+/// The equation of an Einsum that moves the first dim to `axis`, whatever the rank.
+std::string movingFirstTo(int64_t axis) {
+  std::string others;
+  for (int64_t i = 0; i < (axis < 0 ? -axis - 1 : axis); ++i) {
+    others += static_cast<char>('b' + i);
+  }
+  return axis < 0 ? absl::StrCat("a...", others, "->...a", others)
+                  : absl::StrCat("a", others, "...->", others, "a...");
+}
+
+/// `value` with its first dim moved to `axis`.
+mlir::Value withFirstAt(Node& node, mlir::Value value, int64_t axis) {
+  std::optional<ir::Dims> dims = ir::dimsOf(value);
+  if (!dims) {
+    return later(node, "Einsum", {value}, carriedType(value),
+                 {textAttribute("equation", movingFirstTo(axis))});
+  }
+  auto rank = static_cast<int64_t>(dims->size());
+  std::optional<int64_t> place = node.axisOf(axis, rank);
+  if (!place) {
+    return nullptr;
+  }
+  auto order = llvm::to_vector(llvm::seq<int64_t>(1, rank));
+  order.insert(order.begin() + *place, 0);
+  return node.emit("gr.transpose", {value}, {node.integers("permutation", order)});
+}
+
 /// A scan output as ONNX wants it: collected along `axis`, or backwards.
 mlir::Value arrange(Node& node, mlir::Value value, int64_t axis, bool backwards) {
+  constexpr int64_t kLetters = 24;
+  if (axis > kLetters || axis < -kLetters) {
+    return node.fail(absl::StrCat("scan output axis ", axis, " is out of range"));
+  }
   if (value && backwards) {
     value = node.emit("gr.slice", {value, node.constant({-1}), node.constant({INT64_MIN}),
                                    node.constant({0}), node.constant({-1})});
   }
-  std::optional<int64_t> rank = axis != 0 ? node.rankOf(value) : std::nullopt;
-  if (axis == 0 || !rank) {
-    return value;
-  }
-  int64_t place = axis < 0 ? axis + *rank : axis;
-  if (place < 0 || place >= *rank) {
-    return node.fail(absl::StrCat("scan output axis ", axis, " is out of range"));
-  }
-  llvm::SmallVector<int64_t> order;
-  for (int64_t i = 1; i < *rank; ++i) {
-    order.push_back(i);
-  }
-  order.insert(order.begin() + place, 0);
-  return node.emit("gr.transpose", {value}, {node.integers("permutation", order)});
+  return value && axis != 0 ? withFirstAt(node, value, axis) : value;
 }
 
-/// Runs the body over slices of `scanned` along `axes`, from the end where `backwards` is not 0;
-/// gives the states at the end and what was collected.
+/// Dim `axis` of `value`, a scalar.
+mlir::Value lengthAlong(Node& node, mlir::Value value, int64_t axis) {
+  llvm::SmallVector<::onnx::AttributeProto> range = {integerAttribute("start", axis)};
+  if (axis != -1) {
+    range.push_back(integerAttribute("end", axis + 1));
+  }
+  mlir::Type one = mlir::RankedTensorType::get({1}, node.builder().getI64Type());
+  mlir::Value length =
+      axis < 0 ? later(node, "Shape", {value}, one, range)
+               : node.emit("gr.shape", {value},
+                           {node.integer("start", axis), node.integer("end", axis + 1)});
+  return node.emit("gr.squeeze", {length}, {node.integers("axes", {0})});
+}
+
+/// The slice of `value` at `place` of `axis`.
+mlir::Value sliceAt(Node& node, mlir::Value value, mlir::Value place, int64_t axis) {
+  return axis < 0 ? later(node, "Gather", {value, place}, carriedType(value),
+                          {integerAttribute("axis", axis)})
+                  : node.emit("gr.gather", {value, place}, {node.integer("axis", axis)});
+}
+
+/// Runs the body over slices of `scanned` along `axes` (a negative one: of a tensor whose rank is
+/// not known), from the end where `backwards` is not 0; gives the states at the end and what was
+/// collected.
 Values scanAlong(Node& node, const Values& states, const Values& scanned,
                  llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<int64_t> backwards) {
-  mlir::Value length = node.emit(
-      "gr.shape", {scanned[0]}, {node.integer("start", axes[0]), node.integer("end", axes[0] + 1)});
-  length = node.emit("gr.squeeze", {length}, {node.integers("axes", {0})});
+  mlir::Value length = lengthAlong(node, scanned[0], axes[0]);
   LoopParts parts{always(node), length, states};
   return makeLoop(node, parts, /*hasCondition=*/false, [&](mlir::Block& block) {
     Values values(block.args_begin() + 2, block.args_end());
@@ -205,7 +263,7 @@ Values scanAlong(Node& node, const Values& states, const Values& scanned,
         place = node.emit("gr.sub", {length, place});
         place = node.emit("gr.sub", {place, node.scalarLike(place, 1)});
       }
-      values.push_back(node.emit("gr.gather", {value, place}, {node.integer("axis", axes[i])}));
+      values.push_back(sliceAt(node, value, place, axes[i]));
     }
     return values;
   });
@@ -283,8 +341,8 @@ Values scan(Node& node) {
   auto outputBackwards = perValue(node, "scan_output_directions", collected);
   Values scanned(node.inputs().begin() + static_cast<int64_t>(states), node.inputs().end());
   for (auto [value, axis] : llvm::zip(scanned, inputAxes)) {
-    std::optional<int64_t> rank = axis < 0 ? node.rankOf(value) : std::optional<int64_t>(0);
-    axis += axis < 0 ? rank.value_or(0) : 0;
+    std::optional<ir::Dims> dims = ir::dimsOf(value);
+    axis += axis < 0 && dims ? static_cast<int64_t>(dims->size()) : 0;
   }
   Values outputs = scanAlong(
       node, Values(node.inputs().begin(), node.inputs().begin() + static_cast<int64_t>(states)),

@@ -70,6 +70,50 @@ class Case:
                 json.dump(dict(zip(("rtol", "atol"), self.tolerance)), file)
 
 
+def scans():
+    """Scan along every axis, from either end, of inputs of known and unknown rank."""
+    body = helper.make_graph(
+        [node("Mul", ["s", "e"], ["next"]), node("Identity", ["next"], ["out"])], "body",
+        [port("s", draw(1)), port("e", draw(1))], [port("next", draw(1)), port("out", draw(1))])
+
+    def case(name, x, shapes, into=0, along=0, backwards=0):
+        slices = np.moveaxis(x, along, 0)
+        products = np.cumprod(slices, axis=0)
+        collected = np.moveaxis(products[::-1] if backwards else products, 0, into)
+        return Case(name, [node("Scan", ["s0", "x"], ["last", "y"], num_scan_inputs=1, body=body,
+                                scan_input_axes=[along], scan_output_axes=[into],
+                                scan_output_directions=[backwards])],
+                    {"s0": np.ones_like(slices[0]), "x": x}, outputs=("last", "y"), shapes=shapes,
+                    expected=[products[-1], np.ascontiguousarray(collected)])
+
+    for rank, shapes in (("", None), ("_of_unknown_rank", {"s0": None, "x": None})):
+        for axis in (1, 2, -1, -2, -3):
+            yield case(f"scan_into_{axis}{rank}", draw(3, 4, 2), shapes, into=axis)
+            yield case(f"scan_along_{axis}{rank}", draw(3, 4, 2), shapes, along=axis)
+        yield case(f"scan_backwards{rank}", draw(3, 4), shapes, backwards=1)
+        yield case(f"scan_backwards_into_1{rank}", draw(3, 4), shapes, into=1, backwards=1)
+
+
+def unknownRanks():
+    """Inputs of unknown rank: attributes are read when the node is imported in a plan."""
+    def case(kind, x, constants=None, opset=18, inputs=("x",), **attributes):
+        return Case(f"unknown_rank_{kind}", [node(kind, list(inputs), ["y"], **attributes)],
+                    {"x": x}, constants, opset=opset, shapes={"x": None})
+
+    window = {"kernel_shape": [3], "strides": [2], "pads": [1, 1]}
+    yield case("Conv", draw(1, 2, 9), {"w": draw(3, 2, 3)}, inputs=("x", "w"), **window)
+    yield case("ConvTranspose", draw(1, 3, 9), {"w": draw(3, 2, 3)}, inputs=("x", "w"),
+               output_padding=[1], **window)
+    for kind in ("MaxPool", "AveragePool", "LpPool"):
+        yield case(kind, draw(1, 2, 9), **window)
+    yield case("Resize", draw(1, 2, 4, 4), {"s": np.array([2, 2], F32)}, inputs=("x", "", "s"),
+               axes=[2, 3], mode="linear", coordinate_transformation_mode="asymmetric")
+    yield case("CenterCropPad", draw(1, 5, 6), {"s": np.array([3, 8])}, inputs=("x", "s"),
+               axes=[1, 2])
+    yield Case("unknown_rank_product_over_nothing", [node("MatMul", ["x", "w"], ["y"])],
+               {"x": draw(2, 0)}, {"w": draw(0, 3)}, shapes={"x": None})
+
+
 def extremes():
     """The smallest and the largest number in slices and ranges."""
     def sliced(name, x, start, end, step, expected, shape):
@@ -125,7 +169,7 @@ def loops():
 
 def main():
     folder = sys.argv[1]
-    for family in (extremes, loops):
+    for family in (scans, unknownRanks, extremes, loops):
         for case in family():
             case.write(folder)
 
