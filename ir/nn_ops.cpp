@@ -63,8 +63,9 @@ Dim windowCount(const Window& window, size_t i, const Dim& in, int64_t kernel, b
   return (padded + Dim(std::min<int64_t>(margin + stride, 0))).ceilDiv(stride);
 }
 
-mlir::LogicalResult checkPositive(mlir::Operation* op, const Dim& dim, size_t i) {
-  if (dim.isStatic() && dim.value() < 1) {
+/// Fails where a spatial dim of the result is below `least`.
+mlir::LogicalResult checkCount(mlir::Operation* op, const Dim& dim, size_t i, int64_t least = 1) {
+  if (dim.isStatic() && dim.value() < least) {
     return op->emitOpError() << "spatial dim " << i << " of the result would be " << dim.value()
                              << ": the window does not fit the padded input";
   }
@@ -155,7 +156,7 @@ mlir::LogicalResult ConvOp::inferTypes(Types& types) {
     const Dim& kernel = (*filter)[2 + i];
     dims.push_back(kernel.isStatic() ? windowCount(window, i, (*in)[2 + i], kernel.value(), false)
                                      : Dim());
-    if (mlir::failed(checkPositive(*this, dims.back(), i))) {
+    if (mlir::failed(checkCount(*this, dims.back(), i))) {
       return mlir::failure();
     }
   }
@@ -203,7 +204,7 @@ mlir::LogicalResult ConvTransposeOp::inferTypes(Types& types) {
     } else {
       dims.push_back(Dim());
     }
-    if (mlir::failed(checkPositive(*this, dims.back(), i))) {
+    if (mlir::failed(checkCount(*this, dims.back(), i))) {
       return mlir::failure();
     }
   }
@@ -266,7 +267,7 @@ mlir::LogicalResult DeformConvOp::inferTypes(Types& types) {
                                      : Dim());
     offsets.push_back(dims.back());
     mask.push_back(dims.back());
-    if (mlir::failed(checkPositive(*this, dims.back(), i))) {
+    if (mlir::failed(checkCount(*this, dims.back(), i))) {
       return mlir::failure();
     }
   }
@@ -309,7 +310,8 @@ mlir::LogicalResult inferPool(Op op, Types& types) {
       return op.emitOpError() << "kernel must be at least 1, got " << op.getKernel()[i];
     }
     dims.push_back(windowCount(window, i, (*in)[2 + i], op.getKernel()[i], op.getCeilMode()));
-    if (mlir::failed(checkPositive(op, dims.back(), i))) {
+    // A pool may have no window, as in ONNX Runtime.
+    if (mlir::failed(checkCount(op, dims.back(), i, /*least=*/0))) {
       return mlir::failure();
     }
   }

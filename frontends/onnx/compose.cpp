@@ -69,7 +69,8 @@ mlir::Value reshape(Node& node, mlir::Value value, llvm::ArrayRef<int64_t> shape
 }
 
 mlir::Value reshapeTo(Node& node, mlir::Value value, mlir::Value shape) {
-  return node.emit("gr.reshape", {value, shape});
+  // A dim of 0 is one of the result, and is not copied from a value that may have other dims.
+  return node.emit("gr.reshape", {value, shape}, {node.boolean("allow_zero", true)});
 }
 
 mlir::Value concat(Node& node, llvm::ArrayRef<mlir::Value> values, int64_t axis) {

@@ -30,7 +30,7 @@ mlir::Value dimsOf(Node& node, mlir::Value value, int64_t start, int64_t end) {
 
 /// `value` with the dims that `parts` give one after the other.
 mlir::Value shaped(Node& node, mlir::Value value, llvm::ArrayRef<mlir::Value> parts) {
-  return node.emit("gr.reshape", {value, node.emit("gr.concat", parts, {node.integer("axis", 0)})});
+  return reshapeTo(node, value, parts);
 }
 
 /// The number by which the scores are multiplied: given, or 1 / sqrt(head size).

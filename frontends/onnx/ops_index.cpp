@@ -182,11 +182,17 @@ Values hardmax(Node& node) {
     return {nullptr};
   }
   int64_t rank = *node.rankOf(input);
+  ir::Dims dims = *ir::dimsOf(input);
+  ir::Dim size = matrix ? product(llvm::ArrayRef(dims).drop_front(*axis)) : dims[*axis];
+  if (!size.isStatic()) {
+    return {node.putOff(nullptr)};  // whether there is a largest element is not known yet
+  }
+  if (size.value() == 0) {
+    return {input};
+  }
   if (matrix) {
-    mlir::Value shape = node.emit(
-        "gr.concat", {dimProduct(node, input, 0, *axis), dimProduct(node, input, *axis, rank)},
-        {node.integer("axis", 0)});
-    input = node.emit("gr.reshape", {input, shape});
+    input = reshapeTo(node, input,
+                      {dimProduct(node, input, 0, *axis), dimProduct(node, input, *axis, rank)});
     rank = 2;
     axis = 1;
   }
@@ -197,7 +203,7 @@ Values hardmax(Node& node) {
       withTrailing(node, rangeTo(node, dimOf(node, input, *axis)), rank - 1 - *axis);
   mlir::Value result =
       castTo(node, node.emit("gr.equal", {best, places}), node.elementOf(node.input(0)));
-  return {matrix ? node.emit("gr.reshape", {result, node.emit("gr.shape", {node.input(0)})})
+  return {matrix ? reshapeTo(node, result, Values{node.emit("gr.shape", {node.input(0)})})
                  : result};
 }
 

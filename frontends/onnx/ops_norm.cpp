@@ -45,9 +45,8 @@ Values softmax(Node& node) {
   }
   llvm::SmallVector<int64_t> shape(*axis, 0);
   shape.push_back(-1);
-  mlir::Value flat = node.emit("gr.reshape", {x, node.constant(shape)});
-  mlir::Value normal = softmaxAlong(node, flat, *axis);
-  return {node.emit("gr.reshape", {normal, node.emit("gr.shape", {x})})};
+  mlir::Value normal = softmaxAlong(node, reshape(node, x, shape), *axis);
+  return {reshapeTo(node, normal, node.emit("gr.shape", {x}))};
 }
 
 constexpr int kLast = kLastOpset;

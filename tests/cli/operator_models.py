@@ -167,9 +167,55 @@ def loops():
                    np.zeros((0, 4, 2), F32), {"shape": np.array([-1, 2])}, shapes)
 
 
+def empty():
+    """Softmax and Hardmax of tensors without elements, pools without windows."""
+    for opset in (11, 12, 13):
+        for shape in ((0, 3), (3, 0), (2, 3, 0), (2, 0, 3)):
+            for kind in ("Softmax", "LogSoftmax", "Hardmax"):
+                for axis in range(len(shape)):
+                    name = f"empty_{kind}_{opset}_{'x'.join(map(str, shape))}_{axis}"
+                    nodes = [node(kind, ["x"], ["y"], axis=axis)]
+                    x = np.zeros(shape, F32)
+                    yield Case(name, nodes, {"x": x}, opset=opset)
+                    if opset == 11 and axis == 1:
+                        symbols = tuple(f"d{i}" for i in range(len(shape)))
+                        yield Case(f"{name}_symbolic", nodes, {"x": x}, opset=opset,
+                                   shapes={"x": symbols})
+    for kind in ("MaxPool", "AveragePool", "LpPool"):
+        nodes = [node(kind, ["x"], ["p"], kernel_shape=[3, 3]), node("Relu", ["p"], ["y"])]
+        for name, shapes in (("", None), ("_symbolic", {"x": ("n", "c", "h", "w")})):
+            yield Case(f"empty_{kind}{name}", nodes, {"x": draw(1, 2, 2, 5)}, shapes=shapes,
+                       expected=[np.zeros((1, 2, 0, 3), F32)])
+
+
+def samePadding():
+    """Strides above the kernel: no side is padded by less than nothing (ONNX: max(0, …))."""
+    for pads, upper in (("SAME_UPPER", True), ("SAME_LOWER", False)):
+        for size, kernel, stride in ((9, 1, 3), (10, 2, 5), (9, 2, 4), (11, 3, 5)):
+            count = -(-size // stride)
+            total = max(0, (count - 1) * stride + kernel - size)
+            begin = total // 2 if upper else total - total // 2
+            x = draw(1, 4, size, 2) + 2
+            windows = [x[:, :, max(0, i * stride - begin):i * stride - begin + kernel]
+                       for i in range(count)]
+            window = {"strides": [stride, 1], "auto_pad": pads}
+            name = f"{pads.lower()}_{size}_{kernel}_{stride}"
+            for kind, take in (("MaxPool", lambda w: w.max(2)), ("AveragePool", lambda w: w.mean(2)),
+                               ("LpPool", lambda w: np.sqrt((w * w).sum(2)))):
+                yield Case(f"{name}_{kind}", [node(kind, ["x"], ["y"], kernel_shape=[kernel, 1], **window)],
+                           {"x": x}, expected=[np.stack([take(w) for w in windows], 2)])
+            sums = np.stack([w.sum(2) for w in windows], 2)
+            for groups in (1, 4):
+                w = np.ones((4, 4 // groups, kernel, 1), F32)
+                yield Case(f"{name}_Conv_{groups}",
+                           [node("Conv", ["x", "w"], ["y"], group=groups, **window)], {"x": x}, {"w": w},
+                           expected=[sums if groups == 4
+                                     else np.broadcast_to(sums.sum(1, keepdims=True), sums.shape).copy()])
+
+
 def main():
     folder = sys.argv[1]
-    for family in (scans, unknownRanks, extremes, loops):
+    for family in (scans, unknownRanks, extremes, loops, empty, samePadding):
         for case in family():
             case.write(folder)
 
