@@ -9,7 +9,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-/// Dims of one operand of rank at least 2, and their strides in its dense data.
+/// Dims of one operand, at least two, and their strides in its dense data.
 struct Matrix {
   Dims dims;
   Dims strides;
@@ -21,17 +21,46 @@ absl::Status shapeError(const Step& step) {
       absl::StrCat(step.operation, ": the shapes of the operands and the result do not fit"));
 }
 
-/// The operand as a matrix product sees it: 1-D operands get a dim, transposed ones swapped
-/// strides.
-Matrix matrixOf(const TensorDesc& desc, bool transpose, bool left) {
-  Matrix m{desc.dims, denseStrides(desc.dims), !desc.layout.empty()};
-  if (m.packed) {
-    return m;
+/// `desc` with a dim of 1 before the last `behind` dims; the library does not choose its layout.
+void insertDim(TensorDesc& desc, size_t behind) {
+  desc.dims.insert(desc.dims.end() - static_cast<int64_t>(behind), 1);
+  desc.any = false;
+}
+
+/// The step with vectors as the matrices of one row or column that they stand for, which the result
+/// and what is fused behind then have too. A vector lies in one way only, and none of its operands'
+/// layouts tells how many dims it had: so the library chooses none.
+Step withMatrices(const Step& step) {
+  Step plain = step;
+  // The right one first: of two vectors it gives the result the dim that the left one's precedes.
+  for (size_t i : {1, 0}) {
+    if (step.inputs[i].desc.dims.size() != 1) {
+      continue;
+    }
+    const size_t behind = 1 - i;  // a row on the left, a column on the right
+    insertDim(plain.inputs[i].desc, behind);
+    plain.attributes.erase(i == 0 ? "transpose_lhs" : "transpose_rhs");
+    Dims& result = plain.outputs[0].desc.dims;
+    if (result.size() < behind) {
+      continue;  // the shapes do not fit: productOf says so
+    }
+    const size_t rank = result.size();
+    insertDim(plain.outputs[0].desc, behind);
+    for (PostOp& post : plain.postOps) {
+      if (post.operand && post.operand->desc.dims.size() <= rank) {
+        Dims& dims = post.operand->desc.dims;
+        dims.insert(dims.begin(), rank - dims.size(), 1);
+        insertDim(post.operand->desc, behind);
+      }
+    }
   }
-  if (m.dims.size() == 1) {
-    m.dims.insert(left ? m.dims.begin() : m.dims.end(), 1);
-    m.strides = denseStrides(m.dims);
-  } else if (transpose) {
+  return plain;
+}
+
+/// The operand as a matrix product sees it: transposed ones get swapped strides.
+Matrix matrixOf(const TensorDesc& desc, bool transpose) {
+  Matrix m{desc.dims, denseStrides(desc.dims), !desc.layout.empty()};
+  if (transpose && !m.packed) {
     std::swap(m.dims[m.dims.size() - 1], m.dims[m.dims.size() - 2]);
     std::swap(m.strides[m.strides.size() - 1], m.strides[m.strides.size() - 2]);
   }
@@ -89,28 +118,28 @@ absl::Status checkProduct(const Step& step, const Product& p) {
 }
 
 absl::StatusOr<Product> productOf(const Step& step) {
-  GR_RETURN_IF_ERROR(requireProductStep(step));
   GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
   GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(step, "transpose_rhs", false));
   const TensorDesc& lhs = step.inputs[0].desc;
   const TensorDesc& rhs = step.inputs[1].desc;
-  if (lhs.dims.empty() || rhs.dims.empty()) {
+  if (std::min(lhs.dims.size(), rhs.dims.size()) < 2) {
     return shapeError(step);
   }
-  Product p{matrixOf(lhs, transposeLhs, true), matrixOf(rhs, transposeRhs, false),
-            step.outputs[0].desc.dims};
-  if (rhs.dims.size() == 1) {
-    p.result.push_back(1);
-  }
-  if (lhs.dims.size() == 1) {
-    p.result.insert(p.result.end() - 1, 1);
-  }
-  size_t rank = std::max(p.lhs.dims.size(), p.rhs.dims.size());
+  Product p{matrixOf(lhs, transposeLhs), matrixOf(rhs, transposeRhs), step.outputs[0].desc.dims};
+  // A packed matrix has lost leading dims of 1, which the result still has.
+  size_t rank = std::max({lhs.dims.size(), rhs.dims.size(), p.result.size()});
   padRank(p.lhs, rank);
   padRank(p.rhs, rank);
   flattenBatch(step, p);
   GR_RETURN_IF_ERROR(checkProduct(step, p));
   return p;
+}
+
+/// The left operand. Where its dims are not the step's, no layout would tell which it had.
+absl::StatusOr<PlannedOperand> planLeft(const Step& step, const Product& p) {
+  TensorDesc desc = step.inputs[0].desc;
+  desc.any = desc.any && desc.dims == p.lhs.dims;
+  return planOperand(desc, p.lhs.dims, p.lhs.strides);
 }
 
 /// The bias: one value a column.
@@ -127,10 +156,11 @@ void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query
 
 }  // namespace
 
-absl::StatusOr<PrimitivePlan> planMatMul(const Step& step, const dnnl::engine& engine) {
+absl::StatusOr<PrimitivePlan> planMatMul(const Step& given, const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireProductStep(given));
+  const Step step = withMatrices(given);
   GR_ASSIGN_OR_RETURN(Product p, productOf(step));
-  GR_ASSIGN_OR_RETURN(PlannedOperand lhs,
-                      planOperand(step.inputs[0].desc, p.lhs.dims, p.lhs.strides));
+  GR_ASSIGN_OR_RETURN(PlannedOperand lhs, planLeft(step, p));
   GR_ASSIGN_OR_RETURN(PlannedOperand rhs, planOperand(step.inputs[1].desc, p.rhs.dims,
                                                       p.rhs.packed ? Dims() : p.rhs.strides));
   GR_ASSIGN_OR_RETURN(PlannedOperand result, planOperand(step.outputs[0].desc, p.result));
@@ -157,8 +187,9 @@ absl::StatusOr<PrimitivePlan> planMatMul(const Step& step, const dnnl::engine& e
   return plan;
 }
 
-absl::StatusOr<PrimitivePlan> planInnerProduct(const Step& step, const dnnl::engine& engine) {
-  GR_RETURN_IF_ERROR(requireProductStep(step));
+absl::StatusOr<PrimitivePlan> planInnerProduct(const Step& given, const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requireProductStep(given));
+  const Step step = withMatrices(given);
   // The packed matrix is N x K here: see to that before productOf reads it as K x N.
   Step plain = step;
   TensorDesc& weights = plain.inputs[1].desc;
@@ -170,8 +201,7 @@ absl::StatusOr<PrimitivePlan> planInnerProduct(const Step& step, const dnnl::eng
   if (p.result.size() != 2 || !step.inputs[0].desc.layout.empty()) {
     return absl::UnimplementedError("inner_product is for one matrix of weights");
   }
-  GR_ASSIGN_OR_RETURN(PlannedOperand lhs,
-                      planOperand(step.inputs[0].desc, p.lhs.dims, p.lhs.strides));
+  GR_ASSIGN_OR_RETURN(PlannedOperand lhs, planLeft(step, p));
   Dims dims = {p.rhs.dims[1], p.rhs.dims[0]};
   Dims strides = {p.rhs.strides[1], p.rhs.strides[0]};
   GR_ASSIGN_OR_RETURN(PlannedOperand rhs, planOperand(step.inputs[1].desc, dims, strides));

@@ -70,6 +70,38 @@ class Case:
                 json.dump(dict(zip(("rtol", "atol"), self.tolerance)), file)
 
 
+def vectors():
+    """Products with a vector: constant, on either side, with batches and what is fused behind."""
+    product = [node("MatMul", ["x", "w"], ["y"])]
+    for size in (1, 2, 17):
+        yield Case(f"vector_right_{size}", product, {"x": draw(3, size)}, {"w": draw(size)})
+        yield Case(f"vector_left_{size}", [node("MatMul", ["w", "x"], ["y"])], {"x": draw(size, 5)},
+                   {"w": draw(size)})
+        yield Case(f"vector_both_{size}", product, {"x": draw(size)}, {"w": draw(size)})
+    yield Case("vector_right_batches", product, {"x": draw(2, 3, 8)}, {"w": draw(8)})
+    yield Case("vector_left_batches", [node("MatMul", ["w", "x"], ["y"])], {"x": draw(2, 3, 8, 5)},
+               {"w": draw(8)})
+    yield Case("vector_right_f16", product, {"x": draw(3, 8).astype(np.float16)},
+               {"w": draw(8).astype(np.float16)}, tolerance=(2e-3, 1e-3))
+    yield Case("vector_right_i32", product, {"x": np.arange(24, dtype=np.int32).reshape(3, 8)},
+               {"w": np.arange(8, dtype=np.int32)})
+    x = random.integers(0, 255, (3, 8)).astype(np.uint8)
+    w = random.integers(-60, 60, 8).astype(np.int8)
+    yield Case("vector_right_bytes", [node("MatMulInteger", ["x", "w"], ["y"])], {"x": x}, {"w": w},
+               expected=[x.astype(np.int32) @ w.astype(np.int32)])
+    for name, shape in (("rows", (3, 8)), ("batches", (2, 3, 8)), ("square", (3, 3, 8))):
+        out = shape[:-1]
+        for what, other in (("row", draw(out[-1])), ("column", draw(out[0], *(1,) * (len(out) - 1))),
+                            ("same", draw(*out))):
+            nodes = [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["s"]),
+                     node("Relu", ["s"], ["y"])]
+            constants = {"w": draw(8), "b": other}
+            yield Case(f"vector_fused_{name}_{what}", nodes, {"x": draw(*shape)}, constants)
+            yield Case(f"vector_fused_{name}_{what}_input", nodes, {"x": draw(*shape), "b": other},
+                       {"w": constants["w"]})
+    yield Case("matrix_with_batch_of_one", product, {"x": draw(3, 64)}, {"w": draw(1, 64, 48)})
+
+
 def scans():
     """Scan along every axis, from either end, of inputs of known and unknown rank."""
     body = helper.make_graph(
@@ -215,7 +247,7 @@ def samePadding():
 
 def main():
     folder = sys.argv[1]
-    for family in (scans, unknownRanks, extremes, loops, empty, samePadding):
+    for family in (vectors, scans, unknownRanks, extremes, loops, empty, samePadding):
         for case in family():
             case.write(folder)
 
