@@ -114,8 +114,10 @@ absl::StatusOr<TensorDesc> chosenDesc(const TensorDesc& given, const PlannedArgu
   same.any = false;
   GR_ASSIGN_OR_RETURN(dnnl::memory::desc has,
                       memoryDesc(given.any || given.layout.empty() ? argument.source : given));
-  // What an open operand gets is what the loader will ask the library with: to the last stride.
-  bool exact = given.any && given.dims == argument.source.dims;
+  // What an open operand gets is what the loader will ask the library with: to the last stride. An
+  // input may be laid out with other dims than the step gives it; a result has its own.
+  bool exact = given.any && (argument.operand.role == Operand::Role::kInput ||
+                             given.dims == argument.source.dims);
   return sameDescriptor(has, argument.desc) && (!exact || sameStrides(has, argument.desc))
              ? same
              : layoutDesc(argument.desc, given.type);

@@ -192,7 +192,10 @@ absl::StatusOr<PrimitivePlan> planRecurrent(const Step& step, const dnnl::engine
   GR_ASSIGN_OR_RETURN(Sizes sizes, sizesOf(step, cell));
   GR_ASSIGN_OR_RETURN(bool linear, attributeOr(step, "linear_before_reset", false));
   int64_t biases = sizes.gates + (linear ? 1 : 0);
-  GR_ASSIGN_OR_RETURN(Layer layer, planLayer(step, sizes, biases, true));
+  // Of one matrix alone the library may choose a layout that its kernel for the other's cannot
+  // read.
+  bool chosen = step.inputs[1].desc.any && step.inputs[2].desc.any;
+  GR_ASSIGN_OR_RETURN(Layer layer, planLayer(step, sizes, biases, chosen));
   GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planCell(step, cell, layer, engine));
   if (hasPackedWeights(plan)) {
     GR_ASSIGN_OR_RETURN(layer, planLayer(step, sizes, biases, false));

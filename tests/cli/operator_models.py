@@ -102,6 +102,23 @@ def vectors():
     yield Case("matrix_with_batch_of_one", product, {"x": draw(3, 64)}, {"w": draw(1, 64, 48)})
 
 
+def cells():
+    """Recurrent cells whose matrices lie in one way only, weights constant or not."""
+    for kind, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        for inputs, hidden in ((1, 1), (4, 1), (1, 4)):
+            weights = {"w": draw(1, gates * hidden, inputs), "r": draw(1, gates * hidden, hidden),
+                       "b": draw(1, 2 * gates * hidden)}
+            for constant in ("wrb", "wb", "rb", ""):
+                fed = {key: value for key, value in weights.items() if key not in constant}
+                fixed = {key: value for key, value in weights.items() if key in constant}
+                for linear in ((0, 1) if kind == "GRU" else (0,)):
+                    options = {"linear_before_reset": linear} if linear else {}
+                    yield Case(f"{kind.lower()}{'_linear' * linear}_{inputs}_{hidden}_{constant}",
+                               [node(kind, ["x", "w", "r", "b"], ["y", "h"], hidden_size=hidden,
+                                     **options)],
+                               {"x": draw(3, 2, inputs), **fed}, fixed, ("y", "h"))
+
+
 def scans():
     """Scan along every axis, from either end, of inputs of known and unknown rank."""
     body = helper.make_graph(
@@ -247,7 +264,7 @@ def samePadding():
 
 def main():
     folder = sys.argv[1]
-    for family in (vectors, scans, unknownRanks, extremes, loops, empty, samePadding):
+    for family in (vectors, cells, scans, unknownRanks, extremes, loops, empty, samePadding):
         for case in family():
             case.write(folder)
 
