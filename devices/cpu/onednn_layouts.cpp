@@ -382,6 +382,11 @@ std::optional<int64_t> winogradTile(const TensorDesc& desc) {
   return parse(desc)->format_desc.wino_desc.alpha - kWinogradTaps + 1;
 }
 
+uint64_t winogradBytes(const TensorDesc& desc) {
+  WinogradFilter filter{*winogradTile(desc), desc.dims[1], desc.dims[0]};
+  return static_cast<uint64_t>(filter.transformedFloats()) * sizeof(float);
+}
+
 std::vector<int64_t> channelsLastStrides(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
   int64_t stride = dims[1];

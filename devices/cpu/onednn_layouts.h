@@ -72,6 +72,8 @@ absl::StatusOr<TensorDesc> winogradDesc(const std::vector<int64_t>& dims, int64_
 
 /// The tile of such a layout; nothing for others.
 std::optional<int64_t> winogradTile(const TensorDesc& desc);
+/// Bytes of such a filter that a convolution reads where it sums no tile directly.
+uint64_t winogradBytes(const TensorDesc& desc);
 
 /// True for the element types that oneDNN's descriptors can hold (not 64-bit ones, 16-bit integers
 /// or bool).

@@ -7,6 +7,7 @@
 
 #include "devices/cpu/parallel.h"
 #include "devices/cpu/wide.h"
+#include "devices/cpu/winograd_range.h"
 #include "devices/cpu/winograd_transform.h"
 
 namespace graphrun::devices::cpu {
@@ -20,7 +21,7 @@ constexpr int64_t kFarBlock = 1 << 20;
 
 int64_t blocksOf(const WinogradShape& shape) {
   const WinogradFilter& filter = shape.filter;
-  int64_t floats = filter.floats() <= kNearFilter ? kNearBlock : kFarBlock;
+  int64_t floats = filter.transformedFloats() <= kNearFilter ? kNearBlock : kFarBlock;
   int64_t perTile = filter.elements() * (filter.depth() + filter.widthOf(0));
   int64_t most = std::max<int64_t>(1, floats / perTile);
   return (shape.tiles() + most - 1) / most;
@@ -65,14 +66,6 @@ template <int64_t side, typename Body>
   });
 }
 
-/// Indices of a tile along one dim that are inside the image.
-struct Range {
-  int64_t begin, end;
-  Range(int64_t first, int64_t side, int64_t size)
-      : begin(std::max<int64_t>(0, -first)), end(std::min(side, size - first)) {}
-  bool has(int64_t i) const { return i >= begin && i < end; }
-};
-
 }  // namespace
 
 /// One block of tiles, in a run.
@@ -88,10 +81,11 @@ class Winograd::Block {
         operands_(operands),
         first_(first),
         count_(count),
-        tiles_(operands.scratch + slot * kElements * whole.sourceStride()),
+        tiles_(operands.scratch + slot * whole.slotFloats()),
+        direct_(tiles_ + kElements * whole.sourceStride()),
         slot_(slot) {
     int64_t slots = whole.apart_ ? whole.threads_ : 1;
-    products_ = operands.scratch + slots * kElements * whole.sourceStride();
+    products_ = operands.scratch + slots * whole.slotFloats();
   }
 
   void run() const {
@@ -118,11 +112,16 @@ class Winograd::Block {
   [[gnu::always_inline]] void transformTile(int64_t t) const {
     const WinogradImages images = shape_.source;
     Place place = placeOf(t);
+    Range resultRows(place.row, tile, shape_.result.height);
+    Range resultColumns(place.column, tile, shape_.result.width);
     place.row -= shape_.top;
     place.column -= shape_.left;
     Range rows(place.row, kSide, images.height);
     Range columns(place.column, kSide, images.width);
     const float* from = operands_.source + place.in(images);
+    WinogradRange<tile> range;
+    range.read(from, images, shape_.filter.depth() / kVectorLanes, rows, columns);
+    direct_[t] = range.isNarrow(resultRows, resultColumns) ? 0 : 1;
     float* to = tiles_ + t * kVectorLanes;
     int64_t stride = whole_.blockTiles() * kVectorLanes;
     for (int64_t c = shape_.filter.depth(); c > 0; c -= kVectorLanes) {
@@ -177,6 +176,10 @@ class Winograd::Block {
     parallelFor(count_, width * kElements, [&](int64_t t) {
       Place place = placeOf(t);
       runWide([&] {
+        if (direct_[t] != 0) {
+          sumDirectly(place, panel);
+          return;
+        }
         for (int64_t c = 0; c < width; c += kVectorLanes) {
           finishVectors(place, panel * kPanel + c, products + t * width + c);
         }
@@ -184,34 +187,94 @@ class Winograd::Block {
     });
   }
 
+  /// A tile's results of one panel, each from its window alone.
+  void sumDirectly(const Place& place, int64_t panel) const {
+    int64_t width = shape_.filter.widthOf(panel);
+    alignas(64) std::array<float, tile * tile * kPanel> sums;
+    std::fill_n(sums.data(), tile * tile * width, 0.0F);
+    for (int64_t i = 0; i < tile; ++i) {
+      for (int64_t tap = 0; tap < WinogradFilter::kTaps; ++tap) {
+        addTap(place, panel, i, tap, sums.data() + i * tile * width);
+      }
+    }
+    for (int64_t c = 0; c < width; c += kVectorLanes) {
+      const Target target = targetOf(place, panel * kPanel + c);
+      unrolled<tile>([&](auto i) __attribute__((always_inline)) {
+        Line<tile> row;
+        unrolled<tile>([&](auto j) __attribute__((always_inline)) {
+          loadVector(sums.data() + (i * tile + j) * width + c, row[j]);
+        });
+        finishRow(row, i, target);
+      });
+    }
+  }
+
+  /// Adds what one tap gives for row `i` of a tile's results to `sums`, those of one panel.
+  void addTap(const Place& place, int64_t panel, int64_t i, int64_t tap, float* sums) const {
+    const WinogradImages images = shape_.source;
+    const WinogradFilter& filter = shape_.filter;
+    Place from{place.image, place.row + i - shape_.top + tap / 3,
+               place.column - shape_.left + tap % 3};
+    Range columns(from.column, std::min(tile, shape_.result.width - place.column), images.width);
+    if (from.row < 0 || from.row >= images.height || columns.begin >= columns.end) {
+      return;
+    }
+    int64_t width = filter.widthOf(panel);
+    from.column += columns.begin;
+    const float* weights = operands_.filter + filter.panelAt(panel) +
+                           (filter.elements() + tap) * filter.depth() * width;
+    PanelRows rows{operands_.source + from.in(images), images.column, images.block};
+    addPanelProduct({rows, columns.end - columns.begin, filter.depth(), weights, width},
+                    sums + columns.begin * width);
+  }
+
+  /// Where 16 channels of one tile's results go.
+  struct Target {
+    int64_t rows, columns, lanes;  ///< that there are
+    int64_t offset;                ///< of the first, in the result
+    Vector bias;
+  };
+
+  [[gnu::always_inline]] Target targetOf(const Place& place, int64_t channel) const {
+    const WinogradImages images = shape_.result;
+    Target target{images.height - place.row,
+                  std::min(tile, images.width - place.column),
+                  std::min(kVectorLanes, shape_.filter.out - channel),
+                  place.in(images) + channel / kVectorLanes * images.block,
+                  {}};
+    if (operands_.bias != nullptr) {
+      const float* from = operands_.bias + channel;
+      target.lanes == kVectorLanes ? loadVector(from, target.bias)
+                                   : loadPart(from, target.lanes, 0, target.bias);
+    }
+    return target;
+  }
+
   /// 16 channels of one tile's results, from `channel` on: a row after the other.
   [[gnu::always_inline]] void finishVectors(const Place& place, int64_t channel,
                                             const float* products) const {
-    using Transform = WinogradTransform<tile>;
     const WinogradImages images = shape_.result;
-    int64_t offset = place.in(images) + channel / kVectorLanes * images.block;
+    const Target target = targetOf(place, channel);
     // Stores wait for lines that are not in a cache: they are asked for while products are
     // combined.
     forSquare<tile>([&](auto i, auto j) __attribute__((always_inline)) {
-      __builtin_prefetch(operands_.result + offset + i * images.row + j * images.column, 1);
+      __builtin_prefetch(operands_.result + target.offset + i * images.row + j * images.column, 1);
     });
     std::array<Line<kSide>, tile> half;
     combineRows(products, half);
-    int64_t lanes = std::min(kVectorLanes, shape_.filter.out - channel);
-    int64_t width = std::min(tile, images.width - place.column);
-    Vector bias = {};
-    if (operands_.bias != nullptr) {
-      const float* from = operands_.bias + channel;
-      lanes == kVectorLanes ? loadVector(from, bias) : loadPart(from, lanes, 0, bias);
-    }
     unrolled<tile>([&](auto i) __attribute__((always_inline)) {
-      if (place.row + i < images.height) {
-        Line<tile> row;
-        Transform::result(half[i], row);
-        unrolled<tile>([&](auto j) __attribute__((always_inline)) { row[j] += bias; });
-        storeRow(row, width, lanes, offset + i * images.row);
-      }
+      Line<tile> row;
+      WinogradTransform<tile>::result(half[i], row);
+      finishRow(row, i, target);
     });
+  }
+
+  /// Row `i` of a tile's results, the sums of products.
+  [[gnu::always_inline]] void finishRow(Line<tile>& row, int64_t i, const Target& target) const {
+    if (i < target.rows) {
+      unrolled<tile>([&](auto j) __attribute__((always_inline)) { row[j] += target.bias; });
+      storeRow(row, target.columns, target.lanes, target.offset + i * shape_.result.row);
+    }
   }
 
   /// The first `width` results of a row, `offset` from the image's first.
@@ -265,6 +328,7 @@ class Winograd::Block {
   const Operands& operands_;
   int64_t first_, count_;
   float* tiles_;
+  float* direct_;  ///< of each tile: whether it is summed directly
   float* products_;
   int slot_;  ///< of scratch memory
 };
@@ -276,8 +340,8 @@ Winograd::Winograd(const WinogradShape& shape, int threads)
       apart_(blocks_ > 1 && divides(blocks_, threads)) {}
 
 int64_t Winograd::scratchFloats() const {
-  int64_t sources = (apart_ ? threads_ : 1) * sourceStride();
-  return shape_.filter.elements() * (sources + threads_ * productStride());
+  return (apart_ ? threads_ : 1) * slotFloats() +
+         shape_.filter.elements() * threads_ * productStride();
 }
 
 template <int64_t tile>

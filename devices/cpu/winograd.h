@@ -16,6 +16,9 @@ struct WinogradImages {
   int64_t image, block, row, column;
 };
 
+/// A tile's largest element is at most so many times that of each of its results' windows.
+inline constexpr float kMostWinogradRange = 16;
+
 struct WinogradShape {
   WinogradFilter filter;
   int64_t batch;
@@ -30,6 +33,12 @@ struct WinogradShape {
 /// Transforms tiles of the source, multiplies each of their elements by the filter's, over all
 /// channels, and transforms the products back: by blocks of tiles, whose number follows from the
 /// shape. What comes out does not depend on the number of threads.
+///
+/// The rounding of a tile's results grows with the largest of its elements, that of a sum with the
+/// largest that it adds. A tile is therefore summed directly, result by result, where its largest
+/// element is over kMostWinogradRange times that of any of its results' windows, not finite, or so
+/// large or small that the transforms may leave the range of f32. See winograd_error.h for the
+/// bound of the others.
 class Winograd {
  public:
   struct Operands {
@@ -56,6 +65,10 @@ class Winograd {
   /// powers of two: those would meet in few lines of a cache.
   int64_t sourceStride() const { return blockTiles() * shape_.filter.depth() + kVectorLanes; }
   int64_t productStride() const { return blockTiles() * shape_.filter.widthOf(0) + kVectorLanes; }
+  /// Floats of a block's transformed tiles, and of the marks of those that are summed directly.
+  int64_t slotFloats() const {
+    return shape_.filter.elements() * sourceStride() + WinogradFilter::wholeVectors(blockTiles());
+  }
 
   WinogradShape shape_;
   int threads_;

@@ -7,7 +7,7 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-constexpr int64_t kTaps = 9;
+constexpr int64_t kTaps = WinogradFilter::kTaps;
 
 /// One tap of a vector of results.
 using Taps = std::array<std::array<float, kVectorLanes>, kTaps>;
@@ -22,24 +22,28 @@ using Taps = std::array<std::array<float, kVectorLanes>, kTaps>;
   }
 }
 
-/// Both dims of the transform; element e goes to to[e * stride].
+/// Both dims of the transform, rounded to f32 once; element e goes to to[e * stride], and the taps
+/// as they are behind the last of them.
 template <int64_t tile>
 [[gnu::always_inline]] inline void transformTaps(const Taps& taps, float* to, int64_t stride) {
   using Transform = WinogradTransform<tile>;
   constexpr int64_t kSide = tile + 2;
-  std::array<Line<kSide>, 3> columns;
+  std::array<WideLine<kSide>, 3> columns;
   unrolled<3>([&](auto j) __attribute__((always_inline)) {
-    Line<3> column;
+    WideLine<3> column;
     unrolled<3>([&](auto i) __attribute__((always_inline)) {
-      loadVector(taps[i * 3 + j].data(), column[i]);
+      Vector tap;
+      loadVector(taps[i * 3 + j].data(), tap);
+      storeVector(tap, to + (kSide * kSide + i * 3 + j) * stride);
+      column[i] = __builtin_convertvector(tap, WideVector);
     });
     Transform::filter(column, columns[j]);
   });
   unrolled<kSide>([&](auto i) __attribute__((always_inline)) {
-    Line<kSide> row;
+    WideLine<kSide> row;
     Transform::filter({columns[0][i], columns[1][i], columns[2][i]}, row);
     unrolled<kSide>([&](auto j) __attribute__((always_inline)) {
-      storeVector(row[j], to + (i * kSide + j) * stride);
+      storeVector(__builtin_convertvector(row[j], Vector), to + (i * kSide + j) * stride);
     });
   });
 }

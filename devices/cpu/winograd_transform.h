@@ -13,22 +13,30 @@ namespace graphrun::devices::cpu {
 template <int64_t size>
 using Line = std::array<Vector, size>;
 
-/// For `tile` results in a line.
+/// As many numbers of f64: filters are transformed once, at load.
+using WideVector [[gnu::vector_size(kVectorLanes * sizeof(double))]] = double;
+template <int64_t size>
+using WideLine = std::array<WideVector, size>;
+
+/// For `tile` results in a line. kRoundings is the greatest number of roundings that follow each
+/// other in `source` and `result` together.
 template <int64_t tile>
 struct WinogradTransform;
 
 /// By the points 0, 1, -1 and infinity.
 template <>
 struct WinogradTransform<2> {
+  static constexpr int64_t kRoundings = 1 + 2;
+
   /// B^T d in place.
   [[gnu::always_inline]] static void source(Line<4>& d) {
     d = {d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3]};
   }
 
   /// G g.
-  [[gnu::always_inline]] static void filter(const Line<3>& g, Line<4>& to) {
-    Vector even = 0.5F * (g[0] + g[2]);
-    Vector odd = 0.5F * g[1];
+  [[gnu::always_inline]] static void filter(const WideLine<3>& g, WideLine<4>& to) {
+    WideVector even = 0.5 * (g[0] + g[2]);
+    WideVector odd = 0.5 * g[1];
     to = {g[0], even + odd, even - odd, g[2]};
   }
 
@@ -42,6 +50,8 @@ struct WinogradTransform<2> {
 /// are some three times as exact as with 1 and 2.
 template <>
 struct WinogradTransform<4> {
+  static constexpr int64_t kRoundings = 4 + 4;
+
   [[gnu::always_inline]] static void source(Line<6>& d) {
     Vector evenA = d[4] - kB2 * d[2];
     Vector oddA = kA * (d[3] - kB2 * d[1]);
@@ -55,14 +65,14 @@ struct WinogradTransform<4> {
          kA2 * kB2 * d[1] - (kA2 + kB2) * d[3] + d[5]};
   }
 
-  [[gnu::always_inline]] static void filter(const Line<3>& g, Line<6>& to) {
-    constexpr float kShareA = 1 / (2 * kA2 * (kA2 - kB2));
-    constexpr float kShareB = 1 / (2 * kB2 * (kB2 - kA2));
-    Vector evenA = kShareA * (g[0] + kA2 * g[2]);
-    Vector oddA = (kShareA * kA) * g[1];
-    Vector evenB = kShareB * (g[0] + kB2 * g[2]);
-    Vector oddB = (kShareB * kB) * g[1];
-    to = {(1 / (kA2 * kB2)) * g[0], evenA + oddA, evenA - oddA, evenB + oddB, evenB - oddB, g[2]};
+  [[gnu::always_inline]] static void filter(const WideLine<3>& g, WideLine<6>& to) {
+    constexpr double kShareA = 1.0 / (2 * kA2 * (kA2 - kB2));
+    constexpr double kShareB = 1.0 / (2 * kB2 * (kB2 - kA2));
+    WideVector evenA = kShareA * (g[0] + double{kA2} * g[2]);
+    WideVector oddA = (kShareA * kA) * g[1];
+    WideVector evenB = kShareB * (g[0] + double{kB2} * g[2]);
+    WideVector oddB = (kShareB * kB) * g[1];
+    to = {(1.0 / (kA2 * kB2)) * g[0], evenA + oddA, evenA - oddA, evenB + oddB, evenB - oddB, g[2]};
   }
 
   [[gnu::always_inline]] static void result(const Line<6>& m, Line<4>& to) {

@@ -4,6 +4,7 @@
 
 #include "devices/cpu/compiler/concat_parts.h"
 #include "devices/cpu/compiler/native_code.h"
+#include "devices/cpu/compiler/winograd_tiles.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/winograd_kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -43,13 +44,6 @@ bool hasChannels(const Step& step) {
   return rank >= 3 && rank <= 5 &&
          (isConvolution(step) || std::find(std::begin(kOperations), std::end(kOperations),
                                            step.operation) != std::end(kOperations));
-}
-
-/// Winograd's algorithm is for 3 x 3 filters without groups.
-bool hasWinograd(const Step& step) {
-  const std::vector<int64_t>& filter = step.inputs[1].desc.dims;
-  return step.operation == "gr.conv" && filter.size() == 4 && filter[2] == 3 && filter[3] == 3 &&
-         filter[1] == step.inputs[0].desc.dims[1];
 }
 
 /// Lays the operands that have the first one's rank out; false when that cannot be.
@@ -122,9 +116,10 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
     requests.push_back({kChannelsLast, kChannelsLast, "", "jit"});
   }
   // Its sums leave no registers free on machines of shorter vectors, where it is the slower way.
-  if (approximate && hasWinograd(step) && block == kWinogradBlock) {
-    requests.push_back({blocks, blocks, "winograd_4x4"});
-    requests.push_back({blocks, blocks, "winograd_2x2"});
+  if (approximate && block == kWinogradBlock) {
+    for (int64_t tile : winogradTiles(library)) {
+      requests.push_back({blocks, blocks, absl::StrCat("winograd_", tile, "x", tile)});
+    }
   }
   return requests;
 }

@@ -1,7 +1,6 @@
 #include "devices/cpu/compiler/step_costs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "devices/cpu/compiler/step_estimate.h"
@@ -16,23 +15,6 @@ constexpr double kHopelessFactor = 3;
 constexpr double kHopelessNanos = 50'000;
 /// A step that takes longer on one thread gains by more of them.
 constexpr double kShortNanos = 10'000;
-/// Greatest difference from the other ways' results, as a share of the largest of them. The error
-/// of f32 Winograd convolutions is some 1e-5 (Lavin and Gray, "Fast Algorithms for Convolutional
-/// Neural Networks", 2016); ONNX's own tests allow 1e-3.
-constexpr float kMostDeviation = 2e-4F;
-
-bool isApproximate(const Alternative& way) { return way.step.attributes.contains("algorithm"); }
-
-bool deviates(const std::vector<float>& result, const std::vector<float>& expected) {
-  float largest = 0;
-  float difference = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    largest = std::max(largest, std::abs(expected[i]));
-    difference = std::max(difference, std::abs(result[i] - expected[i]));
-  }
-  return !(difference <= kMostDeviation * largest);
-}
-
 Candidate candidateOf(const Alternative& way) { return {way.kernel, way.choice}; }
 
 }  // namespace
@@ -77,15 +59,11 @@ void StepCosts::judge(std::vector<Alternative>& ways) {
 }
 
 bool StepCosts::measure(std::vector<Alternative>& ways) {
-  // What is exact comes first: the others are compared with it.
-  std::stable_partition(ways.begin(), ways.end(),
-                        [](const Alternative& way) { return !isApproximate(way); });
   std::vector<double> nanos;
-  std::vector<float> expected;
   for (const Alternative& way : ways) {
     std::optional<double> known = timings_.find(way.step, way.kernel->name, threadsOf(way.step));
     if (!known) {
-      known = measureOne(way, ways, expected);
+      known = measureOne(way);
       if (!known) {
         return false;
       }
@@ -97,35 +75,17 @@ bool StepCosts::measure(std::vector<Alternative>& ways) {
   for (size_t i = 0; i < ways.size(); ++i) {
     ways[i].nanos = nanos[i];
   }
-  std::erase_if(ways, [](const Alternative& way) { return std::isinf(way.nanos); });
   return true;
 }
 
-std::optional<double> StepCosts::measureOne(const Alternative& way,
-                                            const std::vector<Alternative>& ways,
-                                            std::vector<float>& expected) {
-  bool compared = isApproximate(ways.back());
-  if (leftNanos_ <= 0 || isApproximate(ways.front())) {
+std::optional<double> StepCosts::measureOne(const Alternative& way) {
+  if (leftNanos_ <= 0) {
     return std::nullopt;
   }
   int64_t begin = runtime::nowNanos();
-  absl::StatusOr<Trial> trial = timer_.run(way.step, candidateOf(way), compared);
-  if (trial.ok() && compared && expected.empty()) {
-    // This way's own, or, when those were measured before, those of an exact one.
-    absl::StatusOr<Trial> exact =
-        isApproximate(way) ? timer_.run(ways.front().step, candidateOf(ways.front()), true) : trial;
-    if (!exact.ok()) {
-      return std::nullopt;
-    }
-    expected = std::move(exact->result);
-  }
+  absl::StatusOr<double> nanos = timer_.run(way.step, candidateOf(way));
   leftNanos_ -= runtime::nowNanos() - begin;
-  if (!trial.ok()) {
-    return std::nullopt;
-  }
-  return isApproximate(way) && deviates(trial->result, expected)
-             ? std::numeric_limits<double>::infinity()
-             : trial->nanos;
+  return nanos.ok() ? std::optional(*nanos) : std::nullopt;
 }
 
 double StepCosts::reorderNanos(const TensorDesc& desc) const { return moveNanos(desc, threads_); }

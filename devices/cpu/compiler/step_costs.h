@@ -17,9 +17,9 @@ class StepCosts {
   /// `tuning` outlives this; its timings are read now and written by `finish`.
   StepCosts(Tuning& tuning, int threads);
 
-  /// Sets the time of each way to do one step and takes out those that are out of the question: far
-  /// slower by estimate, or of results that are too far from the others'. Measures what is not
-  /// known yet while the budget lasts; where one of the ways stays unmeasured all are estimated.
+  /// Sets the time of each way to do one step and takes out those that are far slower by estimate.
+  /// Measures what is not known yet while the budget lasts; where one of the ways stays unmeasured
+  /// all are estimated.
   void judge(std::vector<Alternative>& ways);
 
   /// Without looking at what was measured.
@@ -40,11 +40,8 @@ class StepCosts {
  private:
   int threadsOf(const Step& step) const;
   bool measure(std::vector<Alternative>& ways);
-  /// Time of `way`, one of `ways`, of which the first is exact; infinity when its results are too
-  /// far from `expected`, an exact way's, which are found out once. Nothing when it fails or the
-  /// budget is spent.
-  std::optional<double> measureOne(const Alternative& way, const std::vector<Alternative>& ways,
-                                   std::vector<float>& expected);
+  /// Nothing when it fails or the budget is spent.
+  std::optional<double> measureOne(const Alternative& way);
 
   Tuning& tuning_;
   int threads_;

@@ -85,7 +85,7 @@ uint64_t bytesOf(const TensorDesc& desc) {
 /// several times as large as it was. Its transforms pass over the images besides.
 double winogradNanos(const Step& step, const LayoutChoice& choice, int64_t tile) {
   const std::vector<int64_t>& out = step.outputs[0].desc.dims;
-  auto filter = static_cast<double>(bytesOf(choice.inputs[1]));
+  auto filter = static_cast<double>(winogradBytes(choice.inputs[1]));
   int64_t tiles = out[0] * ((out[2] + tile - 1) / tile) * ((out[3] + tile - 1) / tile);
   double flops = 2 * static_cast<double>(tiles) * filter / sizeof(float);
   return 1e9 * std::max(flops / kPeakFlops, filter / kFilterBytesPerSecond);

@@ -1,13 +1,15 @@
 // Kernels chosen by measurement: what is measured, kept and used.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "devices/cpu/instructions.h"
 #include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/step_timer.h"
 #include "devices/cpu/timings.h"
 #include "tests/devices/cpu/compiler/compiled.h"
 
@@ -149,17 +151,69 @@ TEST_CASE("algorithms that round more are tried only where that is allowed") {
   }
 }
 
-TEST_CASE("what was measured while it was excluded is compared when it is allowed") {
-  Tuning exact{"", 60'000'000'000, runtime::Numerics::kExact};
-  compiled(kConvolution, exact);
-  Tuning fast{exact.timings, 60'000'000'000};
-  compiled(kConvolution, fast);
-  std::vector<std::string> lines = absl::StrSplit(fast.timings, '\n');
-  auto winograd = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return absl::StrContains(line, "algorithm=winograd");
-  });
-  REQUIRE(winograd != lines.end());
-  CHECK_FALSE(absl::StartsWith(*winograd, "inf"));
+/// kConvolution with the weight of each tap of all channels; those of the first output channel are
+/// `first` times as large.
+std::string withTaps(const std::array<float, 9>& taps, float first = 1) {
+  std::vector<float> weights;
+  for (int64_t i = 0; i < int64_t{32} * 32 * 9; ++i) {
+    weights.push_back(taps[i % 9] * (i < 32 * 9 ? first : 1));
+  }
+  absl::string_view bytes(reinterpret_cast<const char*>(weights.data()),
+                          weights.size() * sizeof(float));
+  return absl::StrReplaceAll(
+      kConvolution,
+      {{"dense<0.01>", absl::StrCat("dense<\"0x", absl::BytesToHexString(bytes), "\">")}});
+}
+
+TEST_CASE("weights tell which algorithms are exact enough, measured or not") {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  const std::array<float, 9> even = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const std::array<float, 9> corner = {1, 0, 0, 0, 0, 0, 0, 0, 0};
+  struct Filter {
+    std::string module;
+    bool fourByFour, twoByTwo;
+  };
+  const Filter filters[] = {{withTaps(even), true, true},
+                            {withTaps(corner), false, true},
+                            {withTaps(even, kInfinite), false, false},
+                            {withTaps(even, 0x1p60F), false, false},
+                            {withTaps(even, 0x1p-120F), true, true},
+                            {withTaps(even, 0), true, true}};
+  for (const Filter& filter : filters) {
+    CAPTURE(&filter - filters);
+    Tuning measured{"", 60'000'000'000};
+    compiled(filter.module, measured);
+    CHECK(measured.complete);
+    CHECK(absl::StrContains(measured.timings, "winograd_4x4") == filter.fourByFour);
+    CHECK(absl::StrContains(measured.timings, "winograd_2x2") == filter.twoByTwo);
+    Tuning first;  // that of a first run: nothing was measured
+    Executable estimated = compiled(filter.module, first);
+    auto algorithm = attributeOr(convolution(estimated), "algorithm", std::string());
+    REQUIRE(algorithm.ok());
+    CHECK((filter.fourByFour || *algorithm != "winograd_4x4"));
+    CHECK((filter.twoByTwo || algorithm->empty()));
+  }
+}
+
+TEST_CASE("timings of another filter do not bring back an algorithm that its weights exclude") {
+  Tuning even{"", 60'000'000'000};
+  compiled(kConvolution, even);
+  std::string tempting;
+  for (absl::string_view line : absl::StrSplit(even.timings, '\n', absl::SkipEmpty())) {
+    size_t tab = line.find('\t');
+    bool free = absl::StrContains(line, "winograd_4x4");
+    absl::StrAppend(&tempting,
+                    tab == line.npos ? line : absl::StrCat(free ? "0" : "1e9", line.substr(tab)),
+                    "\n");
+  }
+  REQUIRE(absl::StrContains(tempting, "\n0\t"));
+  auto algorithmOf = [&](const std::string& module) {
+    Tuning tuning{tempting};
+    Executable executable = compiled(module, tuning);
+    return attributeOr(convolution(executable), "algorithm", std::string()).value();
+  };
+  CHECK(algorithmOf(kConvolution) == "winograd_4x4");
+  CHECK(algorithmOf(withTaps({0, 0, 1, 0, 0, 0, 0, 0, 0})) != "winograd_4x4");
 }
 
 TEST_CASE("a deterministic choice measures nothing and believes no timings") {
@@ -245,29 +299,6 @@ TEST_CASE("what was not asked for longest is forgotten first") {
   CHECK(kept.size() == Timings::kMostSteps);
   CHECK(kept.find(step, "kernel3", 1));
   CHECK_FALSE(kept.find(step, "kernel4", 1));
-}
-
-TEST_CASE("a trial gives the same elements in every layout") {
-  ScopedThreads threads(1);
-  Step step;
-  step.operation = "gr.relu";
-  TensorDesc dense{runtime::ElementType::kF32, {1, 20, 5, 5}};
-  auto last = stridedDesc(dense.type, dense.dims, channelsLastStrides(dense.dims));
-  REQUIRE(last.ok());
-  std::vector<std::vector<float>> results;
-  for (const TensorDesc& desc : {dense, *last}) {
-    step.inputs = {{0, desc}};
-    step.outputs = {{0, desc}};
-    auto candidate = bestCandidate(step);
-    REQUIRE(candidate.ok());
-    auto trial = StepTimer().run(step, *candidate, true);
-    REQUIRE(trial.status().ToString() == "OK");
-    CHECK(trial->nanos > 0);
-    results.push_back(trial->result);
-  }
-  REQUIRE(results[0].size() == 500);
-  CHECK(results[0] == results[1]);
-  CHECK(*std::max_element(results[0].begin(), results[0].end()) > 0.4F);
 }
 
 }  // namespace
