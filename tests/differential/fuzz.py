@@ -70,6 +70,7 @@ class Run:
         self.options = options
         self.checker = checker
         self.findings = []
+        self.known = known.PEERS + known.openFindings()
         self.cases = self.listed = self.unsure = self.again = 0
 
     def one(self, number):
@@ -84,7 +85,7 @@ class Run:
         finding = self.checker.check(case, random, self.options.variants)
         if finding is None:
             return
-        if known.reason(finding):
+        if known.reason(finding, self.known):
             self.listed += 1
             return
         if not finding.sure and not self.options.report:
@@ -97,7 +98,7 @@ class Run:
             self.again += 1
             return
         small = reduced(finding, self.checker)
-        if known.reason(small):
+        if known.reason(small, self.known):
             self.listed += 1
             return
         if any(earlier.covers(small) for earlier in self.findings):

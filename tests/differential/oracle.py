@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from values import HALVES, dtypeOf, isHalf
-from widen import floatTypes, widened
+from widen import floatTypes, rounded, widened
 
 SECONDS = 20
 # Of ONNX Runtime's messages: the model may be right, but it has no kernel for it.
@@ -130,8 +130,13 @@ def _exact(model, feeds):
     return answer if answer.ok else _reference(*wide)
 
 
-_QUESTIONS = {"expected": _expected, "exact": _exact, "reference": _reference,
-              "runtime": _onnxRuntime}
+def _roundedResults(model, feeds):
+    """Of a 16-bit model in f32, rounded behind each operation."""
+    return _narrowed(_onnxRuntime(*rounded(model, feeds)), model)
+
+
+_QUESTIONS = {"expected": _expected, "exact": _exact, "rounded": _roundedResults,
+              "reference": _reference, "runtime": _onnxRuntime}
 
 
 def _serve(connection):
@@ -169,7 +174,7 @@ class Oracle:
             self.process = None
 
     def ask(self, question, model, feeds):
-        """"expected", "exact" or "reference" of a model; an Answer."""
+        """"expected", "exact", "rounded" or "reference" of a model; an Answer."""
         if self.process is None:
             self._start()
         try:

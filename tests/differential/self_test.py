@@ -11,6 +11,7 @@ import numpy as np
 
 import compare
 import graphs
+import known
 import operators
 import text_case
 from check import Finding
@@ -104,6 +105,26 @@ class GeneratorTest(unittest.TestCase):
         for name in sorted(operators.GENERATORS):
             made = [operators.single(np.random.default_rng(seed), name) for seed in range(5)]
             self.assertTrue(any(case is not None for case in made), name)
+
+
+class KnownTest(unittest.TestCase):
+    def testOnlyWhatIsOpenIsPassedOver(self):
+        finding = Finding("differs", "got 1, expected 2", Variant("plain", graphs.elementwise(
+            np.random.default_rng(1)), BASE))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "one.txt")
+            for text, words in (("# open: soon\n# like: differs * expected 2\n", "one.txt: soon"),
+                                ("# open: soon\n# like: differs Conv expected 2\n", ""),
+                                ("# open: soon\n# like: crash * expected 2\n", "")):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.assertEqual(known.reason(finding, known.openFindings(folder)), words)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("# like: differs * expected 2\n")
+            self.assertRaises(ValueError, known.openFindings, folder)
+
+    def testTheFindingsAreReadable(self):
+        known.openFindings()
 
 
 class ReduceTest(unittest.TestCase):

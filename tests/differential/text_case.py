@@ -8,7 +8,8 @@
 
 Keys: "feeds", one line a data set of the session (random values where none are given); "options" of
 `graphrun run`, with DEVICES or WORKERS for a cluster file; "bits", options of a run that must give the
-same bits; "expect", outputs where no peer tells them rightly; "open", why it still fails.
+same bits; "expect", outputs where no peer tells them rightly; "open", why it still fails; "like", what
+the fuzzer then passes over: kind of finding, operations, pattern of the message (known.py).
 """
 
 import json
@@ -21,7 +22,7 @@ from operators import QUANTIZED
 from values import dtypeOf, tensor
 from variants import BASE, Variant
 
-KEYS = ("feeds", "options", "bits", "expect", "open")
+KEYS = ("feeds", "options", "bits", "expect", "open", "like")
 
 
 def typeName(number):
@@ -51,8 +52,8 @@ def _feeds(model, lines):
              for value in fed} for line in lines or [{}]]
 
 
-def _header(text):
-    """({key: [values]}, what the rest of the comments says, the model's text)."""
+def header(text):
+    """Of a finding's text: ({key: [values]}, what the rest of the comments says, the model's text)."""
     found, why, rest = {}, [], []
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -74,7 +75,7 @@ def _options(words, paths):
 def load(path, paths):
     """(variant, {output: array} that is expected or None, why it is open or "")."""
     with open(path, encoding="utf-8") as file:
-        found, why, rest = _header(file.read())
+        found, why, rest = header(file.read())
     model = withOutputTypes(onnx.parser.parse_model(rest))
     kinds = {node.op_type for node in model.graph.node}
     case = Case(why, model, _feeds(model, [json.loads(line) for line in found.get("feeds", [])]),
@@ -89,7 +90,7 @@ def load(path, paths):
 def _entry(array):
     """An array for the header; None for a type without numbers that JSON has."""
     array = np.asarray(array)
-    if array.size > 400:
+    if array.size > 3000:
         return {"shape": list(array.shape)}
     numbers = array.astype(np.float64) if array.dtype.kind in "Vf" else array
     return {"shape": list(array.shape), "values": numbers.reshape(-1).tolist()}

@@ -1,5 +1,6 @@
 """The same model with wider floats, for peers that lack a type and to see what rounding costs."""
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
@@ -54,3 +55,42 @@ def floatTypes(model, feeds):
         if tensor.data_type in _FLOATS:
             found.add(numpy_helper.to_array(tensor).dtype)
     return found
+
+
+def _valueTypes(graph):
+    return {info.name: info.type.tensor_type.elem_type
+            for info in [*graph.value_info, *graph.output, *graph.input]}
+
+
+def rounded(model, feeds):
+    """The model in f32 with each result of the outer graph rounded to its 16-bit type, as a runtime
+    that keeps 16 bits between operations has it."""
+    kinds = _valueTypes(onnx.shape_inference.infer_shapes(model).graph)
+    copy, feeds = widened(model, feeds, np.float32)
+    nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in copy.graph.node]
+    del copy.graph.node[:]
+    for node in nodes:
+        casts = []
+        for place, name in enumerate(node.output):
+            kind = kinds.get(name)
+            if kind in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
+                node.output[place] = f"{name}_wide"
+                casts += [onnx.helper.make_node("Cast", [f"{name}_wide"], [f"{name}_half"], to=kind),
+                          onnx.helper.make_node("Cast", [f"{name}_half"], [name],
+                                                to=TensorProto.FLOAT)]
+        copy.graph.node.extend([node] + casts)
+    return copy, feeds
+
+
+def coarse(model, feeds):
+    """f32 operands with the bits of bf16 only: what --precision bf16 does to them at least."""
+    def cut(array):
+        if array.dtype != np.float32:
+            return array
+        with np.errstate(over="ignore"):
+            return array.astype(ml_dtypes.bfloat16).astype(np.float32)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for one in copy.graph.initializer:
+        one.CopyFrom(numpy_helper.from_array(cut(numpy_helper.to_array(one)), one.name))
+    return copy, [{name: cut(array) for name, array in feed.items()} for feed in feeds]
