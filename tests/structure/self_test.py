@@ -10,6 +10,7 @@ import unittest
 import hygiene
 import include_directions
 import tidy
+import what_ran
 
 # (file, include line, what the report must contain, or None where the include is fine)
 PLANTED = [
@@ -189,6 +190,44 @@ class Tidy(unittest.TestCase):
             capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("not one file was checked", done.stdout)
+
+
+class WhatRan(unittest.TestCase):
+    RUN = """<testsuite>
+      <testcase name="a_test" status="run"><system-out>  warning:
+        skipped: no ptxas was found</system-out></testcase>
+      <testcase name="b_test" status="notrun"/>
+      <testcase name="lit_cli" status="run"><system-out>Unsupported Tests (1):
+  GraphRun-cli :: cli/precision.test</system-out></testcase>
+      <testcase name="c_test" status="run"><system-out>testX (a.B) ... skipped 'no GPU'</system-out></testcase>
+    </testsuite>"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        write(folder.name, "run.xml", self.RUN)
+        self.run_ = what_ran.readRun(os.path.join(folder.name, "run.xml"))
+        self.list = os.path.join(folder.name, "list.txt")
+
+    def demand(self, text):
+        with open(self.list, "w", encoding="utf-8") as file:
+            file.write(text)
+        return what_ran.readList(self.list)
+
+    def testWhatMustRun(self):
+        must, _ = self.demand("# a comment\nmust a_*  # why\nmust b_test\nmust gone_test\n")
+        self.assertEqual(what_ran.unmet(must, self.run_),
+                         ["b_test: did not run (notrun)", "gone_test: no such test was configured"])
+
+    def testWhatMayBeSkipped(self):
+        _, may = self.demand("may cli/precision.test\n")
+        allowed, wrong = what_ran.skips(may, self.run_)
+        self.assertEqual(allowed, ["lit_cli: skipped GraphRun-cli :: cli/precision.test"])
+        self.assertEqual(wrong, ["a_test: skipped no ptxas was found", "c_test: skipped 'no GPU'"])
+
+    def testALineThatIsNeither(self):
+        with self.assertRaises(SystemExit):
+            self.demand("perhaps a_test\n")
 
 
 if __name__ == "__main__":
