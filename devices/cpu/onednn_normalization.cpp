@@ -63,10 +63,12 @@ absl::StatusOr<PrimitivePlan> planSoftmax(const Step& step, const dnnl::engine& 
     GR_ASSIGN_OR_RETURN(in, planOperand(last));
   }
   GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
-  dnnl::softmax_v2_forward::desc desc(
-      dnnl::prop_kind::forward_inference,
-      log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate, in.desc, in.desc,
-      static_cast<int>(axis));
+  if (log) {
+    return absl::UnimplementedError("oneDNN's logarithm of a sum of 1 is not 0");
+  }
+  dnnl::softmax_v2_forward::desc desc(dnnl::prop_kind::forward_inference,
+                                      dnnl::algorithm::softmax_accurate, in.desc, in.desc,
+                                      static_cast<int>(axis));
   PrimitivePlan plan{dnnl::softmax_v2_forward::primitive_desc(desc, userScratch(), engine), {}};
   addInOut(plan, in.desc, in.source);
   return plan;

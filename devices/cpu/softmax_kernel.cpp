@@ -13,7 +13,15 @@ absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.softmax: rows are ", what));
 }
 
-/// The step's tensors, dense with the axis last; Unimplemented where they are not.
+/// The dense tensor of `desc` with the elements along `axis` behind each other.
+absl::StatusOr<TensorDesc> withLast(const TensorDesc& desc, std::vector<size_t> order,
+                                    size_t axis) {
+  std::rotate(std::find(order.begin(), order.end(), axis),
+              std::find(order.begin(), order.end(), axis) + 1, order.end());
+  return inDimOrder(desc, order);
+}
+
+/// How the step's tensors are to lie, dense with the axis last; Unimplemented where they cannot.
 absl::StatusOr<TensorDesc> rowsOf(const Step& step) {
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
   if (step.inputs.size() != 1 || step.outputs.size() != 1 || !step.postOps.empty() ||
@@ -27,8 +35,11 @@ absl::StatusOr<TensorDesc> rowsOf(const Step& step) {
   GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(step, "axis", -1));
   GR_ASSIGN_OR_RETURN(axis, normalizeAxis(step, axis, in.dims.size()));
   GR_ASSIGN_OR_RETURN(std::vector<size_t> order, dimOrder(in));
-  if (order.back() != static_cast<size_t>(axis)) {
+  if (order.back() != static_cast<size_t>(axis) && !isDense(in)) {
     return declined("along the axis whose elements follow each other");
+  }
+  if (order.back() != static_cast<size_t>(axis)) {
+    GR_ASSIGN_OR_RETURN(in, withLast(in, order, static_cast<size_t>(axis)));
   }
   if (!step.outputs[0].desc.any && !sameLayout(in, step.outputs[0].desc)) {
     return declined("where operand and result lie alike");
@@ -50,6 +61,9 @@ absl::StatusOr<LayoutChoice> chooseSoftmax(const Step& step) {
 
 absl::StatusOr<std::unique_ptr<Kernel>> createSoftmaxRows(const Step& step, KernelContext&) {
   GR_ASSIGN_OR_RETURN(TensorDesc rows, rowsOf(step));
+  if (!sameLayout(rows, step.inputs[0].desc) || !sameLayout(rows, step.outputs[0].desc)) {
+    return absl::InvalidArgumentError("gr.softmax: an operand is not laid out as rows");
+  }
   GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
   GR_ASSIGN_OR_RETURN(int64_t axis, attributeOr<int64_t>(step, "axis", -1));
   GR_ASSIGN_OR_RETURN(axis, normalizeAxis(step, axis, rows.dims.size()));

@@ -6,8 +6,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Takes tensors whose dims lie in any order with the axis last, as the result does. Declines
-/// (Unimplemented) other axes and blocked layouts.
+/// Takes tensors whose dims lie in any order with the axis last, as the result does; of a dense one
+/// it wants another axis to be laid out last. Declines (Unimplemented) blocked layouts.
 absl::StatusOr<LayoutChoice> chooseSoftmax(const Step& step);
 absl::StatusOr<std::unique_ptr<Kernel>> createSoftmaxRows(const Step& step, KernelContext& context);
 

@@ -72,8 +72,12 @@ template <typename Change>
 
 [[gnu::always_inline]] inline void logSoftmax(const float* x, int64_t count, float* y) {
   float most = largest(x, count);
-  float shift = most + std::log(raise(x, most, count, nullptr));
-  changeRow(x, count, 0, y, [&](Vector& v) __attribute__((always_inline)) { v -= shift; });
+  float logSum = std::log(raise(x, most, count, nullptr));
+  // One after the other: the sum of both would be rounded to what a large element can hold.
+  changeRow(x, count, 0, y, [&](Vector& v) __attribute__((always_inline)) {
+    v -= most;
+    v -= logSum;
+  });
 }
 
 }  // namespace

@@ -262,9 +262,31 @@ def samePadding():
                                      else np.broadcast_to(sums.sum(1, keepdims=True), sums.shape).copy()])
 
 
+def logarithms():
+    """A softmax over one element is 1 and its logarithm 0; one large element rounds no other."""
+    for shape, axis in (((4, 1), 1), ((1, 5), 0), ((2, 1, 3), 1), ((3, 1, 5, 7), 1)):
+        for dtype in (F32, np.float16):
+            x = (draw(*shape) * 50).astype(dtype)
+            name = f"{'x'.join(map(str, shape))}_{np.dtype(dtype).name}"
+            yield Case(f"log_of_one_{name}", [node("LogSoftmax", ["x"], ["y"], axis=axis)], {"x": x},
+                       expected=[np.zeros_like(x)], tolerance=(0, 0))
+            yield Case(f"one_{name}", [node("Softmax", ["x"], ["y"], axis=axis)], {"x": x},
+                       expected=[np.ones_like(x)], tolerance=(0, 0))
+    for axis in range(4):
+        for name, large in (("", 0), ("_large", 10000.25)):
+            x = draw(2, 21, 3, 16) * 5
+            first = [slice(None)] * 4
+            first[axis] = slice(0, 1)
+            x[tuple(first)] += F32(large)
+            shifted = x.astype(np.float64) - x.max(axis, keepdims=True)
+            y = shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+            yield Case(f"log_along_{axis}{name}", [node("LogSoftmax", ["x"], ["y"], axis=axis)], {"x": x},
+                       expected=[y.astype(F32)], tolerance=(5e-7, 0 if large else 5e-7))
+
+
 def main():
     folder = sys.argv[1]
-    for family in (vectors, cells, scans, unknownRanks, extremes, loops, empty, samePadding):
+    for family in (vectors, cells, scans, unknownRanks, extremes, loops, empty, samePadding, logarithms):
         for case in family():
             case.write(folder)
 
