@@ -1,5 +1,6 @@
 // What support_table.py asks of the code: which operations are imported for which opsets, and
-// whether a model of one operation reaches the kernels of a device. Answers in JSON, a line each.
+// whether a model of one operation reaches the kernels of a device, and whether gradients are
+// computed at all. Answers in JSON, a line each.
 #include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/op_table.h"
 #include "ir/dialect.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "passes/intern_strings.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
@@ -30,6 +32,12 @@ void printTable() {
     }
     std::cout << Json{{"name", row->name}, {"first", row->first}, {"last", row->last}} << "\n";
   }
+}
+
+/// Whether there is a pass that makes the gradients of a graph.
+void printGradients() {
+  passes::registerGraphRunPasses();
+  std::cout << Json{{"gradients", mlir::PassInfo::lookup("gr-differentiate") != nullptr}} << "\n";
 }
 
 bool isReal(mlir::Value value) {
@@ -119,10 +127,12 @@ void probeAll(const std::string& kind) {
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "table") {
     graphrun::printTable();
+  } else if (argc == 2 && std::string(argv[1]) == "gradients") {
+    graphrun::printGradients();
   } else if (argc == 3 && std::string(argv[1]) == "probe") {
     graphrun::probeAll(argv[2]);
   } else {
-    std::cerr << "usage: support_probe table | support_probe probe KIND < MODELS\n";
+    std::cerr << "usage: support_probe table | gradients | probe KIND < MODELS\n";
     return 2;
   }
   return 0;
