@@ -1,5 +1,7 @@
 #include "ir/dims.h"
 
+#include <algorithm>
+
 #include "ir/dialect.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -43,9 +45,27 @@ auto checked(Overflows overflows) {
   };
 }
 
+/// Sums whose symbols cancel (s0 + 1 - s0) are numbers, as they are to who reads their text.
+mlir::AffineExpr withoutCancelled(mlir::AffineExpr expr) {
+  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
+  if (!binary || !(llvm::isa<mlir::AffineBinaryOpExpr>(binary.getLHS()) ||
+                   llvm::isa<mlir::AffineBinaryOpExpr>(binary.getRHS()))) {
+    return expr;
+  }
+  unsigned symbols = 0;
+  expr.walk([&](mlir::AffineExpr part) {
+    if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part)) {
+      symbols = std::max(symbols, symbol.getPosition() + 1);
+    }
+  });
+  mlir::AffineExpr simple = mlir::simplifyAffineExpr(expr, /*numDims=*/0, symbols);
+  return llvm::isa<mlir::AffineConstantExpr>(simple) ? simple : expr;
+}
+
 }  // namespace
 
 Dim Dim::symbolic(mlir::AffineExpr expr) {
+  expr = withoutCancelled(expr);
   if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr)) {
     return Dim(constant.getValue());
   }

@@ -33,6 +33,10 @@ TEST_CASE_METHOD(Fixture, "arithmetic on dims keeps what is known") {
   CHECK((Dim() + Dim(3)).isUnknown());
   CHECK((Dim(0) * Dim()).value() == 0);
   CHECK(provablyEqual(n + Dim(1) - Dim(1), n));
+  CHECK((n + Dim(1) - n).value() == 1);
+  CHECK((n + (Dim(1) - n)).value() == 1);
+  CHECK((n * Dim(2) + Dim(3) - n - n).value() == 3);
+  CHECK_FALSE((n + Dim(1) - Dim(3)).isStatic());
   CHECK(!provablyEqual(Dim(), Dim()));
   CHECK(provablyDifferent(Dim(1), Dim(2)));
   CHECK(!provablyDifferent(n, Dim(2)));
