@@ -170,6 +170,15 @@ bool addsWrongly(const Step& step, const dnnl::primitive_desc_base& descriptor) 
          });
 }
 
+/// The library's blocks for AMX read from wrong places where a stride steps over planes of a
+/// volume: oneDNN 2.6 gives NaN and garbage for kernel 1x2x1 with strides 2x1x2 on bf16.
+bool readsWrongPlanes(const ConvOperands& o, const dnnl::primitive_desc_base& descriptor) {
+  const Window& w = o.window;
+  return w.kernel.size() == 3 && w.strides[0] > (w.kernel[0] - 1) * (o.dilations[0] + 1) + 1 &&
+         absl::StartsWith(descriptor.impl_info_str(), "brgconv") &&
+         absl::StrContains(descriptor.impl_info_str(), "amx");
+}
+
 /// Whether a transposed convolution gains from summing in registers what falls on one element of
 /// the result: its products are many times the result, and do not stay in a cache. The library also
 /// fills up few channels to a whole block.
@@ -201,7 +210,8 @@ absl::StatusOr<PrimitivePlan> planConv(const Step& step, const dnnl::engine& eng
       PrimitivePlan plan,
       planWithPostOps(step, step.outputs[0].desc.dims, [&](const dnnl::primitive_attr& attributes) {
         dnnl::convolution_forward::primitive_desc made(desc, attributes, engine);
-        while (!absl::StartsWith(made.impl_info_str(), implementation)) {
+        while (!absl::StartsWith(made.impl_info_str(), implementation) ||
+               readsWrongPlanes(operands, made)) {
           if (!made.next_impl()) {
             throw dnnl::error(dnnl_unimplemented, "the library has no such implementation");
           }
