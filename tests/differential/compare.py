@@ -5,7 +5,8 @@ import numpy as np
 
 from values import isFloat, isHalf
 
-# f32 and f64: rtol·|expected| + atol, and what the peer itself lost against f64 (`noise`) times this.
+# f32 and f64: rtol·|expected| + atol, and this times `noise`, what an element moves when the last bit of
+# all operands does.
 RTOL = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 ATOL = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
 NOISE = 8
@@ -73,8 +74,8 @@ def _integers(got, want, quantized):
 
 
 def difference(got, want, quantized=False, noise=0.0, single=False):
-    """What differs, in words; "" if nothing does. `noise`: what rounding may add, as an absolute;
-    `single`: f64 results may be computed in f32."""
+    """What differs, in words; "" if nothing does. `noise`: what rounding may add, as absolutes,
+    a number or one an element; `single`: f64 results may be computed in f32."""
     got, want = np.asarray(got), np.asarray(want)
     if got.dtype == object or want.dtype.kind in "OUS":
         want = want.astype(object)

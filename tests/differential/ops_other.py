@@ -134,9 +134,10 @@ def _mel(g):
 
 
 def _affineGrid(g):
-    n, spatial = g.dim(1, 3), g.pick(2, 3)
-    return {"theta": g.array((n, spatial, spatial + 1)), "align_corners": g.int(0, 1),
-            "size": g.ints([n, g.int(1, 3)] + [g.int(1, 5) for _ in range(spatial)])}
+    n, spatial, aligned = g.dim(1, 3), g.pick(2, 3), g.int(0, 1)
+    least = 1 + aligned  # peers differ on where the corners of one element are
+    return {"theta": g.array((n, spatial, spatial + 1)), "align_corners": aligned,
+            "size": g.ints([n, g.int(1, 3)] + [g.int(least, 5) for _ in range(spatial)])}
 
 
 def _roiAlign(g):

@@ -51,13 +51,15 @@ class Server:
         self.program = program
         self.scratch = scratch
         self.out = os.path.join(scratch, "outputs.bin")
+        self.log = os.path.join(scratch, "stderr.txt")
+        self.logged = 0
         self.process = None
         self.served = 0
 
     def _start(self):
         environment = dict(os.environ, GRAPHRUN_CACHE_DIR=os.path.join(self.scratch, "cache"),
                            XDG_CACHE_HOME=os.path.join(self.scratch, "cache"))
-        with open(os.path.join(self.scratch, "stderr.txt"), "wb") as log:
+        with open(self.log, "wb") as log:
             self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=log, env=environment)
         self.served = 0
@@ -77,8 +79,9 @@ class Server:
         return status
 
     def _lastWords(self):
-        with open(os.path.join(self.scratch, "stderr.txt"), encoding="utf-8",
-                  errors="replace") as log:
+        """What the process wrote to stderr since the request."""
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            log.seek(self.logged)
             return log.read()[-2000:].strip()
 
     def _died(self):
@@ -94,6 +97,7 @@ class Server:
         if self.process is None:
             self._start()
         self.served += 1
+        self.logged = os.path.getsize(self.log)
         request = {"model": model, "options": options, "sets": sets, "out": self.out}
         try:
             self.process.stdin.write((json.dumps(request) + "\n").encode())

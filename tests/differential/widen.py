@@ -94,3 +94,20 @@ def coarse(model, feeds):
     for one in copy.graph.initializer:
         one.CopyFrom(numpy_helper.from_array(cut(numpy_helper.to_array(one)), one.name))
     return copy, [{name: cut(array) for name, array in feed.items()} for feed in feeds]
+
+
+def shaken(model, feeds, seed):
+    """f32 and f64 operands with their last bit changed at random: what no algorithm can be held to."""
+    random = np.random.default_rng(seed)
+
+    def shake(array):
+        if array.dtype not in (np.float32, np.float64):
+            return array
+        step = np.finfo(array.dtype).eps * random.choice([-1, 1], size=array.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (array * (1 + step)).astype(array.dtype)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for one in copy.graph.initializer:
+        one.CopyFrom(numpy_helper.from_array(shake(numpy_helper.to_array(one)), one.name))
+    return copy, [{name: shake(array) for name, array in feed.items()} for feed in feeds]
