@@ -126,6 +126,12 @@ class Run:
               f"findings: {len(self.findings)}, met again: {self.again}", flush=True)
 
 
+    def excuses(self):
+        """What was let pass, and why, the most frequent first."""
+        ordered = sorted(self.checker.excuses.items(), key=lambda item: -item[1])
+        print("excused: " + ", ".join(f"{label}: {n}" for label, n in ordered), flush=True)
+
+
 def main():
     options = arguments()
     print(f"seed {options.seed}", flush=True)
@@ -150,6 +156,8 @@ def main():
             oracle.close()
             server.close()
     run.summary(time.monotonic() - start)
+    if options.report:
+        run.excuses()
     return 1 if run.findings else 0
 
 

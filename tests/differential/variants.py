@@ -14,13 +14,15 @@ BASE = ["--threads", "1", "--tune-budget", "0"]
 
 @dataclasses.dataclass
 class Variant:
-    """A case and options; `bits`: options of a run that must give the same bits; `loose`: bf16."""
+    """A case and options; `bits`: options of a run that must give the same bits; `loose`: bf16;
+    `may`: what a refusal may say."""
 
     name: str
     case: Case
     options: list
     bits: list = None
     loose: bool = False
+    may: str = ""
 
 
 def _copied(case, label):
@@ -88,12 +90,18 @@ def clusters(folder):
 
 
 def _split(case, random, paths):
-    kind = "workers" if random.random() < 0.02 else "devices"
+    """Over two devices, rarely two processes: each operation on one drawn by a seed, or some pinned."""
+    kind, device = ("workers", "b/cpu:0") if random.random() < 0.02 else ("devices", "here/cpu:1")
     options = ["--deterministic", "--tune-budget", "0"]
-    seed = int(random.integers(1, 1 << 30))
-    return Variant(f"split over {kind}", case,
-                   options + ["--cluster", paths[kind], "--placement", f"random:{seed}"],
-                   bits=options + ["--threads", "1"])
+    whole = options + ["--threads", "1"]
+    options += ["--cluster", paths[kind]]
+    if random.random() < 0.7:
+        seed = int(random.integers(1, 1 << 30))
+        return Variant(f"split over {kind}", case, options + ["--placement", f"random:{seed}"], whole)
+    names = [node.name for node in case.model.graph.node if random.random() < 0.3]
+    pins = [word for name in names for word in ("--pin", f"{name}={device}")]
+    # A node that the importer replaced cannot be pinned.
+    return Variant(f"pins over {kind}", case, options + pins, whole, may="matches no node")
 
 
 def _options(case, random):
