@@ -1,5 +1,6 @@
 #include "devices/cpu/kernel_team.h"
 
+#include "devices/cpu/invalid_operations.h"
 #include "runtime/base/clock.h"
 
 namespace graphrun::devices::cpu {
@@ -83,6 +84,10 @@ void KernelTeam::runAll(Region region, void* data, int size) {
   }
   threadPlace = {};
   done_.await([&] { return running_.load() == 0; }, [] { return true; });
+  if (invalid_.load(std::memory_order_relaxed)) {
+    invalid_.store(false, std::memory_order_relaxed);
+    raiseInvalid();
+  }
 }
 
 void KernelTeam::grow(int size) {
@@ -105,6 +110,9 @@ bool KernelTeam::begins(Helper& helper, uint64_t call) {
 void KernelTeam::runPart(int index, int size) {
   threadPlace = {this, index, size};
   region_(data_);
+  if (invalidRaised()) {
+    invalid_.store(true, std::memory_order_relaxed);
+  }
   if (running_.fetch_sub(1) == 1) {
     done_.wake();
   }
@@ -119,6 +127,7 @@ void KernelTeam::help(int index, Helper& self, uint64_t seen) {
       return;
     }
     if (index < size && begins(self, seen)) {
+      clearInvalid();
       runPart(index, size);
       threadPlace = {};
     }
@@ -142,6 +151,11 @@ void KernelTeam::barrier() {
 }
 
 void KernelTeam::end() { threadTeam.reset(); }
+
+#if defined(__clang__)
+// openmp_regions.cpp is for GCC's regions.
+bool KernelTeam::takesRegions() { return false; }
+#endif
 
 KernelTeam::~KernelTeam() {
   call_.store(nextCall(call_.load(), 0));

@@ -64,12 +64,16 @@ class KernelTeam {
   static const Place& place();
   /// Calls `region(data)` for `size` places at once, inside a region for one. Returns when all have
   /// returned. A part that its helper has not begun when the calling thread is done with its own
-  /// is run by this one: a helper that sleeps, or that has no core, is not waited for.
+  /// is run by this one: a helper that sleeps, or that has no core, is not waited for. Invalid
+  /// floating-point operations of helpers are raised on the calling thread too, as if it had run
+  /// all parts.
   static void run(Region region, void* data, int size);
   /// Inside a region: waits until all of its threads are here.
   static void barrier();
   /// Ends the threads that help the calling thread, outside of regions.
   static void end();
+  /// Whether the library's regions run here: else what their threads raise stays with them.
+  static bool takesRegions();
 
  private:
   /// A call of all: its number, and how many threads it wants in the low bits. One word, so that a
@@ -100,6 +104,7 @@ class KernelTeam {
   alignas(64) std::atomic<uint64_t> call_{0};  ///< of 0 threads: end
   Doorbell called_;
   alignas(64) std::atomic<int> running_{0};  ///< parts but the first
+  std::atomic<bool> invalid_{false};         ///< a part made an invalid operation
   Doorbell done_;
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<uint64_t> barriers_{0};  ///< that all have passed

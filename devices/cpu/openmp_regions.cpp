@@ -9,8 +9,10 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
+#include "devices/cpu/invalid_operations.h"
 #include "devices/cpu/kernel_team.h"
 
 extern "C" {
@@ -79,7 +81,31 @@ int nextInParallel() {
   return kNext();
 }
 
+/// A region on threads of libgomp's, and whether one of them made an invalid operation.
+struct ForeignRegion {
+  GompRegion region;
+  void* data;
+  std::atomic<bool> invalid{false};
+};
+
+void runForeign(void* data) {
+  auto* foreign = static_cast<ForeignRegion*>(data);
+  InvalidOperations own;
+  foreign->region(foreign->data);
+  if (own.any()) {
+    foreign->invalid.store(true, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
+
+bool KernelTeam::takesRegions() {
+  static const bool kTakes =
+      moduleOf(reinterpret_cast<const void*>(&findModule))
+          .holds(reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, "GOMP_parallel")));
+  return kTakes;
+}
+
 }  // namespace graphrun::devices::cpu
 
 using graphrun::devices::cpu::inRegion;
@@ -87,10 +113,17 @@ using graphrun::devices::cpu::KernelTeam;
 
 void GOMP_parallel(GompRegion region, void* data, unsigned threads, unsigned flags) {
   namespace cpu = graphrun::devices::cpu;
-  bool within = !inRegion() && cpu::nextInParallel() != 0;  // in a region of the caller's own
-  if (within || !cpu::isKernel(region)) {
-    static auto* const kNext = cpu::next<decltype(GOMP_parallel)>("GOMP_parallel");
+  static auto* const kNext = cpu::next<decltype(GOMP_parallel)>("GOMP_parallel");
+  if (!cpu::isKernel(region)) {
     kNext(region, data, threads, flags);
+    return;
+  }
+  if (!inRegion() && cpu::nextInParallel() != 0) {  // in a region of the caller's own
+    cpu::ForeignRegion foreign{region, data};
+    kNext(cpu::runForeign, &foreign, threads, flags);
+    if (foreign.invalid.load(std::memory_order_relaxed)) {
+      cpu::raiseInvalid();
+    }
     return;
   }
   KernelTeam::run(region, data, threads == 0 ? omp_get_max_threads() : static_cast<int>(threads));

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <limits>
 #include <thread>
 #include <vector>
 
+#include "devices/cpu/invalid_operations.h"
 #include "devices/cpu/kernel_team.h"
 #include "tests/devices/cpu/step_runner.h"
 
@@ -145,4 +147,45 @@ TEST_CASE("OpenMP's regions run on the team, the library's too") {
 #endif
 
 }  // namespace
+TEST_CASE("invalid operations of any part are raised on the caller") {
+#if !defined(__clang__)  // whose regions are run by a library of its own
+  CHECK(KernelTeam::takesRegions());
+#endif
+  for (int part : {0, 1, 2}) {
+    for (bool invalid : {true, false}) {
+      CAPTURE(part, invalid);
+      InvalidOperations operations;
+      volatile float value = invalid ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
+      volatile float larger = 0;
+      inRegion(3, [&] {
+        if (KernelTeam::place().index == part) {
+          larger = value > 0 ? value : 0.0F;
+        }
+      });
+      CHECK(operations.any() == (invalid && kTellsOfNaN));
+    }
+  }
+}
+
+TEST_CASE("a scope sees its own invalid operations, and leaves those before it raised") {
+  volatile float nan = std::numeric_limits<float>::quiet_NaN();
+  volatile bool larger = false;
+  for (bool before : {false, true}) {
+    clearInvalid();
+    if (before) {
+      raiseInvalid();
+    }
+    {
+      InvalidOperations operations;
+      CHECK(!operations.any());
+      larger = nan > 0;
+      CHECK(operations.any() == kTellsOfNaN);
+      operations.forget();
+      CHECK(!operations.any());
+    }
+    CHECK(invalidRaised() == (before && kTellsOfNaN));
+  }
+  CHECK(!larger);
+}
+
 }  // namespace graphrun::devices::cpu
