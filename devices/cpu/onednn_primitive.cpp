@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "devices/cpu/instructions.h"
+#include "devices/cpu/nan_guard.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/result_pass.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -325,7 +327,44 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
   return planned;
 }
 
-absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan) {
+namespace {
+
+/// A primitive, and the pass behind it.
+class PassedKernel : public Kernel {
+ public:
+  PassedKernel(std::unique_ptr<Kernel> kernel, ResultPass pass)
+      : kernel_(std::move(kernel)), pass_(std::move(pass)) {}
+
+  int run(void* const* buffers) override {
+    int code = kernel_->run(buffers);
+    if (code == 0) {
+      pass_.run(buffers);
+    }
+    return code;
+  }
+  absl::Status errorMessage(int code) const override { return kernel_->errorMessage(code); }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  ResultPass pass_;
+};
+
+/// The step without what is done in a pass behind it, for the NaN that the library would lose.
+/// Unimplemented where it loses them before.
+absl::StatusOr<Step> libraryPart(const Step& step) {
+  Step part = step;
+  part.postOps.resize(firstLosingNaN(step));
+  bool sumsBehind =
+      std::any_of(step.postOps.begin() + static_cast<int64_t>(part.postOps.size()),
+                  step.postOps.end(), [](const PostOp& op) { return op.kind == PostOpKind::kSum; });
+  if (mayLoseNaN(part) || sumsBehind) {
+    return absl::UnimplementedError(absl::StrCat(step.operation, ": the library would lose NaN"));
+  }
+  return part;
+}
+
+/// What the primitive alone wants.
+absl::StatusOr<LayoutChoice> choosePlain(const Step& step, PlanFunction plan) {
   GR_ASSIGN_OR_RETURN(
       absl::StatusOr<LayoutChoice> choice,
       guarded(step.operation, [&]() -> absl::StatusOr<LayoutChoice> {
@@ -358,8 +397,8 @@ absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan
   return choice;
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, KernelContext& context,
-                                                        PlanFunction plan) {
+absl::StatusOr<std::unique_ptr<Kernel>> createPlain(const Step& step, KernelContext& context,
+                                                    PlanFunction plan) {
   GR_ASSIGN_OR_RETURN(PrimitivePlan planned, guardedPlan(step, context.onednn.engine, plan));
   for (const PlannedArgument& argument : planned.arguments) {
     GR_RETURN_IF_ERROR(checkArgument(step, argument));
@@ -382,6 +421,36 @@ absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, Kernel
     }
     return kernel;
   });
+}
+
+}  // namespace
+
+absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan) {
+  if (!mayLoseNaN(step) || canBeGuarded(step)) {
+    return choosePlain(step, plan);
+  }
+  GR_ASSIGN_OR_RETURN(Step part, libraryPart(step));
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlain(part, plan));
+  choice.postOps.resize(step.postOps.size());
+  Step laidOut = step;
+  laidOut.outputs[0].desc = choice.outputs[0];
+  GR_RETURN_IF_ERROR(ResultPass::make(laidOut, part.postOps.size()).status());
+  return choice;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, KernelContext& context,
+                                                        PlanFunction plan) {
+  if (!mayLoseNaN(step)) {
+    return createPlain(step, context, plan);
+  }
+  if (canBeGuarded(step)) {
+    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(step, context, plan));
+    return guardNaN(std::move(kernel), step, plan, context.onednn);
+  }
+  GR_ASSIGN_OR_RETURN(Step part, libraryPart(step));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(part, context, plan));
+  GR_ASSIGN_OR_RETURN(ResultPass pass, ResultPass::make(step, part.postOps.size()));
+  return std::make_unique<PassedKernel>(std::move(kernel), std::move(pass));
 }
 
 absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs) {
