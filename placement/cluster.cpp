@@ -55,6 +55,7 @@ Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec,
   device.weight = spec.weight;
   device.threads = spec.threads > 0 ? spec.threads : static_cast<int>(spec.cores.size());
   device.splits = spec.splits;
+  device.detached = spec.detached;
   device.model = defaultDeviceModel(spec.kind, device.threads);
   return device;
 }

@@ -33,6 +33,9 @@ struct DeviceSpec {
   bool shared = false;
   /// kCpu: whether placement may split it for branches; see split_devices.h.
   bool splits = true;
+  /// kCpu: in the client's process too the model's inputs and outputs reach it over edges, as they
+  /// reach a device of another process: for tests of what crosses.
+  bool detached = false;
   /// kCuda: the GPU's index on its worker.
   int cudaIndex = 0;
   /// Memory limit; 0: none given.
@@ -55,6 +58,7 @@ struct Device {
   bool coresFound = false;  // see DeviceSpec
   int threads = 0;          // kCpu: of a kernel; 0: unknown
   bool splits = true;       // see DeviceSpec
+  bool detached = false;    // see DeviceSpec
   int whole = -1;           // the device that this one is a part of; see split_devices.h
   int part = 0;             // its number among the parts
   bool floating = false;    // its threads run where the system puts them, whatever `cores` says

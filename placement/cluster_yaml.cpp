@@ -234,12 +234,14 @@ void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
 void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, Worker& worker) {
   std::string here = absl::StrCat(where, ": cpu");
   DeviceSpec spec;
-  if (!node.IsNull() && checkMap(node, here, {"cores", "shared", "memory", "weight", "split"})) {
+  if (!node.IsNull() &&
+      checkMap(node, here, {"cores", "shared", "memory", "weight", "split", "detached"})) {
     if (node["cores"]) {
       readCores(node["cores"], here, spec);
     }
     readShared(node, here, spec);
     spec.splits = readFlag(node, "split", here).value_or(true);
+    spec.detached = readFlag(node, "detached", here).value_or(false);
     readMemoryAndWeight(node, here, spec);
   }
   worker.specs.push_back(std::move(spec));

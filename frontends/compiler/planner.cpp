@@ -297,7 +297,7 @@ passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
   passes::PartitionOptions options;
   options.home = kHomeDevice;
   for (const placement::Device& device : cluster.devices) {
-    if (cluster.isInClient(device.worker)) {
+    if (cluster.isInClient(device.worker) && !device.detached) {
       options.localDevices.push_back(device.name);
     }
   }

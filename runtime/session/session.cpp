@@ -548,6 +548,9 @@ absl::Status Session::Impl::execute(ActivePlan& plan) {
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
+  if (const auto* edges = plan.found.plan->plan().edges(); edges != nullptr && status.ok()) {
+    stats.transfers += edges->size();
+  }
   return status;
 }
 

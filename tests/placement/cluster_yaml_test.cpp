@@ -133,6 +133,8 @@ TEST_CASE("each diagnostic of the file") {
        "worker 'a': CPU 0 belongs to two devices"},
       {"workers: [{name: a, address: local, devices: [{cpu: {cores: 0, shared: 2}}]}]",
        "worker 'a': cpu: shared: '2' is not true or false"},
+      {"workers: [{name: a, address: client, devices: [{cpu: {detached: no}}]}]",
+       "worker 'a': cpu: detached: 'no' is not true or false"},
       {"workers: [{name: a, address: local, devices: [{cpu: {shared: true}}]}]",
        "worker 'a': cpu: shared needs cores"},
       {"workers: [{name: a, address: local, devices: [{cuda: {index: 0, shared: true}}]}]",
