@@ -8,9 +8,9 @@ namespace graphrun::runtime {
 
 /// Which ways to compute an operation are allowed. In files as a number: append only.
 enum class Numerics : uint8_t {
-  kFast,   ///< also algorithms of more rounding than the operation itself, such as Winograd's
+  kFast,   ///< also algorithms of more rounding that weights and elements bound: Winograd's
   kExact,  ///< only algorithms that round as the operation's definition does, in any order of sums
-  /// As kExact, and chosen without measuring: equal runs on equal machines give equal bits.
+  /// As kExact, chosen by the operation alone: equal bits from run to run and split to split.
   kDeterministic
 };
 

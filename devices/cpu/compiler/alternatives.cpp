@@ -28,6 +28,8 @@ namespace {
 
 constexpr KernelLayout kDense;
 constexpr KernelLayout kChannelsLast{Order::kChannelsLast};
+/// On top of the time of a way that gives other bits: it is for where memory is short, and no more.
+constexpr double kLastResortNanos = 1e9;
 /// An image of so few channels is read dense by the first convolution.
 constexpr int64_t kFewChannels = 4;
 
@@ -44,6 +46,40 @@ bool hasChannels(const Step& step) {
   return rank >= 3 && rank <= 5 &&
          (isConvolution(step) || std::find(std::begin(kOperations), std::end(kOperations),
                                            step.operation) != std::end(kOperations));
+}
+
+/// Whether layouts and implementations make no difference to the bits of the result: elements are
+/// moved or compared, and not summed.
+bool sumsNothing(const Step& step) {
+  constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.concat", "gr.pad", "gr.split"};
+  return std::find(std::begin(kOperations), std::end(kOperations), step.operation) !=
+         std::end(kOperations);
+}
+
+/// Of images, which convolutions leave with the channels last; the others are of matrices.
+bool isOfImages(const Step& step) {
+  const std::vector<int64_t>& in = step.inputs[0].desc.dims;
+  bool sumsPlanes = step.operation != "gr.reduce" ||
+                    (in.size() > 3 && step.outputs[0].desc.spec().elementCount() ==
+                                          TensorDesc{{}, {in[0], in[1]}}.spec().elementCount());
+  return hasChannels(step) && step.operation != "gr.softmax" && sumsPlanes;
+}
+
+/// Leaves the one of `ways` that only the step decides on, whatever is around it: the fastest by
+/// estimate, of equally fast ones that with the channels last for images, else the first.
+void keepCanonical(std::vector<Alternative>& ways) {
+  auto isLast = [](const Alternative& way) {
+    const TensorDesc& in = way.step.inputs[0].desc;
+    absl::StatusOr<TensorDesc> last = descIn(in.type, in.dims, kChannelsLast);
+    return isOfImages(way.step) && last.ok() && sameLayout(in, *last);
+  };
+  size_t best = 0;
+  for (size_t i = 1; i < ways.size(); ++i) {
+    bool isFaster = ways[i].nanos < ways[best].nanos;
+    bool isEqual = ways[i].nanos == ways[best].nanos;
+    best = isFaster || (isEqual && isLast(ways[i]) && !isLast(ways[best])) ? i : best;
+  }
+  ways = {std::move(ways[best])};
 }
 
 /// Lays the operands that have the first one's rank out; false when that cannot be.
@@ -228,7 +264,7 @@ std::vector<Alternative> Alternatives::splitsInPlace(const LibraryStep& library)
 
 void Alternatives::addNarrow(const LibraryStep& library, std::vector<Alternative>& ways) {
   const Alternative& wide = ways.back();
-  if (wide.step.threads == 1 || !wide.parts.empty() ||
+  if (wide.step.threads == 1 || !wide.parts.empty() || costs_.isDeterministic() ||
       !costs_.isShort(wide.step, {wide.kernel, wide.choice})) {
     return;
   }
@@ -244,7 +280,8 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
                                                                  mlir::Operation* op) {
   std::vector<Alternative> found = splitsInPlace(library);
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
-  std::optional<LibraryStep> inPlace = summedInPlace(library, op);
+  const bool canonical = costs_.isDeterministic() && !sumsNothing(library.step);
+  std::optional<LibraryStep> inPlace = canonical ? std::nullopt : summedInPlace(library, op);
   for (const Request& request : requestsFor(library, block_, costs_.allowsApproximation())) {
     bool added = false;
     const LibraryStep* ways[] = {inPlace ? &*inPlace : nullptr, &library};
@@ -268,6 +305,9 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
     return refused;
   }
   costs_.judge(found);
+  if (canonical) {
+    keepCanonical(found);
+  }
   if (sparesMemory_ && llvm::any_of(library.operands, isConstant)) {
     addSparing(library, found);
   }
@@ -285,6 +325,7 @@ void Alternatives::addSparing(const LibraryStep& library, std::vector<Alternativ
   for (const Alternative& other : ways) {  // nothing speaks for it but its memory
     way->nanos = std::max(way->nanos, other.nanos);
   }
+  way->nanos += costs_.isDeterministic() ? kLastResortNanos : 0;
   ways.push_back(*std::move(way));
 }
 

@@ -28,6 +28,9 @@ StepCosts::StepCosts(Tuning& tuning, int threads)
 }
 
 int StepCosts::threadsOf(const Step& step) const {
+  if (isDeterministic()) {
+    return 1;
+  }
   return step.threads == 0 ? threads_ : static_cast<int>(step.threads);
 }
 
@@ -52,8 +55,7 @@ void StepCosts::judge(std::vector<Alternative>& ways) {
   // What only places its operands takes no time; what copies instead is behind in any case.
   bool free = std::any_of(ways.begin(), ways.end(),
                           [](const Alternative& way) { return !way.parts.empty(); });
-  bool estimates = tuning_.numerics == runtime::Numerics::kDeterministic;
-  if (ways.size() > 1 && !free && !estimates && !measure(ways)) {
+  if (ways.size() > 1 && !free && !isDeterministic() && !measure(ways)) {
     tuning_.complete = false;
   }
 }

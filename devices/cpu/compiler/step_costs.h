@@ -22,7 +22,7 @@ class StepCosts {
   /// all are estimated.
   void judge(std::vector<Alternative>& ways);
 
-  /// Without looking at what was measured.
+  /// Without looking at what was measured; on one thread where the way must not depend on them.
   double estimate(const Alternative& way) const;
 
   /// Whether `step` may be over on one thread before all of the device's have begun.
@@ -30,6 +30,10 @@ class StepCosts {
 
   /// Whether algorithms may round more than the operation itself.
   bool allowsApproximation() const { return tuning_.numerics == runtime::Numerics::kFast; }
+
+  /// Whether the way to do a step follows from the step alone: not from what was measured, from the
+  /// steps around it or from the number of threads.
+  bool isDeterministic() const { return tuning_.numerics == runtime::Numerics::kDeterministic; }
 
   /// Of a copy of a tensor in another layout.
   double reorderNanos(const TensorDesc& desc) const;
