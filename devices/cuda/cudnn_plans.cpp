@@ -96,15 +96,24 @@ class Search {
       return absl::InternalError("a configuration without an engine");
     }
     GR_ASSIGN_OR_RETURN(auto notes, cudnnNotes(*target_.api, engine[0]));
-    auto has = [&notes](cudnnBackendNumericalNote_t note) {
-      return std::find(notes.begin(), notes.end(), note) != notes.end();
+    auto has = [&notes](auto... any) {
+      auto isOne = [&](cudnnBackendNumericalNote_t note) { return ((note == any) || ...); };
+      return std::any_of(notes.begin(), notes.end(), isOne);
     };
     if (has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) {
       return absl::UnimplementedError("an engine gives other results from run to run");
     }
+    // Their errors grow with the largest element of a tile, or of the image: nothing here looks at
+    // these.
+    if (has(CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+            CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13,
+            CUDNN_NUMERICAL_NOTE_FFT)) {
+      return absl::UnimplementedError("an engine transforms tiles and rounds more than a sum");
+    }
     if (limits_.exact &&
-        (has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) || has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))) {
-      return absl::UnimplementedError("an engine rounds its operands");
+        has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+            CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) {
+      return absl::UnimplementedError("an engine rounds its operands or sums");
     }
     return absl::OkStatus();
   }

@@ -333,9 +333,27 @@ TEST_CASE("engines that refuse, want too much or differ from run to run are pass
                             {2, int64_t{1} << 40},
                             {3, 0, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}},
                             {4, 0, {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}},
-                            {5, 128, {}, true}});
+                            {5, 0, {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}},
+                            {6, 128, {}, true}});
   REQUIRE(runStep(gpu, step, randomInputs(step)).ok());
-  CHECK(testing::lastCudnnEngine() == 5);
+  CHECK(testing::lastCudnnEngine() == 6);
+}
+
+TEST_CASE("engines that transform tiles are passed over, in TF32 too", "[cudnn]") {
+  CudnnFixture gpu;
+  for (bool tf32 : {false, true}) {
+    Step step = stepOf(small());
+    step.attributes["tf32"] = tf32;
+    for (cudnnBackendNumericalNote_t note :
+         {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+          CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13,
+          CUDNN_NUMERICAL_NOTE_FFT}) {
+      CAPTURE(tf32, note);
+      testing::setCudnnEngines({{1, 0, {note}}, {2, 128, {}, true}});
+      REQUIRE(runStep(gpu, step, randomInputs(step)).ok());
+      CHECK(testing::lastCudnnEngine() == 2);
+    }
+  }
 }
 
 TEST_CASE("a convolution without an engine or without room is refused when it is loaded",
