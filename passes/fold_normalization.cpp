@@ -4,6 +4,7 @@
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/passes.h"
 #include "passes/weights.h"
@@ -19,18 +20,32 @@ using mlir::LogicalResult;
 using mlir::PatternRewriter;
 using Vector = std::vector<double>;
 
+/// a * b, unless that is infinite or has lost digits although neither is 0.
+std::optional<double> product(double a, double b) {
+  double result = a * b;
+  bool kept = a == 0 || b == 0 ? result == 0 : std::isnormal(result);
+  return kept ? std::optional(result) : std::nullopt;
+}
+
 /// y = scale[c] * x + shift[c] for each channel c.
 struct Affine {
   Vector scale, shift;
 
   explicit Affine(size_t channels) : scale(channels, 1), shift(channels, 0) {}
 
-  /// `next` after this one.
-  void append(const Affine& next) {
-    for (size_t c = 0; c < scale.size(); ++c) {
-      scale[c] *= next.scale[c];
-      shift[c] = shift[c] * next.scale[c] + next.shift[c];
+  /// `next` after this one; nothing where a number is too large or too small for a double.
+  static std::optional<Affine> composed(const Affine& first, const Affine& next) {
+    Affine result(first.scale.size());
+    for (size_t c = 0; c < result.scale.size(); ++c) {
+      std::optional<double> scale = product(first.scale[c], next.scale[c]);
+      std::optional<double> shift = product(first.shift[c], next.scale[c]);
+      if (!scale || !shift || !std::isfinite(*shift + next.shift[c])) {
+        return std::nullopt;
+      }
+      result.scale[c] = *scale;
+      result.shift[c] = *shift + next.shift[c];
     }
+    return result;
   }
 
   bool scales() const {
@@ -39,12 +54,34 @@ struct Affine {
   bool shifts() const {
     return llvm::any_of(shift, [](double value) { return value != 0; });
   }
-  /// An infinite factor would turn weights of 0 into NaN.
-  bool isFinite() const {
-    auto finite = [](double value) { return std::isfinite(value); };
-    return llvm::all_of(scale, finite) && llvm::all_of(shift, finite);
-  }
 };
+
+/// `value` in place of `was` in a weight of type `element`. What overflows there, or loses digits
+/// as a denormal, may be brought back by what comes later.
+bool canReplace(double was, double value, mlir::Type element) {
+  return value == was || keepsPrecision(value, element);
+}
+
+/// `factors` times what they stand for: of each element of `weights` that which `channelOf` names.
+/// Nothing where one cannot be replaced so.
+template <typename ChannelOf>
+std::optional<Vector> scaledWeights(mlir::ElementsAttr weights, llvm::ArrayRef<double> factors,
+                                    const ChannelOf& channelOf) {
+  std::optional<Vector> values = floatsOf(weights);
+  for (size_t i = 0; values && i < values->size(); ++i) {
+    double was = (*values)[i];
+    std::optional<double> scaled = product(was, factors[channelOf(i)]);
+    if (!scaled || !canReplace(was, *scaled, weights.getElementType())) {
+      return std::nullopt;
+    }
+    (*values)[i] = *scaled;
+  }
+  return values;
+}
+
+bool keepPrecision(llvm::ArrayRef<double> values, mlir::Type element) {
+  return llvm::all_of(values, [&](double value) { return keepsPrecision(value, element); });
+}
 
 /// One value a channel from a constant that broadcasts to a tensor of `rank` and differs only along
 /// dim `axis`; nothing when it is something else.
@@ -134,10 +171,11 @@ Chain follow(mlir::Value value, size_t axis, size_t channels) {
       break;
     }
     std::optional<Affine> next = affineOf(user, value, axis, channels);
-    if (!next || !next->isFinite()) {
+    std::optional<Affine> all = next ? Affine::composed(chain.affine, *next) : std::nullopt;
+    if (!all) {
       break;
     }
-    chain.affine.append(*next);
+    chain.affine = *std::move(all);
     chain.ops.push_back(user);
     value = user->getResult(0);
   }
@@ -201,23 +239,40 @@ struct FoldIntoConv : mlir::OpRewritePattern<Op> {
     if (chain.ops.empty()) {
       return mlir::failure();
     }
+    size_t kernel = type.getNumElements() / std::max<int64_t>(1, shape[0] * shape[1]);
     // An addition alone leaves the filter as it is, however large.
-    std::optional<Vector> weights = chain.affine.scales() ? floatsOf(filter) : Vector();
-    std::optional<Vector> bias =
-        op.getBias() ? floatsOf(constantOf(op.getBias())) : Vector(channels, 0);
-    if (!weights || !bias || bias->size() != channels) {
+    std::optional<Vector> weights =
+        !chain.affine.scales()
+            ? Vector()
+            : scaledWeights(filter, chain.affine.scale, [&](size_t i) {
+                return resultChannel(i / kernel, shape, op.getGroups(), kTransposed);
+              });
+    std::optional<Vector> bias = weights ? biasAfter(op, chain.affine) : std::nullopt;
+    if (!bias) {
       return mlir::failure();
-    }
-    size_t kernel = type.getNumElements() / (shape[0] * shape[1]);
-    for (size_t i = 0; i < weights->size(); ++i) {
-      (*weights)[i] *=
-          chain.affine.scale[resultChannel(i / kernel, shape, op.getGroups(), kTransposed)];
-    }
-    for (size_t c = 0; c < channels; ++c) {
-      (*bias)[c] = (*bias)[c] * chain.affine.scale[c] + chain.affine.shift[c];
     }
     replace(op, chain, type, *weights, *bias, rewriter);
     return mlir::success();
+  }
+
+  /// The bias behind `affine`; nothing where it cannot be replaced.
+  static std::optional<Vector> biasAfter(Op op, const Affine& affine) {
+    size_t channels = affine.scale.size();
+    std::optional<Vector> bias =
+        op.getBias() ? floatsOf(constantOf(op.getBias())) : Vector(channels, 0);
+    if (!bias || bias->size() != channels) {
+      return std::nullopt;
+    }
+    mlir::Type element = mlir::getElementTypeOrSelf(op.getFilter().getType());
+    for (size_t c = 0; c < channels; ++c) {
+      double was = (*bias)[c];
+      std::optional<double> scaled = product(was, affine.scale[c]);
+      if (!scaled || !canReplace(was, *scaled + affine.shift[c], element)) {
+        return std::nullopt;
+      }
+      (*bias)[c] = *scaled + affine.shift[c];
+    }
+    return bias;
   }
 
   void replace(Op op, const Chain& chain, mlir::RankedTensorType filterType, const Vector& weights,
@@ -255,13 +310,13 @@ struct FoldIntoMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
       return mlir::failure();
     }
     std::optional<Vector> weights =
-        chain.affine.scales() ? floatsOf(constantOf(op.getRhs())) : Vector();
-    if (!weights) {
+        !chain.affine.scales()
+            ? Vector()
+            : scaledWeights(constantOf(op.getRhs()), chain.affine.scale, [&](size_t i) {
+                return op.getTransposeRhs() ? i / type.getDimSize(1) : i % channels;
+              });
+    if (!weights || !keepPrecision(chain.affine.shift, type.getElementType())) {
       return mlir::failure();
-    }
-    for (size_t i = 0; i < weights->size(); ++i) {
-      size_t column = op.getTransposeRhs() ? i / type.getDimSize(1) : i % channels;
-      (*weights)[i] *= chain.affine.scale[column];
     }
     replace(op, chain, type, *weights, rewriter);
     return mlir::success();
@@ -299,7 +354,8 @@ struct ExpandBatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
     }
     size_t channels = scaleType.getNumElements();
     std::optional<Affine> affine = affineOf(op, channels);
-    if (!affine) {
+    if (!affine || !keepPrecision(affine->scale, type.getElementType()) ||
+        !keepPrecision(affine->shift, type.getElementType())) {
       return mlir::failure();
     }
     llvm::SmallVector<int64_t> shape(type.getRank() - 1, 1);

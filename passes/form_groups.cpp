@@ -144,7 +144,7 @@ class GroupFinder {
     place.add(anchor);
     auto take = [&](mlir::Operation* op) {
       place.add(op);
-      return members.insert(op);
+      members.insert(op);
     };
     auto canTake = [&](mlir::Operation* op) {
       return op != nullptr && positions_.contains(op) && !taken_.contains(op) &&
@@ -159,16 +159,16 @@ class GroupFinder {
       take(user);
       chain = user->getResult(0);
     }
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (mlir::Operation* member : llvm::to_vector(members)) {
-        // A mask is read as it comes.
-        for (mlir::Value operand : member->getOperands().take_front(member == anchor ? 3 : 1)) {
-          mlir::Operation* source = operand.getDefiningOp();
-          bool own = canTake(source) &&
-                     llvm::all_of(source->getUsers(),
-                                  [&](mlir::Operation* user) { return members.contains(user); });
-          grown = (own && take(source)) || grown;
+    // What several members read is looked at again with the last of them.
+    for (size_t i = 0; i < members.size(); ++i) {
+      mlir::Operation* member = members[i];
+      // A mask is read as it comes.
+      for (mlir::Value operand : member->getOperands().take_front(member == anchor ? 3 : 1)) {
+        mlir::Operation* source = operand.getDefiningOp();
+        if (canTake(source) && llvm::all_of(source->getUsers(), [&](mlir::Operation* user) {
+              return members.contains(user);
+            })) {
+          take(source);
         }
       }
     }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -9,6 +10,8 @@ namespace {
 
 /// More factors or terms than any form has.
 constexpr size_t kMaxParts = 8;
+/// More operations than any form has: what lies behind them stays one value.
+constexpr size_t kMaxVisits = 32;
 
 /// The operation behind a part of a form, when that is all it is for: other users would need it
 /// still. The form itself may have any users.
@@ -27,58 +30,81 @@ int64_t smallPower(ir::PowOp op) {
   return whole ? static_cast<int64_t>(*exponent) : 0;
 }
 
-void multiply(Product& product, mlir::Value value, mlir::Value form) {
-  if (std::optional<double> number = uniformOf(value)) {
-    product.factor *= *number;
-  } else if (product.values.size() >= kMaxParts) {
-    product.values.push_back(value);
-  } else if (auto mul = partOf<ir::MulOp>(value, form)) {
-    multiply(product, mul.getLhs(), form);
-    multiply(product, mul.getRhs(), form);
-  } else if (auto neg = partOf<ir::NegOp>(value, form)) {
-    product.factor = -product.factor;
-    multiply(product, neg.getInput(), form);
-  } else if (auto div = partOf<ir::DivOp>(value, form); div && uniformOf(div.getRhs())) {
-    product.factor /= *uniformOf(div.getRhs());
-    multiply(product, div.getLhs(), form);
-  } else if (auto pow = partOf<ir::PowOp>(value, form); pow && smallPower(pow) > 0) {
-    product.values.append(smallPower(pow), pow.getLhs());
-  } else {
-    product.values.push_back(value);
-  }
-}
+/// Values that are still to be looked into, the next one last, as far as the budget goes.
+class Parts {
+ public:
+  explicit Parts(mlir::Value form) : pending_({form}) {}
 
-void add(Sum& sum, mlir::Value value, mlir::Value form) {
-  if (std::optional<double> number = uniformOf(value)) {
-    sum.constant += *number;
-  } else if (auto plus = partOf<ir::AddOp>(value, form); plus && sum.values.size() < kMaxParts) {
-    add(sum, plus.getLhs(), form);
-    add(sum, plus.getRhs(), form);
-  } else if (auto minus = partOf<ir::SubOp>(value, form); minus && uniformOf(minus.getRhs())) {
-    sum.constant -= *uniformOf(minus.getRhs());
-    add(sum, minus.getLhs(), form);
-  } else {
-    sum.values.push_back(value);
+  bool empty() const { return pending_.empty(); }
+  bool exhausted() const { return visits_ > kMaxVisits; }
+  mlir::Value next() {
+    ++visits_;
+    return pending_.pop_back_val();
   }
-}
+  void push(mlir::Value value) { pending_.push_back(value); }
+  /// In this order.
+  void push(mlir::Value first, mlir::Value second) { pending_.append({second, first}); }
+
+ private:
+  llvm::SmallVector<mlir::Value> pending_;
+  size_t visits_ = 0;
+};
 
 }  // namespace
 
-Product productOf(mlir::Value value) {
+Product productOf(mlir::Value form) {
   Product product;
-  multiply(product, value, value);
+  auto take = [&](double number) {
+    product.factor *= number;
+    ++product.constants;
+  };
+  for (Parts parts(form); !parts.empty();) {
+    mlir::Value value = parts.next();
+    if (std::optional<double> number = uniformOf(value)) {
+      take(*number);
+    } else if (product.values.size() >= kMaxParts || parts.exhausted()) {
+      product.values.push_back(value);
+    } else if (auto mul = partOf<ir::MulOp>(value, form)) {
+      parts.push(mul.getLhs(), mul.getRhs());
+    } else if (auto neg = partOf<ir::NegOp>(value, form)) {
+      product.factor = -product.factor;
+      parts.push(neg.getInput());
+    } else if (auto div = partOf<ir::DivOp>(value, form); div && uniformOf(div.getRhs())) {
+      take(1 / *uniformOf(div.getRhs()));
+      parts.push(div.getLhs());
+    } else if (auto pow = partOf<ir::PowOp>(value, form); pow && smallPower(pow) > 0) {
+      product.values.append(smallPower(pow), pow.getLhs());
+    } else {
+      product.values.push_back(value);
+    }
+  }
   return product;
 }
 
-Sum sumOf(mlir::Value value) {
+Sum sumOf(mlir::Value form) {
   Sum sum;
-  add(sum, value, value);
+  for (Parts parts(form); !parts.empty();) {
+    mlir::Value value = parts.next();
+    if (std::optional<double> number = uniformOf(value)) {
+      sum.constant += *number;
+    } else if (sum.values.size() >= kMaxParts || parts.exhausted()) {
+      sum.values.push_back(value);
+    } else if (auto plus = partOf<ir::AddOp>(value, form)) {
+      parts.push(plus.getLhs(), plus.getRhs());
+    } else if (auto minus = partOf<ir::SubOp>(value, form); minus && uniformOf(minus.getRhs())) {
+      sum.constant -= *uniformOf(minus.getRhs());
+      parts.push(minus.getLhs());
+    } else {
+      sum.values.push_back(value);
+    }
+  }
   return sum;
 }
 
 Scaled scaledOf(mlir::Value value) {
   Product product = productOf(value);
-  bool one = product.values.size() == 1 && product.values[0].getType() == value.getType();
+  bool one = product.values.size() == 1 && product.values[0].getType() == value.getType() &&
+             canBeAttribute(product.factor, value.getType());
   return one ? Scaled{product.factor, product.values[0]} : Scaled{1, value};
 }
 
@@ -94,10 +120,16 @@ std::optional<double> uniformOf(mlir::Value value) {
   return number.convertToDouble();
 }
 
-bool isNear(double a, double b, mlir::Type type) {
-  mlir::Type element = llvm::cast<mlir::ShapedType>(type).getElementType();
-  double tolerance = element.isBF16() ? 1e-2 : element.isF16() ? 1e-3 : 1e-6;
-  return std::abs(a - b) <= tolerance * std::abs(b);
+bool isFactor(const Product& product, double number, mlir::Type type) {
+  double a = std::abs(product.factor);
+  double b = std::abs(number);
+  double roundoff = roundoffOf(mlir::getElementTypeOrSelf(type));
+  return std::signbit(product.factor) == std::signbit(number) &&
+         std::abs(a - b) <= static_cast<double>(product.constants) * roundoff * std::max(a, b);
+}
+
+bool canBeAttribute(double number, mlir::Type type) {
+  return number != 0 && keepsPrecision(number, mlir::getElementTypeOrSelf(type));
 }
 
 bool reducesLast(ir::ReduceOp op, llvm::StringRef kind, size_t count) {

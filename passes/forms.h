@@ -12,9 +12,10 @@ namespace graphrun::passes {
 
 /// A value as a number times other values, as far as that shows in what computes it: through mul,
 /// div by a constant, neg and pow by a small whole number. Only operations whose result has the
-/// type of the value are looked into.
+/// type of the value are looked into, and so many of them that every form has fewer.
 struct Product {
   double factor = 1;
+  size_t constants = 0;  ///< of which `factor` is the product
   llvm::SmallVector<mlir::Value> values;
 };
 Product productOf(mlir::Value value);
@@ -26,7 +27,8 @@ struct Sum {
 };
 Sum sumOf(mlir::Value value);
 
-/// A number times one value: the product of `value` where it has but one other factor.
+/// A number times one value: the product of `value` where it has but one other factor and its
+/// number can be an attribute.
 struct Scaled {
   double factor = 1;
   mlir::Value value;
@@ -36,8 +38,13 @@ Scaled scaledOf(mlir::Value value);
 /// The one number that all elements of a floating-point constant are.
 std::optional<double> uniformOf(mlir::Value value);
 
-/// `a` is `b` up to what rounding to the element type of `type` changes.
-bool isNear(double a, double b, mlir::Type type);
+/// The factor of `product` is `number` up to the rounding of its constants to the element type of
+/// `type`: a model that means `number` cannot come closer.
+bool isFactor(const Product& product, double number, mlir::Type type);
+
+/// An attribute may hold `number` in place of constants of `type` that are multiplied one by one:
+/// neither is it 0 nor has it left the numbers of full precision.
+bool canBeAttribute(double number, mlir::Type type);
 
 /// The inputs of a commutative operation, first the one that `first` names; nothing when neither
 /// operand is that.

@@ -129,6 +129,12 @@ std::optional<ByteProduct> byteProduct(mlir::Value input, mlir::Value weights,
       w->zero != 0 || (!w->isUniform() && w->axis != channelAxis)) {
     return std::nullopt;
   }
+  bool keepsUnits = llvm::all_of(w->scales, [&](double scale) {
+    return keepsPrecision(scale * x->scales[0], mlir::Float32Type::get(input.getContext()));
+  });
+  if (!keepsUnits) {
+    return std::nullopt;
+  }
   std::optional<std::vector<int64_t>> elements = integersOf(w->integers);
   return elements ? std::optional(ByteProduct{*std::move(x), *std::move(w), *std::move(elements)})
                   : std::nullopt;
@@ -141,6 +147,23 @@ mlir::RankedTensorType channelsType(int64_t channels, int64_t rank, mlir::Type e
   return mlir::RankedTensorType::get(dims, element);
 }
 
+/// What the sums of channel `c` count.
+double unitOf(const ByteProduct& product, size_t c) {
+  return product.weights.scales[product.weights.isUniform() ? 0 : c] * product.input.scales[0];
+}
+
+/// Each number of `bias` is a whole number of the sums' units, up to the rounding of floats.
+bool isOfUnits(const ByteProduct& product, llvm::ArrayRef<double> bias) {
+  constexpr double kRounding = 0x1p-22;
+  for (size_t c = 0; c < bias.size(); ++c) {
+    double units = bias[c] / unitOf(product, c);
+    if (!(std::abs(units - std::nearbyint(units)) <= kRounding * std::abs(units))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// What is added to the sums of each channel: `bias` in their units, less what the input's zero
 /// point adds. Nothing where it is beyond i32.
 std::optional<std::vector<int32_t>> offsetsOf(const ByteProduct& product,
@@ -148,9 +171,7 @@ std::optional<std::vector<int32_t>> offsetsOf(const ByteProduct& product,
                                               llvm::ArrayRef<double> bias) {
   std::vector<int32_t> offsets;
   for (size_t c = 0; c < weightSums.size(); ++c) {
-    double scale = product.weights.scales[product.weights.isUniform() ? 0 : c];
-    double unit = scale * product.input.scales[0];
-    double offset = (bias.empty() ? 0 : std::nearbyint(bias[c] / unit)) -
+    double offset = (bias.empty() ? 0 : std::nearbyint(bias[c] / unitOf(product, c))) -
                     product.input.zero * static_cast<double>(weightSums[c]);
     if (!(std::abs(offset) <= std::numeric_limits<int32_t>::max())) {
       return std::nullopt;
@@ -243,7 +264,9 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
     for (auto [i, element] : llvm::enumerate(product->elements)) {
       sums[i / depth] += element;
     }
-    std::optional<std::vector<int32_t>> offsets = offsetsOf(*product, sums, *bias);
+    bool ofUnits = isOfUnits(*product, *bias);
+    std::optional<std::vector<int32_t>> offsets =
+        offsetsOf(*product, sums, ofUnits ? *bias : std::vector<double>());
     if (!offsets) {
       return mlir::failure();
     }
@@ -257,8 +280,15 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
     if (pads) {
       made.setPads(Dims(op.getPads().size(), 0));
     }
-    rewriter.replaceOp(
-        op, scaled(rewriter, op.getLoc(), made, typeOf(op).getRank() - 1, *product, *offsets));
+    int64_t rank = typeOf(op).getRank() - 1;
+    mlir::Value result = scaled(rewriter, op.getLoc(), made, rank, *product, *offsets);
+    if (!ofUnits) {
+      auto type = channelsType(channels, rank, rewriter.getF32Type());
+      mlir::Value added =
+          rewriter.create<ir::ConstantOp>(op.getLoc(), type, makeFloats(type, *bias, "bias"));
+      result = rewriter.create<ir::AddOp>(op.getLoc(), result.getType(), result, added);
+    }
+    rewriter.replaceOp(op, result);
     return mlir::success();
   }
 };

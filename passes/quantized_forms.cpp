@@ -1,6 +1,8 @@
 #include "passes/quantized_forms.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/weights.h"
@@ -22,11 +24,25 @@ std::optional<double> numberOf(mlir::Value value) {
   return passes::numberOf(constantOf(withoutMovement(value)));
 }
 
+/// Bytes times `scale` are floats of full precision, whichever bytes.
+bool canScaleBytes(double scale) {
+  constexpr double kMostBytes = 65536;
+  return std::abs(scale) >= std::numeric_limits<float>::min() &&
+         std::abs(scale) <= std::numeric_limits<float>::max() / kMostBytes;
+}
+
+/// `number` added to a float that is a byte is one that floats count exactly.
+bool isWholeOffset(double number) {
+  constexpr double kMostOffset = 1 << 20;
+  return number == std::nearbyint(number) && std::abs(number) <= kMostOffset;
+}
+
 /// Scales from a constant that broadcasts to a tensor of `rank` and differs along one dim at most.
 bool readScales(mlir::Value value, int64_t rank, Dequantized& result) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   std::optional<std::vector<double>> scales = floatsOf(constantOf(withoutMovement(value)));
-  if (!type || !scales || scales->empty() || type.getRank() > rank) {
+  if (!type || !scales || scales->empty() || type.getRank() > rank ||
+      !llvm::all_of(*scales, canScaleBytes)) {
     return false;
   }
   if (llvm::all_equal(*scales)) {
@@ -43,29 +59,40 @@ bool readScales(mlir::Value value, int64_t rank, Dequantized& result) {
   return false;
 }
 
-/// `value`'s operand and the number that is added to it; `value` and 0 where that is no addition.
+/// The whole number that `value` is.
+std::optional<double> offsetOf(mlir::Value value) {
+  std::optional<double> number = numberOf(value);
+  return number && isWholeOffset(*number) ? number : std::nullopt;
+}
+
+/// `value`'s operand and the whole number that is added to it; `value` and 0 where that is no such
+/// addition.
 std::pair<mlir::Value, double> withoutOffset(mlir::Value value) {
   if (auto add = value.getDefiningOp<ir::AddOp>()) {
-    if (std::optional<double> number = numberOf(add.getRhs())) {
+    if (std::optional<double> number = offsetOf(add.getRhs())) {
       return {add.getLhs(), *number};
     }
-    if (std::optional<double> number = numberOf(add.getLhs())) {
+    if (std::optional<double> number = offsetOf(add.getLhs())) {
       return {add.getRhs(), *number};
     }
   }
   if (auto sub = value.getDefiningOp<ir::SubOp>()) {
-    if (std::optional<double> number = numberOf(sub.getRhs())) {
+    if (std::optional<double> number = offsetOf(sub.getRhs())) {
       return {sub.getLhs(), -*number};
     }
   }
   return {value, 0};
 }
 
-/// The same where several are added, one after the other.
+/// The same where several are added, one after the other, but not more than any form has.
 std::pair<mlir::Value, double> withoutOffsets(mlir::Value value) {
+  constexpr int kMostOffsets = 8;
   double sum = 0;
-  for (auto [inner, number] = withoutOffset(value); inner != value;
-       std::tie(inner, number) = withoutOffset(value)) {
+  for (int i = 0; i < kMostOffsets; ++i) {
+    auto [inner, number] = withoutOffset(value);
+    if (inner == value) {
+      break;
+    }
     value = inner;
     sum += number;
   }
@@ -193,7 +220,7 @@ std::optional<Quantized> quantizedOf(ir::CastOp cast) {
   auto round = whole.getDefiningOp<ir::RoundOp>();
   auto div = round ? round.getInput().getDefiningOp<ir::DivOp>() : nullptr;
   std::optional<double> scale = div ? numberOf(div.getRhs()) : std::nullopt;
-  if (!scale || !elementOf(div.getLhs()).isF32()) {
+  if (!scale || !canScaleBytes(*scale) || !elementOf(div.getLhs()).isF32()) {
     return std::nullopt;
   }
   return Quantized{div.getLhs(), *scale, zero};

@@ -20,7 +20,7 @@ mlir::Value besideOne(mlir::Value value) {
 
 /// x to the power of `power`, times `factor`.
 bool isPower(const Product& product, mlir::Value x, size_t power, double factor) {
-  return product.values.size() == power && isNear(product.factor, factor, x.getType()) &&
+  return product.values.size() == power && isFactor(product, factor, x.getType()) &&
          llvm::all_of(product.values, [&](mlir::Value value) { return value == x; });
 }
 
@@ -54,7 +54,7 @@ bool isTanhForm(mlir::Value value, mlir::Value x) {
     return false;
   }
   Product inner = productOf(tanh.getInput());
-  if (!isNear(inner.factor, std::sqrt(2 / std::numbers::pi), x.getType())) {
+  if (!isFactor(inner, std::sqrt(2 / std::numbers::pi), x.getType())) {
     return false;
   }
   if (inner.values.size() == 1) {

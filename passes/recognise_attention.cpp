@@ -21,7 +21,7 @@ constexpr double kAbsorbs = -1e30;
 struct Form {
   mlir::Value query, key, value;
   mlir::Value mask;       ///< added to the scores; null: none
-  mlir::Value condition;  ///< where false, scores are `hidden`; null: none
+  mlir::Value condition;  ///< where false, scores are `hidden` before that; null: none
   double hidden = 0;
   double scale = 1;
   bool causal = false;
@@ -34,18 +34,24 @@ int64_t rankOf(mlir::Value value) {
   return type ? type.getRank() : -1;
 }
 
-/// The constant behind `value`, through a slice of it from the same place in the last two dims.
-mlir::ElementsAttr squareConstant(mlir::Value value) {
-  auto slice = value.getDefiningOp<ir::SliceOp>();
-  if (!slice) {
-    return constantOf(value);
-  }
+/// `slice` starts at the beginning of every dim and leaves nothing out.
+bool isCorner(ir::SliceOp slice) {
   auto starts = ir::constantInts(slice.getStarts());
   auto steps = ir::constantInts(slice.getSteps());
   auto isZero = [](int64_t start) { return start == 0; };
-  bool corner = starts && steps && llvm::all_of(*starts, isZero) &&
-                llvm::all_of(*steps, [](int64_t step) { return step == 1; });
-  return corner ? squareConstant(slice.getInput()) : mlir::ElementsAttr();
+  return starts && steps && llvm::all_of(*starts, isZero) &&
+         llvm::all_of(*steps, [](int64_t step) { return step == 1; });
+}
+
+/// The constant behind `value`, through slices of it from the same place in the last two dims.
+mlir::ElementsAttr squareConstant(mlir::Value value) {
+  constexpr int kMaxSlices = 8;
+  auto slice = value.getDefiningOp<ir::SliceOp>();
+  for (int i = 0; slice && i < kMaxSlices && isCorner(slice); ++i) {
+    value = slice.getInput();
+    slice = value.getDefiningOp<ir::SliceOp>();
+  }
+  return constantOf(value);
 }
 
 /// True for a constant of `rows` x `columns` (and dims of 1) where `isSeen(row, column, byte
@@ -99,19 +105,30 @@ class ScoreReader {
   explicit ScoreReader(Form& form) : form_(form) {}
 
   bool read(mlir::Value scores) {
-    Product product = productOf(scores);
-    if (product.values.size() != 1 || product.values[0].getType() != scores.getType()) {
-      return false;
-    }
-    scale_ *= product.factor;
-    mlir::Value inner = product.values[0];
-    if (inner != scores && !inner.hasOneUse()) {
-      return false;
-    }
-    return readProduct(inner) || readAdd(inner) || readWhere(inner);
+    mlir::Value inner = withoutScale(scores);
+    return inner && (readProduct(inner) || readAdd(inner) || readWhere(inner));
   }
 
  private:
+  /// `scores` before it was multiplied by numbers; null where it is read as something else too.
+  mlir::Value withoutScale(mlir::Value scores) {
+    Scaled scaled = scaledOf(scores);
+    scale_ *= scaled.factor;
+    return scaled.value == scores || scaled.value.hasOneUse() ? scaled.value : mlir::Value();
+  }
+
+  /// What is under a condition: nothing but the product.
+  bool readUnderCondition(mlir::Value scores) {
+    mlir::Value inner = withoutScale(scores);
+    return inner && readProduct(inner);
+  }
+
+  /// What is under a mask: no other mask, or one would stand for two.
+  bool readUnderMask(mlir::Value scores) {
+    mlir::Value inner = withoutScale(scores);
+    return inner && (readProduct(inner) || (readWhere(inner) && form_.hidden <= kAbsorbs));
+  }
+
   bool readProduct(mlir::Value scores) {
     auto product = scores.getDefiningOp<ir::MatMulOp>();
     if (!product || !scores.hasOneUse() || product.getTransposeLhs()) {
@@ -129,16 +146,16 @@ class ScoreReader {
   /// A mask, which what is applied outside of it must not scale.
   bool readAdd(mlir::Value scores) {
     auto sum = scores.getDefiningOp<ir::AddOp>();
-    if (!sum || !scores.hasOneUse() || scale_ != 1 || form_.mask || form_.condition ||
-        form_.causal) {
+    if (!sum || !scores.hasOneUse() || scale_ != 1) {
       return false;
     }
     for (mlir::Value inner : {sum.getLhs(), sum.getRhs()}) {
       mlir::Value mask = otherOperand(sum, inner);
       if (inner.getType() == scores.getType() && rankOf(mask) <= rankOf(scores) &&
-          ScoreReader(form_).read(inner)) {
-        form_.causal = isCausalMask(mask);
-        form_.mask = form_.causal ? mlir::Value() : mask;
+          ScoreReader(form_).readUnderMask(inner)) {
+        bool causal = isCausalMask(mask);
+        form_.causal |= causal;
+        form_.mask = causal ? mlir::Value() : mask;
         return true;
       }
     }
@@ -148,16 +165,12 @@ class ScoreReader {
   bool readWhere(mlir::Value scores) {
     auto choice = scores.getDefiningOp<ir::WhereOp>();
     std::optional<double> hidden = choice ? uniformOf(choice.getRhs()) : std::nullopt;
-    if (!hidden || !scores.hasOneUse() || scale_ != 1 || form_.mask || form_.condition ||
-        form_.causal || choice.getLhs().getType() != scores.getType() ||
-        !ScoreReader(form_).read(choice.getLhs())) {
+    if (!hidden || !scores.hasOneUse() || scale_ != 1 ||
+        choice.getLhs().getType() != scores.getType() ||
+        !ScoreReader(form_).readUnderCondition(choice.getLhs())) {
       return false;
     }
-    // What was read inside must not be hidden again by a mask of its own.
     bool causal = *hidden <= kHidden && isCausalCondition(choice.getCondition());
-    if (form_.mask || form_.condition || form_.causal) {
-      return false;
-    }
     form_.causal = causal;
     form_.condition = causal ? mlir::Value() : choice.getCondition();
     form_.hidden = *hidden;
@@ -216,7 +229,9 @@ mlir::Value maskOf(PatternRewriter& rewriter, mlir::Location loc, const Form& fo
     mlir::Value seen = ir::createScalar(rewriter, loc, element, 0);
     mlir::Value hidden = ir::createScalar(rewriter, loc, element, form.hidden);
     auto made = ir::createOp(rewriter, loc, "gr.where", {form.condition, seen, hidden});
-    mask = mlir::failed(made) ? mlir::Value() : (*made)->getResult(0);
+    mlir::Value hides = mlir::failed(made) ? mlir::Value() : (*made)->getResult(0);
+    auto both = hides && mask ? ir::createOp(rewriter, loc, "gr.add", {hides, mask}) : made;
+    mask = mlir::failed(both) ? mlir::Value() : (*both)->getResult(0);
   }
   return mask && rankOf(form.query) == 3 && rankOf(mask) == 3 ? headsOf(rewriter, loc, mask, false)
                                                               : mask;
@@ -226,7 +241,7 @@ struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
     std::optional<Form> form = formOf(op);
-    if (!form || !std::isfinite(form->scale)) {
+    if (!form || !canBeAttribute(form->scale, op.getType())) {
       return mlir::failure();
     }
     mlir::Location loc = op.getLoc();

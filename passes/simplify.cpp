@@ -18,6 +18,9 @@ namespace {
 using mlir::LogicalResult;
 using mlir::PatternRewriter;
 
+/// So far back patterns look along a chain of operations, at each of them.
+constexpr int kMaxHops = 32;
+
 /// Every dim of both types is known to be the same number.
 bool sameShape(mlir::Type a, mlir::Type b) {
   std::optional<ir::Dims> x = ir::dimsOf(a);
@@ -73,8 +76,8 @@ struct MultiplyOutPower : mlir::OpRewritePattern<ir::PowOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::PowOp op, PatternRewriter& rewriter) const override {
     mlir::Value x = op.getLhs();
-    bool cube = isAbout(op.getRhs(), 3);
-    if (x.getType() != op.getType() || (!cube && !isAbout(op.getRhs(), 2))) {
+    bool cube = isNumber(op.getRhs(), 3);
+    if (x.getType() != op.getType() || (!cube && !isNumber(op.getRhs(), 2))) {
       return mlir::failure();
     }
     mlir::Value square = rewriter.create<ir::MulOp>(op.getLoc(), op.getType(), x, x);
@@ -98,7 +101,8 @@ struct DropRoundTrip : mlir::RewritePattern {
       return mlir::failure();
     }
     mlir::Type type = op->getResult(0).getType();
-    for (mlir::Operation* at = op; isReshaping(at); at = at->getOperand(0).getDefiningOp()) {
+    mlir::Operation* at = op;
+    for (int i = 0; i < kMaxHops && isReshaping(at); ++i, at = at->getOperand(0).getDefiningOp()) {
       mlir::Value input = at->getOperand(0);
       if (input.getType() == type && sameShape(input.getType(), type)) {
         rewriter.replaceOp(op, input);
@@ -195,15 +199,17 @@ struct ReshapeLater : mlir::RewritePattern {
 
   /// A matmul, or what follows one element by element.
   static bool isProduct(mlir::Value value) {
-    mlir::Operation* op = value.getDefiningOp();
-    for (; op != nullptr && value.hasOneUse() && !llvm::isa<ir::MatMulOp>(op);
-         op = value.getDefiningOp()) {
-      if (!op->hasTrait<ir::IsElementwise>() || op->getNumOperands() == 0) {
+    for (int i = 0; i < kMaxHops && value.hasOneUse(); ++i) {
+      mlir::Operation* op = value.getDefiningOp();
+      if (llvm::isa_and_nonnull<ir::MatMulOp>(op)) {
+        return true;
+      }
+      if (op == nullptr || !op->hasTrait<ir::IsElementwise>() || op->getNumOperands() == 0) {
         return false;
       }
       value = op->getOperand(0);
     }
-    return op != nullptr && value.hasOneUse();
+    return false;
   }
 
   static void moveBehind(mlir::Operation* op, ir::ReshapeOp reshape, PatternRewriter& rewriter) {
@@ -297,13 +303,13 @@ struct MergeClips : mlir::OpRewritePattern<ir::ClipOp> {
 /// The y of y / 6 and y * (1 / 6); null when `value` is something else.
 mlir::Value sixfoldOf(mlir::Value value) {
   if (auto div = value.getDefiningOp<ir::DivOp>()) {
-    return isAbout(div.getRhs(), 6) ? div.getLhs() : mlir::Value();
+    return isNumber(div.getRhs(), 6) ? div.getLhs() : mlir::Value();
   }
   auto mul = value.getDefiningOp<ir::MulOp>();
-  if (mul && isAbout(mul.getRhs(), 1.0 / 6)) {
+  if (mul && isNumber(mul.getRhs(), 1.0 / 6)) {
     return mul.getLhs();
   }
-  return mul && isAbout(mul.getLhs(), 1.0 / 6) ? mul.getRhs() : mlir::Value();
+  return mul && isNumber(mul.getLhs(), 1.0 / 6) ? mul.getRhs() : mlir::Value();
 }
 
 /// The x of min(max(x + 3, 0), 6), or of a sixth of that (also as a hard_sigmoid) when `unit` is
@@ -311,8 +317,10 @@ mlir::Value sixfoldOf(mlir::Value value) {
 mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
   if (auto gate = value.getDefiningOp<ir::HardSigmoidOp>()) {
     unit = true;
-    bool fits = std::abs(gate.getAlpha().convertToDouble() - 1.0 / 6) < 1e-6 &&
-                std::abs(gate.getBeta().convertToDouble() - 0.5) < 1e-6;
+    // Files hold attributes as f32: none of them is a sixth.
+    double roundoff = roundoffOf(mlir::Float32Type::get(gate.getContext()));
+    bool fits = std::abs(gate.getAlpha().convertToDouble() - 1.0 / 6) <= roundoff / 6 &&
+                gate.getBeta().convertToDouble() == 0.5;
     return fits ? gate.getInput() : mlir::Value();
   }
   mlir::Value sixfold = sixfoldOf(value);
@@ -322,10 +330,10 @@ mlir::Value hardSigmoidInput(mlir::Value value, bool& unit) {
   if (!shift || clip.getLow().convertToDouble() != 0 || clip.getHigh().convertToDouble() != 6) {
     return {};
   }
-  if (isAbout(shift.getRhs(), 3)) {
+  if (isNumber(shift.getRhs(), 3)) {
     return shift.getLhs();
   }
-  return isAbout(shift.getLhs(), 3) ? shift.getRhs() : mlir::Value();
+  return isNumber(shift.getLhs(), 3) ? shift.getRhs() : mlir::Value();
 }
 
 /// The x of x * gate(x), in either order of operands; null when `product` is something else.
@@ -362,9 +370,9 @@ struct RecogniseHardSwish : mlir::OpRewritePattern<ir::MulOp> {
     bool unit = false;
     mlir::Value x = gatedInput(op, unit);
     if (!unit) {
-      x = isAbout(op.getRhs(), 1.0 / 6)   ? sixfoldHardSwishInput(op.getLhs())
-          : isAbout(op.getLhs(), 1.0 / 6) ? sixfoldHardSwishInput(op.getRhs())
-                                          : mlir::Value();
+      x = isNumber(op.getRhs(), 1.0 / 6)   ? sixfoldHardSwishInput(op.getLhs())
+          : isNumber(op.getLhs(), 1.0 / 6) ? sixfoldHardSwishInput(op.getRhs())
+                                           : mlir::Value();
     }
     return replaceByHardSwish(op, x, rewriter);
   }
@@ -374,7 +382,7 @@ struct RecogniseHardSwish : mlir::OpRewritePattern<ir::MulOp> {
 struct RecogniseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::DivOp op, PatternRewriter& rewriter) const override {
-    mlir::Value x = isAbout(op.getRhs(), 6) ? sixfoldHardSwishInput(op.getLhs()) : mlir::Value();
+    mlir::Value x = isNumber(op.getRhs(), 6) ? sixfoldHardSwishInput(op.getLhs()) : mlir::Value();
     return replaceByHardSwish(op, x, rewriter);
   }
 };

@@ -77,6 +77,17 @@ void write(mlir::FloatType type, double value, char* place) {
   std::memcpy(place, &bits, type.getWidth() / 8);
 }
 
+double rounded(mlir::FloatType type, double value) {
+  if (type.isF32()) {
+    return static_cast<float>(value);
+  }
+  llvm::APFloat number(value);
+  bool inexact = false;
+  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return number.convertToDouble();
+}
+
 /// For element types that no dense attribute holds. One element stands for all.
 mlir::ElementsAttr resourceOf(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,
                               int64_t size) {
@@ -211,7 +222,24 @@ mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double
                                               std::move(blob));
 }
 
-bool isAbout(mlir::Value value, double number) {
+double roundoffOf(mlir::Type element) {
+  auto type = llvm::dyn_cast<mlir::FloatType>(element);
+  return type ? std::ldexp(1.0, -static_cast<int>(type.getFPMantissaWidth())) : 0;
+}
+
+bool keepsPrecision(double value, mlir::Type element) {
+  auto type = llvm::dyn_cast<mlir::FloatType>(element);
+  if (value == 0 || !type || !std::isfinite(value)) {
+    return type && value == 0;
+  }
+  if (type.isF64()) {
+    return std::isnormal(value);
+  }
+  double kept = rounded(type, value);
+  return std::isfinite(kept) && std::abs(kept - value) <= roundoffOf(type) * std::abs(value);
+}
+
+bool isNumber(mlir::Value value, double number) {
   auto constant = llvm::dyn_cast_or_null<mlir::DenseIntOrFPElementsAttr>(constantOf(value));
   if (!constant || (!constant.isSplat() && constant.getNumElements() > kMaxInlineElements)) {
     return false;
@@ -221,9 +249,11 @@ bool isAbout(mlir::Value value, double number) {
       constant.isSplat()
           ? constant.resizeSplat(mlir::RankedTensorType::get({}, constant.getElementType()))
           : constant);
-  return values && !values->empty() && llvm::all_of(*values, [&](double element) {
-           return std::abs(element - number) <= 1e-6 * std::abs(number);
-         });
+  if (!values || values->empty()) {
+    return false;
+  }
+  double wanted = rounded(llvm::cast<mlir::FloatType>(constant.getElementType()), number);
+  return llvm::all_of(*values, [&](double element) { return element == wanted; });
 }
 
 }  // namespace graphrun::passes

@@ -58,8 +58,16 @@ std::optional<double> numberOf(mlir::ElementsAttr value);
 mlir::ElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values,
                               llvm::StringRef name);
 
-/// True when every element of the constant `value` is within 1e-6, relative, of `number`.
-bool isAbout(mlir::Value value, double number);
+/// How far rounding to nearest moves a number at most, relative to it: half a unit in the last
+/// place. 0 for other types than those of floating point.
+double roundoffOf(mlir::Type element);
+
+/// Rounding `value` to `element` moves it no further than that: it is 0, of the normal range, or a
+/// denormal that loses no digit. Of f64 no denormal is known to be one. False for NaN and infinity.
+bool keepsPrecision(double value, mlir::Type element);
+
+/// True when every element of the constant `value` is `number` rounded to its type.
+bool isNumber(mlir::Value value, double number);
 
 }  // namespace graphrun::passes
 
