@@ -8,15 +8,22 @@
 
 namespace graphrun::cli {
 
-/// |actual - expected| <= atol + rtol * |expected|, as ONNX's tests compare.
+/// |actual - expected| <= atol + rtol * |expected|, as ONNX's tests compare; or, for results that
+/// are rounded coarsely on the way, what holds for the whole tensor.
 struct Tolerance {
   double rtol = 1e-3;
   double atol = 1e-7;
+  /// Above 0, in place of both for floats: the 2-norm of the errors, relative to the expected one.
+  double l2 = 0;
+  /// Above 0: one step of a quantised result. An element may be off by so much, 1 % of them at
+  /// most.
+  double step = 0;
 };
 
 /// What differs ("12 of 1000 elements differ, the most at [0, 3]: got …"); "" if nothing does. NaN
-/// equals NaN; types, shapes, integers and booleans must be equal. bfloat16 is given a relative
-/// tolerance of at least 1/64, as ONNX's own runner does.
+/// equals NaN and an infinity itself; types, shapes and booleans must be equal, integers too where
+/// no step is given. bfloat16 is given a relative tolerance of at least 1/64, as ONNX's own runner
+/// does.
 std::string difference(const runtime::HostTensor& actual, const runtime::HostTensor& expected,
                        const Tolerance& tolerance);
 

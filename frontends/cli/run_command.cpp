@@ -45,6 +45,11 @@ void addOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--expect", options.expects, "Compares an output: y=@y.npy");
   app.add_option("--rtol", options.tolerance.rtol, "Relative tolerance of comparisons (1e-3)");
   app.add_option("--atol", options.tolerance.atol, "Absolute tolerance of comparisons (1e-7)");
+  app.add_option(
+      "--l2", options.tolerance.l2,
+      "In their place for floats: the 2-norm of the errors, relative to the expected one");
+  app.add_option("--step", options.tolerance.step,
+                 "One step of a quantised result, by which 1 % of the elements may be off");
   app.add_option("--trace", options.trace, "Writes what ran when, for Perfetto");
   app.add_option("--report", options.report, "Writes times, memory and caches as JSON");
   app.add_option("--warmup", options.warmup, "Runs before those that count");

@@ -15,6 +15,7 @@
 #include "frontends/cli/feeds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/session/model_source.h"
 
 namespace graphrun::cli {
 namespace {
@@ -37,6 +38,8 @@ Tolerance toleranceOf(const fs::path& folder, const CaseOptions& options) {
   };
   read("rtol", options.rtol, tolerance.rtol);
   read("atol", options.atol, tolerance.atol);
+  read("l2", options.l2, tolerance.l2);
+  read("step", options.step, tolerance.step);
   return tolerance;
 }
 
@@ -61,6 +64,21 @@ absl::Status compare(const std::vector<NamedTensor>& outputs,
                                                : difference(got->tensor, wanted.tensor, tolerance);
     if (!problem.empty()) {
       return absl::DataLossError(absl::StrCat("output '", wanted.name, "': ", problem));
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// DataLoss where the data set says nothing of an output of the model: nothing would be compared.
+absl::Status checkComplete(const std::vector<NamedTensor>& expected,
+                           absl::Span<const runtime::ModelPort> ports) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    bool told = std::any_of(expected.begin(), expected.end(), [&](const NamedTensor& tensor) {
+      return tensor.name == ports[i].name || runtime::isInList(ports[i], tensor.name);
+    });
+    if (!told) {
+      return absl::DataLossError(absl::StrCat("output '", ports[i].name, "': there is no output_",
+                                              i, ".pb to compare it with"));
     }
   }
   return absl::OkStatus();
@@ -92,6 +110,7 @@ absl::Status runDataSet(Session& session, Session* whole, const fs::path& folder
                         const Tolerance& tolerance) {
   GR_ASSIGN_OR_RETURN(DataSet data,
                       readDataSet(folder.string(), session.inputs(), session.outputs()));
+  GR_RETURN_IF_ERROR(checkComplete(data.outputs, session.outputs()));
   std::vector<NamedTensor> outputs;
   GR_RETURN_IF_ERROR(session.run(data.inputs, outputs));
   GR_RETURN_IF_ERROR(compare(outputs, data.outputs, tolerance));
@@ -103,24 +122,48 @@ absl::Status runDataSet(Session& session, Session* whole, const fs::path& folder
   return compareBits(outputs, wanted);
 }
 
-absl::Status runDataSets(const TestCase& test, const CaseOptions& options, size_t& sets) {
+/// The folders of data sets, whatever their numbers, in order.
+std::vector<fs::path> dataSetsOf(const fs::path& folder) {
+  std::vector<fs::path> sets;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (absl::StartsWith(it->path().filename().string(), "test_data_set_") &&
+        it->is_directory(error)) {
+      sets.push_back(it->path());
+    }
+  }
+  std::sort(sets.begin(), sets.end(), [](const fs::path& a, const fs::path& b) {
+    return std::pair(a.native().size(), a.native()) < std::pair(b.native().size(), b.native());
+  });
+  return sets;
+}
+
+/// What has run.
+struct Ran {
+  size_t sets = 0;
+  uint64_t transfers = 0;
+  bool onDevices = false;  ///< not only where inputs and outputs are
+};
+
+absl::Status runDataSets(const TestCase& test, const CaseOptions& options, Ran& ran) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, openSession(test, test.way, options));
   std::unique_ptr<Session> whole;
   if (test.way == Way::kSplit) {
     GR_ASSIGN_OR_RETURN(whole, openSession(test, Way::kWhole, options));
   }
   Tolerance tolerance = toleranceOf(test.folder, options);
-  for (sets = 0;; ++sets) {
-    fs::path set = test.folder / absl::StrCat("test_data_set_", sets);
-    std::error_code error;
-    if (!fs::is_directory(set, error)) {
-      return absl::OkStatus();
-    }
+  std::vector<fs::path> folders = dataSetsOf(test.folder);
+  ran.sets = folders.size();
+  for (const fs::path& set : folders) {
     absl::Status status = runDataSet(*session, whole.get(), set, tolerance);
     if (!status.ok()) {
       return absl::IsDataLoss(status) ? runtime::annotate(status, set.filename().string()) : status;
     }
   }
+  runtime::SessionStats stats = session->stats();
+  ran.transfers = stats.transfers;
+  ran.onDevices = test.way != Way::kSplit || ran.transfers > 0 || stats.devices.size() > 1;
+  return absl::OkStatus();
 }
 
 bool isHeading(absl::string_view line) {
@@ -161,16 +204,21 @@ std::string TestCase::name() const {
 
 TestResult runCase(const TestCase& test, const CaseOptions& options) {
   const int64_t begin = runtime::nowNanos();
-  size_t sets = 0;
+  Ran ran;
   TestResult result;
-  absl::Status status = runDataSets(test, options, sets);
+  absl::Status status = runDataSets(test, options, ran);
+  result.transfers = ran.transfers;
   if (!status.ok()) {
     result.message = std::string(status.message());
     result.why = firstDiagnostic(result.message, test.folder.string());
     result.code = absl::IsDataLoss(status) ? kDiffers : exitCodeOf(status);
-  } else if (sets == 0) {
+  } else if (ran.sets == 0 || !ran.onDevices) {
     result.outcome = TestResult::Outcome::kSkipped;
-    result.why = result.message = "it has no test_data_set_0";
+    result.why = result.message =
+        ran.sets == 0 ? "it has no test_data_set_N" : "nothing of it runs on a device";
+  } else if (test.way == Way::kSplit && ran.transfers == 0) {
+    // It would say no more than the whole.
+    result = TestResult::failed("no tensor goes from one device to another", kDiffers);
   } else {
     result.outcome = TestResult::Outcome::kPassed;
   }

@@ -28,6 +28,7 @@ struct TestResult {
   std::string message;  ///< the whole of it
   int code = kOk;       ///< the exit code that the failure alone would give
   double ms = 0;
+  uint64_t transfers = 0;  ///< tensors that went from one device to another
 
   static TestResult failed(std::string why, int code);
 };
@@ -37,6 +38,8 @@ struct CaseOptions {
   PlaceOptions place;
   double rtol = -1;  ///< in place of data.json's, which stands in place of 1e-3; < 0: not given
   double atol = -1;  ///< the same; 1e-7
+  double l2 = -1;    ///< the same; none
+  double step = -1;  ///< the same; none
   uint64_t seed = 1;
   const WayFiles* files = nullptr;  ///< for other ways than the whole
 };
@@ -44,7 +47,8 @@ struct CaseOptions {
 /// Folders with a model.onnx, sorted: `folder` itself, or those at any depth below it.
 std::vector<std::filesystem::path> findCases(const std::filesystem::path& folder);
 
-/// Runs all data sets of the case. A split model must give the very bits that it gives whole.
+/// Runs all data sets of the case. A split model must give the very bits that it gives whole, and a
+/// tensor must have gone from one device to another; where nothing is placed, the case is skipped.
 TestResult runCase(const TestCase& test, const CaseOptions& options);
 
 /// What to tell of `message` in one line: the first problem of a list, and how many more there are;

@@ -37,20 +37,29 @@ std::string toText(const TestResult& result) {
               {"why", result.why},
               {"message", result.message},
               {"code", result.code},
-              {"ms", result.ms}}
+              {"ms", result.ms},
+              {"transfers", result.transfers}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 TestResult fromText(const std::string& text) {
   Json json = Json::parse(text);
-  return {static_cast<Outcome>(json["outcome"].get<int>()), json["why"], json["message"],
-          json["code"], json["ms"]};
+  return {static_cast<Outcome>(json["outcome"].get<int>()),
+          json["why"],
+          json["message"],
+          json["code"],
+          json["ms"],
+          json["transfers"]};
 }
 
 struct Counts {
   size_t outcomes[3] = {};
+  uint64_t transfers = 0;
 
-  void add(Outcome outcome) { ++outcomes[static_cast<size_t>(outcome)]; }
+  void add(const TestResult& result) {
+    ++outcomes[static_cast<size_t>(result.outcome)];
+    transfers += result.transfers;
+  }
   std::string text() const {
     return absl::StrCat(outcomes[0], " passed, ", outcomes[1], " failed, ", outcomes[2],
                         " skipped");
@@ -103,8 +112,8 @@ bool Report::counts(const TestCase& test, const TestResult& result) {
 }
 
 void Report::count(const TestCase& test, const TestResult& result) {
-  all_.add(result.outcome);
-  byWay_[test.way].add(result.outcome);
+  all_.add(result);
+  byWay_[test.way].add(result);
   std::string name = test.name();
   bool failed = result.outcome == Outcome::kFailed;
   bool listed = expected_ != nullptr && expected_->count(name) != 0;
@@ -122,6 +131,11 @@ void Report::count(const TestCase& test, const TestResult& result) {
 }
 
 int Report::finish() const {
+  constexpr size_t kSkipped = static_cast<size_t>(Outcome::kSkipped);
+  if (all_.outcomes[kSkipped] == counted_.size()) {
+    std::printf("nothing was tested: all of %zu cases were skipped\n", counted_.size());
+    return std::max(code_, static_cast<int>(kBadFile));
+  }
   if (expected_ != nullptr) {
     std::printf("%zu not as listed\n", unexpected_);
   }
@@ -129,6 +143,10 @@ int Report::finish() const {
     for (const auto& [way, counts] : byWay_) {
       std::printf("%s: %s\n", wayName(way), counts.text().c_str());
     }
+  }
+  if (auto split = byWay_.find(Way::kSplit); split != byWay_.end()) {
+    std::printf("tensors that went from one device to another: %llu\n",
+                static_cast<unsigned long long>(split->second.transfers));
   }
   std::printf("%s\n", all_.text().c_str());
   return code_;
@@ -216,6 +234,11 @@ int testCommand(int argc, char** argv) {
   options.cases.place.add(app);
   app.add_option("--rtol", options.cases.rtol, "In place of data.json's, else 1e-3");
   app.add_option("--atol", options.cases.atol, "In place of data.json's, else 1e-7");
+  app.add_option(
+      "--l2", options.cases.l2,
+      "In their place for floats: the 2-norm of the errors, relative to the expected one");
+  app.add_option("--step", options.cases.step,
+                 "One step of a quantised result, by which 1 % of the elements may be off");
   app.add_option("--jobs", options.jobs, "Cases at a time (1); 0: in this process, for debuggers");
   app.add_option("--time-limit", options.limitSeconds, "Seconds that a case may take (60)")
       ->check(CLI::PositiveNumber);

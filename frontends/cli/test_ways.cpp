@@ -40,7 +40,8 @@ std::string twoDevices() {
       "workers:\n"
       "  - name: here\n"
       "    address: client\n"
-      "    devices: [{cpu: {cores: %d, shared: true}}, {cpu: {cores: %d, shared: true}}]\n",
+      "    devices: [{cpu: {cores: %d, shared: true, detached: true}},\n"
+      "              {cpu: {cores: %d, shared: true, detached: true}}]\n",
       first, second);
 }
 

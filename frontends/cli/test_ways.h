@@ -16,7 +16,9 @@ namespace graphrun::cli {
 enum class Way {
   kWhole,     ///< as it is, where the options say
   kSymbolic,  ///< with open dims: symbolic_model.h
-  kSplit,     ///< over two CPU devices of this process, each operation on one drawn by a seed
+  /// Over two CPU devices of this process, each operation on one drawn by a seed; inputs and
+  /// outputs reach them over edges, so that there is a cut wherever an operation runs at all.
+  kSplit,
 };
 
 /// "whole", "symbolic", "split".

@@ -1,4 +1,4 @@
-"""Writes quantised networks as tools write them (QuantizeLinear, DequantizeLinear) as test cases: FOLDER/{images,rows}/*."""
+"""Writes quantised networks as tools write them (QuantizeLinear, DequantizeLinear) as test cases: FOLDER/{images,rows}/*, of BATCH (1) images and products."""
 
 import os
 import sys
@@ -76,7 +76,7 @@ def images(signed, channel):
     g = net.quantized(net.conv(f, (8, 22, 3, 2), channel, strides=[2, 1]), 0.1)
     h_ = net.quantized(net.add("Flatten", [g]), 0.1)
     i = net.add("Gemm", [h_, net.weight((80, 10), None), net.constant(random.randn(10).astype("f"))])
-    return net, net.quantized(i, 0.2), [1, 3, 12, 12], [1, 10]
+    return net, net.quantized(i, 0.2), [batch, 3, 12, 12], [batch, 10]
 
 
 def rows(signed, channel):
@@ -86,10 +86,11 @@ def rows(signed, channel):
     a = net.quantized(net.add("MatMul", [x, net.weight((24, 40), None if channel is None else 1)]))
     b = net.quantized(net.add("Add", [net.add("MatMul", [a, net.weight((40, 24), None)]), x]))
     c = net.quantized(net.add("MatMul", [b, net.add("Transpose", [b], perm=[0, 2, 1])]), 0.5)
-    return net, c, [1, 5, 24], [1, 5, 5]
+    return net, c, [batch, 5, 24], [batch, 5, 5]
 
 
 folder = sys.argv[1]
+batch = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 for kind in (images, rows):
     for signed in (False, True):
         for channel in (None, 0):
