@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <limits>
 
 namespace graphrun::devices {
@@ -35,16 +36,20 @@ void AssignmentProblem::addHalf(uint32_t a, uint32_t b, const std::vector<double
 
 void AssignmentProblem::addEdge(uint32_t a, uint32_t b, const std::vector<double>& costs) {
   assert(a != b && costs.size() == nodes_[a].costs.size() * nodes_[b].costs.size());
+  if (nodes_[a].costs.size() == 1 || nodes_[b].costs.size() == 1) {
+    std::vector<double>& chooser = nodes_[nodes_[b].costs.size() == 1 ? a : b].costs;
+    std::transform(chooser.begin(), chooser.end(), costs.begin(), chooser.begin(), std::plus<>());
+    return;
+  }
   addHalf(a, b, costs, false);
   addHalf(b, a, costs, true);
 }
 
 void AssignmentProblem::remove(uint32_t node) {
   easy_.erase(node);
-  hard_.erase(node);
   for (const auto& [neighbour, costs] : nodes_[node].edges) {
     nodes_[neighbour].edges.erase(node);
-    if (nodes_[neighbour].edges.size() <= kEasy && hard_.erase(neighbour) > 0) {
+    if (nodes_[neighbour].edges.size() <= kEasy) {
       easy_.insert(neighbour);
     }
   }
@@ -107,14 +112,22 @@ void AssignmentProblem::fix(uint32_t node) {
   }
 }
 
-std::optional<uint32_t> AssignmentProblem::next() const {
+std::optional<uint32_t> AssignmentProblem::next() {
   if (!easy_.empty()) {
     return *easy_.begin();
   }
-  auto widest = std::max_element(hard_.begin(), hard_.end(), [this](uint32_t a, uint32_t b) {
-    return nodes_[a].edges.size() < nodes_[b].edges.size();
-  });
-  return widest == hard_.end() ? std::nullopt : std::optional<uint32_t>(*widest);
+  while (!hard_.empty()) {
+    Hard widest = hard_.top();
+    hard_.pop();
+    size_t neighbours = nodes_[widest.node].edges.size();
+    if (neighbours == widest.neighbours) {
+      return widest.node;
+    }
+    if (neighbours > kEasy) {  // else it was easy, and is gone
+      hard_.push({neighbours, widest.node});
+    }
+  }
+  return std::nullopt;
 }
 
 double AssignmentProblem::costOf(const Node& node, uint32_t alternative,
@@ -147,7 +160,11 @@ void AssignmentProblem::improve(const std::vector<Node>& original,
 std::vector<uint32_t> AssignmentProblem::solve() {
   const std::vector<Node> original = nodes_;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    (nodes_[i].edges.size() <= kEasy ? easy_ : hard_).insert(i);
+    if (nodes_[i].edges.size() <= kEasy) {
+      easy_.insert(i);
+    } else {
+      hard_.push({nodes_[i].edges.size(), i});
+    }
   }
   std::vector<uint32_t> order;
   while (std::optional<uint32_t> node = next()) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <queue>
 #include <set>
 #include <vector>
 
@@ -20,7 +21,8 @@ class AssignmentProblem {
   uint32_t addNode(std::vector<double> costs);
 
   /// Adds `costs[i * alternatives of b + j]` when node `a` takes alternative i and `b`, another
-  /// node, takes j. Costs of several edges between two nodes add up.
+  /// node, takes j. Costs of several edges between two nodes add up. Where one of them has no
+  /// choice these are costs of the other.
   void addEdge(uint32_t a, uint32_t b, const std::vector<double>& costs);
 
   /// The alternative of each node. Nodes of at most two neighbours are taken out without loss;
@@ -36,9 +38,20 @@ class AssignmentProblem {
     std::map<uint32_t, std::vector<double>> edges;
   };
 
+  struct Hard {
+    size_t neighbours;
+    uint32_t node;
+  };
+  /// Of equals the first node comes first.
+  struct FewerNeighbours {
+    bool operator()(const Hard& a, const Hard& b) const {
+      return a.neighbours != b.neighbours ? a.neighbours < b.neighbours : a.node > b.node;
+    }
+  };
+
   void addHalf(uint32_t a, uint32_t b, const std::vector<double>& costs, bool transposed);
   /// The next node to take out, none when all are.
-  std::optional<uint32_t> next() const;
+  std::optional<uint32_t> next();
   void remove(uint32_t node);
   void foldLeaf(uint32_t node, uint32_t neighbour);
   void foldPath(uint32_t node, uint32_t a, uint32_t b);
@@ -49,7 +62,8 @@ class AssignmentProblem {
 
   std::vector<Node> nodes_;
   std::set<uint32_t> easy_;  // not removed, of at most two neighbours
-  std::set<uint32_t> hard_;  // not removed, of more
+  /// Not removed, of more. Nodes only lose neighbours: an entry that says too many is put back.
+  std::priority_queue<Hard, std::vector<Hard>, FewerNeighbours> hard_;
 };
 
 }  // namespace graphrun::devices

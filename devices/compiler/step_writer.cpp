@@ -75,13 +75,12 @@ absl::Status StepWriter::addReceive(ir::RecvOp op) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Argument> StepWriter::outputBuffer(mlir::Value value, uint32_t index) {
+absl::StatusOr<Argument> StepWriter::outputBuffer(mlir::Value value, uint32_t index,
+                                                  const llvm::DenseSet<uint32_t>& wholes) {
   GR_ASSIGN_OR_RETURN(Argument argument, values_.readDense(value));
   Buffer& buffer = executable_.buffers[argument.buffer];
   bool isPart = buffer.within.has_value();
-  bool hasParts = llvm::any_of(
-      executable_.buffers, [&](const Buffer& other) { return other.within == argument.buffer; });
-  if (buffer.kind == BufferKind::kArena && !isPart && !hasParts) {
+  if (buffer.kind == BufferKind::kArena && !isPart && !wholes.contains(argument.buffer)) {
     // Written by its producer straight into the caller's memory.
     buffer.kind = BufferKind::kOutput;
     buffer.index = index;
@@ -104,8 +103,14 @@ absl::StatusOr<Argument> StepWriter::outputBuffer(mlir::Value value, uint32_t in
 
 absl::Status StepWriter::addReturn(mlir::func::ReturnOp op, llvm::ArrayRef<mlir::Value> operands) {
   auto partition = op->getParentOfType<mlir::func::FuncOp>();
+  llvm::DenseSet<uint32_t> wholes;  // buffers that have parts
+  for (const Buffer& buffer : executable_.buffers) {
+    if (buffer.within) {
+      wholes.insert(*buffer.within);
+    }
+  }
   for (auto [index, value] : llvm::enumerate(operands)) {
-    GR_ASSIGN_OR_RETURN(Argument output, outputBuffer(value, static_cast<uint32_t>(index)));
+    GR_ASSIGN_OR_RETURN(Argument output, outputBuffer(value, static_cast<uint32_t>(index), wholes));
     auto name = partition.getResultAttrOfType<mlir::StringAttr>(index, ir::kNameAttr);
     executable_.outputs.push_back(
         {name ? name.str() : absl::StrCat("output", index), output.buffer, output.desc});

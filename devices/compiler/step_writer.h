@@ -4,6 +4,7 @@
 
 #include "devices/compiler/value_table.h"
 #include "ir/dialect.h"
+#include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace graphrun::devices {
@@ -29,7 +30,9 @@ class StepWriter {
   absl::Status addSend(ir::SendOp op, mlir::Value value);
   absl::Status addReceive(ir::RecvOp op);
   absl::Status addReturn(mlir::func::ReturnOp op, llvm::ArrayRef<mlir::Value> operands);
-  absl::StatusOr<Argument> outputBuffer(mlir::Value value, uint32_t index);
+  /// `wholes`: buffers that have parts.
+  absl::StatusOr<Argument> outputBuffer(mlir::Value value, uint32_t index,
+                                        const llvm::DenseSet<uint32_t>& wholes);
 
   ValueTable& values_;
   Executable& executable_;
