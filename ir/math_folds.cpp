@@ -1,8 +1,11 @@
 // Folders of the math family.
+#include <cmath>
+
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "ir/folding.h"
 #include "ir/scalar.h"
+#include "llvm/ADT/APSInt.h"
 
 namespace graphrun::ir {
 namespace {
@@ -83,6 +86,30 @@ mlir::Attribute foldElementwise(mlir::Operation* op, llvm::ArrayRef<mlir::Attrib
   }
   auto values = evaluateAll<int64_t>(op, operands, type, intsOf, evaluateInt);
   return values ? makeResult<int64_t>(type, *values) : nullptr;
+}
+
+/// Integers as floats, rounded as kernels do: to f32 before a narrower type.
+mlir::Attribute castToFloats(mlir::DenseElementsAttr input, mlir::RankedTensorType type) {
+  mlir::Type from = input.getElementType();
+  bool isSigned = !from.isUnsignedInteger() && !from.isInteger(1);
+  auto to = llvm::cast<mlir::FloatType>(type.getElementType());
+  llvm::SmallVector<llvm::APFloat> values;
+  for (const llvm::APInt& element : input.getValues<llvm::APInt>()) {
+    bool inexact = false;
+    llvm::APFloat& value =
+        values.emplace_back(to.isF64() ? llvm::APFloat::IEEEdouble() : llvm::APFloat::IEEEsingle());
+    value.convertFromAPInt(element, isSigned, llvm::APFloat::rmNearestTiesToEven);
+    value.convert(to.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  }
+  return mlir::DenseElementsAttr::get(type, values);
+}
+
+/// `value` towards 0 is a number of the integer type `to`.
+bool isInRange(double value, mlir::Type to) {
+  int bits = static_cast<int>(to.getIntOrFloatBitWidth());
+  double low = to.isUnsignedInteger() ? 0 : -std::ldexp(1.0, bits - 1);
+  double end = std::ldexp(1.0, to.isUnsignedInteger() ? bits : bits - 1);
+  return std::trunc(value) >= low && value < end;
 }
 
 /// `kept` when it has the result's type already: an operand that the operation leaves as it is.
@@ -180,7 +207,11 @@ mlir::OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (!input || !type || type.getNumElements() == 0 || toSmall || isWeight) {
     return nullptr;
   }
+  bool toFloat = llvm::isa<mlir::FloatType>(getTo());
   if (!llvm::isa<mlir::FloatType>(input.getElementType())) {
+    if (toFloat) {
+      return castToFloats(input, type);
+    }
     llvm::SmallVector<int64_t> values = intsOf(input);
     if (getTo().isInteger(1)) {
       llvm::for_each(values, [](int64_t& value) { value = value != 0 ? 1 : 0; });
@@ -190,11 +221,28 @@ mlir::OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   llvm::SmallVector<double> values = floatsOf(input);
   if (getTo().isInteger(1)) {
     llvm::for_each(values, [](double& value) { value = value != 0 ? 1 : 0; });
+    return makeResult<double>(type, values);
+  }
+  if (toFloat) {
+    // Kernels round to f32 before a narrower type.
+    llvm::for_each(values, [&](double& value) {
+      value = getTo().isF64() ? value : static_cast<float>(value);
+    });
+    return makeResult<double>(type, values);
   }
   // Out of the integer's range there is no value to fold to.
-  bool outOfRange = llvm::any_of(values, [](double value) { return !(std::abs(value) < 9.2e18); });
-  return llvm::isa<mlir::IntegerType>(getTo()) && outOfRange ? nullptr
-                                                             : makeResult<double>(type, values);
+  bool fits = llvm::all_of(values, [&](double value) { return isInRange(value, getTo()); });
+  if (!fits) {
+    return nullptr;
+  }
+  llvm::SmallVector<llvm::APInt> elements;
+  for (double value : values) {
+    llvm::APSInt number(getTo().getIntOrFloatBitWidth(), getTo().isUnsignedInteger());
+    bool exact = false;
+    llvm::APFloat(value).convertToInteger(number, llvm::APFloat::rmTowardZero, &exact);
+    elements.push_back(number);
+  }
+  return mlir::DenseElementsAttr::get(type, elements);
 }
 
 mlir::OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {

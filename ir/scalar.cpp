@@ -17,8 +17,26 @@ double gelu(double x, bool approximate) {
   return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
 }
 
-double minimum(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-double maximum(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+/// NaN where one is NaN; -0 is less than 0.
+double minimum(double a, double b) {
+  return std::isnan(a) || a < b || (a == b && std::signbit(a)) ? a : b;
+}
+double maximum(double a, double b) {
+  return std::isnan(a) || a > b || (a == b && !std::signbit(a)) ? a : b;
+}
+
+/// Zeros of both signs and NaN stay as they are.
+double clamp(double x, double low, double high) {
+  double raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+
+/// An attribute of `op` as it is computed with.
+double number(mlir::Operation* op, const llvm::APFloat& value) {
+  bool isDouble = llvm::cast<mlir::TensorType>(op->getResult(0).getType()).getElementType().isF64();
+  double wide = value.convertToDouble();
+  return isDouble ? wide : static_cast<float>(wide);
+}
 
 /// Floored unless `truncate` is set; a zero has the sign of the divisor, or of the dividend.
 double remainder(double x, double y, bool truncate) {
@@ -92,9 +110,9 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       .Case([&](SoftplusOp) {
         return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0])) : std::log1p(std::exp(x[0]));
       })
-      .Case([&](ReluOp) { return maximum(x[0], 0); })
+      .Case([&](ReluOp) { return x[0] < 0 ? 0 : x[0]; })
       .Case([&](HardSwishOp) { return x[0] * std::clamp(x[0] / 6 + 0.5, 0.0, 1.0); })
-      .Case([&](LeakyReluOp a) { return x[0] >= 0 ? x[0] : x[0] * a.getAlpha().convertToDouble(); })
+      .Case([&](LeakyReluOp a) { return x[0] >= 0 ? x[0] : x[0] * number(a, a.getAlpha()); })
       .Case(
           [&](SwishOp a) { return x[0] / (1 + std::exp(-a.getAlpha().convertToDouble() * x[0])); })
       .Case([&](EluOp a) {
@@ -109,9 +127,7 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
                           0.0, 1.0);
       })
       .Case([&](GeluOp a) { return gelu(x[0], a.getApproximate()); })
-      .Case([&](ClipOp a) {
-        return minimum(maximum(x[0], a.getLow().convertToDouble()), a.getHigh().convertToDouble());
-      })
+      .Case([&](ClipOp a) { return clamp(x[0], number(a, a.getLow()), number(a, a.getHigh())); })
       .Case([&](AddOp) { return x[0] + x[1]; })
       .Case([&](SubOp) { return x[0] - x[1]; })
       .Case([&](MulOp) { return x[0] * x[1]; })

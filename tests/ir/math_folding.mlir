@@ -165,3 +165,49 @@ func.func @trigonometric() -> (tensor<1xf64>, tensor<1xf64>) {
   %11 = gr.add %7, %two : (tensor<1xf64>, tensor<f64>) -> tensor<1xf64>
   return %11, %10 : tensor<1xf64>, tensor<1xf64>
 }
+
+// As kernels do: integers are rounded once, to f32 before a narrower type; u64 has no sign.
+// CHECK-LABEL: @rounding_casts
+// CHECK-DAG: gr.constant dense<4.611686{{57*}}E+18> : tensor<f32>
+// CHECK-DAG: gr.constant dense<1.84467441E+19> : tensor<f32>
+// CHECK-DAG: gr.constant dense<2.048000e+03> : tensor<f16>
+// CHECK-DAG: gr.constant dense<-1> : tensor<i8>
+func.func @rounding_casts() -> (tensor<f32>, tensor<f32>, tensor<f16>, tensor<i8>) {
+  %0 = gr.constant dense<4611686293305294849> : tensor<i64> : tensor<i64>
+  %1 = gr.cast %0 {to = f32} : (tensor<i64>) -> tensor<f32>
+  %2 = gr.constant dense<18446744073709551615> : tensor<ui64> : tensor<ui64>
+  %3 = gr.cast %2 {to = f32} : (tensor<ui64>) -> tensor<f32>
+  %4 = gr.constant dense<2049.0000000001> : tensor<f64> : tensor<f64>
+  %5 = gr.cast %4 {to = f16} : (tensor<f64>) -> tensor<f16>
+  %6 = gr.constant dense<-1.5> : tensor<f32> : tensor<f32>
+  %7 = gr.cast %6 {to = i8} : (tensor<f32>) -> tensor<i8>
+  return %1, %3, %5, %7 : tensor<f32>, tensor<f32>, tensor<f16>, tensor<i8>
+}
+
+// What is out of range has no value to fold to.
+// CHECK-LABEL: @rounding_casts_out_of_range
+// CHECK-COUNT-3: gr.cast
+func.func @rounding_casts_out_of_range() -> (tensor<i8>, tensor<ui8>, tensor<i64>) {
+  %0 = gr.constant dense<128.0> : tensor<f32> : tensor<f32>
+  %1 = gr.constant dense<-1.0> : tensor<f32> : tensor<f32>
+  %2 = gr.constant dense<0x7FC00000> : tensor<f32> : tensor<f32>
+  %3 = gr.cast %0 {to = i8} : (tensor<f32>) -> tensor<i8>
+  %4 = gr.cast %1 {to = ui8} : (tensor<f32>) -> tensor<ui8>
+  %5 = gr.cast %2 {to = i64} : (tensor<f32>) -> tensor<i64>
+  return %3, %4, %5 : tensor<i8>, tensor<ui8>, tensor<i64>
+}
+
+// -0 is less than 0, and stays where only what is less than 0 is replaced.
+// CHECK-LABEL: @signed_zeros
+// CHECK-DAG: %[[N:.*]] = gr.constant dense<-0.000000e+00> : tensor<f32>
+// CHECK-DAG: %[[P:.*]] = gr.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: return %[[N]], %[[P]], %[[N]], %[[N]]
+func.func @signed_zeros() -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %n = gr.constant dense<-0.0> : tensor<f32> : tensor<f32>
+  %p = gr.constant dense<0.0> : tensor<f32> : tensor<f32>
+  %0 = gr.min %n, %p : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %1 = gr.max %p, %n : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %2 = gr.relu %n : (tensor<f32>) -> tensor<f32>
+  %3 = gr.clip %n {low = 0.0 : f64, high = 1.0 : f64} : (tensor<f32>) -> tensor<f32>
+  return %0, %1, %2, %3 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
