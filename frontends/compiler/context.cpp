@@ -13,10 +13,12 @@ namespace graphrun::compiler {
 Context::Context() : context_(mlir::MLIRContext::Threading::DISABLED) {
   context_.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   context_.getDiagEngine().registerHandler([this](mlir::Diagnostic& diagnostic) {
+    std::string label = passes::labelOf(diagnostic.getLocation());
+    std::string line = absl::StrCat(label, label.empty() ? "" : ": ", diagnostic.str());
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
-      std::string label = passes::labelOf(diagnostic.getLocation());
-      absl::StrAppend(&errors_, errors_.empty() ? "" : "\n", label, label.empty() ? "" : ": ",
-                      diagnostic.str());
+      absl::StrAppend(&errors_, errors_.empty() ? "" : "\n", line);
+    } else if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning) {
+      warnings_.push_back(std::move(line));
     }
     return mlir::success();
   });

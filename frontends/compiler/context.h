@@ -3,6 +3,8 @@
 #define GRAPHRUN_FRONTENDS_COMPILER_CONTEXT_H_
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -12,7 +14,8 @@
 
 namespace graphrun::compiler {
 
-/// One request's context. Errors that MLIR reports are kept for the status that the caller gets.
+/// One request's context. Errors that MLIR reports are kept for the status that the caller gets,
+/// warnings for the user.
 class Context {
  public:
   Context();
@@ -26,10 +29,13 @@ class Context {
 
   /// A status of `code` with `what` and all errors reported since the last call.
   absl::Status takeError(absl::StatusCode code, const std::string& what);
+  /// All warnings reported since the last call, a line each.
+  std::vector<std::string> takeWarnings() { return std::exchange(warnings_, {}); }
 
  private:
   mlir::MLIRContext context_;
   std::string errors_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace graphrun::compiler

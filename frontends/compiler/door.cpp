@@ -106,9 +106,12 @@ class CallerCode final : public devices::CodeStore {
   const GrPartition& task_;
 };
 
-/// What of the file is not followed: annotations with a problem, each once.
-std::string warnings(mlir::ModuleOp module) {
+/// What of the file is not followed, a line each: declarations, annotations with a problem.
+std::string warnings(Context& context, mlir::ModuleOp module) {
   std::set<std::string> lines;
+  for (const std::string& warning : context.takeWarnings()) {
+    lines.insert(absl::StrCat("warning: ", warning, "\n"));
+  }
   module.walk([&](mlir::Operation* op) {
     for (const passes::Wish& wish : passes::wishesOf(op->getLoc())) {
       if (!wish.problem.empty() && lines.size() < kMaxWarnings) {
@@ -132,7 +135,7 @@ int32_t importOnnxFile(const char* path, const char* outPath, GrBuffer* out) {
                                absl::StrCat("model '", path, "' cannot be simplified"));
     }
     GR_RETURN_IF_ERROR(passes::saveModel(*module, outPath));
-    return warnings(*module);
+    return warnings(context, *module);
   });
 }
 

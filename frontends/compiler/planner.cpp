@@ -394,6 +394,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }
+  llvm::append_range(planned.notes, prepared.context.takeWarnings());
   if (request.remainder() == nullptr && planned.remainder.empty()) {
     noteIdleRules(cluster, placed->graph.graph, planned.notes);
   }

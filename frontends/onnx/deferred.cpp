@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/op_table.h"
 #include "llvm/ADT/SetVector.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace graphrun::frontends {
@@ -112,11 +113,13 @@ class DeferredImport {
       if (!value && !result.use_empty()) {
         return fail(op_.emitError() << proto_.op_type() << ": output " << i << " is not computed");
       }
-      if (value && !fits(result.getType(), value.getType())) {
+      if (value && !isOpen(result, value) &&
+          mlir::getElementTypeOrSelf(result) != mlir::getElementTypeOrSelf(value)) {
         return fail(op_.emitError() << "output " << i << " is declared as " << result.getType()
                                     << ", but is " << value.getType());
       }
       if (value) {
+        checkShape(i, result, value);
         result.replaceAllUsesWith(value);
       }
     }
@@ -124,14 +127,34 @@ class DeferredImport {
     return passes::Resolution::kReplaced;
   }
 
-  static bool fits(mlir::Type declared, mlir::Type actual) {
-    auto a = llvm::cast<mlir::TensorType>(declared);
-    auto b = llvm::cast<mlir::TensorType>(actual);
-    bool open = declared == ir::placeholderType(declared.getContext()) ||
-                actual == ir::placeholderType(actual.getContext());
-    open |= ir::isSequence(declared) && ir::isSequence(actual);
-    return open || (a.getElementType() == b.getElementType() &&
-                    mlir::succeeded(mlir::verifyCompatibleShape(declared, actual)));
+  /// One of both is not known to be a tensor, or both are lists.
+  static bool isOpen(mlir::Value declared, mlir::Value actual) {
+    mlir::Type any = ir::placeholderType(declared.getContext());
+    return declared.getType() == any || actual.getType() == any ||
+           (ir::isSequence(declared.getType()) && ir::isSequence(actual.getType()));
+  }
+
+  /// Warns where the declared shape is not that of output `i`. What was inferred from it is then
+  /// not known any more.
+  void checkShape(size_t i, mlir::Value declared, mlir::Value actual) {
+    if (isOpen(declared, actual) ||
+        mlir::succeeded(mlir::verifyCompatibleShape(declared.getType(), actual.getType()))) {
+      return;
+    }
+    op_.emitWarning() << "output " << i << " is declared as " << declared.getType() << ", but is "
+                      << actual.getType() << ", which is used";
+    llvm::SetVector<mlir::Operation*> readers(declared.user_begin(), declared.user_end());
+    for (size_t at = 0; at < readers.size(); ++at) {
+      if (llvm::isa<ir::DeferredOp>(readers[at])) {
+        continue;  // declares its types itself
+      }
+      for (mlir::OpResult result : readers[at]->getResults()) {
+        if (auto type = llvm::dyn_cast<mlir::RankedTensorType>(result.getType())) {
+          result.setType(mlir::UnrankedTensorType::get(type.getElementType()));
+          readers.insert(result.user_begin(), result.user_end());
+        }
+      }
+    }
   }
 
   ir::DeferredOp op_;

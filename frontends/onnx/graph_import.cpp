@@ -15,6 +15,8 @@ namespace {
 /// Bounds on what calls of functions may expand to, for files that are made to exhaust memory.
 constexpr size_t kMaxCallDepth = 64;
 constexpr size_t kMaxCalledNodes = size_t{1} << 18;
+/// More values than this are only counted.
+constexpr size_t kMaxWarnings = 16;
 
 llvm::StringRef domainOf(llvm::StringRef domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -31,12 +33,12 @@ GraphImport::Scope::Scope(::onnx::GraphProto& graph, Scope* outer, const std::st
   for (const ::onnx::NodeProto& node : graph.node()) {
     forEachRead(node, [&](const std::string& name) { used.insert(name); });
   }
-  for (const ::onnx::ValueInfoProto& info : graph.value_info()) {
-    declared.try_emplace(info.name(), &info.type());
-  }
   for (const ::onnx::ValueInfoProto& output : graph.output()) {
     used.insert(output.name());
     declared.try_emplace(output.name(), &output.type());
+  }
+  for (const ::onnx::ValueInfoProto& info : graph.value_info()) {
+    declared.try_emplace(info.name(), &info.type());
   }
 }
 
@@ -57,6 +59,7 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImport::run() {
   makeFunction();
   importNodes();
   finish();
+  emitWarnings();
   return std::move(module_);
 }
 
@@ -280,14 +283,28 @@ bool GraphImport::checkCounts(const ::onnx::NodeProto& node, const std::string& 
   return ok;
 }
 
-void GraphImport::checkDeclared(llvm::StringRef name, mlir::Value value, const std::string& where) {
-  auto declared = scope_->declared.find(name);
-  if (declared == scope_->declared.end()) {
+void GraphImport::checkDeclared(llvm::StringRef name, const ::onnx::TypeProto& declared,
+                                mlir::Value value, const std::string& where) {
+  std::string what = absl::StrCat(where, ": value ", quoted(name), " ");
+  std::string problem = typeContradiction(declared, value.getType());
+  if (!problem.empty()) {
+    problems_.add(absl::StrCat(what, problem));
     return;
   }
-  std::string problem = contradiction(*declared->second, value.getType());
-  if (!problem.empty()) {
-    problems_.add(absl::StrCat(where, ": value ", quoted(name), " ", problem));
+  problem = shapeContradiction(declared, value.getType());
+  if (!problem.empty() && contradicted_.insert(&declared).second) {
+    warnings_.push_back(absl::StrCat(what, problem, ", which is used"));
+  }
+}
+
+void GraphImport::emitWarnings() {
+  mlir::Location loc = mlir::UnknownLoc::get(context_);
+  for (size_t i = 0; i < std::min(warnings_.size(), kMaxWarnings); ++i) {
+    mlir::emitWarning(loc) << warnings_[i];
+  }
+  if (warnings_.size() > kMaxWarnings) {
+    mlir::emitWarning(loc) << warnings_.size() - kMaxWarnings
+                           << " more values have other shapes than the file declares";
   }
 }
 
@@ -373,8 +390,9 @@ void GraphImport::defineOutputs(const ::onnx::NodeProto& node, Values outputs,
       continue;
     }
     define(node.output(i), {outputs[i], nullptr}, where);
-    if (outputs[i]) {
-      checkDeclared(node.output(i), outputs[i], where);
+    auto declared = scope_->declared.find(node.output(i));
+    if (outputs[i] && declared != scope_->declared.end()) {
+      checkDeclared(node.output(i), *declared->second, outputs[i], where);
     }
   }
 }
@@ -523,9 +541,8 @@ void GraphImport::finish() {
     if (!value) {
       continue;
     }
-    std::string problem = contradiction(output.type(), value.getType());
-    if (!problem.empty()) {
-      problems_.add(absl::StrCat(where, " ", problem));
+    if (value.getDefiningOp<ir::ConstantOp>() || llvm::isa<mlir::BlockArgument>(value)) {
+      checkDeclared(output.name(), output.type(), value, where);  // others have been, at their node
     }
     mlir::Type declared = declaredType(context_, output.type());
     if (value.getType() == ir::placeholderType(context_) && ir::isSequence(declared)) {

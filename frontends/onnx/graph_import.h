@@ -7,6 +7,7 @@
 #include "frontends/onnx/functions.h"
 #include "frontends/onnx/graph_types.h"
 #include "frontends/onnx/op_table.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -21,7 +22,9 @@ class GraphImport {
   GraphImport(mlir::MLIRContext* context, ::onnx::ModelProto& model, ExternalData& files,
               Problems& problems);
 
-  /// The module, or one that is not to be used when there are problems.
+  /// The module, or one that is not to be used when there are problems. Declared shapes of
+  /// intermediate values and outputs that are not theirs are warned of (mlir::emitWarning), and not
+  /// followed: other runtimes do the same, and published models need it.
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
  private:
@@ -84,7 +87,11 @@ class GraphImport {
   bool checkCounts(const ::onnx::NodeProto& node, const std::string& label, const OpRow& row);
   /// The value of a defined name, making the constant of an initializer at its first use.
   mlir::Value valueOf(llvm::StringRef name, Entry& entry);
-  void checkDeclared(llvm::StringRef name, mlir::Value value, const std::string& where);
+  /// Reports where the declared type of a value is not its own, and warns where its shape is not.
+  void checkDeclared(llvm::StringRef name, const ::onnx::TypeProto& declared, mlir::Value value,
+                     const std::string& where);
+  /// Warns of what was noted, up to a bound.
+  void emitWarnings();
   const std::string& nodeName(int index) const { return scope_->names[static_cast<size_t>(index)]; }
   std::string label(int index) const;
 
@@ -103,6 +110,8 @@ class GraphImport {
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;
   llvm::StringMap<int64_t> versions_;
+  std::vector<std::string> warnings_;
+  llvm::SmallPtrSet<const ::onnx::TypeProto*, 4> contradicted_;  // declarations that were warned of
   Scope main_;
   Scope* scope_ = &main_;
 };

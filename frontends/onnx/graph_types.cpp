@@ -128,7 +128,7 @@ mlir::Type declaredType(mlir::MLIRContext* context, const TypeProto& declared) {
   return ir::tensorType(dims, element);
 }
 
-std::string contradiction(const TypeProto& declared, mlir::Type actual) {
+std::string typeContradiction(const TypeProto& declared, mlir::Type actual) {
   if (declared.value_case() == TypeProto::VALUE_NOT_SET ||
       actual == ir::placeholderType(actual.getContext())) {
     return "";
@@ -147,7 +147,11 @@ std::string contradiction(const TypeProto& declared, mlir::Type actual) {
     llvm::raw_string_ostream(text) << tensor.getElementType();
     return absl::StrCat("is declared as ", dataTypeName(dataType), ", but is ", text);
   }
-  std::optional<ir::Dims> dims = ir::dimsOf(actual);
+  return "";
+}
+
+std::string shapeContradiction(const TypeProto& declared, mlir::Type actual) {
+  std::optional<ir::Dims> dims = ir::isSequence(actual) ? std::nullopt : ir::dimsOf(actual);
   if (!dims || !declared.tensor_type().has_shape()) {
     return "";
   }

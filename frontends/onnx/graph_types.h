@@ -35,9 +35,12 @@ mlir::Type inputType(mlir::MLIRContext* context, const ::onnx::ValueInfoProto& i
 /// more than that it is a tensor (ir::placeholderType).
 mlir::Type declaredType(mlir::MLIRContext* context, const ::onnx::TypeProto& declared);
 
-/// Why `declared` cannot be the type of a value of type `actual`; "" when it can. Only what is
-/// certain counts: names of dims are not compared.
-std::string contradiction(const ::onnx::TypeProto& declared, mlir::Type actual);
+/// Why a value of type `actual` is not of the kind or element type that is declared; "" when it is.
+std::string typeContradiction(const ::onnx::TypeProto& declared, mlir::Type actual);
+
+/// Why a value of type `actual` has not the shape that is declared; "" when it may have. Only what
+/// is certain counts: names of dims are not compared.
+std::string shapeContradiction(const ::onnx::TypeProto& declared, mlir::Type actual);
 
 }  // namespace graphrun::frontends
 

@@ -12,7 +12,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/format/graph_verifier.h"
 #include "runtime/format/weight_table.h"
@@ -58,7 +60,11 @@ absl::StatusOr<std::string> import(const std::string& path, Compiler& compiler, 
   GR_ASSIGN_OR_RETURN(std::string key, importKey(path, compiler));
   GR_ASSIGN_OR_RETURN(std::string target, cache.pathOf(key));
   if (!cache.has(key) || !format::ModelFile::open(target).ok()) {
-    GR_RETURN_IF_ERROR(compiler.importOnnx(path, target).status());
+    GR_ASSIGN_OR_RETURN(std::string warnings, compiler.importOnnx(path, target));
+    for (absl::string_view line : absl::StrSplit(warnings, '\n', absl::SkipEmpty())) {
+      log(LogLevel::kWarning,
+          absl::StrCat("model '", path, "': ", absl::StripPrefix(line, "warning: ")));
+    }
     imported = true;
     cache.added(key);
   }

@@ -656,7 +656,7 @@ def brokenTypes():
               "SequenceAt")
     yield bad("sequence_as_tensor", model(
         [node("SequenceConstruct", ["x", "x"], ["y"])], [tensor("x", [2])], [tensor("y", [2])]),
-        'output "y" is declared as tensor, but is a list')
+        'value "y" is declared as tensor, but is a list')
     yield bad("tensor_as_sequence", model(
         [node("SequenceAt", ["x", "i"], ["y"])], [tensor("x", [2]), tensor("i", [], INT64)],
         [tensor("y", [2])]), "input 0 is a tensor, expected a sequence")
@@ -674,12 +674,39 @@ def brokenTypes():
     yield bad("huge_dims", model([relu], [tensor("x", [2**40, 2**40])], [y]), 'input "x": shape is')
     yield bad("many_dims", model([relu], [tensor("x", [1] * 100)], [y]), "at most 64 dims")
     yield bad("output_type", model([relu], [tensor("x", [2])], [tensor("y", [2], INT64)]),
-              'output "y" is declared as INT64, but is f32')
-    yield bad("output_shape", model([relu], [tensor("x", [2])], [tensor("y", [3])]),
-              'output "y" is declared as 3, but its shape is 2')
-    yield bad("value_info", model(
-        [node("Relu", ["x"], ["t"], name="m"), node("Exp", ["t"], ["y"])], [tensor("x", [2])], [y],
-        value_info=[tensor("t", [7])]), 'value "t" is declared as 7, but its shape is 2')
+              'value "y" is declared as INT64, but is f32')
+    yield bad("value_type", model(
+        [node("Relu", ["x"], ["t"]), node("Exp", ["t"], ["y"])], [tensor("x", [2])], [y],
+        value_info=[tensor("t", [2], INT64)]), 'value "t" is declared as INT64, but is f32')
+
+
+def wrongShapes():
+    """Declared shapes that are not those of the values: told, and not followed."""
+    x, y = tensor("x", [2]), tensor("y", None)
+    relu = node("Relu", ["x"], ["y"], name="n")
+    yield good("output_dims", model([relu], [x], [tensor("y", [3])]),
+               'warning: node "n" (Relu, opset 17): value "y" is declared as 3, but its shape is 2, '
+               "which is used", "gr.relu %arg0 : (tensor<2xf32>) -> tensor<2xf32>")
+    yield good("output_rank", model([relu], [x], [tensor("y", [1, "length"])]),
+               'value "y" is declared as 1xlength, but its shape is 2', "-> tensor<2xf32>")
+    yield good("output_scalar", model([relu], [x], [tensor("y", [])]),
+               'value "y" is declared as scalar, but its shape is 2')
+    yield good("output_constant", model([relu], [x], [y, tensor("w", [3], INT64)], [const("w", [1, 2])]),
+               'output "w": value "w" is declared as 3, but its shape is 2')
+    yield good("output_input", model([relu], [x], [y, tensor("x", [3, 3])]),
+               'output "x": value "x" is declared as 3x3, but its shape is 2')
+    for shape, text in (([7], "7"), ([2, 1], "2x1"), (["n", "m"], "nxm")):
+        yield good(f"value_shape_{text}", model(
+            [node("Relu", ["x"], ["t"], name="m"), node("Exp", ["t"], ["y"])], [x], [y],
+            value_info=[tensor("t", shape)]),
+            f'node "m" (Relu, opset 17): value "t" is declared as {text}, but its shape is 2',
+            "gr.exp %0 : (tensor<2xf32>) -> tensor<2xf32>")
+    many = [node("Relu", [f"t{i}" if i else "x"], [f"t{i + 1}"]) for i in range(20)]
+    yield good("value_shapes", model(
+        many, [x], [tensor("t20", [2])], value_info=[tensor(f"t{i}", [9]) for i in range(1, 20)]),
+        'value "t16" is declared', 'not value "t17" is declared',
+        "warning: 3 more values have other shapes than the file declares")
+    yield good("known_shape", model([relu], [tensor("x", ["n"])], [tensor("y", [5])]), "not warning")
 
 
 def external(made, location, **entries):
@@ -1417,7 +1444,8 @@ def main():
     count = 0
     for group in (lowerings, quantized, indexLowerings, visionLowerings, strings, machineLearning,
                   recurrentLowerings, flexAttention, functionCalls, annotations, deferredNodes, lists, controlFlow,
-                  brokenGraphs, brokenNodes, brokenIndices, brokenVision, brokenTypes, brokenWeights):
+                  brokenGraphs, brokenNodes, brokenIndices, brokenVision, brokenTypes, wrongShapes,
+                  brokenWeights):
         for name, made, verdict, texts in group():
             folder = os.path.join(out, name)
             os.makedirs(folder, exist_ok=True)
