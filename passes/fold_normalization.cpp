@@ -5,8 +5,9 @@
 #include "ir/dims.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
+#include "passes/rewrite.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -162,14 +163,20 @@ struct Chain {
   llvm::SmallVector<mlir::Operation*> ops;
 };
 
-/// Follows the only uses of `value` as long as they are affine along dim `axis`.
-Chain follow(mlir::Value value, size_t axis, size_t channels) {
+/// Follows the only uses of the result of `anchor` as long as they are affine along dim `axis` and
+/// may run where it does.
+Chain follow(mlir::Operation* anchor, size_t axis, size_t channels) {
   Chain chain{Affine(channels), {}};
+  Place place;
+  place.add(anchor);
+  mlir::Value value = anchor->getResult(0);
   while (value.hasOneUse()) {
     mlir::Operation* user = *value.user_begin();
-    if (user->getNumResults() != 1 || user->getResult(0).getType() != value.getType()) {
+    if (user->getNumResults() != 1 || user->getResult(0).getType() != value.getType() ||
+        !place.allows(user)) {
       break;
     }
+    place.add(user);
     std::optional<Affine> next = affineOf(user, value, axis, channels);
     std::optional<Affine> all = next ? Affine::composed(chain.affine, *next) : std::nullopt;
     if (!all) {
@@ -235,7 +242,7 @@ struct FoldIntoConv : mlir::OpRewritePattern<Op> {
     }
     llvm::ArrayRef<int64_t> shape = type.getShape();
     size_t channels = kTransposed ? shape[1] * op.getGroups() : shape[0];
-    Chain chain = follow(op.getResult(), /*axis=*/1, channels);
+    Chain chain = follow(op, /*axis=*/1, channels);
     if (chain.ops.empty()) {
       return mlir::failure();
     }
@@ -304,7 +311,7 @@ struct FoldIntoMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
       return mlir::failure();
     }
     size_t channels = type.getDimSize(op.getTransposeRhs() ? 0 : 1);
-    Chain chain = follow(op.getResult(), result.getRank() - 1, channels);
+    Chain chain = follow(op, result.getRank() - 1, channels);
     // A single shift is the form that this pattern makes.
     if (chain.ops.empty() || (chain.ops.size() == 1 && !chain.affine.scales())) {
       return mlir::failure();
@@ -377,9 +384,9 @@ struct FoldNormalizationPass : impl::FoldNormalizationBase<FoldNormalizationPass
     mlir::RewritePatternSet rest(context);
     rest.add<ExpandBatchNorm>(context);
     // In this order: what is left is expanded only after every anchor took what it can.
-    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(folds))) ||
-        mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(rest)))) {
-      getOperation().emitError() << "folding of normalisations does not come to an end";
+    constexpr llvm::StringLiteral kWhat = "folding of normalisations";
+    if (mlir::failed(rewriteGreedily(getOperation(), std::move(folds), kWhat)) ||
+        mlir::failed(rewriteGreedily(getOperation(), std::move(rest), kWhat))) {
       signalPassFailure();
     }
   }

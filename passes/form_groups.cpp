@@ -8,9 +8,9 @@
 #include "passes/group_builder.h"
 #include "passes/group_rules.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
 #include "passes/quantized_forms.h"
 #include "passes/weights.h"
-#include "passes/wishes.h"
 
 namespace graphrun::passes {
 
@@ -21,19 +21,6 @@ namespace {
 
 /// Place of each operation in its block when the groups were chosen.
 using Positions = llvm::DenseMap<mlir::Operation*, size_t>;
-
-/// Where the members of a group must run, as far as one of them is pinned.
-class Place {
- public:
-  bool allows(mlir::Operation* op) const {
-    Pin pin = pinOf(op->getLoc());
-    return !pin || !pin_ || pin.device == pin_.device;
-  }
-  void add(mlir::Operation* op) { pin_ = pin_ ? pin_ : pinOf(op->getLoc()); }
-
- private:
-  Pin pin_;
-};
 
 class GroupFinder {
  public:

@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -88,9 +89,12 @@ ir::GroupOp buildGroup(const GroupPlan& plan) {
   for (mlir::Operation* op : operands.constants) {
     builder.clone(*op, mapping);
   }
+  Place place;
   for (mlir::Operation* op : plan.members) {
-    builder.clone(*op, mapping);
+    place.add(op);
+    setPin(builder.clone(*op, mapping), {});
   }
+  setPin(group, place.pin());
   builder.create<ir::YieldOp>(group.getLoc(), mapping.lookup(root->getResult(0)));
   root->replaceAllUsesWith(group);
   for (mlir::Operation* op : llvm::reverse(plan.members)) {

@@ -5,9 +5,10 @@
 #include "ir/builders.h"
 #include "ir/dialect.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
 #include "passes/quantized_forms.h"
+#include "passes/rewrite.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -98,7 +99,8 @@ struct SkipFloats : mlir::OpRewritePattern<ir::CastOp> {
     std::optional<Dequantized> from =
         dequantizedOf(moves != nullptr ? moves->getOperand(0) : quantized->input);
     if (!from || !from->isUniform() || from->scales[0] != quantized->scale ||
-        from->zero != quantized->zero || typeOf(from->integers).getElementType() != op.getTo()) {
+        from->zero != quantized->zero || typeOf(from->integers).getElementType() != op.getTo() ||
+        !mayBecomeOne(op, from->integers)) {
       return mlir::failure();
     }
     if (moves == nullptr) {
@@ -138,6 +140,15 @@ std::optional<ByteProduct> byteProduct(mlir::Value input, mlir::Value weights,
   std::optional<std::vector<int64_t>> elements = integersOf(w->integers);
   return elements ? std::optional(ByteProduct{*std::move(x), *std::move(w), *std::move(elements)})
                   : std::nullopt;
+}
+
+/// Where a product and what makes floats of its operands begin.
+llvm::SmallVector<mlir::Value> endsOf(const ByteProduct& product, mlir::Value bias) {
+  llvm::SmallVector<mlir::Value> ends = {product.input.integers, product.weights.integers};
+  if (bias) {
+    ends.push_back(bias);
+  }
+  return ends;
 }
 
 /// One value a channel, along dim 0 of `rank` dims of which the others are 1.
@@ -267,7 +278,7 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
     bool ofUnits = isOfUnits(*product, *bias);
     std::optional<std::vector<int32_t>> offsets =
         offsetsOf(*product, sums, ofUnits ? *bias : std::vector<double>());
-    if (!offsets) {
+    if (!offsets || !mayBecomeOne(op, endsOf(*product, op.getBias()))) {
       return mlir::failure();
     }
     mlir::Value input = product->input.integers;
@@ -313,7 +324,7 @@ struct MultiplyBytes : mlir::OpRewritePattern<ir::MatMulOp> {
       sums[transposed ? at / depth : at % channels] += element;
     }
     std::optional<std::vector<int32_t>> offsets = offsetsOf(*product, sums, {});
-    if (!offsets) {
+    if (!offsets || !mayBecomeOne(op, endsOf(*product, {}))) {
       return mlir::failure();
     }
     mlir::Value made = rewriter.create<ir::MatMulOp>(
@@ -364,8 +375,9 @@ struct LowerQuantizedPass : impl::LowerQuantizedBase<LowerQuantizedPass> {
     }
     mlir::RewritePatternSet rest(&getContext());
     rest.add<DequantizeWeights>(&getContext());
-    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(products))) ||
-        mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(rest)))) {
+    constexpr llvm::StringLiteral kWhat = "lowering of quantised products";
+    if (mlir::failed(rewriteGreedily(getOperation(), std::move(products), kWhat)) ||
+        mlir::failed(rewriteGreedily(getOperation(), std::move(rest), kWhat))) {
       signalPassFailure();
     }
   }

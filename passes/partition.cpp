@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -235,9 +236,7 @@ class Partitioner {
       if (mlir::failed(bringOperands(op->getOperands(), op, part))) {
         return mlir::failure();
       }
-      mlir::Operation* copy = builder_.clone(*op, part.values);
-      copy->removeAttr(ir::kDeviceAttr);
-      copy->removeAttr(ir::kRankAttr);
+      copyInto(op, part);
       for (mlir::Value result : op->getResults()) {
         sendFrom(result, part);
       }
@@ -314,9 +313,15 @@ class Partitioner {
         repeat(operand.getDefiningOp(), part);
       }
     }
+    copyInto(op, part);
+  }
+
+  /// `op` without what says where it runs: the partition does.
+  void copyInto(mlir::Operation* op, Partition& part) {
     mlir::Operation* copy = builder_.clone(*op, part.values);
-    copy->removeAttr(ir::kDeviceAttr);
-    copy->removeAttr(ir::kRankAttr);
+    for (llvm::StringRef name : {ir::kDeviceAttr, ir::kRankAttr, kPinAttr}) {
+      copy->removeAttr(name);
+    }
   }
 
   mlir::LogicalResult finish(llvm::ArrayRef<unsigned> outputs, Partition& part) {

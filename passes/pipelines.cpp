@@ -6,21 +6,26 @@
 
 namespace graphrun::passes {
 
-void buildSimplifyPipeline(mlir::OpPassManager& manager) {
+void buildSimplifyPipeline(mlir::OpPassManager& manager, Twins twins) {
   mlir::OpPassManager& functions = manager.nest<mlir::func::FuncOp>();
+  auto addCse = [&] {
+    if (twins == Twins::kMerged) {
+      functions.addPass(mlir::createCSEPass());
+    }
+  };
   // Types first: folders and patterns need them. What they leave makes more types known.
   functions.addPass(createInferShapes());
   functions.addPass(createSimplifyGraph());
-  functions.addPass(mlir::createCSEPass());
+  addCse();
   functions.addPass(createRecogniseForms());
   functions.addPass(createFoldNormalization());
   functions.addPass(createInferShapes());
   functions.addPass(createSimplifyGraph());
-  functions.addPass(mlir::createCSEPass());
+  addCse();
 }
 
 void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& options) {
-  buildSimplifyPipeline(manager);
+  buildSimplifyPipeline(manager, Twins::kMerged);
   manager.addNestedPass<mlir::func::FuncOp>(createLowerQuantized({options.bytes}));
   if (options.precision == runtime::Precision::kBF16) {
     // Behind what recognises forms, which it would hide; before groups, which end where types
@@ -34,7 +39,7 @@ void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& option
 
 mlir::LogicalResult simplify(mlir::ModuleOp module) {
   mlir::PassManager manager(module.getContext());
-  buildSimplifyPipeline(manager);
+  buildSimplifyPipeline(manager, Twins::kKept);
   return manager.run(module);
 }
 
@@ -45,8 +50,9 @@ mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& 
 }
 
 void registerPipelines() {
-  mlir::PassPipelineRegistration<>("gr-simplify", "All device-independent simplifications",
-                                   buildSimplifyPipeline);
+  mlir::PassPipelineRegistration<>(
+      "gr-simplify", "All device-independent simplifications",
+      [](mlir::OpPassManager& manager) { buildSimplifyPipeline(manager, Twins::kMerged); });
 }
 
 }  // namespace graphrun::passes

@@ -8,9 +8,13 @@
 
 namespace graphrun::passes {
 
+/// Operations that compute the same: they stay where users may still ask for different devices, as
+/// in a file, and become one behind pins (pins.h), which tell them apart.
+enum class Twins { kKept, kMerged };
+
 /// What makes a graph smaller and faster on any device: types, folding, identities, normalisations.
 /// Run after import, and again after specialisation.
-void buildSimplifyPipeline(mlir::OpPassManager& manager);
+void buildSimplifyPipeline(mlir::OpPassManager& manager, Twins twins);
 
 /// What a user chooses of how operations are computed.
 struct GroupOptions {
@@ -23,7 +27,8 @@ struct GroupOptions {
 /// Simplification, the precision, then groups. Run on a specialised graph before placement.
 void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& options);
 
-/// Runs a pipeline on `module`; the diagnostics of a failure are those of its passes.
+/// Runs a pipeline on `module`; the diagnostics of a failure are those of its passes. `simplify` is
+/// for graphs that are written to a file, and keeps twins.
 mlir::LogicalResult simplify(mlir::ModuleOp module);
 mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "passes/forms.h"
+#include "passes/pins.h"
 
 namespace graphrun::passes {
 namespace {
@@ -80,7 +81,7 @@ struct RecogniseGelu : mlir::OpRewritePattern<Op> {
         continue;
       }
       bool approximate = isTanhForm(curve, x);
-      if (approximate || isErfForm(curve, x)) {
+      if ((approximate || isErfForm(curve, x)) && mayBecomeOne(op, x)) {
         rewriter.replaceOpWithNewOp<ir::GeluOp>(op, op.getType(), x, approximate);
         return mlir::success();
       }
@@ -105,7 +106,7 @@ struct RecogniseSwish : mlir::OpRewritePattern<ir::MulOp> {
         continue;
       }
       Scaled inner = gate.getInput() == x ? Scaled{1, x} : scaledOf(gate.getInput());
-      if (inner.value == x) {
+      if (inner.value == x && mayBecomeOne(op, x)) {
         replaceBySwish(op, x, inner.factor, rewriter);
         return mlir::success();
       }
@@ -122,7 +123,7 @@ struct RecogniseDividedSwish : mlir::OpRewritePattern<ir::DivOp> {
     mlir::Value beside = x.getType() == op.getType() ? besideOne(op.getRhs()) : mlir::Value();
     auto power = beside ? beside.getDefiningOp<ir::ExpOp>() : nullptr;
     Scaled inner = power ? scaledOf(power.getInput()) : Scaled{};
-    if (!power || inner.value != x) {
+    if (!power || inner.value != x || !mayBecomeOne(op, x)) {
       return mlir::failure();
     }
     replaceBySwish(op, x, -inner.factor, rewriter);

@@ -4,6 +4,7 @@
 #include "ir/builders.h"
 #include "ir/dims.h"
 #include "passes/forms.h"
+#include "passes/pins.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -25,8 +26,9 @@ struct Form {
   double hidden = 0;
   double scale = 1;
   bool causal = false;
-  bool keyTransposed = false;    ///< key is N x H x D x T
-  bool valueTransposed = false;  ///< value is N x H x V x T
+  bool keyTransposed = false;             ///< key is N x H x D x T
+  bool valueTransposed = false;           ///< value is N x H x V x T
+  llvm::SmallVector<mlir::Value> inputs;  ///< all that it is made from
 };
 
 int64_t rankOf(mlir::Value value) {
@@ -156,6 +158,7 @@ class ScoreReader {
         bool causal = isCausalMask(mask);
         form_.causal |= causal;
         form_.mask = causal ? mlir::Value() : mask;
+        form_.inputs.push_back(mask);
         return true;
       }
     }
@@ -171,6 +174,7 @@ class ScoreReader {
       return false;
     }
     bool causal = *hidden <= kHidden && isCausalCondition(choice.getCondition());
+    form_.inputs.push_back(choice.getCondition());
     form_.causal = causal;
     form_.condition = causal ? mlir::Value() : choice.getCondition();
     form_.hidden = *hidden;
@@ -196,6 +200,7 @@ std::optional<Form> formOf(ir::MatMulOp op) {
       rankOf(form.key) != rank || rankOf(form.value) != rank || rankOf(op) != rank) {
     return std::nullopt;
   }
+  form.inputs.append({form.query, form.key, form.value});
   // Products broadcast their leading dims; an attention has them alike.
   llvm::SmallVector<std::pair<int, int>> leading = {{0, 0}};
   if (rank == 4) {
@@ -241,7 +246,7 @@ struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
     std::optional<Form> form = formOf(op);
-    if (!form || !canBeAttribute(form->scale, op.getType())) {
+    if (!form || !canBeAttribute(form->scale, op.getType()) || !mayBecomeOne(op, form->inputs)) {
       return mlir::failure();
     }
     mlir::Location loc = op.getLoc();

@@ -1,7 +1,7 @@
 // gr-recognise-forms: large operations that a model spells out in small ones.
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/forms.h"
 #include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace graphrun::passes {
 
@@ -16,8 +16,8 @@ struct RecogniseFormsPass : impl::RecogniseFormsBase<RecogniseFormsPass> {
     addActivationForms(patterns);
     addNormalizationForms(patterns);
     addAttentionForms(patterns);
-    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
-      getOperation().emitError() << "recognition of forms does not come to an end";
+    if (mlir::failed(
+            rewriteGreedily(getOperation(), std::move(patterns), "recognition of forms"))) {
       signalPassFailure();
     }
   }

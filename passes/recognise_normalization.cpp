@@ -1,5 +1,6 @@
 // Layer normalisation and softmax, spelled out.
 #include "passes/forms.h"
+#include "passes/pins.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -105,7 +106,7 @@ struct RecogniseLayerNorm : mlir::OpRewritePattern<Op> {
       }
       size_t count = meansSquares(variance.values[0], quotient.over);
       mlir::Value x = count > 0 ? centredInput(quotient.over, count) : mlir::Value();
-      if (!x || x.getType() != op.getType()) {
+      if (!x || x.getType() != op.getType() || !mayBecomeOne(op, x)) {
         continue;
       }
       mlir::Value ones = createOnes(rewriter, op.getLoc(), x.getType(), count);
@@ -128,7 +129,8 @@ ir::LayerNormOp normBeside(mlir::Operation* op, mlir::Value& parameter) {
     auto norm = op->getOperand(i).getDefiningOp<ir::LayerNormOp>();
     parameter = op->getOperand(1 - i);
     if (norm && norm->hasOneUse() && norm.getType() == op->getResult(0).getType() &&
-        parameter.getType() == norm.getScale().getType()) {
+        parameter.getType() == norm.getScale().getType() &&
+        mayBecomeOne(op, {norm.getInput(), norm.getScale(), parameter})) {
       return norm;
     }
   }
@@ -192,7 +194,7 @@ struct RecogniseSoftmax : mlir::OpRewritePattern<Op> {
       mlir::Value total = kDivides ? under : inverseOf(under);
       int64_t axis = 0;
       mlir::Value x = power && total ? softmaxInput(power, total, axis) : mlir::Value();
-      if (x && x.getType() == op.getType()) {
+      if (x && x.getType() == op.getType() && mayBecomeOne(op, x)) {
         rewriter.replaceOpWithNewOp<ir::SoftmaxOp>(
             op, op.getType(), x, rewriter.getI64IntegerAttr(axis), rewriter.getBoolAttr(false));
         return mlir::success();

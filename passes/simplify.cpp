@@ -3,9 +3,10 @@
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/empty_tensors.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
+#include "passes/rewrite.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -356,7 +357,7 @@ mlir::Value sixfoldHardSwishInput(mlir::Value value) {
 }
 
 LogicalResult replaceByHardSwish(mlir::Operation* op, mlir::Value x, PatternRewriter& rewriter) {
-  if (!x || x.getType() != op->getResult(0).getType()) {
+  if (!x || x.getType() != op->getResult(0).getType() || !mayBecomeOne(op, x)) {
     return mlir::failure();
   }
   rewriter.replaceOpWithNewOp<ir::HardSwishOp>(op, op->getResult(0).getType(), x);
@@ -402,11 +403,7 @@ struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
   }
 
   void runOnOperation() override {
-    // Without a bound on rounds: each rewrite makes the graph smaller or more constant.
-    mlir::GreedyRewriteConfig config;
-    config.maxIterations = mlir::GreedyRewriteConfig::kNoLimit;
-    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), patterns_, config))) {
-      getOperation().emitError() << "simplification does not come to an end";
+    if (mlir::failed(rewriteGreedily(getOperation(), patterns_, "simplification"))) {
       signalPassFailure();
     }
   }

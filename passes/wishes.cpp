@@ -6,22 +6,18 @@
 namespace graphrun::passes {
 namespace {
 
-constexpr llvm::StringLiteral kPin = "gr.pin";
-constexpr llvm::StringLiteral kSource = "gr.source";
-
-/// The first metadata of kind `Attribute` in `loc`.
-template <typename Attribute>
-Attribute metadataOf(mlir::Location loc) {
+/// The first list of wishes in `loc`.
+mlir::ArrayAttr listIn(mlir::Location loc) {
   auto fused = llvm::dyn_cast<mlir::FusedLoc>(loc);
   if (!fused) {
     return nullptr;
   }
-  if (auto metadata = llvm::dyn_cast_or_null<Attribute>(fused.getMetadata())) {
-    return metadata;
+  if (auto list = llvm::dyn_cast_or_null<mlir::ArrayAttr>(fused.getMetadata())) {
+    return list;
   }
   for (mlir::Location part : fused.getLocations()) {
-    if (Attribute metadata = metadataOf<Attribute>(part)) {
-      return metadata;
+    if (mlir::ArrayAttr list = listIn(part)) {
+      return list;
     }
   }
   return nullptr;
@@ -36,7 +32,7 @@ llvm::StringRef textOf(mlir::Attribute attribute) {
 
 llvm::SmallVector<Wish> wishesOf(mlir::Location loc) {
   llvm::SmallVector<Wish> wishes;
-  auto list = metadataOf<mlir::ArrayAttr>(loc);
+  mlir::ArrayAttr list = listIn(loc);
   for (mlir::Attribute item : list ? list.getValue() : llvm::ArrayRef<mlir::Attribute>()) {
     auto texts = llvm::dyn_cast<mlir::ArrayAttr>(item);
     if (texts && texts.size() == 3) {
@@ -44,11 +40,6 @@ llvm::SmallVector<Wish> wishesOf(mlir::Location loc) {
     }
   }
   return wishes;
-}
-
-Pin pinOf(mlir::Location loc) {
-  auto pin = metadataOf<mlir::DictionaryAttr>(loc);
-  return pin ? Pin{textOf(pin.get(kPin)), textOf(pin.get(kSource))} : Pin();
 }
 
 mlir::Location withWishes(mlir::Location loc, llvm::ArrayRef<Wish> wishes) {
@@ -63,20 +54,10 @@ mlir::Location withWishes(mlir::Location loc, llvm::ArrayRef<Wish> wishes) {
   return mlir::FusedLoc::get(loc.getContext(), loc, builder.getArrayAttr(list));
 }
 
-mlir::Location withPin(mlir::Location loc, Pin pin) {
-  mlir::Builder builder(loc.getContext());
+mlir::Location withoutWishes(mlir::Location loc) {
   std::string label = labelOf(loc);
-  mlir::Location name = builder.getUnknownLoc();
-  if (!label.empty()) {
-    name = mlir::NameLoc::get(builder.getStringAttr(label));
-  }
-  if (!pin) {
-    return name;
-  }
-  mlir::NamedAttribute entries[] = {
-      builder.getNamedAttr(kPin, builder.getStringAttr(pin.device)),
-      builder.getNamedAttr(kSource, builder.getStringAttr(pin.source))};
-  return mlir::FusedLoc::get(loc.getContext(), name, builder.getDictionaryAttr(entries));
+  return label.empty() ? mlir::Location(mlir::UnknownLoc::get(loc.getContext()))
+                       : mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), label));
 }
 
 }  // namespace graphrun::passes

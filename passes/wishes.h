@@ -1,8 +1,8 @@
-// Where operations are wanted to run. It lies in the location, beside the name of the source
-// model's node: so every rewrite that keeps the name keeps it too, and none has to know of it.
+// Where the source model wants its operations to run. It lies in the location, beside the name of
+// the node: so every rewrite that keeps the name keeps it too, and none has to know of it. The
+// planner makes pins (pins.h) of it.
 //
-//   loc(fused<[["pair", "gpu0", ""]]>["conv1"])                          a wish
-//   loc(fused<{gr.pin = "node0/cpu:0", gr.source = "--pin"}>["conv1"])   a pin
+//   loc(fused<[["pair", "gpu0", ""]]>["conv1"])
 #ifndef GRAPHRUN_PASSES_WISHES_H_
 #define GRAPHRUN_PASSES_WISHES_H_
 
@@ -21,25 +21,14 @@ struct Wish {
   bool operator==(const Wish& other) const = default;
 };
 
-/// The device of the cluster that an operation must run on. Operations with different ones join no
-/// group. The texts belong to the context.
-struct Pin {
-  llvm::StringRef device;  ///< "" when there is none
-  llvm::StringRef source;  ///< who asks, for messages
-
-  explicit operator bool() const { return !device.empty(); }
-};
-
 /// The wishes at `loc`, in the order of the model's configurations; of the first part that has some
 /// where several operations became one.
 llvm::SmallVector<Wish> wishesOf(mlir::Location loc);
-/// The pin that the planner made of wishes and rules.
-Pin pinOf(mlir::Location loc);
 
 /// `loc` with these wishes; with none it stays as it is.
 mlir::Location withWishes(mlir::Location loc, llvm::ArrayRef<Wish> wishes);
-/// The name of `loc` with `pin` in place of wishes and pins; without one the name alone.
-mlir::Location withPin(mlir::Location loc, Pin pin);
+/// The name of `loc` alone.
+mlir::Location withoutWishes(mlir::Location loc);
 
 }  // namespace graphrun::passes
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/dialect.h"
 #include "passes/passes.h"
-#include "passes/wishes.h"
+#include "passes/pins.h"
 #include "placement/names.h"
 
 namespace graphrun::placement {
@@ -144,7 +144,8 @@ class Annotations {
       record(label, wish, target);
     }
     if (!wishes.empty() || !target.device.empty()) {
-      op->setLoc(passes::withPin(op->getLoc(), {target.device, target.source}));
+      op->setLoc(passes::withoutWishes(op->getLoc()));
+      passes::setPin(op, {target.device, target.source});
     }
   }
 

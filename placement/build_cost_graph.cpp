@@ -9,9 +9,9 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/collectives.h"
 #include "passes/passes.h"
+#include "passes/pins.h"
 #include "passes/type_codec.h"
 #include "passes/weights.h"
-#include "passes/wishes.h"
 #include "placement/op_signature.h"
 #include "placement/roofline.h"
 #include "placement/step_example.h"
@@ -162,8 +162,7 @@ class Builder {
     node.label = members.empty() ? passes::labelOf(op->getLoc()) : "";
     std::string name = node.name;
     std::vector<int> inputs = inputsOf(op->getOperands(), node);
-    members.push_back(op);
-    int id = add(std::move(node), op, {op}, members);
+    int id = add(std::move(node), op, {op});
     read(id, inputs);
     for (mlir::OpResult output : op->getResults()) {
       std::string suffix =
@@ -188,14 +187,13 @@ class Builder {
   }
 
   /// A node for `op`, or for a step of it, that takes what `work` takes.
-  int add(CostNode node, mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> work,
-          const std::vector<mlir::Operation*>& members) {
+  int add(CostNode node, mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> work) {
     node.op = op->getName().getStringRef().str();
     result_.leastWeightBytes.push_back(node.weightBytes);
     addTimes(work, node);
     int id = result_.graph.addNode(std::move(node));
     result_.ops.push_back(op);
-    pin(id, members);
+    pin(id, op);
     return id;
   }
 
@@ -221,7 +219,7 @@ class Builder {
       node.members = {name, absl::StrCat(name, "/", step.member)};
       std::string nodeName = node.name;
       std::vector<int> inputs = step.joins ? cut : stepInputs(op, step, node);
-      int id = add(std::move(node), op, StepExample(op, step).ops(), {op});
+      int id = add(std::move(node), op, StepExample(op, step).ops());
       read(id, inputs);
       together[step.member].push_back(id);
       MeetingMember& member = meeting.members[step.member];
@@ -349,15 +347,10 @@ class Builder {
     }
   }
 
-  /// Where a member has a pin, and groups have members with one alone, the node has it.
-  void pin(int id, const std::vector<mlir::Operation*>& members) {
-    for (mlir::Operation* member : members) {
-      passes::Pin pin = passes::pinOf(member->getLoc());
-      std::optional<int> device = cluster_.findDevice(pin.device.str());
-      if (device) {
-        result_.graph.pins.push_back({id, *device, pin.source.str(), /*fromModel=*/true});
-        return;
-      }
+  void pin(int id, mlir::Operation* op) {
+    passes::Pin pin = passes::pinOf(op);
+    if (std::optional<int> device = cluster_.findDevice(pin.device.str())) {
+      result_.graph.pins.push_back({id, *device, pin.source.str(), /*fromModel=*/true});
     }
   }
 

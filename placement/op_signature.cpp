@@ -6,11 +6,15 @@
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "llvm/Support/raw_ostream.h"
+#include "passes/pins.h"
 #include "passes/weights.h"
 #include "runtime/format/checksum.h"
 
 namespace graphrun::placement {
 namespace {
+
+/// What says where an operation runs, not what it computes.
+constexpr llvm::StringLiteral kPlacement[] = {ir::kDeviceAttr, ir::kRankAttr, passes::kPinAttr};
 
 /// Elements of constants that decide what an operation does are few.
 constexpr size_t kMostElements = 16;
@@ -31,7 +35,7 @@ class Writer {
     }
     out_ << ')';
     for (mlir::NamedAttribute attribute : op->getAttrs()) {
-      if (attribute.getName() != ir::kDeviceAttr && attribute.getName() != ir::kRankAttr) {
+      if (!llvm::is_contained(kPlacement, attribute.getName())) {
         writeAttribute(attribute);
       }
     }

@@ -1,0 +1,64 @@
+#include "passes/pins.h"
+
+#include "ir/dialect.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/IR/Builders.h"
+
+namespace graphrun::passes {
+namespace {
+
+constexpr llvm::StringLiteral kDevice = "device";
+constexpr llvm::StringLiteral kSource = "source";
+/// More operations than any form is made of.
+constexpr size_t kMaxParts = 256;
+
+llvm::StringRef textOf(mlir::DictionaryAttr pin, llvm::StringRef key) {
+  auto text = pin.getAs<mlir::StringAttr>(key);
+  return text ? text.getValue() : llvm::StringRef();
+}
+
+}  // namespace
+
+Pin pinOf(mlir::Operation* op) {
+  auto pin = op->getAttrOfType<mlir::DictionaryAttr>(kPinAttr);
+  return pin ? Pin{textOf(pin, kDevice), textOf(pin, kSource)} : Pin();
+}
+
+void setPin(mlir::Operation* op, Pin pin) {
+  if (!pin) {
+    op->removeAttr(kPinAttr);
+    return;
+  }
+  mlir::Builder builder(op->getContext());
+  op->setAttr(kPinAttr, builder.getDictionaryAttr(
+                            {builder.getNamedAttr(kDevice, builder.getStringAttr(pin.device)),
+                             builder.getNamedAttr(kSource, builder.getStringAttr(pin.source))}));
+}
+
+bool mayBecomeOne(mlir::Operation* result, mlir::ValueRange inputs) {
+  llvm::SetVector<mlir::Operation*> parts;
+  parts.insert(result);
+  Place place;
+  llvm::SmallVector<Wish> wishes;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    llvm::SmallVector<Wish> own = wishesOf(parts[i]->getLoc());
+    if (!place.allows(parts[i]) || (!own.empty() && !wishes.empty() && own != wishes)) {
+      return false;
+    }
+    place.add(parts[i]);
+    wishes = wishes.empty() ? std::move(own) : std::move(wishes);
+    for (mlir::Value operand : parts[i]->getOperands()) {
+      bool isInput = llvm::is_contained(inputs, operand);
+      mlir::Operation* source = isInput ? nullptr : operand.getDefiningOp();
+      if (source != nullptr && !llvm::isa<ir::ConstantOp>(source)) {
+        parts.insert(source);
+      }
+    }
+    if (parts.size() > kMaxParts) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace graphrun::passes
