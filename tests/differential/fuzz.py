@@ -115,9 +115,12 @@ class Run:
               f"  smallest model: {folder}\n  again: {self.command(number)}", flush=True)
 
     def command(self, number):
+        """What runs this case again, whatever ran before it."""
         options = self.options
-        return (f"{sys.executable} {os.path.abspath(__file__)} --server {options.server} --seed "
-                f"{options.seed} --parts {options.parts} --case {number}")
+        words = ["--server", options.server, "--seed", options.seed, "--parts", options.parts,
+                 "--variants", options.variants, "--case", number]
+        words += ["--operator", options.operator] if options.operator else []
+        return " ".join(str(word) for word in [sys.executable, os.path.abspath(__file__), *words])
 
     def summary(self, seconds):
         counts = ", ".join(f"{what}: {n}" for what, n in sorted(self.checker.counts.items()))
