@@ -100,7 +100,7 @@ def dump(finding, again, paths):
     """The finding as such a text."""
     case, variant = finding.case, finding.variant
     back = {path: kind.upper() for kind, path in paths.items()}
-    lines = ["# " + " ".join(f"{finding.kind}: {finding.message}".split())[:200],
+    lines = ["# Found " + " ".join(f"{finding.kind}: {finding.message}".split())[:200],
              f"# again: {again}"]
     lines += ["# feeds: " + json.dumps({name: _entry(array) for name, array in feed.items()})
               for feed in case.feeds]
