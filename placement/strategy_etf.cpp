@@ -41,8 +41,11 @@ std::vector<int> favouriteChildren(const PlacementProblem& problem) {
 }
 
 /// Trials for one node to be placed. Where many nodes are ready and contend for the same devices,
-/// the first of so many is taken.
+/// the first of so many is taken; of large graphs fewer, so that all nodes together take no more
+/// than some `kLooksInAll`.
 constexpr int64_t kMostLooks = 512;
+constexpr int64_t kLeastLooks = 8;
+constexpr int64_t kLooksInAll = int64_t{1} << 20;
 
 /// Of all ready nodes and devices, always the pair that starts first; of equals the node with the
 /// higher rank.
@@ -55,6 +58,8 @@ class EarliestStart {
         mean_(problem),
         rank_(rank),
         favourites_(favourites),
+        mostLooks_(std::clamp(kLooksInAll / std::max<int64_t>(1, graph_.nodeCount()), kLeastLooks,
+                              kMostLooks)),
         schedule_(problem, budget, false),
         missing_(graph_.nodes.size(), 0),
         isPlaced_(graph_.nodes.size(), false),
@@ -80,7 +85,7 @@ class EarliestStart {
       looks += static_cast<int64_t>(trials_.size());
       // Starts only get later while others are placed: a key is looked at again when it is first.
       Key now = keyOf(node, trial);
-      if (looks < kMostLooks && now > known && !ready_.empty() && now > ready_.top()) {
+      if (looks < mostLooks_ && now > known && !ready_.empty() && now > ready_.top()) {
         ready_.push(now);
       } else if (trial.overBytes > 0) {
         return fitsNowhere(problem_, node, trials_, strategy);
@@ -146,6 +151,7 @@ class EarliestStart {
   MeanCosts mean_;
   const std::vector<double>& rank_;
   const std::vector<int>* favourites_;
+  int64_t mostLooks_;
   ListSchedule schedule_;
   std::vector<int> missing_;  // by node: producers to come
   std::vector<bool> isPlaced_;
