@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <random>
 #include <string>
@@ -132,9 +132,9 @@ TEST_CASE("ten thousand operations are planned quickly") {
   for (uint32_t i = 0; i < 10000; ++i) {
     buffers.push_back({random() % 1000000, i, i + 1 + random() % 20});
   }
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock();  // of this process, on a loaded machine too
   REQUIRE(planArena(buffers).ok());
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  CHECK(std::clock() - start < 5 * CLOCKS_PER_SEC);
 }
 
 /// Whether buffers that are live together lie apart, found by walking through the steps.
@@ -184,9 +184,9 @@ TEST_CASE("fifty thousand operations are planned quickly where much is live") {
     anyhow.push_back({bytes, std::min(i, other), std::max(i, other)});
   }
   for (const auto* buffers : {&stacked, &kept, &anyhow}) {
-    auto start = std::chrono::steady_clock::now();
+    std::clock_t start = std::clock();  // of this process, on a loaded machine too
     auto plan = planArena(*buffers);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+    CHECK(std::clock() - start < 5 * CLOCKS_PER_SEC);
     REQUIRE(plan.ok());
     CHECK(liveApart(*buffers, *plan));
     CHECK(static_cast<double>(plan->arenaBytes) < 1.1 * static_cast<double>(plan->lowerBound));
