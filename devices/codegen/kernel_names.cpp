@@ -11,20 +11,94 @@
 namespace graphrun::devices::codegen {
 namespace {
 
-/// Prints what of `op` matters to its kernel: not where it stands in the graph, on which device and
-/// under which name. A copy outside the graph prints its operands as their types, and without
-/// numbering the values of the whole graph first.
-void printForKey(mlir::Operation* op, int64_t elements, llvm::raw_ostream& stream) {
-  mlir::OwningOpRef<mlir::Operation*> copy = op->clone();
-  (*copy)->walk([](mlir::Operation* inner) {
-    for (llvm::StringRef name : {ir::kNameAttr, ir::kDeviceAttr, ir::kRankAttr}) {
-      inner->removeAttr(name);
+/// Elements up to which a constant operand may say something of the code: where slices begin.
+constexpr int64_t kFewElements = 64;
+
+/// In the place of a constant's address: what an operand is that says nothing of the code.
+enum Operand : uint64_t { kNoConstant, kScalar, kOther };
+
+/// Attributes and types are told by their addresses, which are unique in a context; values by their
+/// order.
+class KeyWriter {
+ public:
+  explicit KeyWriter(llvm::ArrayRef<mlir::Value> scalars) : scalars_(scalars) {}
+
+  std::string write(mlir::Operation* op) {
+    for (mlir::Value operand : op->getOperands()) {
+      if (values_.try_emplace(operand, values_.size()).second) {
+        add(operand.getType().getAsOpaquePointer());
+      }
+      if (op->getNumRegions() == 0) {
+        addConstant(operand);
+      }
     }
-  });
-  (*copy)->print(
-      stream,
-      mlir::OpPrintingFlags().assumeVerified().useLocalScope().elideLargeElementsAttrs(elements));
-}
+    addOperation(op);
+    return std::move(key_);
+  }
+
+ private:
+  void add(const void* address) { addNumber(reinterpret_cast<uintptr_t>(address)); }
+  void addNumber(uint64_t number) {
+    key_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  }
+  bool isScalar(mlir::Value value) const { return llvm::is_contained(scalars_, value); }
+
+  /// Of an operand's elements, what the code may be made of.
+  void addConstant(mlir::Value operand) {
+    auto constant = passes::outsideGroup(operand).getDefiningOp<ir::ConstantOp>();
+    if (!constant) {
+      return addNumber(kNoConstant);
+    }
+    bool matters =
+        constant.getValue().isSplat() || constant.getValue().getNumElements() <= kFewElements;
+    if (isScalar(operand) || !matters) {
+      return addNumber(isScalar(operand) ? kScalar : kOther);
+    }
+    add(constant.getValue().getAsOpaquePointer());
+  }
+
+  void addOperation(mlir::Operation* op) {
+    add(op->getName().getAsOpaquePointer());
+    for (mlir::Value operand : op->getOperands()) {
+      addNumber(values_.lookup(operand));
+    }
+    auto constant = llvm::dyn_cast<ir::ConstantOp>(op);
+    if (!constant || !isScalar(constant.getResult())) {
+      addAttributes(op);
+    }
+    for (mlir::Value result : op->getResults()) {
+      define(result);
+    }
+    for (mlir::Region& region : op->getRegions()) {
+      for (mlir::Block& block : region) {
+        for (mlir::Value argument : block.getArguments()) {
+          define(argument);
+          addConstant(argument);
+        }
+        llvm::for_each(block, [&](mlir::Operation& inner) { addOperation(&inner); });
+      }
+    }
+  }
+
+  void addAttributes(mlir::Operation* op) {
+    for (mlir::NamedAttribute attribute : op->getAttrs()) {
+      llvm::StringRef name = attribute.getName();
+      if (name != ir::kNameAttr && name != ir::kDeviceAttr && name != ir::kRankAttr) {
+        add(attribute.getName().getAsOpaquePointer());
+        add(attribute.getValue().getAsOpaquePointer());
+      }
+    }
+  }
+
+  void define(mlir::Value value) {
+    values_.try_emplace(value, values_.size());
+    add(value.getType().getAsOpaquePointer());
+  }
+
+  llvm::ArrayRef<mlir::Value> scalars_;
+  llvm::DenseMap<mlir::Value, uint64_t> values_;
+  std::string key_;
+};
 
 std::string nameOf(mlir::ModuleOp module, const CodeTarget& target) {
   std::string text = absl::StrCat(target.triple, " ", target.processor, " ", target.features, "\n");
@@ -37,21 +111,8 @@ std::string nameOf(mlir::ModuleOp module, const CodeTarget& target) {
 
 }  // namespace
 
-std::string kernelKey(mlir::Operation* op) {
-  std::string key;
-  llvm::raw_string_ostream stream(key);
-  printForKey(op, 4, stream);
-  // Constants inside a group are part of its code; what is printed of large ones tells nothing.
-  op->walk(
-      [&](ir::ConstantOp constant) { stream << " " << constant.getValue().getAsOpaquePointer(); });
-  for (mlir::Value operand : op->getOperands()) {
-    // Which operands are one value counts, and of a splat, which is part of the code, its value.
-    stream << " #" << std::distance(op->operand_begin(), llvm::find(op->getOperands(), operand));
-    if (auto constant = passes::outsideGroup(operand).getDefiningOp<ir::ConstantOp>()) {
-      printForKey(constant, 64, stream);
-    }
-  }
-  return key;
+std::string kernelKey(mlir::Operation* op, llvm::ArrayRef<mlir::Value> scalars) {
+  return KeyWriter(scalars).write(op);
 }
 
 std::string nameKernel(mlir::ModuleOp module, const CodeTarget& target) {

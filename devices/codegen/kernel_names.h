@@ -9,9 +9,10 @@
 
 namespace graphrun::devices::codegen {
 
-/// What of `op` matters to its kernel, as text: not where it stands in the graph, on which device
-/// and under which name. Valid within one MLIR context.
-std::string kernelKey(mlir::Operation* op);
+/// What of `op` matters to its kernel, as bytes: not where it stands in the graph, on which device
+/// and under which name, nor the numbers of `scalars`, which the kernel has as parameters. Valid
+/// within one MLIR context.
+std::string kernelKey(mlir::Operation* op, llvm::ArrayRef<mlir::Value> scalars = {});
 
 /// Names the kernel in `module`, each of whose functions is called "kernel…", by its content and by
 /// what it is compiled for: "NAME…". The name is the same in all processes.

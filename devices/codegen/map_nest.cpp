@@ -1,8 +1,10 @@
 #include "devices/codegen/map_nest.h"
 
 #include "devices/codegen/linear_places.h"
+#include "devices/codegen/map_scalars.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AffineMap.h"
 #include "passes/weights.h"
 
@@ -11,45 +13,11 @@ namespace {
 
 constexpr size_t kMostLoops = 12;
 
-/// The operations of a group in order, or the single operation.
-llvm::SmallVector<mlir::Operation*> bodyOf(mlir::Operation* op) {
-  auto group = llvm::dyn_cast<ir::GroupOp>(op);
-  if (!group) {
-    return {op};
-  }
-  llvm::SmallVector<mlir::Operation*> body;
-  for (mlir::Operation& inner : group.getBody().front().without_terminator()) {
-    body.push_back(&inner);
-  }
-  return body;
-}
-
 llvm::SmallVector<mlir::Value> resultsOf(mlir::Operation* op) {
   auto group = llvm::dyn_cast<ir::GroupOp>(op);
   return group
              ? llvm::to_vector(group.getBody().front().getTerminator()->getOperands())
              : llvm::to_vector(llvm::map_range(op->getResults(), [](mlir::Value v) { return v; }));
-}
-
-/// The constant's one value when it is a scalar or splat; such constants become immediates.
-std::optional<double> splatValue(mlir::Value value) {
-  auto constant = passes::outsideGroup(value).getDefiningOp<ir::ConstantOp>();
-  auto dense = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
-  if (!dense || !dense.isSplat() || dense.getNumElements() == 0) {
-    return std::nullopt;
-  }
-  if (llvm::isa<mlir::FloatType>(dense.getElementType())) {
-    llvm::APFloat number = dense.getSplatValue<llvm::APFloat>();
-    bool exact = false;
-    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &exact);
-    return number.convertToDouble();
-  }
-  llvm::APInt number = dense.getSplatValue<llvm::APInt>();
-  bool exact = number.abs().getActiveBits() <= 53;  // else a double would round it
-  return exact ? std::optional<double>(number.getBitWidth() == 1
-                                           ? static_cast<double>(number.getZExtValue())
-                                           : static_cast<double>(number.getSExtValue()))
-               : std::nullopt;
 }
 
 /// Whether a kernel needs the elements of a group's constant: of a movement's operands it needs the
@@ -86,7 +54,7 @@ std::string whyNotMap(mlir::Operation* op) {
       return "its results are empty";
     }
   }
-  for (mlir::Operation* inner : bodyOf(op)) {
+  for (mlir::Operation* inner : mapBody(op)) {
     std::string name = inner->getName().getStringRef().str();
     if (auto constant = llvm::dyn_cast<ir::ConstantOp>(inner)) {
       if (isRead(constant) && !splatValue(constant.getResult())) {
@@ -112,7 +80,7 @@ std::string whyNotMap(mlir::Operation* op) {
 }
 
 bool movesByShapes(mlir::Operation* op) {
-  return llvm::any_of(bodyOf(op), [](mlir::Operation* inner) {
+  return llvm::any_of(mapBody(op), [](mlir::Operation* inner) {
     auto constant = llvm::dyn_cast<ir::ConstantOp>(inner);
     return constant && !isRead(constant) && !splatValue(constant.getResult());
   });
@@ -221,7 +189,7 @@ void MapNest::planValues() {
   for (mlir::Value result : resultsOf(op_)) {
     need(result, logical_);
   }
-  llvm::SmallVector<mlir::Operation*> body = bodyOf(op_);
+  llvm::SmallVector<mlir::Operation*> body = mapBody(op_);
   for (mlir::Operation* inner : llvm::reverse(body)) {
     for (auto& [key, index] : llvm::to_vector(needed_[inner->getResult(0)])) {
       if (llvm::isa<ir::ConstantOp>(inner)) {
@@ -245,7 +213,7 @@ void MapNest::planValues() {
   }
   auto type = tensorOf(resultsOf(op_)[0]);
   store_ = placeOf(type, logical_, resultLayout_);
-  moves_ = !channel_ && llvm::all_of(bodyOf(op_), isMovement) &&
+  moves_ = !channel_ && llvm::all_of(mapBody(op_), isMovement) &&
            llvm::none_of(inputs(), [&](mlir::Value input) {
              return !needed_[input].empty() && splatValue(input);
            });
@@ -320,11 +288,16 @@ mlir::Type MapNest::valueType(mlir::Type element) const {
 }
 
 llvm::SmallVector<mlir::Value> MapNest::emit(mlir::OpBuilder& builder, mlir::Location loc,
-                                             int64_t lanes, Load load, Before before) {
+                                             int64_t lanes, Load load, Before before,
+                                             const Scalars* scalars) {
   llvm::DenseMap<Key, mlir::Value> values;
-  auto constant = [&](mlir::Value value, double number) {
-    mlir::Type compute = computeType(tensorOf(value).getElementType());
-    return emitConstant(builder, loc, laneType(compute, lanes), number);
+  auto constant = [&](mlir::Value value, double number) -> mlir::Value {
+    mlir::Type type = laneType(computeType(tensorOf(value).getElementType()), lanes);
+    mlir::Value scalar = scalars != nullptr ? scalars->lookup(value) : mlir::Value();
+    if (!scalar) {
+      return emitConstant(builder, loc, type, number);
+    }
+    return lanes > 1 ? builder.create<mlir::vector::BroadcastOp>(loc, type, scalar) : scalar;
   };
   for (mlir::Value input : inputs()) {
     for (auto& [key, index] : needed_[input]) {
@@ -332,7 +305,7 @@ llvm::SmallVector<mlir::Value> MapNest::emit(mlir::OpBuilder& builder, mlir::Loc
       values[{input, key}] = splat ? constant(input, *splat) : load(accesses_[{input, key}]);
     }
   }
-  for (mlir::Operation* inner : bodyOf(op_)) {
+  for (mlir::Operation* inner : mapBody(op_)) {
     mlir::Value result = inner->getResult(0);
     for (auto& [key, index] : needed_[result]) {
       if (llvm::isa<ir::ConstantOp>(inner)) {

@@ -72,10 +72,13 @@ class MapNest {
 
   /// Emits the results' values for one iteration, or for `lanes` of them as vectors; `load` gives
   /// those of an access, in the type that `valueType` says. `before`, if given, may emit something
-  /// before an element-wise operation, whose operands' values it gets.
+  /// before an element-wise operation, whose operands' values it gets. Constants become immediates,
+  /// but for those that `scalars` has values of, in their compute type (see mapScalars).
   using Before = llvm::function_ref<void(mlir::Operation*, mlir::ValueRange)>;
+  using Scalars = llvm::DenseMap<mlir::Value, mlir::Value>;
   llvm::SmallVector<mlir::Value> emit(mlir::OpBuilder& builder, mlir::Location loc, int64_t lanes,
-                                      Load load, Before before = nullptr);
+                                      Load load, Before before = nullptr,
+                                      const Scalars* scalars = nullptr);
 
   /// The type of values of an element type: what is only moved stays as it lies in memory.
   mlir::Type valueType(mlir::Type element) const;

@@ -2,6 +2,7 @@
 
 #include "devices/codegen/kernel_names.h"
 #include "devices/codegen/lowering_passes.h"
+#include "devices/codegen/map_scalars.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -11,17 +12,31 @@
 namespace graphrun::devices::cpu {
 namespace {
 
-/// A copy of `all` with one kernel's functions, and the declarations of what any may call.
-mlir::OwningOpRef<mlir::ModuleOp> onlyKernel(mlir::ModuleOp all, const std::string& symbol) {
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(all.getLoc());
-  mlir::OpBuilder builder(all.getContext());
-  builder.setInsertionPointToEnd(module->getBody());
-  for (auto function : all.getOps<mlir::LLVM::LLVMFuncOp>()) {
-    if (function.isExternal() || function.getSymName().starts_with(symbol)) {
-      builder.clone(*function);
+/// Kernels that are lowered together: what MLIR and LLVM need for them is given back before the
+/// next ones.
+constexpr size_t kBatch = 64;
+
+/// What each kernel's functions are called begins with its symbol: splits `all` into a module a
+/// symbol, with declarations of what any of them may call.
+std::vector<mlir::OwningOpRef<mlir::ModuleOp>> splitByKernel(mlir::ModuleOp all,
+                                                             llvm::ArrayRef<std::string> symbols) {
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  llvm::StringMap<mlir::Block*> bodies;
+  for (const std::string& symbol : symbols) {
+    modules.push_back(mlir::ModuleOp::create(all.getLoc()));
+    bodies[symbol] = modules.back()->getBody();
+  }
+  for (auto function : llvm::to_vector(all.getOps<mlir::LLVM::LLVMFuncOp>())) {
+    if (function.isExternal()) {
+      for (auto& module : modules) {
+        module->getBody()->push_back(function->clone());
+      }
+    } else {
+      llvm::StringRef symbol = function.getSymName().take_front(symbols.front().size());
+      function->moveBefore(bodies.at(symbol), bodies.at(symbol)->end());
     }
   }
-  return module;
+  return modules;
 }
 
 }  // namespace
@@ -37,7 +52,8 @@ CodeModule::CodeModule(mlir::MLIRContext& context, CodeStore* store, int threads
 
 GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
                                 KernelLayout result) {
-  std::string key = codegen::kernelKey(op);
+  llvm::SmallVector<mlir::Value> scalars = codegen::mapScalars(op);
+  std::string key = codegen::kernelKey(op, scalars);
   llvm::raw_string_ostream stream(key);
   for (KernelLayout layout : operands) {
     stream << " " << static_cast<int>(layout.order) << "." << layout.block;
@@ -46,8 +62,12 @@ GeneratedKernel CodeModule::add(mlir::Operation* op, llvm::ArrayRef<KernelLayout
   auto [found, isNew] = kernels_.try_emplace(key);
   if (isNew) {
     found->second = build(op, operands, result);
+    return found->second;
   }
-  return found->second;
+  GeneratedKernel kernel = found->second;
+  llvm::transform(scalars, kernel.sizes.end() - static_cast<ptrdiff_t>(scalars.size()),
+                  codegen::scalarBits);
+  return kernel;
 }
 
 GeneratedKernel CodeModule::build(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands,
@@ -60,7 +80,7 @@ GeneratedKernel CodeModule::build(mlir::Operation* op, llvm::ArrayRef<KernelLayo
   return kernel;
 }
 
-/// Object files of kernels, lowered together and compiled one by one.
+/// Object files of a batch of kernels, lowered together and compiled one by one.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
     llvm::ArrayRef<std::string> symbols) {
   mlir::OwningOpRef<mlir::ModuleOp> all = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
@@ -72,18 +92,16 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
         op.moveBefore(all->getBody(), all->getBody()->end());
       }
     }
+    code_[symbol] = nullptr;
   }
   mlir::PassManager passes(&context_);
   codegen::addLoweringPasses(passes);
   if (mlir::failed(passes.run(*all))) {
     return absl::InternalError("lowering of the generated kernels failed");
   }
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owners;
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> owners = splitByKernel(*all, symbols);
   std::vector<mlir::ModuleOp> modules;
-  for (const std::string& symbol : symbols) {
-    owners.push_back(onlyKernel(*all, symbol));
-    modules.push_back(*owners.back());
-  }
+  llvm::transform(owners, std::back_inserter(modules), [](auto& owner) { return *owner; });
   return compileNative(modules, target_, threads_);
 }
 
@@ -97,11 +115,13 @@ absl::StatusOr<std::vector<uint8_t>> CodeModule::finish() {
     std::optional<std::vector<uint8_t>> known = store_ ? store_->find(symbol) : std::nullopt;
     known ? objects.push_back(*std::move(known)) : missing.push_back(symbol);
   }
-  if (!missing.empty()) {
-    GR_ASSIGN_OR_RETURN(std::vector<std::vector<uint8_t>> made, compile(missing));
+  for (llvm::ArrayRef<std::string> left = missing; !left.empty();) {
+    llvm::ArrayRef<std::string> batch = left.take_front(kBatch);
+    left = left.drop_front(batch.size());
+    GR_ASSIGN_OR_RETURN(std::vector<std::vector<uint8_t>> made, compile(batch));
     for (size_t i = 0; i < made.size(); ++i) {
       if (store_ != nullptr) {
-        store_->store(missing[i], made[i]);
+        store_->store(batch[i], made[i]);
       }
       objects.push_back(std::move(made[i]));
     }

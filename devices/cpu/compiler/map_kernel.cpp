@@ -2,6 +2,7 @@
 
 #include "devices/codegen/kernel_sizes.h"
 #include "devices/codegen/linear_places.h"
+#include "devices/codegen/map_scalars.h"
 #include "devices/codegen/memory_elements.h"
 #include "devices/codegen/scalar_emitter.h"
 #include "devices/cpu/compiler/strided_vectors.h"
@@ -29,6 +30,7 @@ class MapKernelBuilder {
   MapKernelBuilder(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operandLayouts,
                    KernelLayout resultLayout, int64_t vectorBits)
       : nest_(op, operandLayouts, resultLayout),
+        scalars_(codegen::mapScalars(op)),
         channels_(channelsOf(op)),
         lanes_(vectorBits / 32),
         builder_(op->getContext()),
@@ -52,8 +54,9 @@ class MapKernelBuilder {
     planSizes();
     emitFunction(symbol);
     emitEntry(symbol);
-    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / (inner() * run_)),
-            sizes_.numbers()};
+    std::vector<int64_t> sizes = sizes_.numbers();
+    llvm::transform(scalars_, std::back_inserter(sizes), codegen::scalarBits);
+    return {symbol, extent(), std::max<int64_t>(1, kGrainElements / (inner() * run_)), sizes};
   }
 
  private:
@@ -149,7 +152,11 @@ class MapKernelBuilder {
     return sizes_.apply(builder_, loc_, expr, operands);
   }
 
-  /// @symbol_body(pointers…, sizes…, begin, end): the loops.
+  static mlir::Type scalarType(mlir::Value scalar) {
+    return codegen::computeType(tensorOf(scalar).getElementType());
+  }
+
+  /// @symbol_body(pointers…, sizes…, begin, end, scalars…): the loops.
   void emitFunction(const std::string& symbol) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     auto pointer = mlir::LLVM::LLVMPointerType::get(builder_.getContext());
@@ -157,6 +164,7 @@ class MapKernelBuilder {
     size_t count = pointers + sizes_.numbers().size();
     llvm::SmallVector<mlir::Type> types(pointers, pointer);
     types.append(sizes_.numbers().size() + 2, builder_.getIndexType());
+    llvm::transform(scalars_, std::back_inserter(types), scalarType);
     auto function = builder_.create<mlir::func::FuncOp>(loc_, symbol + "_body",
                                                         builder_.getFunctionType(types, {}));
     function.setPrivate();
@@ -167,6 +175,9 @@ class MapKernelBuilder {
     builder_.setInsertionPointToStart(block);
     pointers_.assign(block->args_begin(), block->args_begin() + pointers);
     sizes_.setParameters(block->getArguments().slice(pointers, count - pointers));
+    for (auto [i, scalar] : llvm::enumerate(scalars_)) {
+      scalarValues_[scalar] = block->getArgument(count + 2 + i);
+    }
     emitParallel(block->getArgument(count), block->getArgument(count + 1));
     builder_.setInsertionPointToEnd(block);
     builder_.create<mlir::func::ReturnOp>(loc_);
@@ -346,8 +357,10 @@ class MapKernelBuilder {
 
   /// The results' values for one iteration, or a vector of them.
   llvm::SmallVector<mlir::Value> emitValues(mlir::ValueRange indices, int64_t lanes) {
-    return nest_.emit(builder_, loc_, lanes,
-                      [&](const MapAccess& access) { return emitLoad(access, indices, lanes); });
+    return nest_.emit(
+        builder_, loc_, lanes,
+        [&](const MapAccess& access) { return emitLoad(access, indices, lanes); }, nullptr,
+        &scalarValues_);
   }
 
   /// Zero for the lanes beyond the last channel: kernels that read whole blocks rely on it.
@@ -392,19 +405,25 @@ class MapKernelBuilder {
     for (size_t i = 0; i < pointers_.size(); ++i) {
       arguments.push_back(element(pointer, block->getArgument(0), i));
     }
-    if (!sizes_.numbers().empty()) {
-      mlir::Value sizes = element(pointer, block->getArgument(0), pointers_.size());
-      for (size_t i = 0; i < sizes_.numbers().size(); ++i) {
-        arguments.push_back(toIndex(element(i64, sizes, i)));
-      }
+    const size_t count = sizes_.numbers().size();
+    mlir::Value sizes = count + scalars_.size() == 0
+                            ? mlir::Value()
+                            : element(pointer, block->getArgument(0), pointers_.size());
+    for (size_t i = 0; i < count; ++i) {
+      arguments.push_back(toIndex(element(i64, sizes, i)));
     }
     arguments.push_back(toIndex(block->getArgument(1)));
     arguments.push_back(toIndex(block->getArgument(2)));
+    for (auto [i, scalar] : llvm::enumerate(scalars_)) {
+      mlir::Value bits = element(i64, sizes, count + i);
+      arguments.push_back(codegen::emitScalarOf(builder_, loc_, bits, scalarType(scalar)));
+    }
     builder_.create<mlir::func::CallOp>(loc_, symbol + "_body", mlir::TypeRange(), arguments);
     builder_.create<mlir::func::ReturnOp>(loc_);
   }
 
   codegen::MapNest nest_;
+  llvm::SmallVector<mlir::Value> scalars_;
   int64_t channels_;
   int64_t lanes_;
   mlir::OpBuilder builder_;
@@ -413,18 +432,8 @@ class MapKernelBuilder {
   int64_t run_ = 1;  // iterations of a last loop that is done for vectors at a time
   codegen::KernelSizes sizes_;
   llvm::SmallVector<mlir::Value> pointers_;
+  codegen::MapNest::Scalars scalarValues_;
 };
-
-/// A transposition that stands alone, of elements that follow each other no more, nor lie so near
-/// to each other that vectors are made of vectors.
-bool movesLines(mlir::Operation* op) {
-  auto transpose = llvm::dyn_cast<ir::TransposeOp>(op);
-  if (!transpose || transpose.getPermutation().empty()) {
-    return false;
-  }
-  mlir::RankedTensorType type = tensorOf(transpose.getInput());
-  return transpose.getPermutation().back() != type.getRank() - 1 && !isVectorMap(op, {{}}, {});
-}
 
 /// Stops at a division that reference kernels do: of integers, which they check, or its rest.
 mlir::WalkResult isReported(mlir::Operation* op) {
@@ -439,6 +448,15 @@ mlir::WalkResult isReported(mlir::Operation* op) {
 bool isVectorMap(mlir::Operation* op, llvm::ArrayRef<KernelLayout> operands, KernelLayout result) {
   constexpr int64_t kWidest = 512;
   return MapKernelBuilder(op, operands, result, kWidest).vectorizable();
+}
+
+bool movesLines(mlir::Operation* op) {
+  auto transpose = llvm::dyn_cast<ir::TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty()) {
+    return false;
+  }
+  mlir::RankedTensorType type = tensorOf(transpose.getInput());
+  return transpose.getPermutation().back() != type.getRank() - 1 && !isVectorMap(op, {{}}, {});
 }
 
 std::string whyNotMapKernel(mlir::Operation* op) {

@@ -1,9 +1,9 @@
 #include "devices/cpu/compiler/native_code.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -114,26 +114,73 @@ absl::Status writeFile(const std::string& path, llvm::ArrayRef<uint8_t> data) {
   return absl::OkStatus();
 }
 
-/// A module in an LLVM context of its own, so that each can be compiled on another thread.
-struct NativeModule {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-};
-
-absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module, const CodeTarget& target) {
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, codegen::machineFor(target));
+absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module,
+                                                llvm::TargetMachine& machine) {
   markKernels(module);
-  codegen::optimize(module, *machine);
+  codegen::optimize(module, machine);
   GR_ASSIGN_OR_RETURN(auto object,
-                      codegen::emit(module, *machine, llvm::CodeGenFileType::ObjectFile));
+                      codegen::emit(module, machine, llvm::CodeGenFileType::ObjectFile));
   return std::vector<uint8_t>(object.begin(), object.end());
 }
+
+/// Modules that several threads compile, the next to whoever is free.
+class Modules {
+ public:
+  explicit Modules(llvm::ArrayRef<mlir::ModuleOp> modules)
+      : modules_(modules), objects_(modules.size()) {}
+
+  /// Compiles modules until there are no more. Each is in an LLVM context of its own, and gone when
+  /// its code is there; a description of the target serves a thread for all that it compiles.
+  void work(const CodeTarget& target) {
+    absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> machine = codegen::machineFor(target);
+    while (true) {
+      llvm::LLVMContext context;
+      absl::StatusOr<std::unique_ptr<llvm::Module>> module;
+      std::optional<size_t> number = next(context, module);
+      if (!number) {
+        return;
+      }
+      objects_[*number] = !machine.ok()  ? machine.status()
+                          : !module.ok() ? module.status()
+                                         : compileOne(**module, **machine);
+    }
+  }
+
+  absl::StatusOr<std::vector<std::vector<uint8_t>>> takeObjects() {
+    std::vector<std::vector<uint8_t>> objects;
+    for (absl::StatusOr<std::vector<uint8_t>>& object : objects_) {
+      GR_RETURN_IF_ERROR(object.status());
+      objects.push_back(*std::move(object));
+    }
+    return objects;
+  }
+
+ private:
+  /// The number of the next module, translated: one thread at a time is in MLIR's context.
+  std::optional<size_t> next(llvm::LLVMContext& context,
+                             absl::StatusOr<std::unique_ptr<llvm::Module>>& module) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (next_ == modules_.size()) {
+      return std::nullopt;
+    }
+    module = codegen::translate(modules_[next_], context);
+    return next_++;
+  }
+
+  llvm::ArrayRef<mlir::ModuleOp> modules_;
+  std::vector<absl::StatusOr<std::vector<uint8_t>>> objects_;
+  std::mutex mutex_;
+  size_t next_ = 0;
+};
 
 }  // namespace
 
 int64_t nativeVectorBits() {
-  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  return features.lookup("avx512f") ? 512 : features.lookup("avx") ? 256 : 128;
+  static const int64_t kBits = [] {
+    const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+    return features.lookup("avx512f") ? 512 : features.lookup("avx") ? 256 : 128;
+  }();
+  return kBits;
 }
 
 CodeTarget nativeTarget() {
@@ -144,31 +191,14 @@ CodeTarget nativeTarget() {
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(
     llvm::ArrayRef<mlir::ModuleOp> modules, const CodeTarget& target, int threads) {
-  std::vector<std::unique_ptr<NativeModule>> natives;
-  for (mlir::ModuleOp module : modules) {
-    auto native = std::make_unique<NativeModule>();
-    GR_ASSIGN_OR_RETURN(native->module, codegen::translate(module, native->context));
-    natives.push_back(std::move(native));
-  }
-  std::vector<absl::StatusOr<std::vector<uint8_t>>> compiled(natives.size());
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i = next.fetch_add(1); i < natives.size(); i = next.fetch_add(1)) {
-      compiled[i] = compileOne(*natives[i]->module, target);
-    }
-  };
+  Modules work(modules);
   std::vector<std::thread> others;
-  for (int i = 1; i < std::min(threads, static_cast<int>(natives.size())); ++i) {
-    others.emplace_back(work);
+  for (int i = 1; i < std::min(threads, static_cast<int>(modules.size())); ++i) {
+    others.emplace_back([&] { work.work(target); });
   }
-  work();
+  work.work(target);
   llvm::for_each(others, [](std::thread& thread) { thread.join(); });
-  std::vector<std::vector<uint8_t>> objects;
-  for (absl::StatusOr<std::vector<uint8_t>>& object : compiled) {
-    GR_RETURN_IF_ERROR(object.status());
-    objects.push_back(*std::move(object));
-  }
-  return objects;
+  return work.takeObjects();
 }
 
 absl::StatusOr<std::vector<uint8_t>> linkNative(llvm::ArrayRef<std::vector<uint8_t>> objects) {

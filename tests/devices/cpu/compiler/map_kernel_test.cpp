@@ -3,13 +3,16 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <set>
 
+#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "devices/cpu/code_image.h"
 #include "devices/cpu/compiler/code_module.h"
@@ -438,6 +441,110 @@ TEST_CASE("equal operations share a kernel, whatever they are called and whereve
   REQUIRE(symbols.size() == 5);
   CHECK(symbols[0] == symbols[1]);
   CHECK(std::set<std::string>(symbols.begin(), symbols.end()).size() == 4);
+}
+
+/// x * factor + summand as one group; numbers as the text of their bits.
+std::string linear(const std::string& type, const std::string& factor, const std::string& summand) {
+  std::string shaped = "tensor<37x" + type + ">", scalar = "tensor<" + type + ">";
+  std::string binary = " : (" + shaped + ", " + scalar + ") -> " + shaped + "\n";
+  auto constant = [&](const std::string& number) {
+    return "gr.constant dense<" + number + "> : " + scalar + " : " + scalar + "\n";
+  };
+  return "func.func @f(%x: " + shaped + ") -> " + shaped +
+         " {\n%0 = gr.group (%x) attributes {kind = \"map\"} {\n^bb0(%a: " + shaped +
+         "):\n%k = " + constant(factor) + "%l = " + constant(summand) + "%1 = gr.mul %a, %k" +
+         binary + "%2 = gr.add %1, %l" + binary + "gr.yield %2 : " + shaped + "\n} : (" + shaped +
+         ") -> " + shaped + "\nreturn %0 : " + shaped + "\n}";
+}
+
+std::string symbolOf(const std::string& text) {
+  Fixture fixture(text);
+  CodeModule code(fixture.context);
+  std::vector<KernelLayout> layouts(fixture.op()->getNumOperands());
+  return code.add(fixture.op(), layouts, {}).symbol;
+}
+
+TEST_CASE("maps that differ in numbers share their code and keep their bits") {
+  auto bits = [](float number) {
+    return absl::StrFormat("0x%08X", absl::bit_cast<uint32_t>(number));
+  };
+  constexpr float kHuge = std::numeric_limits<float>::max();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x = randomFloats(32, 11);
+  x.insert(x.end(), {0.0F, -0.0F, kInfinity, kHuge, kTiny});
+  const std::string symbol = symbolOf(linear("f32", bits(3.5F), bits(7)));
+  for (auto [factor, summand] : {std::pair(3.5F, -7.25F),
+                                 {-0.1F, kTiny},
+                                 {kHuge, -kHuge},
+                                 {kTiny, 0.7F},
+                                 {kInfinity, 2},
+                                 {2, -kInfinity}}) {
+    Fixture fixture(linear("f32", bits(factor), bits(summand)));
+    CHECK(symbolOf(linear("f32", bits(factor), bits(summand))) == symbol);
+    std::vector<float> y(37);
+    fixture.run({x.data(), y.data()});
+    for (size_t i = 0; i < x.size(); ++i) {
+      float product = x[i] * factor;
+      float expected = product + summand;
+      CAPTURE(x[i], factor, summand, y[i]);
+      CHECK((absl::bit_cast<uint32_t>(y[i]) == absl::bit_cast<uint32_t>(expected) ||
+             (std::isnan(y[i]) && std::isnan(expected))));
+    }
+  }
+  // What is 0 or 1 makes other code.
+  CHECK(symbolOf(linear("f32", bits(1), bits(7))) != symbol);
+  CHECK(symbolOf(linear("f32", bits(3.5F), bits(0))) != symbol);
+}
+
+TEST_CASE("two kernels of one module have numbers of their own, of any type") {
+  std::vector<int64_t> x(37), y(37);
+  std::iota(x.begin(), x.end(), -18);
+  for (int64_t factor : {int64_t{-3}, int64_t{1} << 40}) {
+    Fixture fixture(linear("i64", std::to_string(factor), "-5"));
+    fixture.run({x.data(), y.data()});
+    for (size_t i = 0; i < x.size(); ++i) {
+      CHECK(y[i] == x[i] * factor - 5);
+    }
+  }
+  std::vector<double> a(37, 0.3), b(37);
+  Fixture doubles(linear("f64", "0.1", "1.0e-300"));
+  doubles.run({a.data(), b.data()});
+  CHECK(b[36] == 0.3 * 0.1 + 1e-300);
+  std::vector<uint8_t> p(37, 200), q(37);
+  Fixture bytes(linear("ui8", "3", "77"));
+  bytes.run({p.data(), q.data()});
+  CHECK(q[36] == static_cast<uint8_t>(200 * 3 + 77));
+  Fixture both(R"(func.func @f(%x: tensor<37xf32>) {
+    %c = gr.constant dense<3.5> : tensor<f32> : tensor<f32>
+    %d = gr.constant dense<7.5> : tensor<f32> : tensor<f32>
+    %0 = gr.mul %x, %c : (tensor<37xf32>, tensor<f32>) -> tensor<37xf32>
+    %1 = gr.mul %x, %d : (tensor<37xf32>, tensor<f32>) -> tensor<37xf32>
+    return
+  })");
+  CodeModule code(both.context);
+  std::vector<KernelLayout> layouts(2);
+  std::vector<GeneratedKernel> kernels;
+  (*both.module->getOps<mlir::func::FuncOp>().begin()).walk([&](ir::MulOp op) {
+    kernels.push_back(code.add(op, layouts, {}));
+  });
+  CHECK(kernels[0].symbol == kernels[1].symbol);
+  CHECK(absl::bit_cast<float>(static_cast<uint32_t>(kernels[0].sizes.back())) == 3.5F);
+  CHECK(absl::bit_cast<float>(static_cast<uint32_t>(kernels[1].sizes.back())) == 7.5F);
+}
+
+TEST_CASE("numbers that shape the code stay in it") {
+  auto binary = [](const std::string& op, const std::string& number) {
+    return symbolOf("func.func @f(%x: tensor<37xf32>) {\n%c = gr.constant dense<" + number +
+                    "> : tensor<f32> : tensor<f32>\n%0 = gr." + op +
+                    " %x, %c : (tensor<37xf32>, tensor<f32>) -> tensor<37xf32>\nreturn\n}");
+  };
+  CHECK(binary("pow", "2.0") != binary("pow", "3.5"));
+  CHECK(binary("pow", "2.5") != binary("pow", "3.5"));
+  CHECK(binary("div", "4.0") != binary("div", "3.0"));  // a multiplication by 0.25
+  CHECK(binary("div", "7.0") == binary("div", "3.0"));
+  CHECK(binary("max", "0.0") != binary("max", "3.0"));
+  CHECK(binary("max", "-2.0") == binary("max", "3.0"));
 }
 
 /// A store that says what was asked of it.
