@@ -4,6 +4,8 @@
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/group_values.h"
 #include "devices/compiler/way_choice.h"
+#include "devices/cpu/compiler/kernel_budget.h"
+#include "devices/cpu/compiler/map_parts.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -22,7 +24,8 @@ absl::Status annotateWith(mlir::Operation* op, const absl::Status& status) {
 /// Walks a partition. One use.
 class WorkPlanner {
  public:
-  explicit WorkPlanner(Alternatives& alternatives) : alternatives_(alternatives) {}
+  WorkPlanner(mlir::func::FuncOp partition, Alternatives& alternatives)
+      : alternatives_(alternatives), budget_(partition) {}
 
   absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
     for (mlir::Operation& op : partition.front()) {
@@ -48,8 +51,8 @@ class WorkPlanner {
   }
 
   absl::Status addGroup(ir::GroupOp group) {
-    if (group.getKind() == "map" && whyNotMapKernel(group).empty()) {
-      return addMap(group);
+    if (group.getKind() == "map" && budget_.allows(group) && whyNotMapKernel(group).empty()) {
+      return addWholeMap(group);
     }
     mlir::Block& block = group.getBody().front();
     auto body = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
@@ -67,6 +70,22 @@ class WorkPlanner {
     }
     GR_RETURN_IF_ERROR(addParts(body));
     values_.takeApart(group);
+    return absl::OkStatus();
+  }
+
+  /// One loop nest, or several where only the dense one is left and it would go from line to line.
+  absl::Status addWholeMap(ir::GroupOp map) {
+    Work work = workOf(Work::Kind::kMap, map);
+    work.alternatives = alternatives_.ofMap(map);
+    if (work.alternatives.size() > 1 || !transposesLines(map)) {
+      work_.push_back(std::move(work));
+      return absl::OkStatus();
+    }
+    for (llvm::SmallVector<mlir::Operation*>& part : mapParts(map)) {
+      GR_RETURN_IF_ERROR(
+          addOperation(part.size() == 1 ? part[0] : passes::buildGroup({"map", std::move(part)})));
+    }
+    values_.takeApart(map);
     return absl::OkStatus();
   }
 
@@ -142,6 +161,7 @@ class WorkPlanner {
   }
 
   Alternatives& alternatives_;
+  KernelBudget budget_;
   std::vector<Work> work_;
   GroupValues values_;
 };
@@ -166,7 +186,7 @@ double bytesOf(const Work& work, const Alternative& way) {
 
 absl::StatusOr<std::vector<Work>> planWork(mlir::func::FuncOp partition,
                                            Alternatives& alternatives) {
-  return WorkPlanner(alternatives).plan(partition);
+  return WorkPlanner(partition, alternatives).plan(partition);
 }
 
 std::vector<uint32_t> chooseAlternatives(const std::vector<Work>& work, const StepCosts& costs,

@@ -1,6 +1,8 @@
 // What the compiler makes of a partition, step by step.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
+#include <string>
 
 #include "devices/cpu/instructions.h"
 #include "tests/devices/cpu/compiler/compiled.h"
@@ -283,6 +285,68 @@ TEST_CASE("an attention reads a packed projection through strides, as one step")
   // value and result.
   CHECK(*views ==
         std::vector<int64_t>{0, 1, 2, 12, 1, 4, 1, 2, 12, 1, 8, 1, 2, 12, 1, 0, 1, 2, 4, 1});
+}
+
+/// A sum of a transposed matrix, in the middle of a group.
+std::string transposedInside(const std::string& size) {
+  std::string type = "tensor<" + size + "x" + size + "xf32>";
+  return "func.func @f(%x: " + type + " {gr.name = \"x\"}, %z: " + type +
+         " {gr.name = \"z\"}) -> (" + type +
+         " {gr.name = \"y\"}) {\n%0 = gr.group(%x, %z) attributes {kind = \"map\"} {\n^bb0(%a: " +
+         type + ", %b: " + type + "):\n%1 = gr.exp %a : (" + type + ") -> " + type +
+         "\n%2 = gr.transpose %1 {permutation = array<i64: 1, 0>} : (" + type + ") -> " + type +
+         "\n%3 = gr.add %2, %b : (" + type + ", " + type + ") -> " + type + "\n%4 = gr.abs %3 : (" +
+         type + ") -> " + type + "\ngr.yield %4 : " + type + "\n} : (" + type + ", " + type +
+         ") -> " + type + "\nreturn %0 : " + type + "\n}";
+}
+
+TEST_CASE("a map that would go from line to line is taken apart at its transposition") {
+  Executable large = compiled(transposedInside("64"));
+  REQUIRE(large.steps.size() == 3);
+  CHECK(large.steps[0].kernel == "generated");  // the exponential
+  CHECK(large.steps[1].operation == "gr.transpose");
+  CHECK(large.steps[1].kernel != "generated");
+  CHECK(large.steps[2].kernel == "generated");  // sum and absolute value
+  CHECK(compiled(transposedInside("16")).steps.size() == 1);
+}
+
+/// `count` groups of twelve operations, each of another form.
+std::string manyForms(int count) {
+  constexpr int kMembers = 12;
+  std::string type = "tensor<4xf32>";
+  std::string text =
+      "func.func @f(%x: " + type + " {gr.name = \"x\"}) -> (" + type + " {gr.name = \"y\"}) {\n";
+  std::string last = "x";
+  for (int i = 0; i < count; ++i) {
+    std::string group = "g" + std::to_string(i);
+    text += "%" + group + " = gr.group(%" + last +
+            ") attributes {kind = \"map\"} {\n^bb0(%v0: " + type + "):\n";
+    for (int k = 0; k < kMembers; ++k) {
+      text += "%v" + std::to_string(k + 1) + " = gr." + ((i >> k) % 2 == 0 ? "exp" : "neg") +
+              " %v" + std::to_string(k) + " : (" + type + ") -> " + type + "\n";
+    }
+    text += "gr.yield %v" + std::to_string(kMembers) + " : " + type + "\n} : (" + type + ") -> " +
+            type + "\n";
+    last = group;
+  }
+  return text + "return %" + last + " : " + type + "\n}";
+}
+
+TEST_CASE("thousands of groups of other forms share the kernels of their operations") {
+  auto kernelsOf = [](const Executable& executable) {
+    std::set<std::string> symbols;
+    for (const Step& step : executable.steps) {
+      CHECK(step.kernel == "generated");
+      symbols.insert(step.symbol);
+    }
+    return symbols.size();
+  };
+  Executable few = compiled(manyForms(40));
+  CHECK(few.steps.size() == 40);
+  CHECK(kernelsOf(few) == 40);
+  Executable many = compiled(manyForms(400));
+  CHECK(many.steps.size() > 400);
+  CHECK(kernelsOf(many) <= 90);
 }
 
 }  // namespace
