@@ -84,7 +84,10 @@ absl::Status parseError(absl::string_view bytes, absl::string_view name) {
                           static_cast<int>(bytes.size()));
   std::string where = findBreak(stream, static_cast<int>(bytes.size()), false);
   if (where.empty()) {
-    where = "the outline is intact, but a node, tensor or type within it is not";
+    // Protobuf's bound on nested messages is 100, of which a graph in a graph takes three.
+    where =
+        "the outline is intact, but a node, tensor or type within it is not, or graphs lie more "
+        "than 30 deep in each other";
   }
   return absl::InvalidArgumentError(absl::StrCat(
       name, ": not a readable ONNX model (", bytes.size(), " bytes): ", where,
