@@ -6,17 +6,17 @@ and what it does not know is left out; so one generator serves all versions.
 """
 
 import dataclasses
+import functools
 
 import numpy as np
-import onnx
-from onnx import defs, helper
+from onnx import defs
 
 import ops_elementwise
 import ops_nn
 import ops_other
 import ops_shape
 from case import Builder
-from values import FLOATS, INTEGERS, TYPES, tensor
+from values import TYPES, dtypeOf, tensor
 
 OLDEST_OPSET, NEWEST_OPSET = 7, defs.onnx_opset_version()
 GENERATORS = {**ops_elementwise.GENERATORS, **ops_shape.GENERATORS, **ops_nn.GENERATORS,
@@ -151,8 +151,6 @@ def _attribute(draw, key, value):
 def _fill(draw, formal, operand, special):
     name = operand.type or draw.typeOf(formal.type_str)
     if operand.values is not None:
-        from values import dtypeOf
-
         return np.asarray(operand.values).astype(dtypeOf(name))
     return tensor(draw.random, name, operand.shape, operand.low, operand.high, special)
 
@@ -183,10 +181,19 @@ def _assemble(builder, draw, schema, given, special):
     return names
 
 
+@functools.cache
+def _versions():
+    """{operation: the opsets where a version of it begins}."""
+    found = {}
+    for schema in defs.get_all_schemas_with_history():
+        if schema.domain == "" and not schema.deprecated:
+            found.setdefault(schema.name, set()).add(schema.since_version)
+    return found
+
+
 def _opset(random, name):
     """An opset: where a version of the operation begins, or any that has it."""
-    versions = sorted({s.since_version for s in defs.get_all_schemas_with_history()
-                       if s.name == name and s.domain == "" and not s.deprecated})
+    versions = _versions()[name]
     usable = sorted({max(v, OLDEST_OPSET) for v in versions})
     if random.random() < 0.5:
         return usable[random.integers(len(usable))]
@@ -214,5 +221,3 @@ def uncovered():
     return sorted({schema.name for schema in defs.get_all_schemas()
                    if schema.domain == "" and not schema.deprecated} - set(GENERATORS))
 
-
-__all__ = ["single", "uncovered", "Draw", "Operand", "FLOATS", "INTEGERS", "helper", "onnx"]
