@@ -176,36 +176,27 @@ class Winograd::Block {
     parallelFor(count_, width * kElements, [&](int64_t t) {
       Place place = placeOf(t);
       runWide([&] {
-        if (direct_[t] != 0) {
-          sumDirectly(place, panel);
-          return;
+        alignas(64) std::array<float, tile * tile * kPanel> sums;
+        bool isDirect = direct_[t] != 0;
+        if (isDirect) {
+          sumDirectly(place, panel, sums.data());
         }
         for (int64_t c = 0; c < width; c += kVectorLanes) {
-          finishVectors(place, panel * kPanel + c, products + t * width + c);
+          finishVectors(place, panel * kPanel + c, products + t * width + c,
+                        isDirect ? sums.data() + c : nullptr);
         }
       });
     });
   }
 
-  /// A tile's results of one panel, each from its window alone.
-  void sumDirectly(const Place& place, int64_t panel) const {
+  /// A tile's results of one panel, each from its window alone. Rare, and so no part of the loop.
+  [[gnu::noinline]] void sumDirectly(const Place& place, int64_t panel, float* sums) const {
     int64_t width = shape_.filter.widthOf(panel);
-    alignas(64) std::array<float, tile * tile * kPanel> sums;
-    std::fill_n(sums.data(), tile * tile * width, 0.0F);
+    std::fill_n(sums, tile * tile * width, 0.0F);
     for (int64_t i = 0; i < tile; ++i) {
       for (int64_t tap = 0; tap < WinogradFilter::kTaps; ++tap) {
-        addTap(place, panel, i, tap, sums.data() + i * tile * width);
+        addTap(place, panel, i, tap, sums + i * tile * width);
       }
-    }
-    for (int64_t c = 0; c < width; c += kVectorLanes) {
-      const Target target = targetOf(place, panel * kPanel + c);
-      unrolled<tile>([&](auto i) __attribute__((always_inline)) {
-        Line<tile> row;
-        unrolled<tile>([&](auto j) __attribute__((always_inline)) {
-          loadVector(sums.data() + (i * tile + j) * width + c, row[j]);
-        });
-        finishRow(row, i, target);
-      });
     }
   }
 
@@ -221,8 +212,7 @@ class Winograd::Block {
     }
     int64_t width = filter.widthOf(panel);
     from.column += columns.begin;
-    const float* weights = operands_.filter + filter.panelAt(panel) +
-                           (filter.elements() + tap) * filter.depth() * width;
+    const float* weights = operands_.filter + filter.tapsAt(panel) + tap * filter.depth() * width;
     PanelRows rows{operands_.source + from.in(images), images.column, images.block};
     addPanelProduct({rows, columns.end - columns.begin, filter.depth(), weights, width},
                     sums + columns.begin * width);
@@ -250,9 +240,10 @@ class Winograd::Block {
     return target;
   }
 
-  /// 16 channels of one tile's results, from `channel` on: a row after the other.
+  /// 16 channels of one tile's results, from `channel` on: a row after the other. Of `sums` where
+  /// that is not null, else of `products`.
   [[gnu::always_inline]] void finishVectors(const Place& place, int64_t channel,
-                                            const float* products) const {
+                                            const float* products, const float* sums) const {
     const WinogradImages images = shape_.result;
     const Target target = targetOf(place, channel);
     // Stores wait for lines that are not in a cache: they are asked for while products are
@@ -262,9 +253,15 @@ class Winograd::Block {
     });
     std::array<Line<kSide>, tile> half;
     combineRows(products, half);
+    const int64_t width = shape_.filter.widthOf(channel / kPanel);
     unrolled<tile>([&](auto i) __attribute__((always_inline)) {
       Line<tile> row;
       WinogradTransform<tile>::result(half[i], row);
+      if (sums != nullptr) {
+        unrolled<tile>([&](auto j) __attribute__((always_inline)) {
+          loadVector(sums + (i * tile + j) * width, row[j]);
+        });
+      }
       finishRow(row, i, target);
     });
   }

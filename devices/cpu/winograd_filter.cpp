@@ -22,10 +22,11 @@ using Taps = std::array<std::array<float, kVectorLanes>, kTaps>;
   }
 }
 
-/// Both dims of the transform, rounded to f32 once; element e goes to to[e * stride], and the taps
-/// as they are behind the last of them.
+/// Both dims of the transform, rounded to f32 once; element e goes to to[e * stride], and tap t as
+/// it is to plain[t * stride].
 template <int64_t tile>
-[[gnu::always_inline]] inline void transformTaps(const Taps& taps, float* to, int64_t stride) {
+[[gnu::always_inline]] inline void transformTaps(const Taps& taps, float* to, float* plain,
+                                                 int64_t stride) {
   using Transform = WinogradTransform<tile>;
   constexpr int64_t kSide = tile + 2;
   std::array<WideLine<kSide>, 3> columns;
@@ -34,7 +35,7 @@ template <int64_t tile>
     unrolled<3>([&](auto i) __attribute__((always_inline)) {
       Vector tap;
       loadVector(taps[i * 3 + j].data(), tap);
-      storeVector(tap, to + (kSide * kSide + i * 3 + j) * stride);
+      storeVector(tap, plain + (i * 3 + j) * stride);
       column[i] = __builtin_convertvector(tap, WideVector);
     });
     Transform::filter(column, columns[j]);
@@ -58,13 +59,14 @@ void transformResults(const WinogradFilter& filter, int64_t first, int64_t count
     int64_t width = filter.widthOf(panel);
     const float* taps = from + v * kVectorLanes * filter.in * kTaps;
     float* elements = to + filter.panelAt(panel) + result % kPanel;
+    float* plain = to + filter.tapsAt(panel) + result % kPanel;
     runWide([&] {
       for (int64_t c = 0; c < filter.depth(); ++c) {
         Taps read;
         bool has = c < filter.in;
         readTaps(taps + (has ? c : 0) * kTaps, filter.in * kTaps,
                  has ? count - v * kVectorLanes : 0, read);
-        transformTaps<tile>(read, elements + c * width, filter.depth() * width);
+        transformTaps<tile>(read, elements + c * width, plain + c * width, filter.depth() * width);
       }
     });
   });

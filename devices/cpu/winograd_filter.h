@@ -10,9 +10,9 @@
 namespace graphrun::devices::cpu {
 
 /// A transformed filter of out x in x 3 x 3. Panels of kPanel results, the last one of as many
-/// vectors as are left; a panel has for each element of the transform its in x width matrix, and
-/// behind these one for each tap as it is, for tiles that are summed directly. Channels are rounded
-/// up to whole vectors. Neither batch nor image size matter.
+/// vectors as are left; a panel has for each element of the transform its in x width matrix. Behind
+/// all panels are as many that have one for each tap as it is, for tiles that are summed directly.
+/// Channels are rounded up to whole vectors. Neither batch nor image size matter.
 struct WinogradFilter {
   static constexpr int64_t kTaps = 9;
 
@@ -24,18 +24,18 @@ struct WinogradFilter {
   }
   /// Of the transform.
   int64_t elements() const { return (tile + 2) * (tile + 2); }
-  /// Matrices of a panel.
-  int64_t planes() const { return elements() + kTaps; }
   int64_t depth() const { return wholeVectors(in); }
   int64_t panels() const { return (out + kPanel - 1) / kPanel; }
   int64_t widthOf(int64_t panel) const {
     return std::min(kPanel, wholeVectors(out) - panel * kPanel);
   }
-  /// Where a panel begins, in floats.
-  int64_t panelAt(int64_t panel) const { return panel * kPanel * depth() * planes(); }
-  int64_t floats() const { return wholeVectors(out) * depth() * planes(); }
-  /// That a convolution reads where no tile is summed directly.
+  /// Where a panel begins, in floats, and where that of its taps does.
+  int64_t panelAt(int64_t panel) const { return panel * kPanel * depth() * elements(); }
+  int64_t tapsAt(int64_t panel) const {
+    return transformedFloats() + panel * kPanel * depth() * kTaps;
+  }
   int64_t transformedFloats() const { return wholeVectors(out) * depth() * elements(); }
+  int64_t floats() const { return transformedFloats() + wholeVectors(out) * depth() * kTaps; }
 };
 
 /// Transforms the results [first, first + count) of a filter; first is a multiple of kPanel.

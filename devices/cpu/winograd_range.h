@@ -65,8 +65,11 @@ class WinogradRange {
                                    const Range& rows, const Range& columns) {
     unrolled<kSide>([&](auto i) __attribute__((always_inline)) {
       std::array<Magnitudes, kSide> line = {};
-      if (rows.has(i)) {
-        readLine(from + i * images.row, images, blocks, columns, line);
+      const float* row = from + i * images.row;
+      if (rows.has(i) && columns.begin == 0 && columns.end == kSide) {
+        readLine<true>(row, images, blocks, columns, line);
+      } else if (rows.has(i)) {
+        readLine<false>(row, images, blocks, columns, line);
       }
       unrolled<tile>([&](auto j) __attribute__((always_inline)) {
         lines_[i][j] = line[j];
@@ -83,9 +86,8 @@ class WinogradRange {
     Magnitudes windows;
     ofWindows(windows);
     Magnitudes valid = windows;
-    for (int64_t lane = 0; lane < kVectorLanes; ++lane) {
-      bool has = rows.has(lane / tile % tile) && columns.has(lane % tile);
-      valid[lane] = has ? windows[lane] : std::numeric_limits<int32_t>::max();
+    if (rows.end < tile || columns.end < tile) {
+      excludeOutside(rows, columns, valid);
     }
     auto smaller = [](Magnitudes& a, const Magnitudes& b)
                        __attribute__((always_inline)) { a = a < b ? a : b; };
@@ -98,14 +100,25 @@ class WinogradRange {
  private:
   static constexpr int64_t kSide = tile + 2;
 
-  /// The largest magnitudes of each element of a row.
+  /// Makes windows whose result is not there as large as can be.
+  [[gnu::always_inline]] static void excludeOutside(const Range& rows, const Range& columns,
+                                                    Magnitudes& windows) {
+    for (int64_t lane = 0; lane < kVectorLanes; ++lane) {
+      if (!rows.has(lane / tile % tile) || !columns.has(lane % tile)) {
+        windows[lane] = std::numeric_limits<int32_t>::max();
+      }
+    }
+  }
+
+  /// The largest magnitudes of each element of a row. `whole`: none is a pad.
+  template <bool whole>
   [[gnu::always_inline]] static void readLine(const float* from, const WinogradImages& images,
                                               int64_t blocks, const Range& columns,
                                               std::array<Magnitudes, kSide>& line) {
     constexpr int32_t kNoSign = std::numeric_limits<int32_t>::max();
     for (int64_t block = 0; block < blocks; ++block, from += images.block) {
       unrolled<kSide>([&](auto j) __attribute__((always_inline)) {
-        if (columns.has(j)) {
+        if (whole || columns.has(j)) {
           Magnitudes read;
           std::memcpy(&read, from + j * images.column, sizeof(read));
           keepLarger(line[j], read & kNoSign);
