@@ -24,6 +24,7 @@ constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeader = size_t{1} << 16;
 constexpr size_t kMaxNpyRank = 32;                  // NumPy 1's own limit
 constexpr size_t kMaxCharacters = size_t{1} << 24;  // of a string
+constexpr size_t kMaxEmptyTexts = size_t{1} << 20;  // which take nothing from the file
 
 struct Header {
   TensorSpec spec;
@@ -230,6 +231,10 @@ absl::StatusOr<Header> parseHeader(absl::Span<const uint8_t> bytes, ElementType 
   if (header.spec.type == ElementType::kString) {
     size_t each = header.characters * (header.wide ? sizeof(char32_t) : 1);
     size_t count = expected / elementSize(ElementType::kString);
+    if (each == 0 && count > kMaxEmptyTexts) {
+      return invalid("file has ", count, " texts of no character, expected at most ",
+                     kMaxEmptyTexts);
+    }
     expected = each != 0 && count > bytes.size() / each ? SIZE_MAX : count * each;
   }
   if (bytes.size() - header.bytes != expected) {

@@ -190,6 +190,12 @@ TEST_CASE("hostile and foreign headers are refused") {
   CHECK_THAT(shaped("(4294967296, 4294967296)"), Contains("2^62"));
   CHECK_THAT(shaped("(1000000000000,)"), Contains("0 bytes of data, expected 4000000000000"));
   CHECK_THAT(shaped("(1 2)"), Contains("expected ')'"));
+  // Texts without characters take nothing from the file.
+  CHECK(errorOf(npy(dictOf("<U0", "False", "(3,)"), "")) == "ok");
+  CHECK_THAT(errorOf(npy(dictOf("<U0", "False", "(288230376151711743,)"), "")),
+             Contains("texts of no character, expected at most"));
+  CHECK_THAT(errorOf(npy(dictOf("|S0", "False", "(1048577,)"), "")),
+             Contains("1048577 texts of no character"));
   CHECK_THAT(shaped("[1]"), Contains("expected '('"));
   std::string many = "(";
   for (int i = 0; i < 33; ++i) {
