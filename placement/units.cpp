@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -106,7 +107,7 @@ absl::StatusOr<int64_t> parseDuration(absl::string_view text) {
 }
 
 absl::StatusOr<std::vector<int>> parseCores(absl::string_view text) {
-  std::vector<int> cores;
+  std::set<int> cores;
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     std::pair<absl::string_view, absl::string_view> range =
         absl::StrSplit(part, absl::MaxSplits('-', 1));
@@ -120,16 +121,13 @@ absl::StatusOr<std::vector<int>> parseCores(absl::string_view text) {
       return absl::InvalidArgumentError(absl::StrCat("the range '", part, "' runs backwards"));
     }
     for (int core = first; core <= last; ++core) {
-      cores.push_back(core);
+      if (!cores.insert(core).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("CPU ", core, " is given twice in '", text.substr(0, 100), "'"));
+      }
     }
   }
-  std::sort(cores.begin(), cores.end());
-  auto twice = std::adjacent_find(cores.begin(), cores.end());
-  if (twice != cores.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("CPU ", *twice, " is given twice in '", text, "'"));
-  }
-  return cores;
+  return std::vector<int>(cores.begin(), cores.end());
 }
 
 std::string formatCores(const std::vector<int>& cores) {

@@ -51,6 +51,12 @@ TEST_CASE("core lists") {
     CAPTURE(text);
     CHECK(!parseCores(text).ok());
   }
+  // Refused at the first core that comes again, however many follow.
+  std::string many = "0-65535";
+  for (int i = 0; i < 100'000; ++i) {
+    many += ",0-65535";
+  }
+  CHECK(!parseCores(many).ok());
   CHECK(formatCores({0, 1, 2, 7, 9, 10}) == "0-2,7,9-10");
 }
 
