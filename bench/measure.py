@@ -173,6 +173,7 @@ def summary(turns, weights):
              "turns_p50_ms": [entry["p50"] for entry in latency]}
     if "predicted_peak_bytes" in highest:
         found["predicted_peak_bytes"] = highest["predicted_peak_bytes"]
+        found["device_bytes"] = sum(device["bytes"] for device in highest["session"]["devices"])
     return found
 
 

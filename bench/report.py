@@ -83,9 +83,9 @@ def operationLines(entry):
 
 
 def predictedShare(entry):
-    """How far our prediction of the peak was off; the target is 3 %."""
+    """How far what was planned for devices is off what they hold; the target is 3 %."""
     ours = entry["runtimes"].get("graphrun")
-    return f"{100 * ours['predicted_peak_bytes'] / ours['peak_memory_bytes'] - 100:+.1f} %" if ours else "-"
+    return f"{100 * ours['predicted_peak_bytes'] / ours['device_bytes'] - 100:+.1f} %" if ours else "-"
 
 
 def memoryTable(entries):

@@ -1,9 +1,9 @@
 // graphrun bench: latency, throughput and memory.
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -106,10 +106,18 @@ void print(const Json& report) {
               report["runs"].get<unsigned long>());
   std::printf("start      loaded in %.1f ms, first run %.1f ms\n", report["load_ms"].get<double>(),
               report["first_run_ms"].get<double>());
-  std::printf("memory     peak %.1f MiB of this process, %.1f MiB once loaded\n",
+  std::printf("memory     peak %.1f MiB of this process; planned for devices: %.1f MiB\n",
               report["peak_memory_bytes"].get<double>() / (1 << 20),
               report["predicted_peak_bytes"].get<double>() / (1 << 20));
   std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
+}
+
+/// What the plan says that all its devices will hold: weights, arenas and edges. It is known before
+/// anything runs, and takes nothing from what a process holds.
+uint64_t plannedBytes(const runtime::SessionStats& stats) {
+  return std::accumulate(
+      stats.devices.begin(), stats.devices.end(), uint64_t{0},
+      [](uint64_t sum, const runtime::DeviceStats& device) { return sum + device.predictedBytes; });
 }
 
 /// Puts the inputs where devices copy them from fastest, as those do who run a model often.
@@ -137,8 +145,7 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
   GR_RETURN_IF_ERROR(session->prepare(shapes));
   const int64_t loaded = runtime::nowNanos();
   moveInputs(*session, inputs);
-  // Weights are packed and arenas backed by now: each caller adds its outputs, and nothing else.
-  uint64_t predicted = peakMemory() + options.concurrency * session->stats().outputBytes;
+  const uint64_t predicted = plannedBytes(session->stats());
   std::vector<NamedTensor> outputs;
   GR_RETURN_IF_ERROR(session->run(inputs, outputs));
   const int64_t first = runtime::nowNanos();
@@ -146,11 +153,6 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
     GR_RETURN_IF_ERROR(session->run(inputs, outputs));
   }
   outputs.clear();
-  if (options.warmup > 1) {
-    // Kernels have been chosen anew, and the plan was loaded again with them.
-    predicted = std::max(predicted,
-                         peakMemory() + (options.concurrency - 1) * session->stats().outputBytes);
-  }
   GR_ASSIGN_OR_RETURN(Measured measured, measure(*session, inputs, options));
   if (!options.trace.empty()) {
     GR_RETURN_IF_ERROR(fileError(session->writeTrace(options.trace)));

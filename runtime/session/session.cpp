@@ -133,6 +133,7 @@ struct Session::Impl {
                                            absl::Span<const PlannedInput> inputs,
                                            absl::Span<const StageInput> values);
   absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
+  void notePlan(const ActivePlan& plan);
   void noteLoad(const ActivePlan& plan);
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
   void learn(const ActivePlan& plan);
@@ -296,14 +297,18 @@ absl::Status Session::Impl::checkPlaceable(const FoundPlan& found) const {
                  SessionStage::kInput);
 }
 
+/// The plan is now the last one.
+void Session::Impl::notePlan(const ActivePlan& plan) {
+  std::lock_guard lock(statsMutex);
+  stats.devices = plan.devices;
+  stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
+}
+
 void Session::Impl::noteLoad(const ActivePlan& plan) {
+  notePlan(plan);
   std::lock_guard lock(statsMutex);
   stats.plansEvicted = plans->evicted();
   stats.lastLoadNanos = plan.loadNanos;
-  stats.outputBytes = 0;
-  for (const auto& [name, output] : plan.own->outputs()) {
-    stats.outputBytes += output.spec.byteSize();
-  }
 }
 
 /// The plan for the stage with this number, loaded. `values` give elements when the planner needs
@@ -545,10 +550,9 @@ absl::Status Session::Impl::execute(ActivePlan& plan) {
   if (plan.lastRuns.size() > kMostRuns) {
     plan.lastRuns.pop_front();
   }
-  std::lock_guard lock(statsMutex);
-  stats.devices = plan.devices;
-  stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
+  notePlan(plan);
   if (const auto* edges = plan.found.plan->plan().edges(); edges != nullptr && status.ok()) {
+    std::lock_guard lock(statsMutex);
     stats.transfers += edges->size();
   }
   return status;

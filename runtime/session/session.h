@@ -162,7 +162,6 @@ struct SessionStats {
   uint64_t plansEvicted = 0;    ///< to keep within maxPlans and maxPlanBytes
   bool imported = false;        ///< the ONNX file was not in the cache
   bool compilerLoaded = false;  ///< whether this process needed the compile world
-  uint64_t outputBytes = 0;     ///< that a run of the last plan makes
   uint64_t transfers = 0;       ///< tensors that all runs sent from one device to another
   std::vector<DeviceStats> devices;
 };
