@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/run_report.h"
-#include "frontends/cli/scratch_folder.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/scratch_folder.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::cli {
@@ -158,7 +158,7 @@ class Set {
   explicit Set(SessionOptions session) : session_(std::move(session)) {}
 
   absl::StatusOr<CalibrationNotes> run() {
-    GR_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
+    GR_ASSIGN_OR_RETURN(runtime::ScratchFolder folder, runtime::ScratchFolder::create());
     GR_RETURN_IF_ERROR(write(folder));
     GR_ASSIGN_OR_RETURN(std::vector<std::string> devices, links().devices());
     CalibrationNotes notes;
@@ -177,7 +177,7 @@ class Set {
   /// The last of the networks.
   const Subject& links() const { return networks_.back(); }
 
-  absl::Status write(const ScratchFolder& folder) {
+  absl::Status write(const runtime::ScratchFolder& folder) {
     std::string name;
     for (uint32_t number = 0; name != kLinks; ++number) {
       const std::string path = (folder.path() / absl::StrCat(number, ".fb")).string();

@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<Way>> parseWays(const std::string& text) {
 }
 
 absl::StatusOr<WayFiles> WayFiles::create() {
-  GR_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
+  GR_ASSIGN_OR_RETURN(runtime::ScratchFolder folder, runtime::ScratchFolder::create());
   WayFiles files(std::move(folder));
   GR_RETURN_IF_ERROR(writeText((files.folder_.path() / "two_devices.yaml").string(), twoDevices()));
   return files;

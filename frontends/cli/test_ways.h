@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/cli/scratch_folder.h"
+#include "runtime/base/scratch_folder.h"
 #include "runtime/session/session.h"
 
 namespace graphrun::cli {
@@ -37,9 +37,9 @@ class WayFiles {
                                       runtime::SessionOptions& options) const;
 
  private:
-  explicit WayFiles(ScratchFolder folder) : folder_(std::move(folder)) {}
+  explicit WayFiles(runtime::ScratchFolder folder) : folder_(std::move(folder)) {}
 
-  ScratchFolder folder_;
+  runtime::ScratchFolder folder_;
 };
 
 }  // namespace graphrun::cli

@@ -25,6 +25,8 @@ namespace {
 
 /// The key under which every tensor with external data names its file.
 constexpr absl::string_view kExternalKey = "location";
+/// Where Linux keeps files in memory.
+constexpr char kMemoryFolder[] = "/dev/shm";
 
 void addFolder(CacheKey& key, const std::filesystem::path& folder) {
   std::vector<std::string> lines;
@@ -55,21 +57,94 @@ absl::StatusOr<std::string> importKey(const std::string& path, Compiler& compile
   return absl::StrCat(key.hex(), ".fb");
 }
 
-absl::StatusOr<std::string> import(const std::string& path, Compiler& compiler, DiskCache& cache,
-                                   bool& imported) {
-  GR_ASSIGN_OR_RETURN(std::string key, importKey(path, compiler));
-  GR_ASSIGN_OR_RETURN(std::string target, cache.pathOf(key));
-  if (!cache.has(key) || !format::ModelFile::open(target).ok()) {
-    GR_ASSIGN_OR_RETURN(std::string warnings, compiler.importOnnx(path, target));
-    for (absl::string_view line : absl::StrSplit(warnings, '\n', absl::SkipEmpty())) {
-      log(LogLevel::kWarning,
-          absl::StrCat("model '", path, "': ", absl::StripPrefix(line, "warning: ")));
-    }
-    imported = true;
-    cache.added(key);
+/// Reads all of a model once, and lets go of its memory.
+absl::Status checkWhole(const format::ModelFile& model) {
+  for (size_t i = 0; i < model.weightCount(); ++i) {
+    GR_RETURN_IF_ERROR(model.weight(i).status());
+    model.release(i);
   }
-  cache.used(key);
-  return target;
+  return absl::OkStatus();
+}
+
+/// The imported model in the cache; null where it is not there, or damaged.
+std::shared_ptr<const format::ModelFile> findKept(const std::string& key, const std::string& target,
+                                                  DiskCache& cache) {
+  if (!cache.has(key)) {
+    return nullptr;
+  }
+  auto model = format::ModelFile::open(target);
+  absl::Status whole = model.ok() ? checkWhole(**model) : model.status();
+  if (whole.ok()) {
+    cache.used(key);
+    return *std::move(model);
+  }
+  log(LogLevel::kWarning, absl::StrCat("cache entry ", target, " is damaged (", whole.message(),
+                                       "); it is made again"));
+  cache.remove(key);
+  return nullptr;
+}
+
+/// Whether the folder is at fault, not the model.
+bool isFolders(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status) ||
+         absl::IsNotFound(status) || absl::IsUnavailable(status);
+}
+
+absl::Status importTo(const std::string& target, const std::string& path, Compiler& compiler,
+                      OpenModel& opened) {
+  GR_ASSIGN_OR_RETURN(std::string warnings, compiler.importOnnx(path, target));
+  for (absl::string_view line : absl::StrSplit(warnings, '\n', absl::SkipEmpty())) {
+    log(LogLevel::kWarning,
+        absl::StrCat("model '", path, "': ", absl::StripPrefix(line, "warning: ")));
+  }
+  GR_ASSIGN_OR_RETURN(opened.model, format::ModelFile::open(target));
+  opened.path = target;
+  opened.imported = true;
+  return absl::OkStatus();
+}
+
+/// Imports to a folder that goes with the model: among the temporary files, or in memory.
+absl::Status importElsewhere(const std::string& path, Compiler& compiler, OpenModel& opened) {
+  absl::Status status;
+  std::error_code error;
+  for (const auto& parent :
+       {std::filesystem::temp_directory_path(error), std::filesystem::path(kMemoryFolder)}) {
+    absl::StatusOr<ScratchFolder> folder = ScratchFolder::createIn(parent);
+    status = folder.status();
+    if (folder.ok()) {
+      opened.scratch = std::make_shared<ScratchFolder>(*std::move(folder));
+      status = importTo(opened.scratch->path() / "model.fb", path, compiler, opened);
+    }
+    if (status.ok() || !isFolders(status)) {
+      return status;
+    }
+  }
+  return status;
+}
+
+absl::Status import(const std::string& path, Compiler& compiler, DiskCache& cache,
+                    OpenModel& opened) {
+  GR_ASSIGN_OR_RETURN(std::string key, importKey(path, compiler));
+  absl::StatusOr<std::string> target = cache.pathOf(key);
+  absl::Status status = target.status();
+  if (target.ok()) {
+    opened.path = *target;
+    opened.model = findKept(key, *target, cache);
+    if (opened.model != nullptr) {
+      return absl::OkStatus();
+    }
+    status = importTo(*target, path, compiler, opened);
+    if (status.ok()) {
+      cache.added(key);
+      cache.used(key);
+      return absl::OkStatus();
+    }
+  }
+  if (!isFolders(status)) {
+    return status;
+  }
+  log(LogLevel::kWarning, absl::StrCat("the imported model is not kept: ", status.message()));
+  return importElsewhere(path, compiler, opened);
 }
 
 /// `expression` over s0, s1 … with the names that the graph gives to these.
@@ -163,11 +238,9 @@ absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler,
   OpenModel opened;
   opened.path = path;
   if (absl::EndsWithIgnoreCase(path, ".onnx")) {
-    absl::StatusOr<std::string> target = import(path, compiler, cache, opened.imported);
-    if (!target.ok()) {
-      return atStage(target.status(), SessionStage::kModel);
-    }
-    opened.path = *target;
+    absl::Status status = import(path, compiler, cache, opened);
+    return status.ok() ? absl::StatusOr<OpenModel>(std::move(opened))
+                       : atStage(status, SessionStage::kModel);
   }
   auto model = format::ModelFile::open(opened.path);
   if (!model.ok()) {

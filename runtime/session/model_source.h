@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "runtime/base/mapped_file.h"
+#include "runtime/base/scratch_folder.h"
 #include "runtime/door/compiler_door.h"
 #include "runtime/format/model_file.h"
 #include "runtime/session/session.h"
@@ -19,11 +20,14 @@ namespace graphrun::runtime {
 struct OpenModel {
   std::string path;  // of model.fb
   std::shared_ptr<const format::ModelFile> model;
-  bool imported = false;  // an ONNX file that was not in the cache
+  bool imported = false;                         // an ONNX file that was not in the cache
+  std::shared_ptr<const ScratchFolder> scratch;  // that has model.fb where the cache takes none
 };
 
 /// Opens model.fb, or imports an ONNX file (told by its ending) into the cache and opens that. The
-/// key of the cache is the file's content; with external data, also the files beside it.
+/// key of the cache is the file's content; with external data, also the files beside it. What is
+/// damaged in the cache is imported again, and where there is no room the file lies elsewhere as
+/// long as the model is open: both with a warning.
 absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler, DiskCache& cache);
 
 /// Inputs and outputs of a model's graph.

@@ -23,6 +23,9 @@ LLD_HAS_DRIVER(elf)
 namespace graphrun::devices::cpu {
 namespace {
 
+/// Where Linux keeps files in memory: for when the disk of temporary files is full.
+constexpr char kMemoryFolder[] = "/dev/shm";
+
 /// Features of this CPU as LLVM takes them.
 std::string featureString() {
   std::map<std::string, bool> features;
@@ -87,9 +90,12 @@ class TemporaryFolder {
       [[maybe_unused]] std::error_code left = llvm::sys::fs::remove_directories(path_);
     }
   }
-  absl::Status create() {
-    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("graphrun", path_)) {
-      return absl::InternalError(absl::StrCat("cannot make a temporary folder: ", error.message()));
+  absl::Status createIn(llvm::StringRef parent) {
+    llvm::SmallString<128> prefix(parent);
+    llvm::sys::path::append(prefix, "graphrun");
+    if (std::error_code error = llvm::sys::fs::createUniqueDirectory(prefix, path_)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("cannot make a folder in ", parent.str(), ": ", error.message()));
     }
     return absl::OkStatus();
   }
@@ -109,7 +115,7 @@ absl::Status writeFile(const std::string& path, llvm::ArrayRef<uint8_t> data) {
   stream.write(reinterpret_cast<const char*>(data.data()), data.size());
   stream.close();
   if (error || stream.has_error()) {
-    return absl::InternalError(absl::StrCat("cannot write ", path));
+    return absl::ResourceExhaustedError(absl::StrCat("cannot write ", path));
   }
   return absl::OkStatus();
 }
@@ -201,9 +207,13 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(
   return work.takeObjects();
 }
 
-absl::StatusOr<std::vector<uint8_t>> linkNative(llvm::ArrayRef<std::vector<uint8_t>> objects) {
+namespace {
+
+/// ResourceExhausted where files cannot be made below `parent`.
+absl::StatusOr<std::vector<uint8_t>> linkIn(llvm::StringRef parent,
+                                            llvm::ArrayRef<std::vector<uint8_t>> objects) {
   TemporaryFolder folder;
-  GR_RETURN_IF_ERROR(folder.create());
+  GR_RETURN_IF_ERROR(folder.createIn(parent));
   std::vector<std::string> inputs;
   for (const std::vector<uint8_t>& object : objects) {
     inputs.push_back(folder.file(absl::StrCat("kernel", inputs.size(), ".o")));
@@ -221,9 +231,24 @@ absl::StatusOr<std::vector<uint8_t>> linkNative(llvm::ArrayRef<std::vector<uint8
   lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   auto file = llvm::MemoryBuffer::getFile(output, false, false);
   if (result.retCode != 0 || !file) {
-    return absl::InternalError(absl::StrCat("linking the generated kernels failed: ", messages));
+    // The linker does not tell a full disk from what it cannot link.
+    return absl::ResourceExhaustedError(
+        absl::StrCat("linking the generated kernels failed: ", messages));
   }
   return std::vector<uint8_t>((*file)->getBufferStart(), (*file)->getBufferEnd());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint8_t>> linkNative(llvm::ArrayRef<std::vector<uint8_t>> objects) {
+  llvm::SmallString<128> usual;
+  llvm::sys::path::system_temp_directory(true, usual);
+  absl::StatusOr<std::vector<uint8_t>> linked = linkIn(usual, objects);
+  if (absl::IsResourceExhausted(linked.status())) {
+    linked = linkIn(kMemoryFolder, objects);
+  }
+  return linked.ok() ? std::move(linked)
+                     : absl::InternalError(std::string(linked.status().message()));
 }
 
 }  // namespace graphrun::devices::cpu

@@ -1,17 +1,19 @@
 // A folder for files that nobody needs afterwards.
-#ifndef GRAPHRUN_FRONTENDS_CLI_SCRATCH_FOLDER_H_
-#define GRAPHRUN_FRONTENDS_CLI_SCRATCH_FOLDER_H_
+#ifndef GRAPHRUN_RUNTIME_BASE_SCRATCH_FOLDER_H_
+#define GRAPHRUN_RUNTIME_BASE_SCRATCH_FOLDER_H_
 
 #include <filesystem>
 
 #include "absl/status/statusor.h"
 
-namespace graphrun::cli {
+namespace graphrun::runtime {
 
-/// A new folder in $TMPDIR, which goes when this goes.
+/// A new folder, private to the user, which goes when this goes.
 class ScratchFolder {
  public:
+  /// In $TMPDIR or, where another is given, in that folder.
   static absl::StatusOr<ScratchFolder> create();
+  static absl::StatusOr<ScratchFolder> createIn(const std::filesystem::path& parent);
   ScratchFolder(ScratchFolder&& other) noexcept;
   ScratchFolder& operator=(ScratchFolder&&) = delete;
   ~ScratchFolder();
@@ -24,6 +26,6 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace graphrun::cli
+}  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_FRONTENDS_CLI_SCRATCH_FOLDER_H_
+#endif  // GRAPHRUN_RUNTIME_BASE_SCRATCH_FOLDER_H_

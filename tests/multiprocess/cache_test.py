@@ -1,0 +1,124 @@
+"""The cache under what happens to it: programs that start together, are killed, find it damaged, cut
+short, full or not theirs. Results stay right; there are warnings at most."""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+import unittest
+
+import models
+import programs
+
+# Below it the first program has its own folder for files mounted over the usual one.
+NAMESPACE = ("unshare", "--mount", "--map-root-user")
+KILLS = 12
+
+
+def smallDisk(size):
+    """What runs a program where the cache and all temporary files are on one disk of so many KiB."""
+    place = os.path.join(programs.SCRATCH.name, "disk")
+    os.makedirs(place, exist_ok=True)
+    mount = f'mount -t tmpfs -o size={size}k small {place} && export TMPDIR={place} ' \
+            f'GRAPHRUN_CACHE_DIR={place}/cache && exec "$0" "$@"'
+    return (*NAMESPACE, "sh", "-c", mount)
+
+
+def mayMount():
+    done = subprocess.run([*smallDisk(64), "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+class CacheTest(unittest.TestCase):
+    def setUp(self):
+        self.model = models.seeded("squeezenet")
+        self.cache = os.path.join(programs.SCRATCH.name, "shared")
+        programs.ENVIRONMENT["GRAPHRUN_CACHE_DIR"] = self.cache
+        shutil.rmtree(self.cache, ignore_errors=True)
+
+    def tearDown(self):
+        left = programs.ours()
+        programs.killRest()
+        self.assertEqual(left, {}, "processes left behind")
+
+    def start(self, name):
+        output = f"{self.model.outputs[0]}=@{name}.npy"
+        return programs.Program("run", *self.model.feeds, "--atol", "1e-4", "--threads", "1",
+                                "--deterministic", "--output", output)
+
+    def check(self, prefix=()):
+        """Runs the model, which compares with what ONNX Runtime gives."""
+        ended, _ = self.model.run("--threads", "1", prefix=prefix)
+        self.assertEqual(ended.code, 0, ended)
+        return ended
+
+    def files(self):
+        return [os.path.join(folder, name) for folder, _, names in os.walk(self.cache) for name in names]
+
+    def testProgramsThatStartTogether(self):
+        started = [self.start(f"together{i}") for i in range(4)]
+        for program in started:
+            ended = program.wait(120)
+            self.assertEqual(ended.code, 0, ended)
+        texts = [open(os.path.join(programs.SCRATCH.name, f"together{i}.npy"), "rb").read()
+                 for i in range(4)]
+        self.assertEqual(len(set(texts)), 1)
+
+    def testKilledWriters(self):
+        chance = random.Random(1)
+        began = time.monotonic()
+        self.check()
+        whole = time.monotonic() - began
+        for _ in range(KILLS):
+            shutil.rmtree(self.cache)
+            program = self.start("killed")
+            time.sleep(chance.uniform(0, whole))
+            program.process.kill()
+            program.wait(10)
+            self.check()
+
+    def damaged(self, change):
+        """Damages every file of the cache, then runs twice: what was damaged is made anew."""
+        self.check()
+        files = self.files()
+        self.assertGreaterEqual(len(files), 3)
+        for path in files:
+            with open(path, "rb") as file:
+                content = bytearray(file.read())
+            change(content)
+            with open(path, "wb") as file:
+                file.write(content)
+        ended = self.check()
+        self.assertIn("damaged", ended.err)
+        self.assertNotIn("damaged", self.check().err)
+
+    def testTurnedBits(self):
+        for share in (0.02, 0.5, 0.99):
+            with self.subTest(share=share):
+                def turn(content, share=share):
+                    content[int(share * len(content))] ^= 16
+                self.damaged(turn)
+                shutil.rmtree(self.cache)
+
+    def testFilesCutShort(self):
+        for share in (0, 0.01, 0.5, 0.999):
+            with self.subTest(share=share):
+                def cut(content, share=share):
+                    del content[int(share * len(content)):]
+                self.damaged(cut)
+                shutil.rmtree(self.cache)
+
+    @unittest.skipUnless(mayMount(), "no disk of its own may be mounted here")
+    def testFullDisk(self):
+        for size in (4, 64, 1024, 6144):
+            with self.subTest(KiB=size):
+                self.check(smallDisk(size))
+
+    def testFolderThatCannotBeMade(self):
+        programs.ENVIRONMENT["GRAPHRUN_CACHE_DIR"] = "/proc/graphrun"
+        self.check()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
