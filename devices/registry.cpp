@@ -4,6 +4,7 @@
 #include "devices/cpu/cpu_device.h"
 #include "devices/cuda/cuda_device.h"
 #include "devices/device.h"
+#include "devices/machine_traits.h"
 #include "devices/null/null_device.h"
 #include "runtime/base/status.h"
 
@@ -16,13 +17,15 @@ struct Kind {
   absl::Status (*check)(const DeviceDescription&);  ///< null: always there
   std::vector<DeviceDescription> (*discover)();     ///< null: never offered by itself
   std::vector<std::string> (*findings)();           ///< null: needs nothing
+  std::string (*traits)();                          ///< null: plans do not depend on the machine
 };
 
 constexpr Kind kKinds[] = {
-    {"cpu", cpu::createCpuDevice, cpu::checkCpuDevice, cpu::discoverCpuDevices, nullptr},
+    {"cpu", cpu::createCpuDevice, cpu::checkCpuDevice, cpu::discoverCpuDevices, cpu::cpuFindings,
+     cpu::cpuTraits},
     {"cuda", cuda::createCudaDevice, cuda::checkCudaDevice, cuda::discoverCudaDevices,
-     cuda::cudaFindings},
-    {"null", createNullDevice, nullptr, nullptr, nullptr},
+     cuda::cudaFindings, nullptr},
+    {"null", createNullDevice, nullptr, nullptr, nullptr, nullptr},
 };
 
 absl::StatusOr<const Kind*> findKind(const DeviceDescription& description) {
@@ -70,6 +73,16 @@ std::vector<KindFindings> findKinds() {
     }
   }
   return findings;
+}
+
+std::string machineTraits() {
+  std::string traits;
+  for (const Kind& kind : kKinds) {
+    if (kind.traits != nullptr) {
+      absl::StrAppend(&traits, kind.traits(), "\n");
+    }
+  }
+  return traits;
 }
 
 std::vector<std::string> missingKinds() {

@@ -54,8 +54,11 @@ if os.path.exists(simulated_gpu):
 if lit_config.params.get("slow"):
     config.available_features.add("slow")  # REQUIRES: slow
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:
-    if "avx512_bf16" in cpu.read():
+    flags = cpu.read().split()
+    if "avx512_bf16" in flags:
         config.available_features.add("bf16")  # REQUIRES: bf16
+    if "avx2" in flags:
+        config.available_features.add("x86")  # REQUIRES: x86
 # What the user's own runs measured is none of the tests' business.
 config.environment["GRAPHRUN_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for variable in ("HOME", "XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):

@@ -5,6 +5,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -39,6 +40,20 @@ struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<
   bool hasLibm_;
 };
 
+/// Spells out conversions between f32 and bf16 as integer arithmetic that rounds to nearest even.
+struct ExpandBFloat16 : mlir::PassWrapper<ExpandBFloat16, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandBFloat16)
+  llvm::StringRef getArgument() const override { return "gr-expand-bf16"; }
+  llvm::StringRef getDescription() const override { return "conversions of bf16 as arithmetic"; }
+  void runOnOperation() override {
+    mlir::RewritePatternSet patterns(&getContext());
+    mlir::arith::populateExpandBFloat16Patterns(patterns);
+    if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
+      signalPassFailure();
+    }
+  }
+};
+
 }  // namespace
 
 void addKernelDialects(mlir::DialectRegistry& registry) {
@@ -61,6 +76,9 @@ void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(std::make_unique<ApproximateMath>(options.hasLibm));
+  if (!options.convertsBFloat16) {
+    passes.addPass(std::make_unique<ExpandBFloat16>());
+  }
   passes.addPass(mlir::createConvertSCFToCFPass());
   passes.addPass(mlir::createConvertVectorToLLVMPass());
   passes.addPass(mlir::createConvertMathToLLVMPass());

@@ -11,6 +11,9 @@ namespace graphrun::devices::codegen {
 struct LoweringOptions {
   unsigned indexBits = 64;  ///< of the type `index`: in what places in memory are computed
   bool hasLibm = true;      ///< functions without a polynomial become calls of the C library's
+  /// The target converts to bf16 and back by itself; otherwise arithmetic on bits does, as no library
+  /// of GCC 12 has the functions that LLVM would call.
+  bool convertsBFloat16 = true;
 };
 
 /// What kernels are made of.

@@ -8,6 +8,7 @@
 #include "devices/cpu/cpu_memory.h"
 #include "devices/cpu/cpu_program.h"
 #include "devices/cpu/cpu_topology.h"
+#include "devices/cpu/instructions.h"
 #include "devices/cpu/kernel_team.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "runtime/base/status.h"
@@ -67,6 +68,7 @@ bool CpuDevice::takesTurns() const {
 }
 
 absl::Status checkCpuDevice(const DeviceDescription& description) {
+  GR_RETURN_IF_ERROR(runtime::annotate(instructionLimit().status(), description.name));
   std::vector<uint32_t> allowed = allowedCores();
   for (uint32_t core : description.cores) {
     if (std::find(allowed.begin(), allowed.end(), core) == allowed.end()) {
@@ -85,7 +87,14 @@ absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription&
 }
 
 std::vector<DeviceDescription> discoverCpuDevices() {
+  if (!instructionLimit().ok()) {
+    return {};
+  }
   return {{"cpu:0", "cpu", 0, allowedCores(), allowedMemory()}};
 }
+
+std::vector<std::string> cpuFindings() { return {describeInstructions()}; }
+
+std::string cpuTraits() { return absl::StrCat("cpu ", processorFingerprint()); }
 
 }  // namespace graphrun::devices::cpu

@@ -47,12 +47,20 @@ class CpuDevice : public Device {
 /// cores, else one for each core that the process may use.
 int threadsOf(const DeviceDescription& description);
 
-/// InvalidArgument for cores that the process may not use.
+/// InvalidArgument for cores that the process may not use, and for a wrong limit of instructions
+/// (instructions.h).
 absl::Status checkCpuDevice(const DeviceDescription& description);
 absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const DeviceDescription& description);
 
-/// One device with all cores and all memory that the process may use.
+/// One device with all cores and all memory that the process may use; none where the limit of
+/// instructions is wrong.
 std::vector<DeviceDescription> discoverCpuDevices();
+
+/// Which instructions are used.
+std::vector<std::string> cpuFindings();
+
+/// All that the CPU's compiler asks of this machine while it plans (multipliesBytes).
+std::string cpuTraits();
 
 }  // namespace graphrun::devices::cpu
 

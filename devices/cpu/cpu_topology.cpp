@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "devices/cpu/instructions.h"
 #include "runtime/base/cgroup.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
@@ -65,8 +66,8 @@ std::string processorFingerprint() {
   return absl::StrCat(
       cpuInfo({"model name", "cpu"}), " flags ",
       absl::Hex(format::checksumOf({reinterpret_cast<const uint8_t*>(flags.data()), flags.size()})),
-      " isa ", absl::Hex(static_cast<int>(dnnl::get_effective_cpu_isa())), " oneDNN ",
-      version->major, ".", version->minor, ".", version->patch, " ", version->hash);
+      " isa ", absl::Hex(libraryInstructions()), " loops ", static_cast<int>(loopInstructions()),
+      " oneDNN ", version->major, ".", version->minor, ".", version->patch, " ", version->hash);
 }
 
 absl::Status pinThread(absl::Span<const uint32_t> cores) {

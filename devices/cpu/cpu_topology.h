@@ -18,8 +18,8 @@ std::vector<uint32_t> allowedCores();
 /// Memory of the machine or of the cgroup, whichever is less, in bytes.
 uint64_t allowedMemory();
 
-/// Model of the processor, its feature flags (as a hash), the library's instruction set and
-/// version.
+/// Model of the processor, its feature flags (as a hash), the instruction sets that may be used
+/// (instructions.h), and the library's version.
 std::string processorFingerprint();
 
 /// Lets the calling thread, and threads that it starts, run on `cores` only. InvalidArgument for a

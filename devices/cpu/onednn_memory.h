@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 
+#include "devices/cpu/instructions.h"
 #include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
@@ -29,9 +30,11 @@ TensorDesc layoutDesc(const dnnl::memory::desc& desc, runtime::ElementType type)
 TensorDesc plainDesc(const dnnl::memory::desc& desc, runtime::ElementType type);
 
 /// Runs `function`, which calls oneDNN, and turns its exceptions into a status about `what`.
-/// Unimplemented (the library declines) is told from InvalidArgument and Internal.
+/// Unimplemented (the library declines) is told from InvalidArgument and Internal. The library is
+/// used under the limit of its instructions from the first call on.
 template <typename Function>
 auto guarded(absl::string_view what, Function function) -> absl::StatusOr<decltype(function())> {
+  static_cast<void>(instructionLimit());
   try {
     return function();
   } catch (const dnnl::error& error) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "devices/machine_traits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
@@ -233,7 +234,8 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
                                            const std::string& request, CostLearning& costs,
                                            PlanWishes wishes) {
   CacheKey parts;
-  parts.add(compiler_->identity()).add(model.hash()).add(request);
+  parts.add(compiler_->identity()).add(devices::machineTraits());
+  parts.add(model.hash()).add(request);
   const auto* asked = flatbuffers::GetRoot<format::PlanRequest>(request.data());
   addPlacementFile(parts, std::string(format::textOf(asked->strategy())));
   addPlacementFile(parts, std::string(format::textOf(asked->from())));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "devices/device.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -245,6 +246,12 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
   if (cluster == nullptr) {
     if (own.empty()) {
       own = core->offers();
+    }
+    if (own.empty()) {
+      return atStage(
+          absl::FailedPreconditionError(absl::StrCat("this machine has no device to run on: ",
+                                                     absl::StrJoin(devices::missingKinds(), "; "))),
+          SessionStage::kInput);
     }
     GR_RETURN_IF_ERROR(checkNamedGpus(options, own));
     found[kClientName] = own;

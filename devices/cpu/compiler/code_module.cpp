@@ -95,7 +95,9 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
     code_[symbol] = nullptr;
   }
   mlir::PassManager passes(&context_);
-  codegen::addLoweringPasses(passes);
+  codegen::LoweringOptions options;
+  options.convertsBFloat16 = convertsBFloat16(target_);
+  codegen::addLoweringPasses(passes, options);
   if (mlir::failed(passes.run(*all))) {
     return absl::InternalError("lowering of the generated kernels failed");
   }

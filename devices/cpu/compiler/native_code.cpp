@@ -7,14 +7,17 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "devices/cpu/instructions.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include "runtime/base/status.h"
 
@@ -25,13 +28,60 @@ namespace {
 
 /// Where Linux keeps files in memory: for when the disk of temporary files is full.
 constexpr char kMemoryFolder[] = "/dev/shm";
+/// Has nothing but what each processor of x86-64 has, the only family with limits.
+constexpr char kOldestProcessor[] = "x86-64";
 
-/// Features of this CPU as LLVM takes them.
-std::string featureString() {
+/// The limit of this process. A wrong one is an error before anything is compiled.
+std::optional<InstructionSet> givenLimit() {
+  const auto& limit = instructionLimit();
+  return limit.ok() ? *limit : std::nullopt;
+}
+
+/// What code may use under a limit, as LLVM names it: a processor's features, and more.
+struct AllowedFeatures {
+  InstructionSet limit;
+  const char* processor;
+  std::vector<const char*> more;
+};
+
+llvm::SmallVector<llvm::StringRef> allowedBy(InstructionSet limit) {
+  static const std::vector<AllowedFeatures> kAllowed = {
+      {InstructionSet::kSse2, "x86-64", {}},
+      {InstructionSet::kAvx2, "x86-64-v3", {}},
+      {InstructionSet::kAvx2Vnni, "x86-64-v3", {"avxvnni"}},
+      {InstructionSet::kAvx512, "x86-64-v4", {}},
+      {InstructionSet::kAvx512Vnni, "x86-64-v4", {"avx512vnni"}},
+      {InstructionSet::kAvx512Bf16, "x86-64-v4", {"avx512vnni", "avx512bf16"}},
+      {InstructionSet::kAmx, "sapphirerapids", {}},
+  };
+  auto allowed = llvm::find_if(
+      kAllowed, [&](const AllowedFeatures& features) { return features.limit == limit; });
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::X86::getFeaturesForCPU(allowed->processor, names);
+  names.append(allowed->more.begin(), allowed->more.end());
+  return names;
+}
+
+/// Features of this CPU that code may use; what is not named is left to the processor's name.
+std::map<std::string, bool> codeFeatures() {
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   std::map<std::string, bool> features;
-  for (const auto& entry : llvm::sys::getHostCPUFeatures()) {
+  if (std::optional<InstructionSet> limit = givenLimit()) {
+    for (llvm::StringRef name : allowedBy(*limit)) {
+      if (host.lookup(name)) {
+        features[name.str()] = true;
+      }
+    }
+    return features;
+  }
+  for (const auto& entry : host) {
     features[entry.getKey().str()] = entry.getValue();
   }
+  return features;
+}
+
+std::string featureString() {
+  const std::map<std::string, bool> features = codeFeatures();
   std::string text;
   for (const auto& [name, enabled] : features) {
     absl::StrAppend(&text, text.empty() ? "" : ",", enabled ? "+" : "-", name);
@@ -120,9 +170,32 @@ absl::Status writeFile(const std::string& path, llvm::ArrayRef<uint8_t> data) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module,
-                                                llvm::TargetMachine& machine) {
+/// Defines the function that LLVM calls to round f32 to bf16 where the target cannot, also where
+/// elements are only moved: GCC's library has it from version 13 on. To nearest even; a NaN stays.
+void defineBFloat16Rounding(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* f32 = llvm::Type::getFloatTy(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getBFloatTy(context), {f32}, false);
+  auto* function =
+      llvm::Function::Create(type, llvm::GlobalValue::WeakAnyLinkage, "__truncsfbf2", module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", function));
+  llvm::Value* x = function->getArg(0);
+  llvm::Value* bits = b.CreateBitCast(x, b.getInt32Ty());
+  llvm::Value* odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  llvm::Value* rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+  llvm::Value* quiet = b.CreateOr(bits, 0x400000);
+  llvm::Value* chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), quiet, rounded);
+  llvm::Value* high = b.CreateTrunc(b.CreateLShr(chosen, 16), b.getInt16Ty());
+  b.CreateRet(b.CreateBitCast(high, llvm::Type::getBFloatTy(context)));
+}
+
+absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module, llvm::TargetMachine& machine,
+                                                bool roundsBFloat16) {
   markKernels(module);
+  if (!roundsBFloat16) {
+    defineBFloat16Rounding(module);
+  }
   codegen::optimize(module, machine);
   GR_ASSIGN_OR_RETURN(auto object,
                       codegen::emit(module, machine, llvm::CodeGenFileType::ObjectFile));
@@ -146,9 +219,10 @@ class Modules {
       if (!number) {
         return;
       }
-      objects_[*number] = !machine.ok()  ? machine.status()
-                          : !module.ok() ? module.status()
-                                         : compileOne(**module, **machine);
+      objects_[*number] = !machine.ok() ? machine.status()
+                          : !module.ok()
+                              ? module.status()
+                              : compileOne(**module, **machine, convertsBFloat16(target));
     }
   }
 
@@ -183,8 +257,14 @@ class Modules {
 
 int64_t nativeVectorBits() {
   static const int64_t kBits = [] {
-    const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-    return features.lookup("avx512f") ? 512 : features.lookup("avx") ? 256 : 128;
+    // Of features that others imply a limited set names the others alone.
+    const std::map<std::string, bool> features = codeFeatures();
+    auto has = [&](llvm::StringRef family) {
+      return llvm::any_of(features, [&](const auto& feature) {
+        return feature.second && llvm::StringRef(feature.first).starts_with(family);
+      });
+    };
+    return has("avx512") ? 512 : has("avx") ? 256 : 128;
   }();
   return kBits;
 }
@@ -192,7 +272,14 @@ int64_t nativeVectorBits() {
 CodeTarget nativeTarget() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  return {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), featureString()};
+  std::string processor = givenLimit() ? kOldestProcessor : llvm::sys::getHostCPUName().str();
+  return {llvm::sys::getProcessTriple(), processor, featureString()};
+}
+
+bool convertsBFloat16(const CodeTarget& target) {
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(target.features).split(features, ',');
+  return llvm::is_contained(features, "+avx512bf16");
 }
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(

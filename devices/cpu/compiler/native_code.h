@@ -12,13 +12,16 @@
 
 namespace graphrun::devices::cpu {
 
-/// Widest vector register of this CPU in bits: 512, 256 or 128.
+/// Widest vector register that code may use (devices/cpu/instructions.h) in bits: 512, 256 or 128.
 int64_t nativeVectorBits();
 
 using codegen::CodeTarget;
 
-/// This CPU.
+/// This CPU, with the features that code may use.
 CodeTarget nativeTarget();
+
+/// Whether code for `target` has instructions that convert f32 to bf16.
+bool convertsBFloat16(const CodeTarget& target);
 
 /// Optimises and compiles modules of the LLVM dialect, on at most `threads` threads: an ELF object
 /// file for each. Internal on failure.
