@@ -1,0 +1,83 @@
+"""`--deterministic`: the same bits on one thread, two and three, on one device, on two devices of a
+worker and on two workers, and in each process anew."""
+
+import itertools
+import os
+import subprocess
+import sys
+import unittest
+
+import clusters
+import models
+import programs
+
+FOLDER = os.path.join(programs.SCRATCH.name, "networks")
+NETWORKS = ("bert", "vit", "unet", "lstm")
+SEEDED = ("squeezenet",)
+
+
+def setUpModule():
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "small_networks.py")
+    subprocess.run([sys.executable, script, FOLDER], check=True)
+
+
+def firstMembers(explanation):
+    """The nodes of the model that begin what is placed as one, each once: a node of a model may become
+    several ("name#2"), and several one ("first+second")."""
+    names = [name.partition("+")[0].partition("#")[0] for name in clusters.nodesOf(explanation)]
+    return list(dict.fromkeys(names))
+
+
+def pins(nodes, devices):
+    return clusters.pins((pattern, device) for node, device in zip(nodes, devices)
+                         for pattern in (node, f"{node}#*"))
+
+
+def inTurn(nodes, devices):
+    return pins(nodes, itertools.cycle(devices))
+
+
+def inSpans(nodes, devices):
+    return pins(nodes, [devices[i * len(devices) // len(nodes)] for i in range(len(nodes))])
+
+
+class DeterministicTest(unittest.TestCase):
+    def tearDown(self):
+        left = programs.ours()
+        programs.killRest()
+        self.assertEqual(left, {}, "processes left behind")
+
+    def outputs(self, model, *options):
+        ended, arrays = model.run("--deterministic", *options)
+        self.assertEqual(ended.code, 0, ended)
+        self.assertGreater(len(arrays), 0)
+        return arrays
+
+    def check(self, model, want, *options):
+        with self.subTest(model=os.path.basename(os.path.dirname(model.path)), options=options[:4]):
+            got = self.outputs(model, *options)
+            self.assertTrue(models.identical(got, want), models.difference(got, want))
+
+    def everyWay(self, model):
+        want = self.outputs(model, "--threads", "1", "--placement", "single")
+        for threads in ("1", "2", "3"):
+            self.check(model, want, "--threads", threads)
+        for place in (clusters.oneProcess, clusters.localProcesses):
+            cluster, devices = place(2)
+            nodes = firstMembers(model.explain(cluster))
+            for split in (inTurn(nodes, devices), inSpans(nodes, devices)):
+                used = {node["device"] for node in model.explain(cluster, *split)["nodes"]}
+                self.assertEqual(used, set(devices))
+                self.check(model, want, "--cluster", cluster, *split)
+
+    def testSmallNetworks(self):
+        for name in NETWORKS:
+            self.everyWay(models.Model(os.path.join(FOLDER, f"test_{name}")))
+
+    def testSeededNetworks(self):
+        for name in SEEDED:
+            self.everyWay(models.seeded(name))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
