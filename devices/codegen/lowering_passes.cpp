@@ -1,5 +1,6 @@
 #include "devices/codegen/lowering_passes.h"
 
+#include "devices/codegen/double_forms.h"
 #include "devices/codegen/math_forms.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -18,18 +18,21 @@
 namespace graphrun::devices::codegen {
 namespace {
 
-/// Replaces transcendental functions by polynomials that vectorise; what is left becomes libm
-/// calls, or is first put in terms of the others where there is no libm.
+/// Replaces transcendental functions by arithmetic that vectorises. Those of f64 are left to the C
+/// library where there is one.
 struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<mlir::ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
-  explicit ApproximateMath(bool hasLibm) : hasLibm_(hasLibm) {}
+  explicit ApproximateMath(const LoweringOptions& options) : options_(options) {}
   llvm::StringRef getArgument() const override { return "gr-approximate-math"; }
-  llvm::StringRef getDescription() const override { return "polynomials for math functions"; }
+  llvm::StringRef getDescription() const override { return "math functions as arithmetic"; }
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
-    mlir::populateMathPolynomialApproximationPatterns(patterns);
-    if (!hasLibm_) {
-      populateMathForms(patterns);
+    populateFloatForms(patterns);
+    if (!options_.hasLibm) {
+      populateDoubleForms(patterns);
+    }
+    if (!options_.roundsToBFloat16) {
+      populateBFloat16Forms(patterns);
     }
     if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
       signalPassFailure();
@@ -37,7 +40,7 @@ struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<
   }
 
  private:
-  bool hasLibm_;
+  LoweringOptions options_;
 };
 
 /// Spells out conversions between f32 and bf16 as integer arithmetic that rounds to nearest even.
@@ -75,7 +78,7 @@ void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options
   passes.addPass(mlir::createLowerAffinePass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
-  passes.addPass(std::make_unique<ApproximateMath>(options.hasLibm));
+  passes.addPass(std::make_unique<ApproximateMath>(options));
   if (!options.convertsBFloat16) {
     passes.addPass(std::make_unique<ExpandBFloat16>());
   }

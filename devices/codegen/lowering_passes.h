@@ -9,10 +9,11 @@ namespace graphrun::devices::codegen {
 
 /// What differs between devices.
 struct LoweringOptions {
-  unsigned indexBits = 64;  ///< of the type `index`: in what places in memory are computed
-  bool hasLibm = true;      ///< functions without a polynomial become calls of the C library's
-  /// The target converts to bf16 and back by itself; otherwise arithmetic on bits does, as no library
-  /// of GCC 12 has the functions that LLVM would call.
+  unsigned indexBits = 64;        ///< of the type `index`: in what places in memory are computed
+  bool roundsToBFloat16 = false;  ///< by instructions that take subnormal numbers as they are
+  bool hasLibm = true;            ///< functions of f64 become calls of the C library's
+  /// The target converts to bf16 and back by itself; otherwise arithmetic on bits does, as no
+  /// library of GCC 12 has the functions that LLVM would call.
   bool convertsBFloat16 = true;
 };
 
@@ -22,7 +23,7 @@ void addKernelDialects(mlir::DialectRegistry& registry);
 void loadKernelDialects(mlir::MLIRContext& context);
 
 /// Appends the passes that lower functions of the affine, arith, func, math, scf and vector
-/// dialects. Math functions become polynomials, on vectors as on scalars.
+/// dialects. Math functions become arithmetic, on vectors as on scalars.
 void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options = {});
 
 }  // namespace graphrun::devices::codegen

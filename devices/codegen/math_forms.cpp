@@ -1,88 +1,66 @@
 #include "devices/codegen/math_forms.h"
 
-#include <numbers>
-
 #include "devices/codegen/double_forms.h"
 #include "devices/codegen/math_patterns.h"
+#include "devices/functions/error_functions.h"
+#include "devices/functions/exponentials.h"
+#include "devices/functions/wide_functions.h"
 
 namespace graphrun::devices::codegen {
-namespace {
 
 namespace math = mlir::math;
+namespace arith = mlir::arith;
 
-/// The polynomial of a small negative number's sine loses its digits.
-Term tangent(const Term& x) {
-  Term a = of<math::AbsFOp>(x);
-  return of<math::SinOp>(a) / of<math::CosOp>(a) * x.number(1).withSignOf(x);
-}
+namespace {
 
-/// exp(a) / 2, which is finite for some a whose exp(a) is not.
-Term halfExp(const Term& a) {
-  Term root = of<math::ExpOp>(a * a.number(0.5));
-  return root * a.number(0.5) * root;
-}
+struct RoundToBFloat16 : mlir::OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
 
-/// From here on exp(-a) does not count beside exp(a).
-constexpr double kOneSided = 9;
-
-Term sinh(const Term& x) {
-  Term a = of<math::AbsFOp>(x);
-  Term e = of<math::ExpM1Op>(a);
-  Term both = (e + e / (e + x.number(1))) * x.number(0.5);
-  return (a > x.number(kOneSided)).choose(halfExp(a), both).withSignOf(x);
-}
-
-Term cosh(const Term& x) {
-  Term a = of<math::AbsFOp>(x);
-  Term e = of<math::ExpOp>(a);
-  Term both = (e + x.number(1) / e) * x.number(0.5);
-  return (a > x.number(kOneSided)).choose(halfExp(a), both);
-}
-
-/// Larger numbers need no 1 beside their square, which may overflow.
-constexpr double kLarge = 1e9;
-
-Term logOfTwice(const Term& a) { return of<math::LogOp>(a) + a.number(std::numbers::ln2); }
-
-Term asinh(const Term& x) {
-  Term a = of<math::AbsFOp>(x);
-  Term root = of<math::SqrtOp>(a * a + x.number(1));
-  Term precise = of<math::Log1pOp>(a + a * a / (root + x.number(1)));
-  return (a > x.number(kLarge)).choose(logOfTwice(a), precise).withSignOf(x);
-}
-
-Term acosh(const Term& x) {
-  Term above = x - x.number(1);
-  Term root = of<math::SqrtOp>(above * (x + x.number(1)));
-  Term precise = of<math::Log1pOp>(above + root);
-  return (x > x.number(kLarge)).choose(logOfTwice(x), precise);
-}
-
-Term atanh(const Term& x) {
-  Term a = of<math::AbsFOp>(x);
-  Term ratio = a * x.number(2) / (x.number(1) - a);
-  return (of<math::Log1pOp>(ratio) * x.number(0.5)).withSignOf(x);
-}
-
-/// exp(y log |x|), with the sign and the exceptions of C's pow.
-Term power(const Term& x, const Term& y) {
-  Term a = of<math::AbsFOp>(x);
-  Term size = of<math::ExpOp>(y * of<math::LogOp>(a));
-  return withPowersSign(x, y, (a == x.number(1)).choose(a, size));
-}
+  mlir::LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                      mlir::PatternRewriter& rewriter) const override {
+    if (!mlir::getElementTypeOrSelf(op.getType()).isBF16() ||
+        !mlir::getElementTypeOrSelf(op.getIn().getType()).isF32()) {
+      return rewriter.notifyMatchFailure(op, "of other types");
+    }
+    Term x{&rewriter, op.getLoc(), op.getIn()};
+    Word bits = bitsOf(x);
+    Word isOdd = bits.unsignedShift(16) & bits.number(1);
+    Word rounded = bits + isOdd + bits.number(0x7fff);
+    Word quiet = bits | bits.number(0x400000);
+    Word chosen{(x == x).choose(rounded.term, quiet.term)};
+    mlir::Type half = withShapeOf(op.getType(), rewriter.getI16Type());
+    Term upper = x.make<arith::TruncIOp>(half, chosen.unsignedShift(16).term.value);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), upper.value);
+    return mlir::success();
+  }
+};
 
 }  // namespace
 
-void populateMathForms(mlir::RewritePatternSet& patterns) {
+void populateFloatForms(mlir::RewritePatternSet& patterns) {
   MathPatterns<mlir::Float32Type> forms(patterns);
-  forms.add<math::TanOp, tangent>();
-  forms.add<math::SinhOp, sinh>();
-  forms.add<math::CoshOp, cosh>();
-  forms.add<math::AsinhOp, asinh>();
-  forms.add<math::AcoshOp, acosh>();
-  forms.add<math::AtanhOp, atanh>();
-  forms.addBinary<math::PowFOp, power>();
-  populateDoubleForms(patterns);
+  forms.add<math::ExpOp, functions::exponential<Term>>();
+  forms.add<math::ExpM1Op, functions::exponentialMinusOne<Term>>();
+  forms.add<math::LogOp, functions::logarithm<Term>>();
+  forms.add<math::Log1pOp, functions::logarithmOfOnePlus<Term>>();
+  forms.add<math::TanhOp, functions::hyperbolicTangent<Term>>();
+  forms.add<math::ErfOp, functions::errorFunction<Term>>();
+  forms.add<math::SinOp, functions::sine<Term>>();
+  forms.add<math::CosOp, functions::cosine<Term>>();
+  forms.add<math::TanOp, functions::tangent<Term>>();
+  forms.add<math::AsinOp, functions::arcSine<Term>>();
+  forms.add<math::AcosOp, functions::arcCosine<Term>>();
+  forms.add<math::AtanOp, functions::arcTangent<Term>>();
+  forms.add<math::SinhOp, functions::hyperbolicSine<Term>>();
+  forms.add<math::CoshOp, functions::hyperbolicCosine<Term>>();
+  forms.add<math::AsinhOp, functions::areaSine<Term>>();
+  forms.add<math::AcoshOp, functions::areaCosine<Term>>();
+  forms.add<math::AtanhOp, functions::areaTangent<Term>>();
+  forms.addBinary<math::PowFOp, functions::power<Term>>();
+}
+
+void populateBFloat16Forms(mlir::RewritePatternSet& patterns) {
+  patterns.add<RoundToBFloat16>(patterns.getContext());
 }
 
 }  // namespace graphrun::devices::codegen

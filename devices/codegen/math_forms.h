@@ -1,4 +1,4 @@
-// Math functions in terms of those that have a polynomial, for devices without a math library.
+// Math functions of f32 in terms of arithmetic.
 #ifndef GRAPHRUN_DEVICES_CODEGEN_MATH_FORMS_H_
 #define GRAPHRUN_DEVICES_CODEGEN_MATH_FORMS_H_
 
@@ -6,10 +6,14 @@
 
 namespace graphrun::devices::codegen {
 
-/// Adds patterns for tan, sinh, cosh, asinh, acosh, atanh and pow of f32, on scalars and vectors:
-/// exp, expm1, log, log1p, sin, cos and sqrt remain. Errors are a few units in the last place, but
-/// of pow they grow with |y log x|, up to 5e-6 of the result. Those of f64 see double_forms.h.
-void populateMathForms(mlir::RewritePatternSet& patterns);
+/// Adds patterns for exponentials, logarithms, pow, erf, the trigonometric and hyperbolic functions
+/// and their inverses of f32, on scalars and vectors: arithmetic, roots and bits remain. They are
+/// those of devices/functions, to the bit.
+void populateFloatForms(mlir::RewritePatternSet& patterns);
+
+/// Adds one that rounds f32 to bf16 by integers: to nearest, ties to even; NaN stays one, and
+/// subnormal numbers are rounded as others are, which x86's instruction flushes to zero.
+void populateBFloat16Forms(mlir::RewritePatternSet& patterns);
 
 }  // namespace graphrun::devices::codegen
 

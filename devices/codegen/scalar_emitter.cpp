@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "devices/codegen/scalar_loops.h"
+#include "devices/functions/error_functions.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,6 +103,9 @@ struct Emitter {
     return compare(x, y, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq,
                    arith::CmpIPredicate::eq);
   }
+  /// Computed in f32.
+  bool isSingle() const { return isFloat && !element.isF64(); }
+  Term term(mlir::Value x) { return {&b, loc, x}; }
   mlir::Value exp(mlir::Value x) { return make<math::ExpOp>(x); }
   mlir::Value expm1(mlir::Value x) { return make<math::ExpM1Op>(x); }
   mlir::Value negative(mlir::Value x) {
@@ -135,7 +139,11 @@ mlir::Value sign(Emitter& e, mlir::Value x) {
   return e.select(e.less(zero, x), one, negative);  // NaN and zeros stay
 }
 
+/// What f32 and f64 are computed by: a function of devices/functions, or C's where there is none.
 mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
+  if (e.isSingle()) {
+    return (approximate ? functions::geluByTangent(e.term(x)) : functions::gelu(e.term(x))).value;
+  }
   mlir::Value half = e.mul(e.constant(0.5), x);
   mlir::Value inner;
   if (approximate) {
@@ -148,8 +156,28 @@ mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
   return e.mul(half, e.add(e.constant(1), inner));
 }
 
+/// 1 / (1 + exp(-x)).
+mlir::Value sigmoid(Emitter& e, mlir::Value x) {
+  if (e.isSingle()) {
+    return functions::sigmoid(e.term(x)).value;
+  }
+  mlir::Value one = e.constant(1);
+  return e.div(one, e.add(one, e.exp(e.negative(x))));
+}
+
+/// x / (1 + exp(-alpha x)).
+mlir::Value swish(Emitter& e, mlir::Value x, double alpha) {
+  if (e.isSingle()) {
+    return functions::swish(e.term(x), e.term(e.constant(alpha))).value;
+  }
+  return e.div(x, e.add(e.constant(1), e.exp(e.mul(x, e.constant(-alpha)))));
+}
+
 /// log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 mlir::Value softplus(Emitter& e, mlir::Value x) {
+  if (e.isSingle()) {
+    return functions::softplus(e.term(x)).value;
+  }
   mlir::Value small = e.exp(e.negative(e.make<math::AbsFOp>(x)));
   return e.add(e.atLeast(x, 0), e.make<math::Log1pOp>(small));
 }
@@ -159,16 +187,6 @@ mlir::Value absolute(Emitter& e, mlir::Value x) {
     return x;
   }
   return e.isFloat ? e.make<math::AbsFOp>(x) : e.make<math::AbsIOp>(x);
-}
-
-/// MLIR's polynomial of asin of f32 loses its digits near 1; there pi / 2 - acos keeps them.
-mlir::Value asin(Emitter& e, mlir::Value x) {
-  if (e.element.isF64()) {
-    return e.make<math::AsinOp>(x);
-  }
-  mlir::Value isSmall = e.less(absolute(e, x), e.constant(0.5));
-  mlir::Value complement = e.sub(e.constant(std::numbers::pi / 2), e.make<math::AcosOp>(x));
-  return e.select(isSmall, e.make<math::AsinOp>(x), complement);
 }
 
 /// A shift by an amount that is negative or not below the width leaves 0, or the sign.
@@ -234,7 +252,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](SinOp) { return when([&](Emitter& m) { return m.make<math::SinOp>(x[0]); }); })
       .Case([&](CosOp) { return when([&](Emitter& m) { return m.make<math::CosOp>(x[0]); }); })
       .Case([&](TanOp) { return when([&](Emitter& m) { return m.make<math::TanOp>(x[0]); }); })
-      .Case([&](AsinOp) { return when([&](Emitter& m) { return asin(m, x[0]); }); })
+      .Case([&](AsinOp) { return when([&](Emitter& m) { return m.make<math::AsinOp>(x[0]); }); })
       .Case([&](AcosOp) { return when([&](Emitter& m) { return m.make<math::AcosOp>(x[0]); }); })
       .Case([&](AtanOp) { return when([&](Emitter& m) { return m.make<math::AtanOp>(x[0]); }); })
       .Case([&](SinhOp) { return when([&](Emitter& m) { return m.make<math::SinhOp>(x[0]); }); })
@@ -243,12 +261,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
       .Case([&](AsinhOp) { return when([&](Emitter& m) { return m.make<math::AsinhOp>(x[0]); }); })
       .Case([&](AcoshOp) { return when([&](Emitter& m) { return m.make<math::AcoshOp>(x[0]); }); })
       .Case([&](AtanhOp) { return when([&](Emitter& m) { return m.make<math::AtanhOp>(x[0]); }); })
-      .Case([&](SigmoidOp) {
-        return when([&](Emitter& m) {
-          mlir::Value one = m.constant(1);
-          return m.div(one, m.add(one, m.exp(m.negative(x[0]))));
-        });
-      })
+      .Case([&](SigmoidOp) { return when([&](Emitter& m) { return sigmoid(m, x[0]); }); })
       .Case([&](SoftplusOp) { return when([&](Emitter& m) { return softplus(m, x[0]); }); })
       .Case([&](ReluOp) { return when([&](Emitter& m) { return m.atLeast(x[0], 0); }); })
       .Case([&](HardSwishOp) {
@@ -267,10 +280,7 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         });
       })
       .Case([&](SwishOp a) {
-        return when([&](Emitter& m) {
-          mlir::Value power = m.exp(m.mul(x[0], m.constant(-number(a.getAlpha()))));
-          return m.div(x[0], m.add(m.constant(1), power));
-        });
+        return when([&](Emitter& m) { return swish(m, x[0], number(a.getAlpha())); });
       })
       .Case([&](EluOp a) {
         return when([&](Emitter& m) {
@@ -340,6 +350,23 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         known = false;
         return mlir::Value();
       });
+}
+
+/// What a float of 16 bits is computed in holds the operation's result without rounding it.
+bool isExact(mlir::Operation* op) {
+  return llvm::isa<AbsOp, NegOp, SignOp, ReluOp, FloorOp, CeilOp, RoundOp, MinOp, MaxOp, WhereOp,
+                   CastOp>(op);
+}
+
+/// An operation's result is of its type: one of 16 bits is rounded to that, as it would be between
+/// devices, though it is computed in f32.
+mlir::Value roundToType(Emitter& e, mlir::Operation* op, mlir::Value value) {
+  mlir::Type element = mlir::getElementTypeOrSelf(op->getResult(0).getType());
+  if ((!element.isF16() && !element.isBF16()) || isExact(op)) {
+    return value;
+  }
+  mlir::Value narrow = e.make<arith::TruncFOp>(withShapeOf(value.getType(), element), value);
+  return e.make<arith::ExtFOp>(value.getType(), narrow);
 }
 
 }  // namespace
@@ -422,7 +449,7 @@ mlir::Value emitScalar(mlir::OpBuilder& builder, mlir::Location loc, mlir::Opera
   Emitter emitter(builder, loc, operands[typed].getType(),
                   mlir::getElementTypeOrSelf(op->getOperand(typed).getType()));
   bool known = false;
-  return emitKnown(&emitter, op, operands, known);
+  return roundToType(emitter, op, emitKnown(&emitter, op, operands, known));
 }
 
 }  // namespace graphrun::devices::codegen

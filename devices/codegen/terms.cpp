@@ -1,11 +1,24 @@
 #include "devices/codegen/terms.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace graphrun::devices::codegen {
 namespace {
 
 constexpr int64_t kFractionBits = 52, kExponentBias = 1023;  // of f64
+
+unsigned bitsIn(const Term& x) {
+  return mlir::getElementTypeOrSelf(x.value.getType()).getIntOrFloatBitWidth();
+}
+
+/// The float of the size of `word`, in its shape.
+mlir::Type floatLike(const Term& word) {
+  mlir::Type element = bitsIn(word) == 64 ? mlir::Type(word.builder->getF64Type())
+                                          : mlir::Type(word.builder->getF32Type());
+  return withShapeOf(word.value.getType(), element);
+}
 
 }  // namespace
 
@@ -21,6 +34,31 @@ Term anyOf(const Term& condition) {
              : condition;
 }
 
+Term wide(const Term& x) {
+  mlir::Type type = withShapeOf(x.value.getType(), x.builder->getF64Type());
+  return x.make<mlir::arith::ExtFOp>(type, x.value);
+}
+
+Term narrow(const Term& x) {
+  mlir::Type type = withShapeOf(x.value.getType(), x.builder->getF32Type());
+  return x.make<mlir::arith::TruncFOp>(type, x.value);
+}
+
+Term whereRare(const Term& condition, const Term& usual, const Term& x,
+               llvm::function_ref<Term(const Term&)> rare) {
+  auto branch = x.builder->create<mlir::scf::IfOp>(
+      x.loc, anyOf(condition).value,
+      [&](mlir::OpBuilder& builder, mlir::Location loc) {
+        Term inside{&builder, loc, x.value};
+        Term chosen = inside.with(condition.value).choose(rare(inside), usual);
+        builder.create<mlir::scf::YieldOp>(loc, chosen.value);
+      },
+      [&](mlir::OpBuilder& builder, mlir::Location loc) {
+        builder.create<mlir::scf::YieldOp>(loc, usual.value);
+      });
+  return x.with(branch.getResult(0));
+}
+
 Term polynomial(const Term& x, llvm::ArrayRef<double> coefficients) {
   Term sum = x.number(coefficients.back());
   for (double coefficient : llvm::reverse(coefficients.drop_back())) {
@@ -31,7 +69,7 @@ Term polynomial(const Term& x, llvm::ArrayRef<double> coefficients) {
 
 Word Word::number(int64_t x) const {
   mlir::Type type = term.value.getType();
-  mlir::TypedAttr attr = term.builder->getI64IntegerAttr(x);
+  mlir::TypedAttr attr = term.builder->getIntegerAttr(mlir::getElementTypeOrSelf(type), x);
   if (auto vector = llvm::dyn_cast<mlir::VectorType>(type)) {
     attr = mlir::DenseElementsAttr::get(vector, attr);
   }
@@ -43,20 +81,16 @@ Term Word::operator==(int64_t y) const {
                                         number(y).term.value);
 }
 
-Term Word::asFloat() const {
-  mlir::Type type = withShapeOf(term.value.getType(), term.builder->getF64Type());
-  return term.make<mlir::arith::SIToFPOp>(type, term.value);
-}
+Term Word::asFloat() const { return term.make<mlir::arith::SIToFPOp>(floatLike(term), term.value); }
 
 Word bitsOf(const Term& x) {
-  mlir::Type type = withShapeOf(x.value.getType(), x.builder->getI64Type());
+  mlir::Type type = withShapeOf(x.value.getType(), x.builder->getIntegerType(bitsIn(x)));
   return {x.make<mlir::arith::BitcastOp>(type, x.value)};
 }
 
 Term floatOf(const Word& bits) {
   const Term& term = bits.term;
-  mlir::Type type = withShapeOf(term.value.getType(), term.builder->getF64Type());
-  return term.make<mlir::arith::BitcastOp>(type, term.value);
+  return term.make<mlir::arith::BitcastOp>(floatLike(term), term.value);
 }
 
 Term powerOfTwo(const Word& power) {

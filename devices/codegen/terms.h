@@ -16,6 +16,8 @@ mlir::Type withShapeOf(mlir::Type like, mlir::Type element);
 /// A float or a condition, scalar or vector; operators emit operations, which round as IEEE 754
 /// says and are never joined.
 struct Term {
+  using Condition = Term;
+
   mlir::OpBuilder* builder;
   mlir::Location loc;
   mlir::Value value;
@@ -68,7 +70,20 @@ inline Term fused(const Term& x, const Term& y, const Term& z) {
 /// The sum of coefficients[i] x^i.
 Term polynomial(const Term& x, llvm::ArrayRef<double> coefficients);
 
-/// A 64-bit integer, scalar or vector.
+inline Term squareRoot(const Term& x) { return of<mlir::math::SqrtOp>(x); }
+/// The nearest whole number, of two the even one.
+inline Term wholeOf(const Term& x) { return of<mlir::math::RoundEvenOp>(x); }
+
+/// f32 as f64, and back, rounded.
+Term wide(const Term& x);
+Term narrow(const Term& x);
+
+/// `rare(x)` where `condition` holds, else `usual`: the rare way is gone only where a vector needs
+/// it.
+Term whereRare(const Term& condition, const Term& usual, const Term& x,
+               llvm::function_ref<Term(const Term&)> rare);
+
+/// An integer of 64 or 32 bits, scalar or vector.
 struct Word {
   Term term;
 
@@ -90,11 +105,11 @@ struct Word {
   Word atMost(int64_t most) const { return make<mlir::arith::MinSIOp>(number(most)); }
   Word atLeast(int64_t least) const { return make<mlir::arith::MaxSIOp>(number(least)); }
   Term operator==(int64_t y) const;
-  /// The number as f64, of the shape that this has.
+  /// The number as a float of its size.
   Term asFloat() const;
 };
 
-/// The bits of f64, and f64 of bits.
+/// The bits of a float, and the float of bits.
 Word bitsOf(const Term& x);
 Term floatOf(const Word& bits);
 /// 2^power of f64, for powers in [-1022, 1023].

@@ -38,26 +38,6 @@ template <typename Float>
   x = x < kLeast ? Float{} : __builtin_bit_cast(Float, bits);
 }
 
-/// Makes x e to the power of x, within 1e-6 of it; beyond [-87, 87], what it is there. NaN stays.
-/// For what is added to 1: fewer steps than raiseNegative, in powers of 2 (coefficients of a
-/// minimax polynomial of 2^r, |r| <= 1/2).
-template <typename Float>
-[[gnu::always_inline]] inline void raiseBounded(Float& x) {
-  using Bits = typename BitsOf<Float>::Type;
-  constexpr float kRound = 12582912.0F;  // as in raiseNegative
-  x = x < -87.0F ? Float{} - 87.0F : x;
-  x = x > 87.0F ? Float{} + 87.0F : x;
-  Float rounded = x * 1.44269504F + kRound;
-  Float r = x * 1.44269504F - (rounded - kRound);
-  Float p = r * 1.32764678e-3F + 9.67554189e-3F;
-  p = p * r + 5.55071346e-2F;
-  p = p * r + 2.40221202e-1F;
-  p = p * r + 6.93146944e-1F;
-  p = p * r + 1.00000012F;
-  Bits bits = __builtin_bit_cast(Bits, p) + (__builtin_bit_cast(Bits, rounded) << 23);
-  x = __builtin_bit_cast(Float, bits);
-}
-
 /// Makes x 1 / (1 + e^-x), within 2e-7. NaN stays.
 template <typename Float>
 [[gnu::always_inline]] inline void makeLogistic(Float& x) {

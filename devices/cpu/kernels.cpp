@@ -46,10 +46,8 @@ constexpr absl::string_view kAttention[] = {"gr.attention"};
 constexpr absl::string_view kReorder[] = {"reorder", "gr.transpose"};
 constexpr absl::string_view kBinary[] = {"gr.add", "gr.sub", "gr.mul",
                                          "gr.div", "gr.min", "gr.max"};
-constexpr absl::string_view kEltwise[] = {"gr.relu", "gr.leaky_relu", "gr.tanh",    "gr.elu",
-                                          "gr.abs",  "gr.sqrt",       "gr.sigmoid", "gr.exp",
-                                          "gr.log",  "gr.clip",       "gr.round",   "gr.hard_swish",
-                                          "gr.gelu", "gr.softplus",   "gr.swish"};
+constexpr absl::string_view kEltwise[] = {"gr.relu", "gr.leaky_relu", "gr.abs",
+                                          "gr.sqrt", "gr.clip",       "gr.round"};
 
 template <PlanFunction plan>
 constexpr KernelEntry primitive(absl::string_view name) {

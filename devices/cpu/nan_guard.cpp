@@ -21,7 +21,7 @@ bool isOneOf(absl::string_view name, absl::Span<const absl::string_view> names) 
 
 /// Element-wise functions that begin with a maximum or minimum, on one of the machines at least.
 bool losesNaN(absl::string_view function) {
-  constexpr absl::string_view kFunctions[] = {"gr.relu", "gr.clip", "gr.sigmoid", "gr.exp"};
+  constexpr absl::string_view kFunctions[] = {"gr.relu", "gr.clip"};
   return isOneOf(function, kFunctions);
 }
 

@@ -23,8 +23,6 @@ absl::StatusOr<Parameters> parametersOf(const Step& step) {
     GR_ASSIGN_OR_RETURN(p.beta, attribute<double>(step, "high"));
   } else if (step.operation == "gr.leaky_relu") {
     GR_ASSIGN_OR_RETURN(p.alpha, attributeOr(step, "alpha", 0.01));
-  } else if (step.operation == "gr.elu" || step.operation == "gr.swish") {
-    GR_ASSIGN_OR_RETURN(p.alpha, attributeOr(step, "alpha", 1.0));
   }
   return p;
 }
@@ -71,8 +69,7 @@ absl::StatusOr<PlannedOperand> planBroadcast(TensorDesc desc, size_t rank) {
 
 absl::StatusOr<PrimitivePlan> planEltwise(const Step& step, const dnnl::engine& engine) {
   GR_RETURN_IF_ERROR(requireFloatStep(step, 1, 1));
-  GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(step, "approximate", false));
-  GR_ASSIGN_OR_RETURN(algorithm kind, eltwiseAlgorithm(approximate ? "gelu_tanh" : step.operation));
+  GR_ASSIGN_OR_RETURN(algorithm kind, eltwiseAlgorithm(step.operation));
   GR_ASSIGN_OR_RETURN(Parameters parameters, parametersOf(step));
   if (step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
     return absl::InvalidArgumentError(absl::StrCat(step.operation, ": shapes do not fit"));

@@ -23,12 +23,16 @@ class PrimitiveKernel : public Kernel {
       : primitive_(plan.descriptor.get()), stream_(onednn.stream), after_(plan.after) {}
 
   void bind(int id, uint32_t buffer, const dnnl::memory::desc& desc, const dnnl::engine& engine) {
+    if (id == kBehindPrimitive) {
+      return;
+    }
     memories_.push_back(dnnl::memory(desc, engine, DNNL_MEMORY_NONE));
     buffers_.push_back({buffer, nullptr});
     arguments_.push_back({id, memories_.back().get()});
     if (id == DNNL_ARG_DST) {
       result_ = buffer;
-      resultElements_ = static_cast<int64_t>(desc.get_size() / sizeof(float));
+      resultElements_ =
+          static_cast<int64_t>(desc.get_size() / dnnl::memory::data_type_size(desc.data_type()));
     }
   }
 
@@ -45,8 +49,8 @@ class PrimitiveKernel : public Kernel {
     }
     dnnl_status_t status = dnnl_primitive_execute(
         primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
-    if (after_ && status == dnnl_success) {
-      activate(*after_, static_cast<float*>(buffers[result_]), resultElements_);
+    if (!after_.empty() && status == dnnl_success) {
+      after_.run(buffers, result_, resultElements_);
     }
     return status;
   }
@@ -65,7 +69,7 @@ class PrimitiveKernel : public Kernel {
   std::vector<dnnl::memory> memories_;
   std::vector<Bound> buffers_;
   std::vector<dnnl_exec_arg_t> arguments_;
-  std::optional<Activation> after_;
+  AfterOps after_;
   uint32_t result_ = 0;
   int64_t resultElements_ = 0;
 };
@@ -247,22 +251,29 @@ absl::Status appendEltwise(const Step& step, size_t index, dnnl::post_ops& ops) 
   return absl::OkStatus();
 }
 
-/// The elements fill the tensor's memory, but for padding.
-bool isWhole(const TensorDesc& desc) {
-  absl::StatusOr<Blocking> blocking = blockingOf(desc);
-  return blocking.ok() &&
-         blocking->extent() == TensorDesc{desc.type, blocking->paddedDims}.spec().elementCount();
-}
-
-/// The last post-op where it is an activation that the kernel applies itself: in the library's code
-/// it takes twice as long as in a pass of its own over what is still in a cache.
-std::optional<Activation> activationBehind(const Step& step) {
-  constexpr uint64_t kCached = 8 << 20;  // of a third-level cache
-  bool fits = !step.postOps.empty() && step.outputs.size() == 1 &&
-              step.outputs[0].desc.type == runtime::ElementType::kF32 &&
-              step.outputs[0].desc.spec().byteSize() <= kCached &&
-              (step.outputs[0].desc.any || isWhole(step.outputs[0].desc));
-  return fits ? activationOf(step.postOps.back()) : std::nullopt;
+/// Plans operands of post-ops that the kernel itself applies: they lie as the result does.
+absl::Status planAfter(const Step& step, size_t first, const std::vector<int64_t>& outputDims,
+                       const dnnl::memory::desc* outputDesc, PlannedPostOps& planned) {
+  GR_ASSIGN_OR_RETURN(planned.after, AfterOps::make(step, first));
+  for (size_t i = first; i < step.postOps.size(); ++i) {
+    if (!step.postOps[i].operand) {
+      continue;
+    }
+    TensorDesc desc = step.postOps[i].operand->desc;
+    bool open = desc.any;
+    desc.any = false;
+    GR_ASSIGN_OR_RETURN(PlannedOperand operand,
+                        planOperand(desc, desc.layout.empty() ? outputDims : desc.dims));
+    if (open && outputDesc != nullptr) {
+      operand.desc = *outputDesc;
+    } else if (outputDesc != nullptr && !sameDescriptor(operand.desc, *outputDesc)) {
+      return absl::UnimplementedError("what is combined with the result lies in another layout");
+    }
+    planned.open = true;  // the result's layout is to be known
+    planned.arguments.push_back(
+        {kBehindPrimitive, {Operand::Role::kPostOp, i}, operand.desc, operand.source});
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -302,9 +313,9 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc) {
 absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc) {
   PlannedPostOps planned;
-  planned.after = activationBehind(step);
+  size_t own = AfterOps::firstOf(step);
   dnnl::post_ops ops;
-  for (size_t i = 0; i < step.postOps.size() - (planned.after ? 1 : 0); ++i) {
+  for (size_t i = 0; i < own; ++i) {
     const PostOp& op = step.postOps[i];
     if (op.kind == PostOpKind::kEltwise) {
       if (!onlyScales(step.postOps, i)) {
@@ -316,6 +327,7 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
       GR_RETURN_IF_ERROR(appendBinary(step, i, outputDims, outputDesc, ops, planned));
     }
   }
+  GR_RETURN_IF_ERROR(planAfter(step, own, outputDims, outputDesc, planned));
   GR_ASSIGN_OR_RETURN(auto scales, attributeOr(step, "scales", std::vector<double>()));
   if (!scales.empty()) {
     size_t channel = step.operation == "gr.conv" ? 1 : outputDims.size() - 1;
@@ -325,6 +337,27 @@ absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<i
   planned.attributes.set_post_ops(ops);
   planned.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return planned;
+}
+
+absl::Status checkAfterOps(const AfterOps& after, const dnnl::memory::desc& result) {
+  if (after.empty()) {
+    return absl::OkStatus();
+  }
+  int64_t elements = 1;
+  for (int64_t dim : result.data.ndims > 0 ? result.dims() : std::vector<int64_t>()) {
+    elements *= dim;
+  }
+  auto held =
+      static_cast<int64_t>(result.get_size() / dnnl::memory::data_type_size(result.data_type()));
+  int64_t padded = 1;
+  for (int d = 0; d < result.data.ndims; ++d) {
+    padded *= result.data.padded_dims[d];
+  }
+  bool isKnown = result.data_type() == dnnl::memory::data_type::f32 ||
+                 result.data_type() == dnnl::memory::data_type::bf16;
+  return isKnown && held == padded && (padded == elements || after.keepsZero())
+             ? absl::OkStatus()
+             : absl::UnimplementedError("a function behind the result would reach its padding");
 }
 
 namespace {
@@ -498,22 +531,9 @@ absl::Status requireNoPostOps(const Step& step) {
 absl::StatusOr<dnnl::algorithm> eltwiseAlgorithm(absl::string_view operation) {
   using dnnl::algorithm;
   static constexpr std::pair<absl::string_view, algorithm> kAlgorithms[] = {
-      {"gr.relu", algorithm::eltwise_relu},
-      {"gr.leaky_relu", algorithm::eltwise_relu},
-      {"gr.tanh", algorithm::eltwise_tanh},
-      {"gr.elu", algorithm::eltwise_elu},
-      {"gr.abs", algorithm::eltwise_abs},
-      {"gr.sqrt", algorithm::eltwise_sqrt},
-      {"gr.sigmoid", algorithm::eltwise_logistic},
-      {"gr.exp", algorithm::eltwise_exp},
-      {"gr.log", algorithm::eltwise_log},
-      {"gr.clip", algorithm::eltwise_clip},
-      {"gr.softplus", algorithm::eltwise_soft_relu},
-      {"gr.round", algorithm::eltwise_round},
-      {"gr.hard_swish", algorithm::eltwise_hardswish},
-      {"gr.swish", algorithm::eltwise_swish},
-      {"gr.gelu", algorithm::eltwise_gelu_erf},
-      {"gelu_tanh", algorithm::eltwise_gelu_tanh},
+      {"gr.relu", algorithm::eltwise_relu},  {"gr.leaky_relu", algorithm::eltwise_relu},
+      {"gr.abs", algorithm::eltwise_abs},    {"gr.sqrt", algorithm::eltwise_sqrt},
+      {"gr.clip", algorithm::eltwise_clip},  {"gr.round", algorithm::eltwise_round},
       {"linear", algorithm::eltwise_linear},
   };
   for (const auto& [name, value] : kAlgorithms) {

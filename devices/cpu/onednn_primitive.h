@@ -6,7 +6,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "devices/cpu/activation.h"
+#include "devices/cpu/after_ops.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/onednn_memory.h"
 
@@ -25,6 +25,9 @@ struct Operand {
   size_t index;
 };
 
+/// The id of an argument that the primitive does not get: AfterOps read it.
+inline constexpr int kBehindPrimitive = 0;
+
 /// One argument of a primitive: DNNL_ARG_…, and its descriptor as the primitive wants it.
 struct PlannedArgument {
   int id;
@@ -37,7 +40,7 @@ struct PlannedArgument {
 struct PrimitivePlan {
   dnnl::primitive_desc_base descriptor;
   std::vector<PlannedArgument> arguments;
-  std::optional<Activation> after;  ///< the last post-op, where the kernel does it better
+  AfterOps after;  ///< the last post-ops, where the kernel does them itself
 };
 
 /// Makes the plan of a step for one kind of primitive. May throw dnnl::error.
@@ -81,11 +84,14 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc);
 struct PlannedPostOps {
   dnnl::primitive_attr attributes;
   std::vector<PlannedArgument> arguments;
-  std::optional<Activation> after;  ///< the last one, which is not among the attributes
+  AfterOps after;     ///< the last ones, which are not among the attributes
   bool open = false;  ///< an operand waits for the result's layout: plan again with it
 };
 absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc);
+
+/// A result that AfterOps run over is whole, but for padding that they keep zero.
+absl::Status checkAfterOps(const AfterOps& after, const dnnl::memory::desc& result);
 
 /// Makes a descriptor with the step's post-ops: `make(attributes)` gives the primitive_desc. Asks
 /// twice when a post-op's operand takes the layout of the result.
@@ -99,6 +105,7 @@ absl::StatusOr<PrimitivePlan> planWithPostOps(const Step& step,
     GR_ASSIGN_OR_RETURN(ops, planPostOps(step, outputDims, &result));
     plan.descriptor = make(ops.attributes);
   }
+  GR_RETURN_IF_ERROR(checkAfterOps(plan.after, plan.descriptor.query_md(dnnl::query::dst_md, 0)));
   plan.arguments = std::move(ops.arguments);
   return plan;
 }
@@ -126,8 +133,9 @@ inline bool givesSums(const Step& step) {
 /// Fails with Unimplemented when the step has post-ops.
 absl::Status requireNoPostOps(const Step& step);
 
-/// The library's algorithm for an element-wise gr operation, or Unimplemented. `linear` (alpha * x
-/// + beta) is known too.
+/// The library's algorithm for an element-wise gr operation, or Unimplemented: those whose results
+/// are exact, so that it gives the bits of all other kernels. `linear` (alpha * x + beta) is known
+/// too.
 absl::StatusOr<dnnl::algorithm> eltwiseAlgorithm(absl::string_view operation);
 
 }  // namespace graphrun::devices::cpu

@@ -10,15 +10,13 @@ std::optional<PostOpCall> postOpCall(const PostOp& op) {
   if (op.algorithm == "gr.relu") {
     return PostOpCall{Function::kClip, 0, std::numeric_limits<float>::infinity()};
   }
+  if (std::optional<RowFunction> row = rowFunction(op)) {
+    return PostOpCall{Function::kRow, op.alpha, op.beta, *row};
+  }
   constexpr std::pair<absl::string_view, Function> kFunctions[] = {
       {"gr.clip", Function::kClip},
       {"gr.leaky_relu", Function::kLeakyRelu},
       {"linear", Function::kLinear},
-      {"gr.hard_sigmoid", Function::kHardSigmoid},
-      {"gr.hard_swish", Function::kHardSwish},
-      {"gr.sigmoid", Function::kSigmoid},
-      {"gr.swish", Function::kSwish},
-      {"gr.tanh", Function::kTanh},
   };
   for (const auto& [name, function] : kFunctions) {
     if (name == op.algorithm) {

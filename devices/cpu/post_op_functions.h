@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "devices/cpu/exponential.h"
+#include "devices/cpu/row_functions.h"
 #include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
@@ -15,11 +15,7 @@ enum class PostOpFunction : uint8_t {
   kClip,  ///< to [alpha, beta]
   kLeakyRelu,
   kLinear,  ///< alpha * x + beta
-  kHardSigmoid,
-  kHardSwish,
-  kSigmoid,
-  kSwish,  ///< x / (1 + e^(-alpha x))
-  kTanh
+  kRow      ///< one of devices/functions
 };
 
 /// A function with its parameters.
@@ -27,6 +23,7 @@ struct PostOpCall {
   PostOpFunction function;
   float alpha = 0;
   float beta = 0;
+  RowFunction row = {};  ///< kRow
 };
 
 /// What an element-wise post-op is; nothing for functions that are not among these.
@@ -38,7 +35,8 @@ template <typename Float>
   x = x > high ? high : x;
 }
 
-/// Calls `body(f)`, where f(x, alpha, beta) changes x in place. NaN passes through each of them.
+/// Calls `body(f)`, where f(x, alpha, beta) changes x in place; not for kRow. NaN passes through
+/// each of them.
 template <typename Body>
 [[gnu::always_inline]] inline void withFunction(PostOpFunction function, const Body& body) {
   switch (function) {
@@ -51,32 +49,8 @@ template <typename Body>
     case PostOpFunction::kLinear:
       return body([](auto& x, const auto& alpha, const auto& beta)
                       __attribute__((always_inline)) { x = alpha * x + beta; });
-    case PostOpFunction::kHardSigmoid:
-      return body([]<typename Float>(Float& x, const Float& alpha, const Float& beta)
-                      __attribute__((always_inline)) {
-                        x = alpha * x + beta;
-                        clip(x, Float{}, Float{} + 1.0F);
-                      });
-    case PostOpFunction::kHardSwish:
-      return body([]<typename Float>(Float& x, const Float&, const Float&)
-                      __attribute__((always_inline)) {
-                        Float share = x / 6.0F + 0.5F;
-                        clip(share, Float{}, Float{} + 1.0F);
-                        x *= share;
-                      });
-    case PostOpFunction::kSigmoid:
-      return body([](auto& x, const auto&, const auto&)
-                      __attribute__((always_inline)) { makeLogistic(x); });
-    case PostOpFunction::kSwish:
-      return body([]<typename Float>(Float& x, const Float& alpha, const Float&)
-                      __attribute__((always_inline)) {
-                        Float share = alpha * x;
-                        makeLogistic(share);
-                        x *= share;
-                      });
-    case PostOpFunction::kTanh:
-      return body([](auto& x, const auto&, const auto&)
-                      __attribute__((always_inline)) { makeTangent(x); });
+    case PostOpFunction::kRow:
+      return;
   }
 }
 

@@ -1,9 +1,13 @@
 // Element-wise operations: unary, binary, comparison, selection.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <numbers>
 
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/row_functions.h"
+#include "devices/functions/lanes.h"
+#include "devices/functions/wide_functions.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -200,7 +204,7 @@ struct Softplus {
 struct HardSwish {
   template <typename C>
   static C apply(C x, const Parameters&) {
-    return x * std::clamp<C>(x / 6 + C{0.5}, 0, 1);
+    return x * std::clamp<C>(x * static_cast<C>(1.0 / 6) + C{0.5}, 0, 1);
   }
 };
 struct LeakyRelu {
@@ -336,6 +340,9 @@ struct Pow {
         result = y % 2 != 0 ? Mul::apply(result, power) : result;
       }
       return result;
+    } else if constexpr (std::is_same_v<C, float>) {
+      using Lane = functions::Lanes<float, 1>;
+      return functions::power(Lane{x}, Lane{y}).held;
     } else {
       return std::pow(x, y);
     }
@@ -425,6 +432,25 @@ void unaryLoop(const void* in, void* out, int64_t begin, int64_t end, const Para
   T* to = static_cast<T*>(out);
   for (int64_t i = begin; i < end; ++i) {
     to[i] = store<T>(static_cast<Compute<T>>(F::apply(load(from[i]), p)));
+  }
+}
+
+/// Elements of 16 bits are computed in f32, a row at a time.
+template <typename T>
+void rowLoop(const RowFunction& function, const void* in, void* out, int64_t begin, int64_t end) {
+  constexpr int64_t kRow = 256;
+  const T* from = static_cast<const T*>(in);
+  T* to = static_cast<T*>(out);
+  if constexpr (std::is_same_v<T, float>) {
+    function(from + begin, to + begin, end - begin);
+  } else {
+    std::array<float, kRow> row;
+    for (int64_t i = begin; i < end; i += kRow) {
+      int64_t count = std::min(kRow, end - i);
+      std::transform(from + i, from + i + count, row.begin(), load<T>);
+      function(row.data(), row.data(), count);
+      std::transform(row.begin(), row.begin() + count, to + i, store<T>);
+    }
   }
 }
 
@@ -522,6 +548,29 @@ KernelOr unaryFloat(const Step& step, Parameters parameters) {
   return makeUnary(step, loop, parameters);
 }
 
+/// One of devices/functions; F is what it is for f64.
+template <typename F>
+KernelOr rowUnary(const Step& step, const RowFunction& function, Parameters parameters) {
+  ElementType type = step.outputs[0].desc.type;
+  if (type == ElementType::kF64) {
+    return makeUnary(step, unaryLoop<F, double>, parameters);
+  }
+  if (step.inputs[0].desc.dims != step.outputs[0].desc.dims) {
+    return invalidStep(step, "operand and result have different shapes");
+  }
+  auto loop = type == ElementType::kF16    ? rowLoop<Half>
+              : type == ElementType::kBF16 ? rowLoop<BFloat16>
+                                           : rowLoop<float>;
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  return makeKernel([loop, function, count, in = step.inputs[0].buffer,
+                     out = step.outputs[0].buffer](void* const* buffers) {
+    parallelRanges(count, [&](int64_t begin, int64_t end) {
+      loop(function, buffers[in], buffers[out], begin, end);
+    });
+    return 0;
+  });
+}
+
 /// One that has a meaning for integers too.
 template <typename F>
 KernelOr unaryNumeric(const Step& step, Parameters parameters) {
@@ -549,6 +598,17 @@ absl::StatusOr<Parameters> parameters(const Step& step, const char* first, doubl
 template <typename F>
 KernelOr plainFloat(const Step& step) {
   return unaryFloat<F>(step, {});
+}
+/// The function that has the operation's name.
+template <typename F>
+KernelOr plainRow(const Step& step) {
+  return rowUnary<F>(step, *rowFunction(step.operation), {});
+}
+/// The same with parameters.
+template <typename F>
+KernelOr rowWith(const Step& step, Parameters p) {
+  auto alpha = static_cast<float>(p.first), beta = static_cast<float>(p.second);
+  return rowUnary<F>(step, *rowFunction(step.operation, alpha, beta), p);
 }
 template <typename F>
 KernelOr plainNumeric(const Step& step) {
@@ -625,24 +685,25 @@ KernelOr createLeakyRelu(const Step& step) {
 }
 KernelOr createSwish(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.0));
-  return unaryFloat<Swish>(step, p);
+  return rowWith<Swish>(step, p);
 }
 KernelOr createElu(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.0));
-  return unaryFloat<Elu>(step, p);
+  return rowWith<Elu>(step, p);
 }
 KernelOr createSelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.67326319217681884765625, "gamma",
                                                1.05070102214813232421875));
-  return unaryFloat<Selu>(step, p);
+  return rowWith<Selu>(step, p);
 }
 KernelOr createHardSigmoid(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 0.2, "beta", 0.5));
-  return unaryFloat<HardSigmoid>(step, p);
+  return rowWith<HardSigmoid>(step, p);
 }
 KernelOr createGelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(step, "approximate", false));
-  return unaryFloat<Gelu>(step, {approximate ? 1.0 : 0.0, 0});
+  return rowUnary<Gelu>(step, *rowFunction(approximate ? "gelu_tanh" : step.operation),
+                        {approximate ? 1.0 : 0.0, 0});
 }
 KernelOr createClip(const Step& step) {
   Parameters p;
@@ -689,29 +750,29 @@ constexpr ReferenceEntry kEntries[] = {
     {"gr.sign", TypeRule::kNumeric, plainNumeric<Sign>},
     {"gr.relu", TypeRule::kNumeric, plainNumeric<Relu>},
     {"gr.clip", TypeRule::kNumeric, createClip},
-    {"gr.exp", TypeRule::kFloat, plainFloat<Exp>},
-    {"gr.log", TypeRule::kFloat, plainFloat<Log>},
+    {"gr.exp", TypeRule::kFloat, plainRow<Exp>},
+    {"gr.log", TypeRule::kFloat, plainRow<Log>},
     {"gr.sqrt", TypeRule::kFloat, plainFloat<Sqrt>},
     {"gr.reciprocal", TypeRule::kFloat, plainFloat<Reciprocal>},
     {"gr.floor", TypeRule::kFloat, plainFloat<Floor>},
     {"gr.ceil", TypeRule::kFloat, plainFloat<Ceil>},
     {"gr.round", TypeRule::kFloat, plainFloat<Round>},
-    {"gr.erf", TypeRule::kFloat, plainFloat<Erf>},
-    {"gr.sin", TypeRule::kFloat, plainFloat<Sin>},
-    {"gr.cos", TypeRule::kFloat, plainFloat<Cos>},
-    {"gr.tan", TypeRule::kFloat, plainFloat<Tan>},
-    {"gr.asin", TypeRule::kFloat, plainFloat<Asin>},
-    {"gr.acos", TypeRule::kFloat, plainFloat<Acos>},
-    {"gr.atan", TypeRule::kFloat, plainFloat<Atan>},
-    {"gr.sinh", TypeRule::kFloat, plainFloat<Sinh>},
-    {"gr.cosh", TypeRule::kFloat, plainFloat<Cosh>},
-    {"gr.tanh", TypeRule::kFloat, plainFloat<Tanh>},
-    {"gr.asinh", TypeRule::kFloat, plainFloat<Asinh>},
-    {"gr.acosh", TypeRule::kFloat, plainFloat<Acosh>},
-    {"gr.atanh", TypeRule::kFloat, plainFloat<Atanh>},
-    {"gr.sigmoid", TypeRule::kFloat, plainFloat<Sigmoid>},
-    {"gr.softplus", TypeRule::kFloat, plainFloat<Softplus>},
-    {"gr.hard_swish", TypeRule::kFloat, plainFloat<HardSwish>},
+    {"gr.erf", TypeRule::kFloat, plainRow<Erf>},
+    {"gr.sin", TypeRule::kFloat, plainRow<Sin>},
+    {"gr.cos", TypeRule::kFloat, plainRow<Cos>},
+    {"gr.tan", TypeRule::kFloat, plainRow<Tan>},
+    {"gr.asin", TypeRule::kFloat, plainRow<Asin>},
+    {"gr.acos", TypeRule::kFloat, plainRow<Acos>},
+    {"gr.atan", TypeRule::kFloat, plainRow<Atan>},
+    {"gr.sinh", TypeRule::kFloat, plainRow<Sinh>},
+    {"gr.cosh", TypeRule::kFloat, plainRow<Cosh>},
+    {"gr.tanh", TypeRule::kFloat, plainRow<Tanh>},
+    {"gr.asinh", TypeRule::kFloat, plainRow<Asinh>},
+    {"gr.acosh", TypeRule::kFloat, plainRow<Acosh>},
+    {"gr.atanh", TypeRule::kFloat, plainRow<Atanh>},
+    {"gr.sigmoid", TypeRule::kFloat, plainRow<Sigmoid>},
+    {"gr.softplus", TypeRule::kFloat, plainRow<Softplus>},
+    {"gr.hard_swish", TypeRule::kFloat, plainRow<HardSwish>},
     {"gr.leaky_relu", TypeRule::kFloat, createLeakyRelu},
     {"gr.swish", TypeRule::kFloat, createSwish},
     {"gr.elu", TypeRule::kFloat, createElu},

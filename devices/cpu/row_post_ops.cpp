@@ -19,6 +19,9 @@ template <typename F>
 }
 
 void applyCall(const PostOpCall& call, float* row, int64_t count) {
+  if (call.function == PostOpFunction::kRow) {
+    return call.row(row, row, count);
+  }
   runWide([&] {
     withFunction(call.function, [&](const auto& function) __attribute__((always_inline)) {
       forRow(row, count, [&](float x) __attribute__((always_inline)) {

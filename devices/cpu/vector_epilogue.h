@@ -26,6 +26,13 @@ absl::StatusOr<std::vector<VectorPostOp>> vectorPostOps(const Step& step);
 template <size_t count>
 [[gnu::always_inline]] inline void applyCall(const PostOpCall& call,
                                              std::array<Vector, count>& values) {
+  if (call.function == PostOpFunction::kRow) {
+    std::array<float, count * kVectorLanes> row;
+    std::memcpy(row.data(), values.data(), sizeof(values));
+    call.row(row.data(), row.data(), static_cast<int64_t>(row.size()));
+    std::memcpy(values.data(), row.data(), sizeof(values));
+    return;
+  }
   const Vector alpha = Vector{} + call.alpha;
   const Vector beta = Vector{} + call.beta;
   withFunction(call.function, [&](const auto& function) __attribute__((always_inline)) {

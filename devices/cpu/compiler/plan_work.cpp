@@ -89,17 +89,12 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
-  /// What no kernel takes as a whole: a product up to its first bytes, and one loop nest for what
-  /// follows, or else its operations one by one.
+  /// What no kernel takes as a whole: the longest beginning that one takes, and one loop nest for
+  /// what follows; or else its operations one by one.
   absl::Status addParts(llvm::ArrayRef<mlir::Operation*> body) {
-    auto makesBytes = [](mlir::Operation* op) {
-      return llvm::isa<ir::CastOp>(op) &&
-             passes::isByte(mlir::getElementTypeOrSelf(op->getResult(0).getType()));
-    };
-    size_t head = llvm::find_if(body, makesBytes) - body.begin() + 1;
-    if (head < body.size()) {
-      auto step = libraryStep(body[0], body.slice(1, head - 1), body[head - 1]->getResult(0));
-      if (step.ok() && addLibrary(*std::move(step), body[0], true).ok()) {
+    bool isChain = llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MatMulOp>(body[0]);
+    for (size_t head = body.size() - 1; isChain && head > 0; --head) {
+      if (addHead(body.take_front(head))) {
         body = body.drop_front(head);
         return addOperation(body.size() == 1 ? body[0]
                                              : passes::buildGroup({"map", llvm::to_vector(body)}));
@@ -109,6 +104,19 @@ class WorkPlanner {
       GR_RETURN_IF_ERROR(addOperation(op));
     }
     return absl::OkStatus();
+  }
+
+  /// A product with the first operations behind it, where only the last of them is read elsewhere.
+  bool addHead(llvm::ArrayRef<mlir::Operation*> head) {
+    bool isClosed = llvm::all_of(head.drop_back(), [&](mlir::Operation* op) {
+      return llvm::all_of(op->getUsers(),
+                          [&](mlir::Operation* user) { return llvm::is_contained(head, user); });
+    });
+    if (!isClosed || head.back()->getNumResults() != 1) {
+      return false;
+    }
+    auto step = libraryStep(head[0], head.drop_front(), head.back()->getResult(0));
+    return step.ok() && addLibrary(*std::move(step), head[0], head.size() > 1).ok();
   }
 
   absl::Status addSingle(mlir::Operation* op) {

@@ -32,8 +32,9 @@ void initializeTarget() {
 absl::Status lower(mlir::ModuleOp module) {
   mlir::PassManager passes(module.getContext());
   auto bits = module->getAttrOfType<mlir::IntegerAttr>(kIndexBitsAttr);
-  codegen::addLoweringPasses(
-      passes, {.indexBits = bits ? static_cast<unsigned>(bits.getInt()) : 64, .hasLibm = false});
+  codegen::addLoweringPasses(passes, {.indexBits = bits ? static_cast<unsigned>(bits.getInt()) : 64,
+                                      .roundsToBFloat16 = true,
+                                      .hasLibm = false});
   if (mlir::failed(passes.run(module))) {
     return absl::InternalError("lowering of the generated kernels failed");
   }

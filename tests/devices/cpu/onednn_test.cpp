@@ -189,7 +189,7 @@ TEST_CASE("post-ops of a convolution: activation, residual, scale") {
 
 TEST_CASE("swish and gelu behind a convolution, near 0, far from it and of NaN") {
   constexpr int64_t kChannels = 20;
-  std::vector<double> line = {-1e4, -200, -88, 88, 1e4, NAN};
+  std::vector<double> line = {-1e30, -1e4, -200, -88, -13, -5.3, 88, 1e4, NAN};
   for (int i = -160; i <= 160; ++i) {
     line.push_back(i * i * i * 2e-6);
   }
@@ -197,6 +197,7 @@ TEST_CASE("swish and gelu behind a convolution, near 0, far from it and of NaN")
   std::vector<double> x, identity, expected;
   for (int64_t c = 0; c < kChannels; ++c) {
     for (double value : line) {
+      value = static_cast<float>(value);
       x.push_back(value);
       expected.push_back(name == "gr.swish" ? value / (1 + std::exp(-1.5 * value))
                                             : value / 2 * std::erfc(-value / std::sqrt(2)));
@@ -218,8 +219,10 @@ TEST_CASE("swish and gelu behind a convolution, near 0, far from it and of NaN")
     std::vector<double> results = values((*got)[0]);
     for (size_t i = 0; i < x.size(); ++i) {
       CAPTURE(x[i]);
+      // Four units in the last place, of subnormal numbers too.
+      double tolerance = std::fmax(std::abs(expected[i]) * 5e-7, 6e-45);
       CHECK((std::isnan(x[i]) ? std::isnan(results[i])
-                              : std::abs(results[i] - expected[i]) < 1e-6 * (1 + std::abs(x[i]))));
+                              : std::abs(results[i] - expected[i]) <= tolerance));
     }
   }
 }
@@ -372,10 +375,10 @@ TEST_CASE("normalisations, element-wise and movement agree with the reference") 
       {"onednn.binary", {"gr.add", {}, {image}, {}}, {image.dims, {20, 1, 1}}},
       {"onednn.binary", {"gr.div", {}, {image}, {}}, {image.dims, {}}},
       {"onednn.eltwise", {"gr.clip", {{"low", -0.5}, {"high", 0.25}}, {image}, {}}, {image.dims}},
-      {"onednn.eltwise", {"gr.gelu", {}, {image}, {}}, {image.dims}},
-      {"onednn.eltwise", {"gr.hard_swish", {}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.abs", {}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.round", {}, {image}, {}}, {image.dims}},
       {"onednn.eltwise", {"gr.leaky_relu", {{"alpha", 0.2}}, {image}, {}}, {image.dims}},
-      {"onednn.eltwise", {"gr.softplus", {}, {image}, {}}, {image.dims}},
+      {"onednn.eltwise", {"gr.relu", {}, {image}, {}}, {image.dims}},
       {"onednn.concat",
        {"gr.concat", {{"axis", int64_t{1}}}, {image}, {}},
        {{2, 16, 6, 5}, {2, 4, 6, 5}}},

@@ -1,0 +1,114 @@
+#include "devices/cpu/row_functions.h"
+
+#include <cstring>
+
+#include "devices/cpu/wide.h"
+#include "devices/functions/error_functions.h"
+#include "devices/functions/lanes.h"
+#include "devices/functions/piecewise.h"
+#include "devices/functions/wide_functions.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+using functions::Lanes;
+
+/// The first `count` of kCount floats, the others 0, and the way back.
+template <int kCount>
+[[gnu::always_inline]] inline void loadLanes(const float* from, int64_t count,
+                                             Lanes<float, kCount>& to) {
+  float lanes[kCount] = {};
+  std::memcpy(lanes, from, static_cast<size_t>(count) * sizeof(float));
+  std::memcpy(&to.held, lanes, sizeof(to.held));
+}
+template <int kCount>
+[[gnu::always_inline]] inline void storeLanes(const Lanes<float, kCount>& from, int64_t count,
+                                              float* to) {
+  float lanes[kCount];
+  std::memcpy(lanes, &from.held, sizeof(lanes));
+  std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(float));
+}
+
+/// y = f(x) by vectors of kCount floats.
+template <int kCount, typename F>
+void runRow(const float* x, float* y, int64_t count, const F& f) {
+  runWide([=] {
+    auto own = f;  // in registers: what is stored could lie where a reference leads
+    int64_t i = 0;
+    for (; i + kCount <= count; i += kCount) {
+      Lanes<float, kCount> v;
+      std::memcpy(&v.held, x + i, sizeof(v.held));
+      v = own(v);
+      std::memcpy(y + i, &v.held, sizeof(v.held));
+    }
+    if (i < count) {
+      Lanes<float, kCount> v;
+      loadLanes(x + i, count - i, v);
+      v = own(v);
+      storeLanes(v, count - i, y + i);
+    }
+  });
+}
+
+constexpr int kSingle = 16;  // lanes of what is computed in f32
+constexpr int kDouble = 8;   // of what is computed in f64
+
+#define GR_ROW(kCount, expression)                                                     \
+  [](const float* from, float* to, int64_t count, float alpha, float beta) {           \
+    runRow<kCount>(from, to, count,                                                    \
+                   [=](const Lanes<float, kCount>& x) __attribute__((always_inline)) { \
+                     [[maybe_unused]] auto a = x.number(alpha);                        \
+                     [[maybe_unused]] auto b = x.number(beta);                         \
+                     return functions::expression;                                     \
+                   });                                                                 \
+  }
+
+struct Row {
+  absl::string_view operation;
+  RowFunction::Run run;
+};
+
+constexpr Row kRows[] = {
+    {"gr.exp", GR_ROW(kSingle, exponential(x))},
+    {"gr.log", GR_ROW(kSingle, logarithm(x))},
+    {"gr.tanh", GR_ROW(kSingle, hyperbolicTangent(x))},
+    {"gr.sigmoid", GR_ROW(kSingle, sigmoid(x))},
+    {"gr.swish", GR_ROW(kSingle, swish(x, a))},
+    {"gr.softplus", GR_ROW(kSingle, softplus(x))},
+    {"gr.elu", GR_ROW(kSingle, elu(x, a))},
+    {"gr.selu", GR_ROW(kSingle, selu(x, a, b))},
+    {"gr.erf", GR_ROW(kSingle, errorFunction(x))},
+    {"gr.gelu", GR_ROW(kSingle, gelu(x))},
+    {"gelu_tanh", GR_ROW(kSingle, geluByTangent(x))},
+    {"gr.hard_sigmoid", GR_ROW(kSingle, hardSigmoid(x, a, b))},
+    {"gr.hard_swish", GR_ROW(kSingle, hardSwish(x))},
+    {"gr.sin", GR_ROW(kDouble, sine(x))},
+    {"gr.cos", GR_ROW(kDouble, cosine(x))},
+    {"gr.tan", GR_ROW(kDouble, tangent(x))},
+    {"gr.asin", GR_ROW(kDouble, arcSine(x))},
+    {"gr.acos", GR_ROW(kDouble, arcCosine(x))},
+    {"gr.atan", GR_ROW(kDouble, arcTangent(x))},
+    {"gr.sinh", GR_ROW(kDouble, hyperbolicSine(x))},
+    {"gr.cosh", GR_ROW(kDouble, hyperbolicCosine(x))},
+    {"gr.asinh", GR_ROW(kDouble, areaSine(x))},
+    {"gr.acosh", GR_ROW(kDouble, areaCosine(x))},
+    {"gr.atanh", GR_ROW(kDouble, areaTangent(x))},
+};
+
+}  // namespace
+
+std::optional<RowFunction> rowFunction(absl::string_view operation, float alpha, float beta) {
+  for (const Row& row : kRows) {
+    if (row.operation == operation) {
+      return RowFunction{row.run, alpha, beta};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RowFunction> rowFunction(const PostOp& op) {
+  return op.kind == PostOpKind::kEltwise ? rowFunction(op.algorithm, op.alpha, op.beta)
+                                         : std::nullopt;
+}
+
+}  // namespace graphrun::devices::cpu
