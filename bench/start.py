@@ -12,8 +12,10 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
+import large_graphs
 import onnx
 import onnxruntime
 import report
@@ -21,6 +23,8 @@ from models import catalogue
 from onnx import TensorProto, helper
 
 TURNS = 5
+LARGE = (1000, 10000, 50000)
+LARGE_SECONDS, LARGE_MEBIBYTES = 10, 1024
 STARTED = ("resnet50", "squeezenet", "bert_base")
 TYPES = {"float32": "f32", "int64": "i64", "int32": "i32"}
 SHAPES = {"resnet50": [(batch, 3, 224, 224) for batch in (1, 2, 3, 4)],
@@ -119,9 +123,38 @@ def benchSession(args, results, resnet, inputs):
     line(results, "an idle process, of a core", 100 * all4["idle_share"], "%", "", 2)
 
 
+def measured(command, cache):
+    """User seconds and peak memory in MiB of a program, with nothing cached; what fails ends the bench."""
+    shutil.rmtree(cache, ignore_errors=True)
+    with tempfile.TemporaryFile("w+") as log:
+        child = subprocess.Popen(command, stdout=log, stderr=log,
+                                 env=dict(os.environ, GRAPHRUN_CACHE_DIR=cache))
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            log.seek(0)
+            sys.exit(f"bench: exit code {child.returncode} from {' '.join(command)}\n{log.read()}")
+    return usage.ru_utime, usage.ru_maxrss / 1024
+
+
+def benchLarge(args, results):
+    cache = os.path.join(args.out, "large_cache")
+    path = os.path.join(args.out, "large.onnx")
+    for shape in large_graphs.SHAPES:
+        for count in LARGE:
+            onnx.save(large_graphs.model(shape, count), path)
+            seconds, mebibytes = measured([args.graphrun, path, "--threads", "1",
+                                           "--input", "x=random"], cache)
+            isLargest = count == LARGE[-1]
+            name = f"{shape} of {count} operations, cold"
+            line(results, name, seconds, "s", "", LARGE_SECONDS if isLargest else None)
+            line(results, f"{name}, memory", mebibytes, "MiB", "", LARGE_MEBIBYTES if isLargest else None)
+
+
 def benchStart(args):
     results = {}
     args.bin = os.path.abspath(args.bin)
+    benchLarge(args, results)
     for name in STARTED:
         path, inputs = modelOf(args, name)
         benchStarts(args, results, name, path, inputs)
