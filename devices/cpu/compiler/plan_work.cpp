@@ -89,12 +89,33 @@ class WorkPlanner {
     return absl::OkStatus();
   }
 
-  /// What no kernel takes as a whole: the longest beginning that one takes, and one loop nest for
-  /// what follows; or else its operations one by one.
+  /// How many operations of a chain may be its beginning: a product of bytes ends with its first
+  /// bytes, so that less is written; of any other product as much as possible comes first.
+  static llvm::SmallVector<size_t> headsOf(llvm::ArrayRef<mlir::Operation*> body) {
+    llvm::SmallVector<size_t> heads;
+    if (!llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MatMulOp>(body[0])) {
+      return heads;
+    }
+    auto makesBytes = [](mlir::Operation* op) {
+      return llvm::isa<ir::CastOp>(op) &&
+             passes::isByte(mlir::getElementTypeOrSelf(op->getResult(0).getType()));
+    };
+    size_t bytes = llvm::find_if(body, makesBytes) - body.begin() + 1;
+    if (bytes <= body.size()) {
+      heads.push_back(bytes);
+      return heads;
+    }
+    for (size_t head = body.size() - 1; head > 0; --head) {
+      heads.push_back(head);
+    }
+    return heads;
+  }
+
+  /// What no kernel takes as a whole: a beginning that one takes, and one loop nest for what
+  /// follows; or else its operations one by one.
   absl::Status addParts(llvm::ArrayRef<mlir::Operation*> body) {
-    bool isChain = llvm::isa<ir::ConvOp, ir::ConvTransposeOp, ir::MatMulOp>(body[0]);
-    for (size_t head = body.size() - 1; isChain && head > 0; --head) {
-      if (addHead(body.take_front(head))) {
+    for (size_t head : headsOf(body)) {
+      if (head < body.size() && addHead(body.take_front(head))) {
         body = body.drop_front(head);
         return addOperation(body.size() == 1 ? body[0]
                                              : passes::buildGroup({"map", llvm::to_vector(body)}));
