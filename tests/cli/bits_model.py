@@ -1,0 +1,43 @@
+"""Writes a model of products and activations of one type, and its input: bits_model.py TYPE FOLDER."""
+
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
+ROWS, COLUMNS = 37, 48
+ACTIVATIONS = ["Tanh", "Sigmoid", "Softplus", "Erf", "Exp", "Sin", "Gelu", "Elu", "Atan", "HardSwish"]
+
+
+def main():
+    element = TYPES[sys.argv[1]]
+    folder = sys.argv[2]
+    random = np.random.default_rng(21)
+    nodes = [helper.make_node("Cast", ["x"], ["c"], "start", to=element)]
+    weights = []
+    last = "c"
+    for i, activation in enumerate(ACTIVATIONS):
+        weight = random.normal(0, 0.4, (COLUMNS, COLUMNS)).astype(np.float32)
+        weights.append(helper.make_tensor(f"w{i}", element, weight.shape, weight.ravel().tolist()))
+        nodes += [
+            helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"], f"product{i}"),
+            helper.make_node(activation, [f"p{i}"], [f"a{i}"], f"activation{i}"),
+            helper.make_node("Mul", [f"a{i}", "c"], [f"m{i}"], f"scaled{i}"),
+            helper.make_node("Sub", [f"m{i}", f"a{i}"], [f"s{i}"], f"shifted{i}"),
+            helper.make_node("Tanh", [f"s{i}"], [f"t{i}"], f"bounded{i}"),
+        ]
+        last = f"t{i}"
+    nodes.append(helper.make_node("Cast", [last], ["y"], "end", to=TensorProto.FLOAT))
+    shape = [ROWS, COLUMNS]
+    graph = helper.make_graph(
+        nodes, "bits",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    onnx.save(model, f"{folder}/{sys.argv[1]}.onnx")
+    np.save(f"{folder}/x.npy", random.normal(0, 2, shape).astype(np.float32))
+
+
+main()
