@@ -296,9 +296,9 @@ TEST_CASE("what no kernel is generated for is declined with a reason") {
 }
 
 TEST_CASE("operations in groups are told apart by the constants outside") {
-  auto keyOf = [](const char* number) {
-    mlir::MLIRContext context;
-    context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  mlir::MLIRContext context;  // of all: a key tells operations of one context apart
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto keyOf = [&](const char* number) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(
         absl::StrCat(
             "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %c = gr.constant dense<", number,
