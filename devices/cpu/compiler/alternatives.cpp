@@ -58,11 +58,14 @@ bool sumsNothing(const Step& step) {
 
 /// Of images, which convolutions leave with the channels last; the others are of matrices.
 bool isOfImages(const Step& step) {
+  if (!hasChannels(step)) {
+    return false;
+  }
   const std::vector<int64_t>& in = step.inputs[0].desc.dims;
   bool sumsPlanes = step.operation != "gr.reduce" ||
                     (in.size() > 3 && step.outputs[0].desc.spec().elementCount() ==
                                           TensorDesc{{}, {in[0], in[1]}}.spec().elementCount());
-  return hasChannels(step) && step.operation != "gr.softmax" && sumsPlanes;
+  return step.operation != "gr.softmax" && sumsPlanes;
 }
 
 /// Leaves the one of `ways` that only the step decides on, whatever is around it: the fastest by
@@ -73,8 +76,11 @@ void keepCanonical(std::vector<Alternative>& ways) {
   auto isFaster = [](const Alternative& a, const Alternative& b) { return a.nanos < b.nanos; };
   auto isLast = [](const Alternative& way) {
     const TensorDesc& out = way.results[0];
+    if (!isOfImages(way.step) || out.dims.size() < 3) {
+      return false;
+    }
     absl::StatusOr<TensorDesc> last = descIn(out.type, out.dims, kChannelsLast);
-    return isOfImages(way.step) && last.ok() && sameLayout(out, *last);
+    return last.ok() && sameLayout(out, *last);
   };
   auto others = std::stable_partition(ways.begin(), ways.end(), isLast);
   auto best = std::min_element(ways.begin(), ways.end(), isFaster);
