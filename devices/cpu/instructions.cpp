@@ -55,6 +55,7 @@ Limit readLimit() {
   const char* text = std::getenv(kInstructionLimitVariable);
   Limit limit = parseInstructionLimit(text == nullptr ? "" : text);
   if (limit.ok() && limit->has_value() &&
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
       dnnl_set_max_cpu_isa(find(**limit)->library) != dnnl_success) {
     return absl::InternalError(
         absl::StrCat(kInstructionLimitVariable, ": oneDNN was used before it was limited"));
@@ -78,9 +79,11 @@ InstructionSet machineLoops() {
 InstructionSet limitedLoops() {
   const Limit& limit = instructionLimit();
   InstructionSet machine = machineLoops();
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
   if (!limit.ok() || !limit->has_value() || **limit >= machine) {
     return machine;
   }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
   return **limit >= InstructionSet::kAvx2 ? InstructionSet::kAvx2 : InstructionSet::kSse2;
 }
 
@@ -136,6 +139,7 @@ std::string describeInstructions() {
       absl::StrCat("instructions: ", loops == nullptr ? "the machine's" : loops->name,
                    " in loops, ", nameOfLibrarySet(), " in oneDNN");
   if (limit->has_value()) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
     absl::StrAppend(&text, "; ", kInstructionLimitVariable, " allows ", find(**limit)->name);
   } else if (!namedSets().empty()) {
     absl::StrAppend(&text, "; ", kInstructionLimitVariable, " may limit them to ", namesOfSets());

@@ -259,6 +259,7 @@ absl::Status planAfter(const Step& step, size_t first, const std::vector<int64_t
     if (!step.postOps[i].operand) {
       continue;
     }
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
     TensorDesc desc = step.postOps[i].operand->desc;
     bool open = desc.any;
     desc.any = false;

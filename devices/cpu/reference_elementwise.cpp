@@ -602,12 +602,14 @@ KernelOr plainFloat(const Step& step) {
 /// The function that has the operation's name.
 template <typename F>
 KernelOr plainRow(const Step& step) {
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
   return rowUnary<F>(step, *rowFunction(step.operation), {});
 }
 /// The same with parameters.
 template <typename F>
 KernelOr rowWith(const Step& step, Parameters p) {
   auto alpha = static_cast<float>(p.first), beta = static_cast<float>(p.second);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
   return rowUnary<F>(step, *rowFunction(step.operation, alpha, beta), p);
 }
 template <typename F>
@@ -702,6 +704,7 @@ KernelOr createHardSigmoid(const Step& step) {
 }
 KernelOr createGelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(step, "approximate", false));
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was checked before
   return rowUnary<Gelu>(step, *rowFunction(approximate ? "gelu_tanh" : step.operation),
                         {approximate ? 1.0 : 0.0, 0});
 }

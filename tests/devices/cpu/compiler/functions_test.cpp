@@ -21,7 +21,6 @@ namespace graphrun::devices::cpu {
 namespace {
 
 using Number = long double;
-constexpr Number kInfinity = std::numeric_limits<Number>::infinity();
 constexpr Number kPi = std::numbers::pi_v<Number>;
 
 Number logistic(Number x) {
