@@ -58,7 +58,7 @@ passes::WeightSourceView weightsOf(const format::ModelFile& model,
     auto place = places.find({entry->offset(), entry->length()});
     if (place == places.end()) {
       return absl::DataLossError(
-          absl::StrCat("weight ", format::quoted(weight.name), " is not one of the model"));
+          absl::StrCat("weight ", format::inQuotes(weight.name), " is not one of the model"));
     }
     GR_ASSIGN_OR_RETURN(weight.data, model.weight(place->second));
     return weight;

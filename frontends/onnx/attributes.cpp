@@ -23,10 +23,10 @@ std::string typeName(int type) {
 Attributes::Attributes(::onnx::NodeProto& node, Report report) : report_(std::move(report)) {
   for (AttributeProto& attribute : *node.mutable_attribute()) {
     if (!attribute.ref_attr_name().empty()) {
-      report_(absl::StrCat("attribute ", quoted(attribute.name()),
+      report_(absl::StrCat("attribute ", inQuotes(attribute.name()),
                            " refers to a function's attribute, expected a value"));
     } else if (!byName_.try_emplace(attribute.name(), &attribute).second) {
-      report_(absl::StrCat("has two attributes ", quoted(attribute.name()), ", expected one"));
+      report_(absl::StrCat("has two attributes ", inQuotes(attribute.name()), ", expected one"));
     }
   }
 }
@@ -38,7 +38,7 @@ AttributeProto* Attributes::find(llvm::StringRef name, AttributeProto::Attribute
     return nullptr;
   }
   if (found->second->type() != type) {
-    report_(absl::StrCat("attribute ", quoted(name), " is of type ",
+    report_(absl::StrCat("attribute ", inQuotes(name), " is of type ",
                          typeName(found->second->type()), ", expected ", typeName(type)));
     byName_.erase(found);
     return nullptr;
@@ -96,7 +96,7 @@ llvm::SmallVector<llvm::StringRef> Attributes::texts(llvm::StringRef name) {
 bool Attributes::require(llvm::StringRef name) {
   if (!has(name)) {
     asked_.insert(name);
-    report_(absl::StrCat("misses the required attribute ", quoted(name)));
+    report_(absl::StrCat("misses the required attribute ", inQuotes(name)));
     return false;
   }
   return true;
@@ -120,7 +120,7 @@ void Attributes::reportUnread() {
   std::sort(unread.begin(), unread.end());
   std::string expected = known.empty() ? "none" : absl::StrJoin(known, ", ");
   for (const std::string& name : unread) {
-    report_(absl::StrCat("has an unknown attribute ", quoted(name), ", expected ", expected));
+    report_(absl::StrCat("has an unknown attribute ", inQuotes(name), ", expected ", expected));
   }
 }
 

@@ -25,7 +25,7 @@ mlir::Type floatTypeAttribute(Node& node, llvm::StringRef name, int64_t absent) 
   if (type && llvm::isa<mlir::FloatType>(type)) {
     return type;
   }
-  node.fail(absl::StrCat("attribute ", quoted(name), " is ", dataTypeName(dataType),
+  node.fail(absl::StrCat("attribute ", inQuotes(name), " is ", dataTypeName(dataType),
                          ", expected FLOAT, DOUBLE, FLOAT16 or BFLOAT16"));
   return nullptr;
 }

@@ -93,7 +93,7 @@ std::optional<uint64_t> numberOf(const ::onnx::TensorProto& tensor, absl::string
   std::string text = entryOf(tensor, key);
   uint64_t number = otherwise;
   if (!text.empty() && !absl::SimpleAtoi(text, &number)) {
-    problem = absl::StrCat("gives ", std::string(key), " ", quoted(text),
+    problem = absl::StrCat("gives ", std::string(key), " ", inQuotes(text),
                            " for its external data, expected a number of bytes");
     return std::nullopt;
   }
@@ -167,7 +167,7 @@ std::shared_ptr<MappedFile> ExternalData::open(const std::string& location, std:
     place->second = file.get() < 0 ? nullptr : MappedFile::map(file.get(), reason);
   }
   if (!place->second) {
-    problem = absl::StrCat("keeps its data in the file ", quoted(location), ": ", reason);
+    problem = absl::StrCat("keeps its data in the file ", inQuotes(location), ": ", reason);
   }
   return place->second;
 }
@@ -188,14 +188,14 @@ std::optional<mlir::AsmResourceBlob> ExternalData::read(const ::onnx::TensorProt
   }
   if (*offset > all.size() || *length > all.size() - *offset) {
     problem = absl::StrCat("keeps ", *length, " bytes at offset ", *offset, " of the file ",
-                           quoted(location), ", which has only ", all.size(),
+                           inQuotes(location), ", which has only ", all.size(),
                            "; it is cut off or belongs to another model");
     return std::nullopt;
   }
   std::string checksum = llvm::StringRef(entryOf(tensor, "checksum")).lower();
   if (!checksum.empty() && checksum != file->checksum()) {
     problem =
-        absl::StrCat("expects the SHA-1 ", quoted(checksum), " of the file ", quoted(location),
+        absl::StrCat("expects the SHA-1 ", inQuotes(checksum), " of the file ", inQuotes(location),
                      ", got ", file->checksum(), "; it is damaged or belongs to another model");
     return std::nullopt;
   }

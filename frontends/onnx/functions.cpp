@@ -71,7 +71,7 @@ Arguments argumentsOf(const ::onnx::FunctionProto& function, const ::onnx::NodeP
     if (known.contains(attribute.name())) {
       arguments.attributes[attribute.name()] = &attribute;
     } else {
-      problems.push_back(absl::StrCat("has an attribute ", quoted(attribute.name()),
+      problems.push_back(absl::StrCat("has an attribute ", inQuotes(attribute.name()),
                                       ", which the function lacks"));
     }
   }
@@ -89,8 +89,8 @@ Functions::Functions(const ::onnx::ModelProto& model, Problems& problems) {
   for (const ::onnx::FunctionProto& function : model.functions()) {
     std::string key = keyOf(function.domain(), function.name(), function.overload());
     if (!byKey_.try_emplace(key, &function).second) {
-      problems.add(absl::StrCat("function ", quoted(function.name()), " of domain ",
-                                quoted(function.domain()), " is defined twice"));
+      problems.add(absl::StrCat("function ", inQuotes(function.name()), " of domain ",
+                                inQuotes(function.domain()), " is defined twice"));
     }
   }
 }

@@ -80,7 +80,7 @@ void GraphImport::readOpsets(
   for (const ::onnx::OperatorSetIdProto& opset : opsets) {
     llvm::StringRef domain = domainOf(opset.domain());
     if (!versions_.try_emplace(domain, opset.version()).second) {
-      problems_.add(absl::StrCat(where, "the opset of domain ", quoted(domainText(domain)),
+      problems_.add(absl::StrCat(where, "the opset of domain ", inQuotes(domainText(domain)),
                                  " is imported twice"));
     }
     if (domain.empty() && (opset.version() < kFirstOpset || opset.version() > kLastOpset)) {
@@ -93,17 +93,18 @@ void GraphImport::readOpsets(
 
 void GraphImport::define(llvm::StringRef name, Entry entry, const std::string& where) {
   if (!scope_->values.try_emplace(name, entry).second) {
-    problems_.add(absl::StrCat(where, ": defines value ", quoted(name),
+    problems_.add(absl::StrCat(where, ": defines value ", inQuotes(name),
                                ", which exists already; every value needs a name of its own"));
   }
 }
 
 void GraphImport::readInitializers() {
   for (::onnx::TensorProto& tensor : *scope_->graph.mutable_initializer()) {
-    define(tensor.name(), {nullptr, &tensor}, absl::StrCat("initializer ", quoted(tensor.name())));
+    define(tensor.name(), {nullptr, &tensor},
+           absl::StrCat("initializer ", inQuotes(tensor.name())));
   }
   for (const ::onnx::SparseTensorProto& tensor : scope_->graph.sparse_initializer()) {
-    problems_.add(absl::StrCat("initializer ", quoted(tensor.values().name()),
+    problems_.add(absl::StrCat("initializer ", inQuotes(tensor.values().name()),
                                ": is a sparse tensor, which is not supported; save it as dense"));
     scope_->values.try_emplace(tensor.values().name());
   }
@@ -121,7 +122,7 @@ void GraphImport::makeFunction() {
     std::string problem;
     mlir::Type type = inputType(context_, input, symbols, problem);
     if (!type) {
-      problems_.add(absl::StrCat("input ", quoted(input.name()), ": ", problem));
+      problems_.add(absl::StrCat("input ", inQuotes(input.name()), ": ", problem));
       scope_->values.try_emplace(input.name());
       continue;
     }
@@ -139,7 +140,7 @@ void GraphImport::makeFunction() {
   builder_.setInsertionPointToStart(block);
   for (auto [i, name] : llvm::enumerate(names)) {
     function_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
-    define(name, {block->getArgument(i), nullptr}, absl::StrCat("input ", quoted(name)));
+    define(name, {block->getArgument(i), nullptr}, absl::StrCat("input ", inQuotes(name)));
   }
 }
 
@@ -147,7 +148,7 @@ std::string GraphImport::label(int index) const {
   const ::onnx::NodeProto& node = scope_->graph.node(index);
   auto version = versions_.find(domainOf(node.domain()));
   std::string opset = version == versions_.end() ? "" : absl::StrCat(", opset ", version->second);
-  return absl::StrCat("node ", quoted(nodeName(index)), " (",
+  return absl::StrCat("node ", inQuotes(nodeName(index)), " (",
                       node.domain().empty() ? "" : absl::StrCat(node.domain(), "."), node.op_type(),
                       opset, ")");
 }
@@ -162,7 +163,7 @@ void GraphImport::importNodes() {
   }
   std::vector<std::string> names;
   for (int index : order.cycle) {
-    names.push_back(quoted(nodeName(index)));
+    names.push_back(inQuotes(nodeName(index)));
     if (names.size() == 16) {
       names.push_back("…");
       break;
@@ -191,7 +192,7 @@ mlir::Value GraphImport::valueOf(llvm::StringRef name, Entry& entry) {
     std::string problem;
     mlir::ElementsAttr value = importTensor(context_, *tensor, name, problem, &files_);
     if (!value) {
-      problems_.add(absl::StrCat("initializer ", quoted(name), ": ", problem));
+      problems_.add(absl::StrCat("initializer ", inQuotes(name), ": ", problem));
       return nullptr;
     }
     // In the function's own block: any graph inside may be the first to use it.
@@ -227,7 +228,7 @@ std::optional<Values> GraphImport::inputsOf(const ::onnx::NodeProto& node,
     }
     Entry* entry = find(name);
     if (entry == nullptr) {
-      problems_.add(absl::StrCat(label, ": input ", inputs.size(), " is ", quoted(name),
+      problems_.add(absl::StrCat(label, ": input ", inputs.size(), " is ", inQuotes(name),
                                  ", which no node, input or initializer defines"));
     }
     inputs.push_back(entry == nullptr ? nullptr : valueOf(name, *entry));
@@ -242,7 +243,7 @@ const OpRow* GraphImport::rowOf(const ::onnx::NodeProto& node, const std::string
   std::string name = OpTable::nameOf(node);
   if (!domain.empty() && !table_.hasDomain(domain)) {
     problems_.add(absl::StrCat(
-        label, ": operations of domain ", quoted(domain),
+        label, ": operations of domain ", inQuotes(domain),
         " are not supported, expected ai.onnx, ai.onnx.ml or a function of the model"));
     return nullptr;
   }
@@ -251,7 +252,7 @@ const OpRow* GraphImport::rowOf(const ::onnx::NodeProto& node, const std::string
     std::string opsets = table_.opsets(name);
     problems_.add(absl::StrCat(
         label, opsets.empty()
-                   ? absl::StrCat(": operation ", quoted(node.op_type()), " is not supported")
+                   ? absl::StrCat(": operation ", inQuotes(node.op_type()), " is not supported")
                    : absl::StrCat(": is supported for ", opsets,
                                   "; convert the model with onnx.version_converter")));
   }
@@ -285,7 +286,7 @@ bool GraphImport::checkCounts(const ::onnx::NodeProto& node, const std::string& 
 
 void GraphImport::checkDeclared(llvm::StringRef name, const ::onnx::TypeProto& declared,
                                 mlir::Value value, const std::string& where) {
-  std::string what = absl::StrCat(where, ": value ", quoted(name), " ");
+  std::string what = absl::StrCat(where, ": value ", inQuotes(name), " ");
   std::string problem = typeContradiction(declared, value.getType());
   if (!problem.empty()) {
     problems_.add(absl::StrCat(what, problem));
@@ -314,7 +315,7 @@ bool GraphImport::inlineAttributes(::onnx::NodeProto& node, const std::string& w
     std::string problem;
     if (attribute.t().data_location() == ::onnx::TensorProto::EXTERNAL &&
         !files_.inlineInto(*attribute.mutable_t(), problem)) {
-      problems_.add(absl::StrCat(where, ": attribute ", quoted(attribute.name()), " ", problem));
+      problems_.add(absl::StrCat(where, ": attribute ", inQuotes(attribute.name()), " ", problem));
       ok = false;
     }
   }
@@ -333,7 +334,7 @@ void GraphImport::importNode(int index) {
   auto version = versions_.find(domainOf(node.domain()));
   if (version == versions_.end()) {
     problems_.add(absl::StrCat(where, ": the model imports no opset of domain ",
-                               quoted(domainText(domainOf(node.domain())))));
+                               inQuotes(domainText(domainOf(node.domain())))));
     return poisonOutputs(node, where);
   }
   const OpRow* row = rowOf(node, where, version->second);
@@ -401,10 +402,10 @@ bool GraphImport::mayCall(const ::onnx::FunctionProto& function, const std::stri
   if (llvm::is_contained(calls_, &function)) {
     std::string chain;
     for (const ::onnx::FunctionProto* call : calls_) {
-      absl::StrAppend(&chain, quoted(call->name()), " -> ");
+      absl::StrAppend(&chain, inQuotes(call->name()), " -> ");
     }
     problems_.add(absl::StrCat(where, ": a function of the model calls itself: ", chain,
-                               quoted(function.name())));
+                               inQuotes(function.name())));
     return false;
   }
   calledNodes_ += static_cast<size_t>(function.node_size());
@@ -458,7 +459,7 @@ Values GraphImport::importFunction(const ::onnx::FunctionProto& function, ::onnx
     Entry* entry = find(name);
     if (entry == nullptr) {
       problems_.add(
-          absl::StrCat(where, ": no node of the function defines its output ", quoted(name)));
+          absl::StrCat(where, ": no node of the function defines its output ", inQuotes(name)));
     }
     outputs.push_back(entry == nullptr ? nullptr : entry->value);
   }
@@ -497,12 +498,12 @@ Values GraphImport::importBody(::onnx::GraphProto& graph, mlir::Block& block,
   size_t next = 0;
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     if (next < inputs.size()) {
-      define(input.name(), {inputs[next], nullptr}, absl::StrCat("input ", quoted(input.name())));
+      define(input.name(), {inputs[next], nullptr}, absl::StrCat("input ", inQuotes(input.name())));
     }
     ++next;
   }
   if (next != inputs.size()) {
-    problems_.add(absl::StrCat("subgraph ", quoted(graph.name()), ": has ", next,
+    problems_.add(absl::StrCat("subgraph ", inQuotes(graph.name()), ": has ", next,
                                " inputs, expected ", inputs.size()));
     return {nullptr};
   }
@@ -511,8 +512,8 @@ Values GraphImport::importBody(::onnx::GraphProto& graph, mlir::Block& block,
   for (const ::onnx::ValueInfoProto& output : graph.output()) {
     Entry* entry = find(output.name());
     if (entry == nullptr) {
-      problems_.add(absl::StrCat("subgraph ", quoted(graph.name()), ": output ",
-                                 quoted(output.name()),
+      problems_.add(absl::StrCat("subgraph ", inQuotes(graph.name()), ": output ",
+                                 inQuotes(output.name()),
                                  ": no node, input or initializer defines it"));
     }
     outputs.push_back(entry == nullptr ? nullptr : valueOf(output.name(), *entry));
@@ -528,7 +529,7 @@ void GraphImport::finish() {
     problems_.add("the graph has no output, expected at least one");
   }
   for (const ::onnx::ValueInfoProto& output : scope_->graph.output()) {
-    std::string where = absl::StrCat("output ", quoted(output.name()));
+    std::string where = absl::StrCat("output ", inQuotes(output.name()));
     auto entry = scope_->values.find(output.name());
     if (entry == scope_->values.end()) {
       problems_.add(absl::StrCat(where, ": no node, input or initializer defines it"));

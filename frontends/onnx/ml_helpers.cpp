@@ -42,7 +42,7 @@ llvm::SmallVector<double> tensorReals(Node& node, llvm::StringRef name) {
           : importTensor(node.builder().getContext(), *tensor, node.outputName(0), problem);
   if (!elements) {
     if (tensor != nullptr) {
-      node.fail(absl::StrCat("attribute ", quoted(name), " ", problem));
+      node.fail(absl::StrCat("attribute ", inQuotes(name), " ", problem));
     }
     return {};
   }
@@ -52,7 +52,7 @@ llvm::SmallVector<double> tensorReals(Node& node, llvm::StringRef name) {
                      resource.getType(), resource.getRawHandle().getBlob()->getData())
                : ir::denseOf(elements);
   if (!dense) {
-    node.fail(absl::StrCat("attribute ", quoted(name), " holds strings, expected numbers"));
+    node.fail(absl::StrCat("attribute ", inQuotes(name), " holds strings, expected numbers"));
     return {};
   }
   if (llvm::isa<mlir::FloatType>(dense.getElementType())) {
@@ -88,8 +88,8 @@ mlir::Value labelsOf(Node& node, llvm::StringRef integers, llvm::StringRef texts
   llvm::SmallVector<int64_t> numbers = node.attributes().integers(integers);
   llvm::SmallVector<llvm::StringRef> words = node.attributes().texts(texts);
   if (numbers.empty() == words.empty()) {
-    return node.fail(absl::StrCat("needs one of the attributes ", quoted(integers), " and ",
-                                  quoted(texts), ", got ", words.empty() ? "none" : "both"));
+    return node.fail(absl::StrCat("needs one of the attributes ", inQuotes(integers), " and ",
+                                  inQuotes(texts), ", got ", words.empty() ? "none" : "both"));
   }
   return words.empty() ? node.constant(numbers) : textConstant(node, words);
 }
@@ -173,7 +173,7 @@ mlir::Value postTransform(Node& node, mlir::Value scores, llvm::StringRef name) 
   if (name == "PROBIT") {
     return probit(node, scores);
   }
-  return node.fail(absl::StrCat("post_transform is ", quoted(name),
+  return node.fail(absl::StrCat("post_transform is ", inQuotes(name),
                                 ", expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT"));
 }
 

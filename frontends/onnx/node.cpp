@@ -59,7 +59,7 @@ Node::Node(Context context, ::onnx::NodeProto& proto, const OpRow& row, int64_t 
 Values Node::import() {
   for (auto [i, value] : llvm::enumerate(inputs_)) {
     if (value && ir::isSequence(value.getType()) && !row_.takesLists) {
-      fail(absl::StrCat("input ", i, " ", quoted(proto_.input(static_cast<int>(i))),
+      fail(absl::StrCat("input ", i, " ", inQuotes(proto_.input(static_cast<int>(i))),
                         " is a sequence or optional, expected a tensor; take an element with "
                         "SequenceAt or OptionalGetElement"));
     }
@@ -127,7 +127,7 @@ std::string Node::operandText() const {
   for (auto [i, value] : llvm::enumerate(inputs_)) {
     if (value && texts.size() < 8) {
       texts.push_back(
-          absl::StrCat(quoted(proto_.input(static_cast<int>(i))), " ", print(value.getType())));
+          absl::StrCat(inQuotes(proto_.input(static_cast<int>(i))), " ", print(value.getType())));
     }
   }
   return texts.empty() ? "" : absl::StrCat(" (inputs: ", absl::StrJoin(texts, ", "), ")");

@@ -42,7 +42,7 @@ Values gelu(Node& node) {
   std::string approximate = node.attributes().text("approximate", "none");
   if (approximate != "none" && approximate != "tanh") {
     return {node.fail(
-        absl::StrCat("approximate is ", quoted(approximate), ", expected \"none\" or \"tanh\""))};
+        absl::StrCat("approximate is ", inQuotes(approximate), ", expected \"none\" or \"tanh\""))};
   }
   return {
       node.emit("gr.gelu", {node.input(0)}, {node.boolean("approximate", approximate == "tanh")})};

@@ -26,7 +26,7 @@ Values bitShift(Node& node) {
   std::string direction = node.attributes().text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
     return {node.fail(
-        absl::StrCat("direction is ", quoted(direction), ", expected \"LEFT\" or \"RIGHT\""))};
+        absl::StrCat("direction is ", inQuotes(direction), ", expected \"LEFT\" or \"RIGHT\""))};
   }
   return {node.emit(direction == "LEFT" ? "gr.shift_left" : "gr.shift_right", node.inputs())};
 }

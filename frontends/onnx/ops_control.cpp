@@ -35,7 +35,7 @@ Values branch(Node& node) {
     mlir::Block& block = region->emplaceBlock();
     Values outputs = node.importBody(name, block, {});
     if (!node.failed() && outputs.size() != node.outputCount()) {
-      node.fail(absl::StrCat(quoted(name), " has ", outputs.size(), " outputs, expected ",
+      node.fail(absl::StrCat(inQuotes(name), " has ", outputs.size(), " outputs, expected ",
                              node.outputCount()));
     }
     if (node.failed()) {
@@ -180,8 +180,8 @@ llvm::SmallVector<int64_t> perValue(Node& node, llvm::StringRef name, size_t cou
     values.assign(count, 0);
   }
   if (values.size() != count) {
-    node.fail(absl::StrCat("attribute ", quoted(name), " has ", values.size(), " values, expected ",
-                           count));
+    node.fail(absl::StrCat("attribute ", inQuotes(name), " has ", values.size(),
+                           " values, expected ", count));
     values.resize(count);
   }
   return values;

@@ -38,7 +38,7 @@ std::optional<Labels> labelsOf(Node& node, llvm::StringRef text, int64_t ellipsi
     } else if (std::isalpha(static_cast<unsigned char>(text[i])) != 0) {
       labels.push_back(text[i]);
     } else {
-      node.fail(absl::StrCat("equation has the term ", quoted(text),
+      node.fail(absl::StrCat("equation has the term ", inQuotes(text),
                              ", expected letters and at most one ellipsis"));
       return std::nullopt;
     }
@@ -81,7 +81,7 @@ class Einsum {
     llvm::SmallVector<llvm::StringRef> texts;
     left.split(texts, ',');
     if (texts.size() != node_.inputs().size()) {
-      node_.fail(absl::StrCat("equation ", quoted(equation), " has ", texts.size(),
+      node_.fail(absl::StrCat("equation ", inQuotes(equation), " has ", texts.size(),
                               " terms, expected one for each of ", node_.inputs().size(),
                               " inputs"));
       return false;
@@ -104,7 +104,7 @@ class Einsum {
     int64_t letters = static_cast<int64_t>(text.size()) - (dots ? 3 : 0);
     if (dots ? letters > *rank : letters != *rank) {
       node_.fail(
-          absl::StrCat("equation has the term ", quoted(text), " for an input of rank ", *rank));
+          absl::StrCat("equation has the term ", inQuotes(text), " for an input of rank ", *rank));
       return false;
     }
     widest = std::max(widest, *rank - letters);
@@ -125,7 +125,7 @@ class Einsum {
         bool known =
             llvm::any_of(terms_, [&](const Term& term) { return has(term.labels, label); });
         if (!known || llvm::count(output_, label) > 1) {
-          node_.fail(absl::StrCat("equation ", quoted(equation), " has a dim in its result that ",
+          node_.fail(absl::StrCat("equation ", inQuotes(equation), " has a dim in its result that ",
                                   known ? "stands there twice" : "no input has"));
           return false;
         }

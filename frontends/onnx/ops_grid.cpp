@@ -139,7 +139,7 @@ struct Blocks {
     mode = node.attributes().text("mode", "DCR");
     std::optional<int64_t> rank = node.rankOf(x);
     if (rank && (*rank != 4 || size < 1 || (mode != "DCR" && mode != "CRD"))) {
-      node.fail(absl::StrCat("has blocksize ", size, ", mode ", quoted(mode),
+      node.fail(absl::StrCat("has blocksize ", size, ", mode ", inQuotes(mode),
                              " and an input of rank ", *rank,
                              ", expected at least 1, DCR or CRD, and N x C x H x W"));
     }

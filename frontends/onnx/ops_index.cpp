@@ -64,7 +64,7 @@ Values tensorScatter(Node& node) {
   }
   if (*axis == 0 || (mode != "linear" && mode != "circular")) {
     return {
-        node.fail(absl::StrCat("has axis ", *axis, " and mode ", quoted(mode),
+        node.fail(absl::StrCat("has axis ", *axis, " and mode ", inQuotes(mode),
                                ", expected an axis behind the batch's, and linear or circular"))};
   }
   int64_t rank = *node.rankOf(node.input(0));

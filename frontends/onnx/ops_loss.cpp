@@ -48,7 +48,7 @@ mlir::Value negativeLogLikelihood(Node& node, mlir::Value scores) {
     return nullptr;
   }
   if (reduction != "none" && reduction != "mean" && reduction != "sum") {
-    return node.fail(absl::StrCat("reduction is ", quoted(reduction),
+    return node.fail(absl::StrCat("reduction is ", inQuotes(reduction),
                                   ", expected \"none\", \"mean\" or \"sum\""));
   }
   if (*rank < 2) {

@@ -99,7 +99,7 @@ mlir::Value encoderList(Node& node, llvm::StringRef what) {
     return node.fail(proto == nullptr
                          ? absl::StrCat("has no ", what.str(), ", expected one of ", texts, ", ",
                                         integers, ", ", reals, ", ", tensor)
-                         : absl::StrCat("attribute ", quoted(tensor), " ", problem));
+                         : absl::StrCat("attribute ", inQuotes(tensor), " ", problem));
   }
   mlir::Value list = node.emit("gr.constant", {}, {node.named("value", elements)});
   return node.emit("gr.reshape", {list, node.constant({-1})});
@@ -202,7 +202,7 @@ Values normalizer(Node& node) {
   } else if (norm == "L2") {
     size = node.emit("gr.sqrt", {reduce(mul(node, x, x), "sum")});
   } else {
-    return {node.fail(absl::StrCat("norm is ", quoted(norm), ", expected MAX, L1 or L2"))};
+    return {node.fail(absl::StrCat("norm is ", inQuotes(norm), ", expected MAX, L1 or L2"))};
   }
   mlir::Value none = node.emit("gr.equal", {size, node.scalarLike(x, 0)});
   return {div(node, x, select(node, none, node.scalarLike(x, 1), size))};
@@ -344,7 +344,7 @@ Values ngrams(Node& node) {
   int64_t skips = attributes.integer("max_skip_count", 0);
   mlir::Value pool = labelsOf(node, "pool_int64s", "pool_strings");
   if (places.empty() || (mode != "TF" && mode != "IDF" && mode != "TFIDF")) {
-    return {node.fail(absl::StrCat("has mode ", quoted(mode), " and ", places.size(),
+    return {node.fail(absl::StrCat("has mode ", inQuotes(mode), " and ", places.size(),
                                    " ngram_indexes, expected TF, IDF or TFIDF, and some"))};
   }
   int64_t size = *llvm::max_element(places) + 1;

@@ -110,7 +110,7 @@ class ListedTrees {
       if (mode < 0 || !indices_.try_emplace({treeIds_[i], nodeIds_[i]}, i).second) {
         node_.fail(absl::StrCat(
             "node ", nodeIds_[i], " of tree ", treeIds_[i],
-            mode < 0 ? absl::StrCat(" has the mode ", quoted(modes[i])) : " is there twice",
+            mode < 0 ? absl::StrCat(" has the mode ", inQuotes(modes[i])) : " is there twice",
             ", expected BRANCH_LEQ, _LT, _GTE, _GT, _EQ, _NEQ or LEAF, once"));
         return;
       }
@@ -218,7 +218,7 @@ Values treeRegressor(Node& node) {
                                   .Case("MAX", "max")
                                   .Default("");
   if (aggregate.empty()) {
-    return {node.fail(absl::StrCat("aggregate_function is ", quoted(name),
+    return {node.fail(absl::StrCat("aggregate_function is ", inQuotes(name),
                                    ", expected SUM, AVERAGE, MIN or MAX"))};
   }
   mlir::Value scores = withBase(node, emitTrees(node, x, trees, aggregate, targets), base);

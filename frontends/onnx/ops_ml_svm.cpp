@@ -53,7 +53,7 @@ mlir::Value kernelOf(Node& node, const Machine& machine, mlir::Value x, mlir::Va
   if (machine.kernel == "SIGMOID") {
     return node.emit("gr.tanh", {scaled});
   }
-  return node.fail(absl::StrCat("kernel_type is ", quoted(machine.kernel),
+  return node.fail(absl::StrCat("kernel_type is ", inQuotes(machine.kernel),
                                 ", expected LINEAR, POLY, RBF or SIGMOID"));
 }
 

@@ -31,7 +31,7 @@ mlir::Type typeAttribute(Node& node, llvm::StringRef name) {
   auto dataType = static_cast<int32_t>(node.attributes().integer(name, 0));
   mlir::Type type = elementType(node.builder().getContext(), dataType);
   if (dataType != 0 && !type) {
-    node.fail(absl::StrCat("attribute ", quoted(name), ": ", unsupportedType(dataType)));
+    node.fail(absl::StrCat("attribute ", inQuotes(name), ": ", unsupportedType(dataType)));
   }
   return type;
 }

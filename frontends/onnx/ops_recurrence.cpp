@@ -38,7 +38,7 @@ Values causalConv(Node& node) {
     return {nullptr, nullptr};
   }
   if (activation != "none" && activation != "silu" && activation != "swish") {
-    return {node.fail(absl::StrCat("activation is ", quoted(activation),
+    return {node.fail(absl::StrCat("activation is ", inQuotes(activation),
                                    ", expected \"none\", \"silu\" or \"swish\"")),
             nullptr};
   }
@@ -80,7 +80,7 @@ std::optional<Recurrence> readRecurrence(Node& node) {
   Recurrence r{attributes.integer("q_num_heads", 0), attributes.integer("kv_num_heads", 0),
                attributes.real("scale", 0), rule.starts_with("gated"), rule.ends_with("delta")};
   if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta") {
-    node.fail(absl::StrCat("update_rule is ", quoted(rule),
+    node.fail(absl::StrCat("update_rule is ", inQuotes(rule),
                            ", expected \"linear\", \"gated\", \"delta\" or \"gated_delta\""));
     return std::nullopt;
   }
@@ -90,7 +90,7 @@ std::optional<Recurrence> readRecurrence(Node& node) {
     return std::nullopt;
   }
   if (r.gated != static_cast<bool>(node.input(4)) || r.delta != static_cast<bool>(node.input(5))) {
-    node.fail(absl::StrCat("update_rule ", quoted(rule), " goes ", r.gated ? "with" : "without",
+    node.fail(absl::StrCat("update_rule ", inQuotes(rule), " goes ", r.gated ? "with" : "without",
                            " decay (input 4) and ", r.delta ? "with" : "without",
                            " beta (input 5)"));
     return std::nullopt;

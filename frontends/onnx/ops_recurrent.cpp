@@ -93,7 +93,8 @@ void readActivations(Node& node, const Cell& cell, Options& options) {
     std::string lower = name.lower();
     const auto* row = llvm::find_if(kActivations, [&](const auto& r) { return r.name == lower; });
     if (row == std::end(kActivations)) {
-      node.fail(absl::StrCat("has the activation ", quoted(name), ", which is not one of ONNX's"));
+      node.fail(
+          absl::StrCat("has the activation ", inQuotes(name), ", which is not one of ONNX's"));
       return;
     }
     options.activations.push_back(
@@ -109,7 +110,7 @@ Options readOptions(Node& node, const Cell& cell) {
   options.backwards = direction == "reverse";
   // The default of GRU's first version is misspelt in the standard.
   if (!options.both && !options.backwards && direction != "forward" && direction != "foward") {
-    node.fail(absl::StrCat("direction is ", quoted(direction),
+    node.fail(absl::StrCat("direction is ", inQuotes(direction),
                            ", expected forward, reverse or bidirectional"));
   }
   readActivations(node, cell, options);

@@ -21,7 +21,7 @@ mlir::ElementsAttr tensorAttribute(Node& node, llvm::StringRef name) {
   mlir::ElementsAttr value =
       importTensor(node.builder().getContext(), *tensor, node.outputName(0), problem);
   if (!value) {
-    node.fail(absl::StrCat("attribute ", quoted(name), " ", problem));
+    node.fail(absl::StrCat("attribute ", inQuotes(name), " ", problem));
   }
   return value;
 }

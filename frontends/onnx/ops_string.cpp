@@ -155,8 +155,8 @@ Values stringNormalizer(Node& node) {
   how.locale = node.attributes().text("locale", "en_US");
   Strings stopwords = node.attributes().texts("stopwords");
   if (action != "NONE" && action != "LOWER" && action != "UPPER") {
-    return {node.fail(
-        absl::StrCat("case_change_action is ", quoted(action), ", expected LOWER, UPPER or NONE"))};
+    return {node.fail(absl::StrCat("case_change_action is ", inQuotes(action),
+                                   ", expected LOWER, UPPER or NONE"))};
   }
   if (action != "NONE") {
     how.change = action == "LOWER" ? LetterCase::kLower : LetterCase::kUpper;
@@ -251,7 +251,7 @@ mlir::Value numbersFromText(Node& node, mlir::Value input, mlir::Type element) {
     std::optional<double> real = parseReal(string);
     std::optional<int64_t> integer = parseInteger(string);
     if (isFloat ? !real : !integer) {
-      return node.fail(absl::StrCat("element ", reals.size(), " is ", quoted(string),
+      return node.fail(absl::StrCat("element ", reals.size(), " is ", inQuotes(string),
                                     ", which is no ", isFloat ? "number" : "integer of 64 bits"));
     }
     reals.push_back(real.value_or(0));

@@ -102,7 +102,7 @@ Values momentum(Node& node) {
   double beta = node.attributes().real("beta", 0);
   std::string mode = node.attributes().text("mode", "standard");
   if (mode != "standard" && mode != "nesterov") {
-    node.fail(absl::StrCat("mode is ", quoted(mode), ", expected standard or nesterov"));
+    node.fail(absl::StrCat("mode is ", inQuotes(mode), ", expected standard or nesterov"));
   }
   return forEachValue(node, 1, [&](mlir::Value rate, mlir::Value step, Values x) -> Values {
     mlir::Value gradient = regularized(node, x[0], x[1]);

@@ -19,7 +19,7 @@ std::string translated(Node& node, llvm::StringRef name, const std::string& valu
     }
     absl::StrAppend(&expected, expected.empty() ? "" : ", ", onnx.str());
   }
-  node.fail(absl::StrCat(name.str(), " is ", quoted(value), ", expected one of ", expected));
+  node.fail(absl::StrCat(name.str(), " is ", inQuotes(value), ", expected one of ", expected));
   return "";
 }
 

@@ -24,14 +24,14 @@ Ints sized(Node& node, llvm::StringRef name, size_t size, int64_t absent) {
     values.assign(size, absent);
   }
   if (values.size() != size) {
-    node.fail(absl::StrCat("attribute ", quoted(name), " has ", values.size(), " values, expected ",
-                           size));
+    node.fail(absl::StrCat("attribute ", inQuotes(name), " has ", values.size(),
+                           " values, expected ", size));
     values.assign(size, absent);
   }
   for (int64_t& value : values) {
     if (value >= kMaxWindowValue || value <= -kMaxWindowValue) {
-      node.fail(absl::StrCat("attribute ", quoted(name), " holds ", value, ", expected less than ",
-                             kMaxWindowValue));
+      node.fail(absl::StrCat("attribute ", inQuotes(name), " holds ", value,
+                             ", expected less than ", kMaxWindowValue));
       value = absent;
     }
   }
@@ -47,7 +47,7 @@ std::string paddingOf(Node& node) {
   if (given == "SAME_UPPER" || given == "SAME_LOWER") {
     return given == "SAME_UPPER" ? "same_upper" : "same_lower";
   }
-  node.fail(absl::StrCat("auto_pad is ", quoted(given),
+  node.fail(absl::StrCat("auto_pad is ", inQuotes(given),
                          ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER"));
   return "explicit";
 }

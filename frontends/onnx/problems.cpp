@@ -6,7 +6,7 @@
 
 namespace graphrun::frontends {
 
-std::string quoted(llvm::StringRef text) {
+std::string inQuotes(llvm::StringRef text) {
   constexpr size_t kMaxLength = 160;
   bool cut = text.size() > kMaxLength;
   llvm::StringRef shown = text.take_front(kMaxLength);

@@ -12,7 +12,7 @@ namespace graphrun::frontends {
 
 /// `text` in double quotes, control and non-ASCII bytes escaped, long ones cut: names in a file are
 /// not to be trusted on a terminal.
-std::string quoted(llvm::StringRef text);
+std::string inQuotes(llvm::StringRef text);
 
 /// The problems of one file, in the order found. Keeps the first hundred and counts the rest.
 class Problems {

@@ -69,7 +69,7 @@ class GraphVerifier {
       }
       // An anonymous symbol has the empty name; any number of them may be.
       if (!seen.insert(name).second && !name.empty()) {
-        return invalid(what, ": entry ", i, " is ", quoted(name),
+        return invalid(what, ": entry ", i, " is ", inQuotes(name),
                        " again, expected each name once");
       }
     }
@@ -164,8 +164,8 @@ class GraphVerifier {
   std::string describe(const Operation& operation, size_t index) const {
     absl::string_view name = textOf(graph_.op_names()->Get(operation.name()));
     absl::string_view label = textOf(operation.label());
-    return absl::StrCat("operation ", index, " ", quoted(name), label.empty() ? "" : " ",
-                        label.empty() ? "" : quoted(label));
+    return absl::StrCat("operation ", index, " ", inQuotes(name), label.empty() ? "" : " ",
+                        label.empty() ? "" : inQuotes(label));
   }
 
   absl::Status checkParts(const Operation& operation, size_t depth) {
@@ -207,10 +207,11 @@ class GraphVerifier {
       const Attribute& attribute = *operation.attributes()->Get(i);
       absl::string_view name = textOf(attribute.name());
       if (name.empty() || name.size() > kMaxNameBytes || !names.insert(name).second) {
-        return invalid("attribute ", i, " has the name ", quoted(name),
+        return invalid("attribute ", i, " has the name ", inQuotes(name),
                        ", expected a unique one of 1 to ", kMaxNameBytes, " bytes");
       }
-      GR_RETURN_IF_ERROR(annotate(checkValue(attribute), absl::StrCat("attribute ", quoted(name))));
+      GR_RETURN_IF_ERROR(
+          annotate(checkValue(attribute), absl::StrCat("attribute ", inQuotes(name))));
     }
     return absl::OkStatus();
   }
@@ -248,7 +249,7 @@ absl::Status verifyGraph(const Graph& graph, size_t weightCount, size_t& work,
                          OperationVisitor visit) {
   absl::Status status = GraphVerifier(graph, weightCount, work, visit).run();
   return status.ok() ? status
-                     : annotate(status, absl::StrCat("graph ", quoted(textOf(graph.name()))));
+                     : annotate(status, absl::StrCat("graph ", inQuotes(textOf(graph.name()))));
 }
 
 absl::Status verifyGraph(const Graph& graph, size_t weightCount, size_t& work) {

@@ -180,7 +180,7 @@ absl::StatusOr<absl::Span<const uint8_t>> ModelFile::weight(size_t index) const 
   }
   uint64_t checksum = checksumOf(bytes);
   if (checksum != entry.checksum()) {
-    return damaged("model '", name_, "': weight ", quoted(textOf(entry.name())),
+    return damaged("model '", name_, "': weight ", inQuotes(textOf(entry.name())),
                    " has the checksum ", absl::Hex(checksum), ", expected ",
                    absl::Hex(entry.checksum()), "; make the file again with 'graphrun compile'");
   }

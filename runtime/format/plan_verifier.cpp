@@ -34,7 +34,7 @@ absl::Status checkName(absl::string_view name, absl::flat_hash_set<absl::string_
   }
   return seen.insert(name).second
              ? absl::OkStatus()
-             : invalid("its name is ", quoted(name), " again, expected each name once");
+             : invalid("its name is ", inQuotes(name), " again, expected each name once");
 }
 
 absl::Status checkIndex(absl::string_view what, uint64_t index, size_t count) {

@@ -150,7 +150,7 @@ absl::Status verifyEntry(const WeightEntry& entry, uint64_t sectionBytes, uint64
 }
 
 std::string describe(const WeightEntry& entry) {
-  return absl::StrCat("weight ", quoted(textOf(entry.name())));
+  return absl::StrCat("weight ", inQuotes(textOf(entry.name())));
 }
 
 // Sorted by offset, each weight starts where the one before has ended, or is the same bytes.
@@ -238,10 +238,10 @@ absl::Status verifyWeightTable(const WeightTable* table, uint64_t sectionBytes,
     const WeightEntry& entry = *table->Get(i);
     GR_RETURN_IF_ERROR(
         runtime::annotate(verifyEntry(entry, sectionBytes, planBytes),
-                          absl::StrCat("weight ", i, " ", quoted(textOf(entry.name())))));
+                          absl::StrCat("weight ", i, " ", inQuotes(textOf(entry.name())))));
     if (!names.insert(textOf(entry.name())).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("weight ", i, " has the name ", quoted(textOf(entry.name())),
+          absl::StrCat("weight ", i, " has the name ", inQuotes(textOf(entry.name())),
                        " of an earlier one, expected names to be unique"));
     }
   }
@@ -257,7 +257,7 @@ absl::Status verifyStrings(const StringTable* strings) {
   for (uint32_t i = 0; i < sizeOf(strings); ++i) {
     if (!seen.insert(textOf(strings->Get(i))).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "string ", i, " is ", quoted(textOf(strings->Get(i))), " again, expected each once"));
+          "string ", i, " is ", inQuotes(textOf(strings->Get(i))), " again, expected each once"));
     }
   }
   return absl::OkStatus();
@@ -267,7 +267,7 @@ absl::string_view textOf(const flatbuffers::String* text) {
   return text == nullptr ? absl::string_view() : absl::string_view(text->c_str(), text->size());
 }
 
-std::string quoted(absl::string_view name) {
+std::string inQuotes(absl::string_view name) {
   constexpr size_t kShown = 100;
   return absl::StrCat("'", absl::Utf8SafeCHexEscape(name.substr(0, kShown)),
                       name.size() > kShown ? "…'" : "'");

@@ -50,7 +50,7 @@ absl::Status verifyStrings(const StringTable* strings);
 absl::string_view textOf(const flatbuffers::String* text);
 
 /// A name from a file, quoted for a message: at most 100 bytes, control characters escaped.
-std::string quoted(absl::string_view name);
+std::string inQuotes(absl::string_view name);
 
 /// Number of elements of an optional vector.
 template <typename Vector>

@@ -118,7 +118,7 @@ absl::StatusOr<devices::Weight> PlanWeights::weight(uint32_t index) {
   absl::StatusOr<devices::Weight> weight = store_->get({entry.checksum(), entry.length()});
   if (!weight.ok()) {
     return annotate(weight.status(),
-                    absl::StrCat("weight ", format::quoted(format::textOf(entry.name()))));
+                    absl::StrCat("weight ", format::inQuotes(format::textOf(entry.name()))));
   }
   return open_.emplace(index, *std::move(weight)).first->second;
 }

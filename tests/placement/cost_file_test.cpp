@@ -1,6 +1,7 @@
 // Files that are damaged, hostile or wrong end in one clear message; good ones survive writing.
 #include "placement/cost_file.h"
 
+#include "absl/strings/str_cat.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 
@@ -118,7 +119,7 @@ TEST_CASE("a link may differ by the kinds of its devices") {
 }
 
 TEST_CASE("all problems are told at once, each with its place") {
-  std::string message = failureOf(std::string(kHead) + R"("objectiv": "latency",
+  std::string message = failureOf(absl::StrCat(kHead, R"("objectiv": "latency",
     "devices": [{"name": "a"}, {"name": "a"}, {"name": "client", "lanes": -1},
                 {"name": "o", "calls": "once", "lanes": 2, "cores": ["s"]},
                 {"name": "t", "cores": ["s", "s"]}],
@@ -128,7 +129,7 @@ TEST_CASE("all problems are told at once, each with its place") {
     "pins": [{"node": "n"}], "colocate": [["n", "q"], 3],
     "shared_work": [{"nodes": ["n", "p"]}, {"only_apart": true}],
     "links": [{"between": ["a"]}, {"between": ["a", "z"], "bytes_per_second": 0},
-              {"between": ["a", "t"], "kinds": ["cpu", "gpu"]}]})");
+              {"between": ["a", "t"], "kinds": ["cpu", "gpu"]}]})"));
   for (const char* part : {"F: unknown key 'objectiv'; did you mean 'objective'?",
                            "devices[1].name: 'a' is given twice",
                            "devices[2].name: 'client'",

@@ -184,12 +184,20 @@ class Tidy(unittest.TestCase):
         self.assertEqual(tidy.changedFiles(self.root, {"a.cpp"}), ["a.cpp"])
 
     def testThatNoFileWasCheckedIsAFailure(self):
-        write(self.root, "build/compile_commands.json", json.dumps([{"file": "/elsewhere/x.cpp"}]))
+        write(self.root, "build/compile_commands.json", json.dumps([{"file": "/elsewhere/x.cpp", "command": "c++"}]))
         done = subprocess.run(
             [sys.executable, tidy.__file__, "--root", self.root, "--build", f"{self.root}/build"],
             capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("not one file was checked", done.stdout)
+
+    def testFilesAreReadWithoutPrecompiledHeaders(self):
+        command = ("c++ -O2 -fpch-preprocess -std=c++20 -Winvalid-pch -include /b/x.dir/cmake_pch.hxx"
+                   " -o a.o -c /a.cpp")
+        write(self.root, "build/compile_commands.json",
+              json.dumps([{"file": "/a.cpp", "command": command}]))
+        self.assertEqual(tidy.readCommands(f"{self.root}/build")[0]["command"],
+                         "c++ -O2 -std=c++20 -o a.o -c /a.cpp")
 
 
 class WhatRan(unittest.TestCase):

@@ -9,6 +9,7 @@ import argparse
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from sources import trackedFiles
 # own library uses of itself (std::stable_sort a deprecated buffer).
 CLANG_TIDY = ["clang-tidy-19", "--quiet", "--extra-arg=-Wno-unknown-warning-option",
               "--extra-arg=-Wno-deprecated-declarations"]
+# A file is read without precompiled headers, which are g++'s: it includes what it uses.
+PRECOMPILED = re.compile(r" -Winvalid-pch| -fpch-preprocess| -include \S+cmake_pch\.hxx")
 # Commits of main whose files are checked on main itself.
 COMMITS = 20
 
@@ -60,16 +63,26 @@ def changedFiles(root, compiled):
     return found
 
 
-def compiledFiles(root, build):
+def readCommands(build):
+    """The compile commands of a build, as clang-tidy takes them."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
-        return {os.path.relpath(entry["file"], root) for entry in json.load(file)}
+        entries = json.load(file)
+    for entry in entries:
+        entry["command"] = PRECOMPILED.sub("", entry["command"])
+    return entries
 
 
-def tidy(root, build, path, deadline):
+def writeCommands(entries, folder):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
+        json.dump(entries, file)
+
+
+def tidy(root, commands, path, deadline):
     """Its exit code and what it printed; None where it was too late to start it."""
     if deadline and time.monotonic() > deadline:
         return None
-    done = subprocess.run(CLANG_TIDY + ["-p", build, path], cwd=root, capture_output=True,
+    done = subprocess.run(CLANG_TIDY + ["-p", commands, path], cwd=root, capture_output=True,
                           text=True, check=False)
     return done.returncode, done.stdout.strip() or done.stderr.strip()
 
@@ -83,13 +96,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=0)
     args = parser.parse_args()
     root, build = os.path.realpath(args.root), os.path.abspath(args.build)
-    compiled = compiledFiles(root, build)
+    entries, commands = readCommands(build), os.path.join(build, "tidy")
+    writeCommands(entries, commands)
+    compiled = {os.path.relpath(entry["file"], root) for entry in entries}
     files = ([name for name in trackedFiles(root) if name in compiled] if args.all
              else changedFiles(root, compiled))
     deadline = time.monotonic() + args.seconds if args.seconds else None
     bad = left = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for result in pool.map(lambda path: tidy(root, build, path, deadline), files):
+        for result in pool.map(lambda path: tidy(root, commands, path, deadline), files):
             left += result is None
             if result and result[0]:
                 bad += 1

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/session/session.h"
 
 namespace graphrun::runtime {
@@ -41,7 +42,7 @@ SessionOptions optionsFor(const Cache& cache) {
 }
 
 std::unique_ptr<Session> open(const std::string& model, const SessionOptions& options) {
-  auto made = Session::create(std::string(GRAPHRUN_STAGE_MODELS) + "/" + model, options);
+  auto made = Session::create(absl::StrCat(GRAPHRUN_STAGE_MODELS "/", model), options);
   INFO(made.status().message());
   REQUIRE(made.ok());
   return *std::move(made);

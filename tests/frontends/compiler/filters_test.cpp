@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/session/session.h"
 
 namespace graphrun::runtime {
@@ -22,7 +23,7 @@ std::vector<float> run(const std::string& model, NamedTensor x, NamedTensor w) {
   options.threads = 1;
   options.cacheDirectory = std::filesystem::temp_directory_path() /
                            ("graphrun_filters_" + std::to_string(getpid()) + "_" + model);
-  auto session = Session::create(std::string(GRAPHRUN_STAGE_MODELS) + "/" + model, options);
+  auto session = Session::create(absl::StrCat(GRAPHRUN_STAGE_MODELS "/", model), options);
   INFO(session.status().message());
   REQUIRE(session.ok());
   NamedTensor inputs[] = {std::move(x), std::move(w)};

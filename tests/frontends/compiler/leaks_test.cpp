@@ -84,7 +84,7 @@ TEST_CASE("two thousand runs of changing shapes leave nothing behind") {
   options.threads = 1;
   options.maxPlans = 3;
   options.tuneBudget = std::chrono::milliseconds(0);  // a choice that comes late is no leak
-  auto session = Session::create(std::string(GRAPHRUN_STAGE_MODELS) + "/batched.onnx", options);
+  auto session = Session::create(GRAPHRUN_STAGE_MODELS "/batched.onnx", options);
   REQUIRE(session.status() == absl::OkStatus());
   std::vector<NamedTensor> outputs;
   std::vector<double> heap;

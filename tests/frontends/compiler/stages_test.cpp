@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/session/session.h"
 
 namespace graphrun::runtime {
@@ -34,7 +35,7 @@ struct World {
     SessionOptions options;
     options.cacheDirectory = folder;
     options.threads = 1;
-    auto made = Session::create(std::string(GRAPHRUN_STAGE_MODELS) + "/" + model, options);
+    auto made = Session::create(absl::StrCat(GRAPHRUN_STAGE_MODELS "/", model), options);
     INFO(made.status().message());
     REQUIRE(made.ok());
     session = *std::move(made);

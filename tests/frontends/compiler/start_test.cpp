@@ -29,7 +29,7 @@ struct World {
   ~World() { std::filesystem::remove_all(folder); }
 
   std::unique_ptr<Session> open() const {
-    auto made = Session::create(std::string(GRAPHRUN_STAGE_MODELS) + "/batched.onnx", options);
+    auto made = Session::create(GRAPHRUN_STAGE_MODELS "/batched.onnx", options);
     INFO(made.status().message());
     REQUIRE(made.ok());
     return *std::move(made);

@@ -22,7 +22,7 @@ struct World {
     SessionOptions options;
     options.cacheDirectory = folder;
     options.threads = 1;
-    auto made = Session::create(std::string(GRAPHRUN_STAGE_MODELS) + "/" + model, options);
+    auto made = Session::create(absl::StrCat(GRAPHRUN_STAGE_MODELS "/", model), options);
     INFO(made.status().message());
     REQUIRE(made.ok());
     session = *std::move(made);

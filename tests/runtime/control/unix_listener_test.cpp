@@ -73,7 +73,7 @@ TEST_CASE("the directory of a socket must be private") {
                absl::StatusCode::kPermissionDenied, {"0755", "0700"});
   std::string own = dir.path + "/own";
   requireOk(UnixListener::create(own + "/w.sock").status());
-  symlink(own.c_str(), (dir.path + "/link").c_str());
+  REQUIRE(symlink(own.c_str(), (dir.path + "/link").c_str()) == 0);
   requireError(UnixListener::create(dir.path + "/link/w.sock").status(),
                absl::StatusCode::kPermissionDenied, {"not a directory"});
 }
