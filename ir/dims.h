@@ -12,17 +12,18 @@
 
 namespace graphrun::ir {
 
-/// One dim. A static dim has a value >= 0, a symbolic one an expression over s0, s1 …, an unknown
-/// one neither. Cheap to copy.
+/// One dim. A static dim has a value, a symbolic one an expression over s0, s1 …, an unknown one
+/// neither. The elements of integer tensors are told in the same way (elementsOf), so that any
+/// value is one; that of a tensor's dim is >= 0. Cheap to copy.
 class Dim {
  public:
   /// Unknown.
   Dim() = default;
-  /*implicit*/ Dim(int64_t value) : value_(value) {}
+  /*implicit*/ Dim(int64_t value) : value_(value), isStatic_(true) {}
   /// Symbolic, or static when `expr` is a constant.
   static Dim symbolic(mlir::AffineExpr expr);
 
-  bool isStatic() const { return value_ != kNone; }
+  bool isStatic() const { return isStatic_; }
   bool isUnknown() const { return !isStatic() && !expr_; }
   /// Only for a static dim.
   int64_t value() const { return value_; }
@@ -31,7 +32,8 @@ class Dim {
 
   /// The same number for every input.
   friend bool provablyEqual(const Dim& a, const Dim& b) {
-    return !a.isUnknown() && a.value_ == b.value_ && a.expr_ == b.expr_;
+    return !a.isUnknown() && a.isStatic_ == b.isStatic_ && a.value_ == b.value_ &&
+           a.expr_ == b.expr_;
   }
   /// Different numbers for every input (both static).
   friend bool provablyDifferent(const Dim& a, const Dim& b) {
@@ -46,8 +48,8 @@ class Dim {
   Dim ceilDiv(int64_t divisor) const;
 
  private:
-  static constexpr int64_t kNone = INT64_MIN;
-  int64_t value_ = kNone;
+  int64_t value_ = 0;
+  bool isStatic_ = false;
   mlir::AffineExpr expr_;
 };
 

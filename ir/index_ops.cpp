@@ -65,8 +65,7 @@ Dim elementAsDim(mlir::Value value) {
   return elements && elements->size() == 1 ? (*elements)[0] : Dim();
 }
 
-/// Elements of a range of known numbers, whose distance may be beyond what an int64_t holds. No
-/// Dims here: the smallest number is none.
+/// Elements of a range of known numbers, whose distance may be beyond what an int64_t holds.
 int64_t knownRangeSize(int64_t start, int64_t limit, int64_t delta) {
   if (delta > 0 ? start >= limit : start <= limit) {
     return 0;

@@ -259,13 +259,8 @@ OpCost SplitOp::cost() { return elementwiseCost(*this, 0); }
 
 namespace {
 
-/// The elements of a vector of positions, as far as they are known. Constants may be any number:
-/// also the smallest one, which is no Dim.
+/// The elements of a vector of positions, as far as they are known.
 llvm::SmallVector<std::optional<int64_t>> positionsOf(mlir::Value value) {
-  if (std::optional<llvm::SmallVector<int64_t>> constant = constantInts(value)) {
-    return llvm::to_vector(llvm::map_range(
-        *constant, [](int64_t position) { return std::optional<int64_t>(position); }));
-  }
   llvm::SmallVector<std::optional<int64_t>> positions;
   for (const Dim& dim : elementsOf(value).value_or(Dims())) {
     positions.push_back(dim.isStatic() ? std::optional(dim.value()) : std::nullopt);

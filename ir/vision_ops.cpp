@@ -128,6 +128,11 @@ mlir::LogicalResult Col2ImOp::inferTypes(Types& types) {
   }
   std::optional<Dims> in = dimsOf(getInput());
   std::optional<Dims> image = elementsOf(getImage());
+  for (const Dim& side : image.value_or(Dims())) {
+    if (side.isStatic() && side.value() < 0) {
+      return emitOpError() << "image has the negative element " << side.value();
+    }
+  }
   std::optional<llvm::SmallVector<int64_t>> block = constantInts(getBlock());
   int64_t elements = 1;
   for (int64_t side : block.value_or(llvm::SmallVector<int64_t>())) {

@@ -42,6 +42,20 @@ TEST_CASE_METHOD(Fixture, "arithmetic on dims keeps what is known") {
   CHECK(!provablyDifferent(n, Dim(2)));
 }
 
+TEST_CASE_METHOD(Fixture, "every number is one, the smallest too") {
+  Dim least(INT64_MIN);
+  CHECK(least.isStatic());
+  CHECK(!least.isUnknown());
+  CHECK(least.value() == INT64_MIN);
+  CHECK(provablyEqual(least, Dim(INT64_MIN)));
+  CHECK(provablyDifferent(least, Dim(0)));
+  CHECK((Dim(-1) + Dim(INT64_MIN + 1)).value() == INT64_MIN);
+  CHECK((least + Dim(1)).value() == INT64_MIN + 1);
+  CHECK((least - Dim(1)).isUnknown());  // no int64_t holds it
+  CHECK_FALSE((least + n).isUnknown());
+  CHECK(toString({least}) == "-9223372036854775808");
+}
+
 TEST_CASE_METHOD(Fixture, "types carry symbolic dims and give them back") {
   mlir::Type f32 = builder.getF32Type();
   Dims dims = {n, Dim(3), Dim(), n * Dim(2)};

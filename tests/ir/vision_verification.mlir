@@ -150,6 +150,16 @@ func.func @f17(%x: tensor<1x5x4xf32>, %i: tensor<3xi64>, %b: tensor<2xi64>) {
 
 // -----
 
+func.func @negative_image(%x: tensor<1x5x4xf32>) {
+  %i = gr.constant dense<[2, -9223372036854775808]> : tensor<2xi64> : tensor<2xi64>
+  %b = gr.constant dense<[5, 1]> : tensor<2xi64> : tensor<2xi64>
+  // expected-error @below {{image has the negative element -9223372036854775808}}
+  %0 = gr.col2im %x, %i, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>} : (tensor<1x5x4xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
+  return
+}
+
+// -----
+
 func.func @f18(%x: tensor<1x2x4x4xf32>, %f: tensor<3x2x2x2xf32>, %o: tensor<1x4x3x3xf32>) {
   // expected-error @below {{offsets has shape 1x4x3x3, expected 1x8x3x3}}
   %0 = gr.deform_conv %x, %f, %o {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, offset_groups = 1 : i64} : (tensor<1x2x4x4xf32>, tensor<3x2x2x2xf32>, tensor<1x4x3x3xf32>) -> tensor<*xf32>

@@ -99,3 +99,29 @@ func.func @smallest(%x: tensor<5xf32>, %y: tensor<?xf32, #gr.dims<()[s0] -> (s0)
   %6 = gr.range %step, %low, %low : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<*xi64>
   return %0, %1, %2, %3, %4, %5, %6 : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xi64>, tensor<*xi64>
 }
+
+// -----
+
+// No number stands for what is not known: an end that is computed may be the smallest one.
+// CHECK-LABEL: @smallest
+// CHECK-SAME: -> tensor<5x2xf32>
+func.func @smallest(%x: tensor<5x6xf32>) -> tensor<*xf32> {
+  %low = gr.constant dense<-9223372036854775808> : tensor<1xi64> : tensor<1xi64>
+  %three = gr.constant dense<3> : tensor<1xi64> : tensor<1xi64>
+  %ends = gr.concat %low, %three {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %starts = gr.constant dense<[-1, 1]> : tensor<2xi64> : tensor<2xi64>
+  %axes = gr.constant dense<[0, 1]> : tensor<2xi64> : tensor<2xi64>
+  %steps = gr.constant dense<[-1, 1]> : tensor<2xi64> : tensor<2xi64>
+  %0 = gr.slice %x, %starts, %ends, %axes, %steps
+    : (tensor<5x6xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
+
+// -----
+
+func.func @smallest_dim(%x: tensor<6xf32>) -> tensor<*xf32> {
+  %low = gr.constant dense<-9223372036854775808> : tensor<1xi64> : tensor<1xi64>
+  // expected-error @below {{shape has a dim below -1}}
+  %0 = gr.reshape %x, %low : (tensor<6xf32>, tensor<1xi64>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
