@@ -71,20 +71,22 @@ Values softsign(Node& node) {
   return {node.emit("gr.div", {x, node.emit("gr.add", {size, node.scalarLike(x, 1)})})};
 }
 
-/// x + bias below -lambd, x - bias above lambd, 0 between them.
+/// x + bias below -lambd, x - bias above lambd, 0 between them. Integers are computed in f64, as
+/// lambd and bias are real, and truncated.
 Values shrink(Node& node) {
   double bias = node.attributes().real("bias", 0);
   double lambd = node.attributes().real("lambd", 0.5);
   mlir::Value x = node.input(0);
+  if (x && node.elementOf(x).isInteger()) {
+    x = castTo(node, x, node.builder().getF64Type());
+  }
   mlir::Value above = node.emit("gr.less", {node.scalarLike(x, lambd), x});
+  mlir::Value below = node.emit("gr.less", {x, node.scalarLike(x, -lambd)});
   mlir::Value shift = node.scalarLike(x, bias);
   mlir::Value inner =
       node.emit("gr.where", {above, node.emit("gr.sub", {x, shift}), node.scalarLike(x, 0)});
-  if (x && node.elementOf(x).isUnsignedInteger()) {
-    return {inner};
-  }
-  mlir::Value below = node.emit("gr.less", {x, node.scalarLike(x, -lambd)});
-  return {node.emit("gr.where", {below, node.emit("gr.add", {x, shift}), inner})};
+  mlir::Value result = node.emit("gr.where", {below, node.emit("gr.add", {x, shift}), inner});
+  return {castLike(node, result, node.input(0))};
 }
 
 /// alpha * elu(x / alpha)

@@ -17,6 +17,15 @@ Values unary(Node& node) {
   return {node.emit(node.target(), {node.input(0)})};
 }
 
+/// Integers, which the first version takes, are computed in f32 and truncated.
+Values erf(Node& node) {
+  mlir::Value x = node.input(0);
+  if (x && node.elementOf(x).isInteger()) {
+    x = castTo(node, x, node.builder().getF32Type());
+  }
+  return {castLike(node, node.emit("gr.erf", {x}), node.input(0))};
+}
+
 /// The right operand of a binary operation. Before opset 7 it lies at `axis` of the left one's
 /// dims, which trailing dims of 1 express.
 mlir::Value rightOperand(Node& node) {
@@ -227,7 +236,7 @@ const OpRow kRows[] = {
     {"Ceil", 1, kLast, 1, 1, 1, unary, "gr.ceil"},
     {"Round", 11, kLast, 1, 1, 1, unary, "gr.round"},
     {"Sign", 9, kLast, 1, 1, 1, unary, "gr.sign"},
-    {"Erf", 9, kLast, 1, 1, 1, unary, "gr.erf"},
+    {"Erf", 9, kLast, 1, 1, 1, erf},
     {"Sin", 7, kLast, 1, 1, 1, unary, "gr.sin"},
     {"Cos", 7, kLast, 1, 1, 1, unary, "gr.cos"},
     {"Tan", 7, kLast, 1, 1, 1, unary, "gr.tan"},
