@@ -31,7 +31,7 @@ struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<
     if (!options_.hasLibm) {
       populateDoubleForms(patterns);
     }
-    if (!options_.roundsToBFloat16) {
+    if (!options_.convertsBFloat16) {
       populateBFloat16Forms(patterns);
     }
     if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {

@@ -9,12 +9,12 @@ namespace graphrun::devices::codegen {
 
 /// What differs between devices.
 struct LoweringOptions {
-  unsigned indexBits = 64;        ///< of the type `index`: in what places in memory are computed
-  bool roundsToBFloat16 = false;  ///< by instructions that take subnormal numbers as they are
-  bool hasLibm = true;            ///< functions of f64 become calls of the C library's
-  /// The target converts to bf16 and back by itself; otherwise arithmetic on bits does, as no
-  /// library of GCC 12 has the functions that LLVM would call.
-  bool convertsBFloat16 = true;
+  unsigned indexBits = 64;  ///< of the type `index`: in what places in memory are computed
+  bool hasLibm = true;      ///< functions of f64 become calls of the C library's
+  /// The target converts to bf16 and back by instructions that take subnormal numbers as they are.
+  /// Otherwise arithmetic on bits does: x86's instruction flushes them to 0, and no library of GCC
+  /// 12 has the functions that LLVM would call.
+  bool convertsBFloat16 = false;
 };
 
 /// What kernels are made of.

@@ -95,9 +95,7 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
     code_[symbol] = nullptr;
   }
   mlir::PassManager passes(&context_);
-  codegen::LoweringOptions options;
-  options.convertsBFloat16 = convertsBFloat16(target_);
-  codegen::addLoweringPasses(passes, options);
+  codegen::addLoweringPasses(passes);
   if (mlir::failed(passes.run(*all))) {
     return absl::InternalError("lowering of the generated kernels failed");
   }

@@ -190,6 +190,13 @@ void defineBFloat16Rounding(llvm::Module& module) {
   b.CreateRet(b.CreateBitCast(high, llvm::Type::getBFloatTy(context)));
 }
 
+/// Whether code for `target` has instructions that round f32 to bf16.
+bool roundsToBFloat16(const CodeTarget& target) {
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(target.features).split(features, ',');
+  return llvm::is_contained(features, "+avx512bf16");
+}
+
 absl::StatusOr<std::vector<uint8_t>> compileOne(llvm::Module& module, llvm::TargetMachine& machine,
                                                 bool roundsBFloat16) {
   markKernels(module);
@@ -222,7 +229,7 @@ class Modules {
       objects_[*number] = !machine.ok() ? machine.status()
                           : !module.ok()
                               ? module.status()
-                              : compileOne(**module, **machine, convertsBFloat16(target));
+                              : compileOne(**module, **machine, roundsToBFloat16(target));
     }
   }
 
@@ -274,12 +281,6 @@ CodeTarget nativeTarget() {
   llvm::InitializeNativeTargetAsmPrinter();
   std::string processor = givenLimit() ? kOldestProcessor : llvm::sys::getHostCPUName().str();
   return {llvm::sys::getProcessTriple(), processor, featureString()};
-}
-
-bool convertsBFloat16(const CodeTarget& target) {
-  llvm::SmallVector<llvm::StringRef> features;
-  llvm::StringRef(target.features).split(features, ',');
-  return llvm::is_contained(features, "+avx512bf16");
 }
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(

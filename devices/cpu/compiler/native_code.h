@@ -20,9 +20,6 @@ using codegen::CodeTarget;
 /// This CPU, with the features that code may use.
 CodeTarget nativeTarget();
 
-/// Whether code for `target` has instructions that convert f32 to bf16.
-bool convertsBFloat16(const CodeTarget& target);
-
 /// Optimises and compiles modules of the LLVM dialect, on at most `threads` threads: an ELF object
 /// file for each. Internal on failure.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> compileNative(

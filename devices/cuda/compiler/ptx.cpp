@@ -33,8 +33,8 @@ absl::Status lower(mlir::ModuleOp module) {
   mlir::PassManager passes(module.getContext());
   auto bits = module->getAttrOfType<mlir::IntegerAttr>(kIndexBitsAttr);
   codegen::addLoweringPasses(passes, {.indexBits = bits ? static_cast<unsigned>(bits.getInt()) : 64,
-                                      .roundsToBFloat16 = true,
-                                      .hasLibm = false});
+                                      .hasLibm = false,
+                                      .convertsBFloat16 = true});
   if (mlir::failed(passes.run(module))) {
     return absl::InternalError("lowering of the generated kernels failed");
   }
