@@ -348,8 +348,20 @@ struct FoldIntoMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
   }
 };
 
+/// `value` in `element`, one of floating point.
+mlir::Value castTo(PatternRewriter& rewriter, mlir::Location loc, mlir::Value value,
+                   mlir::Type element) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  return type.getElementType() == element
+             ? value
+             : rewriter.create<ir::CastOp>(loc, type.clone(element), value,
+                                           mlir::TypeAttr::get(element), mlir::BoolAttr(),
+                                           mlir::StringAttr());
+}
+
 /// A batch_norm that nothing before it can take: one multiplication and one addition a channel,
-/// which join the element-wise operations around them.
+/// which join the element-wise operations around them. Those of 16 bits are of f32, as the product
+/// may be beyond f16, and much larger than the sum.
 struct ExpandBatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
   explicit ExpandBatchNorm(mlir::MLIRContext* context) : OpRewritePattern(context) {}
 
@@ -361,17 +373,22 @@ struct ExpandBatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
     }
     size_t channels = scaleType.getNumElements();
     std::optional<Affine> affine = affineOf(op, channels);
-    if (!affine || !keepPrecision(affine->scale, type.getElementType()) ||
-        !keepPrecision(affine->shift, type.getElementType())) {
+    mlir::Type element = type.getElementType();
+    mlir::Type computed = element.isF64() ? element : rewriter.getF32Type();
+    if (!affine || !keepPrecision(affine->scale, computed) ||
+        !keepPrecision(affine->shift, computed)) {
       return mlir::failure();
     }
     llvm::SmallVector<int64_t> shape(type.getRank() - 1, 1);
     shape[0] = static_cast<int64_t>(channels);
-    auto vector = mlir::RankedTensorType::get(shape, type.getElementType());
+    auto vector = mlir::RankedTensorType::get(shape, computed);
     mlir::Value scale = createConstant(rewriter, op.getScale(), vector, affine->scale, "scale");
     mlir::Value shift = createConstant(rewriter, op.getBias(), vector, affine->shift, "shift");
-    mlir::Value scaled = rewriter.create<ir::MulOp>(op.getLoc(), type, op.getInput(), scale);
-    rewriter.replaceOpWithNewOp<ir::AddOp>(op, type, scaled, shift);
+    mlir::Location loc = op.getLoc();
+    mlir::Value x = castTo(rewriter, loc, op.getInput(), computed);
+    mlir::Value scaled = rewriter.create<ir::MulOp>(loc, x.getType(), x, scale);
+    mlir::Value sum = rewriter.create<ir::AddOp>(loc, x.getType(), scaled, shift);
+    rewriter.replaceOp(op, castTo(rewriter, loc, sum, element));
     return mlir::success();
   }
 };

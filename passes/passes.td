@@ -93,8 +93,8 @@ def FoldNormalization : Pass<"gr-fold-normalization", "::mlir::func::FuncOp"> {
   let description = [{
     A batch_norm of constant parameters, and mul, div, add and sub by a constant of one value a
     channel, go into filter and bias of the convolution (or the matrix of the matmul) before them
-    when nothing else uses its result. A batch_norm that stays becomes mul and add by constants, which
-    fuse with their neighbours. Computed in double precision and rounded once.
+    when nothing else uses its result. A batch_norm that stays becomes mul and add by constants, of
+    f32 where it is of 16 bits, which fuse with their neighbours. Computed in double precision and rounded once.
 
         %0 = gr.conv %x, %w {…} : …
         %1 = gr.batch_norm %0, %scale, %bias, %mean, %variance : …

@@ -98,18 +98,42 @@ func.func @shifts(%x: tensor<1x1x2x2xf16>, %y: tensor<2x1xf16>) -> (tensor<1x1x2
 
 // -----
 
-// A normalisation whose scale, 1e3 / sqrt(1e-10), is infinite in f16, and one whose scale is 0 in f32.
+// Normalisations whose scales, 1e36 / sqrt(1e-10) and 1e-36 / sqrt(1e30), are infinite and 0 in f32.
 // CHECK-LABEL: @batch_norm
 // CHECK-COUNT-2: gr.batch_norm
-func.func @batch_norm(%x: tensor<1x1x2x2xf16>, %y: tensor<1x1x2x2xf32>) -> (tensor<1x1x2x2xf16>, tensor<1x1x2x2xf32>) {
-  %scale = gr.constant dense<1000.0> : tensor<1xf16> : tensor<1xf16>
-  %zero = gr.constant dense<0.0> : tensor<1xf16> : tensor<1xf16>
-  %0 = gr.batch_norm %x, %scale, %zero, %zero, %zero {epsilon = 1.0e-10 : f64}
-    : (tensor<1x1x2x2xf16>, tensor<1xf16>, tensor<1xf16>, tensor<1xf16>, tensor<1xf16>) -> tensor<1x1x2x2xf16>
-  %tiny = gr.constant dense<1.0e-36> : tensor<1xf32> : tensor<1xf32>
+func.func @batch_norm(%x: tensor<1x1x2x2xf32>, %y: tensor<1x1x2x2xf32>) -> (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) {
+  %scale = gr.constant dense<1.0e+36> : tensor<1xf32> : tensor<1xf32>
   %none = gr.constant dense<0.0> : tensor<1xf32> : tensor<1xf32>
+  %0 = gr.batch_norm %x, %scale, %none, %none, %none {epsilon = 1.0e-10 : f64}
+    : (tensor<1x1x2x2xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
+  %tiny = gr.constant dense<1.0e-36> : tensor<1xf32> : tensor<1xf32>
   %huge = gr.constant dense<1.0e+30> : tensor<1xf32> : tensor<1xf32>
   %1 = gr.batch_norm %y, %tiny, %none, %none, %huge {epsilon = 1.0e-5 : f64}
     : (tensor<1x1x2x2xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x1x2x2xf32>
-  return %0, %1 : tensor<1x1x2x2xf16>, tensor<1x1x2x2xf32>
+  return %0, %1 : tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>
+}
+
+// -----
+
+// 16 bits are normalised in f32: 40000 * 2 is infinite in f16, and 40000 * 2 - 40000 is not; the scale 1e8 neither.
+// CHECK-LABEL: @batch_norm_half
+// CHECK-DAG: %[[SCALE:.*]] = gr.constant dense<2.000000e+00> : tensor<1x1x1xf32>
+// CHECK-DAG: %[[SHIFT:.*]] = gr.constant dense<-4.000000e+04> : tensor<1x1x1xf32>
+// CHECK: %[[X:.*]] = gr.cast %{{.*}} {to = f32}
+// CHECK-NEXT: %[[M:.*]] = gr.mul %[[X]], %[[SCALE]]
+// CHECK-NEXT: %[[A:.*]] = gr.add %[[M]], %[[SHIFT]]
+// CHECK-NEXT: gr.cast %[[A]] {to = f16}
+// CHECK: gr.mul {{.*}}tensor<1x1x2x2xf32>
+// CHECK-NOT: gr.batch_norm
+func.func @batch_norm_half(%x: tensor<1x1x2x2xf16>) -> (tensor<1x1x2x2xf16>, tensor<1x1x2x2xf16>) {
+  %scale = gr.constant dense<2.0> : tensor<1xf16> : tensor<1xf16>
+  %bias = gr.constant dense<-40000.0> : tensor<1xf16> : tensor<1xf16>
+  %zero = gr.constant dense<0.0> : tensor<1xf16> : tensor<1xf16>
+  %one = gr.constant dense<1.0> : tensor<1xf16> : tensor<1xf16>
+  %0 = gr.batch_norm %x, %scale, %bias, %zero, %one {epsilon = 0.0 : f64}
+    : (tensor<1x1x2x2xf16>, tensor<1xf16>, tensor<1xf16>, tensor<1xf16>, tensor<1xf16>) -> tensor<1x1x2x2xf16>
+  %large = gr.constant dense<1000.0> : tensor<1xf16> : tensor<1xf16>
+  %1 = gr.batch_norm %x, %large, %zero, %zero, %zero {epsilon = 1.0e-10 : f64}
+    : (tensor<1x1x2x2xf16>, tensor<1xf16>, tensor<1xf16>, tensor<1xf16>, tensor<1xf16>) -> tensor<1x1x2x2xf16>
+  return %0, %1 : tensor<1x1x2x2xf16>, tensor<1x1x2x2xf16>
 }

@@ -162,18 +162,27 @@ mlir::Value byChannel(Expander& e, mlir::Value values, mlir::Value input) {
   return e.reshape(values, dims);
 }
 
-mlir::Value expandBatchNorm(Expander& e, ir::BatchNormOp op) {
-  mlir::Value x = op.getInput();
-  Statistics by{byChannel(e, op.getMean(), x), byChannel(e, op.getVariance(), x),
-                byChannel(e, op.getScale(), x), byChannel(e, op.getBias(), x)};
-  return e.group([&] { return normalized(e, x, by, op.getEpsilon().convertToDouble()); });
+/// 16-bit floats are normalised in f32: what is between may be beyond them.
+mlir::Type normalizedIn(mlir::Type element) {
+  return element.getIntOrFloatBitWidth() == 16 ? mlir::Float32Type::get(element.getContext())
+                                               : element;
 }
 
-/// Statistics of 16-bit elements are kept in f32.
+mlir::Value expandBatchNorm(Expander& e, ir::BatchNormOp op) {
+  mlir::Value x = op.getInput();
+  mlir::Type wide = normalizedIn(elementOf(x));
+  Statistics given{byChannel(e, op.getMean(), x), byChannel(e, op.getVariance(), x),
+                   byChannel(e, op.getScale(), x), byChannel(e, op.getBias(), x)};
+  return e.group([&] {
+    Statistics by{e.cast(given.mean, wide), e.cast(given.variance, wide), e.cast(given.scale, wide),
+                  e.cast(given.bias, wide)};
+    mlir::Value result = normalized(e, e.cast(x, wide), by, op.getEpsilon().convertToDouble());
+    return e.cast(result, elementOf(x));
+  });
+}
+
 mlir::Value expandInstanceNorm(Expander& e, ir::InstanceNormOp op) {
-  mlir::Type element = elementOf(op.getInput());
-  mlir::Type wide =
-      element.getIntOrFloatBitWidth() == 16 ? mlir::Float32Type::get(op.getContext()) : element;
+  mlir::Type element = elementOf(op.getInput()), wide = normalizedIn(element);
   auto axes = llvm::to_vector(llvm::seq<int64_t>(2, tensorOf(op.getInput()).getRank()));
   mlir::Value x = e.cast(op.getInput(), wide);
   mlir::Value mean = e.reduce(x, "mean", axes);
