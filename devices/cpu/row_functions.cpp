@@ -1,5 +1,6 @@
 #include "devices/cpu/row_functions.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "devices/cpu/wide.h"
@@ -29,10 +30,11 @@ template <int kCount>
   std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(float));
 }
 
-/// y = f(x) by vectors of kCount floats.
-template <int kCount, typename F>
+/// y = f(x), with vectors of which Computed, what f computes in, fills one of the machine's.
+template <typename Computed, typename F>
 void runRow(const float* x, float* y, int64_t count, const F& f) {
-  runWide([=] {
+  runVectors([=](auto bits) {
+    constexpr int kCount = std::max<int>(4, bits / 8 / sizeof(Computed));
     auto own = f;  // in registers: what is stored could lie where a reference leads
     int64_t i = 0;
     for (; i + kCount <= count; i += kCount) {
@@ -50,17 +52,13 @@ void runRow(const float* x, float* y, int64_t count, const F& f) {
   });
 }
 
-constexpr int kSingle = 16;  // lanes of what is computed in f32
-constexpr int kDouble = 8;   // of what is computed in f64
-
-#define GR_ROW(kCount, expression)                                                     \
-  [](const float* from, float* to, int64_t count, float alpha, float beta) {           \
-    runRow<kCount>(from, to, count,                                                    \
-                   [=](const Lanes<float, kCount>& x) __attribute__((always_inline)) { \
-                     [[maybe_unused]] auto a = x.number(alpha);                        \
-                     [[maybe_unused]] auto b = x.number(beta);                         \
-                     return functions::expression;                                     \
-                   });                                                                 \
+#define GR_ROW(Computed, expression)                                                      \
+  [](const float* from, float* to, int64_t count, float alpha, float beta) {              \
+    runRow<Computed>(from, to, count, [=](const auto& x) __attribute__((always_inline)) { \
+      [[maybe_unused]] auto a = x.number(alpha);                                          \
+      [[maybe_unused]] auto b = x.number(beta);                                           \
+      return functions::expression;                                                       \
+    });                                                                                   \
   }
 
 struct Row {
@@ -69,30 +67,30 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"gr.exp", GR_ROW(kSingle, exponential(x))},
-    {"gr.log", GR_ROW(kSingle, logarithm(x))},
-    {"gr.tanh", GR_ROW(kSingle, hyperbolicTangent(x))},
-    {"gr.sigmoid", GR_ROW(kSingle, sigmoid(x))},
-    {"gr.swish", GR_ROW(kSingle, swish(x, a))},
-    {"gr.softplus", GR_ROW(kSingle, softplus(x))},
-    {"gr.elu", GR_ROW(kSingle, elu(x, a))},
-    {"gr.selu", GR_ROW(kSingle, selu(x, a, b))},
-    {"gr.erf", GR_ROW(kSingle, errorFunction(x))},
-    {"gr.gelu", GR_ROW(kSingle, gelu(x))},
-    {"gelu_tanh", GR_ROW(kSingle, geluByTangent(x))},
-    {"gr.hard_sigmoid", GR_ROW(kSingle, hardSigmoid(x, a, b))},
-    {"gr.hard_swish", GR_ROW(kSingle, hardSwish(x))},
-    {"gr.sin", GR_ROW(kDouble, sine(x))},
-    {"gr.cos", GR_ROW(kDouble, cosine(x))},
-    {"gr.tan", GR_ROW(kDouble, tangent(x))},
-    {"gr.asin", GR_ROW(kDouble, arcSine(x))},
-    {"gr.acos", GR_ROW(kDouble, arcCosine(x))},
-    {"gr.atan", GR_ROW(kDouble, arcTangent(x))},
-    {"gr.sinh", GR_ROW(kDouble, hyperbolicSine(x))},
-    {"gr.cosh", GR_ROW(kDouble, hyperbolicCosine(x))},
-    {"gr.asinh", GR_ROW(kDouble, areaSine(x))},
-    {"gr.acosh", GR_ROW(kDouble, areaCosine(x))},
-    {"gr.atanh", GR_ROW(kDouble, areaTangent(x))},
+    {"gr.exp", GR_ROW(float, exponential(x))},
+    {"gr.log", GR_ROW(float, logarithm(x))},
+    {"gr.tanh", GR_ROW(float, hyperbolicTangent(x))},
+    {"gr.sigmoid", GR_ROW(float, sigmoid(x))},
+    {"gr.swish", GR_ROW(float, swish(x, a))},
+    {"gr.softplus", GR_ROW(float, softplus(x))},
+    {"gr.elu", GR_ROW(float, elu(x, a))},
+    {"gr.selu", GR_ROW(float, selu(x, a, b))},
+    {"gr.erf", GR_ROW(float, errorFunction(x))},
+    {"gr.gelu", GR_ROW(float, gelu(x))},
+    {"gelu_tanh", GR_ROW(float, geluByTangent(x))},
+    {"gr.hard_sigmoid", GR_ROW(float, hardSigmoid(x, a, b))},
+    {"gr.hard_swish", GR_ROW(float, hardSwish(x))},
+    {"gr.sin", GR_ROW(double, sine(x))},
+    {"gr.cos", GR_ROW(double, cosine(x))},
+    {"gr.tan", GR_ROW(double, tangent(x))},
+    {"gr.asin", GR_ROW(double, arcSine(x))},
+    {"gr.acos", GR_ROW(double, arcCosine(x))},
+    {"gr.atan", GR_ROW(double, arcTangent(x))},
+    {"gr.sinh", GR_ROW(double, hyperbolicSine(x))},
+    {"gr.cosh", GR_ROW(double, hyperbolicCosine(x))},
+    {"gr.asinh", GR_ROW(double, areaSine(x))},
+    {"gr.acosh", GR_ROW(double, areaCosine(x))},
+    {"gr.atanh", GR_ROW(double, areaTangent(x))},
 };
 
 }  // namespace

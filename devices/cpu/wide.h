@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_DEVICES_CPU_WIDE_H_
 #define GRAPHRUN_DEVICES_CPU_WIDE_H_
 
+#include <type_traits>
+
 #include "devices/cpu/instructions.h"
 
 namespace graphrun::devices::cpu {
@@ -33,12 +35,30 @@ void runWide(const Body& body) {
   }
 }
 
+/// The same for a body that is given the bits of a vector, as a constant type: GCC 12 takes what is
+/// wider than a machine's vectors apart to single numbers.
+template <typename Body>
+void runVectors(const Body& body) {
+  switch (loopInstructions()) {
+    case InstructionSet::kAvx512:
+      return runAvx512([&] { body(std::integral_constant<int, 512>()); });
+    case InstructionSet::kAvx2:
+      return runAvx2([&] { body(std::integral_constant<int, 256>()); });
+    default:
+      return body(std::integral_constant<int, 128>());
+  }
+}
+
 #else
 
 /// Other machines have one version of their vectors that compilers may always use.
 template <typename Body>
 void runWide(const Body& body) {
   body();
+}
+template <typename Body>
+void runVectors(const Body& body) {
+  body(std::integral_constant<int, 128>());
 }
 
 #endif
