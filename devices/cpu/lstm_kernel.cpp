@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-#include "devices/cpu/exponential.h"
 #include "devices/cpu/panel_product.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
+#include "devices/functions/exponentials.h"
+#include "devices/functions/lanes.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -57,14 +58,16 @@ struct Run {
   /// Applies the gates i, f, c and o to the state of `width` hidden values, and makes those.
   static void applyGates(const float* gates, const float* before, float* after, float* to,
                          int64_t width) {
+    using Lane = functions::Lanes<float>;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
-      float in = logistic(gates[j]);
-      float forget = logistic(gates[kLanes + j]);
-      float fresh = hyperbolicTangent(gates[2 * kLanes + j]);
-      float state = forget * before[j] + in * fresh;
-      after[j] = state;
-      to[j] = logistic(gates[3 * kLanes + j]) * hyperbolicTangent(state);
+      Lane in = functions::sigmoid(Lane{gates[j]});
+      Lane forget = functions::sigmoid(Lane{gates[kLanes + j]});
+      Lane fresh = functions::hyperbolicTangent(Lane{gates[2 * kLanes + j]});
+      Lane state = fused(forget, Lane{before[j]}, in * fresh);
+      after[j] = state.held;
+      Lane out = functions::sigmoid(Lane{gates[3 * kLanes + j]});
+      to[j] = (out * functions::hyperbolicTangent(state)).held;
     }
   }
 

@@ -1,4 +1,4 @@
-// gr.softmax of f32 along elements that follow each other. Internal to devices/cpu.
+// gr.softmax of f32 and bf16 along elements that follow each other. Internal to devices/cpu.
 #ifndef GRAPHRUN_DEVICES_CPU_SOFTMAX_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_SOFTMAX_KERNEL_H_
 

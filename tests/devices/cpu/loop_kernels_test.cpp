@@ -497,6 +497,51 @@ TEST_CASE("rows become their softmax as the reference does") {
   }
 }
 
+TEST_CASE("rows of bf16 become their softmax in f32, rounded once") {
+  std::mt19937 random(31);
+  bool log = GENERATE(false, true);
+  for (int64_t width : {1, 3, 17, 1000, 5000}) {
+    CAPTURE(log, width);
+    Dims dims = {3, 23, width};
+    Operation softmax{
+        "gr.softmax", {{"axis", int64_t{2}}, {"log", log}}, {{ElementType::kBF16, dims}}, {}};
+    Tensors inputs, wide;
+    inputs.push_back(tensor(ElementType::kBF16, dims, values(randomTensor(dims, random, -9, 9))));
+    wide.push_back(f32(dims, values(inputs[0])));
+    auto got = runOperation(softmax, inputs, {"softmax"});
+    INFO(got.status());
+    REQUIRE(got.ok());
+    softmax.outputs[0].type = ElementType::kF32;
+    auto expected = runOperation(softmax, wide, {"softmax"});
+    REQUIRE(expected.ok());
+    CHECK(values((*got)[0]) == values(tensor(ElementType::kBF16, dims, values((*expected)[0]))));
+  }
+}
+
+TEST_CASE("the exponentials of a softmax are those of gr.exp, to the bit") {
+  constexpr int64_t kCount = 3001;
+  std::vector<double> x, pairs;
+  for (int64_t i = 0; i < kCount; ++i) {
+    x.push_back(static_cast<float>(-0.0301 * static_cast<double>(i)));
+    pairs.insert(pairs.end(), {0, x.back()});
+  }
+  Tensors exponents, rows;
+  exponents.push_back(f32({kCount}, x));
+  rows.push_back(f32({kCount, 2}, pairs));
+  auto e = runOperation({"gr.exp", {}, {{ElementType::kF32, {kCount}}}, {}}, exponents);
+  auto got =
+      runOperation({"gr.softmax", {}, {{ElementType::kF32, {kCount, 2}}}, {}}, rows, {"softmax"});
+  REQUIRE(e.ok());
+  REQUIRE(got.ok());
+  std::vector<double> expected;
+  for (double value : values((*e)[0])) {
+    auto small = static_cast<float>(value);
+    float inverse = 1 / (1 + small);
+    expected.insert(expected.end(), {inverse, small * inverse});
+  }
+  CHECK(values((*got)[0]) == expected);
+}
+
 TEST_CASE("the logarithm of a softmax over one element is 0 in each kernel that takes it") {
   std::mt19937 random(29);
   for (ElementType type : {ElementType::kF32, ElementType::kF16, ElementType::kBF16}) {

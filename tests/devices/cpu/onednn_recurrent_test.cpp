@@ -63,6 +63,45 @@ TEST_CASE("an LSTM by panels agrees with plain loops") {
   }
 }
 
+/// What an operation of f32 gives for each number.
+std::vector<double> each(const char* operation, const std::vector<double>& x) {
+  Dims dims = {static_cast<int64_t>(x.size())};
+  Tensors inputs;
+  inputs.push_back(f32(dims, x));
+  auto got = runOperation({operation, {}, {{ElementType::kF32, dims}}, {}}, inputs);
+  REQUIRE(got.ok());
+  return values((*got)[0]);
+}
+
+std::vector<double> products(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> result;
+  for (size_t i = 0; i < a.size(); ++i) {
+    result.push_back(static_cast<float>(a[i]) * static_cast<float>(b[i]));
+  }
+  return result;
+}
+
+TEST_CASE("the gates of an LSTM by panels are gr.sigmoid and gr.tanh, to the bit") {
+  constexpr int64_t kHidden = 200;
+  RecurrentCase layer{"lstm", 1, 1, 1, kHidden};
+  std::mt19937 random(23);
+  Tensors operands = layer.operands(random);
+  operands[1] = f32({4 * kHidden, 1}, std::vector<double>(4 * kHidden));
+  operands[2] = f32({4 * kHidden, kHidden}, std::vector<double>(4 * kHidden * kHidden));
+  operands[3] = randomTensor({4 * kHidden}, random, -12, 12);
+  operands[5] = f32({1, kHidden}, std::vector<double>(kHidden));
+  auto got = runOperation(layer.operation(), operands, {"lstm", false, {1, 2, 3}, true});
+  INFO(got.status());
+  REQUIRE(got.ok());
+  std::vector<double> bias = values(operands[3]);
+  auto gate = [&](int64_t i) {
+    return std::vector<double>(bias.begin() + i * kHidden, bias.begin() + (i + 1) * kHidden);
+  };
+  std::vector<double> state = products(each("gr.sigmoid", gate(0)), each("gr.tanh", gate(2)));
+  CHECK(values((*got)[2]) == state);
+  CHECK(values((*got)[1]) == products(each("gr.sigmoid", gate(3)), each("gr.tanh", state)));
+}
+
 TEST_CASE("panels are for an LSTM without options") {
   const RecurrentCase cases[] = {
       {"gru", 2, 2, 3, 4},
