@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 
 #include "devices/cpu/bfloat16_rows.h"
 #include "devices/cpu/parallel.h"
-#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -33,29 +30,6 @@ struct BFloat16Rows {
   }
 };
 
-template <typename F>
-void combineBy(float* row, const float* other, int64_t count, const F& f) {
-  runWide([=] {
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) {
-      row[i] = f(row[i], other[i]);
-    }
-  });
-}
-
-void combine(PostOpKind kind, float* row, const float* other, int64_t count) {
-  switch (kind) {
-    case PostOpKind::kBinaryMul:
-      return combineBy(row, other, count, std::multiplies<>());
-    case PostOpKind::kBinarySub:
-      return combineBy(row, other, count, std::minus<>());
-    case PostOpKind::kBinaryDiv:
-      return combineBy(row, other, count, std::divides<>());
-    default:
-      return combineBy(row, other, count, std::plus<>());
-  }
-}
-
 bool isArithmetic(PostOpKind kind) {
   return kind == PostOpKind::kBinaryAdd || kind == PostOpKind::kBinaryMul ||
          kind == PostOpKind::kBinarySub || kind == PostOpKind::kBinaryDiv;
@@ -75,15 +49,15 @@ absl::StatusOr<AfterOps> AfterOps::make(const Step& step, size_t first) {
   made.type_ = result.type;
   for (size_t i = first; i < step.postOps.size(); ++i) {
     const PostOp& op = step.postOps[i];
-    std::optional<RowFunction> function = rowFunction(op);
+    std::optional<PostOpCall> call =
+        op.kind == PostOpKind::kEltwise ? postOpCall(op) : std::nullopt;
     bool combines = isArithmetic(op.kind) && op.operand && op.operand->desc.dims == result.dims &&
                     op.operand->desc.type == result.type;
-    if (!function && !combines) {
-      return absl::UnimplementedError(
-          absl::StrCat(step.operation, ": behind ", step.postOps[first].algorithm,
-                       " only functions of the same kind and whole tensors are fused"));
+    if (!call && !combines) {
+      return absl::UnimplementedError(absl::StrCat(
+          step.operation, ": only functions and arithmetic with whole tensors are done behind it"));
     }
-    made.ops_.push_back({function, op.kind, function ? 0 : op.operand->buffer});
+    made.ops_.push_back({call, combinationOf(op.kind), call ? 0 : op.operand->buffer});
   }
   return made;
 }
@@ -91,10 +65,9 @@ absl::StatusOr<AfterOps> AfterOps::make(const Step& step, size_t first) {
 bool AfterOps::keepsZero() const {
   return std::all_of(ops_.begin(), ops_.end(), [](const Op& op) {
     float zero = 0;
-    if (op.function) {
-      (*op.function)(&zero, &zero, 1);
-    }
-    return zero == 0 && op.kind != PostOpKind::kBinaryDiv;
+    const float none = 0;
+    op.call ? applyCall(*op.call, &zero, 1) : op.combination(&zero, 1, &none, true);
+    return zero == 0;
   });
 }
 
@@ -107,11 +80,11 @@ void AfterOps::runRows(void* const* buffers, uint32_t result, int64_t begin, int
     int64_t count = std::min(kRow, end - i);
     for (const Op& op : ops_) {
       float* row = Rows::open(data + i, count, own);
-      if (op.function) {
-        (*op.function)(row, row, count);
+      if (op.call) {
+        applyCall(*op.call, row, count);
       } else {
         auto* other = static_cast<Element*>(buffers[op.operand]) + i;
-        combine(op.kind, row, Rows::open(other, count, others), count);
+        op.combination(row, count, Rows::open(other, count, others), false);
       }
       Rows::close(row, data + i, count);
     }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "devices/cpu/row_functions.h"
+#include "devices/cpu/post_op_functions.h"
 #include "devices/executable.h"
 
 namespace graphrun::devices::cpu {
@@ -22,8 +22,8 @@ class AfterOps {
   static size_t firstOf(const Step& step);
 
   AfterOps() = default;
-  /// Those from post-op `first` on: Unimplemented where one is neither a row function nor an
-  /// operation with a tensor that has the result's dims.
+  /// Those from post-op `first` on: Unimplemented where one is neither a function that rows know
+  /// nor arithmetic with a tensor that has the result's dims.
   static absl::StatusOr<AfterOps> make(const Step& step, size_t first);
 
   bool empty() const { return ops_.empty(); }
@@ -34,9 +34,9 @@ class AfterOps {
 
  private:
   struct Op {
-    std::optional<RowFunction> function;
-    PostOpKind kind = PostOpKind::kEltwise;
-    uint32_t operand = 0;  ///< without a function: its buffer, of the result's layout
+    std::optional<PostOpCall> call;
+    Combination combination = nullptr;  ///< without a call
+    uint32_t operand = 0;               ///< and its buffer, of the result's layout
   };
 
   template <typename Rows>

@@ -150,15 +150,23 @@ size_t firstLosingNaN(const Step& step) {
 }
 
 bool mayLoseNaN(const Step& step) {
+  return operationMayLoseNaN(step) || (isFloat(step) && firstLosingNaN(step) < step.postOps.size());
+}
+
+bool operationMayLoseNaN(const Step& step) {
   constexpr absl::string_view kOperations[] = {"gr.min", "gr.max", "gr.softmax"};
-  return isFloat(step) && (losesNaN(step.operation) || isOneOf(step.operation, kOperations) ||
-                           isMaxPool(step) || firstLosingNaN(step) < step.postOps.size());
+  return isFloat(step) &&
+         (losesNaN(step.operation) || isOneOf(step.operation, kOperations) || isMaxPool(step));
 }
 
 bool canBeGuarded(const Step& step) {
   bool overwrites = std::any_of(step.postOps.begin(), step.postOps.end(),
                                 [](const PostOp& op) { return op.kind == PostOpKind::kSum; });
   return kTellsOfNaN && KernelTeam::takesRegions() && !overwrites;
+}
+
+size_t firstLosingUnseen(const Step& step) {
+  return isFloat(step) && !canBeGuarded(step) ? firstLosingNaN(step) : step.postOps.size();
 }
 
 std::unique_ptr<Kernel> guardNaN(std::unique_ptr<Kernel> kernel, const Step& step,

@@ -24,9 +24,15 @@ size_t firstLosingNaN(const Step& step);
 
 /// Whether the library may lose a NaN, or an infinity, in `step`.
 bool mayLoseNaN(const Step& step);
+/// The same of the operation, without its post-ops.
+bool operationMayLoseNaN(const Step& step);
 
 /// Whether a step that has run can be seen to have lost one, and be computed again.
 bool canBeGuarded(const Step& step);
+
+/// The first post-op that is not the library's, as it may lose a NaN that nobody would see; their
+/// number where there is none.
+size_t firstLosingUnseen(const Step& step);
 
 /// `kernel`, which `plan` planned for `step`, and what to do when it has lost a NaN.
 std::unique_ptr<Kernel> guardNaN(std::unique_ptr<Kernel> kernel, const Step& step,

@@ -7,7 +7,6 @@
 #include "devices/cpu/instructions.h"
 #include "devices/cpu/nan_guard.h"
 #include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/result_pass.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -314,7 +313,7 @@ absl::StatusOr<PlannedOperand> planOperand(const TensorDesc& desc) {
 absl::StatusOr<PlannedPostOps> planPostOps(const Step& step, const std::vector<int64_t>& outputDims,
                                            const dnnl::memory::desc* outputDesc) {
   PlannedPostOps planned;
-  size_t own = AfterOps::firstOf(step);
+  size_t own = std::min(AfterOps::firstOf(step), firstLosingUnseen(step));
   dnnl::post_ops ops;
   for (size_t i = 0; i < own; ++i) {
     const PostOp& op = step.postOps[i];
@@ -362,40 +361,6 @@ absl::Status checkAfterOps(const AfterOps& after, const dnnl::memory::desc& resu
 }
 
 namespace {
-
-/// A primitive, and the pass behind it.
-class PassedKernel : public Kernel {
- public:
-  PassedKernel(std::unique_ptr<Kernel> kernel, ResultPass pass)
-      : kernel_(std::move(kernel)), pass_(std::move(pass)) {}
-
-  int run(void* const* buffers) override {
-    int code = kernel_->run(buffers);
-    if (code == 0) {
-      pass_.run(buffers);
-    }
-    return code;
-  }
-  absl::Status errorMessage(int code) const override { return kernel_->errorMessage(code); }
-
- private:
-  std::unique_ptr<Kernel> kernel_;
-  ResultPass pass_;
-};
-
-/// The step without what is done in a pass behind it, for the NaN that the library would lose.
-/// Unimplemented where it loses them before.
-absl::StatusOr<Step> libraryPart(const Step& step) {
-  Step part = step;
-  part.postOps.resize(firstLosingNaN(step));
-  bool sumsBehind =
-      std::any_of(step.postOps.begin() + static_cast<int64_t>(part.postOps.size()),
-                  step.postOps.end(), [](const PostOp& op) { return op.kind == PostOpKind::kSum; });
-  if (mayLoseNaN(part) || sumsBehind) {
-    return absl::UnimplementedError(absl::StrCat(step.operation, ": the library would lose NaN"));
-  }
-  return part;
-}
 
 /// What the primitive alone wants.
 absl::StatusOr<LayoutChoice> choosePlain(const Step& step, PlanFunction plan) {
@@ -460,31 +425,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> createPlain(const Step& step, KernelCont
 }  // namespace
 
 absl::StatusOr<LayoutChoice> choosePrimitive(const Step& step, PlanFunction plan) {
-  if (!mayLoseNaN(step) || canBeGuarded(step)) {
-    return choosePlain(step, plan);
+  if (operationMayLoseNaN(step) && !canBeGuarded(step)) {
+    return absl::UnimplementedError(absl::StrCat(step.operation, ": the library would lose NaN"));
   }
-  GR_ASSIGN_OR_RETURN(Step part, libraryPart(step));
-  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePlain(part, plan));
-  choice.postOps.resize(step.postOps.size());
-  Step laidOut = step;
-  laidOut.outputs[0].desc = choice.outputs[0];
-  GR_RETURN_IF_ERROR(ResultPass::make(laidOut, part.postOps.size()).status());
-  return choice;
+  return choosePlain(step, plan);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> createPrimitive(const Step& step, KernelContext& context,
                                                         PlanFunction plan) {
-  if (!mayLoseNaN(step)) {
-    return createPlain(step, context, plan);
-  }
-  if (canBeGuarded(step)) {
-    GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(step, context, plan));
-    return guardNaN(std::move(kernel), step, plan, context.onednn);
-  }
-  GR_ASSIGN_OR_RETURN(Step part, libraryPart(step));
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(part, context, plan));
-  GR_ASSIGN_OR_RETURN(ResultPass pass, ResultPass::make(step, part.postOps.size()));
-  return std::make_unique<PassedKernel>(std::move(kernel), std::move(pass));
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, createPlain(step, context, plan));
+  return mayLoseNaN(step) && canBeGuarded(step)
+             ? guardNaN(std::move(kernel), step, plan, context.onednn)
+             : std::move(kernel);
 }
 
 absl::Status requireFloatStep(const Step& step, size_t inputs, size_t maxInputs) {

@@ -29,6 +29,15 @@ struct PostOpCall {
 /// What an element-wise post-op is; nothing for functions that are not among these.
 std::optional<PostOpCall> postOpCall(const PostOp& op);
 
+/// row[i] = f(row[i]), on this thread.
+void applyCall(const PostOpCall& call, float* row, int64_t count);
+
+/// row[i] = f(row[i], other[i]), or of other[0] for all, on this thread.
+using Combination = void (*)(float* row, int64_t count, const float* other, bool one);
+
+/// What a post-op with an operand does; a sum is an addition.
+Combination combinationOf(PostOpKind kind);
+
 template <typename Float>
 [[gnu::always_inline]] inline void clip(Float& x, const Float& low, const Float& high) {
   x = x < low ? low : x;

@@ -1,75 +1,12 @@
 #include "devices/cpu/row_post_ops.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/reference_support.h"
-#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
-
-template <typename F>
-[[gnu::always_inline]] inline void forRow(float* row, int64_t count, const F& f) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    row[i] = f(row[i]);
-  }
-}
-
-void applyCall(const PostOpCall& call, float* row, int64_t count) {
-  if (call.function == PostOpFunction::kRow) {
-    return call.row(row, row, count);
-  }
-  runWide([&] {
-    withFunction(call.function, [&](const auto& function) __attribute__((always_inline)) {
-      forRow(row, count, [&](float x) __attribute__((always_inline)) {
-        function(x, call.alpha, call.beta);
-        return x;
-      });
-    });
-  });
-}
-
-/// row[i] = F(row[i], other[i]), or other[0] for all.
-template <typename F>
-void combine(float* row, int64_t count, const float* other, bool one) {
-  runWide([&] {
-    if (one) {
-      forRow(row, count, [b = *other](float a) { return F()(a, b); });
-      return;
-    }
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) {
-      row[i] = F()(row[i], other[i]);
-    }
-  });
-}
-
-struct Larger {
-  float operator()(float a, float b) const { return a < b || std::isnan(b) ? b : a; }
-};
-struct Smaller {
-  float operator()(float a, float b) const { return a > b || std::isnan(b) ? b : a; }
-};
-
-auto combinationOf(PostOpKind kind) -> void (*)(float*, int64_t, const float*, bool) {
-  switch (kind) {
-    case PostOpKind::kBinaryMul:
-      return combine<std::multiplies<>>;
-    case PostOpKind::kBinarySub:
-      return combine<std::minus<>>;
-    case PostOpKind::kBinaryDiv:
-      return combine<std::divides<>>;
-    case PostOpKind::kBinaryMax:
-      return combine<Larger>;
-    case PostOpKind::kBinaryMin:
-      return combine<Smaller>;
-    default:
-      return combine<std::plus<>>;
-  }
-}
 
 absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("rows of results know no post-op ", what));

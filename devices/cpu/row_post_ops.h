@@ -31,7 +31,6 @@ class RowPostOps {
 
  private:
   enum class Reach : uint8_t { kOne, kChannel, kElement };
-  using Combination = void (*)(float* row, int64_t count, const float* other, bool one);
 
   struct Op {
     std::optional<PostOpCall> call;     ///< without an operand

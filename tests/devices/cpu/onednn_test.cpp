@@ -227,6 +227,39 @@ TEST_CASE("swish and gelu behind a convolution, near 0, far from it and of NaN")
   }
 }
 
+TEST_CASE("functions behind an activation of a product give what they give alone") {
+  constexpr int64_t kCount = 4001;
+  ElementType type = GENERATE(ElementType::kF32, ElementType::kBF16);
+  Dims dims = {kCount, 1};
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < kCount; ++i) {
+    numbers.push_back(static_cast<double>(i) * 4e-3 - 8);
+  }
+  Tensors inputs, x;
+  inputs.push_back(tensor(type, dims, numbers));
+  inputs.push_back(tensor(type, {1, 1}, {1}));
+  x.push_back(tensor(type, dims, numbers));
+  Operation product{"gr.matmul", {}, {{type, dims}}, {}};
+  product.postOps = {{PostOpKind::kEltwise, "gr.tanh", 0, 0, {}},
+                     {PostOpKind::kEltwise, "gr.leaky_relu", 0.25F, 0, {}},
+                     {PostOpKind::kEltwise, "gr.clip", -0.2F, 0.9F, {}}};
+  auto got = runOperation(product, inputs, {"onednn.matmul"});
+  if (type == ElementType::kBF16 && absl::IsUnimplemented(got.status())) {
+    return;  // the machine has no such products
+  }
+  INFO(got.status());
+  REQUIRE(got.ok());
+  for (const Operation& operation :
+       {Operation{"gr.tanh", {}, {{type, dims}}, {}},
+        Operation{"gr.leaky_relu", {{"alpha", 0.25}}, {{type, dims}}, {}},
+        Operation{"gr.clip", {{"low", -0.2}, {"high", 0.9}}, {{type, dims}}, {}}}) {
+    auto next = runOperation(operation, x);
+    REQUIRE(next.ok());
+    x = *std::move(next);
+  }
+  CHECK(values((*got)[0]) == values(x[0]));
+}
+
 TEST_CASE("oneDNN pools agree with the reference") {
   std::mt19937 random(5);
   int ran = 0;
