@@ -169,8 +169,12 @@ std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& 
 
 std::optional<Step> Alternatives::apply(const Request& request, const LibraryStep& library) {
   Step step = library.step;
+  // Weights lie as the kernel likes, from load on. An image lies as is requested, one of constants
+  // too: what the kernel would like depends on the threads.
+  bool isImage = hasChannels(step);
   for (auto [input, value] : llvm::zip(step.inputs, library.operands)) {
-    input.desc.any = isConstant(value) && !request.plainWeights;  // laid out at load
+    input.desc.any = isConstant(value) && !request.plainWeights && !isImage;
+    isImage = false;
   }
   size_t rank = step.inputs.empty() ? 0 : step.inputs[0].desc.dims.size();
   if (!layOut(step.inputs, rank, request.input)) {
