@@ -149,9 +149,11 @@ class StageCutter {
                                                    builder.getFunctionType(types, {}));
     mlir::Block* body = rest.addEntryBlock();
     builder.setInsertionPointToEnd(body);
-    mlir::IRMapping mapping;
+    // A constant that crosses is an argument for the loop whose state it is, and for nothing else
+    // that reads it: in a loop's body it decides types.
+    mlir::IRMapping mapping, states;
     for (auto [i, value] : llvm::enumerate(crossing_)) {
-      mapping.map(value, body->getArgument(i));
+      (isConstant(value) ? states : mapping).map(value, body->getArgument(i));
       rest.setArgAttr(i, ir::kNameAttr, builder.getStringAttr("value " + llvm::Twine(i)));
     }
     for (mlir::Operation* op : late_) {
@@ -160,7 +162,12 @@ class StageCutter {
           builder.clone(*value.getDefiningOp(), mapping);
         }
       }
-      builder.clone(*op, mapping);
+      mlir::Operation* made = builder.clone(*op, mapping);
+      for (auto [i, value] : llvm::enumerate(op->getOperands())) {
+        if (isLoopState(op, value) && states.contains(value)) {
+          made->setOperand(i, states.lookup(value));
+        }
+      }
     }
     finish(rest, builder, mapping);
   }

@@ -119,3 +119,42 @@ func.func @main(%x: tensor<2x!gr.string> {gr.name = "x"})
   %2 = gr.equal %1, %0 : (tensor<2x!gr.string>, tensor<2x!gr.string>) -> tensor<2xi1>
   return %2, %1 : tensor<2xi1>, tensor<2x!gr.string>
 }
+
+// -----
+
+// Constants with which a loop begins cross for it alone: what its body begins with stays known there.
+// CHECK-LABEL: func.func @main
+// CHECK-LABEL: func.func @rest
+// CHECK-SAME: %[[YES:[a-z0-9]+]]: tensor<i1> {gr.name = "value 1"}, %[[ZERO:[a-z0-9]+]]: tensor<i64> {gr.name = "value 2"}
+// CHECK-DAG: %[[INNER_YES:.*]] = gr.constant dense<true>
+// CHECK-DAG: %[[INNER_ZERO:.*]] = gr.constant dense<0> : tensor<i64>
+// CHECK: gr.loop %[[YES]] iteration %[[ZERO]]
+// CHECK: gr.less %[[INNER_ZERO]],
+// CHECK: gr.loop %[[INNER_YES]] iteration %[[INNER_ZERO]]
+func.func @main(%n: tensor<i64> {gr.name = "n"}, %m: tensor<i64> {gr.name = "m"}, %v: tensor<2x3xf32> {gr.name = "v"}, %s: tensor<3xf32> {gr.name = "s"}) -> (tensor<*xf32> {gr.name = "y"}) {
+  %c = gr.less %n, %m : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %u = gr.if %c {
+    %1 = gr.abs %v : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    gr.yield %1 : tensor<2x3xf32>
+  } else {
+    %2 = gr.neg %v : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    gr.yield %2 : tensor<2x3xf32>
+  } : (tensor<i1>) -> tensor<2x3xf32>
+  %yes = gr.constant dense<true> : tensor<i1> : tensor<i1>
+  %zero = gr.constant dense<0> : tensor<i64> : tensor<i64>
+  %below0 = gr.less %zero, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %f:2 = gr.loop %yes iteration %zero below %below0 limit %n carried(%u) {
+  ^bb0(%i: tensor<i64>, %g: tensor<i1>, %a: tensor<*xf32>):
+    %sh = gr.shape %a {start = 0 : i64, end = 1 : i64} : (tensor<*xf32>) -> tensor<1xi64>
+    %len = gr.squeeze %sh {axes = array<i64: 0>} : (tensor<1xi64>) -> tensor<i64>
+    %below = gr.less %zero, %len : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %r:2 = gr.loop %yes iteration %zero below %below limit %len carried(%s) {
+    ^bb0(%j: tensor<i64>, %cc: tensor<i1>, %h: tensor<*xf32>):
+      %x = gr.gather %a, %j {axis = 0 : i64} : (tensor<*xf32>, tensor<i64>) -> tensor<*xf32>
+      %h2 = gr.add %h, %x : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+      gr.yield %cc, %h2, %x : tensor<i1>, tensor<*xf32>, tensor<*xf32>
+    } : (tensor<i1>, tensor<i64>, tensor<i1>, tensor<i64>, tensor<3xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+    gr.yield %g, %r#1, %r#1 : tensor<i1>, tensor<*xf32>, tensor<*xf32>
+  } : (tensor<i1>, tensor<i64>, tensor<i1>, tensor<i64>, tensor<2x3xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+  return %f#1 : tensor<*xf32>
+}
