@@ -19,15 +19,24 @@ mlir::LogicalResult oneOf(mlir::Operation* op, llvm::StringRef name, llvm::Strin
                            << llvm::join(known, ", ");
 }
 
-/// The result dim of a dim and its scale. A scale is of type f32, and so is the product: other
-/// readers of the same file compute it so.
-Dim scaled(const Dim& from, double scale) {
-  if (from.isStatic()) {
-    return Dim(static_cast<int64_t>(
-        std::floor(static_cast<float>(from.value()) * static_cast<float>(scale))));
+/// Makes `size`, rounded down, the size of `dim`; fails where no int64 holds it.
+mlir::LogicalResult resizeTo(ResizeOp op, double size, Dim& dim) {
+  if (!(size < 0x1p63)) {
+    return op.emitOpError() << "makes a dim of size " << size << ", expected less than 2^63";
   }
-  bool whole = scale == std::floor(scale) && scale >= 1;
-  return whole ? from * Dim(static_cast<int64_t>(scale)) : Dim();
+  dim = Dim(static_cast<int64_t>(std::floor(size)));
+  return mlir::success();
+}
+
+/// Makes `dim` what the scale makes of `from`. A scale is of type f32, and so is the product: other
+/// readers of the same file compute it so.
+mlir::LogicalResult scale(ResizeOp op, const Dim& from, double scale, Dim& dim) {
+  if (from.isStatic()) {
+    return resizeTo(op, static_cast<float>(from.value()) * static_cast<float>(scale), dim);
+  }
+  const bool whole = scale == std::floor(scale) && scale >= 1 && scale < 0x1p63;
+  dim = whole ? from * Dim(static_cast<int64_t>(scale)) : Dim();
+  return mlir::success();
 }
 
 /// Fails unless `value`, where known, is a vector of `count` elements.
@@ -62,9 +71,12 @@ mlir::LogicalResult applyPolicy(ResizeOp op, const Dims& in, Dims& dims) {
     scale = smallest ? std::min(scale, mine) : std::max(scale, mine);
   }
   for (int64_t axis : axes) {
-    dims[axis] = std::isfinite(scale) ? Dim(static_cast<int64_t>(std::floor(
-                                            scale * static_cast<double>(in[axis].value()) + 0.5)))
-                                      : Dim();
+    dims[axis] = Dim();
+    if (std::isfinite(scale) &&
+        mlir::failed(
+            resizeTo(op, scale * static_cast<double>(in[axis].value()) + 0.5, dims[axis]))) {
+      return mlir::failure();
+    }
   }
   return mlir::success();
 }
@@ -91,12 +103,14 @@ mlir::LogicalResult scaledDims(ResizeOp op, const Dims& in, Dims& dims) {
   if (!mlir::matchPattern(op.getScales(), mlir::m_Constant(&scales))) {
     return mlir::success();
   }
-  for (auto [dim, from, scale] : llvm::zip(dims, in, scales.getValues<llvm::APFloat>())) {
-    double factor = scale.convertToDouble();
+  for (auto [dim, from, value] : llvm::zip(dims, in, scales.getValues<llvm::APFloat>())) {
+    const double factor = value.convertToDouble();
     if (!(factor > 0)) {
       return op.emitOpError() << "scales has the element " << factor << ", expected one above 0";
     }
-    dim = scaled(from, factor);
+    if (mlir::failed(scale(op, from, factor, dim))) {
+      return mlir::failure();
+    }
   }
   return mlir::success();
 }

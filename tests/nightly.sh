@@ -22,17 +22,15 @@ targets() { sed -n 's/^ *graphrun_fuzz(\([a-z_]*\) .*/\1/p' tests/fuzz/CMakeList
 
 # fuzz TARGET: from the corpus on, with new inputs beside it.
 fuzz() {
-  local fresh=build-fuzz/fresh/$1
-  mkdir -p "$fresh"
-  build-fuzz/bin/"$1"_fuzz -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=20 \
-    -artifact_prefix="$fresh"/crash- "$fresh" tests/fuzz/corpus/"$1"
+  local fresh=build-asan/tests/fuzz/fresh/$1
+  build-asan/bin/"$1"_fuzz -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=20 \
+    -artifact_prefix="$fresh"/ "$fresh" tests/fuzz/corpus/"$1"
 }
 
 build_fuzz() {
   local names
   mapfile -t names < <(targets)
-  cmake -G Ninja -B build-fuzz -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_C_COMPILER=clang-19 -DGRAPHRUN_FUZZ=ON \
-    -DGRAPHRUN_SANITIZE=address && cmake --build build-fuzz --target "${names[@]/%/_fuzz}"
+  cmake --preset asan && cmake --build --preset asan --target "${names[@]/%/_fuzz}"
 }
 
 part slow ctest --test-dir build --no-tests=error -L slow -LE "^(avx2|sse2)$" --output-on-failure

@@ -48,8 +48,9 @@ absl::Status withFirstCause(absl::Status status, const FirstCause& cause) {
   }
   std::string parts[] = {bounded(cause.node), bounded(cause.op), bounded(cause.device),
                          bounded(cause.worker)};
-  status.SetPayload(kPayloadUrl,
-                    absl::Cord(absl::StrJoin(parts, absl::string_view(&kSeparator, 1))));
+  const std::string text = absl::StrJoin(parts, absl::string_view(&kSeparator, 1));
+  // A view: GCC, which compiled Abseil, and Clang name the constructor from a string differently.
+  status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(text)));
   return status;
 }
 

@@ -14,7 +14,9 @@ constexpr absl::string_view kPayloadUrl = "graphrun/session_stage";
 
 absl::Status atStage(absl::Status status, SessionStage stage) {
   if (!status.ok() && !status.GetPayload(kPayloadUrl)) {
-    status.SetPayload(kPayloadUrl, absl::Cord(absl::StrCat(static_cast<int>(stage))));
+    const std::string text = absl::StrCat(static_cast<int>(stage));
+    // A view: GCC, which compiled Abseil, and Clang name the constructor from a string differently.
+    status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(text)));
   }
   return status;
 }

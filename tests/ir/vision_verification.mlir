@@ -269,3 +269,21 @@ func.func @f31(%s: tensor<4xi64>) {
   %0 = gr.random %s {kind = "normal", a = 0.0, b = 1.0, seed = 1 : i64, to = f64, generator = "mt19937"} : (tensor<4xi64>) -> tensor<*xf64>
   return
 }
+
+// -----
+
+func.func @scale_beyond_a_dim(%x: tensor<1x2x4x4xf32>) {
+  %s = gr.constant dense<[1.0, 1.0, 1.0, 4.0e24]> : tensor<4xf32> : tensor<4xf32>
+  // expected-error @below {{makes a dim of size 1.6}}
+  %0 = gr.resize %x scales %s {mode = "linear", coordinates = "half_pixel", rounding = "floor"} : (tensor<1x2x4x4xf32>, tensor<4xf32>) -> tensor<*xf32>
+  return
+}
+
+// -----
+
+func.func @dim_beyond_a_dim(%x: tensor<1x2x4x4xf32>) {
+  %s = gr.constant dense<[1, 2, 9223372036854775807, 4]> : tensor<4xi64> : tensor<4xi64>
+  // expected-error @below {{makes a dim of size 9.22}}
+  %0 = gr.resize %x sizes %s {mode = "linear", coordinates = "half_pixel", policy = "not_smaller", axes = array<i64: 0, 1, 2, 3>, rounding = "floor"} : (tensor<1x2x4x4xf32>, tensor<4xi64>) -> tensor<*xf32>
+  return
+}

@@ -1,6 +1,9 @@
 // Regions of several threads: every part runs once, and OpenMP's regions run there.
 #include <omp.h>
 #include <sched.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include <array>
 #include <atomic>
@@ -16,6 +19,15 @@
 
 namespace graphrun::devices::cpu {
 namespace {
+
+/// The larger one as kernels take it: by an instruction that lets go of a NaN on the left.
+float largerOf(float left, float right) {
+#if defined(__x86_64__)
+  return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(left), _mm_set_ss(right)));
+#else
+  return left > right ? left : right;
+#endif
+}
 
 /// Calls `body` for `size` places.
 template <typename Body>
@@ -159,7 +171,7 @@ TEST_CASE("invalid operations of any part are raised on the caller") {
       volatile float larger = 0;
       inRegion(3, [&] {
         if (KernelTeam::place().index == part) {
-          larger = value > 0 ? value : 0.0F;
+          larger = largerOf(value, 0);
         }
       });
       CHECK(operations.any() == (invalid && kTellsOfNaN));
@@ -169,7 +181,7 @@ TEST_CASE("invalid operations of any part are raised on the caller") {
 
 TEST_CASE("a scope sees its own invalid operations, and leaves those before it raised") {
   volatile float nan = std::numeric_limits<float>::quiet_NaN();
-  volatile bool larger = false;
+  volatile float larger = 0;
   for (bool before : {false, true}) {
     clearInvalid();
     if (before) {
@@ -178,14 +190,14 @@ TEST_CASE("a scope sees its own invalid operations, and leaves those before it r
     {
       InvalidOperations operations;
       CHECK(!operations.any());
-      larger = nan > 0;
+      larger = largerOf(nan, 0);
       CHECK(operations.any() == kTellsOfNaN);
       operations.forget();
       CHECK(!operations.any());
     }
     CHECK(invalidRaised() == (before && kTellsOfNaN));
   }
-  CHECK(!larger);
+  CHECK(larger == 0);
 }
 
 }  // namespace graphrun::devices::cpu
