@@ -14,6 +14,7 @@
 #include "devices/cpu/reduce_kernel.h"
 #include "devices/cpu/reference.h"
 #include "devices/cpu/resize_kernel.h"
+#include "devices/cpu/row_images.h"
 #include "devices/cpu/simple_kernels.h"
 #include "devices/cpu/softmax_kernel.h"
 #include "devices/cpu/transpose_kernel.h"
@@ -54,13 +55,35 @@ constexpr KernelEntry primitive(absl::string_view name) {
   return {name, chooseWith<plan>, createWith<plan>};
 }
 
+template <PlanFunction plan>
+absl::StatusOr<LayoutChoice> chooseOnRows(const Step& step) {
+  GR_ASSIGN_OR_RETURN(std::optional<Step> rows, onRows(step));
+  if (!rows) {
+    return choosePrimitive(step, plan);
+  }
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePrimitive(*rows, plan));
+  return fromRows(step, std::move(choice));
+}
+
+template <PlanFunction plan>
+absl::StatusOr<std::unique_ptr<Kernel>> createOnRows(const Step& step, KernelContext& context) {
+  GR_ASSIGN_OR_RETURN(std::optional<Step> rows, onRows(step));
+  return createPrimitive(rows ? *rows : step, context, plan);
+}
+
+/// A primitive that takes images of one row in place of those along one dim.
+template <PlanFunction plan>
+constexpr KernelEntry convolution(absl::string_view name) {
+  return {name, chooseOnRows<plan>, createOnRows<plan>};
+}
+
 /// For one operation the order of the rows is the order of preference.
 constexpr Row kRows[] = {
     {{"winograd", chooseWinograd, createWinograd}, kConv},
     {{"plane_conv", choosePlaneConv, createPlaneConv}, kConv},
-    {primitive<planConv>("onednn.conv"), kConv},
+    {convolution<planConv>("onednn.conv"), kConv},
     {{"plane_deconv", choosePlaneDeconv, createPlaneDeconv}, kDeconv},
-    {primitive<planDeconv>("onednn.deconv"), kDeconv},
+    {convolution<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
     {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},
     {primitive<planMatMul>("onednn.matmul"), kMatMul},

@@ -4,6 +4,8 @@ convolution_models.py outlier DIR: a 3 x 3 convolution, an input of small number
 huge, and the result in f64: c.onnx, x.npy, y.npy.
 convolution_models.py chains DIR: convolutions, pools and normalisations after each other, as 0.onnx,
 1.onnx …, each with input x and output y.
+convolution_models.py lines DIR: convolutions along one dim, of one image of a column and of one
+spatial dim, transposed ones too, and all their results one behind the other: c.onnx, x.npy, y.npy.
 """
 
 import sys
@@ -29,7 +31,8 @@ def save(path, nodes, shape, weights):
     graph = helper.make_graph(
         nodes, "convolutions", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()])
+        [numpy_helper.from_array(array if array.dtype == np.int64 else array.astype(np.float32), name)
+         for name, array in weights.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
               path)
 
@@ -81,4 +84,73 @@ def chains(folder):
         chain(f"{folder}/{number}.onnx", random, image, operations)
 
 
-{"outlier": outlier, "chains": chains}[sys.argv[1]](sys.argv[2])
+def along_line(x, w, groups, stride, dilation, pads, transposed):
+    """In f64: x is N x C x H, w as ONNX has the filter."""
+    (batch, channels, height), taps = x.shape, w.shape[2]
+    inner = channels // groups
+    outer = w.shape[1] if transposed else w.shape[0] // groups
+    reach = (taps - 1) * dilation + 1
+    if transposed:  # every element of the result that there is before pads crop it
+        full = np.zeros((batch, groups * outer, (height - 1) * stride + reach))
+    else:
+        x = np.pad(x, ((0, 0), (0, 0), pads))
+        full = np.zeros((batch, groups * outer, (x.shape[2] - reach) // stride + 1))
+    for group in range(groups):
+        images = x[:, group * inner:(group + 1) * inner].astype(np.float64)
+        result = full[:, group * outer:(group + 1) * outer]
+        for tap in range(taps):
+            at = tap * dilation
+            if transposed:
+                result[:, :, at:at + (height - 1) * stride + 1:stride] += np.einsum(
+                    "nih,io->noh", images, w[group * inner:(group + 1) * inner, :, tap])
+            else:
+                taken = images[:, :, at:at + (full.shape[2] - 1) * stride + 1:stride]
+                result += np.einsum("nih,oi->noh", taken, w[group * outer:(group + 1) * outer, :, tap])
+    return full[:, :, pads[0]:full.shape[2] - pads[1]] if transposed else full
+
+
+def lines(folder):
+    random = np.random.default_rng(3)
+    channels, height = 48, 90
+    x = random.standard_normal((2, channels, height, 1)).astype(np.float32)
+    weights = {"axes": np.array([3]), "flat": np.array([-1])}
+    nodes = [helper.make_node("Squeeze", ["x", "axes"], ["line"], name="line")]
+    results, expected = [], []
+    for number in range(60):
+        groups = int(random.choice([1, 1, 2, 3, 16, channels]))
+        outer = 1 if groups == channels else int(random.choice([1, 5, 8, 32]))
+        taps, stride, dilation = (int(random.choice(of)) for of in ([1, 2, 3, 8], [1, 1, 2, 3], [1, 1, 2]))
+        pads = [int(random.integers(taps)), int(random.integers(taps))]
+        transposed, column = number % 3 == 0, number % 2 == 0
+        shape = ([channels, outer] if transposed else [groups * outer, channels // groups]) + [taps]
+        w, bias = random.standard_normal(shape).astype(np.float32), random.standard_normal(groups * outer)
+        y = along_line(x[..., 0], w, groups, stride, dilation, pads, transposed)
+        y += bias.astype(np.float32)[:, None]
+        weights[f"w{number}"] = w[..., None] if column else w
+        weights[f"b{number}"] = bias
+        inputs = ["x" if column else "line", f"w{number}", f"b{number}"]
+        if number % 5 == 1:  # a filter that is computed
+            nodes.append(helper.make_node("Mul", [inputs[1], "scale"], [f"s{number}"], name=f"s{number}"))
+            inputs[1] = f"s{number}"
+        ones, zeros = ([1], [0]) if column else ([], [])
+        nodes.append(helper.make_node(
+            "ConvTranspose" if transposed else "Conv", inputs, [f"c{number}"], name=f"c{number}",
+            group=groups, strides=[stride] + ones, dilations=[dilation] + ones,
+            pads=[pads[0]] + zeros + [pads[1]] + zeros))
+        results.append(f"c{number}")
+        if number % 4 < 2:
+            nodes.append(helper.make_node("Relu", [results[-1]], [f"r{number}"], name=f"r{number}"))
+            results[-1], y = f"r{number}", np.maximum(y, 0)
+        nodes.append(helper.make_node("Reshape", [results[-1], "flat"], [f"f{number}"], name=f"f{number}"))
+        results[-1] = f"f{number}"
+        expected.append(y.ravel())
+    # Of an input, so that filters are not known.
+    nodes.insert(1, helper.make_node("ReduceMax", ["x"], ["most"], name="most", keepdims=0))
+    nodes.insert(2, helper.make_node("Div", ["most", "most"], ["scale"], name="scale"))
+    nodes.append(helper.make_node("Concat", results, ["y"], name="all", axis=0))
+    np.save(f"{folder}/x.npy", x)
+    np.save(f"{folder}/y.npy", np.concatenate(expected).astype(np.float32))
+    save(f"{folder}/c.onnx", nodes, x.shape, weights)
+
+
+{"outlier": outlier, "lines": lines, "chains": chains}[sys.argv[1]](sys.argv[2])

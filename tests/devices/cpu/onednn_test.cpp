@@ -3,7 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/row_images.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {
@@ -141,6 +144,139 @@ TEST_CASE("a large transposed convolution with overlapping windows is the librar
   auto expected = runOperation(operation, inputs);
   REQUIRE(expected.ok());
   CHECK(compare(operation, inputs, "onednn.deconv", {1, 2}, *expected));
+}
+
+/// A convolution along one dim, over H or over H x 1.
+struct AlongOneDim {
+  Operation operation;
+  Tensors inputs;
+
+  AlongOneDim(std::mt19937& random, bool transposed, bool hasColumns, bool depthwise) {
+    int64_t groups = depthwise ? pick(random, {3, 16, 33}) : pick(random, {1, 1, 2});
+    int64_t in = depthwise ? 1 : pick(random, {1, 4, 16, 17});
+    int64_t out = depthwise ? 1 : pick(random, {1, 8, 16, 20});
+    int64_t kernel = pick(random, {1, 2, 3, 8}), stride = pick(random, {1, 1, 2, 3});
+    int64_t dilation = pick(random, {1, 1, 2}), extent = (kernel - 1) * dilation + 1;
+    int64_t before = pick(random, {0, 1, 2}), after = pick(random, {0, 1});
+    int64_t height = extent + pick(random, {1, 5, 40, 100}), batch = pick(random, {1, 2});
+    int64_t result = transposed ? (height - 1) * stride + extent - before - after
+                                : (height + before + after - extent) / stride + 1;
+    Dims x = {batch, groups * in, height}, y = {batch, groups * out, result};
+    Dims filter = {groups * (transposed ? in : out), transposed ? out : in, kernel};
+    Dims strides = {stride}, dilations = {dilation}, pads = {before, after};
+    if (hasColumns) {
+      for (Dims* dims : {&x, &y, &filter, &dilations}) {
+        dims->push_back(1);
+      }
+      strides.push_back(2);
+      pads = {before, 0, after, 0};
+    }
+    operation.name = transposed ? "gr.conv_transpose" : "gr.conv";
+    operation.attributes = {
+        {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups}};
+    operation.outputs = {{ElementType::kF32, y}};
+    inputs.push_back(randomTensor(x, random));
+    inputs.push_back(randomTensor(filter, random));
+    if (random() % 2 == 0) {
+      inputs.push_back(randomTensor({y[1]}, random));
+    }
+    if (!transposed && !depthwise && random() % 2 == 0) {
+      addPostOps(random, y);
+    }
+  }
+
+  void addPostOps(std::mt19937& random, const Dims& result) {
+    Dims channels(result.size() - 1, 1);
+    channels[0] = result[1];
+    inputs.push_back(randomTensor(channels, random));
+    inputs.push_back(randomTensor(result, random));
+    operation.postOps = {{PostOpKind::kBinaryMul, "", 0, 0, {}},
+                         {PostOpKind::kBinaryAdd, "", 0, 0, {}},
+                         {PostOpKind::kEltwise, "gr.relu", 0, 0, {}}};
+  }
+
+  /// By the reference's operations, one after the other.
+  HostTensor expected() const {
+    Operation plain = operation;
+    plain.postOps.clear();
+    Tensors operands;
+    size_t own = inputs.size() - (operation.postOps.empty() ? 0 : 2);
+    for (size_t i = 0; i < own; ++i) {
+      operands.push_back(inputs[i].clone());
+    }
+    HostTensor result = std::move((*runOperation(plain, operands))[0]);
+    for (const char* name : {"gr.mul", "gr.add", "gr.relu"}) {
+      if (!operation.postOps.empty()) {
+        Tensors next;
+        next.push_back(std::move(result));
+        if (own < inputs.size()) {
+          next.push_back(inputs[own++].clone());
+        }
+        result = std::move((*runOperation({name, {}, operation.outputs, {}}, next))[0]);
+      }
+    }
+    return result;
+  }
+};
+
+TEST_CASE("convolutions along one dim agree with the reference") {
+  std::mt19937 random(7);
+  int ran = 0;
+  for (int i = 0; i < 200; ++i) {
+    bool transposed = i % 3 == 0;
+    AlongOneDim c(random, transposed, i % 2 == 0, i % 5 < 2);
+    CAPTURE(i, c.inputs[0].spec().dims, c.inputs[1].spec().dims, c.operation.outputs[0].dims,
+            c.operation.postOps.size());
+    Tensors expected;
+    expected.push_back(c.expected());
+    std::string kernel = transposed ? "onednn.deconv" : "onednn.conv";
+    ran += compare(c.operation, c.inputs, kernel, {1}, expected) ? 1 : 0;
+  }
+  CHECK(ran > 140);  // transposed ones whose windows do not overlap much are plain products
+}
+
+TEST_CASE("the library gets images of one column, and of one dim, as ones of one row") {
+  auto stepOf = [](Dims in, Dims filter, Dims out, Attributes attributes) {
+    Step step;
+    step.operation = "gr.conv";
+    step.attributes = std::move(attributes);
+    TensorDesc x = *stridedDesc(ElementType::kF32, in, channelsLastStrides(in));
+    TensorDesc y = *stridedDesc(ElementType::kF32, out, channelsLastStrides(out));
+    step.inputs = {{0, x}, {0, {ElementType::kF32, filter, {}, true}}};
+    step.outputs = {{0, y}};
+    return step;
+  };
+  Step column = stepOf({1, 64, 100, 1}, {64, 1, 9, 1}, {1, 64, 50, 1},
+                       {{"groups", int64_t{64}},
+                        {"strides", Dims{2, 3}},
+                        {"pads", Dims{4, 0, 4, 0}},
+                        {"dilations", Dims{1, 1}}});
+  Step line = stepOf({1, 64, 100}, {64, 1, 9}, {1, 64, 50},
+                     {{"groups", int64_t{64}}, {"strides", Dims{2}}, {"pads", Dims{4, 4}}});
+  Step row = stepOf({1, 64, 1, 100}, {64, 1, 1, 9}, {1, 64, 1, 50},
+                    {{"groups", int64_t{64}}, {"strides", Dims{1, 2}}, {"pads", Dims{0, 4, 0, 4}}});
+  auto wanted = findKernel("onednn.conv")->choose(row);
+  REQUIRE(wanted.ok());
+  CHECK(absl::StrContains(wanted->implementation, "dw"));
+  for (const Step& step : {column, line}) {
+    auto rows = onRows(step);
+    REQUIRE((rows.ok() && rows->has_value()));
+    CHECK((*rows)->inputs[0].desc == row.inputs[0].desc);
+    CHECK((*rows)->inputs[1].desc == row.inputs[1].desc);
+    CHECK((*rows)->outputs[0].desc == row.outputs[0].desc);
+    CHECK((*rows)->attributes.at("strides") == row.attributes.at("strides"));
+    CHECK((*rows)->attributes.at("pads") == row.attributes.at("pads"));
+    auto choice = findKernel("onednn.conv")->choose(step);
+    REQUIRE(choice.ok());
+    CHECK(choice->implementation == wanted->implementation);
+    CHECK(choice->inputs[0] == step.inputs[0].desc);
+    CHECK(choice->outputs[0] == step.outputs[0].desc);
+    CHECK(layoutBytes(choice->inputs[1]) == layoutBytes(wanted->inputs[1]));
+  }
+  // What happens across is the library's to compute.
+  column.attributes["pads"] = Dims{4, 1, 4, 1};
+  CHECK(!onRows(column)->has_value());
+  CHECK(!onRows(row)->has_value());
 }
 
 TEST_CASE("post-ops of a convolution: activation, residual, scale") {
