@@ -33,12 +33,12 @@ absl::StatusOr<Dims> packedDims(const Step& step, int64_t groups) {
   return packed;
 }
 
-/// Where there is but one tap, an image is a row.
+/// Where there is but one tap or one column, an image is a row.
 PlaneShape flattened(PlaneShape s) {
   if (s.isPointwise()) {
     s.input = s.output = Extent{1, s.input.count()};
   }
-  return s;
+  return s.asRow();
 }
 
 absl::StatusOr<PlaneShape> shapeOf(const Step& step) {

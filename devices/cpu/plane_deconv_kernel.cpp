@@ -64,23 +64,26 @@ absl::StatusOr<Plan> planOf(const Step& step) {
   }
   Dims window(filter.begin() + 2, filter.end() - 1);
   GR_ASSIGN_OR_RETURN(Window w, transposedWindowOf(step, in.subspan(2), window, out.subspan(2)));
-  Extent kernel = Extent::of(window, 1), strides = Extent::of(w.strides, 1);
-  Extent dilations = Extent::of(w.dilations, 1), pads = Extent::of(w.padsBegin, 0);
-  Extent output = Extent::of(out.subspan(2), 1);
-  Meetings rows(kernel.h, strides.h, dilations.h, pads.h);
-  Meetings columns(kernel.w, strides.w, dilations.w, pads.w);
-  Extent sums{(output.h + strides.h - 1) / strides.h, (output.w + strides.w - 1) / strides.w};
-  PlaneShape shape{in[0],
-                   groups,
-                   filter[1],
-                   filter.back(),
-                   Extent::of(in.subspan(2), 1),
-                   sums,
-                   {rows.reach() + 1, columns.reach() + 1},
-                   {1, 1},
-                   {1, 1},
-                   {-rows.least, -columns.least}};
-  return Plan{strides, output, std::move(rows), std::move(columns), shape, kernel};
+  PlaneShape whole = PlaneShape{in[0],
+                                groups,
+                                filter[1],
+                                filter.back(),
+                                Extent::of(in.subspan(2), 1),
+                                Extent::of(out.subspan(2), 1),
+                                Extent::of(window, 1),
+                                Extent::of(w.strides, 1),
+                                Extent::of(w.dilations, 1),
+                                Extent::of(w.padsBegin, 0)}
+                         .asRow();
+  Extent strides = whole.strides, output = whole.output;
+  Meetings rows(whole.kernel.h, strides.h, whole.dilations.h, whole.pads.h);
+  Meetings columns(whole.kernel.w, strides.w, whole.dilations.w, whole.pads.w);
+  PlaneShape shape = whole;
+  shape.output = {(output.h + strides.h - 1) / strides.h, (output.w + strides.w - 1) / strides.w};
+  shape.kernel = {rows.reach() + 1, columns.reach() + 1};
+  shape.strides = shape.dilations = {1, 1};
+  shape.pads = {-rows.least, -columns.least};
+  return Plan{strides, output, std::move(rows), std::move(columns), shape, whole.kernel};
 }
 
 /// What one remainder of the strides is the sum of.

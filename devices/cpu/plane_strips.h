@@ -29,6 +29,20 @@ struct PlaneShape {
   bool isPointwise() const {
     return kernel.count() == 1 && strides.count() == 1 && pads == Extent{0, 0} && input == output;
   }
+
+  /// Images of one column as ones of one row, which is the same memory and has vectors; others as
+  /// they are.
+  PlaneShape asRow() const {
+    if (input.w != 1 || output.w != 1 || kernel.w != 1 || pads.w != 0) {
+      return *this;
+    }
+    PlaneShape row = *this;
+    for (Extent* extent : {&row.input, &row.output, &row.kernel, &row.strides, &row.dilations}) {
+      *extent = {1, extent->h};
+    }
+    row.pads = {0, pads.h};
+    return row;
+  }
 };
 
 /// A part of the results of one group.

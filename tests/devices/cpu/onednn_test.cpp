@@ -222,6 +222,7 @@ struct AlongOneDim {
 TEST_CASE("convolutions along one dim agree with the reference") {
   std::mt19937 random(7);
   int ran = 0;
+  int onPlanes = 0;
   for (int i = 0; i < 200; ++i) {
     bool transposed = i % 3 == 0;
     AlongOneDim c(random, transposed, i % 2 == 0, i % 5 < 2);
@@ -231,7 +232,14 @@ TEST_CASE("convolutions along one dim agree with the reference") {
     expected.push_back(c.expected());
     std::string kernel = transposed ? "onednn.deconv" : "onednn.conv";
     ran += compare(c.operation, c.inputs, kernel, {1}, expected) ? 1 : 0;
+    kernel = transposed ? "plane_deconv" : "plane_conv";
+    auto planes = runOperation(c.operation, c.inputs, {kernel, false, {1}, true});
+    INFO(planes.status());
+    REQUIRE((planes.ok() || absl::IsUnimplemented(planes.status())));
+    CHECK((!planes.ok() || distance((*planes)[0], expected[0]) < kTolerance));
+    onPlanes += planes.ok() ? 1 : 0;
   }
+  CHECK(onPlanes > 100);
   CHECK(ran > 140);  // transposed ones whose windows do not overlap much are plain products
 }
 
@@ -277,6 +285,25 @@ TEST_CASE("the library gets images of one column, and of one dim, as ones of one
   column.attributes["pads"] = Dims{4, 1, 4, 1};
   CHECK(!onRows(column)->has_value());
   CHECK(!onRows(row)->has_value());
+}
+
+TEST_CASE("planes of one column are summed as one row is") {
+  for (const char* operation : {"gr.conv", "gr.conv_transpose"}) {
+    bool transposed = operation == std::string("gr.conv_transpose");
+    auto bytesOf = [&](Dims in, Dims filter, Dims out, Dims pads) {
+      Step step;
+      step.operation = operation;
+      step.attributes = {{"groups", int64_t{8}}, {"pads", std::move(pads)}};
+      step.inputs = {{0, {ElementType::kF32, std::move(in)}},
+                     {0, {ElementType::kF32, std::move(filter), {}, true}}};
+      step.outputs = {{0, {ElementType::kF32, std::move(out)}}};
+      auto choice = findKernel(transposed ? "plane_deconv" : "plane_conv")->choose(step);
+      REQUIRE(choice.ok());
+      return choice->scratchBytes;
+    };
+    CHECK(bytesOf({1, 8, 500, 1}, {8, 1, 5, 1}, {1, 8, 500, 1}, {2, 0, 2, 0}) ==
+          bytesOf({1, 8, 1, 500}, {8, 1, 1, 5}, {1, 8, 1, 500}, {0, 2, 0, 2}));
+  }
 }
 
 TEST_CASE("post-ops of a convolution: activation, residual, scale") {
