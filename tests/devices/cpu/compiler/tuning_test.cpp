@@ -25,14 +25,19 @@ func.func @f(%x: tensor<1x32x24x24xf32> {gr.name = "x"})
   return %y : tensor<1x32x24x24xf32>
 })";
 
-const Step& convolution(const Executable& executable) {
+const Step& stepOf(const Executable& executable, const std::string& operation) {
   for (const Step& step : executable.steps) {
-    if (step.operation == "gr.conv") {
+    if (step.operation == operation) {
       return step;
     }
   }
-  throw std::runtime_error("no convolution");
+  throw std::runtime_error("no " + operation);
 }
+
+const Step& convolution(const Executable& executable) { return stepOf(executable, "gr.conv"); }
+
+/// Winograd's algorithm is tried where vectors are as wide as its blocks of channels.
+bool triesWinograd() { return loopInstructions() == InstructionSet::kAvx512; }
 
 TEST_CASE("without a budget nothing is measured") {
   Tuning tuning;
@@ -94,8 +99,7 @@ TEST_CASE("a short step is tried on one thread, and takes it where that is faste
     Tuning edited{text};
     Executable executable = compiled(kPool, edited, 2);
     CHECK(edited.complete);
-    REQUIRE(executable.steps.size() == 1);
-    CHECK(executable.steps[0].threads == (fast == 1 ? 1 : 0));
+    CHECK(stepOf(executable, "gr.max_pool").threads == (fast == 1 ? 1 : 0));
   }
 }
 
@@ -146,7 +150,7 @@ TEST_CASE("algorithms that round more are tried only where that is allowed") {
     Tuning tuning{"", 60'000'000'000, numerics};
     compiled(kConvolution, tuning);
     bool tried = absl::StrContains(tuning.timings, "algorithm=winograd");
-    CHECK(tried == (numerics == runtime::Numerics::kFast));
+    CHECK(tried == (numerics == runtime::Numerics::kFast && triesWinograd()));
     CHECK(tuning.complete);
   }
 }
@@ -184,8 +188,10 @@ TEST_CASE("weights tell which algorithms are exact enough, measured or not") {
     Tuning measured{"", 60'000'000'000};
     compiled(filter.module, measured);
     CHECK(measured.complete);
-    CHECK(absl::StrContains(measured.timings, "winograd_4x4") == filter.fourByFour);
-    CHECK(absl::StrContains(measured.timings, "winograd_2x2") == filter.twoByTwo);
+    CHECK(absl::StrContains(measured.timings, "winograd_4x4") ==
+          (filter.fourByFour && triesWinograd()));
+    CHECK(absl::StrContains(measured.timings, "winograd_2x2") ==
+          (filter.twoByTwo && triesWinograd()));
     Tuning first;  // that of a first run: nothing was measured
     Executable estimated = compiled(filter.module, first);
     auto algorithm = attributeOr(convolution(estimated), "algorithm", std::string());
@@ -196,6 +202,9 @@ TEST_CASE("weights tell which algorithms are exact enough, measured or not") {
 }
 
 TEST_CASE("timings of another filter do not bring back an algorithm that its weights exclude") {
+  if (!triesWinograd()) {
+    return;  // there is none to bring back
+  }
   Tuning even{"", 60'000'000'000};
   compiled(kConvolution, even);
   std::string tempting;
