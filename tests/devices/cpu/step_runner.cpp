@@ -250,4 +250,21 @@ double distance(const HostTensor& a, const HostTensor& b) {
   return largest;
 }
 
+double normDistance(const HostTensor& a, const HostTensor& b) {
+  if (!(a.spec() == b.spec())) {
+    return std::numeric_limits<double>::infinity();
+  }
+  std::vector<double> x = values(a);
+  std::vector<double> y = values(b);
+  double errors = 0;
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    errors += (x[i] - y[i]) * (x[i] - y[i]);
+    sum += y[i] * y[i];
+  }
+  return errors == 0             ? 0
+         : std::isfinite(errors) ? std::sqrt(errors / sum)
+                                 : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace graphrun::devices::cpu

@@ -74,6 +74,12 @@ CpuDevice& testDevice();
 /// NaN.
 double distance(const HostTensor& a, const HostTensor& b);
 
+/// The 2-norm of a - b over that of b; infinity when they differ in shape or one is no number.
+double normDistance(const HostTensor& a, const HostTensor& b);
+
+/// The most of normDistance that a result of bf16 may have.
+inline constexpr double kBFloat16Norm = 2e-2;
+
 }  // namespace graphrun::devices::cpu
 
 #endif  // GRAPHRUN_TESTS_DEVICES_CPU_STEP_RUNNER_H_
