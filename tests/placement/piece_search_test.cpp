@@ -260,7 +260,7 @@ TEST_CASE("limits hold, and what does not fit is told") {
     REQUIRE((!found.ok() || placementViolations(problem, found->placement).empty()));
     feasible += least.has_value() ? 1 : 0;
     placed += found.ok() ? 1 : 0;
-    optimal += found.ok() && problem.objectiveNs(found->simulation) == *least ? 1 : 0;
+    optimal += found.ok() && problem.objectiveNs(found->simulation) == least ? 1 : 0;
   }
   WARN(feasible << " of 100 fit, " << placed << " were placed, " << optimal << " optimally");
   CHECK(feasible < 90);
