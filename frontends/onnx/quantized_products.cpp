@@ -160,7 +160,10 @@ mlir::Value plainConvolution(Node& node, const QuantizedOperand& x, const Quanti
 /// Broadcasts to the result; null when it is nothing.
 mlir::Value channelOffset(Node& node, mlir::Value zeroPoint, mlir::Value weights,
                           mlir::Value bias) {
-  int64_t rank = *node.rankOf(weights);
+  if (node.failed()) {
+    return nullptr;
+  }
+  const int64_t rank = node.rankOf(weights).value();
   mlir::Value offset = bias ? withTrailing(node, bias, rank - 2) : mlir::Value();
   if (!zeroPoint) {
     return offset;
