@@ -26,15 +26,16 @@ endif()
 # Programs are compiled as libraries are, which makes one set of flags out of two.
 set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
 
-# graphrun_precompiled(SET HEADERS … LINK …): makes a set of headers, with the flags of LINK.
+# graphrun_precompiled(SET [HEADERS …] [LINK …]): makes a set of the standard headers and HEADERS, with the
+# flags of LINK.
 function(graphrun_precompiled set)
   cmake_parse_arguments(ARG "" "" "HEADERS;LINK" ${ARGN})
   set(source ${PROJECT_BINARY_DIR}/precompiled/${set}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Made for the headers that are precompiled with it.\n")
   add_library(gr_precompiled_${set} STATIC ${source})
-  target_link_libraries(gr_precompiled_${set} PRIVATE ${ARG_LINK})
+  target_link_libraries(gr_precompiled_${set} PRIVATE ${ARG_LINK} absl::status absl::statusor absl::str_format)
   target_compile_options(gr_precompiled_${set} PRIVATE ${GRAPHRUN_PRECOMPILED_OPTIONS})
-  target_precompile_headers(gr_precompiled_${set} PRIVATE ${ARG_HEADERS})
+  target_precompile_headers(gr_precompiled_${set} PRIVATE ${GRAPHRUN_STANDARD_HEADERS} ${ARG_HEADERS})
 endfunction()
 
 # graphrun_use_precompiled(TARGET): with the set that GRAPHRUN_PRECOMPILED names in this folder, if any.

@@ -30,7 +30,7 @@ mlir::LogicalResult resizeTo(ResizeOp op, double size, Dim& dim) {
 
 /// Makes `dim` what the scale makes of `from`. A scale is of type f32, and so is the product: other
 /// readers of the same file compute it so.
-mlir::LogicalResult scale(ResizeOp op, const Dim& from, double scale, Dim& dim) {
+mlir::LogicalResult resizeBy(ResizeOp op, const Dim& from, double scale, Dim& dim) {
   if (from.isStatic()) {
     return resizeTo(op, static_cast<float>(from.value()) * static_cast<float>(scale), dim);
   }
@@ -108,7 +108,7 @@ mlir::LogicalResult scaledDims(ResizeOp op, const Dims& in, Dims& dims) {
     if (!(factor > 0)) {
       return op.emitOpError() << "scales has the element " << factor << ", expected one above 0";
     }
-    if (mlir::failed(scale(op, from, factor, dim))) {
+    if (mlir::failed(resizeBy(op, from, factor, dim))) {
       return mlir::failure();
     }
   }

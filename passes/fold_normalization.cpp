@@ -348,17 +348,6 @@ struct FoldIntoMatMul : mlir::OpRewritePattern<ir::MatMulOp> {
   }
 };
 
-/// `value` in `element`, one of floating point.
-mlir::Value castTo(PatternRewriter& rewriter, mlir::Location loc, mlir::Value value,
-                   mlir::Type element) {
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  return type.getElementType() == element
-             ? value
-             : rewriter.create<ir::CastOp>(loc, type.clone(element), value,
-                                           mlir::TypeAttr::get(element), mlir::BoolAttr(),
-                                           mlir::StringAttr());
-}
-
 /// A batch_norm that nothing before it can take: one multiplication and one addition a channel,
 /// which join the element-wise operations around them. Those of 16 bits are of f32, as the product
 /// may be beyond f16, and much larger than the sum.

@@ -35,14 +35,6 @@ mlir::Type unsignedByte(PatternRewriter& rewriter) {
   return rewriter.getIntegerType(8, /*isSigned=*/false);
 }
 
-/// `value` in `element`.
-mlir::Value castTo(PatternRewriter& rewriter, mlir::Location loc, mlir::Value value,
-                   mlir::Type element) {
-  return rewriter.create<ir::CastOp>(loc, typeOf(value).clone(element), value,
-                                     mlir::TypeAttr::get(element), mlir::BoolAttr(),
-                                     mlir::StringAttr());
-}
-
 template <typename Op>
 mlir::Value withNumber(PatternRewriter& rewriter, mlir::Location loc, mlir::Value value,
                        double number) {

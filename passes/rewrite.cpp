@@ -102,4 +102,14 @@ mlir::LogicalResult rewriteGreedily(mlir::func::FuncOp func,
   return mlir::success();
 }
 
+mlir::Value castTo(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value value,
+                   mlir::Type element) {
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  return type.getElementType() == element
+             ? value
+             : builder.create<ir::CastOp>(loc, type.clone(element), value,
+                                          mlir::TypeAttr::get(element), mlir::BoolAttr(),
+                                          mlir::StringAttr());
+}
+
 }  // namespace graphrun::passes

@@ -16,6 +16,10 @@ mlir::LogicalResult rewriteGreedily(mlir::func::FuncOp func,
                                     const mlir::FrozenRewritePatternSet& patterns,
                                     llvm::StringRef what);
 
+/// `value`, a ranked tensor, with elements of type `element`; itself where it has those.
+mlir::Value castTo(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value value,
+                   mlir::Type element);
+
 }  // namespace graphrun::passes
 
 #endif  // GRAPHRUN_PASSES_REWRITE_H_
