@@ -46,6 +46,10 @@ struct LayoutChoice {
   std::vector<TensorDesc> sources;
   uint64_t scratchBytes = 0;   ///< of Step::scratch (u8, 1-D); 0: none
   std::string implementation;  ///< "jit:avx512_core", for explain
+  /// What estimates of its time go by, where the kernel knows more than its implementation's name
+  /// tells; 0: it does not. The parts that threads can share, and the share of a core's peak.
+  int64_t parts = 0;
+  double share = 0;
 };
 
 struct KernelEntry {

@@ -86,8 +86,7 @@ class StripSums {
   /// for one more.
   void make(const Strip& strip, const float* planes, int64_t planeStride, const float* weights,
             const float* bias, int64_t count, float* rows, float* scratch) const {
-    sums_.make(planes, planeStride, weights, bias, count,
-               (strip.rows - 1) * strips_.width() + strip.columns, rows, rowFloats());
+    sums_.make(planes, planeStride, weights, bias, count, strips_.places(strip), rows, rowFloats());
     for (int64_t r = 0; r < count && strips_.width() != strip.columns && strip.rows > 1; ++r) {
       close(strip, rows + r * rowFloats(), scratch);
     }
@@ -241,7 +240,7 @@ absl::StatusOr<LayoutChoice> choosePlaneConv(const Step& step) {
   absl::StatusOr<TensorDesc> source = movedLastDesc(ElementType::kF32, packed, 1);
   return planeLayouts(step, std::move(packed), std::move(source),
                       omp_get_max_threads() * PlaneConv::scratchFloats(shape),
-                      shape.in == 1 ? "planes_dw" : "planes");
+                      shape.in == 1 ? "planes_dw" : "planes", shape);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> createPlaneConv(const Step& step, KernelContext&) {

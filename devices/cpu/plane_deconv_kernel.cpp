@@ -201,7 +201,7 @@ class PlaneDeconv : public Kernel {
   /// The sums of one remainder of the rows and all of the columns.
   void makeRows(const Strip& strip, const float* planes, int64_t phase, const float* filter,
                 const float* bias, int64_t count, float* rows) const {
-    int64_t places = (strip.rows - 1) * strips_.width() + strip.columns;
+    int64_t places = strips_.places(strip);
     for (int64_t x = 0; x < strides_.w; ++x) {
       phases_[static_cast<size_t>(phase * strides_.w + x)].make(
           planes, strips_.channelFloats(), filter, bias, count, places,
@@ -253,7 +253,7 @@ absl::StatusOr<LayoutChoice> choosePlaneDeconv(const Step& step) {
   absl::StatusOr<TensorDesc> source = deconvFilterSource({ElementType::kF32, packed});
   return planeLayouts(step, std::move(packed), std::move(source),
                       omp_get_max_threads() * PlaneDeconv::scratchFloats(plan.shape, plan.strides),
-                      "planes");
+                      "planes", plan.shape);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> createPlaneDeconv(const Step& step, KernelContext&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/plane_sums.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/row_post_ops.h"
 
@@ -41,7 +42,8 @@ absl::Status checkPlaneFilter(const Step& step, const Dims& filter, int64_t grou
 
 absl::StatusOr<LayoutChoice> planeLayouts(const Step& step, Dims packed,
                                           absl::StatusOr<TensorDesc> source, int64_t scratchFloats,
-                                          absl::string_view implementation) {
+                                          absl::string_view implementation,
+                                          const PlaneShape& shape) {
   GR_RETURN_IF_ERROR(RowPostOps::make(step).status());
   GR_RETURN_IF_ERROR(source.status());
   TensorDesc filter{ElementType::kF32, std::move(packed)};
@@ -60,6 +62,12 @@ absl::StatusOr<LayoutChoice> planeLayouts(const Step& step, Dims packed,
   choice.postOps = RowPostOps::layouts(step);
   choice.scratchBytes = static_cast<uint64_t>(scratchFloats) * sizeof(float);
   choice.implementation = std::string(implementation);
+  PlaneStrips strips(shape);
+  Strip strip = strips.strip(0);
+  choice.parts = strips.count();
+  if (shape.in > 1) {
+    choice.share = PlaneSums::share(strip.rows * strip.columns, strips.places(strip), shape.out);
+  }
   return choice;
 }
 

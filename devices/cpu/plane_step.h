@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "devices/cpu/kernels.h"
+#include "devices/cpu/plane_strips.h"
 
 namespace graphrun::devices::cpu {
 
@@ -20,10 +21,11 @@ absl::Status checkPlaneStep(const Step& step);
 absl::Status checkPlaneFilter(const Step& step, const std::vector<int64_t>& filter, int64_t groups);
 
 /// The choice of a kernel that reads dense planes and a filter of the dims `packed`, made from
-/// `source`.
+/// `source`, and sums planes in strips of `shape`.
 absl::StatusOr<LayoutChoice> planeLayouts(const Step& step, std::vector<int64_t> packed,
                                           absl::StatusOr<TensorDesc> source, int64_t scratchFloats,
-                                          absl::string_view implementation);
+                                          absl::string_view implementation,
+                                          const PlaneShape& shape);
 
 /// The bias of a step, zeros for one that has none.
 class PlaneBias {

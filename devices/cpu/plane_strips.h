@@ -68,6 +68,8 @@ class PlaneStrips {
   /// Strip `index` of `count()`.
   Strip strip(int64_t index) const;
   int64_t count() const { return shape_.batch * shape_.groups * down_ * across_; }
+  /// Places from the first result of a strip to its last one.
+  int64_t places(const Strip& strip) const { return (strip.rows - 1) * width_ + strip.columns; }
 
   /// Lays a channel's strip out, its `plane` lying in memory that ends at `end`. Writes up to a
   /// vector behind channelFloats(). One thread, with the machine's widest vectors.

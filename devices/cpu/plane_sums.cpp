@@ -9,6 +9,11 @@
 namespace graphrun::devices::cpu {
 namespace {
 
+/// Vectors of places that are summed at once where `left` are left.
+constexpr int64_t vectorsFor(int64_t left) {
+  return left <= kVectorLanes ? 1 : left <= kVectorLanes * 2 ? 2 : kSumPlaces / kVectorLanes;
+}
+
 /// `count` rows over some vectors of places.
 template <int64_t count, int64_t vectors>
 [[gnu::always_inline]] inline void sumTile(const PlaneSums& s, const float* from,
@@ -47,10 +52,10 @@ template <int64_t count>
                                            int64_t stride) {
   constexpr int64_t kVectors = kSumPlaces / kVectorLanes;
   for (int64_t i = 0; i < places; i += kSumPlaces) {
-    int64_t left = places - i;
-    if (left <= kVectorLanes) {
+    int64_t vectors = vectorsFor(places - i);
+    if (vectors == 1) {
       sumTile<count, 1>(s, from + i, planeStride, weights, bias, rows + i, stride);
-    } else if (left <= kVectorLanes * 2) {
+    } else if (vectors == 2) {
       sumTile<count, 2>(s, from + i, planeStride, weights, bias, rows + i, stride);
     } else {
       sumTile<count, kVectors>(s, from + i, planeStride, weights, bias, rows + i, stride);
@@ -70,6 +75,16 @@ void PlaneSums::make(const float* from, int64_t planeStride, const float* weight
       }
     });
   });
+}
+
+double PlaneSums::share(int64_t wanted, int64_t places, int64_t tapWeights) {
+  constexpr int64_t kNearWeights = 64;
+  double share = tapWeights > kNearWeights ? 0.4 : 0.7;
+  int64_t summed = places / kSumPlaces * kSumPlaces;
+  if (summed < places) {
+    summed += vectorsFor(places - summed) * kVectorLanes;
+  }
+  return share * static_cast<double>(wanted) / static_cast<double>(summed);
 }
 
 }  // namespace graphrun::devices::cpu

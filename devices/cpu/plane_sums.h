@@ -30,6 +30,11 @@ struct PlaneSums {
   /// kSumPlaces - 1 places more than there are. One thread, with the machine's widest vectors.
   void make(const float* from, int64_t planeStride, const float* weights, const float* bias,
             int64_t count, int64_t places, float* rows, int64_t stride) const;
+
+  /// The share of a core's peak that make() reaches, counting `wanted` of the `places` of its rows;
+  /// `tapWeights` floats lie between the weights of two taps. As measured where the weights were
+  /// within reach of the processor's own prefetching, and where they were not.
+  static double share(int64_t wanted, int64_t places, int64_t tapWeights);
 };
 
 }  // namespace graphrun::devices::cpu

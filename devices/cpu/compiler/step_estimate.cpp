@@ -26,11 +26,14 @@ struct Rate {
 
 /// The first that is found counts.
 constexpr Rate kRates[] = {
-    {"ref", 0.002},    {"jit_dw", 0.5}, {"dw", 0.4},   {"gemm:jit", 0.6}, {"brgconv", 1.0},
-    {"jit_1x1", 0.97}, {"jit", 0.92},   {"gemm", 0.6}, {"planes", 0.7},
+    {"ref", 0.002},   {"jit_dw", 0.5},   {"dw", 0.4},   {"gemm:jit", 0.6},
+    {"brgconv", 1.0}, {"jit_1x1", 0.97}, {"jit", 0.92}, {"gemm", 0.6},
 };
 
-double shareOf(absl::string_view implementation) {
+double shareOf(const LayoutChoice& choice, absl::string_view implementation) {
+  if (choice.share > 0) {
+    return choice.share;
+  }
   for (const Rate& rate : kRates) {
     if (absl::StrContains(implementation, rate.implementation)) {
       return rate.share;
@@ -91,6 +94,15 @@ double winogradNanos(const Step& step, const LayoutChoice& choice, int64_t tile)
   return 1e9 * std::max(flops / kPeakFlops, filter / kFilterBytesPerSecond);
 }
 
+/// How many times as fast `threads` are as one: the last parts leave some of them idle.
+double speedup(const LayoutChoice& choice, int threads) {
+  if (choice.parts == 0) {
+    return threads;
+  }
+  int64_t rounds = (choice.parts + threads - 1) / threads;
+  return static_cast<double>(choice.parts) / static_cast<double>(rounds);
+}
+
 double startNanos(int threads) { return kStartNanos + (threads > 1 ? kForkNanos : 0); }
 
 }  // namespace
@@ -115,10 +127,11 @@ double estimateNanos(const Step& step, const Candidate& candidate, int threads) 
   double passes = tile ? 4 : 1;
   double slowdown = absl::StrContains(name, "ref") || averagesSlowly(step) ? 30 : 1;
   double flops = flopsOf(step);
-  double share = flops == 0 ? 1 : shareOf(name) * groupShare(step, name);
+  double share = flops == 0 ? 1 : shareOf(choice, name) * groupShare(step, name);
   double compute = tile ? winogradNanos(step, choice, *tile) : 1e9 * flops / (kPeakFlops * share);
   double move = 1e9 * passes * slowdown * static_cast<double>(bytes) / kCachedBytesPerSecond;
-  return startNanos(threads) + (tile ? compute + move : std::max(compute, move)) / threads;
+  return startNanos(threads) +
+         (tile ? compute + move : std::max(compute, move)) / speedup(choice, threads);
 }
 
 }  // namespace graphrun::devices::cpu

@@ -201,6 +201,20 @@ TEST_CASE("weights tell which algorithms are exact enough, measured or not") {
   }
 }
 
+TEST_CASE("a first run does not sum few places of many channels in planes") {
+  // One strip, for one thread; the product has work for all of them.
+  constexpr char kTransposed[] = R"(
+func.func @f(%x: tensor<1x512x8x8xf32> {gr.name = "x"})
+    -> (tensor<1x256x16x16xf32> {gr.name = "y"}) {
+  %w = gr.constant dense<0.01> : tensor<512x256x4x4xf32> : tensor<512x256x4x4xf32>
+  %y = gr.conv_transpose %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, output_padding = array<i64: 0, 0>, output_shape = array<i64>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>}
+    : (tensor<1x512x8x8xf32>, tensor<512x256x4x4xf32>) -> tensor<1x256x16x16xf32>
+  return %y : tensor<1x256x16x16xf32>
+})";
+  Tuning first;
+  CHECK(stepOf(compiled(kTransposed, first), "gr.conv_transpose").kernel != "plane_deconv");
+}
+
 TEST_CASE("timings of another filter do not bring back an algorithm that its weights exclude") {
   if (!triesWinograd()) {
     return;  // there is none to bring back
