@@ -3,6 +3,7 @@
 #include "devices/codegen/double_forms.h"
 #include "devices/codegen/math_forms.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -41,6 +43,24 @@ struct ApproximateMath : mlir::PassWrapper<ApproximateMath, mlir::OperationPass<
 
  private:
   LoweringOptions options_;
+};
+
+/// Makes expm1 and log1p of f64 calls of the C library's: MLIR's way to LLVM gives exp(x) - 1 and
+/// log(1 + x), which have no digits near 0.
+struct CallLibrary : mlir::PassWrapper<CallLibrary, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallLibrary)
+  llvm::StringRef getArgument() const override { return "gr-call-library"; }
+  llvm::StringRef getDescription() const override { return "expm1 and log1p as calls"; }
+  void runOnOperation() override {
+    mlir::RewritePatternSet patterns(&getContext());
+    mlir::populateMathToLibmConversionPatterns(patterns);
+    mlir::ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](mlir::Operation*) { return true; });
+    target.addIllegalOp<mlir::math::ExpM1Op, mlir::math::Log1pOp>();
+    if (mlir::failed(mlir::applyPartialConversion(getOperation(), target, std::move(patterns)))) {
+      signalPassFailure();
+    }
+  }
 };
 
 /// Spells out conversions between f32 and bf16 as integer arithmetic that rounds to nearest even.
@@ -81,6 +101,9 @@ void addLoweringPasses(mlir::PassManager& passes, const LoweringOptions& options
   passes.addPass(std::make_unique<ApproximateMath>(options));
   if (!options.convertsBFloat16) {
     passes.addPass(std::make_unique<ExpandBFloat16>());
+  }
+  if (options.hasLibm) {
+    passes.addPass(std::make_unique<CallLibrary>());
   }
   passes.addPass(mlir::createConvertSCFToCFPass());
   passes.addPass(mlir::createConvertVectorToLLVMPass());
