@@ -1,8 +1,7 @@
 #include "devices/codegen/scalar_emitter.h"
 
-#include <numbers>
-
 #include "devices/codegen/scalar_loops.h"
+#include "devices/functions/double_functions.h"
 #include "devices/functions/error_functions.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -107,7 +106,6 @@ struct Emitter {
   bool isSingle() const { return isFloat && !element.isF64(); }
   Term term(mlir::Value x) { return {&b, loc, x}; }
   mlir::Value exp(mlir::Value x) { return make<math::ExpOp>(x); }
-  mlir::Value expm1(mlir::Value x) { return make<math::ExpM1Op>(x); }
   mlir::Value negative(mlir::Value x) {
     return isFloat ? make<arith::NegFOp>(x) : sub(constant(0), x);
   }
@@ -139,47 +137,41 @@ mlir::Value sign(Emitter& e, mlir::Value x) {
   return e.select(e.less(zero, x), one, negative);  // NaN and zeros stay
 }
 
-/// What f32 and f64 are computed by: a function of devices/functions, or C's where there is none.
+// What f32 and f64 are computed by: functions of devices/functions.
 mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
+  namespace doubles = functions::doubles;
+  Term t = e.term(x);
   if (e.isSingle()) {
-    return (approximate ? functions::geluByTangent(e.term(x)) : functions::gelu(e.term(x))).value;
+    return (approximate ? functions::geluByTangent(t) : functions::gelu(t)).value;
   }
-  mlir::Value half = e.mul(e.constant(0.5), x);
-  mlir::Value inner;
-  if (approximate) {
-    mlir::Value cube = e.mul(e.mul(x, x), x);
-    mlir::Value sum = e.add(x, e.mul(e.constant(0.044715), cube));
-    inner = e.make<math::TanhOp>(e.mul(e.constant(std::sqrt(2 / std::numbers::pi)), sum));
-  } else {
-    inner = e.make<math::ErfOp>(e.mul(e.constant(1 / std::numbers::sqrt2), x));
-  }
-  return e.mul(half, e.add(e.constant(1), inner));
+  return (approximate ? doubles::geluByTangent(t) : doubles::gelu(t)).value;
 }
 
-/// 1 / (1 + exp(-x)).
 mlir::Value sigmoid(Emitter& e, mlir::Value x) {
-  if (e.isSingle()) {
-    return functions::sigmoid(e.term(x)).value;
-  }
-  mlir::Value one = e.constant(1);
-  return e.div(one, e.add(one, e.exp(e.negative(x))));
+  Term t = e.term(x);
+  return (e.isSingle() ? functions::sigmoid(t) : functions::doubles::sigmoid(t)).value;
 }
 
-/// x / (1 + exp(-alpha x)).
 mlir::Value swish(Emitter& e, mlir::Value x, double alpha) {
-  if (e.isSingle()) {
-    return functions::swish(e.term(x), e.term(e.constant(alpha))).value;
-  }
-  return e.div(x, e.add(e.constant(1), e.exp(e.mul(x, e.constant(-alpha)))));
+  Term t = e.term(x), slope = t.number(alpha);
+  return (e.isSingle() ? functions::swish(t, slope) : functions::doubles::swish(t, slope)).value;
 }
 
-/// log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
 mlir::Value softplus(Emitter& e, mlir::Value x) {
-  if (e.isSingle()) {
-    return functions::softplus(e.term(x)).value;
-  }
-  mlir::Value small = e.exp(e.negative(e.make<math::AbsFOp>(x)));
-  return e.add(e.atLeast(x, 0), e.make<math::Log1pOp>(small));
+  Term t = e.term(x);
+  return (e.isSingle() ? functions::softplus(t) : functions::doubles::softplus(t)).value;
+}
+
+mlir::Value elu(Emitter& e, mlir::Value x, double alpha) {
+  Term t = e.term(x), slope = t.number(alpha);
+  return (e.isSingle() ? functions::elu(t, slope) : functions::doubles::elu(t, slope)).value;
+}
+
+mlir::Value selu(Emitter& e, mlir::Value x, double alpha, double gamma) {
+  Term t = e.term(x), slope = t.number(alpha), scale = t.number(gamma);
+  return (e.isSingle() ? functions::selu(t, slope, scale)
+                       : functions::doubles::selu(t, slope, scale))
+      .value;
 }
 
 mlir::Value absolute(Emitter& e, mlir::Value x) {
@@ -283,17 +275,11 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         return when([&](Emitter& m) { return swish(m, x[0], number(a.getAlpha())); });
       })
       .Case([&](EluOp a) {
-        return when([&](Emitter& m) {
-          mlir::Value scaled = m.mul(m.constant(number(a.getAlpha())), m.expm1(x[0]));
-          return m.select(m.less(x[0], m.constant(0)), scaled, x[0]);
-        });
+        return when([&](Emitter& m) { return elu(m, x[0], number(a.getAlpha())); });
       })
       .Case([&](SeluOp a) {
-        return when([&](Emitter& m) {
-          mlir::Value scaled = m.mul(m.constant(number(a.getAlpha())), m.expm1(x[0]));
-          return m.mul(m.constant(number(a.getGamma())),
-                       m.select(m.lessEqual(x[0], m.constant(0)), scaled, x[0]));
-        });
+        return when(
+            [&](Emitter& m) { return selu(m, x[0], number(a.getAlpha()), number(a.getGamma())); });
       })
       .Case([&](HardSigmoidOp a) {
         return when([&](Emitter& m) {

@@ -74,6 +74,11 @@ inline Term squareRoot(const Term& x) { return of<mlir::math::SqrtOp>(x); }
 /// The nearest whole number, of two the even one.
 inline Term wholeOf(const Term& x) { return of<mlir::math::RoundEvenOp>(x); }
 
+/// Functions of f64: the C library's, or double_forms.h where there is none.
+inline Term expOf(const Term& x) { return of<mlir::math::ExpOp>(x); }
+inline Term expm1Of(const Term& x) { return of<mlir::math::ExpM1Op>(x); }
+inline Term log1pOf(const Term& x) { return of<mlir::math::Log1pOp>(x); }
+
 /// f32 as f64, and back, rounded.
 Term wide(const Term& x);
 Term narrow(const Term& x);

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <numbers>
 
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/row_functions.h"
+#include "devices/functions/double_functions.h"
 #include "devices/functions/lanes.h"
 #include "devices/functions/wide_functions.h"
 
@@ -189,16 +189,16 @@ struct Atanh {
     return std::atanh(x);
   }
 };
+// Of f64 alone: devices/functions has what the others are.
+using Double = functions::Lanes<double>;
 struct Sigmoid {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return 1 / (1 + std::exp(-x));
+  static double apply(double x, const Parameters&) {
+    return functions::doubles::sigmoid(Double{x}).held;
   }
 };
 struct Softplus {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  static double apply(double x, const Parameters&) {
+    return functions::doubles::softplus(Double{x}).held;
   }
 };
 struct HardSwish {
@@ -214,22 +214,18 @@ struct LeakyRelu {
   }
 };
 struct Swish {
-  template <typename C>
-  static C apply(C x, const Parameters& p) {
-    return x / (1 + std::exp(-static_cast<C>(p.first) * x));
+  static double apply(double x, const Parameters& p) {
+    return functions::doubles::swish(Double{x}, Double{p.first}).held;
   }
 };
 struct Elu {
-  template <typename C>
-  static C apply(C x, const Parameters& p) {
-    return x >= 0 ? x : static_cast<C>(p.first) * std::expm1(x);
+  static double apply(double x, const Parameters& p) {
+    return functions::doubles::elu(Double{x}, Double{p.first}).held;
   }
 };
 struct Selu {
-  template <typename C>
-  static C apply(C x, const Parameters& p) {
-    auto gamma = static_cast<C>(p.second);
-    return x > 0 ? gamma * x : gamma * (static_cast<C>(p.first) * std::expm1(x));
+  static double apply(double x, const Parameters& p) {
+    return functions::doubles::selu(Double{x}, Double{p.first}, Double{p.second}).held;
   }
 };
 struct HardSigmoid {
@@ -239,14 +235,11 @@ struct HardSigmoid {
   }
 };
 struct Gelu {  // p.first != 0: the tanh form
-  template <typename C>
-  static C apply(C x, const Parameters& p) {
-    if (p.first != 0) {
-      C inner = static_cast<C>(std::sqrt(2 / std::numbers::pi)) *
-                (x + static_cast<C>(0.044715) * x * x * x);
-      return C{0.5} * x * (1 + std::tanh(inner));
-    }
-    return C{0.5} * x * (1 + std::erf(x / static_cast<C>(std::numbers::sqrt2)));
+  static double apply(double x, const Parameters& p) {
+    Double number{x};
+    return (p.first != 0 ? functions::doubles::geluByTangent(number)
+                         : functions::doubles::gelu(number))
+        .held;
   }
 };
 struct Not {

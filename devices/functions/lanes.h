@@ -189,6 +189,22 @@ GR_LANES Lanes<E, kCount> squareRoot(const Lanes<E, kCount>& x) {
   return {eachLane<Pack<E, kCount>, kCount>(
       [&](int i) __attribute__((always_inline)) { return std::sqrt(lane(x.held, i)); })};
 }
+/// The C library's functions of f64.
+template <int kCount>
+GR_LANES Lanes<double, kCount> expOf(const Lanes<double, kCount>& x) {
+  return {eachLane<Pack<double, kCount>, kCount>(
+      [&](int i) __attribute__((always_inline)) { return std::exp(lane(x.held, i)); })};
+}
+template <int kCount>
+GR_LANES Lanes<double, kCount> expm1Of(const Lanes<double, kCount>& x) {
+  return {eachLane<Pack<double, kCount>, kCount>(
+      [&](int i) __attribute__((always_inline)) { return std::expm1(lane(x.held, i)); })};
+}
+template <int kCount>
+GR_LANES Lanes<double, kCount> log1pOf(const Lanes<double, kCount>& x) {
+  return {eachLane<Pack<double, kCount>, kCount>(
+      [&](int i) __attribute__((always_inline)) { return std::log1p(lane(x.held, i)); })};
+}
 /// The nearest whole number, of two the even one.
 template <typename E, int kCount>
 GR_LANES Lanes<E, kCount> wholeOf(const Lanes<E, kCount>& x) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -128,6 +129,31 @@ TEST_CASE("exponentials and logarithms of f64 are within a unit in the last plac
   requireUnary("log", 1e300, 1, std::log);
   requireUnary("log", 2, 1, std::log);
   requireUnary("erf", 7, 2, std::erf);
+}
+
+long double logistic(long double x) {
+  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+}
+
+TEST_CASE("activations of f64 keep their digits where plain forms lose them") {
+  requireUnary("sigmoid", 750, 3, logistic);
+  requireUnary("softplus", 750, 2, [](long double x) {
+    return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  });
+  requireUnary("elu {alpha = 1.0 : f64}", 40, 2,
+               [](long double x) { return x < 0 ? std::expm1(x) : x; });
+  requireUnary("selu {alpha = 1.5 : f64, gamma = 1.25 : f64}", 40, 3,
+               [](long double x) { return 1.25L * (x > 0 ? x : 1.5L * std::expm1(x)); });
+  requireUnary("swish {alpha = 1.0 : f64}", 750, 4, [](long double x) { return x * logistic(x); });
+  requireUnary("swish {alpha = 1.5 : f64}", 500, 4,
+               [](long double x) { return x * logistic(1.5L * x); });
+  requireUnary("gelu {approximate = false}", 39, 5, [](long double x) {
+    return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<long double>);
+  });
+  requireUnary("gelu {approximate = true}", 23, 4, [](long double x) {
+    long double slope = std::sqrt(8 / std::numbers::pi_v<long double>);
+    return x * logistic(slope * (x + 0.044715L * x * x * x));
+  });
 }
 
 TEST_CASE("hyperbolic functions of f64 and their inverses are within two units") {
