@@ -1,21 +1,17 @@
 #include "ir/scalar.h"
 
 #include <cmath>
-#include <numbers>
 
+#include "devices/functions/double_functions.h"
+#include "devices/functions/lanes.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace graphrun::ir {
 namespace {
 
-double gelu(double x, bool approximate) {
-  if (approximate) {
-    double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-    return 0.5 * x * (1 + std::tanh(inner));
-  }
-  return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
-}
+namespace doubles = devices::functions::doubles;
+using Double = devices::functions::Lanes<double>;
 
 /// NaN where one is NaN; -0 is less than 0.
 double minimum(double a, double b) {
@@ -106,27 +102,30 @@ std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> 
       .Case([&](AsinhOp) { return std::asinh(x[0]); })
       .Case([&](AcoshOp) { return std::acosh(x[0]); })
       .Case([&](AtanhOp) { return std::atanh(x[0]); })
-      .Case([&](SigmoidOp) { return 1 / (1 + std::exp(-x[0])); })
-      .Case([&](SoftplusOp) {
-        return x[0] > 0 ? x[0] + std::log1p(std::exp(-x[0])) : std::log1p(std::exp(x[0]));
-      })
+      .Case([&](SigmoidOp) { return doubles::sigmoid(Double{x[0]}).held; })
+      .Case([&](SoftplusOp) { return doubles::softplus(Double{x[0]}).held; })
       .Case([&](ReluOp) { return x[0] < 0 ? 0 : x[0]; })
       .Case([&](HardSwishOp) { return x[0] * std::clamp(x[0] / 6 + 0.5, 0.0, 1.0); })
       .Case([&](LeakyReluOp a) { return x[0] >= 0 ? x[0] : x[0] * number(a, a.getAlpha()); })
-      .Case(
-          [&](SwishOp a) { return x[0] / (1 + std::exp(-a.getAlpha().convertToDouble() * x[0])); })
+      .Case([&](SwishOp a) {
+        return doubles::swish(Double{x[0]}, Double{a.getAlpha().convertToDouble()}).held;
+      })
       .Case([&](EluOp a) {
-        return x[0] >= 0 ? x[0] : a.getAlpha().convertToDouble() * std::expm1(x[0]);
+        return doubles::elu(Double{x[0]}, Double{a.getAlpha().convertToDouble()}).held;
       })
       .Case([&](SeluOp a) {
-        double gamma = a.getGamma().convertToDouble();
-        return x[0] > 0 ? gamma * x[0] : gamma * a.getAlpha().convertToDouble() * std::expm1(x[0]);
+        return doubles::selu(Double{x[0]}, Double{a.getAlpha().convertToDouble()},
+                             Double{a.getGamma().convertToDouble()})
+            .held;
       })
       .Case([&](HardSigmoidOp a) {
         return std::clamp(a.getAlpha().convertToDouble() * x[0] + a.getBeta().convertToDouble(),
                           0.0, 1.0);
       })
-      .Case([&](GeluOp a) { return gelu(x[0], a.getApproximate()); })
+      .Case([&](GeluOp a) {
+        Double number{x[0]};
+        return (a.getApproximate() ? doubles::geluByTangent(number) : doubles::gelu(number)).held;
+      })
       .Case([&](ClipOp a) { return clamp(x[0], number(a, a.getLow()), number(a, a.getHigh())); })
       .Case([&](AddOp) { return x[0] + x[1]; })
       .Case([&](SubOp) { return x[0] - x[1]; })

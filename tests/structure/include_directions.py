@@ -37,7 +37,7 @@ LAYERS = {
     "runtime/executor": RUN,
     "runtime/worker": RUN + ["devices/*", "runtime/executor"],
     "runtime/session": RUN + ["devices/*", "runtime/executor", "runtime/worker"],
-    "ir": [],
+    "ir": ["devices/functions"],
     "passes": ["ir", "runtime/format"],
     "placement": ["ir", "passes", "runtime/memory"],
     "devices/*/compiler": ["ir", "passes", "devices/codegen", "devices/compiler", "{parent}"],
