@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # nightly.sh [SECONDS]: what the default run leaves out, by hand or by cron: slow tests, all tests of the CPU
-# under narrower instructions, and SECONDS (600) of fuzzing a target. Needs ./dev build first. One closing line
-# a part; ends with 1 if one of them fails. Outputs lie in build/log/nightly-*.log.
+# under narrower instructions, the CPU's kernels of GCC's build under ASan and UBSan, and SECONDS (600) of
+# fuzzing a target. Needs ./dev build first. One closing line a part; ends with 1 if one of them fails.
+# Outputs lie in build/log/nightly-*.log.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-600}
@@ -27,6 +28,11 @@ fuzz() {
     -artifact_prefix="$fresh"/ "$fresh" tests/fuzz/corpus/"$1"
 }
 
+asan_gcc() {
+  cmake --preset asan-gcc && cmake --build --preset asan-gcc --target asan_tests &&
+    ctest --preset asan-gcc --no-tests=error --parallel "$(nproc)"
+}
+
 build_fuzz() {
   local names
   mapfile -t names < <(targets)
@@ -37,6 +43,7 @@ part slow ctest --test-dir build --no-tests=error -L slow -LE "^(avx2|sse2)$" --
 for isa in avx2 sse2; do
   part "$isa" ctest --test-dir build --no-tests=error -L "^$isa$" --output-on-failure
 done
+part asan-gcc asan_gcc
 part fuzz-build build_fuzz
 for target in $(targets); do
   part "fuzz-$target" fuzz "$target"

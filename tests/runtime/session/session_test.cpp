@@ -182,10 +182,10 @@ TEST_CASE("timings are kept from one compilation to the next") {
   auto first = *Session::create(folder.model({"toy.add"}), folder.options());
   for (int run = 0; run < 2; ++run) {
     REQUIRE(first->run(vectorInput({1}), outputs).ok());
-    CHECK(folder.compiler.lastTimings.empty());
+    CHECK(folder.compiler.lastTimings().empty());
   }
   REQUIRE(first->run(vectorInput({1, 2}), outputs).ok());
-  CHECK(folder.compiler.lastTimings == "2");
+  CHECK(folder.compiler.lastTimings() == "2");
 }
 
 TEST_CASE("without a budget nothing is tuned") {

@@ -604,7 +604,10 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
 absl::StatusOr<runtime::CompiledPartition> ToyCompiler::compilePartition(
     const runtime::PartitionTask& task, runtime::ReadWeight) {
   ++compiles;
-  lastTimings = std::string(task.timings);
+  {
+    std::lock_guard lock(mutex_);
+    lastTimings_ = std::string(task.timings);
+  }
   return runtime::CompiledPartition{packPartition(*format::GetPlan(task.plan.data()), task.index),
                                     absl::StrCat(compiles.load()),
                                     tunesItself || task.tuneNanos > 0};

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,15 @@ class ToyCompiler : public runtime::Compiler {
   /// Executables count as tuned from the start, or else once they had a budget for it; the timings
   /// are the number of compilations.
   std::atomic<bool> tunesItself{true};
-  std::string lastTimings;  ///< that a compilation was given
+  /// That the last compilation was given: a worker compiles its devices' partitions side by side.
+  std::string lastTimings() const {
+    std::lock_guard lock(mutex_);
+    return lastTimings_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string lastTimings_;
 };
 
 /// A device that interprets toy partitions, whatever its kind. Counts loads that use a bad format.
