@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "runtime/base/status_payload.h"
 #include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
@@ -49,8 +49,7 @@ absl::Status withFirstCause(absl::Status status, const FirstCause& cause) {
   std::string parts[] = {bounded(cause.node), bounded(cause.op), bounded(cause.device),
                          bounded(cause.worker)};
   const std::string text = absl::StrJoin(parts, absl::string_view(&kSeparator, 1));
-  // A view: GCC, which compiled Abseil, and Clang name the constructor from a string differently.
-  status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(text)));
+  setTextPayload(status, kPayloadUrl, text);
   return status;
 }
 

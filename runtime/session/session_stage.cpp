@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status_payload.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -15,8 +15,7 @@ constexpr absl::string_view kPayloadUrl = "graphrun/session_stage";
 absl::Status atStage(absl::Status status, SessionStage stage) {
   if (!status.ok() && !status.GetPayload(kPayloadUrl)) {
     const std::string text = absl::StrCat(static_cast<int>(stage));
-    // A view: GCC, which compiled Abseil, and Clang name the constructor from a string differently.
-    status.SetPayload(kPayloadUrl, absl::Cord(absl::string_view(text)));
+    setTextPayload(status, kPayloadUrl, text);
   }
   return status;
 }
