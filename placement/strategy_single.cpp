@@ -36,18 +36,26 @@ absl::StatusOr<Placement> allOn(const PlacementProblem& problem, int device) {
   return placement;
 }
 
-/// In program order, else in the order that needs the least memory.
+/// In program order, else in the lean one. What fits in neither is refused with the order that
+/// needs less there.
 absl::StatusOr<PlacementResult> placeAllOn(const PlacementProblem& problem, int device) {
   GR_ASSIGN_OR_RETURN(Placement placement, allOn(problem, device));
   placement.setOrder(problem.graph().topologicalOrder);
   GR_ASSIGN_OR_RETURN(Simulation simulation, problem.simulator.run(placement));
   absl::Status fits = checkFeasible(problem, placement, simulation);
-  if (!fits.ok()) {
-    placement.setOrder(leanOrder(problem.graph()));
-    GR_ASSIGN_OR_RETURN(simulation, problem.simulator.run(placement));
-    GR_RETURN_IF_ERROR(checkFeasible(problem, placement, simulation));
+  if (fits.ok()) {
+    return PlacementResult{std::move(placement), std::move(simulation)};
   }
-  return PlacementResult{std::move(placement), std::move(simulation)};
+  placement.setOrder(leanOrder(problem.graph()));
+  GR_ASSIGN_OR_RETURN(Simulation lean, problem.simulator.run(placement));
+  absl::Status leanFits = checkFeasible(problem, placement, lean);
+  if (leanFits.ok()) {
+    return PlacementResult{std::move(placement), std::move(lean)};
+  }
+  auto peakOf = [&](const Simulation& s) {
+    return s.devices[static_cast<size_t>(device)].peakBytes;
+  };
+  return peakOf(lean) < peakOf(simulation) ? leanFits : fits;
 }
 
 /// Whether all that there is comes from the client and may go anywhere: then devices differ only by

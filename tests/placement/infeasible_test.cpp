@@ -60,6 +60,25 @@ TEST_CASE("the advice is true: with it the graph is placed") {
   CHECK(place(spread, "auto").ok());
 }
 
+TEST_CASE("what is said to be needed on one device is the least of what was tried") {
+  // In program order 1,100 bytes: a large tensor becomes a small one first. The order that takes
+  // the smallest tensors first has another one beside them.
+  Cluster cluster = simpleCluster(1, {1000});
+  CostGraph graph;
+  int large = addNode(graph, "large", {10});
+  int small = addNode(graph, "small", {10});
+  int other = addNode(graph, "other", {10});
+  int sum = addNode(graph, "sum", {10});
+  addTensor(graph, large, {small}, 1000);
+  addTensor(graph, small, {sum}, 100);
+  addTensor(graph, other, {sum}, 200);
+  REQUIRE(graph.finish(1).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  CHECK(*adviseMemory(problem).alone[0] == 1100);
+  CHECK_THAT(messageOf(place(problem, "single").status()),
+             Catch::Contains("n0/cpu:0 needs 1.07 KiB while 'small' runs, limit 1000 B"));
+}
+
 TEST_CASE("a pinned node that alone breaks its device is named with it") {
   Cluster cluster = simpleCluster(2, {0, 500});
   CostGraph graph = layers(2);
