@@ -73,9 +73,9 @@ Dim product(llvm::ArrayRef<Dim> dims);
 /// "2x?x(s0 floordiv 2)".
 std::string toString(llvm::ArrayRef<Dim> dims);
 
-/// The elements of a small integer tensor (rank 0 or 1, at most 64 elements) as far as they follow
-/// from constants and from dims of other tensors; nothing when not even their number is known. This
-/// is how shapes that are computed by operations stay known.
+/// The elements of a small integer tensor (rank 0 or 1, at most 64 elements), wrapped around as its
+/// type does, as far as they follow from constants and from dims of other tensors; nothing when not
+/// even their number is known. This is how shapes that are computed by operations stay known.
 std::optional<Dims> elementsOf(mlir::Value value);
 
 /// The elements of a constant integer tensor; nothing when it is not constant.

@@ -2,6 +2,7 @@
 // known.
 #include "ir/infer.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include "mlir/IR/Matchers.h"
 
 namespace graphrun::ir {
@@ -106,6 +107,35 @@ Dim divide(const Dim& a, const Dim& b) {
   return a.isStatic() ? Dim(a.value() / b.value()) : a.floorDiv(b.value());
 }
 
+/// What `element` is in a tensor of `type`: integers wrap around. A symbol stands for a dim, which
+/// fits 32 bits; not so in fewer, and a sum or difference of dims may be below 0.
+Dim wrapped(const Dim& element, mlir::IntegerType type) {
+  const unsigned width = type.getWidth();
+  if (width == 1) {  // a bool, in which arithmetic is left to kernels
+    return element.isStatic() && (element.value() == 0 || element.value() == 1) ? element : Dim();
+  }
+  if (!element.isStatic()) {
+    return width >= 32 && !type.isUnsigned() ? element : Dim();
+  }
+  if (width >= 64) {  // what an int64_t does not hold is not known
+    return type.isUnsigned() && element.value() < 0 ? Dim() : element;
+  }
+  auto bits = static_cast<uint64_t>(element.value());
+  return type.isUnsigned()
+             ? Dim(static_cast<int64_t>(bits & llvm::maskTrailingOnes<uint64_t>(width)))
+             : Dim(llvm::SignExtend64(bits, width));
+}
+
+std::optional<Dims> castElements(CastOp op, int& visits) {
+  std::optional<Dims> elements = elementsAt(op.getInput(), visits);
+  if (elements && op.getTo().isInteger(1)) {
+    for (Dim& element : *elements) {
+      element = element.isStatic() ? Dim(element.value() != 0 ? 1 : 0) : Dim();
+    }
+  }
+  return elements;
+}
+
 std::optional<Dims> reduceElements(ReduceOp op, int& visits) {
   std::optional<Dims> input = elementsAt(op.getInput(), visits);
   if (!input || op.getKind() != "prod" || op.getAxes().size() != 1) {
@@ -129,7 +159,7 @@ std::optional<Dims> elementsAt(mlir::Value value, int& visits) {
           .Case([&](GatherOp op) { return gatherElements(op, visits); })
           .Case([&](SliceOp op) { return sliceElements(op, visits); })
           .Case([&](ConcatOp op) { return concatElements(op, visits); })
-          .Case([&](CastOp op) { return elementsAt(op.getInput(), visits); })
+          .Case([&](CastOp op) { return castElements(op, visits); })
           .Case<SqueezeOp, UnsqueezeOp, ReshapeOp>(
               [&](auto op) { return elementsAt(op.getInput(), visits); })
           .Case([&](AddOp op) { return binaryElements(op, visits, std::plus<>()); })
@@ -140,6 +170,9 @@ std::optional<Dims> elementsAt(mlir::Value value, int& visits) {
           .Default([](mlir::Operation*) { return std::nullopt; });
   if (!result || static_cast<int64_t>(result->size()) != type.getNumElements()) {
     return std::nullopt;
+  }
+  for (Dim& element : *result) {
+    element = wrapped(element, llvm::cast<mlir::IntegerType>(type.getElementType()));
   }
   return result;
 }

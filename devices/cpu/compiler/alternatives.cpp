@@ -28,8 +28,6 @@ namespace {
 
 constexpr KernelLayout kDense;
 constexpr KernelLayout kChannelsLast{Order::kChannelsLast};
-/// On top of the time of a way that gives other bits: it is for where memory is short, and no more.
-constexpr double kLastResortNanos = 1e9;
 /// An image of so few channels is read dense by the first convolution.
 constexpr int64_t kFewChannels = 4;
 
@@ -318,8 +316,7 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
   costs_.judge(found);
   if (canonical) {
     keepCanonical(found);
-  }
-  if (sparesMemory_ && llvm::any_of(library.operands, isConstant)) {
+  } else if (sparesMemory_ && llvm::any_of(library.operands, isConstant)) {
     addSparing(library, found);
   }
   return found;
@@ -336,7 +333,6 @@ void Alternatives::addSparing(const LibraryStep& library, std::vector<Alternativ
   for (const Alternative& other : ways) {  // nothing speaks for it but its memory
     way->nanos = std::max(way->nanos, other.nanos);
   }
-  way->nanos += costs_.isDeterministic() ? kLastResortNanos : 0;
   ways.push_back(*std::move(way));
 }
 

@@ -12,7 +12,8 @@ namespace graphrun::devices::cpu {
 /// Finds alternatives; asks the kernel list once for equal steps. One thread.
 class Alternatives {
  public:
-  /// `sparesMemory`: also ways that are only good for needing little.
+  /// `sparesMemory`: also ways that are only good for needing little, where that leaves the bits
+  /// free.
   Alternatives(StepCosts& costs, bool sparesMemory);
 
   /// Of a library step, at least one: dense, and where the operation has channels also channels

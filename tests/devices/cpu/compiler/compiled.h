@@ -16,9 +16,11 @@
 
 namespace graphrun::devices::cpu {
 
-/// The executable of the first function in `module`, for a device of `threads` threads.
-inline Executable compiled(mlir::ModuleOp module, Tuning& tuning, uint32_t threads = 1) {
-  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, 0, threads};
+/// The executable of the first function in `module`, for a device of `threads` threads and
+/// `memoryBytes` (0: no limit).
+inline Executable compiled(mlir::ModuleOp module, Tuning& tuning, uint32_t threads = 1,
+                           uint64_t memoryBytes = 0) {
+  DeviceDescription device{"here/cpu:0", "cpu", 0, {}, memoryBytes, threads};
   auto bytes = CpuCompiler().compile(
       *module.getOps<mlir::func::FuncOp>().begin(), device, "test",
       [](ir::ConstantOp) { return std::nullopt; }, tuning);
@@ -29,12 +31,13 @@ inline Executable compiled(mlir::ModuleOp module, Tuning& tuning, uint32_t threa
 }
 
 /// The same of the first function in `text`.
-inline Executable compiled(const std::string& text, Tuning& tuning, uint32_t threads = 1) {
+inline Executable compiled(const std::string& text, Tuning& tuning, uint32_t threads = 1,
+                           uint64_t memoryBytes = 0) {
   mlir::MLIRContext context;
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   REQUIRE(module);
-  return compiled(*module, tuning, threads);
+  return compiled(*module, tuning, threads, memoryBytes);
 }
 
 /// The same by estimates.

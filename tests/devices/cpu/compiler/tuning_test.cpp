@@ -256,6 +256,35 @@ TEST_CASE("a deterministic choice measures nothing and believes no timings") {
   CHECK(convolution(first).inputs[0].desc == convolution(second).inputs[0].desc);
 }
 
+/// The steps and layouts of a convolution whose packed weights would be padded by megabytes, on a
+/// device of `memoryBytes`.
+std::string stepsWithin(uint64_t memoryBytes, runtime::Numerics numerics) {
+  constexpr char kPadded[] = R"(
+func.func @f(%x: tensor<1x16384x1x1xf32> {gr.name = "x"})
+    -> (tensor<1x17x1x1xf32> {gr.name = "y"}) {
+  %w = gr.constant dense<0.01> : tensor<17x16384x3x3xf32> : tensor<17x16384x3x3xf32>
+  %y = gr.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}
+    : (tensor<1x16384x1x1xf32>, tensor<17x16384x3x3xf32>) -> tensor<1x17x1x1xf32>
+  return %y : tensor<1x17x1x1xf32>
+})";
+  Tuning tuning{"", 0, numerics};
+  std::string steps;
+  for (const Step& step : compiled(kPadded, tuning, 1, memoryBytes).steps) {
+    absl::StrAppend(&steps, describeStep(step), "\n");
+  }
+  return steps;
+}
+
+TEST_CASE("a limit of memory changes no deterministic choice") {
+  using runtime::Numerics;
+  constexpr uint64_t kTooLittle = 1;                  // so that what needs the least is chosen
+  if (loopInstructions() != InstructionSet::kSse2) {  // so far as weights are packed by vectors
+    CHECK(stepsWithin(kTooLittle, Numerics::kExact) != stepsWithin(0, Numerics::kExact));
+  }
+  CHECK(stepsWithin(kTooLittle, Numerics::kDeterministic) ==
+        stepsWithin(0, Numerics::kDeterministic));
+}
+
 TEST_CASE("timings survive as text, and damage only loses lines") {
   Step step;
   step.operation = "gr.relu";
