@@ -1,34 +1,9 @@
 // Types of control flow and of deferred nodes.
+#include "ir/builders.h"
 #include "ir/infer.h"
 
 namespace graphrun::ir {
 namespace {
-
-/// What is certain of a value that has one of two types; null when they contradict each other.
-mlir::Type join(mlir::Type a, mlir::Type b) {
-  if (isSequence(a) && isSequence(b)) {
-    return a == b ? a : sequenceType(a.getContext());
-  }
-  if (a == b || a == placeholderType(a.getContext())) {
-    return a;
-  }
-  if (b == placeholderType(b.getContext())) {
-    return b;
-  }
-  mlir::Type element = llvm::cast<mlir::TensorType>(a).getElementType();
-  if (element != llvm::cast<mlir::TensorType>(b).getElementType()) {
-    return nullptr;
-  }
-  std::optional<Dims> left = dimsOf(a);
-  std::optional<Dims> right = dimsOf(b);
-  if (!left || !right || left->size() != right->size()) {
-    return mlir::UnrankedTensorType::get(element);
-  }
-  for (auto [x, y] : llvm::zip(*left, *right)) {
-    x = provablyEqual(x, y) ? x : Dim();
-  }
-  return tensorType(*left, element);
-}
 
 mlir::LogicalResult requireOne(mlir::Operation* op, mlir::Value value, llvm::StringRef what,
                                unsigned width) {
@@ -52,6 +27,31 @@ mlir::Type collected(mlir::Type element) {
 }
 
 }  // namespace
+
+mlir::Type joinTypes(mlir::Type a, mlir::Type b) {
+  if (isSequence(a) && isSequence(b)) {
+    return a == b ? a : sequenceType(a.getContext());
+  }
+  if (a == b || a == placeholderType(a.getContext())) {
+    return a;
+  }
+  if (b == placeholderType(b.getContext())) {
+    return b;
+  }
+  mlir::Type element = llvm::cast<mlir::TensorType>(a).getElementType();
+  if (element != llvm::cast<mlir::TensorType>(b).getElementType()) {
+    return nullptr;
+  }
+  std::optional<Dims> left = dimsOf(a);
+  std::optional<Dims> right = dimsOf(b);
+  if (!left || !right || left->size() != right->size()) {
+    return mlir::UnrankedTensorType::get(element);
+  }
+  for (auto [x, y] : llvm::zip(*left, *right)) {
+    x = provablyEqual(x, y) ? x : Dim();
+  }
+  return tensorType(*left, element);
+}
 
 llvm::SmallVector<mlir::Value> DeferredOp::decidingOperands() {
   llvm::SmallVector<mlir::Value> operands;
@@ -113,7 +113,7 @@ mlir::LogicalResult IfOp::inferTypes(Types& types) {
                          << " values, expected as many";
   }
   for (auto [i, a, b] : llvm::enumerate(yes, no)) {
-    types.push_back(join(a, b));
+    types.push_back(joinTypes(a, b));
     if (!types.back()) {
       return emitOpError() << "branches yield " << a << " and " << b << " as value " << i
                            << ", expected one element type";
@@ -153,7 +153,7 @@ mlir::LogicalResult LoopOp::inferTypes(Types& types) {
     }
   }
   for (size_t i = 0; i < carried; ++i) {
-    types.push_back(join(getCarried()[i].getType(), yielded[i + 1]));
+    types.push_back(joinTypes(getCarried()[i].getType(), yielded[i + 1]));
     if (!types.back()) {
       return emitOpError() << "carried value " << i << " is " << getCarried()[i].getType()
                            << " before and " << yielded[i + 1]

@@ -31,12 +31,18 @@ std::optional<int64_t> constantElement(mlir::Value value) {
   return element.getBitWidth() == 1 ? element.getZExtValue() : element.getSExtValue();
 }
 
+/// Whether what is resolved will run. Of what never does only types are wanted: operations that
+/// fail in it are passed over, and where nothing decides between branches, types that hold for both
+/// do.
+enum class Runs { kOnce, kNever };
+
 class Resolver {
  public:
   /// `unrolled` counts the operations that unrolling has made.
-  Resolver(mlir::Block& block, const ResolveDeferred& resolveDeferred, bool& changed,
+  Resolver(mlir::Block& block, Runs runs, const ResolveDeferred& resolveDeferred, bool& changed,
            size_t& unrolled)
       : block_(block),
+        runs_(runs),
         builder_(block.getParentOp()->getContext()),
         resolveDeferred_(resolveDeferred),
         changed_(changed),
@@ -47,10 +53,11 @@ class Resolver {
       mlir::Operation* op = &*it;
       mlir::Operation* before = op->getPrevNode();
       bool gone = false;
-      if (mlir::failed(visit(op, gone))) {
+      bool failed = mlir::failed(visit(op, gone));
+      if (failed && runs_ == Runs::kOnce) {
         return mlir::failure();
       }
-      if (!gone) {
+      if (failed || !gone) {
         ++it;
         continue;
       }
@@ -69,6 +76,9 @@ class Resolver {
     }
     if (auto branch = llvm::dyn_cast<ir::IfOp>(op)) {
       gone = inlineBranch(branch);
+      if (!gone && runs_ == Runs::kNever) {
+        inferBranches(branch);
+      }
     } else if (auto loop = llvm::dyn_cast<ir::LoopOp>(op)) {
       return visitLoop(loop, gone);
     } else if (auto typed = llvm::dyn_cast<ir::GrOpInterface>(op)) {
@@ -82,7 +92,8 @@ class Resolver {
 
   mlir::LogicalResult visitDeferred(ir::DeferredOp op, bool& gone) {
     bool ready = llvm::all_of(op.getInputs(), [&](mlir::Value value) {
-      return isStaticType(value) || value.getDefiningOp<ir::SequenceOp>();
+      return isStaticType(value) || value.getDefiningOp<ir::SequenceOp>() ||
+             (runs_ == Runs::kNever && value.getType() != ir::placeholderType(op.getContext()));
     });
     bool waits = llvm::any_of(op.decidingOperands(),
                               [](mlir::Value value) { return !ir::knownElements(value); });
@@ -126,24 +137,53 @@ class Resolver {
     return true;
   }
 
+  void inferBranches(ir::IfOp op) {
+    inferUnrun(op.getThen().front());
+    inferUnrun(op.getOtherwise().front());
+    auto yes = op.getThen().front().getTerminator()->getOperandTypes();
+    auto no = op.getOtherwise().front().getTerminator()->getOperandTypes();
+    for (auto [result, a, b] : llvm::zip(op.getResults(), yes, no)) {
+      mlir::Type either = ir::joinTypes(a, b);
+      mlir::Type refined = either ? refineType(result.getType(), either) : nullptr;
+      if (refined) {
+        result.setType(refined);
+      }
+    }
+  }
+
+  /// Gives the values of a block that never runs the types that they would have, as far as they can
+  /// be told. The block is of no further use.
+  void inferUnrun(mlir::Block& block) {
+    static_cast<void>(Resolver(block, Runs::kNever, resolveDeferred_, changed_, unrolled_).run());
+  }
+
   mlir::LogicalResult visitLoop(ir::LoopOp op, bool& gone) {
     if (mlir::failed(joinFresh(op))) {
       return op.emitOpError() << "collects values that do not fit each other";
     }
     std::optional<int64_t> proceed = proceeds(op);
     if (!proceed || !op.getFresh().empty() || (op.getLimit() && !constantElement(op.getLimit()))) {
-      return mlir::success();
+      return leave(op);
     }
     if (*proceed == 0) {
       return finish(op, gone);
     }
     size_t size = std::distance(op.getBody().op_begin(), op.getBody().op_end());
     if (unrolled_ > 0 && unrolled_ + size > kMaxUnrolledOps) {
-      return mlir::success();
+      return leave(op);
     }
     unrolled_ += size;
     gone = true;
     return peel(op);
+  }
+
+  /// A loop that goes on later. One that never runs has the types that one iteration gives.
+  mlir::LogicalResult leave(ir::LoopOp op) {
+    if (runs_ == Runs::kOnce) {
+      return mlir::success();
+    }
+    inferFirstIteration(op);
+    return inferTypes(op);
   }
 
   static std::optional<int64_t> proceeds(ir::LoopOp op) {
@@ -161,7 +201,7 @@ class Resolver {
     if (!op.getCollected().empty() || op.getNumResults() == results.size()) {
       llvm::append_range(results, op.getCollected());
     } else {
-      if (!readsStatic(op)) {
+      if (runs_ == Runs::kOnce && !readsStatic(op)) {
         return mlir::success();
       }
       inferFirstIteration(op);
@@ -189,8 +229,9 @@ class Resolver {
     return llvm::all_of(op.getCarried(), isKnown) && llvm::all_of(around, isKnown);
   }
 
-  /// Gives what the body of a loop that is over yields the types that it would have in an iteration
-  /// from the values before it, as far as they can be told. The body is of no further use.
+  /// Gives what the body of a loop that does not run yields the types that it would have in an
+  /// iteration from the values before it, as far as they can be told. The body is of no further
+  /// use.
   void inferFirstIteration(ir::LoopOp op) {
     mlir::Block& body = op.getBody().front();
     llvm::SmallVector<mlir::Value> first = {op.getIteration(), op.getCondition()};
@@ -200,23 +241,30 @@ class Resolver {
     }
     // An iteration that never runs may have anything in it.
     mlir::ScopedDiagnosticHandler silent(op.getContext(), [](mlir::Diagnostic&) {});
-    static_cast<void>(Resolver(body, resolveDeferred_, changed_, unrolled_).run());
+    inferUnrun(body);
   }
 
-  /// What no iteration has collected: no element of a type that is as large as is known.
+  /// What no iteration has collected: no element of a type that is as large as is known. Dims that
+  /// only an iteration would tell are 0, or absent where it would tell even their number, as in
+  /// ONNX Runtime.
   mlir::Value nothingCollected(ir::LoopOp op, mlir::Type type) {
-    auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
-    if (!ranked || type == ir::placeholderType(op.getContext())) {
+    if (type == ir::placeholderType(op.getContext()) || ir::isSequence(type)) {
       op.emitOpError() << "runs no iteration, and the type " << type
                        << " of a collected value is not known without one";
       return nullptr;
     }
     llvm::SmallVector<int64_t> dims = {0};
-    for (int64_t dim : ranked.getShape()) {
+    auto tensor = llvm::cast<mlir::TensorType>(type);
+    if (!tensor.hasRank()) {
+      op.emitWarning()
+          << "the loop runs no iteration, and the rank of a collected value is not known "
+             "without one: its shape is 0";
+    }
+    for (int64_t dim : tensor.hasRank() ? tensor.getShape() : llvm::ArrayRef<int64_t>()) {
       dims.push_back(mlir::ShapedType::isDynamic(dim) ? 0 : dim);
     }
     builder_.setInsertionPoint(op);
-    return createEmpty(op.getLoc(), mlir::RankedTensorType::get(dims, ranked.getElementType()));
+    return createEmpty(op.getLoc(), mlir::RankedTensorType::get(dims, tensor.getElementType()));
   }
 
   /// A tensor without elements.
@@ -300,6 +348,7 @@ class Resolver {
   }
 
   mlir::Block& block_;
+  Runs runs_;
   mlir::OpBuilder builder_;
   const ResolveDeferred& resolveDeferred_;
   bool& changed_;
@@ -312,7 +361,7 @@ mlir::LogicalResult resolve(mlir::func::FuncOp func, const ResolveDeferred& reso
                             bool& changed) {
   mlir::Block& body = func.getBody().front();
   size_t unrolled = 0;
-  if (mlir::failed(Resolver(body, resolveDeferred, changed, unrolled).run())) {
+  if (mlir::failed(Resolver(body, Runs::kOnce, resolveDeferred, changed, unrolled).run())) {
     return mlir::failure();
   }
   func.setType(mlir::FunctionType::get(func.getContext(), body.getArgumentTypes(),

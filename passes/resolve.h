@@ -17,8 +17,9 @@ using ResolveDeferred = std::function<Resolution(ir::DeferredOp)>;
 
 /// Walks the function's operations in order: infers types, folds small results, inlines the branch
 /// of an if whose condition is constant, peels iterations off a loop that is known to go on, and
-/// hands deferred nodes to `resolveDeferred` (null: they stay). Sets `changed` when something gave
-/// way.
+/// hands deferred nodes to `resolveDeferred` (null: they stay). A loop that runs no iteration has
+/// collected nothing, of the type that a first iteration would give. Sets `changed` when something
+/// gave way.
 mlir::LogicalResult resolve(mlir::func::FuncOp func, const ResolveDeferred& resolveDeferred,
                             bool& changed);
 
