@@ -11,7 +11,7 @@
 #include "ir/dialect.h"
 #include "passes/passes.h"
 #include "passes/pins.h"
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::placement {
 namespace {
@@ -98,7 +98,8 @@ class Annotations {
 
   Target byNodeRule(const std::string& label) const {
     for (const PinRule& rule : cluster_.pins) {
-      if (!rule.annotation && cluster_.findDevice(rule.device) && matchesGlob(rule.nodes, label)) {
+      if (!rule.annotation && cluster_.findDevice(rule.device) &&
+          runtime::matchesGlob(rule.nodes, label)) {
         return {rule.device, rule.source, std::nullopt};
       }
     }
@@ -107,7 +108,8 @@ class Annotations {
 
   Target byAnnotationRule(const Wish& wish) const {
     for (const PinRule& rule : cluster_.pins) {
-      if (rule.annotation && wish.problem.empty() && matchesGlob(rule.nodes, nameOf(wish))) {
+      if (rule.annotation && wish.problem.empty() &&
+          runtime::matchesGlob(rule.nodes, nameOf(wish))) {
         return {rule.device, absl::StrCat(rule.source, ", annotation '", rule.nodes, "'"), wish};
       }
     }
@@ -202,18 +204,19 @@ absl::Status checkAnnotationRules(mlir::func::FuncOp function, const Cluster& cl
   std::vector<std::string> problems;
   for (const PinRule& rule : cluster.pins) {
     bool matches = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return matchesGlob(rule.nodes, name);
+      return runtime::matchesGlob(rule.nodes, name);
     });
     if (rule.annotation && !cluster.findDevice(rule.device)) {
       problems.push_back(absl::StrCat(rule.source, ": pin of annotation '", rule.nodes,
                                       "': no device '", rule.device, "'",
-                                      didYouMean(rule.device, cluster.deviceNames())));
+                                      runtime::didYouMean(rule.device, cluster.deviceNames())));
     }
     if (rule.annotation && !matches) {
       problems.push_back(absl::StrCat(
           rule.source, ": pin of annotation '", rule.nodes, "': the model ",
-          names.empty() ? "has no annotations that name devices or layers; pin its nodes by name"
-                        : absl::StrCat("asks for ", listed(names), didYouMean(rule.nodes, names))));
+          names.empty()
+              ? "has no annotations that name devices or layers; pin its nodes by name"
+              : absl::StrCat("asks for ", listed(names), runtime::didYouMean(rule.nodes, names))));
     }
   }
   return problems.empty() ? absl::OkStatus()
@@ -234,7 +237,7 @@ void markKnownRules(mlir::func::FuncOp function, Cluster& cluster) {
       const std::string pattern = rule.nodes.substr(0, rule.nodes.find('#'));
       rule.known = pattern == "*" ||  // also where import has folded all of it
                    std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
-                     return matchesGlob(pattern, label);
+                     return runtime::matchesGlob(pattern, label);
                    });
     }
   }

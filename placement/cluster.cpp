@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::placement {
 namespace {
@@ -146,8 +146,8 @@ absl::Status Cluster::setMemoryLimit(absl::string_view device, int64_t bytes,
                                      absl::string_view source) {
   std::optional<int> index = findDevice(device);
   if (!index.has_value()) {
-    return absl::NotFoundError(
-        absl::StrCat("no device '", device, "' in the cluster", didYouMean(device, deviceNames())));
+    return absl::NotFoundError(absl::StrCat("no device '", device, "' in the cluster",
+                                            runtime::didYouMean(device, deviceNames())));
   }
   devices[static_cast<size_t>(*index)].memoryBytes = bytes;
   devices[static_cast<size_t>(*index)].memorySource = std::string(source);

@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/cluster.h"
-#include "placement/names.h"
-#include "placement/units.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -86,7 +86,7 @@ bool ClusterReader::checkMap(const YAML::Node& node, const std::string& where,
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       bool list = !key.empty() && absl::ascii_isdigit(static_cast<unsigned char>(key[0]));
       std::string hint = list ? "; a list with a comma needs quotes, as in cores: \"0-7,9\""
-                              : didYouMean(key, keys);
+                              : runtime::didYouMean(key, keys);
       problem(entry.first, absl::StrCat(where, ": unknown key '", key, "'", hint,
                                         " (known: ", absl::StrJoin(keys, ", "), ")"));
     } else if (!seen.insert(key).second) {
@@ -249,7 +249,7 @@ void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, Wo
 
 void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string& where,
                                         DeviceSpec& spec) {
-  quantity(map, "memory", where, parseBytes, spec.memoryBytes);
+  quantity(map, "memory", where, runtime::parseBytes, spec.memoryBytes);
   if (map["memory"]) {
     spec.memorySource = absl::StrCat(fileName_, ":", lineOf(map["memory"]));
   }
@@ -268,8 +268,8 @@ void ClusterReader::readCores(const YAML::Node& node, const std::string& where, 
   for (const auto& part : node) {
     parts.push_back(part.IsScalar() ? part.Scalar() : "");
   }
-  auto cores = parseCores(node.IsSequence() ? absl::StrJoin(parts, ",")
-                                            : (node.IsScalar() ? node.Scalar() : ""));
+  auto cores = runtime::parseCores(node.IsSequence() ? absl::StrJoin(parts, ",")
+                                                     : (node.IsScalar() ? node.Scalar() : ""));
   if (!cores.ok()) {
     problem(node, absl::StrCat(where, ": cores: ", cores.status().message(),
                                "; expected CPU numbers as in 0-15 or \"0-7,9\""));
@@ -347,7 +347,8 @@ std::optional<int> ClusterReader::readEndpoint(const YAML::Node& node, const std
   std::string name = node.IsScalar() ? node.Scalar() : "";
   std::optional<int> worker = cluster_.findEndpoint(name);
   if (!worker.has_value()) {
-    problem(node, absl::StrCat(where, ": no worker '", name, "'", didYouMean(name, workerNames())));
+    problem(node, absl::StrCat(where, ": no worker '", name, "'",
+                               runtime::didYouMean(name, workerNames())));
   }
   return worker;
 }
@@ -366,8 +367,8 @@ void ClusterReader::readLink(const YAML::Node& node) {
   LinkOverride link;
   std::optional<int> a = readEndpoint(between[0], where);
   std::optional<int> b = readEndpoint(between[1], where);
-  quantity(node, "bandwidth", where, parseBandwidth, link.bytesPerSecond);
-  quantity(node, "latency", where, parseDuration, link.latencyNs);
+  quantity(node, "bandwidth", where, runtime::parseBandwidth, link.bytesPerSecond);
+  quantity(node, "latency", where, runtime::parseDuration, link.latencyNs);
   link.queues = readFlag(node, "queues", where);
   if (!node["bandwidth"] && !node["latency"] && !node["queues"]) {
     problem(node, "links: an entry needs bandwidth, latency or queues");
@@ -409,11 +410,11 @@ void ClusterReader::checkPinDevice(const YAML::Node& at, const std::string& devi
                              "' is not WORKER/KIND:INDEX, as in node0/cpu:0"));
   } else if (!worker.has_value()) {
     problem(at, absl::StrCat("pins: device '", device, "': no worker '", workerName, "'",
-                             didYouMean(workerName, workerNames())));
+                             runtime::didYouMean(workerName, workerNames())));
   } else if (cluster_.workers[static_cast<size_t>(*worker)].devicesGiven &&
              !cluster_.findDevice(device).has_value()) {
     problem(at, absl::StrCat("pins: worker '", workerName, "' has no device '", device, "'",
-                             didYouMean(device, cluster_.deviceNames())));
+                             runtime::didYouMean(device, cluster_.deviceNames())));
   }
 }
 

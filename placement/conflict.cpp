@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -170,7 +170,8 @@ std::string describeRule(const CostGraph& graph, const Cluster& cluster,
       return describeColocation(graph, rule);
     case Kind::kMemory: {
       const Device& device = cluster.devices[static_cast<size_t>(rule.devices[0])];
-      return absl::StrCat(device.name, " has at most ", formatBytes(device.memoryBytes), source);
+      return absl::StrCat(device.name, " has at most ", runtime::formatBytes(device.memoryBytes),
+                          source);
     }
     case Kind::kSupport:
       return describeSupport(graph, cluster, rule.nodes[0]);

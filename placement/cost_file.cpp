@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "placement/cost_file_formats.h"
-#include "placement/names.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -91,7 +91,8 @@ Device& addDevice(Cluster& cluster, const std::string& name, const std::string& 
 LinkModel freeLink() { return {LinkKind::kGiven, 0, std::numeric_limits<double>::infinity()}; }
 
 std::string hintFor(const std::string& name, const std::vector<std::string>& known) {
-  return name.size() > kMostName || known.size() > kMostKnown ? "" : didYouMean(name, known);
+  return name.size() > kMostName || known.size() > kMostKnown ? ""
+                                                              : runtime::didYouMean(name, known);
 }
 
 absl::StatusOr<PlacementProblem> CostFile::problem() const {

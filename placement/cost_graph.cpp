@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::placement {
 namespace {
@@ -261,7 +261,7 @@ int CostGraph::addTensor(CostTensor tensor) {
 absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
 
 std::vector<int> CostGraph::nodesOf(const PinRule& rule) const {
-  auto matches = [&](const std::string& name) { return matchesGlob(rule.nodes, name); };
+  auto matches = [&](const std::string& name) { return runtime::matchesGlob(rule.nodes, name); };
   std::vector<int> result;
   for (int n = 0; n < nodeCount(); ++n) {
     const std::vector<std::string>& members = node(n).members;
@@ -316,8 +316,8 @@ class Rules {
  private:
   /// What keeps off a device keeps off its parts.
   bool matches(const PinRule& rule, const Device& device) const {
-    return matchesGlob(rule.device, device.name) ||
-           matchesGlob(cluster_.fullName(rule.device), device.name) ||
+    return runtime::matchesGlob(rule.device, device.name) ||
+           runtime::matchesGlob(cluster_.fullName(rule.device), device.name) ||
            (device.whole >= 0 &&
             matches(rule, cluster_.devices[static_cast<size_t>(device.whole)]));
   }
@@ -326,14 +326,14 @@ class Rules {
     if (nodes.empty() && !rule.known) {
       problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes,
                                        "' matches no node",
-                                       didYouMean(rule.nodes, nodeNames(graph_))));
+                                       runtime::didYouMean(rule.nodes, nodeNames(graph_))));
     }
     return nodes;
   }
   void noDevice(absl::string_view what, const PinRule& rule) {
     problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes, "': no device '",
                                      rule.device, "'",
-                                     didYouMean(rule.device, cluster_.deviceNames())));
+                                     runtime::didYouMean(rule.device, cluster_.deviceNames())));
   }
   void forbidOn(int device, int id, const PinRule& rule) {
     CostNode& node = graph_.nodes[static_cast<size_t>(id)];

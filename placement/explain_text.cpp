@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "placement/explain.h"
 #include "placement/text_table.h"
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -18,18 +18,20 @@ std::string percent(int64_t part, int64_t whole) {
 }
 
 std::string header(const Explanation& e) {
-  return absl::StrCat("placement: ", e.strategy, ", predicted step ", formatDuration(e.stepNs),
-                      " (no placement is below ", formatDuration(e.lowerBoundNs), ")\n");
+  return absl::StrCat("placement: ", e.strategy, ", predicted step ",
+                      runtime::formatDuration(e.stepNs), " (no placement is below ",
+                      runtime::formatDuration(e.lowerBoundNs), ")\n");
 }
 
 std::string devicesText(const Explanation& e) {
   TextTable table({"device", ">ops", ">flops", ">bytes", ">busy", ">of step", ">weights",
                    ">receive", ">peak", ">limit", "peak at"});
   for (const DeviceReport& d : e.devices) {
-    table.addRow({d.device, absl::StrCat(d.ops), formatCount(d.flops), formatBytes(d.bytesTouched),
-                  formatDuration(d.busyNs), percent(d.busyNs, e.stepNs), formatBytes(d.weightBytes),
-                  formatBytes(d.receiveBytes), formatBytes(d.peakBytes),
-                  d.limitBytes > 0 ? formatBytes(d.limitBytes) : "none", d.peakNode});
+    table.addRow({d.device, absl::StrCat(d.ops), runtime::formatCount(d.flops),
+                  runtime::formatBytes(d.bytesTouched), runtime::formatDuration(d.busyNs),
+                  percent(d.busyNs, e.stepNs), runtime::formatBytes(d.weightBytes),
+                  runtime::formatBytes(d.receiveBytes), runtime::formatBytes(d.peakBytes),
+                  d.limitBytes > 0 ? runtime::formatBytes(d.limitBytes) : "none", d.peakNode});
   }
   std::string turns;
   for (const DeviceReport& d : e.devices) {
@@ -54,12 +56,13 @@ std::string edgesText(const Explanation& e, int shown) {
     const CutEdge& edge = e.edges[i];
     bytes += edge.bytes;
     if (static_cast<int>(i) < shown) {
-      table.addRow({edge.tensor, formatBytes(edge.bytes), edge.from, edge.to, edge.linkKind,
-                    formatDuration(edge.startNs), formatDuration(edge.waitNs),
-                    formatDuration(edge.transferNs)});
+      table.addRow({edge.tensor, runtime::formatBytes(edge.bytes), edge.from, edge.to,
+                    edge.linkKind, runtime::formatDuration(edge.startNs),
+                    runtime::formatDuration(edge.waitNs),
+                    runtime::formatDuration(edge.transferNs)});
     }
   }
-  return absl::StrCat("\ntransfers: ", e.edges.size(), ", ", formatBytes(bytes), "\n",
+  return absl::StrCat("\ntransfers: ", e.edges.size(), ", ", runtime::formatBytes(bytes), "\n",
                       e.edges.empty() ? "" : table.text(), more(e.edges, shown));
 }
 
@@ -67,14 +70,14 @@ std::string pathText(const Explanation& e, int shown) {
   TextTable table({"kind", "where", ">time", ">count", "from", "to"});
   for (size_t i = 0; i < e.path.size() && static_cast<int>(i) < shown; ++i) {
     const PathReport& p = e.path[i];
-    table.addRow({p.kind, p.where, formatDuration(p.ns), absl::StrCat(p.count), p.first,
+    table.addRow({p.kind, p.where, runtime::formatDuration(p.ns), absl::StrCat(p.count), p.first,
                   p.last == p.first ? "" : p.last});
   }
-  return absl::StrCat("\ncritical path: compute ", formatDuration(e.computeNs), " (",
-                      percent(e.computeNs, e.stepNs), "), link ", formatDuration(e.linkNs), " (",
-                      percent(e.linkNs, e.stepNs), "), wait ", formatDuration(e.waitNs), " (",
-                      percent(e.waitNs, e.stepNs), ")\n", e.path.empty() ? "" : table.text(),
-                      more(e.path, shown));
+  return absl::StrCat("\ncritical path: compute ", runtime::formatDuration(e.computeNs), " (",
+                      percent(e.computeNs, e.stepNs), "), link ", runtime::formatDuration(e.linkNs),
+                      " (", percent(e.linkNs, e.stepNs), "), wait ",
+                      runtime::formatDuration(e.waitNs), " (", percent(e.waitNs, e.stepNs), ")\n",
+                      e.path.empty() ? "" : table.text(), more(e.path, shown));
 }
 
 std::string strategiesText(const Explanation& e) {
@@ -84,9 +87,9 @@ std::string strategiesText(const Explanation& e) {
   TextTable table({"strategy", ">step", ">devices", ">peak", ">transfers", ">bytes", "failure"});
   for (const StrategyReport& s : e.strategies) {
     if (s.failure.empty()) {
-      table.addRow({s.strategy, formatDuration(s.stepNs), absl::StrCat(s.devicesUsed),
-                    formatBytes(s.peakBytes), absl::StrCat(s.transfers),
-                    formatBytes(s.transferBytes), ""});
+      table.addRow({s.strategy, runtime::formatDuration(s.stepNs), absl::StrCat(s.devicesUsed),
+                    runtime::formatBytes(s.peakBytes), absl::StrCat(s.transfers),
+                    runtime::formatBytes(s.transferBytes), ""});
     } else {
       table.addRow(
           {s.strategy, "-", "-", "-", "-", "-", absl::StrReplaceAll(s.failure, {{"\n", "; "}})});
@@ -111,15 +114,15 @@ std::string explanationText(const NodeExplanation& e) {
     std::string delta = "-";
     if (c.objectiveNs.has_value()) {
       int64_t more = *c.objectiveNs - e.objectiveNs;
-      objective = formatDuration(*c.objectiveNs);
-      delta = absl::StrCat(more < 0 ? "-" : "+", formatDuration(std::abs(more)));
+      objective = runtime::formatDuration(*c.objectiveNs);
+      delta = absl::StrCat(more < 0 ? "-" : "+", runtime::formatDuration(std::abs(more)));
     }
-    table.addRow({c.device, c.timeNs.has_value() ? formatDuration(*c.timeNs) : "-", objective,
-                  c.here ? "" : delta, c.here ? "here" : c.why});
+    table.addRow({c.device, c.timeNs.has_value() ? runtime::formatDuration(*c.timeNs) : "-",
+                  objective, c.here ? "" : delta, c.here ? "here" : c.why});
   }
   return absl::StrCat("node '", e.node, "' (", e.op, ") is on ", e.device, ", rank ", e.rank, ", ",
-                      formatDuration(e.startNs), " to ", formatDuration(e.finishNs), "\n",
-                      constraint, table.text());
+                      runtime::formatDuration(e.startNs), " to ",
+                      runtime::formatDuration(e.finishNs), "\n", constraint, table.text());
 }
 
 }  // namespace graphrun::placement

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::placement {
 namespace {
@@ -234,9 +234,10 @@ void JsonObject::onlyKeys(const std::vector<std::string>& known) const {
   }
   for (const auto& [key, value] : json_.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      problems_.add(path_, absl::StrCat("unknown key '", shorten(key), "'",
-                                        key.size() <= kMostText ? didYouMean(key, known) : "",
-                                        " (known: ", absl::StrJoin(known, ", "), ")"));
+      problems_.add(path_,
+                    absl::StrCat("unknown key '", shorten(key), "'",
+                                 key.size() <= kMostText ? runtime::didYouMean(key, known) : "",
+                                 " (known: ", absl::StrJoin(known, ", "), ")"));
     }
   }
 }

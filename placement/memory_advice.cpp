@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "placement/strategy.h"
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -122,24 +122,24 @@ std::string describeAdvice(const PlacementProblem& problem, const MemoryAdvice& 
   for (size_t d = 0; d < advice.alone.size(); ++d) {
     if (std::optional<int64_t> bytes = advice.alone[d]) {
       lines.push_back(absl::StrCat("  all on ", devices[d].name, ": ",
-                                   formatNeededBytes(problem.withMargin(*bytes))));
+                                   runtime::formatNeededBytes(problem.withMargin(*bytes))));
     }
   }
   if (advice.scale.has_value()) {
     std::vector<std::string> parts;
     parts.reserve(advice.spread.size());
     for (size_t d = 0; d < advice.spread.size(); ++d) {
-      parts.push_back(absl::StrCat(devices[d].name, " ",
-                                   formatNeededBytes(problem.withMargin(advice.spread[d]))));
+      parts.push_back(absl::StrCat(
+          devices[d].name, " ", runtime::formatNeededBytes(problem.withMargin(advice.spread[d]))));
     }
     int64_t total = std::accumulate(advice.spread.begin(), advice.spread.end(), int64_t{0});
     lines.push_back(absl::StrCat("  spread over all devices: ", absl::StrJoin(parts, ", "), "; ",
-                                 formatNeededBytes(problem.withMargin(total)),
+                                 runtime::formatNeededBytes(problem.withMargin(total)),
                                  " in total (the limits times ",
                                  absl::StrFormat("%.2f", *advice.scale), ")"));
   }
   lines.push_back(
-      absl::StrCat("  never less than ", formatBytes(advice.atLeastTotal), " in total"));
+      absl::StrCat("  never less than ", runtime::formatBytes(advice.atLeastTotal), " in total"));
   return absl::StrCat("least memory that would do:\n", absl::StrJoin(lines, "\n"));
 }
 

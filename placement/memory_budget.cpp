@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
 #include "placement/orders.h"
-#include "placement/units.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -49,7 +49,8 @@ absl::Status fitsNowhere(const PlacementProblem& problem, int node, absl::Span<c
   auto describe = [&](std::string* out, const Trial& trial) {
     auto d = static_cast<size_t>(trial.device);
     absl::StrAppend(out, problem.cluster().devices[d].name, " would need ",
-                    formatBytes(trial.peakBytes), ", limit ", formatBytes(problem.limits[d]));
+                    runtime::formatBytes(trial.peakBytes), ", limit ",
+                    runtime::formatBytes(problem.limits[d]));
   };
   return absl::ResourceExhaustedError(
       absl::StrCat(strategy, ": node '", problem.graph().node(node).name,
@@ -74,8 +75,8 @@ absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simu
               ? ""
               : absl::StrCat(" while '", problem.graph().node(use.peakNode).name, "' runs");
       broken.push_back(absl::StrCat(problem.cluster().devices[d].name, " needs ",
-                                    formatBytes(use.peakBytes), at, ", limit ",
-                                    formatBytes(problem.limits[d])));
+                                    runtime::formatBytes(use.peakBytes), at, ", limit ",
+                                    runtime::formatBytes(problem.limits[d])));
     }
   }
   return broken.empty() ? absl::OkStatus()

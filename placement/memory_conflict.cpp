@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "placement/conflict.h"
 #include "placement/strategy.h"
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -136,7 +136,7 @@ class MemoryRules {
     return problem_.limits[static_cast<size_t>(rule.devices[0])];
   }
   std::string describeLimit(const PlacementRule& rule) const {
-    return absl::StrCat(nameOf(rule), " has at most ", formatBytes(limitOf(rule)),
+    return absl::StrCat(nameOf(rule), " has at most ", runtime::formatBytes(limitOf(rule)),
                         rule.source.empty() ? "" : absl::StrCat(" (", rule.source, ")"));
   }
 
@@ -174,8 +174,9 @@ class MemoryRules {
     more.reserve(limits.size());
     for (auto [bytes, rule, enough] : limits) {
       int64_t least = problem_.withMargin(leastLimit(rule, enough));
-      more.push_back(absl::StrCat("  - give ", nameOf(at(rule)), " ", formatNeededBytes(least),
-                                  ", ", formatNeededBytes(least - limitOf(at(rule))), " more"));
+      more.push_back(absl::StrCat("  - give ", nameOf(at(rule)), " ",
+                                  runtime::formatNeededBytes(least), ", ",
+                                  runtime::formatNeededBytes(least - limitOf(at(rule))), " more"));
     }
     changes.insert(changes.begin(), more.begin(), more.end());
     return changes;

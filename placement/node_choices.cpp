@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
 #include "placement/critical_path.h"
-#include "placement/names.h"
 #include "placement/schedule.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::placement {
 namespace {
@@ -269,7 +269,7 @@ absl::StatusOr<std::vector<NodeExplanation>> explainNodes(const PlacementProblem
       names.push_back(node.name);
     }
     return absl::NotFoundError(
-        absl::StrCat("the graph has no node '", name, "'", didYouMean(name, names)));
+        absl::StrCat("the graph has no node '", name, "'", runtime::didYouMean(name, names)));
   }
   Chooser chooser(problem, result);
   std::vector<NodeExplanation> explanations;

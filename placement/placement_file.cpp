@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::placement {
 namespace {
@@ -86,10 +86,11 @@ class FileReader {
       return;
     }
     if (!index.has_value()) {
-      problems_.push_back(absl::StrCat(fileName_, ": '", nodes, "': no device '", device, "'",
-                                       didYouMean(device, problem_.cluster().deviceNames())));
+      problems_.push_back(
+          absl::StrCat(fileName_, ": '", nodes, "': no device '", device, "'",
+                       runtime::didYouMean(device, problem_.cluster().deviceNames())));
     }
-    if (isGlob(nodes) && !ids_.contains(nodes)) {
+    if (runtime::isGlob(nodes) && !ids_.contains(nodes)) {
       globs_.push_back(rules_.size());
     }
     named_[nodes] = rules_.size();
@@ -135,7 +136,7 @@ class FileReader {
   int deviceOf(const std::string& node) {
     Rule* match = nullptr;
     for (size_t glob : globs_) {
-      if (matchesGlob(rules_[glob].nodes, node)) {
+      if (runtime::matchesGlob(rules_[glob].nodes, node)) {
         match = match == nullptr ? &rules_[glob] : match;
         rules_[glob].used = true;
       }
@@ -165,7 +166,7 @@ class FileReader {
     for (const Rule& rule : rules_) {
       if (!rule.used && rule.nodes != "*") {
         problems_.push_back(absl::StrCat(fileName_, ": '", rule.nodes, "' matches no node",
-                                         didYouMean(rule.nodes, names)));
+                                         runtime::didYouMean(rule.nodes, names)));
       }
     }
   }

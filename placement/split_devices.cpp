@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -109,8 +109,8 @@ std::string overfullDevice(const Cluster& cluster, const Simulation& simulation)
     const Device& device = cluster.devices[static_cast<size_t>(d)];
     int64_t bytes = device.whole < 0 ? memoryWithParts(cluster, simulation, d) : 0;
     if (device.memoryBytes > 0 && bytes > device.memoryBytes) {
-      return absl::StrCat(device.name, " and its parts would need ", formatBytes(bytes), " of ",
-                          formatBytes(device.memoryBytes));
+      return absl::StrCat(device.name, " and its parts would need ", runtime::formatBytes(bytes),
+                          " of ", runtime::formatBytes(device.memoryBytes));
     }
   }
   return "";

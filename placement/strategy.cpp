@@ -11,8 +11,8 @@
 #include "placement/conflict.h"
 #include "placement/device_weights.h"
 #include "placement/memory_advice.h"
-#include "placement/names.h"
 #include "placement/portfolio.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -37,8 +37,9 @@ absl::StatusOr<PlacementResult> placeNamed(const PlacementProblem& problem, absl
     if (std::optional<int> device = problem.cluster().findDevice(name)) {
       return placeOn(problem, *device);
     }
-    return absl::NotFoundError(absl::StrCat("placement on:", name, ": no such device",
-                                            didYouMean(name, problem.cluster().deviceNames())));
+    return absl::NotFoundError(
+        absl::StrCat("placement on:", name, ": no such device",
+                     runtime::didYouMean(name, problem.cluster().deviceNames())));
   }
   GR_ASSIGN_OR_RETURN(const Strategy* strategy, findStrategy(name));
   return placeWith(problem, *strategy, candidates);
@@ -82,7 +83,7 @@ absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
     names.emplace_back(strategy.name);
   }
   return absl::NotFoundError(
-      absl::StrCat("no placement strategy '", name, "'", didYouMean(name, names),
+      absl::StrCat("no placement strategy '", name, "'", runtime::didYouMean(name, names),
                    " (known: ", absl::StrJoin(names, ", "), ", random:SEED, on:DEVICE)"));
 }
 

@@ -7,8 +7,8 @@
 #include "placement/piece_orders.h"
 #include "placement/segment_plan.h"
 #include "placement/strategy.h"
-#include "placement/units.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -123,9 +123,10 @@ absl::Status nothingFits(const PlacementProblem& problem, const Pieces& pieces) 
   return absl::ResourceExhaustedError(absl::StrCat(
       "segments: no way was found to cut the graph into one part for each device within the "
       "limits; its weights are ",
-      formatBytes(total), ", those that go with '",
-      problem.graph().node(largest->nodes.front()).name, "' ", formatBytes(largest->weightBytes),
-      ", where the largest limit is ", most == kUnlimited ? "none" : formatBytes(most)));
+      runtime::formatBytes(total), ", those that go with '",
+      problem.graph().node(largest->nodes.front()).name, "' ",
+      runtime::formatBytes(largest->weightBytes), ", where the largest limit is ",
+      most == kUnlimited ? "none" : runtime::formatBytes(most)));
 }
 
 }  // namespace

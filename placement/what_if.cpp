@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "placement/names.h"
-#include "placement/units.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 
 namespace graphrun::placement {
 namespace {
@@ -63,7 +63,7 @@ absl::StatusOr<int> linkEnd(const Cluster& cluster, absl::string_view name) {
   std::optional<int> worker = cluster.findEndpoint(name);
   if (!worker.has_value()) {
     return absl::NotFoundError(
-        absl::StrCat("no worker '", name, "'", didYouMean(name, workerNames(cluster))));
+        absl::StrCat("no worker '", name, "'", runtime::didYouMean(name, workerNames(cluster))));
   }
   return *worker;
 }
@@ -79,7 +79,7 @@ absl::Status supposeDevice(Cluster& cluster, absl::string_view text) {
   }
   GR_ASSIGN_OR_RETURN(DeviceSpec spec, specOf(cluster, kind));
   if (device.size() < text.size()) {
-    GR_ASSIGN_OR_RETURN(spec.memoryBytes, parseBytes(memory));
+    GR_ASSIGN_OR_RETURN(spec.memoryBytes, runtime::parseBytes(memory));
   }
   int worker = workerOf(cluster, name);
   std::vector<DeviceSpec> specs = cluster.workers[static_cast<size_t>(worker)].specs;
@@ -97,9 +97,9 @@ absl::Status supposeLinks(Cluster& cluster, absl::string_view text) {
   auto [bandwidth, latency] =
       cut(text.substr(equals == absl::string_view::npos ? 0 : equals + 1), ',');
   LinkOverride change;
-  GR_ASSIGN_OR_RETURN(change.bytesPerSecond, parseBandwidth(bandwidth));
+  GR_ASSIGN_OR_RETURN(change.bytesPerSecond, runtime::parseBandwidth(bandwidth));
   if (!latency.empty()) {
-    GR_ASSIGN_OR_RETURN(change.latencyNs, parseDuration(latency));
+    GR_ASSIGN_OR_RETURN(change.latencyNs, runtime::parseDuration(latency));
   }
   if (equals != absl::string_view::npos) {
     auto [a, b] = cut(text.substr(0, equals), ',');

@@ -10,11 +10,11 @@
 #include "placement/replan.h"
 #include "placement/split_devices.h"
 #include "placement/unit_joiner.h"
-#include "placement/units.h"
 #include "placement/validate.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
@@ -163,7 +163,7 @@ std::unique_ptr<Placed> tryParts(mlir::func::FuncOp function, const format::Plan
     int64_t bound = placement::lowerBounds(*placed->problem).ns();
     if (bound > worth) {
       report.why =
-          absl::StrCat("no placement on them takes less than ", placement::formatDuration(bound));
+          absl::StrCat("no placement on them takes less than ", runtime::formatDuration(bound));
       return nullptr;
     }
     status = place(request, *placed);

@@ -72,7 +72,7 @@ link: []
 )") == R"(c.yaml:2: worker 'node0': 'address' is missing
 c.yaml:3: worker 'node0': unknown key 'adress'; did you mean 'address'? (known: name, address, devices)
 c.yaml:4: worker 'node0': cpu: cores: the range '3-1' runs backwards; expected CPU numbers as in 0-15 or "0-7,9"
-c.yaml:4: worker 'node0': cpu: memory: '48G' is not a number followed by one of KB, KiB, MB, MiB, GB, GiB
+c.yaml:4: worker 'node0': cpu: memory: '48G' is not a number followed by one of B, KB, KiB, MB, MiB, GB, GiB, TB, TiB
 c.yaml:5: cluster: unknown key 'link'; did you mean 'links'? (known: workers, links, security, pins, forbids))");
 }
 

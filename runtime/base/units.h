@@ -1,6 +1,6 @@
 // Quantities as people write them: "48GiB", "12GB/s", "3us", "0-7,9".
-#ifndef GRAPHRUN_PLACEMENT_UNITS_H_
-#define GRAPHRUN_PLACEMENT_UNITS_H_
+#ifndef GRAPHRUN_RUNTIME_BASE_UNITS_H_
+#define GRAPHRUN_RUNTIME_BASE_UNITS_H_
 
 #include <cstdint>
 #include <string>
@@ -9,18 +9,21 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace graphrun::placement {
+namespace graphrun::runtime {
 
-/// Bytes of "48GiB" or "1.5MB". Units: KB MB GB (powers of 1000), KiB MiB GiB (of 1024). The unit
-/// is required and no space may stand before it. InvalidArgument otherwise, for 0 and beyond 2^62.
+/// Bytes of "48GiB" or "1.5MB". Units: B, KB MB GB TB (powers of 1000), KiB MiB GiB TiB (of 1024).
+/// The unit is required and no space may stand before it. InvalidArgument otherwise, for less than
+/// a byte and beyond 2^62.
 absl::StatusOr<int64_t> parseBytes(absl::string_view text);
 
 /// Bytes per second of "12GB/s" or "100Gbps"; units as in parseBytes, each followed by "/s", or
 /// Kbps, Mbps, Gbps (of 1000) for bits.
 absl::StatusOr<double> parseBandwidth(absl::string_view text);
 
-/// Nanoseconds of "3us"; units us, ms and s. 0 is allowed.
+/// Nanoseconds of "3us"; units us, ms, s and min. 0 is allowed.
 absl::StatusOr<int64_t> parseDuration(absl::string_view text);
+/// The same, and a number without a unit is seconds: "200ms", "1.5".
+absl::StatusOr<int64_t> parseSeconds(absl::string_view text);
 
 /// CPU numbers of "0-7,9", sorted. InvalidArgument for an empty list, a range that runs backwards,
 /// a number given twice or one over 65535.
@@ -40,6 +43,6 @@ std::string formatDuration(int64_t ns);
 /// "0", "950", "1.20 k", "3.86 G": a count with a decimal prefix.
 std::string formatCount(int64_t count);
 
-}  // namespace graphrun::placement
+}  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_PLACEMENT_UNITS_H_
+#endif  // GRAPHRUN_RUNTIME_BASE_UNITS_H_

@@ -1,4 +1,4 @@
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/status.h"
 
-namespace graphrun::placement {
+namespace graphrun::runtime {
 namespace {
 
 struct Unit {
@@ -21,12 +21,15 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array<Unit, 6> kByteUnits = {{{"KB", 1e3},
+constexpr std::array<Unit, 9> kByteUnits = {{{"B", 1},
+                                             {"KB", 1e3},
                                              {"KiB", 1024.0},
                                              {"MB", 1e6},
                                              {"MiB", 1048576.0},
                                              {"GB", 1e9},
-                                             {"GiB", 1073741824.0}}};
+                                             {"GiB", 1073741824.0},
+                                             {"TB", 1e12},
+                                             {"TiB", 1099511627776.0}}};
 constexpr std::array<Unit, 9> kBandwidthUnits = {{{"KB/s", 1e3},
                                                   {"KiB/s", 1024.0},
                                                   {"MB/s", 1e6},
@@ -36,7 +39,7 @@ constexpr std::array<Unit, 9> kBandwidthUnits = {{{"KB/s", 1e3},
                                                   {"Kbps", 1e3 / 8},
                                                   {"Mbps", 1e6 / 8},
                                                   {"Gbps", 1e9 / 8}}};
-constexpr std::array<Unit, 3> kTimeUnits = {{{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+constexpr std::array<Unit, 4> kTimeUnits = {{{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 6e10}}};
 
 constexpr double kLargest = 4611686018427387904.0;  // 2^62
 
@@ -104,6 +107,14 @@ absl::StatusOr<double> parseBandwidth(absl::string_view text) {
 absl::StatusOr<int64_t> parseDuration(absl::string_view text) {
   GR_ASSIGN_OR_RETURN(double ns, parseQuantity(text, kTimeUnits));
   return std::llround(ns);
+}
+
+absl::StatusOr<int64_t> parseSeconds(absl::string_view text) {
+  bool isPlain = !text.empty() && text.find_first_not_of("0123456789.") == absl::string_view::npos;
+  absl::StatusOr<int64_t> ns = parseDuration(isPlain ? absl::StrCat(text, "s") : text);
+  return absl::IsInvalidArgument(ns.status()) && !isPlain
+             ? annotate(ns.status(), "a time is seconds or has a unit")
+             : ns;
 }
 
 absl::StatusOr<std::vector<int>> parseCores(absl::string_view text) {
@@ -193,4 +204,4 @@ std::string formatCount(int64_t count) {
   return absl::StrFormat("%.2f %s", value, kNames[i]);
 }
 
-}  // namespace graphrun::placement
+}  // namespace graphrun::runtime

@@ -1,10 +1,10 @@
-#include "placement/units.h"
+#include "runtime/base/units.h"
 
 #include <catch2/catch.hpp>
 
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
-namespace graphrun::placement {
+namespace graphrun::runtime {
 namespace {
 
 TEST_CASE("bytes are parsed with decimal and binary units") {
@@ -29,7 +29,7 @@ TEST_CASE("what is no plain quantity is refused") {
   CHECK(!parseDuration("3ns").ok());
   CHECK(!parseDuration("3 us").ok());
   CHECK(std::string(parseBytes("48G").status().message()) ==
-        "'48G' is not a number followed by one of KB, KiB, MB, MiB, GB, GiB");
+        "'48G' is not a number followed by one of B, KB, KiB, MB, MiB, GB, GiB, TB, TiB");
 }
 
 TEST_CASE("bandwidth and durations") {
@@ -40,6 +40,19 @@ TEST_CASE("bandwidth and durations") {
   CHECK(parseDuration("1.5ms").value() == 1'500'000);
   CHECK(parseDuration("2s").value() == 2'000'000'000);
   CHECK(parseDuration("0us").value() == 0);
+  CHECK(parseDuration("2min").value() == 120'000'000'000);
+}
+
+TEST_CASE("a time without a unit is seconds where that is allowed") {
+  CHECK(parseSeconds("1").value() == 1'000'000'000);
+  CHECK(parseSeconds("0.25").value() == 250'000'000);
+  CHECK(parseSeconds("200ms").value() == 200'000'000);
+  CHECK(parseSeconds("1s").value() == parseSeconds("1").value());
+  for (const char* text :
+       {"", "s", "1 s", "-1", "1e3", "nan", "inf", "1h", ".5", "1.", "99999999999"}) {
+    CAPTURE(text);
+    CHECK(!parseSeconds(text).ok());
+  }
 }
 
 TEST_CASE("core lists") {
@@ -88,4 +101,4 @@ TEST_CASE("globs cross slashes and the nearest name is found") {
 }
 
 }  // namespace
-}  // namespace graphrun::placement
+}  // namespace graphrun::runtime

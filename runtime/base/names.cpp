@@ -1,4 +1,4 @@
-#include "placement/names.h"
+#include "runtime/base/names.h"
 
 #include <fnmatch.h>
 
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace graphrun::placement {
+namespace graphrun::runtime {
 namespace {
 
 size_t editDistance(absl::string_view a, absl::string_view b) {
@@ -51,4 +51,4 @@ std::string didYouMean(absl::string_view name, const std::vector<std::string>& k
   return nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?");
 }
 
-}  // namespace graphrun::placement
+}  // namespace graphrun::runtime

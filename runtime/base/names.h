@@ -1,13 +1,13 @@
 // Names of nodes and devices: globs, and the nearest known name for a misspelt one.
-#ifndef GRAPHRUN_PLACEMENT_NAMES_H_
-#define GRAPHRUN_PLACEMENT_NAMES_H_
+#ifndef GRAPHRUN_RUNTIME_BASE_NAMES_H_
+#define GRAPHRUN_RUNTIME_BASE_NAMES_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 
-namespace graphrun::placement {
+namespace graphrun::runtime {
 
 /// True if `name` matches the shell pattern `glob`; '*' also matches '/', as in "encoder/*".
 bool matchesGlob(const std::string& glob, const std::string& name);
@@ -22,6 +22,6 @@ std::string nearestName(absl::string_view name, const std::vector<std::string>& 
 /// "; did you mean 'x'?" for the nearest name, "" without one.
 std::string didYouMean(absl::string_view name, const std::vector<std::string>& known);
 
-}  // namespace graphrun::placement
+}  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_PLACEMENT_NAMES_H_
+#endif  // GRAPHRUN_RUNTIME_BASE_NAMES_H_
