@@ -9,9 +9,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
 
@@ -48,20 +53,84 @@ absl::Status syncFolder(const std::string& path) {
                                         : absl::OkStatus();
 }
 
+/// Links that are followed before they count as a circle; the system's own limit.
+constexpr int kMostLinks = 40;
+
+/// What a link says, seen from the folder that it lies in; "" where `path` is none.
+std::string linkTarget(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (error) {
+    return "";
+  }
+  return target.is_absolute() ? target.string()
+                              : absl::StrCat(folderOf(path), "/", target.string());
+}
+
+/// The number of an open file that `path` stands for; nothing for a path of another kind.
+std::optional<int> openFileOf(absl::string_view path) {
+  int fd = 0;
+  bool isOne =
+      absl::ConsumePrefix(&path, "/dev/fd/") || absl::ConsumePrefix(&path, "/proc/self/fd/");
+  return isOne && absl::SimpleAtoi(path, &fd) && fd >= 0 ? std::optional(fd) : std::nullopt;
+}
+
+/// Where to write: a file that need not exist, or one that is open already.
+struct Place {
+  std::string path;
+  std::optional<int> open;
+};
+
+absl::StatusOr<Place> placeOf(std::string path) {
+  for (int links = 0; links < kMostLinks; ++links) {
+    if (std::optional<int> open = openFileOf(path)) {
+      return Place{path, open};
+    }
+    std::string target = linkTarget(path);
+    if (target.empty()) {
+      return Place{std::move(path), std::nullopt};
+    }
+    path = std::move(target);
+  }
+  return fileError("write", path, ELOOP);
+}
+
+/// Gives a new file mode and owner of the one that it is to replace. A file of somebody else, whose
+/// owner cannot be kept, loses the bits by which it would run as its owner.
+void resemble(int fd, const struct stat& old) {
+  bool isOwners = ::fchown(fd, old.st_uid, old.st_gid) == 0;
+  ::fchmod(fd, old.st_mode & (isOwners ? 07777U : 0777U));
+}
+
 }  // namespace
 
 absl::StatusOr<AtomicFile> AtomicFile::create(const std::string& path) {
+  GR_ASSIGN_OR_RETURN(Place place, placeOf(path));
   struct stat info = {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  const bool exists = !place.open && ::stat(place.path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot write '", path, "': it exists and is not a regular file"));
+        absl::StrCat("cannot write '", path, "': it is a folder, expected a file"));
   }
-  std::string temporary = temporaryName(path);
+  if (place.open || (exists && !S_ISREG(info.st_mode))) {
+    int fd = place.open ? ::fcntl(*place.open, F_DUPFD_CLOEXEC, 0)
+                        : ::open(place.path.c_str(), O_WRONLY | O_CLOEXEC);
+    return fd < 0 ? absl::StatusOr<AtomicFile>(fileError("write", path, errno))
+                  : AtomicFile(path, "", fd);
+  }
+  // A file that may not be written is not replaced either.
+  if (exists && ::access(place.path.c_str(), W_OK) != 0) {
+    return fileError("write", path, errno);
+  }
+  std::string temporary = temporaryName(place.path);
   int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd < 0) {
     return fileError("write", path, errno);
   }
-  return AtomicFile(path, std::move(temporary), fd);
+  if (exists) {
+    resemble(fd, info);
+  }
+  return AtomicFile(std::move(place.path), std::move(temporary), fd);
 }
 
 AtomicFile::AtomicFile(std::string path, std::string temporary, int fd)
@@ -114,6 +183,9 @@ absl::Status AtomicFile::writeZeros(uint64_t count) {
 absl::Status AtomicFile::commit() {
   int syncFailed = ::fsync(fd_);
   int error = errno;
+  if (syncFailed != 0 && (error == EINVAL || error == EROFS)) {
+    syncFailed = 0;  // pipes and devices hold nothing back
+  }
   // Network file systems report a full disk no earlier than here.
   if (int closeFailed = ::close(std::exchange(fd_, -1)); syncFailed == 0 && closeFailed != 0) {
     syncFailed = closeFailed;
@@ -121,6 +193,9 @@ absl::Status AtomicFile::commit() {
   }
   if (syncFailed != 0) {
     return failed(error);
+  }
+  if (temporary_.empty()) {
+    return absl::OkStatus();
   }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return failed(errno);

@@ -11,14 +11,16 @@
 
 namespace graphrun::runtime {
 
-/// Writes a temporary file beside `path` and renames it there on `commit`. Until then, and after
-/// any error, `path` is what it was; without a commit the destructor removes the temporary file.
-/// Movable, not copyable; one thread at a time. Errors name the file and
-/// how many bytes had been written.
+/// Writes a temporary file beside the file that `path` names and renames it there on `commit`.
+/// Until then, and after any error, that file is what it was; without a commit the destructor
+/// removes the temporary file. A symbolic link is followed and stays; a file that exists keeps its
+/// mode and, as far as the system lets us, its owner. What cannot be replaced is written as it is:
+/// devices, pipes, and what /dev/stdout and /dev/fd/N stand for. Movable, not copyable; one thread
+/// at a time. Errors name the file and how many bytes had been written.
 class AtomicFile {
  public:
-  /// Fails with InvalidArgument if `path` exists and is not a regular file, with NotFound or
-  /// PermissionDenied if its folder cannot be written.
+  /// Fails with InvalidArgument if `path` is a folder, with NotFound or PermissionDenied if its
+  /// folder, or the file itself, cannot be written.
   static absl::StatusOr<AtomicFile> create(const std::string& path);
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -38,8 +40,8 @@ class AtomicFile {
   AtomicFile(std::string path, std::string temporary, int fd);
   absl::Status failed(int errnoValue) const;
 
-  std::string path_;
-  std::string temporary_;  // empty once renamed
+  std::string path_;       // of the file itself, behind all links
+  std::string temporary_;  // empty once renamed, and where the file itself is written
   int fd_ = -1;
   uint64_t size_ = 0;
 };
