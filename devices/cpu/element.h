@@ -30,18 +30,7 @@ struct Boolean {
 inline float toFloat(BFloat16 x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
 
 /// Exact.
-inline float toFloat(Half x) {
-  uint32_t sign = uint32_t{x.bits & 0x8000U} << 16;
-  uint32_t magnitude = x.bits & 0x7fffU;
-  if (magnitude >= 0x7c00U) {  // infinity and NaN
-    return std::bit_cast<float>(sign | 0x7f800000U | (magnitude & 0x3ffU) << 13);
-  }
-  if (magnitude < 0x400U) {  // zero and subnormal: a multiple of 2^-24
-    float value = static_cast<float>(magnitude) * 0x1p-24F;
-    return sign != 0 ? -value : value;
-  }
-  return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000U));
-}
+inline float toFloat(Half x) { return runtime::float16Value(x.bits); }
 
 /// Rounds to nearest, ties to even.
 inline BFloat16 toBFloat16(float x) { return {runtime::bfloat16Bits(x)}; }
