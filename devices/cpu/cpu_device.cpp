@@ -11,6 +11,7 @@
 #include "devices/cpu/instructions.h"
 #include "devices/cpu/kernel_team.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "runtime/base/cgroup.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cpu {
@@ -90,7 +91,7 @@ std::vector<DeviceDescription> discoverCpuDevices() {
   if (!instructionLimit().ok()) {
     return {};
   }
-  return {{"cpu:0", "cpu", 0, allowedCores(), allowedMemory()}};
+  return {{"cpu:0", "cpu", 0, allowedCores(), runtime::usableMemory()}};
 }
 
 std::vector<std::string> cpuFindings() { return {describeInstructions()}; }

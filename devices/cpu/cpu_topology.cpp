@@ -54,12 +54,6 @@ std::vector<uint32_t> allowedCores() {
   return cores;
 }
 
-uint64_t allowedMemory() {
-  auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
-  uint64_t bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min(bytes, runtime::readCgroup().memory.value_or(bytes));
-}
-
 std::string processorFingerprint() {
   std::string flags = cpuInfo({"flags", "Features", "cpu"});
   const dnnl_version_t* version = dnnl_version();

@@ -15,9 +15,6 @@ namespace graphrun::devices::cpu {
 /// its control groups (runtime/base/cgroup.h) pays for. At least one.
 std::vector<uint32_t> allowedCores();
 
-/// Memory of the machine or of the cgroup, whichever is less, in bytes.
-uint64_t allowedMemory();
-
 /// Model of the processor, its feature flags (as a hash), the instruction sets that may be used
 /// (instructions.h), and the library's version.
 std::string processorFingerprint();

@@ -1,9 +1,14 @@
 #include "runtime/base/cgroup.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -74,6 +79,16 @@ void lower(std::optional<T>& limit, std::optional<int64_t> other) {
   }
 }
 
+/// By the affinity mask of the process, not of the thread, and the control groups.
+uint32_t allowedThreads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool isKnown = sched_getaffinity(getpid(), sizeof(set), &set) == 0;
+  const auto cores = static_cast<size_t>(isKnown ? CPU_COUNT(&set) : 1);
+  return static_cast<uint32_t>(
+      std::max<size_t>(1, std::min(cores, readCgroup().cores.value_or(cores))));
+}
+
 }  // namespace
 
 CgroupLimits readCgroup(const std::string& root, const std::string& membership) {
@@ -86,6 +101,25 @@ CgroupLimits readCgroup(const std::string& root, const std::string& membership) 
     lower(limits.memory, numberIn(folder + "/memory.limit_in_bytes"));
   }
   return limits;
+}
+
+uint32_t fewerThreads() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  absl::string_view first = text == nullptr ? "" : absl::string_view(text);
+  first = absl::StripAsciiWhitespace(first.substr(0, first.find(',')));
+  uint32_t threads = 0;
+  return absl::SimpleAtoi(first, &threads) && threads < allowedThreads() ? threads : 0;
+}
+
+uint32_t usableThreads() {
+  const uint32_t fewer = fewerThreads();
+  return fewer != 0 ? fewer : allowedThreads();
+}
+
+uint64_t usableMemory() {
+  const uint64_t bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(bytes, readCgroup().memory.value_or(bytes));
 }
 
 }  // namespace graphrun::runtime

@@ -1,4 +1,4 @@
-// What the control groups of a process let it use.
+// What a process may use of the machine: by its control groups and whoever started it.
 #ifndef GRAPHRUN_RUNTIME_BASE_CGROUP_H_
 #define GRAPHRUN_RUNTIME_BASE_CGROUP_H_
 
@@ -20,6 +20,17 @@ struct CgroupLimits {
 /// groups are mounted; `membership`: the file that names those of the process.
 CgroupLimits readCgroup(const std::string& root = "/sys/fs/cgroup",
                         const std::string& membership = "/proc/self/cgroup");
+
+/// Threads that may run at the same time: by the affinity mask of the process, its control groups
+/// and, below these, OMP_NUM_THREADS. At least one.
+uint32_t usableThreads();
+
+/// The number of threads that OMP_NUM_THREADS asks for (of a list by levels of nesting the first),
+/// where it is less than what else is allowed; 0: it says nothing.
+uint32_t fewerThreads();
+
+/// Bytes that this process may use: the machine's memory, or what readCgroup leaves of it.
+uint64_t usableMemory();
 
 }  // namespace graphrun::runtime
 

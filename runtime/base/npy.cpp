@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -14,6 +15,7 @@
 #include "runtime/base/atomic_file.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
+#include "runtime/base/tensor_memory.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -301,7 +303,7 @@ absl::StatusOr<HostTensor> parseTexts(const Header& header, const uint8_t* data)
   if (header.fortran && header.spec.dims.size() > 1) {
     return invalid("texts in Fortran order are not supported: save numpy.ascontiguousarray(…)");
   }
-  HostTensor tensor(header.spec);
+  GR_ASSIGN_OR_RETURN(HostTensor tensor, allocateTensor(header.spec));
   size_t width = header.wide ? sizeof(char32_t) : 1;
   for (std::string& text : tensor.strings()) {
     size_t length = 0;
@@ -360,7 +362,11 @@ absl::StatusOr<HostTensor> parseNpy(absl::Span<const uint8_t> bytes, absl::strin
     return texts.ok() ? std::move(texts)
                       : annotate(texts.status(), absl::StrCat("array '", name, "'"));
   }
-  HostTensor tensor(header->spec);
+  absl::StatusOr<HostTensor> allocated = allocateTensor(header->spec);
+  if (!allocated.ok()) {
+    return annotate(allocated.status(), absl::StrCat("array '", name, "'"));
+  }
+  HostTensor tensor = *std::move(allocated);
   if (header->fortran && header->spec.dims.size() > 1) {
     transposeInto(data, tensor);
   } else if (tensor.byteSize() > 0) {

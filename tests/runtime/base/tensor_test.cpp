@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
+#include "runtime/base/tensor_memory.h"
+
 namespace graphrun::runtime {
 namespace {
 
@@ -59,6 +61,18 @@ TEST_CASE("a tensor in memory that somebody lends keeps it, and no copy owns it"
     CHECK(!isBack);
   }
   CHECK(isBack);
+}
+
+TEST_CASE("a tensor that no memory has room for is a status") {
+  CHECK(allocateTensor({ElementType::kF32, {2, 3}})->byteSize() == 24);
+  CHECK(allocateTensor({ElementType::kString, {2}})->strings().size() == 2);
+  for (ElementType type : {ElementType::kF32, ElementType::kString}) {
+    absl::Status status = allocateTensor({type, {int64_t{1} << 45, 8}}).status();
+    CHECK(absl::IsResourceExhausted(status));
+    CHECK(std::string(status.message()).find("PiB, and this process may use") != std::string::npos);
+    CHECK(absl::IsInvalidArgument(allocateTensor({type, {int64_t{1} << 62, 8}}).status()));
+    CHECK(absl::IsInvalidArgument(allocateTensor({type, {-1}}).status()));
+  }
 }
 
 }  // namespace
