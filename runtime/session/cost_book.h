@@ -32,8 +32,10 @@ class CostBook {
     kBorder,     ///< beside an edge
   };
   /// Adds a measurement, the median of measured.runs() runs: each run counts alike until there are
-  /// many; then new ones for a fixed share, so that what has changed is followed. What was measured
-  /// at the border, or disturbed, counts until there is something better.
+  /// many; then new ones for a fixed share, so that what has changed is followed. What is many
+  /// times as long as known counts as three times as long; where little was known, and is many
+  /// times as long as what is measured now, that takes its place. What was measured at the border,
+  /// or disturbed, counts until there is something better.
   void note(const format::OpTime& measured, Where where);
   struct Transfer {
     uint64_t bytes = 0;
@@ -85,6 +87,12 @@ class CostShelf {
   absl::Status keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
   absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
+  /// Of what one of these four returned; OK tells nothing.
+  void warnNotKept(const absl::Status& kept) const {
+    if (!kept.ok()) {
+      cache_->warnNotKept("what runs took", kept);
+    }
+  }
 
  private:
   CostBook read(const std::string& key);

@@ -143,7 +143,7 @@ absl::Status import(const std::string& path, Compiler& compiler, DiskCache& cach
   if (!isFolders(status)) {
     return status;
   }
-  log(LogLevel::kWarning, absl::StrCat("the imported model is not kept: ", status.message()));
+  cache.warnNotKept("the imported model", status);
   return importElsewhere(path, compiler, opened);
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
+#include "runtime/base/private_folder.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::runtime {
@@ -147,7 +148,26 @@ std::string DiskCache::fileOf(const std::string& key) const {
   return absl::StrCat(folder_, "/", key);
 }
 
+/// Once: a folder that is safe stays it, as nobody else may put another in its place.
+absl::Status DiskCache::checkSafe() {
+  std::call_once(checked_, [&] {
+    safe_ = checkKeeps(fs::path(folder_).parent_path());
+    safe_.Update(checkPrivate(folder_));
+  });
+  return safe_;
+}
+
+void DiskCache::warnNotKept(absl::string_view what, const absl::Status& why) const {
+  const std::string root = fs::path(folder_).parent_path();
+  logOnce(LogLevel::kWarning, absl::StrCat("not kept in ", root),
+          absl::StrCat(what, " is not kept in the cache ", root, ": ", why.message(),
+                       "; GRAPHRUN_CACHE_DIR names another folder"));
+}
+
 std::optional<DiskCache::Entry> DiskCache::find(const std::string& key) {
+  if (!checkSafe().ok()) {
+    return std::nullopt;
+  }
   std::string path = fileOf(key);
   absl::StatusOr<MappedFile> file = MappedFile::open(path);
   if (!file.ok()) {
@@ -171,7 +191,9 @@ std::optional<DiskCache::Entry> DiskCache::find(const std::string& key) {
   return std::nullopt;
 }
 
-bool DiskCache::has(const std::string& key) const { return access(fileOf(key).c_str(), R_OK) == 0; }
+bool DiskCache::has(const std::string& key) {
+  return checkSafe().ok() && access(fileOf(key).c_str(), R_OK) == 0;
+}
 
 absl::Status DiskCache::store(const std::string& key, absl::Span<const uint8_t> bytes) {
   GR_ASSIGN_OR_RETURN(Writer writer,
@@ -207,15 +229,9 @@ void DiskCache::used(const std::string& key) {
 }
 
 absl::Status DiskCache::makeFolder() {
+  GR_RETURN_IF_ERROR(checkSafe());
   std::error_code error;
-  if (fs::is_directory(folder_, error)) {
-    return absl::OkStatus();
-  }
-  fs::create_directories(fs::path(folder_).parent_path(), error);
-  if (mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fileError("make the folder", folder_, errno);
-  }
-  return absl::OkStatus();
+  return fs::is_directory(folder_, error) ? absl::OkStatus() : makePrivate(folder_);
 }
 
 void DiskCache::trimAfter(uint64_t bytes, const std::string& keep) {

@@ -47,7 +47,8 @@ class CacheKey {
 /// A folder of files of bounded total size; the least recently used go first. Entries appear whole
 /// or not at all, carry a checksum, and may be shared by processes: a file that goes while it is
 /// mapped stays readable. A cache that cannot be written, or a damaged entry, costs a warning and
-/// time, but is no error. Thread-safe.
+/// time, but is no error. What others than the user or root may have written, in the folder or in
+/// the one around it, is not read: entries are code. Thread-safe.
 class DiskCache {
  public:
   /// An entry's content, mapped; aligned to 64.
@@ -83,7 +84,7 @@ class DiskCache {
   /// The entry of `key` if it is there and whole; a damaged one is removed with a warning.
   std::optional<Entry> find(const std::string& key);
   /// Whether there is an entry, whose content is not checked.
-  bool has(const std::string& key) const;
+  bool has(const std::string& key);
   absl::Status store(const std::string& key, absl::Span<const uint8_t> bytes);
   /// Begins an entry of `bytes` with the XXH3-64 `checksum`.
   absl::StatusOr<Writer> begin(const std::string& key, uint64_t bytes, uint64_t checksum);
@@ -94,9 +95,14 @@ class DiskCache {
   absl::StatusOr<std::string> pathOf(const std::string& key);
   void used(const std::string& key);
   void added(const std::string& key) { trim(fileOf(key)); }
+  /// Warns that `what` is not kept, and why. Once for all caches in one folder: where one thing
+  /// cannot be kept, others cannot either.
+  void warnNotKept(absl::string_view what, const absl::Status& why) const;
   const std::string& folder() const { return folder_; }
 
  private:
+  /// PermissionDenied where others may have written what is in the folder.
+  absl::Status checkSafe();
   absl::Status makeFolder();
   /// As trim, but looks through the folder only now and then: after some entries, or a sixteenth of
   /// the limit.
@@ -106,6 +112,8 @@ class DiskCache {
 
   const std::string folder_;
   const uint64_t limitBytes_;
+  std::once_flag checked_;
+  absl::Status safe_;
   std::mutex mutex_;
   std::optional<uint64_t> addedBytes_;  // since the last look through the folder; none: never
   size_t addedEntries_ = 0;

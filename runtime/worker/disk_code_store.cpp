@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/log.h"
 
 namespace graphrun::runtime {
 
@@ -23,7 +22,7 @@ std::optional<absl::Span<const uint8_t>> DiskCodeStore::find(const std::string& 
 
 void DiskCodeStore::store(const std::string& name, absl::Span<const uint8_t> code) {
   if (absl::Status stored = cache_->store(keyOf(name), code); !stored.ok()) {
-    log(LogLevel::kWarning, absl::StrCat("code of a kernel is not kept: ", stored.message()));
+    cache_->warnNotKept("code of a kernel", stored);
   }
 }
 

@@ -142,7 +142,7 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
   absl::Status stored =
       executables_->store(compiled->tuned ? tunedKey(key) : key, compiled->executable);
   if (!stored.ok()) {
-    log(LogLevel::kWarning, absl::StrCat("an executable is not kept: ", stored.message()));
+    executables_->warnNotKept("an executable", stored);
   }
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(compiled->executable));
   GR_ASSIGN_OR_RETURN(std::unique_ptr<devices::Program> program, device.load(*owner, weights));
@@ -169,7 +169,7 @@ absl::StatusOr<CompiledPartition> ProgramLoader::compileTimed(PartitionTask task
     auto bytes = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(compiled.timings.data()),
                                      compiled.timings.size());
     if (absl::Status stored = timings_->store(key, bytes); !stored.ok()) {
-      log(LogLevel::kWarning, absl::StrCat("timings are not kept: ", stored.message()));
+      timings_->warnNotKept("a timing of kernels", stored);
     }
   }
   return compiled;

@@ -1,6 +1,7 @@
 """The cache under what happens to it: programs that start together, are killed, find it damaged, cut
 short, full or not theirs. Results stay right; there are warnings at most."""
 
+import json
 import os
 import random
 import shutil
@@ -117,7 +118,52 @@ class CacheTest(unittest.TestCase):
 
     def testFolderThatCannotBeMade(self):
         programs.ENVIRONMENT["GRAPHRUN_CACHE_DIR"] = "/proc/graphrun"
+        ended = self.check()
+        self.assertEqual(ended.err.count("warning"), 1, ended)
+        self.assertIn("GRAPHRUN_CACHE_DIR", ended.err)
+
+    def loaded(self, *options):
+        """(Ended, whether a plan or an executable came from the cache)"""
+        path = os.path.join(programs.SCRATCH.name, "report.json")
+        ended, _ = self.model.run("--threads", "1", "--report", path, *options)
+        self.assertEqual(ended.code, 0, ended)
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        devices = [device["executable_from_cache"] for device in report["devices"]]
+        return ended, report["plans"]["from_disk"] > 0 or any(devices) or not report["imported"]
+
+    def testFolderThatOthersMayWriteTo(self):
         self.check()
+        self.assertTrue(self.loaded()[1])
+        for folder in (self.cache, os.path.join(self.cache, "executables")):
+            os.chmod(folder, 0o777)
+            ended, found = self.loaded()
+            if folder == self.cache:
+                self.assertFalse(found, "code of a folder that anybody may write to was loaded")
+            self.assertEqual(ended.err.count("others than its owner may write"), 1, ended)
+            self.assertIn(f"chmod go-w '{folder}'", ended.err)
+            os.chmod(folder, 0o700)
+        self.assertTrue(self.loaded()[1])
+
+    def testFolderOfSomebodyElse(self):
+        """Below /tmp, where there is no home, anybody may make the folder first."""
+        self.check()
+        for variable in ("GRAPHRUN_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+            self.addCleanup(programs.ENVIRONMENT.__setitem__, variable, programs.ENVIRONMENT[variable])
+            del programs.ENVIRONMENT[variable]
+        programs.ENVIRONMENT["TMPDIR"] = programs.SCRATCH.name
+        self.addCleanup(programs.ENVIRONMENT.pop, "TMPDIR")
+        theirs = os.path.join(programs.SCRATCH.name, f"graphrun-{os.geteuid()}")
+        os.rename(self.cache, theirs)
+        self.addCleanup(shutil.rmtree, theirs, ignore_errors=True)
+        self.assertTrue(self.loaded()[1])
+        if os.geteuid() != 0:
+            self.skipTest("only root can give folders away")
+        os.chown(theirs, 12345, 12345)
+        ended, found = self.loaded()
+        self.assertFalse(found, "code out of somebody else's folder was loaded")
+        self.assertIn("belongs to user 12345, not to user 0", ended.err)
+        self.assertEqual(ended.err.count("warning"), 1, ended)
 
 
 if __name__ == "__main__":
