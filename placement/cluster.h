@@ -183,13 +183,6 @@ struct PinRule {
 /// The rule "NODES=DEVICE", or for "@ANNOTATION=DEVICE" the one on annotations.
 PinRule makePinRule(absl::string_view nodes, absl::string_view device, absl::string_view source);
 
-/// Paths of the mutual TLS files of the coordinator.
-struct SecurityFiles {
-  std::string ca;
-  std::string cert;
-  std::string key;
-};
-
 /// Plain data; copy it to plan with other limits. Not synchronised.
 struct Cluster {
   std::vector<Worker> workers;
@@ -201,7 +194,6 @@ struct Cluster {
   std::vector<PinRule> pins;
   /// Nodes that stay off devices: of these, too, a shell pattern. No annotations.
   std::vector<PinRule> forbids;
-  std::optional<SecurityFiles> security;
 
   /// The device whose thread runs what is placed on `device`: of a whole device's first part it is
   /// the whole device itself, which then uses fewer threads.
@@ -243,12 +235,9 @@ struct Cluster {
   std::string endpointName(int device) const;
 };
 
-/// Reads cluster.yaml. `fileName` is used in messages only. All problems are in one
-/// InvalidArgument message, one a line, each with its line number.
+/// The cluster of a cluster.yaml, as runtime/cluster reads it. `fileName` is used in messages only.
+/// All problems are in one InvalidArgument message, one a line, each with its line number.
 absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName);
-
-/// Reads the file at `path`; the paths under `security` become relative to its folder.
-absl::StatusOr<Cluster> loadCluster(const std::string& path);
 
 /// This machine alone: worker "local" inside the client with one CPU device of `threads` threads
 /// (0: as many as the affinity mask allows) and the memory that machine and cgroup allow.

@@ -6,6 +6,7 @@
 #include <queue>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/names.h"
@@ -309,11 +310,18 @@ class Rules {
   absl::Status finish() {
     std::erase_if(graph_.pins,
                   [&](const NodePin& pin) { return pin.fromModel && pinned_.contains(pin.node); });
-    return problems_.empty() ? absl::OkStatus()
-                             : absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
+    if (problems_.empty()) {
+      return absl::OkStatus();
+    }
+    std::string text = absl::StrJoin(problems_, "\n");
+    return ofOption_ ? absl::NotFoundError(text) : absl::InvalidArgumentError(text);
   }
 
  private:
+  void problem(const PinRule& rule, std::string text) {
+    problems_.push_back(std::move(text));
+    ofOption_ = ofOption_ || absl::StartsWith(rule.source, "--");
+  }
   /// What keeps off a device keeps off its parts.
   bool matches(const PinRule& rule, const Device& device) const {
     return runtime::matchesGlob(rule.device, device.name) ||
@@ -324,16 +332,15 @@ class Rules {
   std::vector<int> matched(absl::string_view what, const PinRule& rule) {
     std::vector<int> nodes = graph_.nodesOf(rule);
     if (nodes.empty() && !rule.known) {
-      problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes,
-                                       "' matches no node",
-                                       runtime::didYouMean(rule.nodes, nodeNames(graph_))));
+      problem(rule, absl::StrCat(rule.source, ": ", what, " '", rule.nodes, "' matches no node",
+                                 runtime::didYouMean(rule.nodes, nodeNames(graph_))));
     }
     return nodes;
   }
   void noDevice(absl::string_view what, const PinRule& rule) {
-    problems_.push_back(absl::StrCat(rule.source, ": ", what, " '", rule.nodes, "': no device '",
-                                     rule.device, "'",
-                                     runtime::didYouMean(rule.device, cluster_.deviceNames())));
+    problem(rule,
+            absl::StrCat(rule.source, ": ", what, " '", rule.nodes, "': no device '", rule.device,
+                         "'", runtime::didYouMean(rule.device, cluster_.deviceNames())));
   }
   void forbidOn(int device, int id, const PinRule& rule) {
     CostNode& node = graph_.nodes[static_cast<size_t>(id)];
@@ -353,6 +360,7 @@ class Rules {
   std::set<int> pinned_;
   std::map<std::pair<int, int>, int64_t> forbidden_;  // node, device: the time there
   std::vector<std::string> problems_;
+  bool ofOption_ = false;  // a problem is one of a rule on the command line, not of a file
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "runtime/control/certs.h"
 #include "runtime/control/control_plane.h"
 #include "runtime/session/coordinator.h"
+#include "runtime/session/own_devices.h"
 #include "runtime/session/session_stage.h"
 #include "runtime/session/worker_program.h"
 #include "runtime/worker/worker_main.h"
@@ -93,7 +94,11 @@ absl::Status checkCluster(const std::string& path) {
   coreOptions.compiler = &door;
   runtime::WorkerCore core(coreOptions);
   runtime::CoordinatorOptions options;
-  options.cluster = *std::move(cluster);
+  options.workers = cluster->processes();
+  if (const std::optional<runtime::GivenSecurity>& files = cluster->description.security) {
+    options.security = {files->ca, files->cert, files->key};
+  }
+  GR_RETURN_IF_ERROR(runtime::checkOwnCores(cluster->description));
   options.workerCommand = runtime::findWorkerCommand();
   runtime::Coordinator coordinator(options, &core);
   GR_RETURN_IF_ERROR(runtime::atStage(coordinator.start(), runtime::SessionStage::kRun));

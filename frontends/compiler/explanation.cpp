@@ -27,7 +27,7 @@ absl::StatusOr<placement::Explanation> explainWith(const placement::PlacementPro
   for (const std::string& name : wishes.nodes) {
     auto nodes = placement::explainNodes(problem, result, name);
     if (!nodes.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--op: ", nodes.status().message()));
+      return runtime::annotate(nodes.status(), "--op");
     }
     std::move(nodes->begin(), nodes->end(), std::back_inserter(explanation.choices));
   }

@@ -87,13 +87,18 @@ void addFoundDevices(const format::PlanRequest& request, placement::Cluster& clu
 }
 
 /// Adds what there is not yet, to see what it would bring.
+/// A failure of what an option says: its user is told, whatever was wrong with it.
+absl::Status ofOption(const absl::Status& status, absl::string_view option) {
+  return status.ok() ? status : absl::NotFoundError(absl::StrCat(option, ": ", status.message()));
+}
+
 absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster& cluster) {
   for (size_t i = 0; i < format::sizeOf(request.added_devices()); ++i) {
-    GR_RETURN_IF_ERROR(runtime::annotate(
+    GR_RETURN_IF_ERROR(ofOption(
         placement::supposeDevice(cluster, request.added_devices()->Get(i)->str()), "--add"));
   }
   for (size_t i = 0; i < format::sizeOf(request.changed_links()); ++i) {
-    GR_RETURN_IF_ERROR(runtime::annotate(
+    GR_RETURN_IF_ERROR(ofOption(
         placement::supposeLinks(cluster, request.changed_links()->Get(i)->str()), "--link"));
   }
   return absl::OkStatus();
@@ -153,8 +158,9 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   }
   for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
     const format::MemoryLimit* limit = request.limits()->Get(i);
-    GR_RETURN_IF_ERROR(
-        cluster.setMemoryLimit(limit->device()->str(), static_cast<int64_t>(limit->bytes())));
+    GR_RETURN_IF_ERROR(ofOption(
+        cluster.setMemoryLimit(limit->device()->str(), static_cast<int64_t>(limit->bytes())),
+        "--memory-limit"));
   }
   return cluster;
 }

@@ -101,8 +101,9 @@ typedef struct GrCompilerApi {
   int32_t (*importOnnx)(const char* path, const char* outPath, GrBuffer* out);
 
   /// `request`: a PlanRequest, `out`: a PlanResponse (runtime/format/door.fbs). ResourceExhausted
-  /// or FailedPrecondition: the model cannot be placed; InvalidArgument: a bad model, shape or
-  /// cluster.
+  /// or FailedPrecondition: the model cannot be placed; NotFound: an option (strategy, pin, limit,
+  /// node to explain, device or link thought of) names what is not there or is written wrongly;
+  /// InvalidArgument: a bad model, shape, placement file or cluster.
   int32_t (*plan)(const GrModel* model, GrBytes request, GrBuffer* out);
 
   /// `out`: the executable that Device::load of the device's kind reads.

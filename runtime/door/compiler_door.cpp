@@ -110,7 +110,7 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   // Lazily: of the thousands of functions that MLIR could call, few are.
   void* handle = dlopen(library_.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
-    return absl::NotFoundError(
+    return absl::InternalError(
         absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror(), ". Put ", kLibrary,
                      " beside libgraphrun.so or name it in ", kVariable));
   }
@@ -119,9 +119,9 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   if (api == nullptr || api->version != GR_COMPILER_API_VERSION) {
     std::string got = api == nullptr ? "none" : absl::StrCat(api->version);
     dlclose(handle);
-    return absl::FailedPreconditionError(absl::StrCat(library_, " has compiler interface version ",
-                                                      got, ", expected ", GR_COMPILER_API_VERSION,
-                                                      ": install both libraries from one build"));
+    return absl::InternalError(absl::StrCat(library_, " has compiler interface version ", got,
+                                            ", expected ", GR_COMPILER_API_VERSION,
+                                            ": install both libraries from one build"));
   }
   return api_ = api;
 }

@@ -24,7 +24,6 @@
 namespace graphrun::runtime {
 namespace {
 
-constexpr char kLocalAddress[] = "local";
 constexpr Millis kCancelGrace{2'000};
 constexpr Millis kCancelRepeat{50};
 /// For the workers to say what they waited for when the deadline passed: all see it at about once.
@@ -181,34 +180,37 @@ absl::Status Coordinator::start() {
   GR_RETURN_IF_ERROR(prepareProcesses());
   GR_RETURN_IF_ERROR(makeClients());
   GR_RETURN_IF_ERROR(join());
-  GR_RETURN_IF_ERROR(checkGpus());
+  GR_RETURN_IF_ERROR(checkDevices());
   GR_RETURN_IF_ERROR(linkAll());
   started_ = true;
   return absl::OkStatus();
 }
 
-/// A GPU that the cluster names and its worker has not is told whatever would run there.
-absl::Status Coordinator::checkGpus() const {
-  for (const ClusterWorker& worker : options_.cluster.workers) {
-    const std::vector<DeviceOffer>& offers = joined_.at(worker.name).offer.devices;
-    for (uint32_t gpu : worker.gpus) {
-      bool offered = std::any_of(offers.begin(), offers.end(), [&](const DeviceOffer& offer) {
-        return offer.kind == "cuda" && offer.index == gpu;
-      });
+/// A device that the cluster names and its worker has not is told whatever would run there.
+absl::Status Coordinator::checkDevices() const {
+  for (const GivenWorker& worker : options_.workers) {
+    const WorkerOffer& offer = joined_.at(worker.name).offer;
+    for (const GivenDevice& device : worker.devices) {
+      bool offered =
+          device.kind != "cuda" ||
+          std::any_of(offer.devices.begin(), offer.devices.end(), [&](const DeviceOffer& one) {
+            return one.kind == "cuda" && one.index == static_cast<uint32_t>(device.index);
+          });
       if (!offered) {
-        return atStage(missingGpu(worker.name, gpu, worker.address == kLocalAddress,
-                                  joined_.at(worker.name).offer.missing),
+        return atStage(missingGpu(worker.name, static_cast<uint32_t>(device.index),
+                                  worker.isLocal(), offer.missing),
                        SessionStage::kPlacement);
       }
     }
+    GR_RETURN_IF_ERROR(checkCores(worker, offer.devices));
   }
   return absl::OkStatus();
 }
 
 absl::Status Coordinator::prepareProcesses() {
-  const std::vector<ClusterWorker>& all = options_.cluster.workers;
+  const std::vector<GivenWorker>& all = options_.workers;
   if (std::none_of(all.begin(), all.end(),
-                   [](const ClusterWorker& worker) { return worker.address == kLocalAddress; })) {
+                   [](const GivenWorker& worker) { return worker.isLocal(); })) {
     return absl::OkStatus();
   }
   if (options_.workerCommand.empty()) {
@@ -225,25 +227,25 @@ absl::Status Coordinator::prepareProcesses() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Coordinator::addressOf(const ClusterWorker& worker) {
-  if (worker.address != kLocalAddress) {
+absl::StatusOr<std::string> Coordinator::addressOf(const GivenWorker& worker) {
+  if (!worker.isLocal()) {
     return worker.address;
   }
   return local_->start(worker.name, options_.workerArguments);
 }
 
 absl::Status Coordinator::makeClients() {
-  for (const ClusterWorker& given : options_.cluster.workers) {
+  for (const GivenWorker& given : options_.workers) {
     WorkerClientOptions options;
     options.name = given.name;
     GR_ASSIGN_OR_RETURN(options.address, addressOf(given));
-    options.security = given.address == kLocalAddress ? Security{} : options_.cluster.security;
+    options.security = given.isLocal() ? Security{} : options_.security;
     options.versions = buildVersions();
     options.job = job_;
     options.joinTimeout = options_.joinTimeout;
     GR_ASSIGN_OR_RETURN(std::unique_ptr<WorkerClient> client, WorkerClient::create(options));
-    workers_.push_back({given.name, static_cast<uint32_t>(workers_.size() + 1),
-                        given.address == kLocalAddress, std::move(client)});
+    workers_.push_back({given.name, static_cast<uint32_t>(workers_.size() + 1), given.isLocal(),
+                        std::move(client)});
   }
   return absl::OkStatus();
 }
@@ -320,8 +322,8 @@ void Coordinator::onLost(const std::string& name, const absl::Status& why) {
   if (running != nullptr) {
     running->stop(status);  // before the links fail: this is the cause
   }
-  for (size_t i = 0; i < options_.cluster.workers.size(); ++i) {
-    if (options_.cluster.workers[i].name == name) {
+  for (size_t i = 0; i < options_.workers.size(); ++i) {
+    if (options_.workers[i].name == name) {
       core_->markPeerFailed(static_cast<uint32_t>(i + 1), status);
     }
   }

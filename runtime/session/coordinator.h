@@ -15,11 +15,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/base/trace_json.h"
+#include "runtime/cluster/cluster_description.h"
 #include "runtime/control/local_workers.h"
 #include "runtime/control/pulse.h"
 #include "runtime/control/worker_client.h"
 #include "runtime/format/plan_file.h"
-#include "runtime/session/cluster_file.h"
 #include "runtime/worker/worker_core.h"
 
 namespace graphrun::runtime {
@@ -29,7 +29,8 @@ inline constexpr char kClientName[] = "client";
 inline constexpr uint32_t kClientRank = 0;
 
 struct CoordinatorOptions {
-  ClusterFile cluster;
+  std::vector<GivenWorker> workers;  // with processes of their own, by rank from 1 on
+  Security security;
   std::vector<std::string> workerCommand;
   std::vector<std::string> workerArguments;  // for those started here: the model file …
   std::string networkInterface;
@@ -70,9 +71,9 @@ class Coordinator {
   };
   struct Steps;
 
-  absl::Status checkGpus() const;
+  absl::Status checkDevices() const;
   absl::Status prepareProcesses();
-  absl::StatusOr<std::string> addressOf(const ClusterWorker& worker);
+  absl::StatusOr<std::string> addressOf(const GivenWorker& worker);
   absl::Status makeClients();
   absl::Status join();
   absl::Status linkAll();

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "runtime/base/log.h"
 #include "runtime/base/median.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
@@ -25,12 +24,6 @@ constexpr double kNoise = 1.15;
 std::string hostOf(const std::string& text) {
   absl::StatusOr<Address> address = parseAddress(text);
   return text == "local" || !address.ok() || address->isLocal() ? kThisHost : address->host;
-}
-
-void warn(const absl::Status& kept) {
-  if (!kept.ok()) {
-    log(LogLevel::kWarning, absl::StrCat("measured costs are not kept: ", kept.message()));
-  }
 }
 
 format::OpTime opTime(const format::PlanNode& node, const RunTimes::Node& time, size_t runs) {
@@ -92,8 +85,9 @@ class Fingerprints {
 
 CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
     : places_{{"", kThisHost}}, threads_(threads), shelf_(cache) {
-  for (size_t w = 0; cluster != nullptr && w < cluster->workers.size(); ++w) {
-    places_.push_back({cluster->workers[w].name, hostOf(cluster->workers[w].address)});
+  for (const GivenWorker& worker :
+       cluster != nullptr ? cluster->processes() : std::vector<GivenWorker>()) {
+    places_.push_back({worker.name, hostOf(worker.address)});
   }
   std::set<std::string> hosts;
   for (const Place& place : places_) {
@@ -154,10 +148,10 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
     kind.cores = kind.cores == 0 && kind.kind == kCpu ? threads_ : kind.cores;
     kind.index = kind.kind == kCpu ? 0 : planned.index();
     kind.fingerprint = device.fingerprint;
-    warn(shelf_.addDevice(placeOf(device.worker).host, kind));
+    shelf_.warnNotKept(shelf_.addDevice(placeOf(device.worker).host, kind));
   }
   for (const auto& [fingerprint, book] : books) {
-    warn(shelf_.keepDevice(fingerprint, book));
+    shelf_.warnNotKept(shelf_.keepDevice(fingerprint, book));
   }
   return books;
 }
@@ -217,7 +211,7 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
   for (const auto& [name, link] : links) {
     CostBook book = shelf_.link(link.from, link.to);
     book.noteTransfers(link.transfers, times.steps);
-    warn(shelf_.keepLink(link.from, link.to, book));
+    shelf_.warnNotKept(shelf_.keepLink(link.from, link.to, book));
   }
 }
 
@@ -247,7 +241,7 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
   }
   CostBook book = shelf_.step(hosts_, inputs.workers);
   book.noteTransfers({{inputs.bytes, median(rest)}}, rest.size());
-  warn(shelf_.keepStep(hosts_, inputs.workers, book));
+  shelf_.warnNotKept(shelf_.keepStep(hosts_, inputs.workers, book));
 }
 
 CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& plan) {

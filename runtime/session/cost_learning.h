@@ -10,9 +10,9 @@
 
 #include "absl/types/span.h"
 #include "runtime/base/trace_json.h"
+#include "runtime/cluster/cluster_description.h"
 #include "runtime/format/door_generated.h"
 #include "runtime/session/active_plan.h"
-#include "runtime/session/cluster_file.h"
 #include "runtime/session/cost_book.h"
 #include "runtime/session/run_times.h"
 

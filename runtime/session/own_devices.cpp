@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "devices/device.h"
 #include "runtime/base/status.h"
@@ -60,6 +61,42 @@ absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere,
       absl::StrCat("device ", description.name, ": worker ", worker, " has no such GPU; ",
                    told == missing.end() ? "graphrun doctor on its machine says which there are"
                                          : absl::StrCat("it has no ", *told)));
+}
+
+absl::Status checkOwnCores(const ClusterDescription& cluster) {
+  for (const GivenWorker& worker : cluster.workers) {
+    for (const GivenDevice& given : worker.devices) {
+      devices::DeviceDescription device;
+      device.kind = given.kind;
+      device.index = static_cast<uint32_t>(given.index);
+      device.name = absl::StrCat(worker.name, "/", given.kind, ":", given.index);
+      device.cores.assign(given.cores.begin(), given.cores.end());
+      bool isHere = worker.isLocal() || worker.isInClient();
+      if (absl::Status status;
+          isHere && !device.cores.empty() && !(status = devices::checkDevice(device)).ok()) {
+        return atStage(annotate(status, given.source), SessionStage::kPlacement);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer> offers) {
+  auto cpu = std::find_if(offers.begin(), offers.end(),
+                          [](const DeviceOffer& offer) { return offer.kind == "cpu"; });
+  const std::vector<uint32_t> allowed = cpu == offers.end() ? std::vector<uint32_t>() : cpu->cores;
+  for (const GivenDevice& device : worker.devices) {
+    for (int core : device.cores) {
+      if (std::find(allowed.begin(), allowed.end(), static_cast<uint32_t>(core)) == allowed.end()) {
+        return atStage(absl::InvalidArgumentError(absl::StrCat(
+                           device.source, ": device ", worker.name, "/", device.kind, ":",
+                           device.index, ": logical CPU ", core, " is not there or not allowed; ",
+                           "worker ", worker.name, " may use ", absl::StrJoin(allowed, ","))),
+                       SessionStage::kPlacement);
+      }
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status checkNamedGpus(const SessionOptions& options, absl::Span<const DeviceOffer> offers) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/cluster/cluster_description.h"
 #include "runtime/control/worker_handler.h"
 #include "runtime/session/session.h"
 
@@ -20,6 +21,13 @@ inline constexpr char kOwnMachine[] = "local";
 /// how to get it. Of others that is what they said when they joined: WorkerOffer::missing.
 absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere,
                         absl::Span<const std::string> missing = {});
+
+/// OK when this process may use the logical CPUs that `cluster` gives to workers on this machine,
+/// those to be started and those in this process. At the stage of placement.
+absl::Status checkOwnCores(const ClusterDescription& cluster);
+
+/// The same for a worker that has joined and offers `offers`.
+absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer> offers);
 
 /// OK when every GPU that `options` name (pins, limits, a placement on one device) is among
 /// `offers`, the devices of this process; else what is missing. At the stage of placement.

@@ -23,15 +23,6 @@ absl::Span<const uint8_t> bytesOf(const std::string& text) {
   return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
 }
 
-/// A plan that the planner refused: bad input, or no room.
-absl::Status planError(const absl::Status& status) {
-  bool refused = absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
-  bool missing = absl::IsNotFound(status) || absl::IsInternal(status);
-  return atStage(status, refused   ? SessionStage::kPlacement
-                         : missing ? SessionStage::kRun
-                                   : SessionStage::kModel);
-}
-
 std::vector<std::string> textsOf(const format::StringTable* texts) {
   std::vector<std::string> result;
   result.reserve(format::sizeOf(texts));
@@ -186,6 +177,14 @@ void addPlacementFile(CacheKey& key, const std::string& path) {
 
 }  // namespace
 
+absl::Status planError(const absl::Status& status) {
+  bool refused = absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
+  return atStage(status, refused                    ? SessionStage::kPlacement
+                         : absl::IsNotFound(status) ? SessionStage::kInput
+                         : absl::IsInternal(status) ? SessionStage::kRun
+                                                    : SessionStage::kModel);
+}
+
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
                         const Remainder* remainder, absl::Span<const PlannedInput> inputs,
                         const std::map<std::string, std::vector<DeviceOffer>>& found) {
@@ -285,7 +284,7 @@ void PlanSource::keep(const FoundPlan& found) {
   absl::Status stored =
       found.key.empty() ? absl::OkStatus() : cache_->store(found.key, found.response);
   if (!stored.ok()) {
-    log(LogLevel::kWarning, absl::StrCat("a plan is not kept: ", stored.message()));
+    cache_->warnNotKept("a plan", stored);
   }
 }
 

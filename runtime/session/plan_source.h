@@ -9,12 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/cluster/cluster_description.h"
 #include "runtime/control/worker_client.h"
 #include "runtime/door/compiler_door.h"
 #include "runtime/format/door_generated.h"
 #include "runtime/format/model_file.h"
 #include "runtime/format/plan_file.h"
-#include "runtime/session/cluster_file.h"
 #include "runtime/session/session.h"
 #include "runtime/worker/disk_cache.h"
 
@@ -50,6 +50,10 @@ struct PlannedInput {
   /// Itself, where the planner needs its elements; null otherwise.
   const HostTensor* elements = nullptr;
 };
+
+/// What the planner refused, at the stage that its code tells (GrCompilerApi::plan): bad input, an
+/// option that names what is not there, or no room.
+absl::Status planError(const absl::Status& status);
 
 /// A PlanRequest for these options and shapes. `cluster` may be null: this machine alone.
 /// `remainder` may be null: the model's graph. `found`: devices of workers for which the cluster

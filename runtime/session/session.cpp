@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "devices/device.h"
+#include "runtime/base/cgroup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -42,11 +43,18 @@ std::string folder(const SessionOptions& options, const char* name) {
       options.cacheDirectory.empty() ? defaultCacheDirectory() : options.cacheDirectory, "/", name);
 }
 
+/// With as many threads as the environment wishes, where that is fewer than there may be and the
+/// caller says nothing.
+SessionOptions withThreads(SessionOptions options) {
+  options.threads = options.threads != 0 ? options.threads : fewerThreads();
+  return options;
+}
+
 /// The interface towards the first worker on another machine; "" if all are here.
 std::string interfaceFor(const ClusterFile& cluster) {
-  for (const ClusterWorker& worker : cluster.workers) {
+  for (const GivenWorker& worker : cluster.processes()) {
     absl::StatusOr<Address> address = parseAddress(worker.address);
-    if (worker.address != "local" && address.ok() && !address->isLocal()) {
+    if (!worker.isLocal() && address.ok() && !address->isLocal()) {
       return interfaceTowards(address->host);
     }
   }
@@ -80,8 +88,10 @@ std::vector<DeviceOffer> collectivesOf(std::vector<DeviceOffer> offers) {
 /// Whether the cluster file itself names GPUs that might carry out collectives.
 bool namesSeveralGpus(const ClusterFile& cluster) {
   size_t gpus = 0;
-  for (const ClusterWorker& worker : cluster.workers) {
-    gpus += worker.gpus.size();
+  for (const GivenWorker& worker : cluster.processes()) {
+    gpus += static_cast<size_t>(
+        std::count_if(worker.devices.begin(), worker.devices.end(),
+                      [](const GivenDevice& device) { return device.kind == "cuda"; }));
   }
   return gpus > 1;
 }
@@ -102,7 +112,7 @@ std::map<std::string, std::string> devicesByNode(const format::PlanFile& plan) {
 
 struct Session::Impl {
   explicit Impl(const SessionOptions& given)
-      : options(given),
+      : options(withThreads(given)),
         models(folder(given, "models"), kModelCacheBytes),
         planCache(folder(given, "plans"), kPlanCacheBytes),
         costCache(folder(given, "costs"), kCostCacheBytes),
@@ -212,7 +222,10 @@ WorkerCoreOptions Session::Impl::coreOptions() const {
 CoordinatorOptions Session::Impl::coordinatorOptions() const {
   CoordinatorOptions coordinator;
   if (cluster != nullptr) {
-    coordinator.cluster = *cluster;
+    coordinator.workers = cluster->processes();
+    if (const std::optional<GivenSecurity>& files = cluster->description.security) {
+      coordinator.security = {files->ca, files->cert, files->key};
+    }
   }
   coordinator.workerCommand =
       options.workerCommand.empty() ? findWorkerCommand() : options.workerCommand;
@@ -257,8 +270,11 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
     found[kClientName] = own;
     return found;
   }
+  if (run) {
+    GR_RETURN_IF_ERROR(checkOwnCores(cluster->description));  // before anything is started
+  }
   const bool isAsked = run && namesSeveralGpus(*cluster);
-  for (const ClusterWorker& worker : cluster->workers) {
+  for (const GivenWorker& worker : cluster->processes()) {
     if (!worker.devicesGiven || isAsked) {
       GR_RETURN_IF_ERROR(coordinator->start());
     }
@@ -658,7 +674,7 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =
       impl_->compiler->costs(impl_->model.model->bytes(), impl_->name, bytes);
-  return text.ok() ? text : atStage(text.status(), SessionStage::kPlacement);
+  return text.ok() ? text : planError(text.status());
 }
 
 absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs) {

@@ -1,8 +1,9 @@
-#include <filesystem>
 #include <fstream>
 
 #include "placement/cluster.h"
 #include "placement/core_table.h"
+#include "runtime/base/scratch_folder.h"
+#include "runtime/cluster/cluster_description.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {
@@ -49,8 +50,6 @@ forbids: [{nodes: "embed*", device: "node1/*"}]
   CHECK(cluster->links[0].latencyNs == 3000);
   CHECK(cluster->links[0].bytesPerSecond == 12e9);
   CHECK(cluster->links[0].queues == false);
-  REQUIRE(cluster->security);
-  CHECK(cluster->security->cert == "coordinator.pem");
   REQUIRE(cluster->pins.size() == 2);
   REQUIRE(cluster->forbids.size() == 1);
   CHECK(cluster->forbids[0].nodes == "embed*");
@@ -223,19 +222,18 @@ TEST_CASE("each diagnostic of links, pins and security") {
 }
 
 TEST_CASE("security paths are relative to the file, a missing file is named") {
-  auto folder = std::filesystem::temp_directory_path() / "graphrun_cluster_yaml_test";
-  std::filesystem::create_directories(folder);
-  std::string path = (folder / "c.yaml").string();
+  auto folder = runtime::ScratchFolder::create();
+  REQUIRE(folder.ok());
+  std::string path = folder->path() / "c.yaml";
+  CHECK_THAT(messageOf(runtime::readClusterFile(path).status()), Catch::Contains("c.yaml"));
   std::ofstream(path) << "workers: [{name: a, address: local}]\n"
                          "security: {ca: ca.pem, cert: /x/c.pem, key: ./k/c.key}\n";
-  auto cluster = loadCluster(path);
+  auto cluster = runtime::readClusterFile(path);
   REQUIRE(cluster.ok());
-  REQUIRE(cluster->security);
-  CHECK(cluster->security->ca == (folder / "ca.pem").string());
-  CHECK(cluster->security->cert == "/x/c.pem");
-  CHECK(cluster->security->key == (folder / "k/c.key").string());
-  std::filesystem::remove_all(folder);
-  CHECK_THAT(messageOf(loadCluster(path).status()), Catch::Contains("c.yaml"));
+  REQUIRE(cluster->description.security);
+  CHECK(cluster->description.security->ca == (folder->path() / "ca.pem").string());
+  CHECK(cluster->description.security->cert == "/x/c.pem");
+  CHECK(cluster->description.security->key == (folder->path() / "k/c.key").string());
 }
 
 }  // namespace

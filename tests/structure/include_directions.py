@@ -14,7 +14,7 @@ import sys
 
 from sources import trackedFiles
 
-RUN = ["runtime/base", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
+RUN = ["runtime/base", "runtime/cluster", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
        "runtime/door", "devices"]
 COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
@@ -24,6 +24,7 @@ EVERYTHING = ["ir", "passes", "placement", "runtime", "runtime/*", "devices", "d
 # Folder (the first match counts) -> folders it may include beside itself.
 LAYERS = {
     "runtime/base": [],
+    "runtime/cluster": ["runtime/base"],
     "runtime/format": ["runtime/base"],
     "runtime/memory": ["runtime/base"],
     "runtime/transport": ["runtime/base"],
@@ -39,7 +40,7 @@ LAYERS = {
     "runtime/session": RUN + ["devices/*", "runtime/executor", "runtime/worker"],
     "ir": ["devices/functions"],
     "passes": ["ir", "runtime/format"],
-    "placement": ["ir", "passes", "runtime/memory"],
+    "placement": ["ir", "passes", "runtime/cluster", "runtime/memory"],
     "devices/*/compiler": ["ir", "passes", "devices/codegen", "devices/compiler", "{parent}"],
     "frontends/builder": ["ir", "passes"],
     "frontends/builder/examples": ["frontends/builder", "runtime/session"],

@@ -54,10 +54,10 @@ TEST_CASE("errors keep code and message, also those of weights") {
 
 TEST_CASE("a missing or an old library is explained") {
   CompilerDoor missing("/nowhere/libgraphrun-compiler.so");
-  CHECK(missing.check().code() == absl::StatusCode::kNotFound);
+  CHECK(absl::IsInternal(missing.check()));
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
   CompilerDoor old(OLD_COMPILER);
-  CHECK(old.check().code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::IsInternal(old.check()));
   CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 6"));
   CHECK_FALSE(old.loaded());
 }

@@ -2,23 +2,20 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/cluster.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
+#include "runtime/cluster/cluster_description.h"
 
-namespace graphrun::placement {
+namespace graphrun::runtime {
 namespace {
 
 /// An empty file has no mark at all.
@@ -33,11 +30,14 @@ class ClusterReader {
  public:
   explicit ClusterReader(absl::string_view fileName) : fileName_(fileName) {}
 
-  absl::StatusOr<Cluster> read(absl::string_view text);
+  absl::StatusOr<ClusterDescription> read(absl::string_view text);
 
  private:
   void problem(const YAML::Node& at, std::string text) {
     problems_.emplace(lineOf(at), std::move(text));
+  }
+  std::string sourceOf(const YAML::Node& node) const {
+    return absl::StrCat(fileName_, ":", lineOf(node));
   }
   bool checkMap(const YAML::Node& node, const std::string& where,
                 const std::vector<std::string>& keys);
@@ -49,27 +49,27 @@ class ClusterReader {
 
   void readRoot(const YAML::Node& root);
   void readWorker(const YAML::Node& node);
-  void readAddress(const YAML::Node& map, const std::string& where, Worker& worker);
-  void readDevices(const YAML::Node& node, const std::string& where, Worker& worker);
-  void readDevice(const YAML::Node& node, const std::string& where, Worker& worker);
-  void readCpu(const YAML::Node& node, const std::string& where, Worker& worker);
-  void readCuda(const YAML::Node& node, const std::string& where, Worker& worker);
-  void readMemoryAndWeight(const YAML::Node& map, const std::string& where, DeviceSpec& spec);
-  void readCores(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
+  void readAddress(const YAML::Node& map, const std::string& where, GivenWorker& worker);
+  void readDevices(const YAML::Node& node, const std::string& where, GivenWorker& worker);
+  void readDevice(const YAML::Node& node, const std::string& where, GivenWorker& worker);
+  GivenDevice newDevice(const char* kind, const YAML::Node& node) const;
+  void readCpu(const YAML::Node& node, const std::string& where, GivenWorker& worker);
+  void readCuda(const YAML::Node& node, const std::string& where, GivenWorker& worker);
+  void readMemoryAndWeight(const YAML::Node& map, const std::string& where, GivenDevice& device);
+  void readCores(const YAML::Node& node, const std::string& where, GivenDevice& device);
   std::optional<bool> readFlag(const YAML::Node& map, const char* key, const std::string& where);
-  void readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec);
-  void checkCores(const YAML::Node& node, const std::string& where, const Worker& worker);
+  void readShared(const YAML::Node& node, const std::string& where, GivenDevice& device);
+  void checkCores(const YAML::Node& node, const std::string& where, const GivenWorker& worker);
   void readLink(const YAML::Node& node);
-  std::optional<int> readEndpoint(const YAML::Node& node, const std::string& where);
+  std::optional<std::string> readEndpoint(const YAML::Node& node, const std::string& where);
   void readSecurity(const YAML::Node& node);
   void readForbid(const YAML::Node& node);
   void readPin(const YAML::Node& node);
   void checkPinDevice(const YAML::Node& at, const std::string& device);
-  std::vector<std::string> workerNames() const;
   absl::Status report() const;
 
   std::string fileName_;
-  Cluster cluster_;
+  ClusterDescription cluster_;
   std::multimap<int, std::string> problems_;  // by line, in the order of discovery within one
 };
 
@@ -86,7 +86,7 @@ bool ClusterReader::checkMap(const YAML::Node& node, const std::string& where,
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       bool list = !key.empty() && absl::ascii_isdigit(static_cast<unsigned char>(key[0]));
       std::string hint = list ? "; a list with a comma needs quotes, as in cores: \"0-7,9\""
-                              : runtime::didYouMean(key, keys);
+                              : didYouMean(key, keys);
       problem(entry.first, absl::StrCat(where, ": unknown key '", key, "'", hint,
                                         " (known: ", absl::StrJoin(keys, ", "), ")"));
     } else if (!seen.insert(key).second) {
@@ -132,29 +132,19 @@ void ClusterReader::quantity(const YAML::Node& map, const char* key, const std::
   value = *parsed;
 }
 
-std::vector<std::string> ClusterReader::workerNames() const {
-  std::vector<std::string> names;
-  names.reserve(cluster_.workers.size());
-  for (const Worker& worker : cluster_.workers) {
-    names.push_back(worker.name);
-  }
-  return names;
-}
-
-void ClusterReader::readAddress(const YAML::Node& map, const std::string& where, Worker& worker) {
+void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
+                                GivenWorker& worker) {
   std::string address = text(map, "address", where);
   if (address.empty()) {
     return;
   }
-  if (address == "local") {
-    worker.local = true;
+  worker.address = address;
+  if (worker.isLocal()) {
     return;
   }
-  if (address == kClientName) {
-    worker.local = true;
-    worker.inClient = true;
-    for (const Worker& other : cluster_.workers) {
-      if (other.inClient) {
+  if (worker.isInClient()) {
+    for (const GivenWorker& other : cluster_.workers) {
+      if (other.isInClient()) {
         problem(map["address"],
                 absl::StrCat(where, ": address 'client' is worker '", other.name, "'s already"));
       }
@@ -170,13 +160,12 @@ void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
     problem(map["address"], absl::StrCat(where, ": address '", address,
                                          "' is none of HOST:PORT, unix:PATH, local and client"));
   }
-  for (const Worker& other : cluster_.workers) {
+  for (const GivenWorker& other : cluster_.workers) {
     if (other.address == address) {
       problem(map["address"], absl::StrCat(where, ": address '", address, "' is worker '",
                                            other.name, "'s already"));
     }
   }
-  worker.address = address;
 }
 
 void ClusterReader::readWorker(const YAML::Node& node) {
@@ -184,28 +173,31 @@ void ClusterReader::readWorker(const YAML::Node& node) {
   if (node.IsMap() && node["name"] && isText(node["name"])) {
     where = absl::StrCat("worker '", node["name"].Scalar(), "'");
   }
-  Worker worker;
+  GivenWorker worker;
+  worker.source = sourceOf(node);
   if (checkMap(node, where, {"name", "address", "devices"})) {
     worker.name = text(node, "name", where);
     if (!worker.name.empty()) {
-      if (worker.name == kClientName || worker.name.find_first_of("/ \t,=") != std::string::npos) {
+      if (worker.name == kClientAddress ||
+          worker.name.find_first_of("/ \t,=") != std::string::npos) {
         problem(node["name"],
                 absl::StrCat(where, ": a name must not be 'client' nor hold / , = or blanks"));
-      } else if (cluster_.findWorker(worker.name).has_value()) {
+      } else if (cluster_.findWorker(worker.name) != nullptr) {
         problem(node["name"], absl::StrCat(where, ": the name is given twice"));
       }
     }
     readAddress(node, where, worker);
     if (node["devices"]) {
       readDevices(node["devices"], where, worker);
-    } else if (worker.inClient) {
+    } else if (worker.isInClient()) {
       problem(node, absl::StrCat(where, ": in the client: 'devices' is missing"));
     }
   }
   cluster_.workers.push_back(std::move(worker));
 }
 
-void ClusterReader::readDevices(const YAML::Node& node, const std::string& where, Worker& worker) {
+void ClusterReader::readDevices(const YAML::Node& node, const std::string& where,
+                                GivenWorker& worker) {
   if (!checkList(node, absl::StrCat(where, ": devices"))) {
     return;
   }
@@ -216,7 +208,8 @@ void ClusterReader::readDevices(const YAML::Node& node, const std::string& where
   checkCores(node, where, worker);
 }
 
-void ClusterReader::readDevice(const YAML::Node& node, const std::string& where, Worker& worker) {
+void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
+                               GivenWorker& worker) {
   std::string here = absl::StrCat(where, ": devices");
   if (!checkMap(node, here, {"cpu", "cuda"})) {
     return;
@@ -231,31 +224,41 @@ void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
   }
 }
 
-void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, Worker& worker) {
+GivenDevice ClusterReader::newDevice(const char* kind, const YAML::Node& node) const {
+  GivenDevice device;
+  device.kind = kind;
+  device.source = sourceOf(node);
+  return device;
+}
+
+void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, GivenWorker& worker) {
   std::string here = absl::StrCat(where, ": cpu");
-  DeviceSpec spec;
+  GivenDevice device = newDevice("cpu", node);
+  device.index =
+      static_cast<int>(std::count_if(worker.devices.begin(), worker.devices.end(),
+                                     [](const GivenDevice& other) { return other.kind == "cpu"; }));
   if (!node.IsNull() &&
       checkMap(node, here, {"cores", "shared", "memory", "weight", "split", "detached"})) {
     if (node["cores"]) {
-      readCores(node["cores"], here, spec);
+      readCores(node["cores"], here, device);
     }
-    readShared(node, here, spec);
-    spec.splits = readFlag(node, "split", here).value_or(true);
-    spec.detached = readFlag(node, "detached", here).value_or(false);
-    readMemoryAndWeight(node, here, spec);
+    readShared(node, here, device);
+    device.splits = readFlag(node, "split", here).value_or(true);
+    device.detached = readFlag(node, "detached", here).value_or(false);
+    readMemoryAndWeight(node, here, device);
   }
-  worker.specs.push_back(std::move(spec));
+  worker.devices.push_back(std::move(device));
 }
 
 void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string& where,
-                                        DeviceSpec& spec) {
-  quantity(map, "memory", where, runtime::parseBytes, spec.memoryBytes);
+                                        GivenDevice& device) {
+  quantity(map, "memory", where, parseBytes, device.memoryBytes);
   if (map["memory"]) {
-    spec.memorySource = absl::StrCat(fileName_, ":", lineOf(map["memory"]));
+    device.memorySource = sourceOf(map["memory"]);
   }
   YAML::Node weight = map["weight"];
-  bool isNumber = weight && weight.IsScalar() && absl::SimpleAtod(weight.Scalar(), &spec.weight);
-  if (weight && !(isNumber && spec.weight >= kLeastWeight && spec.weight <= 1 / kLeastWeight)) {
+  bool isNumber = weight && weight.IsScalar() && absl::SimpleAtod(weight.Scalar(), &device.weight);
+  if (weight && !(isNumber && device.weight >= kLeastWeight && device.weight <= 1 / kLeastWeight)) {
     problem(weight,
             absl::StrCat(where, ": weight: expected a number from ", kLeastWeight, " to ",
                          1 / kLeastWeight,
@@ -263,19 +266,20 @@ void ClusterReader::readMemoryAndWeight(const YAML::Node& map, const std::string
   }
 }
 
-void ClusterReader::readCores(const YAML::Node& node, const std::string& where, DeviceSpec& spec) {
+void ClusterReader::readCores(const YAML::Node& node, const std::string& where,
+                              GivenDevice& device) {
   std::vector<std::string> parts;
   for (const auto& part : node) {
     parts.push_back(part.IsScalar() ? part.Scalar() : "");
   }
-  auto cores = runtime::parseCores(node.IsSequence() ? absl::StrJoin(parts, ",")
-                                                     : (node.IsScalar() ? node.Scalar() : ""));
+  auto cores = parseCores(node.IsSequence() ? absl::StrJoin(parts, ",")
+                                            : (node.IsScalar() ? node.Scalar() : ""));
   if (!cores.ok()) {
     problem(node, absl::StrCat(where, ": cores: ", cores.status().message(),
                                "; expected CPU numbers as in 0-15 or \"0-7,9\""));
     return;
   }
-  spec.cores = *std::move(cores);
+  device.cores = *std::move(cores);
 }
 
 std::optional<bool> ClusterReader::readFlag(const YAML::Node& map, const char* key,
@@ -290,47 +294,48 @@ std::optional<bool> ClusterReader::readFlag(const YAML::Node& map, const char* k
   return value == "true";
 }
 
-void ClusterReader::readShared(const YAML::Node& node, const std::string& where, DeviceSpec& spec) {
-  spec.shared = readFlag(node, "shared", where).value_or(false);
-  if (spec.shared && !node["cores"]) {
+void ClusterReader::readShared(const YAML::Node& node, const std::string& where,
+                               GivenDevice& device) {
+  device.shared = readFlag(node, "shared", where).value_or(false);
+  if (device.shared && !node["cores"]) {
     problem(node["shared"], absl::StrCat(where, ": shared needs cores, the CPUs to share"));
   }
 }
 
-void ClusterReader::readCuda(const YAML::Node& node, const std::string& where, Worker& worker) {
+void ClusterReader::readCuda(const YAML::Node& node, const std::string& where,
+                             GivenWorker& worker) {
   std::string here = absl::StrCat(where, ": cuda");
-  DeviceSpec spec;
-  spec.kind = DeviceKind::kCuda;
+  GivenDevice device = newDevice("cuda", node);
   if (checkMap(node, here, {"index", "memory", "weight"})) {
     std::string index = text(node, "index", here);
-    if (!index.empty() && (!absl::SimpleAtoi(index, &spec.cudaIndex) || spec.cudaIndex < 0)) {
+    if (!index.empty() && (!absl::SimpleAtoi(index, &device.index) || device.index < 0)) {
       problem(node["index"], absl::StrCat(here, ": index '", index, "' is not a number from 0 on"));
     }
-    for (const DeviceSpec& other : worker.specs) {
-      if (other.kind == DeviceKind::kCuda && other.cudaIndex == spec.cudaIndex) {
-        problem(node, absl::StrCat(here, ": index ", spec.cudaIndex, " is given twice"));
+    for (const GivenDevice& other : worker.devices) {
+      if (other.kind == device.kind && other.index == device.index) {
+        problem(node, absl::StrCat(here, ": index ", device.index, " is given twice"));
       }
     }
-    readMemoryAndWeight(node, here, spec);
+    readMemoryAndWeight(node, here, device);
   }
-  worker.specs.push_back(std::move(spec));
+  worker.devices.push_back(std::move(device));
 }
 
 /// Several CPU devices of one worker have the same core only if each of them says so.
 void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
-                               const Worker& worker) {
+                               const GivenWorker& worker) {
   std::map<int, bool> sharing;  // core -> whether the devices that have it share it
   int cpus = 0;
   bool unspecified = false;
-  for (const DeviceSpec& spec : worker.specs) {
-    if (spec.kind != DeviceKind::kCpu) {
+  for (const GivenDevice& device : worker.devices) {
+    if (device.kind != "cpu") {
       continue;
     }
     ++cpus;
-    unspecified = unspecified || spec.cores.empty();
-    for (int core : spec.cores) {
-      auto [entry, isNew] = sharing.try_emplace(core, spec.shared);
-      if (!isNew && !(entry->second && spec.shared)) {
+    unspecified = unspecified || device.cores.empty();
+    for (int core : device.cores) {
+      auto [entry, isNew] = sharing.try_emplace(core, device.shared);
+      if (!isNew && !(entry->second && device.shared)) {
         problem(node,
                 absl::StrCat(where, ": CPU ", core, " belongs to two devices; if they are to ",
                              "take turns, say shared: true for each of them"));
@@ -343,14 +348,15 @@ void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
   }
 }
 
-std::optional<int> ClusterReader::readEndpoint(const YAML::Node& node, const std::string& where) {
+std::optional<std::string> ClusterReader::readEndpoint(const YAML::Node& node,
+                                                       const std::string& where) {
   std::string name = node.IsScalar() ? node.Scalar() : "";
-  std::optional<int> worker = cluster_.findEndpoint(name);
-  if (!worker.has_value()) {
-    problem(node, absl::StrCat(where, ": no worker '", name, "'",
-                               runtime::didYouMean(name, workerNames())));
+  if (name == kClientAddress || cluster_.findWorker(name) != nullptr) {
+    return name;
   }
-  return worker;
+  problem(node, absl::StrCat(where, ": no worker '", name, "'",
+                             didYouMean(name, cluster_.workerNames())));
+  return std::nullopt;
 }
 
 void ClusterReader::readLink(const YAML::Node& node) {
@@ -364,11 +370,11 @@ void ClusterReader::readLink(const YAML::Node& node) {
             "links: 'between' must name two workers, as in between: [node0, node1]");
     return;
   }
-  LinkOverride link;
-  std::optional<int> a = readEndpoint(between[0], where);
-  std::optional<int> b = readEndpoint(between[1], where);
-  quantity(node, "bandwidth", where, runtime::parseBandwidth, link.bytesPerSecond);
-  quantity(node, "latency", where, runtime::parseDuration, link.latencyNs);
+  GivenLink link;
+  std::optional<std::string> a = readEndpoint(between[0], where);
+  std::optional<std::string> b = readEndpoint(between[1], where);
+  quantity(node, "bandwidth", where, parseBandwidth, link.bytesPerSecond);
+  quantity(node, "latency", where, parseDuration, link.latencyNs);
   link.queues = readFlag(node, "queues", where);
   if (!node["bandwidth"] && !node["latency"] && !node["queues"]) {
     problem(node, "links: an entry needs bandwidth, latency or queues");
@@ -376,25 +382,24 @@ void ClusterReader::readLink(const YAML::Node& node) {
   if (!a.has_value() || !b.has_value()) {
     return;
   }
-  link.workerA = std::min(*a, *b);
-  link.workerB = std::max(*a, *b);
-  bool twice =
-      std::any_of(cluster_.links.begin(), cluster_.links.end(), [&](const LinkOverride& l) {
-        return l.workerA == link.workerA && l.workerB == link.workerB;
-      });
+  link.a = *a;
+  link.b = *b;
+  bool twice = std::any_of(cluster_.links.begin(), cluster_.links.end(), [&](const GivenLink& l) {
+    return std::minmax(l.a, l.b) == std::minmax(link.a, link.b);
+  });
   if (*a == *b || twice) {
     problem(between, *a == *b ? "links: 'between' names one worker twice"
                               : "links: this pair of workers is given twice");
     return;
   }
-  cluster_.links.push_back(link);
+  cluster_.links.push_back(std::move(link));
 }
 
 void ClusterReader::readSecurity(const YAML::Node& node) {
   if (!checkMap(node, "security", {"ca", "cert", "key"})) {
     return;
   }
-  SecurityFiles files;
+  GivenSecurity files;
   files.ca = text(node, "ca", "security");
   files.cert = text(node, "cert", "security");
   files.key = text(node, "key", "security");
@@ -404,17 +409,18 @@ void ClusterReader::readSecurity(const YAML::Node& node) {
 void ClusterReader::checkPinDevice(const YAML::Node& at, const std::string& device) {
   size_t slash = device.find('/');
   std::string workerName = device.substr(0, slash);
-  std::optional<int> worker = cluster_.findWorker(workerName);
+  const GivenWorker* worker = cluster_.findWorker(workerName);
+  const std::vector<std::string> devices = cluster_.deviceNames();
   if (slash == std::string::npos) {
     problem(at, absl::StrCat("pins: device '", device,
                              "' is not WORKER/KIND:INDEX, as in node0/cpu:0"));
-  } else if (!worker.has_value()) {
+  } else if (worker == nullptr) {
     problem(at, absl::StrCat("pins: device '", device, "': no worker '", workerName, "'",
-                             runtime::didYouMean(workerName, workerNames())));
-  } else if (cluster_.workers[static_cast<size_t>(*worker)].devicesGiven &&
-             !cluster_.findDevice(device).has_value()) {
+                             didYouMean(workerName, cluster_.workerNames())));
+  } else if (worker->devicesGiven &&
+             std::find(devices.begin(), devices.end(), device) == devices.end()) {
     problem(at, absl::StrCat("pins: worker '", workerName, "' has no device '", device, "'",
-                             runtime::didYouMean(device, cluster_.deviceNames())));
+                             didYouMean(device, devices)));
   }
 }
 
@@ -422,14 +428,14 @@ void ClusterReader::readPin(const YAML::Node& node) {
   if (!checkMap(node, "pins", {"nodes", "annotation", "device"})) {
     return;
   }
-  PinRule pin;
+  GivenRule pin;
   pin.annotation = node["annotation"].IsDefined();
   if (pin.annotation && node["nodes"]) {
     problem(node, "pins: an entry is for nodes or for an annotation of the model, not for both");
   }
   pin.nodes = text(node, pin.annotation ? "annotation" : "nodes", "pins");
   pin.device = text(node, "device", "pins");
-  pin.source = absl::StrCat(fileName_, ":", lineOf(node));
+  pin.source = sourceOf(node);
   if (!pin.device.empty()) {
     checkPinDevice(node["device"], pin.device);
   }
@@ -440,8 +446,8 @@ void ClusterReader::readForbid(const YAML::Node& node) {
   if (!checkMap(node, "forbids", {"nodes", "device"})) {
     return;
   }
-  cluster_.forbids.push_back({text(node, "nodes", "forbids"), text(node, "device", "forbids"),
-                              absl::StrCat(fileName_, ":", lineOf(node))});
+  cluster_.forbids.push_back(
+      {text(node, "nodes", "forbids"), text(node, "device", "forbids"), sourceOf(node)});
 }
 
 void ClusterReader::readRoot(const YAML::Node& root) {
@@ -459,7 +465,6 @@ void ClusterReader::readRoot(const YAML::Node& root) {
     problem(root, "cluster: 'workers' is missing");
   }
   each("workers", &ClusterReader::readWorker);
-  cluster_.rebuildDevices();
   each("links", &ClusterReader::readLink);
   each("pins", &ClusterReader::readPin);
   each("forbids", &ClusterReader::readForbid);
@@ -475,7 +480,7 @@ absl::Status ClusterReader::report() const {
       }));
 }
 
-absl::StatusOr<Cluster> ClusterReader::read(absl::string_view text) {
+absl::StatusOr<ClusterDescription> ClusterReader::read(absl::string_view text) {
   // yaml-cpp reports by exception; none leaves this function.
   try {
     readRoot(YAML::Load(std::string(text)));
@@ -488,30 +493,11 @@ absl::StatusOr<Cluster> ClusterReader::read(absl::string_view text) {
   return std::move(cluster_);
 }
 
-void resolve(const std::filesystem::path& folder, std::string& file) {
-  file = (folder / file).lexically_normal().string();  // an absolute `file` replaces the folder
-}
-
 }  // namespace
 
-absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName) {
+absl::StatusOr<ClusterDescription> parseClusterDescription(absl::string_view text,
+                                                           absl::string_view fileName) {
   return ClusterReader(fileName).read(text);
 }
 
-absl::StatusOr<Cluster> loadCluster(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    return absl::NotFoundError(absl::StrCat("cannot read the cluster description '", path, "'"));
-  }
-  GR_ASSIGN_OR_RETURN(Cluster cluster, parseCluster(text.str(), path));
-  if (cluster.security.has_value()) {
-    std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    resolve(folder, cluster.security->ca);
-    resolve(folder, cluster.security->cert);
-    resolve(folder, cluster.security->key);
-  }
-  return cluster;
-}
-
-}  // namespace graphrun::placement
+}  // namespace graphrun::runtime
