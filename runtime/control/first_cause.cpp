@@ -1,12 +1,14 @@
 #include "runtime/control/first_cause.h"
 
-#include <algorithm>
+#include <iterator>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/status_payload.h"
 #include "runtime/control/limits.h"
 
@@ -15,12 +17,13 @@ namespace {
 
 constexpr absl::string_view kPayloadUrl = "graphrun/first_cause";
 
-constexpr char kSeparator = '\0';  // of the parts in the payload
+/// The payload is text, for whoever prints the status: "node=conv1; op=gr.conv; device=;
+/// worker=w1". In its parts what is no plain character is escaped, and so is what ends them.
+constexpr absl::string_view kSeparator = "; ";
+constexpr absl::string_view kKeys[] = {"node=", "op=", "device=", "worker="};
 
 std::string bounded(const std::string& text) {
-  std::string part = text.substr(0, kMaxNameBytes);
-  std::replace(part.begin(), part.end(), kSeparator, '?');
-  return part;
+  return absl::StrReplaceAll(absl::CEscape(text.substr(0, kMaxNameBytes)), {{";", "\\073"}});
 }
 
 }  // namespace
@@ -46,23 +49,30 @@ absl::Status withFirstCause(absl::Status status, const FirstCause& cause) {
   if (status.ok() || status.GetPayload(kPayloadUrl)) {
     return status;
   }
-  std::string parts[] = {bounded(cause.node), bounded(cause.op), bounded(cause.device),
-                         bounded(cause.worker)};
-  const std::string text = absl::StrJoin(parts, absl::string_view(&kSeparator, 1));
+  const std::string* values[] = {&cause.node, &cause.op, &cause.device, &cause.worker};
+  std::string text;
+  for (size_t i = 0; i < std::size(values); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : kSeparator, kKeys[i], bounded(*values[i]));
+  }
   setTextPayload(status, kPayloadUrl, text);
   return status;
 }
 
 std::optional<FirstCause> firstCauseOf(const absl::Status& status) {
   auto payload = status.GetPayload(kPayloadUrl);
-  std::vector<std::string> parts;
-  if (payload) {
-    parts = absl::StrSplit(std::string(*payload), kSeparator);
-  }
-  if (parts.size() != 4) {
+  if (!payload) {
     return std::nullopt;
   }
-  return FirstCause{parts[0], parts[1], parts[2], parts[3]};
+  FirstCause cause;
+  std::string* values[] = {&cause.node, &cause.op, &cause.device, &cause.worker};
+  std::vector<std::string> parts = absl::StrSplit(std::string(*payload), kSeparator);
+  for (size_t i = 0; i < std::size(values); ++i) {
+    absl::string_view part = parts.size() == std::size(values) ? parts[i] : absl::string_view();
+    if (!absl::ConsumePrefix(&part, kKeys[i]) || !absl::CUnescape(part, values[i])) {
+      return std::nullopt;
+    }
+  }
+  return cause;
 }
 
 absl::Status annotateKeepingCause(const absl::Status& status, absl::string_view context) {

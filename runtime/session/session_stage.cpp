@@ -1,8 +1,7 @@
 #include "runtime/session/session_stage.h"
 
-#include <string>
+#include <iterator>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/base/status_payload.h"
 
 namespace graphrun::runtime {
@@ -10,22 +9,26 @@ namespace {
 
 constexpr absl::string_view kPayloadUrl = "graphrun/session_stage";
 
+/// By stage; the payload is text, for whoever prints the status.
+constexpr absl::string_view kNames[] = {"model", "input", "placement", "run"};
+
 }  // namespace
 
 absl::Status atStage(absl::Status status, SessionStage stage) {
   if (!status.ok() && !status.GetPayload(kPayloadUrl)) {
-    const std::string text = absl::StrCat(static_cast<int>(stage));
-    setTextPayload(status, kPayloadUrl, text);
+    setTextPayload(status, kPayloadUrl, kNames[static_cast<size_t>(stage)]);
   }
   return status;
 }
 
 SessionStage stageOf(const absl::Status& status) {
   auto payload = status.GetPayload(kPayloadUrl);
-  if (!payload || payload->size() != 1) {
-    return SessionStage::kRun;
+  for (size_t i = 0; payload && i < std::size(kNames); ++i) {
+    if (*payload == kNames[i]) {
+      return static_cast<SessionStage>(i);
+    }
   }
-  return static_cast<SessionStage>((*payload)[0] - '0');
+  return SessionStage::kRun;
 }
 
 }  // namespace graphrun::runtime

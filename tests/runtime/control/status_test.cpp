@@ -43,6 +43,14 @@ TEST_CASE("the first cause stays, also through annotation") {
   REQUIRE(withFirstCause(absl::OkStatus(), {.node = "x"}).ok());
 }
 
+TEST_CASE("who prints a status gets text, and odd names come back") {
+  FirstCause cause{"a; op=b\n\x01", "gr.conv", "node0/cpu:0", ""};
+  absl::Status status = withFirstCause(absl::InternalError("m"), cause);
+  REQUIRE(firstCauseOf(status) == cause);
+  std::string text(*status.GetPayload("graphrun/first_cause"));
+  REQUIRE(text == "node=a\\073 op=b\\n\\001; op=gr.conv; device=node0/cpu:0; worker=");
+}
+
 TEST_CASE("builds that do not fit are told apart") {
   BuildVersions ours{"0.1.0", "1.13.1"};
   requireOk(checkCompatible(ours, kControlProtocol, {"0.1.0", "1.13.9"}));
