@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "devices/cpu/index_kernel.h"
 #include "devices/cpu/reference_support.h"
 #include "devices/cpu/wide.h"
 
@@ -76,8 +77,6 @@ KernelOr createRange(const Step& step) {
     }
   });
 }
-
-constexpr const char* kIndexMessages[] = {"an index is out of range"};
 
 /// `index` in [0, dim), or -1.
 int64_t wrapped(int64_t index, int64_t dim) {
@@ -255,8 +254,10 @@ KernelOr createGatherElements(const Step& step) {
   uint32_t in = step.inputs[0].buffer;
   uint32_t out = step.outputs[0].buffer;
   return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
-    return makeKernel(
-        [=, places = std::move(places)](void* const* buffers) {
+    const IntOperand indices = places.indices;
+    Dims bounds = {places.dim};
+    return makeIndexKernel(
+        step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
           constexpr int64_t kSome = 4096;  // indices that are worth a thread's turn
           std::atomic<int> code = 0;
           const T* x = static_cast<const T*>(buffers[in]);
@@ -267,12 +268,11 @@ KernelOr createGatherElements(const Step& step) {
             int64_t end = std::min(count, (part + 1) * some);
             if (!places.forEach(buffers, part * some, end,
                                 [&](int64_t i, int64_t place) { y[i] = x[place]; })) {
-              code.store(1, std::memory_order_relaxed);
+              code.store(kWrongIndex, std::memory_order_relaxed);
             }
           });
           return code.load();
-        },
-        kIndexMessages);
+        });
   });
 }
 
@@ -340,10 +340,12 @@ KernelOr createGatherNd(const Step& step) {
   uint32_t in = step.inputs[0].buffer;
   uint32_t out = step.outputs[0].buffer;
   size_t bytes = static_cast<size_t>(places.slice) * runtime::elementSize(step.inputs[0].desc.type);
-  return makeKernel(
-      [=, places = std::move(places)](void* const* buffers) {
+  const IntOperand indices = places.indices;
+  Dims bounds = places.dims;
+  return makeIndexKernel(
+      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
         if (!places.inRange(buffers)) {
-          return 1;
+          return kWrongIndex;
         }
         const char* x = static_cast<const char*>(buffers[in]);
         char* y = static_cast<char*>(buffers[out]);
@@ -352,8 +354,7 @@ KernelOr createGatherNd(const Step& step) {
                       x + static_cast<size_t>(places.at(buffers, i)) * bytes, bytes);
         });
         return 0;
-      },
-      kIndexMessages);
+      });
 }
 
 // How an update joins what is there.
@@ -451,10 +452,12 @@ KernelOr makeScatterElements(const Step& step, ElementPlaces places) {
   uint32_t from = step.inputs[2].buffer;
   uint32_t out = step.outputs[0].buffer;
   auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
-  return makeKernel(
-      [=, places = std::move(places)](void* const* buffers) {
+  const IntOperand indices = places.indices;
+  Dims bounds = {places.dim};
+  return makeIndexKernel(
+      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
         if (!places.inRange(buffers)) {
-          return 1;
+          return kWrongIndex;
         }
         copyBytes(buffers[in], buffers[out], bytes);
         const T* updates = static_cast<const T*>(buffers[from]);
@@ -467,8 +470,7 @@ KernelOr makeScatterElements(const Step& step, ElementPlaces places) {
           }
         }
         return 0;
-      },
-      kIndexMessages);
+      });
 }
 
 KernelOr createScatterElements(const Step& step) {
@@ -487,10 +489,12 @@ KernelOr makeScatterNd(const Step& step, SlicePlaces places) {
   uint32_t from = step.inputs[2].buffer;
   uint32_t out = step.outputs[0].buffer;
   auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
-  return makeKernel(
-      [=, places = std::move(places)](void* const* buffers) {
+  const IntOperand indices = places.indices;
+  Dims bounds = places.dims;
+  return makeIndexKernel(
+      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
         if (!places.inRange(buffers)) {
-          return 1;
+          return kWrongIndex;
         }
         copyBytes(buffers[in], buffers[out], bytes);
         const T* updates = static_cast<const T*>(buffers[from]);
@@ -505,8 +509,7 @@ KernelOr makeScatterNd(const Step& step, SlicePlaces places) {
           }
         }
         return 0;
-      },
-      kIndexMessages);
+      });
 }
 
 KernelOr createScatterNd(const Step& step) {

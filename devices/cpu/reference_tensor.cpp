@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "devices/cpu/index_kernel.h"
 #include "devices/cpu/reference_support.h"
 
 namespace graphrun::devices::cpu {
@@ -488,8 +489,6 @@ KernelOr createPad(const Step& step) {
   });
 }
 
-constexpr const char* kGatherMessages[] = {"an index is out of range"};
-
 KernelOr createGather(const Step& step) {
   const Dims& in = step.inputs[0].desc.dims;
   const Dims& picks = step.inputs[1].desc.dims;
@@ -509,25 +508,23 @@ KernelOr createGather(const Step& step) {
       runtime::elementSize(step.inputs[0].desc.type);
   uint32_t from = step.inputs[0].buffer;
   uint32_t to = step.outputs[0].buffer;
-  return makeKernel(
-      [=](void* const* buffers) {
-        for (int64_t i = 0; i < indices.count; ++i) {
-          int64_t at = indices.at(buffers, i);
-          if (at < -dim || at >= dim) {
-            return 1;
-          }
-        }
-        const char* x = static_cast<const char*>(buffers[from]);
-        char* y = static_cast<char*>(buffers[to]);
-        parallelFor(outer * indices.count, static_cast<int64_t>(bytes), [&](int64_t row) {
-          int64_t at = indices.at(buffers, row % indices.count);
-          at += at < 0 ? dim : 0;
-          std::memcpy(y + static_cast<size_t>(row) * bytes,
-                      x + static_cast<size_t>(row / indices.count * dim + at) * bytes, bytes);
-        });
-        return 0;
-      },
-      kGatherMessages);
+  return makeIndexKernel(step, indices, {dim}, [=](void* const* buffers) {
+    for (int64_t i = 0; i < indices.count; ++i) {
+      int64_t at = indices.at(buffers, i);
+      if (at < -dim || at >= dim) {
+        return kWrongIndex;
+      }
+    }
+    const char* x = static_cast<const char*>(buffers[from]);
+    char* y = static_cast<char*>(buffers[to]);
+    parallelFor(outer * indices.count, static_cast<int64_t>(bytes), [&](int64_t row) {
+      int64_t at = indices.at(buffers, row % indices.count);
+      at += at < 0 ? dim : 0;
+      std::memcpy(y + static_cast<size_t>(row) * bytes,
+                  x + static_cast<size_t>(row / indices.count * dim + at) * bytes, bytes);
+    });
+    return 0;
+  });
 }
 
 /// Operands: the shape, and the value as a second one (the operation has it as an attribute).

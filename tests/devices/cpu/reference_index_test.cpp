@@ -102,7 +102,13 @@ TEST_CASE("gather_elements along each axis") {
   }
   auto bad = tryRun("gr.gather_elements", {{"axis", int64_t{0}}}, {{ElementType::kF32, {1}}},
                     list(f32({3}, {1, 2, 3}), i64({1}, {3})));
-  CHECK(bad.status().message().find("index is out of range") != std::string::npos);
+  CHECK(bad.status().message().find("index 3 at [0] of the indices is out of range, expected -3 to "
+                                    "2") != std::string::npos);
+  bad = tryRun("gr.gather_nd", {}, {{ElementType::kF32, {2}}},
+               list(f32({2, 3}, {1, 2, 3, 4, 5, 6}), i64({2, 2}, {1, 2, 0, -4})));
+  CHECK(
+      bad.status().message().find("index -4 at [1, 1] of the indices is out of range, expected -3 "
+                                  "to 2") != std::string::npos);
 }
 
 TEST_CASE("gather_nd picks elements and slices, in batches") {

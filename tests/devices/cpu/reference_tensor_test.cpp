@@ -119,10 +119,12 @@ TEST_CASE("gather picks rows, and an index out of range is an error with a messa
           Values{3, 1, 6, 4});
   }
   for (double bad : {3.0, -4.0}) {
-    auto got = tryRun("gr.gather", {{"axis", int64_t{0}}}, {{ElementType::kF32, {1}}},
-                      list(f32({3}, {1, 2, 3}), tensor(ElementType::kI32, {1}, {bad})));
+    auto got = tryRun("gr.gather", {{"axis", int64_t{0}}}, {{ElementType::kF32, {2, 2}}},
+                      list(f32({3}, {1, 2, 3}), tensor(ElementType::kI32, {2, 2}, {0, 1, bad, 9})));
     CHECK(absl::IsInvalidArgument(got.status()));
-    CHECK(got.status().message().find("index is out of range") != std::string::npos);
+    CHECK(got.status().message().find(absl::StrCat(
+              "index ", static_cast<int>(bad),
+              " at [1, 0] of the indices is out of range, expected -3 to 2")) != std::string::npos);
   }
 }
 
