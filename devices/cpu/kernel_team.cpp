@@ -1,7 +1,12 @@
 #include "devices/cpu/kernel_team.h"
 
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "devices/cpu/invalid_operations.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -67,7 +72,7 @@ void KernelTeam::run(Region region, void* data, int size) {
 }
 
 void KernelTeam::runAll(Region region, void* data, int size) {
-  grow(size);
+  size = grow(size);
   region_ = region;
   data_ = data;
   running_.store(size - 1, std::memory_order_relaxed);
@@ -90,14 +95,25 @@ void KernelTeam::runAll(Region region, void* data, int size) {
   }
 }
 
-void KernelTeam::grow(int size) {
+int KernelTeam::grow(int size) {
   while (static_cast<int>(helpers_.size()) < size - 1) {
-    helpers_.push_back(std::make_unique<Helper>());
-    int index = static_cast<int>(helpers_.size());
-    Helper& helper = *helpers_.back();
-    helper.thread =
-        std::thread([this, index, &helper, seen = call_.load()] { help(index, helper, seen); });
+    auto helper = std::make_unique<Helper>();
+    int index = static_cast<int>(helpers_.size()) + 1;
+    // The library's frames lie between here and whoever could catch anything.
+    try {
+      helper->thread = std::thread([this, index, helper = helper.get(), seen = call_.load()] {
+        help(index, *helper, seen);
+      });
+    } catch (const std::system_error& error) {
+      runtime::logOnce(runtime::LogLevel::kWarning, "kernel threads",
+                       absl::StrCat("a kernel runs on ", index, " threads, not on ", size,
+                                    ": the system gives no more (", error.what(),
+                                    "); --threads asks for fewer"));
+      return index;
+    }
+    helpers_.push_back(std::move(helper));
   }
+  return size;
 }
 
 /// Whether the part is the calling thread's to run: nobody has begun it in this call. A helper that

@@ -62,7 +62,8 @@ class KernelTeam {
 
   /// The calling thread's place.
   static const Place& place();
-  /// Calls `region(data)` for `size` places at once, inside a region for one. Returns when all have
+  /// Calls `region(data)` for `size` places at once, inside a region for one; for fewer, with a
+  /// warning, where the system gives no more threads. Returns when all have
   /// returned. A part that its helper has not begun when the calling thread is done with its own
   /// is run by this one: a helper that sleeps, or that has no core, is not waited for. Invalid
   /// floating-point operations of helpers are raised on the calling thread too, as if it had run
@@ -93,7 +94,9 @@ class KernelTeam {
   };
 
   void runAll(Region region, void* data, int size);
-  void grow(int size);
+  /// Starts helpers for a region of `size`; how many it can have, fewer where the system gives no
+  /// more threads.
+  int grow(int size);
   void help(int index, Helper& self, uint64_t seen);
   static bool begins(Helper& helper, uint64_t call);
   void runPart(int index, int size);

@@ -1,6 +1,8 @@
 // Regions of several threads: every part runs once, and OpenMP's regions run there.
 #include <omp.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -9,6 +11,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -134,6 +137,30 @@ TEST_CASE("helpers end with their team") {
   KernelTeam::end();
   CHECK(threadsOfProcess() == before);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve all addresses
+TEST_CASE("where the system gives no more threads a region has fewer parts") {
+  KernelTeam::end();
+  std::ifstream file("/proc/self/statm");
+  uint64_t pages = 0;
+  file >> pages;
+  rlimit old = {};
+  getrlimit(RLIMIT_AS, &old);
+  // Room for some stacks of eight megabytes, and those that were kept.
+  rlimit tight = {pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + (64U << 20), old.rlim_max};
+  setrlimit(RLIMIT_AS, &tight);
+  std::atomic<int> parts{0};
+  std::atomic<int> size{0};
+  inRegion(500, [&] {
+    ++parts;
+    size = KernelTeam::place().size;
+  });
+  setrlimit(RLIMIT_AS, &old);
+  CHECK(size < 500);
+  CHECK(parts == size);
+  KernelTeam::end();
+}
+#endif
 
 #if defined(__GNUC__) && !defined(__clang__)
 TEST_CASE("OpenMP's regions run on the team, the library's too") {
