@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 namespace graphrun::frontends {
@@ -155,6 +156,13 @@ absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> parseModel(absl::string_view
 }
 
 absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> readModel(const std::string& path) {
+  llvm::sys::fs::file_status kind;
+  if (!llvm::sys::fs::status(path, kind) &&
+      (kind.type() == llvm::sys::fs::file_type::character_file ||
+       kind.type() == llvm::sys::fs::file_type::block_file)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", path, ": it is a device, which may have no end"));
+  }
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);
   if (std::error_code error = file.getError()) {
