@@ -24,7 +24,23 @@ constexpr size_t kMostOps = 200'000;
 /// Kinds of devices that a host is remembered to have; the oldest go first.
 constexpr size_t kMostDevices = 64;
 
+/// A time so many times as long as what is known is an outlier: threads that had no core, a machine
+/// that was busy. It counts for no more than that, so that what has really changed is followed
+/// within some sessions. In some runs only: more tell what is usual.
+constexpr double kOutlier = 3;
+constexpr uint64_t kSureRuns = 50;
+
+bool isFarAbove(uint64_t ns, uint64_t other) {
+  return static_cast<double>(ns) > kOutlier * static_cast<double>(other);
+}
+
 uint64_t merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+  if (runs > 0 && runs < kSureRuns && isFarAbove(known, measured)) {
+    return measured;  // what was known was the outlier: nothing makes a kernel or a wire faster
+  }
+  if (runs > 0 && isFarAbove(measured, known)) {
+    measured = static_cast<uint64_t>(kOutlier * static_cast<double>(known));
+  }
   double share = static_cast<double>(newRuns) / static_cast<double>(runs + newRuns);
   share = std::max(share, kShare);
   return static_cast<uint64_t>(std::llround(static_cast<double>(known) * (1 - share) +
@@ -150,9 +166,17 @@ void CostBook::noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs
 std::optional<LinkFit> CostBook::fit() const {
   std::vector<format::TransferTime> transfers;
   transfers.reserve(transfers_.size());
-  for (const auto& [size, transfer] : transfers_) {
+  uint64_t fastest = UINT64_MAX;  // of larger tensors, than which none is much slower
+  for (auto it = transfers_.rbegin(); it != transfers_.rend(); ++it) {
+    format::TransferTime transfer = it->second;
+    fastest = std::min(fastest, transfer.ns());
+    if (isFarAbove(transfer.ns(), fastest)) {
+      transfer = {transfer.bytes(), static_cast<uint64_t>(kOutlier * static_cast<double>(fastest)),
+                  transfer.runs()};
+    }
     transfers.push_back(transfer);
   }
+  std::reverse(transfers.begin(), transfers.end());
   return fitLink(transfers);
 }
 

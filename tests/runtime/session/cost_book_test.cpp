@@ -38,6 +38,32 @@ TEST_CASE("a book keeps what it was told, and forgets old times slowly") {
   CHECK(again->ops().at(5).bytes() == 200);
 }
 
+TEST_CASE("an outlier is not believed, and what has changed is followed within some sessions") {
+  CostBook book;
+  book.noteTransfers({{256 << 10, 47'000}}, 100);
+  book.noteTransfers({{256 << 10, 865'000}}, 4);  // a few short runs on a busy machine
+  CHECK(book.fit()->nanos(256 << 10) < 75'000);
+  for (int session = 0; session < 12; ++session) {
+    book.noteTransfers({{256 << 10, 865'000}}, 20);
+  }
+  CHECK(book.fit()->nanos(256 << 10) > 700'000);
+
+  CostBook unlucky;  // the outlier comes first
+  unlucky.noteTransfers({{256 << 10, 865'000}}, 4);
+  unlucky.noteTransfers({{256 << 10, 47'000}}, 4);
+  CHECK(unlucky.fit()->nanos(256 << 10) < 50'000);
+
+  CostBook sizes;  // larger tensors know better
+  sizes.noteTransfers(
+      {{64 << 10, 20'000}, {256 << 10, 865'000}, {1 << 20, 150'000}, {4 << 20, 560'000}}, 10);
+  CHECK(sizes.fit()->nanos(256 << 10) < 300'000);
+
+  CostBook ops;
+  ops.note(took(5, 1000, 100), Where::kInner);
+  ops.note(took(5, 50'000, 3), Where::kInner);
+  CHECK(ops.ops().at(5).ns() == 1500);
+}
+
 TEST_CASE("what was measured at a border counts until something better is") {
   CostBook book;
   book.note(took(5, 900, 10), Where::kBorder);
