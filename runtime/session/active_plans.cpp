@@ -90,6 +90,9 @@ absl::StatusOr<ActivePlan*> ActivePlans::load(size_t stage, std::string signatur
 
 absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
   const int64_t begin = nowNanos();
+  const ProgressReport::Busy busy(
+      progress_, tuneNanos > 0 ? "measuring which kernels are fastest" : "loading the plan",
+      std::chrono::nanoseconds(tuneNanos));
   const format::PlanFile& file = *plan.found.plan;
   auto reports = coordinator_.load(file, tuneNanos);
   if (!reports.ok()) {

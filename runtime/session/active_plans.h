@@ -20,8 +20,9 @@ namespace graphrun::runtime {
 class ActivePlans {
  public:
   /// All must outlive it.
-  ActivePlans(const SessionOptions& options, Coordinator& coordinator, WorkerCore& core)
-      : options_(options), coordinator_(coordinator), core_(core) {}
+  ActivePlans(const SessionOptions& options, Coordinator& coordinator, WorkerCore& core,
+              ProgressReport& progress)
+      : options_(options), coordinator_(coordinator), core_(core), progress_(progress) {}
 
   /// The plan with this signature, from now on the one used last; null if it is not loaded.
   ActivePlan* find(const std::string& signature);
@@ -57,6 +58,7 @@ class ActivePlans {
   const SessionOptions& options_;
   Coordinator& coordinator_;
   WorkerCore& core_;
+  ProgressReport& progress_;
   std::list<ActivePlan> plans_;  // the one used last comes first
   std::set<size_t> tuned_;       // stages of which a plan was measured
   uint64_t evicted_ = 0;

@@ -12,6 +12,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/base/units.h"
 #include "runtime/control/address.h"
 #include "runtime/control/first_cause.h"
 #include "runtime/control/job.h"
@@ -238,6 +239,11 @@ absl::Status Coordinator::makeClients() {
   for (const GivenWorker& given : options_.workers) {
     WorkerClientOptions options;
     options.name = given.name;
+    if (given.isLocal()) {
+      tell({.what = absl::StrCat("starting worker ", given.name),
+            .done = workers_.size(),
+            .total = options_.workers.size()});
+    }
     GR_ASSIGN_OR_RETURN(options.address, addressOf(given));
     options.security = given.isLocal() ? Security{} : options_.security;
     options.versions = buildVersions();
@@ -261,22 +267,39 @@ void Coordinator::forEach(absl::Span<Worker* const> workers,
   }
 }
 
+void Coordinator::tell(const Progress& progress) const {
+  if (options_.progress != nullptr) {
+    options_.progress->tell(progress);
+  }
+}
+
 absl::Status Coordinator::join() {
   FirstFailure failure;
   std::mutex mutex;
   std::vector<Worker*> all;
-  all.reserve(workers_.size());
+  std::set<std::string> waited;
   for (Worker& worker : workers_) {
     all.push_back(&worker);
+    waited.insert(worker.name);
   }
+  auto tellWaited = [&] {
+    tell({.what = waited.empty() ? ""
+                                 : absl::StrCat("waiting for worker ", absl::StrJoin(waited, ", ")),
+          .done = all.size() - waited.size(),
+          .total = all.size(),
+          .most = options_.joinTimeout});
+  };
+  tellWaited();
   forEach(all, [&](Worker& worker) {
     absl::StatusOr<JoinedWorker> joined = worker.client->join();
     failure.update(joined.status());
+    std::lock_guard lock(mutex);
     if (joined.ok()) {
       pulse_->add(worker.client);
-      std::lock_guard lock(mutex);
       joined_[worker.name] = *std::move(joined);
     }
+    waited.erase(worker.name);
+    tellWaited();
   });
   return failure.get();
 }
@@ -396,7 +419,16 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
       owners.push_back(std::move(weight));
     }
   }
-  return missing.empty() ? absl::OkStatus() : worker.client->putWeights(plan.hash(), missing);
+  if (missing.empty()) {
+    return absl::OkStatus();
+  }
+  uint64_t bytes = 0;
+  for (const WeightSource& source : missing) {
+    bytes += source.data.size();
+  }
+  tell({.what = absl::StrCat("sending ", formatBytes(static_cast<int64_t>(bytes)),
+                             " of weights to worker ", worker.name)});
+  return worker.client->putWeights(plan.hash(), missing);
 }
 
 /// Calls `there` for the workers of a plan and `here` for this process, side by side; returns when

@@ -20,6 +20,7 @@
 #include "runtime/control/pulse.h"
 #include "runtime/control/worker_client.h"
 #include "runtime/format/plan_file.h"
+#include "runtime/session/progress.h"
 #include "runtime/worker/worker_core.h"
 
 namespace graphrun::runtime {
@@ -35,6 +36,7 @@ struct CoordinatorOptions {
   std::vector<std::string> workerArguments;  // for those started here: the model file …
   std::string networkInterface;
   Millis joinTimeout = kJoinTimeout;
+  ProgressReport* progress = nullptr;  // must outlive the coordinator; null: nobody is told
 };
 
 /// One thread at a time, but for what Pulse calls.
@@ -76,6 +78,7 @@ class Coordinator {
   absl::StatusOr<std::string> addressOf(const GivenWorker& worker);
   absl::Status makeClients();
   absl::Status join();
+  void tell(const Progress& progress) const;
   absl::Status linkAll();
   void onLost(const std::string& name, const absl::Status& why);
   /// Where the members of a plan's communicators meet.

@@ -22,6 +22,7 @@
 #include "runtime/session/model_source.h"
 #include "runtime/session/own_devices.h"
 #include "runtime/session/plan_source.h"
+#include "runtime/session/progress.h"
 #include "runtime/session/session_stage.h"
 #include "runtime/session/split_trial.h"
 #include "runtime/session/stage_input.h"
@@ -48,6 +49,21 @@ std::string folder(const SessionOptions& options, const char* name) {
 SessionOptions withThreads(SessionOptions options) {
   options.threads = options.threads != 0 ? options.threads : fewerThreads();
   return options;
+}
+
+/// How a worker that is started here is told to say as much as this process.
+const char* verbosityOption() {
+  switch (logThreshold()) {
+    case LogLevel::kDebug:
+      return "-vv";
+    case LogLevel::kInfo:
+      return "-v";
+    case LogLevel::kWarning:
+      return "";
+    case LogLevel::kError:
+      return "-q";
+  }
+  return "";
 }
 
 /// The interface towards the first worker on another machine; "" if all are here.
@@ -117,11 +133,12 @@ struct Session::Impl {
         planCache(folder(given, "plans"), kPlanCacheBytes),
         costCache(folder(given, "costs"), kCostCacheBytes),
         compiler(given.compiler != nullptr ? given.compiler : &door),
-        planSource(compiler, &planCache) {}
+        planSource(compiler, &planCache),
+        progress(given.progress) {}
 
   absl::Status open(const std::string& modelPath);
   WorkerCoreOptions coreOptions() const;
-  CoordinatorOptions coordinatorOptions() const;
+  CoordinatorOptions coordinatorOptions();
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices(bool run);
   absl::StatusOr<FoundPlan> findPlan(const Remainder* stage, absl::Span<const PlannedInput> inputs,
@@ -146,6 +163,7 @@ struct Session::Impl {
   absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
   void notePlan(const ActivePlan& plan);
   void noteLoad(const ActivePlan& plan);
+  void notePrepared(int64_t begin);
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
   void learn(const ActivePlan& plan);
   void learnAll();
@@ -161,6 +179,7 @@ struct Session::Impl {
   DiskCache costCache;
   Compiler* compiler;
   PlanSource planSource;
+  ProgressReport progress;
   std::string name;  // the path that the user gave, for messages
   OpenModel model;
   std::vector<ModelPort> inputs;
@@ -175,6 +194,8 @@ struct Session::Impl {
   std::mutex mutex;
   // Inputs whose elements decide shapes, by the signature without them.
   std::map<std::string, std::vector<std::string>> deciding;
+  std::vector<TraceProcess> failed;  // what a run did that failed
+  std::vector<std::string> failedEdges;
   mutable std::mutex statsMutex;
   SessionStats stats;
   std::set<std::string> noted;  // notes of plans that the user was told
@@ -183,7 +204,10 @@ struct Session::Impl {
 absl::Status Session::Impl::open(const std::string& modelPath) {
   const int64_t begin = nowNanos();
   name = modelPath;
-  GR_ASSIGN_OR_RETURN(model, openModel(modelPath, *compiler, models));
+  {
+    const ProgressReport::Busy busy(progress, absl::StrCat("reading ", modelPath));
+    GR_ASSIGN_OR_RETURN(model, openModel(modelPath, *compiler, models));
+  }
   inputs = inputPorts(model.model->graph());
   outputs = outputPorts(model.model->graph());
   if (!options.cluster.empty()) {
@@ -197,7 +221,7 @@ absl::Status Session::Impl::open(const std::string& modelPath) {
   core = std::make_unique<WorkerCore>(coreOptions());
   core->addModel(model.model);
   coordinator = std::make_unique<Coordinator>(coordinatorOptions(), core.get());
-  plans = std::make_unique<ActivePlans>(options, *coordinator, *core);
+  plans = std::make_unique<ActivePlans>(options, *coordinator, *core, progress);
   stats.imported = model.imported;
   stats.openNanos = since(begin);
   return absl::OkStatus();
@@ -219,7 +243,7 @@ WorkerCoreOptions Session::Impl::coreOptions() const {
   return core;
 }
 
-CoordinatorOptions Session::Impl::coordinatorOptions() const {
+CoordinatorOptions Session::Impl::coordinatorOptions() {
   CoordinatorOptions coordinator;
   if (cluster != nullptr) {
     coordinator.workers = cluster->processes();
@@ -230,6 +254,10 @@ CoordinatorOptions Session::Impl::coordinatorOptions() const {
   coordinator.workerCommand =
       options.workerCommand.empty() ? findWorkerCommand() : options.workerCommand;
   coordinator.workerArguments = {"--weights-from", model.path};
+  if (const char* option = verbosityOption(); *option != '\0') {
+    coordinator.workerArguments.emplace_back(option);
+  }
+  coordinator.progress = &progress;
   coordinator.networkInterface = options.networkInterface;
   coordinator.joinTimeout = options.joinTimeout;
   return coordinator;
@@ -292,6 +320,7 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                   PlanWishes wishes) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices(wishes.explain == nullptr));
+  const ProgressReport::Busy busy(progress, "planning", options.planBudget);
   GR_ASSIGN_OR_RETURN(FoundPlan found,
                       planSource.find(*model.model, model.model->bytes(), name,
                                       planRequest(options, cluster.get(), stage, planned, devices),
@@ -325,6 +354,12 @@ void Session::Impl::notePlan(const ActivePlan& plan) {
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
+}
+
+/// A run's stage is about to begin, which has been made ready for since `begin`.
+void Session::Impl::notePrepared(int64_t begin) {
+  std::lock_guard lock(statsMutex);
+  stats.preparedNanos += since(begin);
 }
 
 void Session::Impl::noteLoad(const ActivePlan& plan) {
@@ -465,6 +500,15 @@ absl::StatusOr<ActivePlan*> Session::Impl::trySplitPlan(ActivePlan& plan, uint64
   return best;
 }
 
+std::vector<std::string> edgeNames(const ActivePlan& active) {
+  std::vector<std::string> edges;
+  const format::PlanFile& plan = *active.found.plan;
+  for (size_t i = 0; i < plan.edgeCount(); ++i) {
+    edges.emplace_back(format::textOf(plan.edge(i).name()));
+  }
+  return edges;
+}
+
 /// What ran last of the plan, on all workers.
 std::vector<TraceProcess> Session::Impl::tracesOf(const ActivePlan& plan) {
   std::vector<TraceProcess> processes = {{kClientName, 0, plan.own->trace()}};
@@ -479,7 +523,8 @@ std::vector<TraceProcess> Session::Impl::tracesOf(const ActivePlan& plan) {
 /// Keeps what the plan's runs took, unless kernels were still to be chosen.
 void Session::Impl::learn(const ActivePlan& plan) {
   bool isChosen = plan.isTuned() || plan.tuneNanos > 0 || options.tuneBudget.count() == 0;
-  if (isChosen && plan.lastRuns.size() >= CostLearning::kFewestSteps && !plan.own->broken()) {
+  if (options.learnCosts && isChosen && plan.lastRuns.size() >= CostLearning::kFewestSteps &&
+      !plan.own->broken()) {
     costs->learn(plan, tracesOf(plan));
   }
 }
@@ -543,15 +588,21 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
   std::shared_ptr<const Remainder> stage;
   size_t number = 0;
   do {
+    const int64_t begin = nowNanos();
     GR_ASSIGN_OR_RETURN(ActivePlan * plan,
                         planFor(number++, stage.get(), plannedInputs(values), values));
     GR_ASSIGN_OR_RETURN(bool tuned, plans->tuneIfDue(*plan));
     if (tuned) {
       noteLoad(*plan);
     }
+    notePrepared(begin);
     std::vector<StageInput> made;
     absl::Status status = runStage(*plan, values, results, made);
     if (!status.ok()) {
+      if (options.traceFailures) {
+        failed = tracesOf(*plan);
+        failedEdges = edgeNames(*plan);
+      }
       if (plan->own->broken() && coordinator->lost().ok()) {
         plans->drop(*plan);  // the next run loads it again
       }
@@ -628,6 +679,7 @@ absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<Name
   }
   outputs.resize(count);  // the tensors in lists follow
   GR_RETURN_IF_ERROR(impl_->runStages(std::move(values), outputs));
+  impl_->failed.clear();
   std::lock_guard stats(impl_->statsMutex);
   ++impl_->stats.runs;
   return absl::OkStatus();
@@ -720,16 +772,12 @@ uint64_t Session::weightBytes() const {
 
 absl::Status Session::writeTrace(const std::string& path) {
   std::lock_guard lock(impl_->mutex);
-  std::vector<TraceProcess> processes;
-  std::vector<std::string> edges;
-  if (const ActivePlan* last = impl_->plans->last()) {
-    processes = impl_->tracesOf(*last);
-    const format::PlanFile& plan = *last->found.plan;
-    for (size_t i = 0; i < plan.edgeCount(); ++i) {
-      edges.emplace_back(format::textOf(plan.edge(i).name()));
-    }
+  if (!impl_->failed.empty()) {
+    return writeChromeTrace(path, impl_->failed, impl_->failedEdges);
   }
-  return writeChromeTrace(path, processes, edges);
+  const ActivePlan* last = impl_->plans->last();
+  return last == nullptr ? writeChromeTrace(path, {}, {})
+                         : writeChromeTrace(path, impl_->tracesOf(*last), edgeNames(*last));
 }
 
 absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::string& outPath,

@@ -59,6 +59,14 @@ struct ExplainOptions {
   std::vector<std::string> nodes;  ///< the same for these: names or shell patterns
 };
 
+/// What a session is busy with before it can run.
+struct Progress {
+  std::string what;    ///< "planning", "waiting for worker w1"; "": with nothing that takes time
+  uint64_t done = 0;   ///< of `total`
+  uint64_t total = 0;  ///< 0: not known
+  std::chrono::nanoseconds most{0};  ///< that it may take; 0: not known
+};
+
 struct SessionOptions {
   std::string cluster;  ///< path of cluster.yaml; "": this machine alone, in this process
   /// Threads of a kernel on this machine without a cluster; 0: as many as the process may use.
@@ -104,6 +112,13 @@ struct SessionOptions {
   /// Sessions with the same devices hold weights that they have in common once, packed; the memory
   /// goes with the last of them. Null: devices of its own.
   std::shared_ptr<DeviceSet> devices;
+  /// Told of what takes time, whenever that changes; from any thread, one call at a time. Must not
+  /// call the session. Null: nobody is told.
+  std::function<void(const Progress&)> progress;
+  /// A run that fails leaves what it did to writeTrace.
+  bool traceFailures = false;
+  /// False: what runs take is not kept for later plans.
+  bool learnCosts = true;
   /// In place of libgraphrun-compiler; must outlive the session. Null: that library, loaded when
   /// something is not in the cache.
   Compiler* compiler = nullptr;
@@ -155,8 +170,9 @@ struct SessionStats {
   uint64_t lastPlanNanos = 0;  ///< to plan, or to find the plan in the cache
   uint64_t lastLoadNanos = 0;  ///< to load the plan on all workers
   uint64_t predictedStepNanos = 0;
-  uint64_t planHits = 0;      ///< runs whose plan was loaded
-  uint64_t planDiskHits = 0;  ///< plans found in the cache on disk
+  uint64_t preparedNanos = 0;  ///< of all runs: to plan, load and choose kernels, before they began
+  uint64_t planHits = 0;       ///< runs whose plan was loaded
+  uint64_t planDiskHits = 0;   ///< plans found in the cache on disk
   uint64_t plansMade = 0;
   uint64_t plansLoaded = 0;     ///< because none that was loaded fitted
   uint64_t plansEvicted = 0;    ///< to keep within maxPlans and maxPlanBytes
@@ -243,7 +259,8 @@ class Session {
   /// Number of weights' elements, and bytes of them in the file.
   uint64_t parameterCount() const;
   uint64_t weightBytes() const;
-  /// What ran last on all workers, as one file for Perfetto or chrome://tracing.
+  /// What ran last on all workers, as one file for Perfetto or chrome://tracing; with
+  /// SessionOptions::traceFailures also of a run that failed.
   absl::Status writeTrace(const std::string& path);
 
  private:

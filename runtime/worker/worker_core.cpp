@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/first_cause.h"
 #include "runtime/control/limits.h"
@@ -125,6 +126,7 @@ absl::StatusOr<WorkerOffer> WorkerCore::join(const JobInfo& job) {
   offer.carriesGpuMemory = carriesGpuMemory().ok();
   std::lock_guard lock(mutex_);
   name_ = job.worker;
+  setLogName(name_);
   GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
   offer.transportAddress = transport->localAddress();
   offer.devices = offers();
@@ -250,6 +252,8 @@ absl::StatusOr<std::vector<DeviceReport>> WorkerCore::preparePlan(
       return absl::CancelledError("the plan was unloaded while it was prepared");
     }
     found->second.loaded = entry.loaded;
+    log(LogLevel::kInfo, absl::StrFormat("plan %s is ready after %.1f ms", hashText(plan),
+                                         static_cast<double>(nowNanos() - begin) / 1e6));
   }
   return entry.loaded->reports();
 }

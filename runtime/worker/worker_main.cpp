@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/cgroup.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
 #include "runtime/control/parent_watch.h"
@@ -18,13 +19,16 @@
 namespace graphrun::runtime {
 namespace {
 
-/// A thread that turns SIGTERM and SIGINT into an orderly end.
+/// A thread that turns SIGTERM and SIGINT into an orderly end. Ctrl-C reaches the workers that a
+/// client started as well: it is for the client, which may have something left to do with them.
 class SignalWatch {
  public:
-  explicit SignalWatch(WorkerCore* core) {
+  SignalWatch(WorkerCore* core, bool isClients) {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
+    if (!isClients) {
+      sigaddset(&signals_, SIGINT);
+    }
     sigaddset(&signals_, kWake);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);  // threads made later inherit it
     thread_ = std::thread([this, core] {
@@ -51,11 +55,12 @@ BuildVersions buildVersions() { return {GRAPHRUN_VERSION, ucxVersion()}; }
 absl::Status runWorker(const WorkerMainOptions& options) {
   GR_ASSIGN_OR_RETURN(Address address, parseAddress(options.listen));
   WorkerCoreOptions coreOptions = options.core;
+  coreOptions.threads = coreOptions.threads != 0 ? coreOptions.threads : fewerThreads();
   if (coreOptions.networkInterface.empty()) {
     coreOptions.networkInterface = interfaceOfAddress(address.host);
   }
   WorkerCore core(coreOptions);
-  SignalWatch signals(&core);
+  SignalWatch signals(&core, options.parentFd >= 0);
   if (!options.model.empty()) {
     GR_ASSIGN_OR_RETURN(auto model, format::ModelFile::open(options.model));
     core.addModel(model);
