@@ -149,7 +149,9 @@ absl::Status runDataSets(const TestCase& test, const CaseOptions& options, Ran& 
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, openSession(test, test.way, options));
   std::unique_ptr<Session> whole;
   if (test.way == Way::kSplit) {
-    GR_ASSIGN_OR_RETURN(whole, openSession(test, Way::kWhole, options));
+    CaseOptions alike = options;
+    alike.place.threads = kSplitThreads;  // some sums are dealt out to threads, and round by that
+    GR_ASSIGN_OR_RETURN(whole, openSession(test, Way::kWhole, alike));
   }
   Tolerance tolerance = toleranceOf(test.folder, options);
   std::vector<fs::path> folders = dataSetsOf(test.folder);

@@ -21,6 +21,9 @@ enum class Way {
   kSplit,
 };
 
+/// Threads of a kernel on each device of a split: it has one core.
+inline constexpr uint32_t kSplitThreads = 1;
+
 /// "whole", "symbolic", "split".
 const char* wayName(Way way);
 /// The ways of "whole,symbolic"; InvalidArgument for another word.
