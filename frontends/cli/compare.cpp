@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/float16.h"
 #include "runtime/base/reduced.h"
 
 namespace graphrun::cli {
@@ -24,16 +25,6 @@ constexpr size_t kMostOff = 1;
 
 /// ONNX's own runner allows bfloat16 an error in its last two bits.
 constexpr double kBFloat16Rtol = 1.0 / 64;
-
-double fromHalf(uint16_t bits) {
-  int exponent = bits >> 10 & 0x1f;
-  double fraction = bits & 0x3ff;
-  double value = exponent == 0    ? std::ldexp(fraction, -24)
-                 : exponent != 31 ? std::ldexp(fraction + 1024, exponent - 25)
-                 : fraction == 0  ? std::numeric_limits<double>::infinity()
-                                  : std::numeric_limits<double>::quiet_NaN();
-  return (bits & 0x8000) != 0 ? -value : value;
-}
 
 bool isFloat(const HostTensor& tensor) {
   return runtime::elementTypeInfo(tensor.spec().type).kind == runtime::NumberKind::kFloat;
@@ -129,9 +120,19 @@ std::string differentStrings(const HostTensor& actual, const HostTensor& expecte
 }  // namespace
 
 std::string elementText(const HostTensor& tensor, size_t index) {
-  return tensor.spec().type == ElementType::kString
-             ? absl::StrCat("\"", absl::Utf8SafeCEscape(tensor.strings()[index]), "\"")
-             : absl::StrCat(elementAt(tensor, index));
+  switch (tensor.spec().type) {
+    case ElementType::kString:
+      return absl::StrCat("\"", absl::Utf8SafeCEscape(tensor.strings()[index]), "\"");
+    case ElementType::kI64:  // not by way of a double: all digits
+      return absl::StrCat(tensor.as<int64_t>()[index]);
+    case ElementType::kU64:
+      return absl::StrCat(tensor.as<uint64_t>()[index]);
+    case ElementType::kI32:
+    case ElementType::kU32:
+      return absl::StrCat(static_cast<int64_t>(elementAt(tensor, index)));
+    default:
+      return absl::StrCat(elementAt(tensor, index));
+  }
 }
 
 double elementAt(const HostTensor& tensor, size_t index) {
@@ -141,7 +142,7 @@ double elementAt(const HostTensor& tensor, size_t index) {
     case ElementType::kF32:
       return load<float>(tensor, index);
     case ElementType::kF16:
-      return fromHalf(tensor.as<uint16_t>()[index]);
+      return runtime::float16Value(tensor.as<uint16_t>()[index]);
     case ElementType::kBF16:
       return std::bit_cast<float>(static_cast<uint32_t>(tensor.as<uint16_t>()[index]) << 16);
     case ElementType::kI64:

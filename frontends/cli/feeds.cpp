@@ -1,7 +1,6 @@
 #include "frontends/cli/feeds.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -12,11 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "frontends/cli/elements.h"
 #include "frontends/cli/tensor_proto.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/npy.h"
-#include "runtime/base/reduced.h"
 #include "runtime/base/status.h"
+#include "runtime/base/tensor_memory.h"
 #include "runtime/session/model_source.h"
 
 namespace graphrun::cli {
@@ -28,62 +28,6 @@ using runtime::ModelPort;
 using runtime::NamedSpec;
 using runtime::NamedTensor;
 using runtime::TensorSpec;
-
-/// Calls `work` with element type T for integer and f32, f64 types.
-void setElement(HostTensor& tensor, size_t index, double value) {
-  auto store = [&](auto zero) {
-    using T = decltype(zero);
-    tensor.as<T>()[index] = static_cast<T>(value);
-  };
-  switch (tensor.spec().type) {
-    case ElementType::kF64:
-      return store(double{});
-    case ElementType::kF32:
-      return store(float{});
-    case ElementType::kF16:
-    case ElementType::kBF16: {
-      // Exact for the few bits of a small number; bf16 is the upper half of an f32.
-      auto narrow = static_cast<float>(value);
-      uint32_t bits;
-      std::memcpy(&bits, &narrow, sizeof bits);
-      bool half = tensor.spec().type == ElementType::kF16;
-      int exponent = static_cast<int>(bits >> 23 & 0xff) - 127 + 15;
-      uint32_t sign = bits >> 16 & 0x8000;
-      uint32_t f16 = exponent <= 0 ? sign
-                     : exponent >= 31
-                         ? sign | 0x7c00
-                         : sign | static_cast<uint32_t>(exponent) << 10 | (bits >> 13 & 0x3ff);
-      tensor.as<uint16_t>()[index] = static_cast<uint16_t>(half ? f16 : bits >> 16);
-      return;
-    }
-    case ElementType::kI64:
-      return store(int64_t{});
-    case ElementType::kI32:
-      return store(int32_t{});
-    case ElementType::kI16:
-      return store(int16_t{});
-    case ElementType::kI8:
-      return store(int8_t{});
-    case ElementType::kU64:
-      return store(uint64_t{});
-    case ElementType::kU32:
-      return store(uint32_t{});
-    case ElementType::kU16:
-      return store(uint16_t{});
-    case ElementType::kU8:
-      return store(uint8_t{});
-    case ElementType::kBool:
-      tensor.as<uint8_t>()[index] = value != 0 ? 1 : 0;
-      return;
-    case ElementType::kString:
-      tensor.strings()[index] = absl::StrCat(value);
-      return;
-    case ElementType::kInvalid:
-      return;
-    default:
-      tensor.as<uint8_t>()[index] = runtime::encodeReduced(tensor.spec().type, value);
-  }
-}
 
 const ModelPort* findPort(absl::Span<const ModelPort> ports, const std::string& name) {
   auto found = std::find_if(ports.begin(), ports.end(), [&](const ModelPort& port) {
@@ -133,15 +77,20 @@ absl::Status noShape(const ModelPort& port) {
                                  absl::StrJoin(std::vector<int>(port.dims.size(), 1), "x")));
 }
 
+/// A tensor for `option`, whose dims it gives.
+absl::StatusOr<HostTensor> newTensor(TensorSpec spec, const std::string& option) {
+  absl::StatusOr<HostTensor> tensor = runtime::allocateTensor(std::move(spec));
+  return tensor.ok() ? std::move(tensor)
+                     : usageError(absl::StrCat(option, ": ", tensor.status().message()));
+}
+
 /// "2x64xf32=1": a tensor of equal elements.
 absl::StatusOr<HostTensor> filledTensor(const std::string& text, const std::string& option) {
   std::vector<std::string> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
   size_t x = sides[0].rfind('x');
   std::string typeName = x == std::string::npos ? sides[0] : sides[0].substr(x + 1);
   std::optional<ElementType> type = runtime::parseElementType(typeName);
-  double value = 0;
-  bool isText = type == ElementType::kString;
-  if (!type.has_value() || sides.size() != 2 || (!isText && !absl::SimpleAtod(sides[1], &value))) {
+  if (!type.has_value() || sides.size() != 2) {
     return usageError(absl::StrCat(option,
                                    ": expected @FILE.npy, SHAPExTYPE=NUMBER as in 2x64xf32=1, "
                                    "SHAPExstring=TEXT, or random"));
@@ -150,14 +99,9 @@ absl::StatusOr<HostTensor> filledTensor(const std::string& text, const std::stri
   if (x != std::string::npos) {
     GR_ASSIGN_OR_RETURN(spec.dims, parseDims(sides[0].substr(0, x)));
   }
-  GR_RETURN_IF_ERROR(checkedByteSize(spec.type, spec.dims).status());
-  if (isText) {
-    auto count = static_cast<size_t>(spec.elementCount());
-    return HostTensor(spec.dims, std::vector<std::string>(count, sides[1]));
-  }
-  HostTensor tensor(spec);
-  for (size_t i = 0; i < static_cast<size_t>(spec.elementCount()); ++i) {
-    setElement(tensor, i, value);
+  GR_ASSIGN_OR_RETURN(HostTensor tensor, newTensor(std::move(spec), option));
+  if (absl::Status filled = fill(tensor, sides[1]); !filled.ok()) {
+    return usageError(absl::StrCat(option, ": ", filled.message()));
   }
   return tensor;
 }
@@ -180,7 +124,9 @@ absl::StatusOr<HostTensor> inputTensor(const ModelPort& port, const std::string&
   if (shape == dims.end()) {
     return noShape(port);
   }
-  return randomTensor({port.type, shape->second}, seed);
+  GR_ASSIGN_OR_RETURN(HostTensor tensor, newTensor({port.type, shape->second}, option));
+  fillRandom(tensor, seed);
+  return tensor;
 }
 
 /// Adds the tensor of file `number`, or the tensors in its list.
@@ -235,18 +181,17 @@ absl::StatusOr<DataSet> readDataSet(const std::string& folder, absl::Span<const 
   return data;
 }
 
-HostTensor randomTensor(const TensorSpec& spec, uint64_t seed) {
-  HostTensor tensor(spec);
+void fillRandom(HostTensor& tensor, uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::uniform_real_distribution<double> real(-1, 1);
   std::uniform_int_distribution<int> integer(0, 9);
+  const TensorSpec& spec = tensor.spec();
   for (size_t i = 0; i < static_cast<size_t>(spec.elementCount()); ++i) {
     setElement(tensor, i,
                runtime::elementTypeInfo(spec.type).kind == runtime::NumberKind::kFloat
                    ? real(generator)
                    : integer(generator));
   }
-  return tensor;
 }
 
 absl::StatusOr<std::vector<int64_t>> parseDims(const std::string& text) {

@@ -22,8 +22,8 @@ absl::StatusOr<DataSet> readDataSet(const std::string& folder,
                                     absl::Span<const runtime::ModelPort> inputs,
                                     absl::Span<const runtime::ModelPort> outputs);
 
-/// A tensor filled with seeded random numbers: floats uniform in [-1, 1), integers in [0, 10).
-runtime::HostTensor randomTensor(const runtime::TensorSpec& spec, uint64_t seed);
+/// Fills a tensor with seeded random numbers: floats uniform in [-1, 1), integers in [0, 10).
+void fillRandom(runtime::HostTensor& tensor, uint64_t seed);
 
 /// "1x3x224x224" -> {1, 3, 224, 224}; "" is a scalar.
 absl::StatusOr<std::vector<int64_t>> parseDims(const std::string& text);
