@@ -38,6 +38,7 @@ expect_exit = os.path.join(config.test_source_root, "cli", "expect_exit.py")
 config.substitutions += [
     ("%exits", f"{config.python} {expect_exit}"),  # %exits 3 graphrun compile bad.onnx …
     ("%python", config.python),
+    ("%bin", config.bin_dir),
     ("%source", config.source_root),
     ("%cases", config.onnx_cases),
 ]

@@ -1,17 +1,25 @@
 // graphrun bench: latency, throughput and memory.
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/deviation.h"
 #include "frontends/cli/feeds.h"
+#include "frontends/cli/interrupt.h"
+#include "frontends/cli/option_values.h"
+#include "frontends/cli/progress_display.h"
 #include "frontends/cli/run_report.h"
+#include "runtime/base/cgroup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 
@@ -21,6 +29,8 @@ namespace {
 using runtime::NamedTensor;
 using runtime::Session;
 
+constexpr uint32_t kMostCallers = 1024;
+
 struct BenchOptions {
   std::string model;
   PlaceOptions place;
@@ -28,7 +38,7 @@ struct BenchOptions {
   std::string trace;
   uint32_t warmup = 3;
   uint32_t iterations = 0;
-  double duration = 3;
+  std::chrono::nanoseconds duration = std::chrono::seconds(3);
   uint32_t concurrency = 1;
   bool json = false;
 };
@@ -37,14 +47,14 @@ void addOptions(CLI::App& app, BenchOptions& options) {
   app.add_option("MODEL", options.model, "A .fb or .onnx file")->required();
   options.place.add(app);
   options.feed.add(app);
-  app.add_option("--trace", options.trace, "Writes what ran last, for Perfetto");
-  app.add_option("--warmup", options.warmup, "Runs before those that count (3)");
-  app.add_option("--iterations", options.iterations, "Runs that count; default: by --duration");
-  app.add_option("--duration", options.duration, "Seconds to measure (3)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--concurrency", options.concurrency,
-                 "Callers side by side; their runs queue for the model (1)")
-      ->check(CLI::PositiveNumber);
+  addOutputFile(app, "--trace", options.trace, "Writes what ran last, for Perfetto");
+  addCount(app, "--warmup", options.warmup, "Runs before those that count (3)", 0, kMostRuns);
+  addCount(app, "--iterations", options.iterations, "Runs that count; 0: by --duration (0)", 0,
+           kMostRuns);
+  addTime(app, "--duration", options.duration, "Time to measure: 500ms, 3s (3s)",
+          {.least = std::chrono::microseconds(1)});
+  addCount(app, "--concurrency", options.concurrency,
+           "Callers side by side; their runs queue for the model (1)", 1, kMostCallers);
   app.add_flag("--json", options.json, "Prints JSON");
 }
 
@@ -54,46 +64,81 @@ struct Measured {
   double seconds = 0;
 };
 
-/// One caller's runs until its share is done or the time is over.
-absl::Status measureOne(Session& session, const std::vector<NamedTensor>& inputs,
-                        uint32_t iterations, int64_t end, std::vector<double>& times) {
-  std::vector<NamedTensor> outputs;
-  for (int64_t now = runtime::nowNanos();
-       iterations != 0 ? times.size() < iterations : (now < end || times.empty());) {
-    GR_RETURN_IF_ERROR(session.run(inputs, outputs));
-    int64_t after = runtime::nowNanos();
-    times.push_back(millis(static_cast<uint64_t>(after - now)));
-    now = after;
-  }
-  return absl::OkStatus();
-}
+/// Callers side by side, each with runs one after the other.
+class Callers {
+ public:
+  Callers(Session& session, const std::vector<NamedTensor>& inputs, const BenchOptions& options)
+      : session_(session),
+        inputs_(inputs),
+        share_((options.iterations + options.concurrency - 1) / options.concurrency),
+        count_(options.concurrency),
+        begin_(runtime::nowNanos()),
+        end_(begin_ + options.duration.count()) {}
 
-absl::StatusOr<Measured> measure(Session& session, const std::vector<NamedTensor>& inputs,
-                                 const BenchOptions& options) {
-  Measured all;
-  absl::Status failure;
-  std::mutex mutex;
-  const int64_t begin = runtime::nowNanos();
-  const int64_t end = begin + static_cast<int64_t>(options.duration * 1e9);
-  uint32_t share = (options.iterations + options.concurrency - 1) / options.concurrency;
-  auto caller = [&] {
+  absl::StatusOr<Measured> measure() {
+    std::vector<std::thread> others;
+    for (uint32_t i = 1; i < count_ && !stopped_; ++i) {
+      try {
+        others.emplace_back([this] { call(); });
+      } catch (const std::system_error& error) {
+        note(absl::ResourceExhaustedError(absl::StrCat("--concurrency ", count_, ": caller ", i,
+                                                       " has no thread: ", error.what())));
+      }
+    }
+    call();
+    for (std::thread& other : others) {
+      other.join();
+    }
+    GR_RETURN_IF_ERROR(failure_);
+    all_.seconds = static_cast<double>(runtime::nowNanos() - begin_) / 1e9;
+    return std::move(all_);
+  }
+
+ private:
+  /// One caller's runs until its share is done, the time is over or somebody is to stop.
+  void call() {
+    std::vector<NamedTensor> outputs;
     std::vector<double> times;
-    absl::Status status = measureOne(session, inputs, share, end, times);
-    std::lock_guard lock(mutex);
-    failure.Update(status);
-    all.times.insert(all.times.end(), times.begin(), times.end());
-  };
-  std::vector<std::thread> others;
-  for (uint32_t i = 1; i < options.concurrency; ++i) {
-    others.emplace_back(caller);
+    for (int64_t now = runtime::nowNanos(); !isDone(times.size(), now);) {
+      if (absl::Status status = session_.run(inputs_, outputs); !status.ok()) {
+        note(status);
+        return;
+      }
+      int64_t after = runtime::nowNanos();
+      times.push_back(millis(static_cast<uint64_t>(after - now)));
+      now = after;
+    }
+    std::lock_guard lock(mutex_);
+    all_.times.insert(all_.times.end(), times.begin(), times.end());
   }
-  caller();
-  for (std::thread& other : others) {
-    other.join();
+  bool isDone(size_t runs, int64_t now) const {
+    return stopped_ || interrupted() || (share_ != 0 ? runs >= share_ : now >= end_ && runs > 0);
   }
-  GR_RETURN_IF_ERROR(failure);
-  all.seconds = static_cast<double>(runtime::nowNanos() - begin) / 1e9;
-  return all;
+  void note(const absl::Status& failure) {
+    stopped_ = true;
+    std::lock_guard lock(mutex_);
+    failure_.Update(failure);
+  }
+
+  Session& session_;
+  const std::vector<NamedTensor>& inputs_;
+  const uint32_t share_;
+  const uint32_t count_;
+  const int64_t begin_;
+  const int64_t end_;
+  std::atomic<bool> stopped_{false};
+  std::mutex mutex_;  // guards what follows
+  absl::Status failure_;
+  Measured all_;
+};
+
+/// "x 1x3x224x224xf32, y …".
+std::string textOf(const Json& inputs) {
+  std::vector<std::string> texts;
+  for (const auto& [name, shape] : inputs.items()) {
+    texts.push_back(absl::StrCat(name, " ", shape.get<std::string>()));
+  }
+  return absl::StrJoin(texts, ", ");
 }
 
 void print(const Json& report) {
@@ -109,6 +154,9 @@ void print(const Json& report) {
   std::printf("memory     peak %.1f MiB of this process; planned for devices: %.1f MiB\n",
               report["peak_memory_bytes"].get<double>() / (1 << 20),
               report["predicted_peak_bytes"].get<double>() / (1 << 20));
+  std::printf("of         %s; %u threads; %s\n", textOf(report["inputs"]).c_str(),
+              report["threads"].get<unsigned>(),
+              absl::StrJoin(report["devices"].get<std::vector<std::string>>(), ", ").c_str());
   std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
 }
 
@@ -130,47 +178,94 @@ void moveInputs(const Session& session, std::vector<NamedTensor>& inputs) {
   }
 }
 
+/// Runs until those that count may begin; false where somebody wants it to end first.
+absl::StatusOr<bool> warmUp(Session& session, const std::vector<NamedTensor>& inputs,
+                            uint32_t runs) {
+  std::vector<NamedTensor> outputs;
+  for (uint32_t i = 1; i < runs && !interrupted(); ++i) {
+    GR_RETURN_IF_ERROR(session.run(inputs, outputs));
+  }
+  return !interrupted();
+}
+
+/// The first run, which ends at `first`, those before the ones that count, and these.
+absl::StatusOr<Measured> runAll(Session& session, const std::vector<NamedTensor>& inputs,
+                                const BenchOptions& options, ProgressDisplay& display,
+                                int64_t& first) {
+  std::vector<NamedTensor> outputs;
+  GR_RETURN_IF_ERROR(session.run(inputs, outputs));
+  first = runtime::nowNanos();
+  GR_ASSIGN_OR_RETURN(bool warm, warmUp(session, inputs, options.warmup));
+  Measured measured;
+  if (warm) {
+    display.tell(
+        {.what = "measuring",
+         .most = options.iterations == 0 ? options.duration : std::chrono::nanoseconds(0)});
+    GR_ASSIGN_OR_RETURN(measured, Callers(session, inputs, options).measure());
+    display.tell({});
+  }
+  return measured.times.empty()
+             ? absl::StatusOr<Measured>(absl::CancelledError("ended before anything was measured"))
+             : std::move(measured);
+}
+
+Json devicesOf(const runtime::SessionStats& stats) {
+  Json names = Json::array();
+  for (const runtime::DeviceStats& device : stats.devices) {
+    names.push_back(device.device);
+  }
+  return names;
+}
+
 absl::StatusOr<Json> bench(const BenchOptions& options) {
   const int64_t begin = runtime::nowNanos();
+  ProgressDisplay display;
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
+  sessionOptions.progress = display.sink();
+  sessionOptions.traceFailures = !options.trace.empty();
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       Session::create(options.model, sessionOptions));
   GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> inputs,
                       feeds(options.feed, session->inputs(), true));
   std::vector<runtime::NamedSpec> shapes;
-  shapes.reserve(inputs.size());
+  Json shapeTexts = Json::object();
   for (const NamedTensor& input : inputs) {
     shapes.push_back({input.name, input.tensor.spec()});
+    shapeTexts[input.name] = input.tensor.spec().toString();
   }
   GR_RETURN_IF_ERROR(session->prepare(shapes));
   const int64_t loaded = runtime::nowNanos();
   moveInputs(*session, inputs);
   const uint64_t predicted = plannedBytes(session->stats());
   std::vector<NamedTensor> outputs;
-  GR_RETURN_IF_ERROR(session->run(inputs, outputs));
-  const int64_t first = runtime::nowNanos();
-  for (uint32_t i = 1; i < options.warmup; ++i) {
-    GR_RETURN_IF_ERROR(session->run(inputs, outputs));
+  InterruptWatch watch;
+  int64_t first = 0;
+  absl::StatusOr<Measured> all = runAll(*session, inputs, options, display, first);
+  if (!all.ok()) {
+    writeTraceOfFailure(options.trace, *session);
+    return all.status();
   }
-  outputs.clear();
-  GR_ASSIGN_OR_RETURN(Measured measured, measure(*session, inputs, options));
+  Measured measured = *std::move(all);
   if (!options.trace.empty()) {
     GR_RETURN_IF_ERROR(fileError(session->writeTrace(options.trace)));
   }
   runtime::SessionStats stats = session->stats();
-  Json report{{"latency_ms", latencyJson(measured.times)},
-              {"throughput_per_s", static_cast<double>(measured.times.size()) / measured.seconds},
-              {"runs", measured.times.size()},
-              {"load_ms", millis(static_cast<uint64_t>(loaded - begin))},
-              {"first_run_ms", millis(static_cast<uint64_t>(first - loaded))},
-              {"peak_memory_bytes", peakMemory()},
-              {"predicted_peak_bytes", predicted},
-              {"weight_bytes", session->weightBytes()},
-              {"threads", options.place.threads != 0 ? options.place.threads
-                                                     : std::thread::hardware_concurrency()},
-              {"precision", options.place.precision},
-              {"session", statsJson(stats)}};
-  if (sessionOptions.precision != runtime::Precision::kF32) {
+  Json report{
+      {"latency_ms", latencyJson(measured.times)},
+      {"throughput_per_s", static_cast<double>(measured.times.size()) / measured.seconds},
+      {"runs", measured.times.size()},
+      {"load_ms", millis(static_cast<uint64_t>(loaded - begin))},
+      {"first_run_ms", millis(static_cast<uint64_t>(first - loaded))},
+      {"peak_memory_bytes", peakMemory()},
+      {"predicted_peak_bytes", predicted},
+      {"weight_bytes", session->weightBytes()},
+      {"threads", options.place.threads != 0 ? options.place.threads : runtime::usableThreads()},
+      {"precision", options.place.precision},
+      {"inputs", shapeTexts},
+      {"devices", devicesOf(stats)},
+      {"interrupted", interrupted()},
+      {"session", statsJson(stats)}};
+  if (sessionOptions.precision != runtime::Precision::kF32 && !interrupted()) {
     // Behind what counts memory: it takes outputs, and a session of its own.
     GR_RETURN_IF_ERROR(session->run(inputs, outputs));
     GR_ASSIGN_OR_RETURN(report["deviation"],
@@ -188,10 +283,11 @@ int benchCommand(int argc, char** argv) {
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::StatusOr<Json> result = bench(options);
     if (!result.ok()) {
-      return report(result.status());
+      int code = report(result.status());
+      return interrupted() ? static_cast<int>(kInterrupted) : code;
     }
     options.json ? static_cast<void>(std::fputs(dump(*result).c_str(), stdout)) : print(*result);
-    return kOk;
+    return interrupted() ? kInterrupted : kOk;
   });
 }
 

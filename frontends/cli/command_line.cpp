@@ -1,33 +1,23 @@
 #include "frontends/cli/command_line.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
-#include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "frontends/cli/option_values.h"
+#include "runtime/base/log.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/session/session_stage.h"
 
 namespace graphrun::cli {
 namespace {
 
+using Millis = std::chrono::milliseconds;
 using runtime::SessionStage;
-
-struct Unit {
-  const char* name;
-  uint64_t bytes;
-};
-constexpr Unit kUnits[] = {{"", 1},
-                           {"B", 1},
-                           {"KB", 1'000},
-                           {"MB", 1'000'000},
-                           {"GB", 1'000'000'000},
-                           {"KiB", uint64_t{1} << 10},
-                           {"MiB", uint64_t{1} << 20},
-                           {"GiB", uint64_t{1} << 30},
-                           {"TiB", uint64_t{1} << 40}};
 
 constexpr uint32_t kMostParts = 64;
 
@@ -81,15 +71,10 @@ absl::Status fileError(const absl::Status& status) {
   return runtime::atStage(status, SessionStage::kModel);
 }
 
-void addPlanBudget(CLI::App& app, double& milliseconds) {
-  app.add_option("--plan-budget", milliseconds,
-                 "Time that the search for a placement may take: 200ms, 2s; default: as much as "
-                 "it sees fit")
-      ->transform(CLI::AsNumberWithUnit(
-          std::map<std::string, double>{{"us", 1e-3}, {"ms", 1}, {"s", 1e3}, {"min", 6e4}},
-          static_cast<CLI::AsNumberWithUnit::Options>(CLI::AsNumberWithUnit::CASE_SENSITIVE |
-                                                      CLI::AsNumberWithUnit::UNIT_REQUIRED)))
-      ->check(CLI::Range(0.0, 24 * 3.6e6));
+void addPlanBudget(CLI::App& app, std::chrono::nanoseconds& budget) {
+  addTime(app, "--plan-budget", budget,
+          "Time that the search for a placement may take: 200ms, 2s; default: as much as it sees "
+          "fit");
 }
 
 void PlaceOptions::add(CLI::App& app) {
@@ -100,22 +85,24 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--from", from,
                  "A placement file to begin with, of a model or cluster that was a little "
                  "different: takes a fraction of the time");
-  addPlanBudget(app, planMilliseconds);
+  addPlanBudget(app, planBudget);
   app.add_option(
       "--pin", pins,
       "Puts nodes on a device: 'encoder/*=node1/cpu:0'; or those that the model says are on "
       "its device or layer gpu0: '@gpu0=node1/cpu:0'");
   app.add_option("--forbid", forbids, "Keeps nodes off devices: 'embed*=node1/cuda:*'");
   app.add_option("--memory-limit", memoryLimits, "The most a device may use: node0/cpu:0=2GiB");
-  app.add_option("--threads", threads, "Threads of a kernel; default: as many as allowed");
+  addCount(app, "--threads", threads, "Threads of a kernel; 0: as many as allowed (0)", 0,
+           kMostThreads);
   app.add_option("--split", split,
                  "Into how many parts the cores of a CPU may be split for branches that run side "
                  "by side: auto (where measured times promise a gain), never, 2, 4, … (auto)");
-  app.add_option("--timeout", timeoutSeconds, "Seconds that one run may take")
-      ->check(CLI::Range(0.0, 7 * 24 * 3600.0));
-  app.add_option("--tune-budget", tuneSeconds,
-                 "Seconds that a second run may spend on measuring kernels; 0: never (5)")
-      ->check(CLI::Range(0.0, 3600.0));
+  addTime(app, "--timeout", timeout,
+          "Time that one run may take, and that workers may take to join: 500ms, 30s",
+          {.most = std::chrono::hours(7 * 24)});
+  addTime(app, "--tune-budget", tuneBudget,
+          "Time that a second run may spend on measuring kernels; 0: never (5s)",
+          {.most = std::chrono::hours(1)});
   app.add_flag("--exact", exact,
                "Excludes algorithms that round more than the operations (Winograd)");
   app.add_flag("--deterministic", deterministic,
@@ -127,6 +114,8 @@ void PlaceOptions::add(CLI::App& app) {
          "bits; the outputs' deviation is reported (f32)")
       ->check(CLI::IsMember({"f32", "tf32", "bf16"}));
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
+  app.add_flag("--no-learn", noLearn,
+               "Keeps nothing of what runs take; what is known from before still counts");
 }
 
 absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
@@ -134,22 +123,25 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   session.cluster = cluster;
   session.strategy = placement;
   session.from = from;
-  session.planBudget = std::chrono::nanoseconds(static_cast<int64_t>(planMilliseconds * 1e6));
+  session.planBudget = planBudget;
   if (!from.empty() && placement != "auto") {
     return usageError("--from goes with --placement auto, which it is faster than");
   }
   session.threads = threads;
   GR_ASSIGN_OR_RETURN(session.split, parseSplit(split));
   session.fusion = !noFusion;
+  session.learnCosts = !noLearn;
   session.numerics = deterministic ? runtime::Numerics::kDeterministic
                      : exact       ? runtime::Numerics::kExact
                                    : runtime::Numerics::kFast;
   session.precision = precision == "bf16"   ? runtime::Precision::kBF16
                       : precision == "tf32" ? runtime::Precision::kTF32
                                             : runtime::Precision::kF32;
-  session.stepTimeout = std::chrono::milliseconds(
-      static_cast<int64_t>(std::ceil(timeoutSeconds * 1000)));  // 0 would be no limit
-  session.tuneBudget = std::chrono::milliseconds(static_cast<int64_t>(tuneSeconds * 1000));
+  session.stepTimeout = std::chrono::ceil<Millis>(timeout);  // 0 would be no limit
+  if (timeout.count() > 0) {
+    session.joinTimeout = std::min(session.joinTimeout, session.stepTimeout);
+  }
+  session.tuneBudget = std::chrono::floor<Millis>(tuneBudget);
   for (const std::string& pin : pins) {
     GR_ASSIGN_OR_RETURN(auto pair, splitPair(pin, '=', "--pin"));
     session.pins.push_back({pair.first, pair.second});
@@ -173,21 +165,6 @@ void FeedOptions::add(CLI::App& app) {
   app.add_option("--data", data, "A folder with input_N.pb and output_N.pb (ONNX test data)");
 }
 
-absl::StatusOr<uint64_t> parseBytes(const std::string& text) {
-  size_t digits = text.find_first_not_of("0123456789.");
-  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
-  double number = 0;
-  for (const Unit& known : kUnits) {
-    if (unit == known.name && absl::SimpleAtod(text.substr(0, digits), &number) && number >= 0 &&
-        number * static_cast<double>(known.bytes) < 1e18) {
-      return static_cast<uint64_t>(number * static_cast<double>(known.bytes));
-    }
-  }
-  return usageError(absl::StrCat("'", text,
-                                 "' is no size; expected a number with B, KB, MB, GB, "
-                                 "KiB, MiB, GiB or TiB, as in 2GiB"));
-}
-
 absl::StatusOr<std::pair<std::string, std::string>> splitPair(const std::string& text,
                                                               char separator,
                                                               const std::string& option) {
@@ -199,13 +176,68 @@ absl::StatusOr<std::pair<std::string, std::string>> splitPair(const std::string&
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
+namespace {
+
+/// Names of an app's options, as they are written.
+std::vector<std::string> optionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// What is wrong with arguments that no option takes; "" where all are taken.
+std::string unknownArguments(const CLI::App& app) {
+  std::string text;
+  for (const std::string& argument : app.remaining()) {
+    std::string name = argument.substr(0, argument.find('='));
+    bool isOption = absl::StartsWith(argument, "-");
+    absl::StrAppend(&text, "graphrun: ",
+                    isOption ? absl::StrCat("there is no option '", name, "'",
+                                            runtime::didYouMean(name, optionNames(app)))
+                             : absl::StrCat("nothing takes the argument '", argument, "'"),
+                    "\n");
+  }
+  return text;
+}
+
+/// How much a program says, in each command.
+struct Verbosity {
+  int more = 0;
+  bool quiet = false;
+
+  void add(CLI::App& app) {
+    app.add_flag("-v,--verbose", more, "Tells more of what happens; -vv: for debugging");
+    app.add_flag("-q,--quiet", quiet, "Tells errors alone, and no progress");
+  }
+  void apply() const {
+    runtime::setLogThreshold(quiet      ? runtime::LogLevel::kError
+                             : more > 1 ? runtime::LogLevel::kDebug
+                             : more > 0 ? runtime::LogLevel::kInfo
+                                        : runtime::LogLevel::kWarning);
+  }
+};
+
+}  // namespace
+
 int parseAndRun(CLI::App& app, int argc, char** argv, const std::function<int()>& body) {
+  Verbosity verbosity;
+  verbosity.add(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 reports by exception, --help too.
+    std::string unknown = error.get_exit_code() == 0 ? "" : unknownArguments(app);
+    if (!unknown.empty()) {
+      std::fprintf(stderr, "%sRun with --help for more information.\n", unknown.c_str());
+      return kUsage;
+    }
     return app.exit(error) == 0 ? kOk : kUsage;
   }
+  verbosity.apply();
   return body();
 }
 

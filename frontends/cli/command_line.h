@@ -3,6 +3,7 @@
 #define GRAPHRUN_FRONTENDS_CLI_COMMAND_LINE_H_
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,12 +17,13 @@ namespace graphrun::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kDiffers = 1,   // a result differs
-  kUsage = 2,     // wrong usage
-  kBadFile = 3,   // bad model or file
-  kNoPlace = 4,   // cannot be placed
-  kWorker = 5,    // a worker or link failed
-  kInternal = 6,  // internal error
+  kDiffers = 1,        // a result differs
+  kUsage = 2,          // wrong usage
+  kBadFile = 3,        // bad model or file
+  kNoPlace = 4,        // cannot be placed
+  kWorker = 5,         // a worker or link failed
+  kInternal = 6,       // internal error
+  kInterrupted = 130,  // by the user; what was measured until then is printed
 };
 
 /// The exit code for a failed status of a session.
@@ -34,26 +36,27 @@ ExitCode report(const absl::Status& status);
 absl::Status usageError(absl::string_view message);
 absl::Status fileError(const absl::Status& status);
 
-/// Adds "--plan-budget" with a unit; `milliseconds` is what it was given.
-void addPlanBudget(CLI::App& app, double& milliseconds);
+/// Adds "--plan-budget".
+void addPlanBudget(CLI::App& app, std::chrono::nanoseconds& budget);
 
 /// Where and how a model runs.
 struct PlaceOptions {
   std::string cluster;
   std::string placement = "auto";
   std::string from;
-  double planMilliseconds = 0;
+  std::chrono::nanoseconds planBudget{0};
   std::vector<std::string> pins;
   std::vector<std::string> forbids;
   std::vector<std::string> memoryLimits;
   uint32_t threads = 0;
   std::string split = "auto";
-  double timeoutSeconds = 0;
-  double tuneSeconds = 5;
+  std::chrono::nanoseconds timeout{0};
+  std::chrono::nanoseconds tuneBudget = std::chrono::seconds(5);
   bool exact = false;
   bool deterministic = false;
   std::string precision = "f32";
   bool noFusion = false;
+  bool noLearn = false;
 
   void add(CLI::App& app);
   absl::StatusOr<runtime::SessionOptions> toSession() const;
@@ -68,15 +71,13 @@ struct FeedOptions {
   void add(CLI::App& app);
 };
 
-/// Bytes of "2GiB", "500MB", "123".
-absl::StatusOr<uint64_t> parseBytes(const std::string& text);
-
 /// The two sides of "name<separator>value"; InvalidArgument without the separator or a name.
 absl::StatusOr<std::pair<std::string, std::string>> splitPair(const std::string& text,
                                                               char separator,
                                                               const std::string& option);
 
-/// Parses and, if that went well, runs `body`; its result, kOk after --help, or kUsage.
+/// Parses, with the options that every command has (-v, -q), and, if that went well, runs `body`;
+/// its result, kOk after --help, or kUsage.
 int parseAndRun(CLI::App& app, int argc, char** argv, const std::function<int()>& body);
 
 /// Milliseconds for people.

@@ -10,6 +10,7 @@
 #include "frontends/cli/explain_text.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/model_arguments.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 
 namespace graphrun::cli {
@@ -34,8 +35,8 @@ struct ExplainArguments {
     app.add_option(
         "--link", whatIf.changedLinks,
         "Other links, only thought of: 100Gbps between all workers, node0,node1=12GB/s,3us");
-    app.add_option("--costs", costs,
-                   "Writes the model's cost graph on this cluster, as `graphrun place` reads it");
+    addOutputFile(app, "--costs", costs,
+                  "Writes the model's cost graph on this cluster, as `graphrun place` reads it");
     app.add_option("--write-onnx", onnx,
                    "Writes the ONNX model with its placement, as Netron shows it and explain and "
                    "run read it: placed.onnx");
@@ -66,15 +67,16 @@ absl::StatusOr<std::string> withStepWithout(const std::string& changed, const st
 }
 
 absl::StatusOr<std::string> explain(const ExplainArguments& arguments) {
+  ProgressDisplay display;
   runtime::ExplainOptions wishes = arguments.output.wishes();
   wishes.details = wishes.details || arguments.model.json;
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                      arguments.model.open(wishes, arguments.whatIf));
+                      arguments.model.open(wishes, arguments.whatIf, &display));
   GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
                       feedShapes(arguments.model.feed, session->inputs()));
   if (!arguments.costs.empty()) {
     GR_ASSIGN_OR_RETURN(std::string text, session->costs(shapes));
-    GR_RETURN_IF_ERROR(writeResult(arguments.costs, text));
+    GR_RETURN_IF_ERROR(fileError(writeText(arguments.costs, text)));
   }
   GR_ASSIGN_OR_RETURN(std::string explanation, session->explain(shapes));
   if (arguments.whatIf.empty()) {

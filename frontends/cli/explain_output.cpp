@@ -1,8 +1,7 @@
 #include "frontends/cli/explain_output.h"
 
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/status.h"
 
@@ -31,13 +30,12 @@ void ExplainOutput::add(CLI::App& app) {
   app.add_option("--op", ops,
                  "Tells why an operation is where it is, and what the step would be on each other "
                  "device: its name, or a pattern as in 'encoder/*'");
-  app.add_option(
-      "--html", html,
-      "Writes a page with the timeline, memory, the graph and the critical path, for any "
-      "browser: page.html");
-  app.add_option("--write-placement", placement,
-                 "Writes which operation runs where, in which order, to be edited and read with "
-                 "--placement: p.json");
+  addOutputFile(app, "--html", html,
+                "Writes a page with the timeline, memory, the graph and the critical path, for any "
+                "browser: page.html");
+  addOutputFile(app, "--write-placement", placement,
+                "Writes which operation runs where, in which order, to be edited and read with "
+                "--placement: p.json");
 }
 
 runtime::ExplainOptions ExplainOutput::wishes() const {
@@ -47,16 +45,10 @@ runtime::ExplainOptions ExplainOutput::wishes() const {
 absl::Status ExplainOutput::write(const std::string& explanation, const PageHeader& header) const {
   if (!placement.empty()) {
     GR_ASSIGN_OR_RETURN(std::string text, placementFile(explanation));
-    GR_RETURN_IF_ERROR(writeResult(placement, text));
+    GR_RETURN_IF_ERROR(fileError(writeText(placement, text)));
   }
-  return html.empty() ? absl::OkStatus() : writeResult(html, explainPage(explanation, header));
-}
-
-absl::Status writeResult(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? absl::OkStatus() : usageError(absl::StrCat("cannot write '", path, "'"));
+  return html.empty() ? absl::OkStatus()
+                      : fileError(writeText(html, explainPage(explanation, header)));
 }
 
 }  // namespace graphrun::cli

@@ -25,9 +25,6 @@ struct ExplainOutput {
   absl::Status write(const std::string& explanation, const PageHeader& header) const;
 };
 
-/// Writes a file that the user named.
-absl::Status writeResult(const std::string& path, const std::string& text);
-
 }  // namespace graphrun::cli
 
 #endif  // GRAPHRUN_FRONTENDS_CLI_EXPLAIN_OUTPUT_H_

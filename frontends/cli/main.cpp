@@ -1,11 +1,17 @@
 // graphrun: one program, a command each; without one it runs a model.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
+#include <vector>
 
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/standard_streams.h"
+#include "runtime/base/names.h"
 
 namespace {
 
@@ -43,14 +49,17 @@ void printUsage(FILE* to) {
       "file, 4 cannot be placed,\n5 a worker or link failed, 6 internal error.\n");
 }
 
-}  // namespace
+/// The command that was meant by a word that is neither one nor a file; "" for a model's path.
+std::string misspelt(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) {
+    names.emplace_back(command.name);
+  }
+  bool isPath = word.find_first_of("./") != std::string::npos || access(word.c_str(), F_OK) == 0;
+  return isPath || word[0] == '-' ? "" : graphrun::runtime::nearestName(word, names);
+}
 
-int main(int argc, char** argv) {
-  // Large blocks go back to the system when they are freed, whatever was freed before.
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-  // Some of what smaller ones leave is kept: in each step the library packs operands into memory
-  // that it allocates, which would be given back and faulted in again every time.
-  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+int run(int argc, char** argv) {
   std::string first = argc > 1 ? argv[1] : "";
   if (first.empty() || first == "--help" || first == "-h" || first == "help") {
     printUsage(first.empty() ? stderr : stdout);
@@ -66,5 +75,58 @@ int main(int argc, char** argv) {
     }
   }
   bool named = first == "run";
+  if (std::string meant = named ? "" : misspelt(first); !meant.empty()) {
+    std::fprintf(stderr, "graphrun: there is no command and no file '%s'; did you mean '%s'?\n",
+                 first.c_str(), meant.c_str());
+    return graphrun::cli::kUsage;
+  }
   return graphrun::cli::runCommand(named ? argc - 1 : argc, named ? argv + 1 : argv);
+}
+
+/// What is told of an exception that nothing below made a status of.
+int unexpected(const std::exception* what) {
+  bool isMemory = dynamic_cast<const std::bad_alloc*>(what) != nullptr;
+  std::fprintf(stderr, "graphrun: %s%s\n",
+               isMemory ? "the memory that this takes is not there" : "internal error: ",
+               isMemory          ? ""
+               : what == nullptr ? "an exception of an unknown kind"
+                                 : what->what());
+  return graphrun::cli::kInternal;
+}
+
+/// In the place of an abort: of exceptions that leave a thread.
+[[noreturn]] void endByException() {
+  int code = graphrun::cli::kInternal;
+  try {
+    if (std::exception_ptr current = std::current_exception()) {
+      std::rethrow_exception(current);
+    }
+    std::fputs("graphrun: internal error: the program was ended from within\n", stderr);
+  } catch (const std::exception& error) {
+    code = unexpected(&error);
+  } catch (...) {
+    code = unexpected(nullptr);
+  }
+  _exit(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Large blocks go back to the system when they are freed, whatever was freed before.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  // Some of what smaller ones leave is kept: in each step the library packs operands into memory
+  // that it allocates, which would be given back and faulted in again every time.
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  std::set_terminate(endByException);
+  graphrun::cli::openStandardStreams();
+  int code = graphrun::cli::kInternal;
+  try {
+    code = run(argc, argv);
+  } catch (const std::exception& error) {
+    code = unexpected(&error);
+  } catch (...) {
+    code = unexpected(nullptr);
+  }
+  return graphrun::cli::finishResults(code);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "frontends/cli/command_line.h"
+#include "frontends/cli/progress_display.h"
 #include "runtime/base/status.h"
 #include "runtime/session/session.h"
 
@@ -24,8 +25,12 @@ struct ModelArguments {
     app.add_flag("--json", json, "Prints JSON");
   }
   absl::StatusOr<std::unique_ptr<runtime::Session>> open(
-      const runtime::ExplainOptions& explain = {}, const runtime::WhatIf& whatIf = {}) const {
+      const runtime::ExplainOptions& explain = {}, const runtime::WhatIf& whatIf = {},
+      ProgressDisplay* display = nullptr) const {
     GR_ASSIGN_OR_RETURN(runtime::SessionOptions options, place.toSession());
+    if (display != nullptr) {  // which then outlives the session
+      options.progress = display->sink();
+    }
     options.explain = explain;
     options.whatIf = whatIf;
     return runtime::Session::create(model, options);

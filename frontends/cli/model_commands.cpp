@@ -7,6 +7,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/model_arguments.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/status.h"
 
@@ -80,7 +81,7 @@ int compileCommand(int argc, char** argv) {
   std::string model;
   std::string out;
   app.add_option("MODEL", model, "An .onnx file")->required();
-  app.add_option("-o,--out", out, "The file to write, as in model.fb")->required();
+  addOutputFile(app, "-o,--out", out, "The file to write, as in model.fb")->required();
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::StatusOr<std::string> warnings = runtime::importModel(model, out);
     if (!warnings.ok()) {

@@ -8,6 +8,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/explain_output.h"
 #include "frontends/cli/explain_text.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
@@ -32,7 +33,7 @@ struct PlaceArguments {
   bool contiguous = false;
   std::string strategy = "auto";
   uint64_t seed = 0;
-  double budgetMs = 0;
+  std::chrono::nanoseconds budget{0};
   std::string placement;
   std::string from;
   ExplainOutput output;
@@ -43,8 +44,7 @@ struct PlaceArguments {
                    "GraphRun's own cost graphs (JSON), standard task graphs (STG) and those of "
                    "dnn-partitioning (JSON); each is placed by itself")
         ->required();
-    app.add_option("--devices", devices, "Equal processors, for a standard task graph")
-        ->check(CLI::Range(1u, 1024u));
+    addCount(app, "--devices", devices, "Equal processors, for a standard task graph", 1, 1024);
     app.add_option("--objective", objective,
                    "latency: the time of one step; throughput: the time between steps that follow "
                    "each other; default: the file's")
@@ -60,8 +60,8 @@ struct PlaceArguments {
         "A placement file to begin with, of a graph that was a little different: takes a "
         "fraction of the time of auto");
     output.add(app);
-    app.add_option("--seed", seed, "Of what searches at random (0)");
-    addPlanBudget(app, budgetMs);
+    addSeed(app, "--seed", seed, "Of what searches at random (0)");
+    addPlanBudget(app, budget);
     app.add_flag("--json", json,
                  "Prints JSON, an object a file, with a device, start and finish for each node");
   }
@@ -79,7 +79,7 @@ struct PlaceArguments {
     costs.objective = objective.c_str();
     costs.strategy = strategy.c_str();
     costs.seed = seed;
-    costs.budgetNanos = static_cast<uint64_t>(budgetMs * 1e6);
+    costs.budgetNanos = static_cast<uint64_t>(budget.count());
     GR_ASSIGN_OR_RETURN(runtime::MappedFile given, openIfNamed(placement));
     costs.placement = {given.bytes().data(), given.bytes().size()};
     costs.placementName = placement.c_str();

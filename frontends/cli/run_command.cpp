@@ -5,13 +5,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compare.h"
 #include "frontends/cli/deviation.h"
 #include "frontends/cli/feeds.h"
+#include "frontends/cli/option_values.h"
+#include "frontends/cli/progress_display.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log.h"
 #include "runtime/base/npy.h"
 #include "runtime/base/status.h"
 
@@ -35,6 +40,7 @@ struct RunOptions {
   uint32_t warmup = 0;
   uint32_t iterations = 1;
   bool json = false;
+  bool dryRun = false;
 };
 
 void addOptions(CLI::App& app, RunOptions& options) {
@@ -43,18 +49,16 @@ void addOptions(CLI::App& app, RunOptions& options) {
   options.feed.add(app);
   app.add_option("--output", options.outputs, "Writes an output: y=@y.npy");
   app.add_option("--expect", options.expects, "Compares an output: y=@y.npy");
-  app.add_option("--rtol", options.tolerance.rtol, "Relative tolerance of comparisons (1e-3)");
-  app.add_option("--atol", options.tolerance.atol, "Absolute tolerance of comparisons (1e-7)");
-  app.add_option(
-      "--l2", options.tolerance.l2,
-      "In their place for floats: the 2-norm of the errors, relative to the expected one");
-  app.add_option("--step", options.tolerance.step,
-                 "One step of a quantised result, by which 1 % of the elements may be off");
-  app.add_option("--trace", options.trace, "Writes what ran when, for Perfetto");
-  app.add_option("--report", options.report, "Writes times, memory and caches as JSON");
-  app.add_option("--warmup", options.warmup, "Runs before those that count");
-  app.add_option("--iterations", options.iterations, "Runs")->check(CLI::PositiveNumber);
+  Tolerance& allowed = options.tolerance;
+  addTolerances(app, allowed.rtol, allowed.atol, allowed.l2, allowed.step, "");
+  addOutputFile(app, "--trace", options.trace, "Writes what ran when, for Perfetto");
+  addOutputFile(app, "--report", options.report, "Writes times, memory and caches as JSON");
+  addCount(app, "--warmup", options.warmup, "Runs before those that count (0)", 0, kMostRuns);
+  addCount(app, "--iterations", options.iterations, "Runs (1)", 1, kMostRuns);
   app.add_flag("--json", options.json, "Prints the report, not the outputs");
+  app.add_flag("--dry-run", options.dryRun,
+               "Plans and loads all that a run needs, and does not run; inputs need no more than "
+               "shapes");
 }
 
 const NamedTensor* findOutput(const std::vector<NamedTensor>& outputs, const std::string& name) {
@@ -75,7 +79,7 @@ absl::StatusOr<OutputFile> parseOutput(const std::string& text, const Session& s
   GR_ASSIGN_OR_RETURN(auto pair, splitPair(text, '=', option));
   for (const runtime::ModelPort& port : session.outputs()) {
     if (port.name == pair.first && pair.second.size() > 1 && pair.second[0] == '@') {
-      return OutputFile{port, pair.second.substr(1)};
+      return OutputFile{port, outputPath(pair.second.substr(1))};
     }
   }
   std::string names;
@@ -148,26 +152,99 @@ absl::Status writeFiles(const RunOptions& options, Session& session,
                                 : fileError(writeText(options.report, dump(report)));
 }
 
+/// What runs took, in milliseconds, without what made them ready.
+using Times = std::vector<double>;
+
+/// All runs, those before the ones that count included.
+absl::Status runAll(const RunOptions& options, Session& session,
+                    const std::vector<NamedTensor>& inputs, std::vector<NamedTensor>& outputs,
+                    ProgressDisplay& display, Times& times) {
+  const uint64_t all = uint64_t{options.warmup} + options.iterations;
+  uint64_t prepared = session.stats().preparedNanos;
+  for (uint64_t i = 0; i < all; ++i) {
+    if (all > 1 && session.stats().plansLoaded > 0) {
+      display.tell({.what = "running", .done = i, .total = all});
+    }
+    const int64_t begin = runtime::nowNanos();
+    GR_RETURN_IF_ERROR(session.run(inputs, outputs));
+    const auto took = static_cast<uint64_t>(runtime::nowNanos() - begin);
+    const uint64_t before = std::exchange(prepared, session.stats().preparedNanos);
+    if (i >= options.warmup) {
+      times.push_back(millis(took - (prepared - before)));
+    }
+  }
+  display.tell({});
+  return absl::OkStatus();
+}
+
+std::string deviceNames(const runtime::SessionStats& stats) {
+  return absl::StrJoin(stats.devices, ", ",
+                       [](std::string* out, const runtime::DeviceStats& device) {
+                         absl::StrAppend(out, device.device);
+                       });
+}
+
+/// What a user wants to know at the end, on stderr: how long, where, and whether that was expected.
+void tellRun(const runtime::SessionStats& stats, const Json& latency, size_t runs) {
+  if (runtime::logThreshold() > runtime::LogLevel::kWarning) {
+    return;
+  }
+  std::string predicted =
+      stats.predictedStepNanos == 0
+          ? ""
+          : absl::StrFormat(" (predicted %.3f ms)", millis(stats.predictedStepNanos));
+  std::fprintf(stderr, "graphrun: ran %s in %.3f ms%s on %s; ready after %.1f ms\n",
+               runs == 1 ? "once" : absl::StrCat(runs, " times, typically").c_str(),
+               latency["p50"].get<double>(), predicted.c_str(), deviceNames(stats).c_str(),
+               millis(stats.openNanos + stats.preparedNanos));
+}
+
+/// Everything but runs.
+absl::StatusOr<int> prepareOnly(const RunOptions& options, Session& session) {
+  GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
+                      feedShapes(options.feed, session.inputs()));
+  GR_RETURN_IF_ERROR(session.prepare(shapes));
+  runtime::SessionStats stats = session.stats();
+  if (options.json) {
+    std::fputs(dump(statsJson(stats)).c_str(), stdout);
+    return kOk;
+  }
+  if (stats.devices.empty()) {
+    std::printf("nothing is placed yet: shapes depend on values of inputs\n");
+    return kOk;
+  }
+  std::printf("would run in %.3f ms, predicted\n", millis(stats.predictedStepNanos));
+  for (const runtime::DeviceStats& device : stats.devices) {
+    std::printf("%s: %.1f MiB\n", device.device.c_str(),
+                static_cast<double>(device.bytes) / (1 << 20));
+  }
+  return kOk;
+}
+
 absl::StatusOr<int> run(const RunOptions& options) {
+  ProgressDisplay display;
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
+  sessionOptions.progress = display.sink();
+  sessionOptions.traceFailures = !options.trace.empty();
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       Session::create(options.model, sessionOptions));
   for (const std::string& text : options.outputs) {
     GR_RETURN_IF_ERROR(parseOutput(text, *session, "--output").status());
   }
+  if (options.dryRun) {
+    return prepareOnly(options, *session);
+  }
   GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> expected, expectedOutputs(options, *session));
   GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> inputs,
                       feeds(options.feed, session->inputs(), false));
   std::vector<NamedTensor> outputs;
-  std::vector<double> times;
-  for (uint32_t i = 0; i < options.warmup + options.iterations; ++i) {
-    int64_t begin = runtime::nowNanos();
-    GR_RETURN_IF_ERROR(session->run(inputs, outputs));
-    if (i >= options.warmup) {
-      times.push_back(millis(static_cast<uint64_t>(runtime::nowNanos() - begin)));
-    }
+  Times times;
+  if (absl::Status ran = runAll(options, *session, inputs, outputs, display, times); !ran.ok()) {
+    writeTraceOfFailure(options.trace, *session);
+    return ran;
   }
-  Json report = statsJson(session->stats());
+  runtime::SessionStats stats = session->stats();
+  Json report = statsJson(stats);
   report["latency_ms"] = latencyJson(times);
   report["precision"] = options.place.precision;
   if (sessionOptions.precision != runtime::Precision::kF32) {
@@ -182,6 +259,7 @@ absl::StatusOr<int> run(const RunOptions& options) {
     std::for_each(outputs.begin(), outputs.end(), print);
     std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
   }
+  tellRun(stats, report["latency_ms"], times.size());
   return compare(outputs, expected, options.tolerance);
 }
 

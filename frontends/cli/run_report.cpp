@@ -8,6 +8,7 @@
 
 #include "frontends/cli/command_line.h"
 #include "runtime/base/atomic_file.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::cli {
@@ -40,6 +41,7 @@ Json statsJson(const runtime::SessionStats& stats) {
   }
   return {{"open_ms", millis(stats.openNanos)},
           {"plan_ms", millis(stats.lastPlanNanos)},
+          {"prepared_ms", millis(stats.preparedNanos)},
           {"load_ms", millis(stats.lastLoadNanos)},
           {"runs", stats.runs},
           {"predicted_step_ms", millis(stats.predictedStepNanos)},
@@ -72,6 +74,13 @@ Json timesJson(const runtime::StepTimes& times) {
                      {"ns", edge.nanos}});
   }
   return {{"steps", times.steps}, {"nodes", nodes}, {"edges", edges}};
+}
+
+void writeTraceOfFailure(const std::string& path, runtime::Session& session) {
+  absl::Status written = path.empty() ? absl::OkStatus() : session.writeTrace(path);
+  if (!written.ok()) {
+    runtime::log(runtime::LogLevel::kWarning, written.message());
+  }
 }
 
 uint64_t peakMemory() {

@@ -22,6 +22,9 @@ Json statsJson(const runtime::SessionStats& stats);
 /// {"steps", "nodes": [{"node", "device", "predicted_ns", "from_measurement", "ns"}],
 /// "edges": [{"tensor", "from", "to", "bytes", "ns"}]}.
 Json timesJson(const runtime::StepTimes& times);
+/// Writes what a run did that failed to `path`, unless that is "". Says so where it cannot: why the
+/// run failed is told in any case.
+void writeTraceOfFailure(const std::string& path, runtime::Session& session);
 /// The most memory that this process has had, in bytes.
 uint64_t peakMemory();
 /// JSON text that is valid whatever bytes names hold.

@@ -9,6 +9,7 @@
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/expected_failures.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 #include "frontends/cli/test_case.h"
 #include "runtime/base/status.h"
@@ -25,8 +26,8 @@ struct TestOptions {
   std::string expected;
   std::string json;
   std::string ways = "whole";
-  size_t jobs = 1;
-  double limitSeconds = 60;
+  uint32_t jobs = 1;
+  std::chrono::nanoseconds limit = std::chrono::minutes(1);
 };
 
 constexpr const char* kOutcomes[] = {"passed", "failed", "skipped"};
@@ -182,8 +183,8 @@ absl::Status runAll(const TestOptions& options, const std::vector<TestCase>& cas
     }
     return absl::OkStatus();
   }
-  auto limit = std::chrono::milliseconds(static_cast<int64_t>(options.limitSeconds * 1000));
-  ChildPool pool(std::min(options.jobs, cases.size()), limit,
+  ChildPool pool(std::min<size_t>(options.jobs, cases.size()),
+                 std::chrono::ceil<std::chrono::milliseconds>(options.limit),
                  [&](size_t index) { return toText(runOne(index)); });
   return pool.run(cases.size(), [&](size_t index, const TaskEnd& end) {
     report.add(index, end.returned ? fromText(end.text) : TestResult::failed(end.text, kInternal));
@@ -232,23 +233,19 @@ int testCommand(int argc, char** argv) {
   TestOptions options;
   app.add_option("DIR", options.folders, "Cases, or folders of cases")->required();
   options.cases.place.add(app);
-  app.add_option("--rtol", options.cases.rtol, "In place of data.json's, else 1e-3");
-  app.add_option("--atol", options.cases.atol, "In place of data.json's, else 1e-7");
-  app.add_option(
-      "--l2", options.cases.l2,
-      "In their place for floats: the 2-norm of the errors, relative to the expected one");
-  app.add_option("--step", options.cases.step,
-                 "One step of a quantised result, by which 1 % of the elements may be off");
-  app.add_option("--jobs", options.jobs, "Cases at a time (1); 0: in this process, for debuggers");
-  app.add_option("--time-limit", options.limitSeconds, "Seconds that a case may take (60)")
-      ->check(CLI::PositiveNumber);
+  CaseOptions& cases = options.cases;
+  addTolerances(app, cases.rtol, cases.atol, cases.l2, cases.step, "data.json's, else ");
+  addCount(app, "--jobs", options.jobs, "Cases at a time; 0: in this process, for debuggers (1)", 0,
+           kMostThreads);
+  addTime(app, "--time-limit", options.limit, "Time that a case may take (1min)",
+          {.least = std::chrono::milliseconds(1)});
   app.add_option("--expected", options.expected,
                  "Cases that fail, a line each: name, reason. Others must pass, these must not");
   app.add_option("--ways", options.ways,
                  "How to run each case, with commas between: whole, symbolic (dims of inputs left "
                  "open), split (over two devices, drawn by the seed)");
-  app.add_option("--seed", options.cases.seed, "For the split (1)");
-  app.add_option("--json", options.json, "Writes all results to this file");
+  addSeed(app, "--seed", options.cases.seed, "For the split (1)");
+  addOutputFile(app, "--json", options.json, "Writes all results to this file");
   return parseAndRun(app, argc, argv, [&]() -> int {
     absl::StatusOr<int> code = test(options);
     return code.ok() ? *code : report(code.status());

@@ -12,6 +12,7 @@
 #include "frontends/cli/calibrate.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/option_values.h"
 #include "runtime/base/status.h"
 #include "runtime/control/certs.h"
 #include "runtime/control/control_plane.h"
@@ -142,8 +143,9 @@ int workerCommand(int argc, char** argv) {
   app.add_option("--key", options.security.key, "This worker's key");
   app.add_option("--interface", options.core.networkInterface,
                  "For tensors; default: the one that has the address of --listen");
-  app.add_option("--threads", options.core.threads,
-                 "Threads of devices without cores of their own");
+  addCount(app, "--threads", options.core.threads,
+           "Threads of devices without cores of their own; 0: as many as allowed (0)", 0,
+           kMostThreads);
   app.add_option("--cache", options.core.cacheDirectory, "Default: the user's cache folder");
   app.add_option("--weights-from", options.model, "A model file whose weights are then not sent");
   app.add_option("--parent-fd", options.parentFd, "Ends with the process that started it")

@@ -6,6 +6,7 @@
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/compare.h"
 #include "frontends/cli/feeds.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/tensor_proto.h"
 
 namespace graphrun::cli {

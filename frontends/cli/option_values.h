@@ -1,0 +1,53 @@
+// Options whose values are written as people write them, and are checked before anything begins.
+#ifndef GRAPHRUN_FRONTENDS_CLI_OPTION_VALUES_H_
+#define GRAPHRUN_FRONTENDS_CLI_OPTION_VALUES_H_
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace graphrun::cli {
+
+/// More threads than any machine that this runs on has; what is beyond is a mistake.
+inline constexpr uint32_t kMostThreads = 1024;
+/// Of runs, of callers' iterations.
+inline constexpr uint32_t kMostRuns = 1'000'000'000;
+
+/// The times that an option may be given.
+struct TimeRange {
+  std::chrono::nanoseconds least{0};
+  std::chrono::nanoseconds most = std::chrono::hours(24);
+};
+
+/// Adds an option for a time: "200ms", "2s", "1min"; a number without a unit is seconds.
+CLI::Option* addTime(CLI::App& app, const std::string& name, std::chrono::nanoseconds& time,
+                     const std::string& what, TimeRange range = {});
+
+/// Adds "--rtol", "--atol", "--l2" and "--step" of comparisons (compare.h). `elsewhere`: what else
+/// may say them, for the help text.
+void addTolerances(CLI::App& app, double& rtol, double& atol, double& l2, double& step,
+                   const std::string& elsewhere);
+
+/// Adds an option for a whole number from `least` to `most`.
+CLI::Option* addCount(CLI::App& app, const std::string& name, uint32_t& value,
+                      const std::string& what, uint32_t least, uint32_t most);
+
+/// Adds an option for what random numbers begin with.
+CLI::Option* addSeed(CLI::App& app, const std::string& name, uint64_t& value,
+                     const std::string& what);
+
+/// Adds an option for a file to be written; "-" stands for standard output.
+CLI::Option* addOutputFile(CLI::App& app, const std::string& name, std::string& path,
+                           const std::string& what);
+/// What `path` stands for.
+std::string outputPath(const std::string& path);
+
+/// Bytes of "2GiB", "500MB", "123".
+absl::StatusOr<uint64_t> parseBytes(const std::string& text);
+
+}  // namespace graphrun::cli
+
+#endif  // GRAPHRUN_FRONTENDS_CLI_OPTION_VALUES_H_
