@@ -15,6 +15,7 @@ int inspectCommand(int argc, char** argv);
 int workerCommand(int argc, char** argv);
 int doctorCommand(int argc, char** argv);
 int certsCommand(int argc, char** argv);
+int cacheCommand(int argc, char** argv);
 
 }  // namespace graphrun::cli
 

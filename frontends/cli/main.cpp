@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"inspect", graphrun::cli::inspectCommand, "shows inputs, outputs, operations and sizes"},
     {"worker", graphrun::cli::workerCommand, "serves coordinators on this machine"},
     {"doctor", graphrun::cli::doctorCommand, "tells what is found and what is missing"},
+    {"cache", graphrun::cli::cacheCommand, "shows or removes what is kept on disk"},
     {"certs", graphrun::cli::certsCommand, "makes certificates for workers on other machines"},
 };
 

@@ -80,7 +80,8 @@ class Runner:
         listed = re.findall(r"^  (\w+) +\w", self.run(["--help"])[1].decode(), re.MULTILINE)
         good = {"run": [self.model, "--input", "x=random"], "explain": [self.model], "inspect": [self.model],
                 "bench": [self.model, "--iterations", "2", "--warmup", "1"], "compile": [self.model, "-o", "out.fb"],
-                "place": [self.costs], "test": [self.case], "worker": [], "doctor": [], "certs": ["certs", "n=localhost"]}
+                "place": [self.costs], "test": [self.case], "worker": [], "doctor": [], "certs": ["certs", "n=localhost"],
+                "cache": ["list"]}
         assert set(listed) | {"run"} == set(good), f"a command is not known here: {listed}"
         return good
 
