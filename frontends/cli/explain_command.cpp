@@ -1,10 +1,14 @@
 // graphrun explain: where a model's operations would run, and why.
+#include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/explain_output.h"
 #include "frontends/cli/explain_text.h"
@@ -23,7 +27,11 @@ struct ExplainArguments {
   ExplainOutput output;
   std::string onnx;
   std::string costs;
+  CLI::Option* costsOption = nullptr;
   runtime::WhatIf whatIf;
+
+  /// With --costs, and no file.
+  bool showsLearned() const { return *costsOption && costs.empty(); }
 
   void add(CLI::App& app) {
     model.add(app);
@@ -35,8 +43,13 @@ struct ExplainArguments {
     app.add_option(
         "--link", whatIf.changedLinks,
         "Other links, only thought of: 100Gbps between all workers, node0,node1=12GB/s,3us");
-    addOutputFile(app, "--costs", costs,
-                  "Writes the model's cost graph on this cluster, as `graphrun place` reads it");
+    costsOption =
+        addOutputFile(
+            app, "--costs", costs,
+            "Tells what runs have taught of the devices and links: how much, how sure and "
+            "how old it is; with a file: writes the model's cost graph on this cluster "
+            "there, as `graphrun place` reads it")
+            ->expected(0, 1);
     app.add_option("--write-onnx", onnx,
                    "Writes the ONNX model with its placement, as Netron shows it and explain and "
                    "run read it: placed.onnx");
@@ -55,6 +68,61 @@ absl::Status checkOnnx(const std::string& model, const std::string& out) {
   return absl::OkStatus();
 }
 
+std::string ageOf(uint64_t seconds) {
+  const auto now = static_cast<uint64_t>(std::time(nullptr));
+  const uint64_t age = now - std::min(now, seconds);
+  return seconds == 0   ? "of unknown age"
+         : age < 120    ? absl::StrCat(age, " s old")
+         : age < 7200   ? absl::StrCat(age / 60, " min old")
+         : age < 172800 ? absl::StrCat(age / 3600, " h old")
+                        : absl::StrCat(age / 86400, " days old");
+}
+
+/// What runs have taught, a line a device or link.
+std::string learnedText(const std::vector<runtime::LearnedCosts>& all) {
+  std::string text =
+      all.empty() ? "learned: nothing yet; runs and doctor --calibrate teach\n" : "learned:\n";
+  for (const runtime::LearnedCosts& costs : all) {
+    absl::StrAppendFormat(&text,
+                          "  %s: %d %s, of %d to %d runs each, typically %.0f %% apart, %s\n",
+                          costs.what, costs.count, costs.entries, costs.fewestRuns, costs.mostRuns,
+                          100 * costs.spread, ageOf(costs.updatedSeconds));
+  }
+  return text;
+}
+
+Json learnedJson(const std::vector<runtime::LearnedCosts>& all) {
+  Json list = Json::array();
+  for (const runtime::LearnedCosts& costs : all) {
+    list.push_back({{"what", costs.what},
+                    {"entries", costs.entries},
+                    {"count", costs.count},
+                    {"fewest_runs", costs.fewestRuns},
+                    {"most_runs", costs.mostRuns},
+                    {"spread", costs.spread},
+                    {"updated_s", costs.updatedSeconds}});
+  }
+  return list;
+}
+
+/// An explanation for people, or as JSON, and what was learned where that is asked for.
+absl::StatusOr<std::string> shownText(const ExplainArguments& arguments, const std::string& text,
+                                      const std::vector<runtime::LearnedCosts>& learned) {
+  if (!arguments.model.json) {
+    return absl::StrCat(arguments.output.ops.empty() ? explainText(text) : choicesText(text),
+                        arguments.showsLearned() ? learnedText(learned) : "");
+  }
+  if (!arguments.showsLearned()) {
+    return text + "\n";
+  }
+  auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return absl::InternalError("an explanation is no JSON object");
+  }
+  json["learned"] = learnedJson(learned);
+  return dump(json);
+}
+
 /// Adds to an explanation what a step takes by another one.
 absl::StatusOr<std::string> withStepWithout(const std::string& changed, const std::string& now) {
   auto json = nlohmann::ordered_json::parse(changed, nullptr, /*allow_exceptions=*/false);
@@ -66,7 +134,8 @@ absl::StatusOr<std::string> withStepWithout(const std::string& changed, const st
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-absl::StatusOr<std::string> explain(const ExplainArguments& arguments) {
+absl::StatusOr<std::string> explain(const ExplainArguments& arguments,
+                                    std::vector<runtime::LearnedCosts>& learned) {
   ProgressDisplay display;
   runtime::ExplainOptions wishes = arguments.output.wishes();
   wishes.details = wishes.details || arguments.model.json;
@@ -79,6 +148,7 @@ absl::StatusOr<std::string> explain(const ExplainArguments& arguments) {
     GR_RETURN_IF_ERROR(fileError(writeText(arguments.costs, text)));
   }
   GR_ASSIGN_OR_RETURN(std::string explanation, session->explain(shapes));
+  learned = session->learned();
   if (arguments.whatIf.empty()) {
     return explanation;
   }
@@ -89,7 +159,8 @@ absl::StatusOr<std::string> explain(const ExplainArguments& arguments) {
 
 absl::Status run(const ExplainArguments& arguments) {
   GR_RETURN_IF_ERROR(checkOnnx(arguments.model.model, arguments.onnx));
-  GR_ASSIGN_OR_RETURN(std::string text, explain(arguments));
+  std::vector<runtime::LearnedCosts> learned;
+  GR_ASSIGN_OR_RETURN(std::string text, explain(arguments, learned));
   std::string warnings;
   if (!arguments.onnx.empty()) {
     GR_ASSIGN_OR_RETURN(warnings,
@@ -97,8 +168,7 @@ absl::Status run(const ExplainArguments& arguments) {
   }
   PageHeader header{arguments.model.model, "graphrun explain " + arguments.model.model, {}};
   GR_RETURN_IF_ERROR(arguments.output.write(text, header));
-  std::string tables = arguments.output.ops.empty() ? explainText(text) : choicesText(text);
-  std::string shown = arguments.model.json ? text + "\n" : tables;
+  GR_ASSIGN_OR_RETURN(std::string shown, shownText(arguments, text, learned));
   std::fputs(shown.c_str(), stdout);
   std::fputs(warnings.c_str(), stderr);
   return absl::OkStatus();

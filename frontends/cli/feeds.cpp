@@ -78,8 +78,8 @@ absl::Status noShape(const ModelPort& port) {
 }
 
 /// A tensor for `option`, whose dims it gives.
-absl::StatusOr<HostTensor> newTensor(TensorSpec spec, const std::string& option) {
-  absl::StatusOr<HostTensor> tensor = runtime::allocateTensor(std::move(spec));
+absl::StatusOr<HostTensor> newTensor(const TensorSpec& spec, const std::string& option) {
+  absl::StatusOr<HostTensor> tensor = runtime::allocateTensor(spec);
   return tensor.ok() ? std::move(tensor)
                      : usageError(absl::StrCat(option, ": ", tensor.status().message()));
 }
@@ -99,7 +99,7 @@ absl::StatusOr<HostTensor> filledTensor(const std::string& text, const std::stri
   if (x != std::string::npos) {
     GR_ASSIGN_OR_RETURN(spec.dims, parseDims(sides[0].substr(0, x)));
   }
-  GR_ASSIGN_OR_RETURN(HostTensor tensor, newTensor(std::move(spec), option));
+  GR_ASSIGN_OR_RETURN(HostTensor tensor, newTensor(spec, option));
   if (absl::Status filled = fill(tensor, sides[1]); !filled.ok()) {
     return usageError(absl::StrCat(option, ": ", filled.message()));
   }

@@ -31,7 +31,7 @@ absl::StatusOr<int64_t> bytesOf(const TensorSpec& spec) {
 
 }  // namespace
 
-absl::StatusOr<HostTensor> allocateTensor(TensorSpec spec) {
+absl::StatusOr<HostTensor> allocateTensor(const TensorSpec& spec) {
   GR_ASSIGN_OR_RETURN(const int64_t bytes, bytesOf(spec));
   const int64_t usable = bytes >= kLarge ? static_cast<int64_t>(usableMemory()) : bytes;
   if (bytes > usable) {

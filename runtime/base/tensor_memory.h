@@ -10,7 +10,7 @@ namespace graphrun::runtime {
 /// A tensor as HostTensor's constructor makes it. InvalidArgument for dims that checkedByteSize
 /// refuses; ResourceExhausted, with what is needed and what there is, where it is larger than the
 /// memory that this process may use or where the system gives none.
-absl::StatusOr<HostTensor> allocateTensor(TensorSpec spec);
+absl::StatusOr<HostTensor> allocateTensor(const TensorSpec& spec);
 
 }  // namespace graphrun::runtime
 

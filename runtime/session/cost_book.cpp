@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -45,6 +47,42 @@ uint64_t merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRu
   share = std::max(share, kShare);
   return static_cast<uint64_t>(std::llround(static_cast<double>(known) * (1 - share) +
                                             static_cast<double>(measured) * share));
+}
+
+/// How far measurements of one thing are apart, with one more: the share of the new one as in
+/// `merged`, of what was measured and not of what counts.
+float spreadWith(float known, uint64_t ns, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+  if (runs == 0 || ns == 0) {
+    return 0;
+  }
+  double share = static_cast<double>(newRuns) / static_cast<double>(runs + newRuns);
+  double off = std::fabs(static_cast<double>(measured) / static_cast<double>(ns) - 1);
+  share = std::max(share, kShare);
+  return static_cast<float>((1 - share) * static_cast<double>(known) + share * off);
+}
+
+uint64_t secondsNow() { return static_cast<uint64_t>(std::time(nullptr)); }
+
+/// Of entries with `runs()`, and their spreads.
+template <typename Entries, typename Spreads>
+CostBook::Summary summaryOf(const Entries& entries, const Spreads& spreads, uint64_t updated) {
+  CostBook::Summary summary;
+  std::vector<double> known;
+  for (const auto& [key, entry] : entries) {
+    summary.fewestRuns =
+        summary.entries == 0 ? entry.runs() : std::min(summary.fewestRuns, entry.runs());
+    summary.mostRuns = std::max(summary.mostRuns, entry.runs());
+    ++summary.entries;
+    auto spread = spreads.find(key);
+    known.push_back(spread == spreads.end() ? 0 : static_cast<double>(spread->second));
+  }
+  if (!known.empty()) {
+    std::nth_element(known.begin(), known.begin() + static_cast<ptrdiff_t>(known.size() / 2),
+                     known.end());
+    summary.spread = known[known.size() / 2];
+  }
+  summary.updated = summary.entries == 0 ? 0 : updated;
+  return summary;
 }
 
 /// Tensors of about one size: a factor of the square root of two apart.
@@ -96,11 +134,18 @@ absl::StatusOr<CostBook> CostBook::parse(absl::Span<const uint8_t> bytes) {
   for (uint32_t i = 0; i < format::sizeOf(file.ops()); ++i) {
     const format::OpTime& op = *file.ops()->Get(i);
     book.ops_[op.signature()] = op;
+    if (i < format::sizeOf(file.op_spreads())) {
+      book.opSpreads_[op.signature()] = file.op_spreads()->Get(i);
+    }
   }
   for (uint32_t i = 0; i < format::sizeOf(file.transfers()); ++i) {
     const format::TransferTime& transfer = *file.transfers()->Get(i);
     book.transfers_[sizeClass(transfer.bytes())] = transfer;
+    if (i < format::sizeOf(file.transfer_spreads())) {
+      book.transferSpreads_[sizeClass(transfer.bytes())] = file.transfer_spreads()->Get(i);
+    }
   }
+  book.updated_ = file.updated();
   return book;
 }
 
@@ -110,11 +155,16 @@ std::vector<uint8_t> CostBook::write() const {
   file.ops.reserve(ops_.size());
   for (const auto& [signature, op] : ops_) {
     file.ops.push_back(op);
+    auto spread = opSpreads_.find(signature);
+    file.op_spreads.push_back(spread == opSpreads_.end() ? 0 : spread->second);
   }
   file.transfers.reserve(transfers_.size());
   for (const auto& [size, transfer] : transfers_) {
     file.transfers.push_back(transfer);
+    auto spread = transferSpreads_.find(size);
+    file.transfer_spreads.push_back(spread == transferSpreads_.end() ? 0 : spread->second);
   }
+  file.updated = updated_;
   flatbuffers::FlatBufferBuilder builder;
   format::FinishCostBookBuffer(builder, format::CostBook::Pack(builder, &file));
   return finish(builder);
@@ -124,6 +174,7 @@ void CostBook::note(const format::OpTime& measured, Where where) {
   auto known = ops_.find(measured.signature());
   if (known == ops_.end() && ops_.size() >= kMostOps) {
     ops_.clear();
+    opSpreads_.clear();
     known = ops_.end();
   }
   format::OpTime op = known == ops_.end() ? format::OpTime() : known->second;
@@ -135,6 +186,9 @@ void CostBook::note(const format::OpTime& measured, Where where) {
   if (where == Where::kDisturbed && isKnown) {
     now = std::min(now, static_cast<uint64_t>(kDisturbed * static_cast<double>(op.ns())));
   }
+  updated_ = secondsNow();
+  float& spread = opSpreads_[measured.signature()];
+  spread = spreadWith(spread, op.ns(), op.runs(), measured.ns(), measured.runs());
   bool counts = isKnown || where == Where::kInner;
   ops_[measured.signature()] = {measured.signature(),
                                 measured.family(),
@@ -158,9 +212,19 @@ void CostBook::noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs
       times.push_back(transfer.ns);
     }
     format::TransferTime& known = transfers_[size];
+    const uint64_t measured = median(std::move(times));
+    float& spread = transferSpreads_[size];
+    spread = spreadWith(spread, known.ns(), known.runs(), measured, runs);
     known = {known.runs() == 0 ? alike.front().bytes : known.bytes(),
-             merged(known.ns(), known.runs(), median(std::move(times)), runs), known.runs() + runs};
+             merged(known.ns(), known.runs(), measured, runs), known.runs() + runs};
+    updated_ = secondsNow();
   }
+}
+
+CostBook::Summary CostBook::opSummary() const { return summaryOf(ops_, opSpreads_, updated_); }
+
+CostBook::Summary CostBook::transferSummary() const {
+  return summaryOf(transfers_, transferSpreads_, updated_);
 }
 
 std::optional<LinkFit> CostBook::fit() const {

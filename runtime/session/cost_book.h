@@ -45,6 +45,17 @@ class CostBook {
   /// one measurement, by their median: else the last few of many would be all that is known.
   void noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs);
 
+  /// What is known, for people.
+  struct Summary {
+    size_t entries = 0;
+    uint64_t fewestRuns = 0;  ///< behind one of them
+    uint64_t mostRuns = 0;
+    double spread = 0;  ///< by how much measurements of an entry differ, relative: the middle one
+    uint64_t updated = 0;  ///< seconds since 1970; 0: not known
+  };
+  Summary opSummary() const;
+  Summary transferSummary() const;
+
   /// By signature.
   const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }
   /// The lines closest to the transfers that were noted; nothing without any.
@@ -54,6 +65,9 @@ class CostBook {
  private:
   std::map<uint64_t, format::OpTime> ops_;
   std::map<int, format::TransferTime> transfers_;  // by size class
+  std::map<uint64_t, float> opSpreads_;
+  std::map<int, float> transferSpreads_;
+  uint64_t updated_ = 0;
 };
 
 /// Where a device or an end of a link is.

@@ -11,6 +11,7 @@
 #include "runtime/base/median.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/coordinator.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -263,6 +264,46 @@ CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& pl
     }
   }
   return inputs;
+}
+
+std::vector<LearnedCosts> CostLearning::learned() {
+  std::map<std::string, LearnedCosts> all;  // by what they are of: places on a host share them
+  auto add = [&](std::string what, const char* entries, const CostBook::Summary& summary) {
+    if (summary.entries > 0) {
+      all[what] = {
+          what,           entries,        summary.entries, summary.fewestRuns, summary.mostRuns,
+          summary.spread, summary.updated};
+    }
+  };
+  std::vector<LinkEnd> ends;
+  for (const Place& place : places_) {
+    std::set<std::string> kinds = {kCpu};
+    for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
+      kinds.insert(device.kind);
+      std::string which = device.kind != kCpu ? absl::StrCat(":", device.index)
+                          : device.cores == 0 ? " with all threads"
+                                              : absl::StrCat(" with ", device.cores, " threads");
+      add(absl::StrCat(device.kind, which, " on ", place.host), "operations",
+          shelf_.device(device.fingerprint).opSummary());
+    }
+    for (const std::string& kind : kinds) {
+      ends.push_back({place, kind});
+    }
+  }
+  for (const LinkEnd& from : ends) {
+    for (const LinkEnd& to : ends) {
+      auto name = [](const LinkEnd& end) {
+        return end.place.worker.empty() ? std::string(kClientName) : end.place.worker;
+      };
+      add(absl::StrCat(name(from), " to ", name(to), ", of ", from.kind, " to ", to.kind),
+          "sizes of tensors", shelf_.link(from, to).transferSummary());
+    }
+  }
+  std::vector<LearnedCosts> list;
+  for (auto& [what, costs] : all) {
+    list.push_back(std::move(costs));
+  }
+  return list;
 }
 
 void CostLearning::addTo(format::PlanRequestT& request) {

@@ -28,6 +28,9 @@ class CostLearning {
   /// costs a warning.
   void learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces);
 
+  /// What is known of the cluster's devices and links, for people.
+  std::vector<LearnedCosts> learned();
+
   /// Adds all that is known of the cluster's devices and links.
   void addTo(format::PlanRequestT& request);
 

@@ -71,9 +71,10 @@ absl::Status checkOwnCores(const ClusterDescription& cluster) {
       device.index = static_cast<uint32_t>(given.index);
       device.name = absl::StrCat(worker.name, "/", given.kind, ":", given.index);
       device.cores.assign(given.cores.begin(), given.cores.end());
-      bool isHere = worker.isLocal() || worker.isInClient();
-      if (absl::Status status;
-          isHere && !device.cores.empty() && !(status = devices::checkDevice(device)).ok()) {
+      const bool isHere = worker.isLocal() || worker.isInClient();
+      absl::Status status =
+          isHere && !device.cores.empty() ? devices::checkDevice(device) : absl::OkStatus();
+      if (!status.ok()) {
         return atStage(annotate(status, given.source), SessionStage::kPlacement);
       }
     }

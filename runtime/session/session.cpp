@@ -729,6 +729,11 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   return text.ok() ? text : planError(text.status());
 }
 
+std::vector<LearnedCosts> Session::learned() {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->costs->learned();
+}
+
 absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs) {
   if (absl::Status checked = impl_->model.model->verifyWeights(); !checked.ok()) {
     return atStage(checked, SessionStage::kModel);

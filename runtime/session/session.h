@@ -207,6 +207,17 @@ struct StepTimes {
   std::vector<EdgeTime> edges;
 };
 
+/// What runs have taught of one kind of device or one link.
+struct LearnedCosts {
+  std::string what;     ///< "cpu with 2 threads on localhost", "localhost to node1, of cpu to cuda"
+  std::string entries;  ///< what `count` counts: "operations", "sizes of tensors"
+  size_t count = 0;
+  uint64_t fewestRuns = 0;  ///< behind one of them
+  uint64_t mostRuns = 0;
+  double spread = 0;  ///< by how much measurements of one differ, relative: the middle one
+  uint64_t updatedSeconds = 0;  ///< since 1970, when it was last added to; 0: not known
+};
+
 /// Where a failure of a session belongs.
 enum class SessionStage {
   kModel,      ///< the model or another file cannot be used
@@ -250,6 +261,8 @@ class Session {
   absl::StatusOr<std::string> explain(absl::Span<const NamedSpec> inputs);
   /// The cost graph that explain places, as text that placeCosts reads; starts nothing.
   absl::StatusOr<std::string> costs(absl::Span<const NamedSpec> inputs);
+  /// What is known of the times on this session's devices and links, from earlier runs.
+  std::vector<LearnedCosts> learned();
   /// Operations, flops and bytes of a step as JSON; see GrCompilerApi::inspect.
   absl::StatusOr<std::string> inspect(absl::Span<const NamedSpec> inputs);
 

@@ -38,6 +38,28 @@ TEST_CASE("a book keeps what it was told, and forgets old times slowly") {
   CHECK(again->ops().at(5).bytes() == 200);
 }
 
+TEST_CASE("a book tells how much it knows, how sure and how old that is") {
+  CostBook book;
+  CHECK(book.opSummary().entries == 0);
+  CHECK(book.opSummary().updated == 0);
+  book.note(took(5, 1000, 10), Where::kInner);
+  book.note(took(6, 1000, 30), Where::kInner);
+  CHECK(book.opSummary().spread == 0);
+  book.note(took(5, 1200, 10), Where::kInner);
+  book.note(took(6, 1200, 30), Where::kInner);
+  book.noteTransfers({{1000, 5000}}, 7);
+  auto again = CostBook::parse(book.write());
+  REQUIRE(again.ok());
+  const CostBook::Summary ops = again->opSummary();
+  CHECK(ops.entries == 2);
+  CHECK(ops.fewestRuns == 20);
+  CHECK(ops.mostRuns == 60);
+  CHECK(ops.spread == Approx(0.1));  // half of 20 %
+  CHECK(ops.updated > 1'700'000'000);
+  CHECK(again->transferSummary().entries == 1);
+  CHECK(again->transferSummary().mostRuns == 7);
+}
+
 TEST_CASE("an outlier is not believed, and what has changed is followed within some sessions") {
   CostBook book;
   book.noteTransfers({{256 << 10, 47'000}}, 100);
