@@ -1,6 +1,7 @@
 // graphrun MODEL …: runs a model and shows, writes or checks its outputs.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -41,6 +42,8 @@ struct RunOptions {
   uint32_t iterations = 1;
   bool json = false;
   bool dryRun = false;
+  std::vector<std::string> dumps;
+  std::string dumpFolder = "dump";
 };
 
 void addOptions(CLI::App& app, RunOptions& options) {
@@ -56,6 +59,10 @@ void addOptions(CLI::App& app, RunOptions& options) {
   addCount(app, "--warmup", options.warmup, "Runs before those that count (0)", 0, kMostRuns);
   addCount(app, "--iterations", options.iterations, "Runs (1)", 1, kMostRuns);
   app.add_flag("--json", options.json, "Prints the report, not the outputs");
+  app.add_option("--dump", options.dumps,
+                 "Writes values within the model, of the last run, as .npy files: of operations by "
+                 "name or pattern, as in 'encoder/*'");
+  app.add_option("--dump-folder", options.dumpFolder, "Where to, a file each (dump)");
   app.add_flag("--dry-run", options.dryRun,
                "Plans and loads all that a run needs, and does not run; inputs need no more than "
                "shapes");
@@ -152,18 +159,47 @@ absl::Status writeFiles(const RunOptions& options, Session& session,
                                 : fileError(writeText(options.report, dump(report)));
 }
 
+/// Values within the model on their way to files.
+class Dumps {
+ public:
+  explicit Dumps(const RunOptions& options) : folder_(options.dumpFolder) {}
+
+  /// From now on; before, values are of runs that do not count.
+  void begin() { writes_ = true; }
+
+  void write(const std::string& name, const runtime::HostTensor& value) {
+    if (!writes_ || !status_.ok()) {
+      return;
+    }
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    std::string file = name;  // of a file in the folder, whatever the operation is called
+    std::replace(file.begin(), file.end(), '/', '_');
+    status_ = runtime::writeNpy(absl::StrCat(folder_, "/", file, ".npy"), value);
+  }
+  absl::Status status() const { return fileError(status_); }
+
+ private:
+  std::string folder_;
+  bool writes_ = false;
+  absl::Status status_;
+};
+
 /// What runs took, in milliseconds, without what made them ready.
 using Times = std::vector<double>;
 
 /// All runs, those before the ones that count included.
 absl::Status runAll(const RunOptions& options, Session& session,
                     const std::vector<NamedTensor>& inputs, std::vector<NamedTensor>& outputs,
-                    ProgressDisplay& display, Times& times) {
+                    ProgressDisplay& display, Dumps& dumps, Times& times) {
   const uint64_t all = uint64_t{options.warmup} + options.iterations;
   uint64_t prepared = session.stats().preparedNanos;
   for (uint64_t i = 0; i < all; ++i) {
     if (all > 1 && session.stats().plansLoaded > 0) {
       display.tell({.what = "running", .done = i, .total = all});
+    }
+    if (i + 1 == all) {
+      dumps.begin();
     }
     const int64_t begin = runtime::nowNanos();
     GR_RETURN_IF_ERROR(session.run(inputs, outputs));
@@ -174,7 +210,7 @@ absl::Status runAll(const RunOptions& options, Session& session,
     }
   }
   display.tell({});
-  return absl::OkStatus();
+  return dumps.status();
 }
 
 std::string deviceNames(const runtime::SessionStats& stats) {
@@ -226,6 +262,11 @@ absl::StatusOr<int> run(const RunOptions& options) {
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
   sessionOptions.progress = display.sink();
   sessionOptions.traceFailures = !options.trace.empty();
+  Dumps dumps(options);
+  sessionOptions.dumps = options.dumps;
+  sessionOptions.dumped = [&](const std::string& name, const runtime::HostTensor& value) {
+    dumps.write(name, value);
+  };
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                       Session::create(options.model, sessionOptions));
   for (const std::string& text : options.outputs) {
@@ -239,7 +280,8 @@ absl::StatusOr<int> run(const RunOptions& options) {
                       feeds(options.feed, session->inputs(), false));
   std::vector<NamedTensor> outputs;
   Times times;
-  if (absl::Status ran = runAll(options, *session, inputs, outputs, display, times); !ran.ok()) {
+  if (absl::Status ran = runAll(options, *session, inputs, outputs, display, dumps, times);
+      !ran.ok()) {
     writeTraceOfFailure(options.trace, *session);
     return ran;
   }

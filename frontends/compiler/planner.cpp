@@ -8,6 +8,7 @@
 #include "devices/device_compiler.h"
 #include "frontends/compiler/annotate_placement.h"
 #include "frontends/compiler/context.h"
+#include "frontends/compiler/dumps.h"
 #include "frontends/compiler/explanation.h"
 #include "frontends/compiler/known_costs.h"
 #include "frontends/compiler/place_model.h"
@@ -273,6 +274,11 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   }
   if (request.remainder() == nullptr) {
     GR_RETURN_IF_ERROR(placement::checkAnnotationRules(*function, cluster));
+    std::vector<std::string> dumps;
+    for (size_t i = 0; i < format::sizeOf(request.dumps()); ++i) {
+      dumps.push_back(request.dumps()->Get(static_cast<uint32_t>(i))->str());
+    }
+    GR_RETURN_IF_ERROR(exposeValues(*function, dumps));  // what is left has them among its results
   }
   if (mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred))) {
     return failure();

@@ -16,6 +16,9 @@ extern "C" {
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
 
+/// What the names of a plan's outputs begin with that PlanRequest.dumps asked for.
+#define GR_DUMP_PREFIX "dump:"
+
 /// Bytes of the caller, valid during the call.
 typedef struct GrBytes {
   const uint8_t* data;

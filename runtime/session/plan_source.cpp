@@ -116,6 +116,7 @@ void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.added_devices = options.whatIf.addedDevices;
   request.changed_links = options.whatIf.changedLinks;
   request.split = options.split;
+  request.dumps = options.dumps;
 }
 
 /// Of a request as a compiler gets it; what the plan is does not depend on it.

@@ -9,12 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "devices/device.h"
 #include "runtime/base/cgroup.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
+#include "runtime/door/compiler_api.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
@@ -110,6 +112,16 @@ bool namesSeveralGpus(const ClusterFile& cluster) {
                       [](const GivenDevice& device) { return device.kind == "cuda"; }));
   }
   return gpus > 1;
+}
+
+/// Hands out what a stage made for SessionOptions::dumped.
+void tellDumps(const SessionOptions& options, absl::Span<const StageInput> made) {
+  for (const StageInput& value : made) {
+    absl::string_view name = value.name;
+    if (absl::ConsumePrefix(&name, GR_DUMP_PREFIX) && options.dumped) {
+      options.dumped(std::string(name), *value.tensor);
+    }
+  }
 }
 
 /// Device names by label of what they run.
@@ -608,6 +620,7 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
       }
       return atStage(status, SessionStage::kRun);
     }
+    tellDumps(options, made);
     stage = plan->found.remainder;
     GR_ASSIGN_OR_RETURN(values, stageInputs(plan->found.remainderInputs, made, results, values));
   } while (stage != nullptr);

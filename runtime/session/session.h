@@ -112,6 +112,13 @@ struct SessionOptions {
   /// Sessions with the same devices hold weights that they have in common once, packed; the memory
   /// goes with the last of them. Null: devices of its own.
   std::shared_ptr<DeviceSet> devices;
+  /// Values within the model that `dumped` gets in each run: of operations by name or shell
+  /// pattern. They are kept for that as outputs are, which may change what is fused and how long a
+  /// run takes.
+  std::vector<std::string> dumps;
+  /// Called on the thread that runs, for each value, when its stage has run; the tensor is valid
+  /// during the call.
+  std::function<void(const std::string& name, const HostTensor& value)> dumped;
   /// Told of what takes time, whenever that changes; from any thread, one call at a time. Must not
   /// call the session. Null: nobody is told.
   std::function<void(const Progress&)> progress;
