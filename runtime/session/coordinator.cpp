@@ -221,6 +221,7 @@ absl::Status Coordinator::prepareProcesses() {
   }
   LocalWorkersOptions options;
   options.command = options_.workerCommand;
+  options.readyTimeout = std::min(options.readyTimeout, options_.joinTimeout);
   options.onExit = [this](const std::string& worker, const absl::Status& why) {
     pulse_->declareLost(worker, why);
   };

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <set>
@@ -266,6 +267,21 @@ TEST_CASE("a worker that is not there is named") {
   absl::Status status = session->run(vectorInput({1}), outputs);
   CHECK_THAT(std::string(status.message()), Catch::Contains("ghost"));
   CHECK(stageOf(status) == SessionStage::kRun);
+}
+
+TEST_CASE("a worker that never listens is waited for no longer than joining may take") {
+  SessionFolder folder;
+  auto options = folder.options();
+  options.workerCommand = {"/bin/sh", "-c", "exec sleep 30"};
+  options.joinTimeout = std::chrono::milliseconds(300);
+  options.cluster = folder.write("cluster.yaml", "workers: [{name: far, address: local}]\n");
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  const auto begin = std::chrono::steady_clock::now();
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  CHECK(absl::IsDeadlineExceeded(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("within 300 ms"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
 }
 
 }  // namespace
