@@ -215,8 +215,7 @@ absl::StatusOr<std::vector<NamedSpec>> feedShapes(const FeedOptions& options,
   GR_ASSIGN_OR_RETURN(auto dims, knownDims(options, ports));
   std::map<std::string, TensorSpec> given;
   if (!options.data.empty() || !options.inputs.empty()) {
-    FeedOptions some = options;
-    GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, feeds(some, ports, true));
+    GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, feeds(options, ports, true));
     for (const NamedTensor& tensor : tensors) {
       given[tensor.name] = tensor.tensor.spec();
     }

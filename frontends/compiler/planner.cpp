@@ -275,6 +275,7 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   if (request.remainder() == nullptr) {
     GR_RETURN_IF_ERROR(placement::checkAnnotationRules(*function, cluster));
     std::vector<std::string> dumps;
+    dumps.reserve(format::sizeOf(request.dumps()));
     for (size_t i = 0; i < format::sizeOf(request.dumps()); ++i) {
       dumps.push_back(request.dumps()->Get(static_cast<uint32_t>(i))->str());
     }

@@ -268,7 +268,7 @@ CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& pl
 
 std::vector<LearnedCosts> CostLearning::learned() {
   std::map<std::string, LearnedCosts> all;  // by what they are of: places on a host share them
-  auto add = [&](std::string what, const char* entries, const CostBook::Summary& summary) {
+  auto add = [&](const std::string& what, const char* entries, const CostBook::Summary& summary) {
     if (summary.entries > 0) {
       all[what] = {
           what,           entries,        summary.entries, summary.fewestRuns, summary.mostRuns,
@@ -300,6 +300,7 @@ std::vector<LearnedCosts> CostLearning::learned() {
     }
   }
   std::vector<LearnedCosts> list;
+  list.reserve(all.size());
   for (auto& [what, costs] : all) {
     list.push_back(std::move(costs));
   }

@@ -515,6 +515,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::trySplitPlan(ActivePlan& plan, uint64
 std::vector<std::string> edgeNames(const ActivePlan& active) {
   std::vector<std::string> edges;
   const format::PlanFile& plan = *active.found.plan;
+  edges.reserve(plan.edgeCount());
   for (size_t i = 0; i < plan.edgeCount(); ++i) {
     edges.emplace_back(format::textOf(plan.edge(i).name()));
   }
