@@ -49,6 +49,7 @@ absl::StatusOr<Json> deviationFromF32(const std::string& model, runtime::Session
                                       const std::vector<runtime::NamedTensor>& inputs,
                                       const std::vector<runtime::NamedTensor>& outputs) {
   options.precision = runtime::Precision::kF32;
+  options.dumps.clear();  // those of the run itself stay
   GR_ASSIGN_OR_RETURN(std::unique_ptr<runtime::Session> session,
                       runtime::Session::create(model, options));
   std::vector<runtime::NamedTensor> expected;
