@@ -163,9 +163,11 @@ def compare(bench, what, threads, failures):
     reference = next((name for name in peers if name in arrays), None)
     if reference is None:
         return {}
-    exact = bench.precision == "f32" and not what.model.isQuantized
-    measureOf, most, name = (deviation, TOLERANCE, "of the largest value") if exact else \
-        (distance, tolerances.HALF_L2, "by L2")
+    measureOf, most, name = (distance, tolerances.HALF_L2, "by L2")
+    if what.model.isQuantized:
+        most = tolerances.QUANTIZED_L2
+    elif bench.precision == "f32":
+        measureOf, most, name = (deviation, TOLERANCE, "of the largest value")
     found = {runtime: measureOf(arrays[runtime], arrays[reference]) for runtime in bench.runtimes
              if runtime in arrays}
     for runtime, value in found.items():

@@ -3,7 +3,10 @@ kBFloat16Norm of tests/devices/cpu/step_runner.h."""
 
 import numpy as np
 
-HALF_L2 = 2e-2  # f16, bf16, and what is computed in them or in bytes: of the relative L2 norm
+HALF_L2 = 2e-2  # f16, bf16, and what is computed in them: of the relative L2 norm
+# The same of the floats that a whole network in bytes gives. A byte that rounds to its neighbour moves all behind it:
+# ONNX Runtime with its optimisations is 1.1e-2 from itself without in ResNet-50, 3.6e-2 in BERT's twelve layers.
+QUANTIZED_L2 = 5e-2
 QUANTIZED_SHARE = 0.01  # integers that were rounded: of the elements may be off by one
 
 

@@ -84,7 +84,7 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual(set(found), set(measure.RUNTIMES))
         outputs = self.bench.outputs
         self.bench.outputs = lambda runtime, *rest: [
-            array * (1.05 if runtime == "exact" else 1) for array in outputs(runtime, *rest)]
+            array * (1.1 if runtime == "exact" else 1) for array in outputs(runtime, *rest)]
         measure.compare(self.bench, subject, 1, failures)
         self.assertEqual(list(failures), ["exact"])
 
