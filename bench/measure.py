@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
+import tolerances
 from models import catalogue
 
 OWN = {"graphrun": (), "exact": ("--exact",)}  # our modes, and what the command line says for them
@@ -19,7 +20,6 @@ PEER_RUNTIMES = ("onnxruntime", "openvino")
 RUNTIMES = (*OWN, *PEER_RUNTIMES)
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.py")
 TOLERANCE = 1e-3  # of the largest value of an output
-COARSE = 0.15  # the same of models in bytes, and of bf16: each runtime rounds in other places
 LIMIT = 280  # seconds of one process
 
 
@@ -142,21 +142,37 @@ def cold(bench, what, threads, failures):
     return {key: figures[key] for key in ("load_ms", "first_run_ms")}
 
 
+def distance(arrays, reference):
+    """The largest relative L2 norm of two runtimes' outputs."""
+    return max(map(tolerances.relativeL2, arrays, reference), default=0.0)
+
+
 def compare(bench, what, threads, failures):
-    """{runtime: deviation} from the first peer that gives a result, of those that do."""
+    """{runtime: how far it is} from the first peer that gives a result, of those that do: of the largest
+    value, or for models in bytes and in bf16, which each runtime rounds elsewhere, by L2. bf16 is held
+    to f32."""
     arrays = {}
-    for runtime in [name for name in bench.runtimes if name not in failures]:
+    for runtime in dict.fromkeys([*bench.runtimes, "onnxruntime"]):
+        if runtime in failures:
+            continue
         try:
             arrays[runtime] = bench.outputs(runtime, what, threads)
         except Failed as error:
             failures[runtime] = str(error)
-    reference = next((name for name in PEER_RUNTIMES if name in arrays), None)
-    found = {runtime: deviation(array, arrays[reference]) for runtime, array in arrays.items()
-             if reference}
-    exact = bench.precision == "f32" and not what.model.isQuantized
+    peers = PEER_RUNTIMES if bench.precision == "f32" else ("onnxruntime",)  # which has f32 alone
+    reference = next((name for name in peers if name in arrays), None)
+    if reference is None:
+        return {}
+    measureOf, most, name = (distance, tolerances.HALF_L2, "by L2")
+    if what.model.isQuantized:
+        most = tolerances.QUANTIZED_L2
+    elif bench.precision == "f32":
+        measureOf, most, name = (deviation, TOLERANCE, "of the largest value")
+    found = {runtime: measureOf(arrays[runtime], arrays[reference]) for runtime in bench.runtimes
+             if runtime in arrays}
     for runtime, value in found.items():
-        if not value <= (TOLERANCE if exact else COARSE):
-            failures[runtime] = f"differs from {reference} by {value:.1e} of the largest value"
+        if not value <= most:
+            failures[runtime] = f"differs from {reference} by {value:.1e} {name}"
     return found
 
 

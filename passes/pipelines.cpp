@@ -1,5 +1,6 @@
 #include "passes/pipelines.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/passes.h"
@@ -37,16 +38,27 @@ void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& option
   }
 }
 
+namespace {
+
+/// Verifies once, when all passes have run: behind each of them it takes as long as a pass.
+/// graphrun-opt, which tests them one by one, does that.
+mlir::LogicalResult runVerifiedOnce(mlir::PassManager& manager, mlir::ModuleOp module) {
+  manager.enableVerifier(false);
+  return mlir::failed(manager.run(module)) ? mlir::failure() : mlir::verify(module);
+}
+
+}  // namespace
+
 mlir::LogicalResult simplify(mlir::ModuleOp module) {
   mlir::PassManager manager(module.getContext());
   buildSimplifyPipeline(manager, Twins::kKept);
-  return manager.run(module);
+  return runVerifiedOnce(manager, module);
 }
 
 mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options) {
   mlir::PassManager manager(module.getContext());
   buildGroupPipeline(manager, options);
-  return manager.run(module);
+  return runVerifiedOnce(manager, module);
 }
 
 void registerPipelines() {

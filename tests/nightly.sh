@@ -1,36 +1,46 @@
 #!/usr/bin/env bash
-# nightly.sh [SECONDS]: what the default run leaves out, by hand or by cron: slow tests, all tests of the CPU
-# under narrower instructions, the CPU's kernels of GCC's build under ASan and UBSan, and SECONDS (600) of
-# fuzzing a target. Needs ./dev build first. One closing line a part; ends with 1 if one of them fails.
-# Outputs lie in build/log/nightly-*.log.
+# What the default run leaves out, by hand or by cron; --help lists the parts. Outputs lie in build/log/nightly-*.log.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-seconds=${1:-600}
 logs=build/log
 bad=0
-mkdir -p "$logs"
+parts=(slow avx2 sse2 asan-gcc fuzz differential)
 
-# part NAME COMMAND…: its last line, how long it took and how it ended.
-part() {
+usage() {
+  cat <<'EOF'
+usage: tests/nightly.sh [--seconds S] [PART…]
+Runs the parts named, all by default, one after the other. Needs ./dev build first. One closing line a part;
+ends with 1 if one of them fails, with 2 where it is called wrongly.
+  slow          tests with the label slow
+  avx2, sse2    the CPU's tests under narrower instructions
+  asan-gcc      the CPU's kernels of GCC's build under ASan and UBSan
+  fuzz          each fuzz target for S seconds (600)
+  differential  random models beside ONNX Runtime for S seconds (3600), with a seed of its own
+EOF
+}
+
+wrong() {
+  echo "nightly.sh: $*" >&2
+  usage >&2
+  exit 2
+}
+
+# run NAME COMMAND…: its last line, how long it took and how it ended.
+run() {
   local name=$1 log=$logs/nightly-$1.log start=$SECONDS status=ok
   shift
   "$@" >"$log" 2>&1 </dev/null || { status="FAILED, see $log" bad=1; }
-  echo "$name: $status ($((SECONDS - start)) s): $(grep -v '^ *$' "$log" | grep -E 'tests passed|inputs|Done' | tail -n 1)"
+  echo "$name: $status ($((SECONDS - start)) s): $(grep -v '^ *$' "$log" | grep -E 'tests passed|inputs|Done|cases in' | tail -n 1)"
 }
 
 # Which fuzz targets there are is read where they are declared.
 targets() { sed -n 's/^ *graphrun_fuzz(\([a-z_]*\) .*/\1/p' tests/fuzz/CMakeLists.txt; }
 
-# fuzz TARGET: from the corpus on, with new inputs beside it.
-fuzz() {
+# fuzz_one TARGET: from the corpus on, with new inputs beside it.
+fuzz_one() {
   local fresh=build-asan/tests/fuzz/fresh/$1
-  build-asan/bin/"$1"_fuzz -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=20 \
+  build-asan/bin/"$1"_fuzz -max_total_time="${seconds:-600}" -rss_limit_mb=4096 -timeout=20 \
     -artifact_prefix="$fresh"/ "$fresh" tests/fuzz/corpus/"$1"
-}
-
-asan_gcc() {
-  cmake --preset asan-gcc && cmake --build --preset asan-gcc --target asan_tests &&
-    ctest --preset asan-gcc --no-tests=error --parallel "$(nproc)"
 }
 
 build_fuzz() {
@@ -39,13 +49,55 @@ build_fuzz() {
   cmake --preset asan && cmake --build --preset asan --target "${names[@]/%/_fuzz}"
 }
 
-part slow ctest --test-dir build --no-tests=error -L slow -LE "^(avx2|sse2)$" --output-on-failure
-for isa in avx2 sse2; do
-  part "$isa" ctest --test-dir build --no-tests=error -L "^$isa$" --output-on-failure
+asan_gcc() {
+  cmake --preset asan-gcc && cmake --build --preset asan-gcc --target asan_tests &&
+    ctest --preset asan-gcc --no-tests=error --parallel "$(nproc)"
+}
+
+differential() {
+  local python=.venv/bin/python seed
+  [ -x $python ] || python=python3
+  seed=$(date +%s)  # that of the day is the default run's
+  $python -B tests/differential/fuzz.py --server build/bin/session_server --seconds "${seconds:-3600}" \
+    --seed "$seed" --keep-going --out build/tests/differential/found
+}
+
+part() {
+  local target
+  case $1 in
+    slow) run slow ctest --test-dir build --no-tests=error -L slow -LE "^(avx2|sse2)$" --output-on-failure ;;
+    avx2 | sse2) run "$1" ctest --test-dir build --no-tests=error -L "^$1$" --output-on-failure ;;
+    asan-gcc) run asan-gcc asan_gcc ;;
+    fuzz)
+      run fuzz-build build_fuzz
+      for target in $(targets); do
+        run "fuzz-$target" fuzz_one "$target"
+      done
+      ;;
+    differential) run differential differential ;;
+  esac
+}
+
+seconds=
+chosen=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --seconds)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || wrong "--seconds takes a whole number above 0, got '${2:-}'"
+      seconds=$2
+      shift
+      ;;
+    *)
+      [[ " ${parts[*]} " == *" $1 "* ]] || wrong "no part '$1'"
+      chosen+=("$1")
+      ;;
+  esac
+  shift
 done
-part asan-gcc asan_gcc
-part fuzz-build build_fuzz
-for target in $(targets); do
-  part "fuzz-$target" fuzz "$target"
+[ ${#chosen[@]} -gt 0 ] || chosen=("${parts[@]}")
+mkdir -p "$logs"
+for name in "${chosen[@]}"; do
+  part "$name"
 done
 exit $bad

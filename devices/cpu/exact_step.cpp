@@ -71,7 +71,11 @@ absl::StatusOr<std::unique_ptr<ExactStep>> ExactStep::make(const Step& step, Pla
     GR_ASSIGN_OR_RETURN(value, exact->dense(result));
     next = firstLosingNaN(step);
   } else {
-    GR_ASSIGN_OR_RETURN(value, exact->addOperation(step));
+    GR_ASSIGN_OR_RETURN(std::vector<Argument> values, exact->addOperation(step, plan));
+    for (size_t i = 1; i < values.size(); ++i) {  // post-ops are of the first one
+      GR_RETURN_IF_ERROR(exact->move(values[i], exact->given(step.outputs[i])));
+    }
+    value = values[0];
   }
   GR_ASSIGN_OR_RETURN(value, exact->converted(value, ElementType::kF32));
   for (; next < step.postOps.size(); ++next) {
@@ -128,12 +132,12 @@ absl::Status ExactStep::add(const KernelEntry& entry, Step step) {
 }
 
 absl::Status ExactStep::addReference(const std::string& operation, Attributes attributes,
-                                     std::vector<Argument> inputs, const Argument& output) {
+                                     std::vector<Argument> inputs, std::vector<Argument> outputs) {
   Step step;
   step.operation = operation;
   step.attributes = std::move(attributes);
   step.inputs = std::move(inputs);
-  step.outputs = {output};
+  step.outputs = std::move(outputs);
   return add({"reference", chooseReference, createReference}, std::move(step));
 }
 
@@ -161,14 +165,20 @@ absl::Status ExactStep::addProduct(const Step& step, PlanFunction plan, const Ar
   return absl::OkStatus();
 }
 
-absl::StatusOr<Argument> ExactStep::addOperation(const Step& step) {
-  std::vector<Argument> inputs;
-  for (const Argument& input : step.inputs) {
-    GR_ASSIGN_OR_RETURN(inputs.emplace_back(), dense(given(input)));
+absl::StatusOr<std::vector<Argument>> ExactStep::addOperation(const Step& step, PlanFunction plan) {
+  GR_ASSIGN_OR_RETURN(LayoutChoice choice, choosePrimitive(step, plan));
+  std::vector<Argument> inputs, results;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    bool packed = step.operation == "gr.recurrent" && choice.sources[i].dims.size() == 5;
+    Argument input = given(step.inputs[i]);
+    GR_ASSIGN_OR_RETURN(inputs.emplace_back(),
+                        packed ? matrixOfGates(input, choice.sources[i]) : dense(input));
   }
-  GR_ASSIGN_OR_RETURN(Argument result, temporary(denseLike(step.outputs[0].desc)));
-  GR_RETURN_IF_ERROR(addReference(step.operation, step.attributes, std::move(inputs), result));
-  return result;
+  for (const Argument& output : step.outputs) {
+    GR_ASSIGN_OR_RETURN(results.emplace_back(), temporary(denseLike(output.desc)));
+  }
+  GR_RETURN_IF_ERROR(addReference(step.operation, step.attributes, std::move(inputs), results));
+  return results;
 }
 
 absl::StatusOr<Argument> ExactStep::dense(const Argument& argument) {
@@ -180,12 +190,20 @@ absl::StatusOr<Argument> ExactStep::dense(const Argument& argument) {
   return copy;
 }
 
+absl::StatusOr<Argument> ExactStep::matrixOfGates(const Argument& weights,
+                                                  const TensorDesc& source) {
+  GR_ASSIGN_OR_RETURN(Argument copy, temporary(source));
+  GR_RETURN_IF_ERROR(move(weights, copy));
+  copy.desc = {source.type, {source.dims[3] * source.dims[4], source.dims[2]}};
+  return copy;
+}
+
 absl::StatusOr<Argument> ExactStep::converted(const Argument& argument, ElementType type) {
   if (argument.desc.type == type) {
     return argument;
   }
   GR_ASSIGN_OR_RETURN(Argument copy, temporary({type, argument.desc.dims}));
-  GR_RETURN_IF_ERROR(addReference("gr.cast", {}, {argument}, copy));
+  GR_RETURN_IF_ERROR(addReference("gr.cast", {}, {argument}, {copy}));
   return copy;
 }
 
@@ -215,7 +233,7 @@ absl::StatusOr<Argument> ExactStep::addPostOp(const PostOp& op, const Argument& 
     GR_ASSIGN_OR_RETURN(Argument other, dense(given(*op.operand)));
     GR_ASSIGN_OR_RETURN(inputs.emplace_back(), converted(other, ElementType::kF32));
   }
-  GR_RETURN_IF_ERROR(addReference(operationOf(op), attributesOf(op), std::move(inputs), result));
+  GR_RETURN_IF_ERROR(addReference(operationOf(op), attributesOf(op), std::move(inputs), {result}));
   return result;
 }
 

@@ -32,12 +32,15 @@ class ExactStep : public Kernel {
   /// Appends the kernel that `entry` makes for `step`, whose layouts are given.
   absl::Status add(const KernelEntry& entry, Step step);
   absl::Status addReference(const std::string& operation, Attributes attributes,
-                            std::vector<Argument> inputs, const Argument& output);
+                            std::vector<Argument> inputs, std::vector<Argument> outputs);
   absl::Status addProduct(const Step& step, PlanFunction plan, const Argument& result);
-  /// The step's operation alone, on dense copies; gives its result.
-  absl::StatusOr<Argument> addOperation(const Step& step);
+  /// The step's operation alone, on dense copies; gives its results.
+  absl::StatusOr<std::vector<Argument>> addOperation(const Step& step, PlanFunction plan);
   /// `argument` as a dense tensor.
   absl::StatusOr<Argument> dense(const Argument& argument);
+  /// Weights of a recurrent cell, packed as 1 x 1 x columns x G x H, as the dense matrix of G*H
+  /// rows that they were made of; `source` is how those dims lie in it.
+  absl::StatusOr<Argument> matrixOfGates(const Argument& weights, const TensorDesc& source);
   /// `argument`, dense, as a tensor of `type`.
   absl::StatusOr<Argument> converted(const Argument& argument, runtime::ElementType type);
   absl::Status move(const Argument& from, const Argument& to);

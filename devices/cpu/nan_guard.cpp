@@ -37,12 +37,12 @@ bool isMaxPool(const Step& step) {
          (step.operation == "gr.reduce" && kind.ok() && *kind == "max");
 }
 
-bool isFloat(const Step& step) {
-  auto isOneOfOurs = [](const Argument& argument) {
-    return argument.desc.type == ElementType::kF32 || argument.desc.type == ElementType::kBF16;
-  };
-  return !step.inputs.empty() && step.outputs.size() == 1 && isOneOfOurs(step.inputs[0]) &&
-         isOneOfOurs(step.outputs[0]);
+/// Whether its results can hold a NaN: also those of a product of bytes, which is scaled and to
+/// which floats are added.
+bool givesFloats(const Step& step) {
+  return std::all_of(step.outputs.begin(), step.outputs.end(), [](const Argument& result) {
+    return result.desc.type == ElementType::kF32 || result.desc.type == ElementType::kBF16;
+  });
 }
 
 /// The least finite number, where the library's maxima start: a window of -Inf gives it.
@@ -150,12 +150,14 @@ size_t firstLosingNaN(const Step& step) {
 }
 
 bool mayLoseNaN(const Step& step) {
-  return operationMayLoseNaN(step) || (isFloat(step) && firstLosingNaN(step) < step.postOps.size());
+  return operationMayLoseNaN(step) ||
+         (givesFloats(step) && firstLosingNaN(step) < step.postOps.size());
 }
 
 bool operationMayLoseNaN(const Step& step) {
-  constexpr absl::string_view kOperations[] = {"gr.min", "gr.max", "gr.softmax"};
-  return isFloat(step) &&
+  // The library's sigmoid and tanh begin with maxima and minima too.
+  constexpr absl::string_view kOperations[] = {"gr.min", "gr.max", "gr.softmax", "gr.recurrent"};
+  return givesFloats(step) &&
          (losesNaN(step.operation) || isOneOf(step.operation, kOperations) || isMaxPool(step));
 }
 
@@ -166,7 +168,7 @@ bool canBeGuarded(const Step& step) {
 }
 
 size_t firstLosingUnseen(const Step& step) {
-  return isFloat(step) && !canBeGuarded(step) ? firstLosingNaN(step) : step.postOps.size();
+  return givesFloats(step) && !canBeGuarded(step) ? firstLosingNaN(step) : step.postOps.size();
 }
 
 std::unique_ptr<Kernel> guardNaN(std::unique_ptr<Kernel> kernel, const Step& step,

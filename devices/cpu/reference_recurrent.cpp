@@ -29,7 +29,7 @@ absl::StatusOr<Activation> activationOf(const Step& step, absl::string_view name
       {"elu", [](double x, double a, double) { return x >= 0 ? x : a * std::expm1(x); }},
       {"hardsigmoid", [](double x, double a, double b) { return std::clamp(a * x + b, 0.0, 1.0); }},
       {"leakyrelu", [](double x, double a, double) { return x >= 0 ? x : a * x; }},
-      {"relu", [](double x, double, double) { return x > 0 ? x : 0; }},
+      {"relu", [](double x, double, double) { return x < 0 ? 0 : x; }},
       {"scaledtanh", [](double x, double a, double b) { return a * std::tanh(b * x); }},
       {"sigmoid", [](double x, double, double) { return 1 / (1 + std::exp(-x)); }},
       {"softplus", [](double x, double,

@@ -91,7 +91,9 @@ Values cosineWindow(Node& node, double a, double b, double c) {
   if (*size < 0 || *size > kMaxTableElements) {
     return {node.fail(absl::StrCat("its size is ", *size, ", expected 0 to ", kMaxTableElements))};
   }
-  double count = std::max(static_cast<double>(periodic ? *size : *size - 1), 1.0);
+  // By ONNX's function a symmetric window of one element is 0 / 0; integers have no NaN.
+  double least = llvm::isa<mlir::FloatType>(type) ? 0 : 1;
+  double count = std::max(static_cast<double>(periodic ? *size : *size - 1), least);
   llvm::SmallVector<double> values;
   for (int64_t n = 0; n < *size; ++n) {
     double angle = 2 * std::numbers::pi * static_cast<double>(n) / count;

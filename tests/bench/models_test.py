@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import os
+import pathlib
 import sys
 import tempfile
 import unittest
@@ -19,8 +20,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import measure
 import operations
 import report
-from models import catalogue, convolutional, mobile, recurrent, transformers
+from models import catalogue, convolutional, mobile, quantized, recurrent, transformers
 
+BF16 = "avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
 SMALL = {"layers": 1, "width": 64, "count": 2}
 MODELS = (
     catalogue.Model("bert", functools.partial(transformers.bert, vocabulary=1000, **SMALL),
@@ -73,6 +75,27 @@ class ModelsTest(unittest.TestCase):
         failures = {}
         measure.compare(bench, self.subject(MODELS[-1]), 1, failures)
         self.assertEqual(list(failures), ["graphrun"])
+
+    def testModelsInBytesAreHeldToANorm(self):
+        byBytes = catalogue.Model("bert_dynamic", lambda: quantized.dynamic(MODELS[0].make()), {"24": (24,)})
+        subject, failures = self.subject(byBytes), {}
+        found = measure.compare(self.bench, subject, 1, failures)
+        self.assertEqual(failures, {})
+        self.assertEqual(set(found), set(measure.RUNTIMES))
+        outputs = self.bench.outputs
+        self.bench.outputs = lambda runtime, *rest: [
+            array * (1.1 if runtime == "exact" else 1) for array in outputs(runtime, *rest)]
+        measure.compare(self.bench, subject, 1, failures)
+        self.assertEqual(list(failures), ["exact"])
+
+    @unittest.skipUnless(BF16, "the machine has no products of bf16")
+    def testBFloat16IsHeldToOnnxRuntimesFloats(self):
+        bench = measure.Bench(self.graphrun, self.bench.cache, 0.01, "bf16")
+        failures = {}
+        found = measure.compare(bench, self.subject(MODELS[0]), 1, failures)
+        self.assertEqual(failures, {})
+        self.assertEqual(set(found), set(bench.runtimes))
+        self.assertGreater(found["graphrun"], 1e-4)
 
     def testBothOfOurModesAreSetAgainstTheBetterPeer(self):
         figures = {"graphrun": 2.0, "exact": 4.0, "onnxruntime": 8.0, "openvino": 6.0}

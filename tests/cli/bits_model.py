@@ -1,4 +1,5 @@
-"""Writes a model of products and activations of one type, and its input: bits_model.py TYPE FOLDER."""
+"""Writes a model of products of one type, with activations and with arithmetic behind them, and its input:
+bits_model.py TYPE FOLDER."""
 
 import sys
 
@@ -9,6 +10,9 @@ from onnx import TensorProto, helper
 TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 ROWS, COLUMNS = 37, 48
 ACTIVATIONS = ["Tanh", "Sigmoid", "Softplus", "Erf", "Exp", "Sin", "Gelu", "Elu", "Atan", "HardSwish"]
+UNARY = ["Relu", "Abs", "LeakyRelu", "Sqrt"]
+ARITHMETIC = [["Add"], ["Relu", "Add"], ["Sub", "Relu"], ["LeakyRelu", "Mul"], ["Max", "Add", "Abs", "Sqrt"],
+              ["Mul", "Add", "Min"], ["Relu", "Div", "Sub"], ["Abs", "Sqrt", "Sub"]]
 
 
 def main():
@@ -29,6 +33,16 @@ def main():
             helper.make_node("Tanh", [f"s{i}"], [f"t{i}"], f"bounded{i}"),
         ]
         last = f"t{i}"
+    # What libraries do exactly in f32, in the same call as the product.
+    for i, chain in enumerate(ARITHMETIC, len(ACTIVATIONS)):
+        weight = random.normal(0, 0.2, (COLUMNS, COLUMNS)).astype(np.float32)
+        weights.append(helper.make_tensor(f"w{i}", element, weight.shape, weight.ravel().tolist()))
+        nodes.append(helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"], f"product{i}"))
+        last = f"p{i}"
+        for j, kind in enumerate(chain):
+            operands = [last] if kind in UNARY else [last, "c"]
+            last = f"e{i}_{j}"
+            nodes.append(helper.make_node(kind, operands, [last], f"{('shifted', 'scaled')[j % 2]}{i}"))
     nodes.append(helper.make_node("Cast", [last], ["y"], "end", to=TensorProto.FLOAT))
     shape = [ROWS, COLUMNS]
     graph = helper.make_graph(

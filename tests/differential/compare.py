@@ -1,17 +1,21 @@
 """Whether results are what they should be: tolerances by type that do not grow with the inputs."""
 
+import os
+import sys
+
 import ml_dtypes
 import numpy as np
 
 from values import isFloat, isHalf
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+from tolerances import HALF_L2, QUANTIZED_SHARE  # noqa: E402
 
 # f32 and f64: rtol·|expected| + atol, and this times `noise`, what an element moves when the last bit of
 # all operands does.
 RTOL = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 ATOL = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
 NOISE = 8
-HALF_L2 = 2e-2  # 16-bit: of the relative L2 norm
-QUANTIZED_SHARE = 0.01  # of the elements may be off by one
 
 
 def _text(values, index):

@@ -9,16 +9,33 @@ import unittest
 
 import clusters
 import models
+import numpy as np
+import onnx
 import programs
 
 FOLDER = os.path.join(programs.SCRATCH.name, "networks")
 NETWORKS = ("bert", "vit", "unet", "lstm")
 SEEDED = ("squeezenet",)
+IMAGES = ("unet", "vit")  # of convolutions, and a transformer, both of images
 
 
 def setUpModule():
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "small_networks.py")
     subprocess.run([sys.executable, script, FOLDER], check=True)
+
+
+def network(name):
+    return models.Model(os.path.join(FOLDER, f"test_{name}"))
+
+
+def onImages(name, change):
+    """A network of images on two random ones, after `change`."""
+    model = network(name)
+    graph = onnx.load(model.path).graph
+    dims = graph.input[0].type.tensor_type.shape.dim
+    shape = [2] + [dim.dim_value for dim in dims[1:]]
+    images = np.random.default_rng(7).normal(size=shape).astype(np.float32)
+    return model.fed({graph.input[0].name: change(images)})
 
 
 def firstMembers(explanation):
@@ -70,9 +87,33 @@ class DeterministicTest(unittest.TestCase):
                 self.assertEqual(used, set(devices))
                 self.check(model, want, "--cluster", cluster, *split)
 
+    def someWays(self, model):
+        want = self.outputs(model, "--threads", "1", "--placement", "single")
+        for threads in ("2", "3"):
+            self.check(model, want, "--threads", threads)
+        for place, split in ((clusters.oneProcess, inTurn), (clusters.localProcesses, inSpans)):
+            cluster, devices = place(2)
+            self.check(model, want, "--cluster", cluster, *split(firstMembers(model.explain(cluster)), devices))
+        return want
+
+    def testNumbersThatAreNone(self):
+        """Of two images one has a NaN and infinities: the other's results are numbers."""
+        def broken(images):
+            images[0].flat[100:400:100] = (np.nan, np.inf, -np.inf)
+            return images
+
+        for name in IMAGES:
+            want = self.someWays(onImages(name, broken))
+            self.assertTrue(any(np.isnan(array[0]).any() for array in want))
+            self.assertTrue(all(np.isfinite(array[1]).all() for array in want))
+
+    def testDenormals(self):
+        for name in IMAGES:
+            self.someWays(onImages(name, lambda images: images * np.float32(1e-39)))
+
     def testSmallNetworks(self):
         for name in NETWORKS:
-            self.everyWay(models.Model(os.path.join(FOLDER, f"test_{name}")))
+            self.everyWay(network(name))
 
     def testSeededNetworks(self):
         for name in SEEDED:

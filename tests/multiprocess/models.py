@@ -1,5 +1,6 @@
 """The models under test, and comparison of what their runs write."""
 
+import copy
 import itertools
 import json
 import os
@@ -33,6 +34,16 @@ class Model:
         if ended.code != 0:
             return ended, []
         return ended, [np.load(f"{stem}_{i}.npy") for i in range(len(self.outputs))]
+
+    def fed(self, arrays):
+        """The same model on other inputs: {name: array}."""
+        other = copy.copy(self)
+        other.feeds = [self.path]
+        for name, array in arrays.items():
+            path = os.path.join(programs.SCRATCH.name, f"in{next(_numbers)}.npy")
+            np.save(path, array)
+            other.feeds += ["--input", f"{name}=@{path}"]
+        return other
 
     def whole(self):
         """Its outputs from one process and one device."""
@@ -68,4 +79,4 @@ def difference(got, want):
 
 
 def identical(got, want):
-    return all(np.array_equal(a, b) for a, b in zip(got, want, strict=True))
+    return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(got, want, strict=True))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/cpu/after_ops.h"
 #include "devices/cpu/compiler/concat_parts.h"
 #include "devices/cpu/compiler/native_code.h"
 #include "devices/cpu/compiler/winograd_tiles.h"
@@ -52,6 +53,23 @@ bool sumsNothing(const Step& step) {
   constexpr absl::string_view kOperations[] = {"gr.max_pool", "gr.concat", "gr.pad", "gr.split"};
   return std::find(std::begin(kOperations), std::end(kOperations), step.operation) !=
          std::end(kOperations);
+}
+
+/// Whether a post-op gives the same of a number and of what that rounds to, but for the rounding.
+bool keepsRounding(const PostOp& op) {
+  constexpr absl::string_view kFunctions[] = {"gr.relu", "gr.clip", "gr.abs"};
+  return op.kind == PostOpKind::kEltwise
+             ? std::find(std::begin(kFunctions), std::end(kFunctions), op.algorithm) !=
+                   std::end(kFunctions)
+             : op.kind == PostOpKind::kBinaryMax || op.kind == PostOpKind::kBinaryMin;
+}
+
+/// Whether the step rounds to bf16 fewer times than its operations do one by one: the library's own
+/// post-ops compute in f32.
+bool skipsRoundings(const Step& step) {
+  auto own = step.postOps.begin() + static_cast<ptrdiff_t>(AfterOps::firstOf(step));
+  return step.outputs[0].desc.type == runtime::ElementType::kBF16 &&
+         !std::all_of(step.postOps.begin(), own, keepsRounding);
 }
 
 /// Of images, which convolutions leave with the channels last; the others are of matrices.
@@ -290,6 +308,9 @@ absl::StatusOr<std::vector<Alternative>> Alternatives::ofLibrary(const LibrarySt
   std::vector<Alternative> found = splitsInPlace(library);
   absl::Status refused = absl::UnimplementedError("no layout suits the operation");
   const bool canonical = costs_.isDeterministic() && !sumsNothing(library.step);
+  if (costs_.isDeterministic() && skipsRoundings(library.step)) {
+    return absl::UnimplementedError("the library would not round behind each operation");
+  }
   std::optional<LibraryStep> inPlace = canonical ? std::nullopt : summedInPlace(library, op);
   for (const Request& request : requestsFor(library, block_, costs_.allowsApproximation())) {
     bool added = false;

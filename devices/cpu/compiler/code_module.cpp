@@ -95,6 +95,7 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> CodeModule::compile(
     code_[symbol] = nullptr;
   }
   mlir::PassManager passes(&context_);
+  passes.enableVerifier(false);  // what they make is verified as a whole, as LLVM's code
   codegen::addLoweringPasses(passes);
   if (mlir::failed(passes.run(*all))) {
     return absl::InternalError("lowering of the generated kernels failed");

@@ -323,6 +323,42 @@ TEST_CASE("products of bf16 keep NaN behind relu", "[nan]") {
   }
 }
 
+TEST_CASE("NaN added to a product of bytes passes relu", "[nan]") {
+  std::mt19937 random(17);
+  auto bytesOf = [&](ElementType type, Dims dims, double low) {
+    std::vector<double> elements = values(randomTensor(dims, random, low, low + 200));
+    for (double& x : elements) {
+      x = std::floor(x);
+    }
+    return tensor(type, std::move(dims), elements);
+  };
+  Tensors operands;
+  operands.push_back(bytesOf(ElementType::kU8, {17, 64}, 0));
+  operands.push_back(bytesOf(ElementType::kI8, {64, 24}, -100));
+  Operation product{
+      "gr.matmul", {{"scales", std::vector<double>{0.01}}}, {{ElementType::kF32, {17, 24}}}, {}};
+  RunOptions options{"onednn.matmul", false, {1}};
+  options.openWeights = true;
+  auto plain = runOperation(product, operands, options);
+  if (absl::IsUnimplemented(plain.status())) {
+    return;  // a machine without exact sums of bytes
+  }
+  REQUIRE(plain.ok());
+  HostTensor other = randomTensor({17, 24}, random, -10, 10);
+  put(other, NAN, 3, 13);
+  std::vector<double> expected = values((*plain)[0]), added = values(other);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    double sum = expected[i] + added[i];
+    expected[i] = sum < 0 ? 0 : sum;
+  }
+  operands.push_back(std::move(other));
+  product.postOps = {{PostOpKind::kBinaryAdd, "", 0, 0, {}}, postOp(functions()[0])};
+  auto got = runOperation(product, operands, options);
+  REQUIRE(got.status().ToString() == "OK");
+  REQUIRE(countNaN(expected) > 0);
+  CHECK(differences(values((*got)[0]), expected) == 0);
+}
+
 namespace {
 
 struct PoolCase {

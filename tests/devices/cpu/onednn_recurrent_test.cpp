@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
 
 #include "tests/devices/cpu/recurrent_oracle.h"
 
@@ -63,6 +65,13 @@ TEST_CASE("an LSTM by panels agrees with plain loops") {
   }
 }
 
+/// Whether they agree, with NaN in the same places.
+bool closeOrNaN(const std::vector<double>& got, const std::vector<double>& expected) {
+  return std::equal(
+      got.begin(), got.end(), expected.begin(), expected.end(),
+      [](double a, double b) { return std::isnan(b) ? std::isnan(a) : std::fabs(a - b) < 1e-4; });
+}
+
 /// What an operation of f32 gives for each number.
 std::vector<double> each(const char* operation, const std::vector<double>& x) {
   Dims dims = {static_cast<int64_t>(x.size())};
@@ -100,6 +109,61 @@ TEST_CASE("the gates of an LSTM by panels are gr.sigmoid and gr.tanh, to the bit
   std::vector<double> state = products(each("gr.sigmoid", gate(0)), each("gr.tanh", gate(2)));
   CHECK(values((*got)[2]) == state);
   CHECK(values((*got)[1]) == products(each("gr.sigmoid", gate(3)), each("gr.tanh", state)));
+}
+
+/// Every cell that a kernel of ours or of the library's takes, small and with blocks and tails.
+std::vector<RecurrentCase> cellsWithNaN() {
+  std::vector<RecurrentCase> cells = {
+      {"gru", 4, 3, 8, 16},
+      {"gru", 4, 3, 5, 7, true},
+      {"gru", 4, 3, 8, 21, false, true},
+      {"gru", 4, 3, 1, 1, true, true},
+      {"lstm", 4, 3, 8, 16},
+      {"lstm", 4, 3, 5, 21, true},
+      {"lstm", 4, 3, 8, 17, false, false, true},
+      {"gru", 2, 16, 64, 512},
+  };
+  for (const char* activation : {"tanh", "relu", "sigmoid"}) {
+    RecurrentCase cell{"rnn", 4, 3, 8, 21};
+    cell.activation = activation;
+    cells.push_back(cell);
+    cell.inputs = cell.hidden = 1;
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+TEST_CASE("recurrent cells keep NaN of every operand", "[nan]") {
+  std::mt19937 random(29);
+  std::map<std::string, int> ran;
+  for (const RecurrentCase& layer : cellsWithNaN()) {
+    for (size_t operand = 0; operand < layer.operands(random).size(); ++operand) {
+      Tensors operands = layer.operands(random);
+      absl::Span<float> elements = operands[operand].as<float>();
+      elements[elements.size() / 3] = NAN;
+      for (const char* kernel : {"reference", "lstm", "onednn.recurrent"}) {
+        for (bool packed : {false, true}) {
+          CAPTURE(layer.cell, layer.hidden, layer.activation, layer.linear, operand, kernel,
+                  packed);
+          RunOptions options{kernel, false, {}, packed};
+          if (packed) {
+            options.weights = {1, 2, 3};
+          }
+          auto got = runOperation(layer.operation(), operands, options);
+          if (absl::IsUnimplemented(got.status())) {
+            continue;
+          }
+          REQUIRE(got.status().ToString() == "OK");
+          ++ran[kernel];
+          auto expected = RecurrentOracle(layer, operands).run();
+          for (size_t i = 0; i < got->size(); ++i) {
+            CHECK(closeOrNaN(values((*got)[i]), expected[i]));
+          }
+        }
+      }
+    }
+  }
+  CHECK(ran.size() == 3);
 }
 
 TEST_CASE("panels are for an LSTM without options") {

@@ -15,6 +15,7 @@ struct RecurrentCase {
   bool reverse = false, linear = false, peepholes = false, coupled = false;
   double clip = 0;
   std::vector<double> lengths = {};
+  std::string activation = "tanh";  ///< of an rnn
 
   int64_t gates() const { return cell == "lstm" ? 4 : cell == "gru" ? 3 : 1; }
 
@@ -22,7 +23,7 @@ struct RecurrentCase {
     using Texts = std::vector<std::string>;
     Texts activations = cell == "lstm"  ? Texts{"sigmoid", "tanh", "tanh"}
                         : cell == "gru" ? Texts{"sigmoid", "tanh"}
-                                        : Texts{"tanh"};
+                                        : Texts{activation};
     std::vector<double> none(activations.size(), 0);
     Operation op{"gr.recurrent",
                  {{"cell", cell},
@@ -102,6 +103,11 @@ class RecurrentOracle {
   }
   double sigmoid(double x) const { return 1 / (1 + std::exp(-bounded(x))); }
   double tanhOf(double x) const { return std::tanh(bounded(x)); }
+  double activated(double x) const {
+    return layer_.activation == "relu"      ? (bounded(x) < 0 ? 0 : bounded(x))
+           : layer_.activation == "sigmoid" ? sigmoid(x)
+                                            : tanhOf(x);
+  }
   double weighted(size_t matrix, int64_t gate, int64_t j, const std::vector<double>& v) const {
     double sum = 0;
     auto columns = static_cast<int64_t>(v.size());
@@ -132,7 +138,7 @@ class RecurrentOracle {
     for (int64_t j = 0; j < layer_.hidden; ++j) {
       auto i = static_cast<size_t>(j);
       if (layer_.cell == "rnn") {
-        next[i] = tanhOf(sum(0, j));
+        next[i] = activated(sum(0, j));
       } else if (layer_.cell == "gru") {
         double past = layer_.linear ? sigmoid(sum(1, j)) * (weighted(2, 2, j, hidden_) + bias(3, j))
                                     : weighted(2, 2, j, reset);

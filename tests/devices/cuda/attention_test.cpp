@@ -9,7 +9,7 @@ namespace {
 void checkBoth(AttentionCase c) {
   for (ElementType type : {ElementType::kF16, ElementType::kBF16}) {
     c.type = type;
-    checkStep(stepOf(c), type == ElementType::kF16 ? 2e-3 : 2e-2);
+    checkStep(stepOf(c));
   }
 }
 

@@ -14,11 +14,15 @@ namespace graphrun::devices::cuda {
 namespace {
 
 /// Each element is the expected one (NaN, infinity), or within `tolerance` of it (see
-/// cpu::distance); those of reduced types have the same bits.
+/// cpu::distance); those of reduced types have the same bits. What is rounded to bf16 is held to a
+/// norm instead.
 bool isClose(const cpu::HostTensor& got, const cpu::HostTensor& expected, double tolerance) {
   if (!(got.spec() == expected.spec()) || runtime::isReduced(got.spec().type)) {
     return got.spec() == expected.spec() &&
            std::memcmp(got.data(), expected.data(), got.byteSize()) == 0;
+  }
+  if (got.spec().type == runtime::ElementType::kBF16 && tolerance > 0) {
+    return cpu::normDistance(got, expected) <= std::min(tolerance, cpu::kBFloat16Norm);
   }
   std::vector<double> x = cpu::values(got), y = cpu::values(expected);
   return std::equal(x.begin(), x.end(), y.begin(), [&](double a, double b) {
