@@ -9,6 +9,7 @@
 #include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/pad_kernel.h"
+#include "devices/cpu/panel_deconv_kernel.h"
 #include "devices/cpu/plane_conv_kernel.h"
 #include "devices/cpu/plane_deconv_kernel.h"
 #include "devices/cpu/reduce_kernel.h"
@@ -83,6 +84,7 @@ constexpr Row kRows[] = {
     {{"plane_conv", choosePlaneConv, createPlaneConv}, kConv},
     {convolution<planConv>("onednn.conv"), kConv},
     {{"plane_deconv", choosePlaneDeconv, createPlaneDeconv}, kDeconv},
+    {{"panel_deconv", choosePanelDeconv, createPanelDeconv}, kDeconv},
     {convolution<planDeconv>("onednn.deconv"), kDeconv},
     {{"deconv_product", chooseDeconvProduct, createDeconvProduct}, kDeconv},
     {{"deform_product", chooseDeformProduct, createDeformProduct}, kDeform},

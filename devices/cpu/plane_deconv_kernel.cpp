@@ -3,9 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "devices/cpu/deconv_kernel.h"
+#include "devices/cpu/deconv_phases.h"
 #include "devices/cpu/plane_step.h"
 #include "devices/cpu/plane_strips.h"
 #include "devices/cpu/plane_sums.h"
@@ -17,32 +17,6 @@
 
 namespace graphrun::devices::cpu {
 namespace {
-
-/// A tap of the window, and how far from its result the element lies that it is multiplied with.
-struct Meeting {
-  int64_t tap, shift;
-};
-
-/// Along one dim: for each remainder of the stride the taps that fall on such results.
-struct Meetings {
-  std::vector<std::vector<Meeting>> phases;
-  int64_t least = std::numeric_limits<int64_t>::max();
-  int64_t most = std::numeric_limits<int64_t>::min();
-
-  Meetings(int64_t taps, int64_t stride, int64_t dilation, int64_t pad)
-      : phases(static_cast<size_t>(stride)) {
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      // Result stride * q + r has element q + shift where r + pad - tap * dilation = stride *
-      // shift.
-      int64_t r = ((tap * dilation - pad) % stride + stride) % stride;
-      int64_t shift = (r + pad - tap * dilation) / stride;
-      phases[static_cast<size_t>(r)].push_back({tap, shift});
-      least = std::min(least, shift);
-      most = std::max(most, shift);
-    }
-  }
-  int64_t reach() const { return most - least; }
-};
 
 struct Plan {
   Extent strides, output;

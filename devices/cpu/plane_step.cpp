@@ -13,13 +13,11 @@ absl::Status declinedByPlanes(const Step& step, absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat(step.operation, ": planes are summed ", what));
 }
 
-absl::Status checkPlaneStep(const Step& step) {
+absl::Status checkFloatImages(const Step& step) {
   auto isFloat = [](const Argument& a) { return a.desc.type == ElementType::kF32; };
-  auto isPlain = [](const Argument& a) { return !a.desc.any && isDense(a.desc); };
   if (step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1 ||
-      !isFloat(step.outputs[0]) || !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat) ||
-      !isPlain(step.inputs[0]) || !isPlain(step.outputs[0])) {
-    return declinedByPlanes(step, "of dense f32");
+      !isFloat(step.outputs[0]) || !std::all_of(step.inputs.begin(), step.inputs.end(), isFloat)) {
+    return declinedByPlanes(step, "of f32");
   }
   size_t rank = step.inputs[0].desc.dims.size();
   if (rank < 3 || rank > 4 || step.outputs[0].desc.dims.size() != rank ||
@@ -27,6 +25,14 @@ absl::Status checkPlaneStep(const Step& step) {
     return declinedByPlanes(step, "over one or two spatial dims, not empty");
   }
   return absl::OkStatus();
+}
+
+absl::Status checkPlaneStep(const Step& step) {
+  GR_RETURN_IF_ERROR(checkFloatImages(step));
+  auto isPlain = [](const Argument& a) { return !a.desc.any && isDense(a.desc); };
+  return isPlain(step.inputs[0]) && isPlain(step.outputs[0])
+             ? absl::OkStatus()
+             : declinedByPlanes(step, "of dense f32");
 }
 
 absl::Status checkPlaneFilter(const Step& step, const Dims& filter, int64_t groups) {

@@ -13,7 +13,10 @@ namespace graphrun::devices::cpu {
 /// Unimplemented: planes are summed `what` alone.
 absl::Status declinedByPlanes(const Step& step, absl::string_view what);
 
-/// Takes dense f32 over one or two spatial dims, not empty, with or without a bias.
+/// Takes f32 over one or two spatial dims, not empty, with or without a bias, in any layout.
+absl::Status checkFloatImages(const Step& step);
+
+/// The same of dense tensors.
 absl::Status checkPlaneStep(const Step& step);
 
 /// Whether input, result, bias and the filter's packed dims, G x I/G x kernel x O/G, fit each

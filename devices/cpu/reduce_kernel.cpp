@@ -3,11 +3,10 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "devices/cpu/dim_order.h"
+#include "devices/cpu/reduce_stages.h"
 #include "devices/cpu/reference_support.h"
-#include "devices/cpu/wide.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -16,166 +15,27 @@ absl::Status declined(absl::string_view what) {
   return absl::UnimplementedError(absl::StrCat("gr.reduce: lines are reduced ", what));
 }
 
-struct Add {
-  static constexpr float kStart = 0;
-  static float apply(float all, float x) { return all + x; }
-};
-struct Multiply {
-  static constexpr float kStart = 1;
-  static float apply(float all, float x) { return all * x; }
-};
-// A NaN stays.
-struct Largest {
-  static constexpr float kStart = -std::numeric_limits<float>::infinity();
-  static float apply(float all, float x) {
-    float larger = all > x ? all : x;
-    return all == all ? larger : all;
-  }
-};
-struct Smallest {
-  static constexpr float kStart = std::numeric_limits<float>::infinity();
-  static float apply(float all, float x) {
-    float smaller = all < x ? all : x;
-    return all == all ? smaller : all;
-  }
-};
-
-/// Elements that are combined one after the other; more are combined from such parts, so that sums
-/// stay exact to a few bits however long a line is.
-constexpr int64_t kPart = 1024;
-/// Lines side by side that are combined together.
-constexpr int64_t kWidth = 512;
-
-/// Combines `rows` elements, at most kPart, of each of `width` lines side by side into `to`.
-template <typename Op>
-void reduceRows(const float* x, int64_t rows, int64_t stride, int64_t width, float* to) {
-  int64_t i = 0;
-  for (; i + 4 <= rows; i += 4, x += 4 * stride) {
-#pragma omp simd
-    for (int64_t j = 0; j < width; ++j) {
-      float low = Op::apply(x[j], x[stride + j]);
-      float high = Op::apply(x[2 * stride + j], x[3 * stride + j]);
-      to[j] = Op::apply(to[j], Op::apply(low, high));
-    }
-  }
-  for (; i < rows; ++i, x += stride) {
-#pragma omp simd
-    for (int64_t j = 0; j < width; ++j) {
-      to[j] = Op::apply(to[j], x[j]);
-    }
-  }
-}
-
-/// `width` lines side by side, of `count` elements that are `stride` apart.
-template <typename Op>
-void reduceLines(const float* x, int64_t count, int64_t stride, int64_t width, float* to) {
-  std::array<float, kWidth> part;
-  std::fill_n(to, width, Op::kStart);
-  for (int64_t begin = 0; begin < count; begin += kPart) {
-    std::fill_n(part.begin(), width, Op::kStart);
-    reduceRows<Op>(x + begin * stride, std::min(kPart, count - begin), stride, width, part.data());
-    reduceRows<Op>(part.data(), 1, 0, width, to);
-  }
-}
-
-/// Lines that are combined together where the elements of a line follow each other, and the lanes
-/// of each.
-constexpr int64_t kLanes = 16;
-using Lanes = std::array<float, kLanes>;
-
-/// Combines the elements of a line into `to`, taken for kLanes lines side by side.
-template <typename Op>
-void reduceLine(const float* x, int64_t count, Lanes& to) {
-  int64_t rows = count / kLanes;
-  if (rows <= kPart) {
-    to.fill(Op::kStart);
-    reduceRows<Op>(x, rows, kLanes, kLanes, to.data());
-  } else {
-    reduceLines<Op>(x, rows, kLanes, kLanes, to.data());
-  }
-  x += rows * kLanes;
-  count -= rows * kLanes;
-#pragma omp simd
-  for (int64_t j = 0; j < kLanes; ++j) {
-    to[j] = Op::apply(to[j], j < count ? x[j] : Op::kStart);
-  }
-}
-
-/// At most kLanes lines of `count` elements, which follow each other.
-template <typename Op>
-void reduceRuns(const float* x, int64_t lines, int64_t count, float* to) {
-  std::array<Lanes, kLanes> all;
-  for (int64_t line = 0; line < lines; ++line) {
-    reduceLine<Op>(x + line * count, count, all[static_cast<size_t>(line)]);
-  }
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t line = 0; line < lines; ++line) {
-      float* lanes = all[static_cast<size_t>(line)].data();
-      reduceRows<Op>(lanes + half, 1, 0, half, lanes);
-    }
-  }
-  for (int64_t line = 0; line < lines; ++line) {
-    to[line] = all[static_cast<size_t>(line)][0];
-  }
-}
-
-/// outer x dim x inner to outer x inner.
-template <typename Op>
-void reduceDim(const float* x, int64_t outer, int64_t dim, int64_t inner, float* to) {
-  if (inner == 1) {
-    // A vector of lines at a time, as long as each thread has some.
-    int64_t lines = std::clamp<int64_t>(outer / omp_get_max_threads(), 1, kLanes);
-    parallelFor((outer + lines - 1) / lines, dim * lines, [&](int64_t unit) {
-      int64_t first = unit * lines;
-      runWide([&] {
-        reduceRuns<Op>(x + first * dim, std::min(lines, outer - first), dim, to + first);
-      });
-    });
-    return;
-  }
-  int64_t blocks = (inner + kWidth - 1) / kWidth;
-  parallelFor(outer * blocks, dim * std::min(inner, kWidth), [&](int64_t unit) {
-    int64_t o = unit / blocks;
-    int64_t begin = unit % blocks * kWidth;
-    runWide([&] {
-      reduceLines<Op>(x + o * dim * inner + begin, dim, inner, std::min(kWidth, inner - begin),
-                      to + o * inner + begin);
-    });
-  });
-}
-
-using ReduceFunction = void (*)(const float*, int64_t, int64_t, int64_t, float*);
-
-absl::StatusOr<ReduceFunction> functionOf(const std::string& kind) {
-  static constexpr std::pair<absl::string_view, ReduceFunction> kFunctions[] = {
-      {"sum", reduceDim<Add>},     {"mean", reduceDim<Add>},     {"prod", reduceDim<Multiply>},
-      {"max", reduceDim<Largest>}, {"min", reduceDim<Smallest>},
-  };
-  for (const auto& [name, function] : kFunctions) {
-    if (name == kind) {
-      return function;
-    }
-  }
-  return declined("to a sum, mean, product, maximum or minimum");
-}
-
-/// One after the other, the last dims first: dims that lie next to each other and are reduced.
-struct Stage {
-  int64_t outer, dim, inner;
-};
-
 struct Plan {
   ReduceFunction function = nullptr;
-  std::vector<Stage> stages;
+  /// One after the other, the last dims first: dims that lie next to each other and are reduced.
+  std::vector<ReduceStage> stages;
   float factor = 1;  ///< of the sums: 1 / elements for a mean
 
   /// Elements of the largest intermediate results; they take turns in two places.
   std::array<int64_t, 2> scratch() const {
     std::array<int64_t, 2> sizes = {0, 0};
     for (size_t i = 0; i + 1 < stages.size(); ++i) {
-      sizes[i % 2] = std::max(sizes[i % 2], stages[i].outer * stages[i].inner);
+      sizes[i % 2] = std::max(sizes[i % 2], stages[i].results());
     }
     return sizes;
+  }
+  /// Of a stage's parts, which lie behind them.
+  int64_t partialFloats() const {
+    int64_t most = 0;
+    for (const ReduceStage& stage : stages) {
+      most = std::max(most, stage.partialFloats());
+    }
+    return most;
   }
 };
 
@@ -194,27 +54,32 @@ absl::StatusOr<Plan> planOf(const Step& step, const std::vector<size_t>& order) 
   GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
   GR_ASSIGN_OR_RETURN(std::vector<bool> reduced, reducedDims(step));
   Plan plan;
-  GR_ASSIGN_OR_RETURN(plan.function, functionOf(kind));
+  plan.function = reduceFunction(kind);
+  if (plan.function == nullptr) {
+    return declined("to a sum, mean, product, maximum or minimum");
+  }
   const Dims& in = step.inputs[0].desc.dims;
-  Stage stage{countOf(in), 1, 1};
+  int64_t outer = countOf(in), length = 1, inner = 1;
   int64_t elements = 1;
+  auto addStage = [&](int64_t outside) {
+    if (length > 1) {
+      plan.stages.emplace_back(outside, length, inner, omp_get_max_threads());
+    }
+  };
   for (size_t i = order.size(); i-- > 0;) {
     int64_t dim = in[order[i]];
-    stage.outer /= dim;
     if (reduced[order[i]]) {
-      stage.dim *= dim;
+      outer /= dim;
+      length *= dim;
       elements *= dim;
       continue;
     }
-    if (stage.dim > 1) {
-      plan.stages.push_back({stage.outer * dim, stage.dim, stage.inner});
-    }
-    stage.dim = 1;
-    stage.inner *= dim;
+    addStage(outer);
+    outer /= dim;
+    length = 1;
+    inner *= dim;
   }
-  if (stage.dim > 1) {
-    plan.stages.push_back(stage);
-  }
+  addStage(outer);
   if (plan.stages.empty()) {
     return declined("where there is something to reduce");
   }
@@ -259,19 +124,18 @@ absl::Status checkStep(const Step& step) {
 
 uint64_t scratchBytes(const Plan& plan) {
   auto [a, b] = plan.scratch();
-  return static_cast<uint64_t>(a + b) * sizeof(float);
+  return static_cast<uint64_t>(a + b + plan.partialFloats()) * sizeof(float);
 }
 
 void runPlan(const Plan& plan, const float* in, float* scratch, float* out) {
-  std::array<float*, 2> places = {scratch, scratch + plan.scratch()[0]};
+  auto [a, b] = plan.scratch();
+  std::array<float*, 2> places = {scratch, scratch + a};
   for (size_t i = 0; i < plan.stages.size(); ++i) {
-    const Stage& stage = plan.stages[i];
     float* to = i + 1 == plan.stages.size() ? out : places[i % 2];
-    plan.function(in, stage.outer, stage.dim, stage.inner, to);
+    plan.function(plan.stages[i], in, scratch + a + b, to);
     in = to;
   }
-  const Stage& last = plan.stages.back();
-  for (int64_t i = 0; plan.factor != 1 && i < last.outer * last.inner; ++i) {
+  for (int64_t i = 0; plan.factor != 1 && i < plan.stages.back().results(); ++i) {
     out[i] *= plan.factor;
   }
 }
@@ -294,6 +158,7 @@ absl::StatusOr<LayoutChoice> chooseReduce(const Step& step) {
   choice.outputs = {std::move(result)};
   choice.scratchBytes = scratchBytes(plan);
   choice.implementation = "lines";
+  choice.parts = plan.stages.front().pieces();
   return choice;
 }
 

@@ -53,12 +53,12 @@ template <int kLanes, typename Change>
     changeBlock<kLanes>(x + i, y == nullptr ? y : y + i, change);
   }
   if (i < count) {
-    std::array<float, kVectorLanes> last;
-    last.fill(rest);
-    std::copy_n(x + i, count - i, last.begin());
-    changeBlock<kLanes>(last.data(), last.data(), change);
+    Vector last;
+    loadPart(x + i, count - i, rest, last);
+    auto* lanes = reinterpret_cast<float*>(&last);
+    changeBlock<kLanes>(lanes, lanes, change);
     if (y != nullptr) {
-      std::copy_n(last.begin(), count - i, y + i);
+      storePart(last, count - i, y + i);
     }
   }
 }

@@ -183,4 +183,26 @@ TEST_CASE("a row of scores becomes weights of sum 1, and what is behind it stays
   CHECK(scores[5] == 7);
 }
 
+TEST_CASE("the softmax of a row of any length touches nothing behind its end") {
+  constexpr float kBehind = 77;
+  std::mt19937 random(8);
+  for (int64_t count = 1; count <= 70; ++count) {
+    HostTensor row = randomTensor({count + 16}, random, -3, 3);
+    absl::Span<float> scores = row.as<float>();
+    std::fill(scores.begin() + count, scores.end(), kBehind);
+    std::vector<double> expected;
+    double sum = 0;
+    for (float score : scores.first(static_cast<size_t>(count))) {
+      expected.push_back(std::exp(static_cast<double>(score)));
+      sum += expected.back();
+    }
+    softmaxRow(scores.data(), nullptr, count);
+    for (int64_t i = 0; i < count; ++i) {
+      CAPTURE(count, i);
+      CHECK(scores[i] == Approx(expected[static_cast<size_t>(i)] / sum).epsilon(1e-5));
+    }
+    CHECK(std::all_of(scores.begin() + count, scores.end(), [](float x) { return x == kBehind; }));
+  }
+}
+
 }  // namespace graphrun::devices::cpu
