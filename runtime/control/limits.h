@@ -36,6 +36,8 @@ inline constexpr size_t kMaxErrorBytes = size_t{8} << 10;
 inline constexpr size_t kMaxNameBytes = 1024;
 /// What a worker says of a thing in words: the most texts of at most kMaxErrorBytes.
 inline constexpr size_t kMaxWorkerNotes = 64;
+/// The highest number of a step that a run may begin at; tensors carry it in 62 bits.
+inline constexpr uint64_t kMaxStep = uint64_t{1} << 61;
 /// Bytes of the job id and of a tensor-link token: 128 bits.
 inline constexpr size_t kSecretBytes = 16;
 

@@ -8,13 +8,13 @@ void RunLedger::reset() {
   cause_ = absl::OkStatus();
 }
 
-absl::Status RunLedger::begin(uint64_t run) {
+absl::StatusOr<RunLedger::Run> RunLedger::begin(uint64_t run) {
   std::lock_guard lock(mutex_);
   if (run <= cancelledThrough_) {
     return cause_;
   }
   active_.insert(run);
-  return absl::OkStatus();
+  return Run(this, run);
 }
 
 void RunLedger::end(uint64_t run) {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
@@ -16,17 +18,36 @@ namespace graphrun::runtime {
 /// Thread-safe.
 class RunLedger {
  public:
+  /// A run that is under way, for as long as this lives.
+  class Run {
+   public:
+    Run(RunLedger* ledger, uint64_t number) : ledger_(ledger), number_(number) {}
+    Run(Run&& other) noexcept
+        : ledger_(std::exchange(other.ledger_, nullptr)), number_(other.number_) {}
+    Run& operator=(Run&&) = delete;
+    ~Run() {
+      if (ledger_ != nullptr) {
+        ledger_->end(number_);
+      }
+    }
+
+   private:
+    RunLedger* ledger_;
+    uint64_t number_;
+  };
+
   /// Forgets everything: a new job counts its runs from 1.
   void reset();
   /// Enters a run, or returns why it was cancelled before it came.
-  absl::Status begin(uint64_t run);
-  void end(uint64_t run);
+  absl::StatusOr<Run> begin(uint64_t run);
   /// Cancels every run up to `throughRun`.
   void cancel(uint64_t throughRun, const absl::Status& cause);
   /// True once no cancelled run is under way, false after `patience`.
   bool settled(Millis patience);
 
  private:
+  void end(uint64_t run);
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::multiset<uint64_t> active_;

@@ -1,9 +1,12 @@
 #include "runtime/control/worker_rpcs.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
@@ -21,8 +24,20 @@ constexpr Millis kCancelPatience{5'000};
 constexpr uint32_t kMinHeartbeatTimeoutMs = 100;
 constexpr uint32_t kMaxHeartbeatTimeoutMs = 600'000;
 
-/// The last word of every method: marks the status as the worker's own.
-grpc::Status answer(grpc::ServerContext* context, const absl::Status& status) {
+/// What `work` returns, or what it threw: an exception fails a call, not the job.
+absl::Status caught(absl::FunctionRef<absl::Status()> work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("the worker has no memory left for this");
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("unexpected: ", error.what()));
+  }
+}
+
+/// Every method is run by this. Its status is marked as the worker's own.
+grpc::Status answer(grpc::ServerContext* context, absl::FunctionRef<absl::Status()> method) {
+  absl::Status status = caught(method);
   context->AddTrailingMetadata(kAnswerKey, "1");
   return toGrpc(status);
 }
@@ -127,7 +142,7 @@ void WorkerRpcs::checkCoordinator() {
 
 grpc::Status WorkerRpcs::Join(Context* context, const control::JoinRequest* request,
                               control::JoinReply* reply) {
-  return answer(context, join(context, *request, reply));
+  return answer(context, [&] { return join(context, *request, reply); });
 }
 
 absl::Status WorkerRpcs::join(Context* context, const control::JoinRequest& request,
@@ -144,7 +159,11 @@ absl::Status WorkerRpcs::join(Context* context, const control::JoinRequest& requ
     watch_.start(request.coordinator(),
                  Millis(std::clamp(request.heartbeat_timeout_ms(), kMinHeartbeatTimeoutMs,
                                    kMaxHeartbeatTimeoutMs)));
-    offer = handler_->join({request.job(), request.coordinator(), request.worker()});
+    absl::Status joined = caught([&] {
+      offer = handler_->join({request.job(), request.coordinator(), request.worker()});
+      return offer.status();
+    });
+    offer = joined.ok() ? std::move(offer) : joined;
   }
   if (!offer.ok()) {
     endJob(request.job(), offer.status());
@@ -170,7 +189,7 @@ grpc::Status WorkerRpcs::LoadPlan(Context* context, grpc::ServerReader<control::
     GR_ASSIGN_OR_RETURN(std::string bytes, plan.finish());
     return handler_->loadPlan(plan.plan(), std::move(bytes));
   };
-  return answer(context, load());
+  return answer(context, load);
 }
 
 grpc::Status WorkerRpcs::HasWeights(Context* context, const control::HasWeightsRequest* request,
@@ -189,7 +208,7 @@ grpc::Status WorkerRpcs::HasWeights(Context* context, const control::HasWeightsR
     reply->mutable_present()->Add(present.begin(), present.end());
     return absl::OkStatus();
   };
-  return answer(context, ask());
+  return answer(context, ask);
 }
 
 grpc::Status WorkerRpcs::PutWeights(Context* context,
@@ -205,7 +224,7 @@ grpc::Status WorkerRpcs::PutWeights(Context* context,
     }
     return checker.finish();
   };
-  return answer(context, put());
+  return answer(context, put);
 }
 
 grpc::Status WorkerRpcs::ConnectPeers(Context* context, const control::ConnectPeersRequest* request,
@@ -215,7 +234,7 @@ grpc::Status WorkerRpcs::ConnectPeers(Context* context, const control::ConnectPe
     GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(*request));
     return handler_->connectPeers(request->rank(), peers);
   };
-  return answer(context, connect());
+  return answer(context, connect);
 }
 
 grpc::Status WorkerRpcs::NewMeetings(Context* context, const control::NewMeetingsRequest* request,
@@ -229,7 +248,7 @@ grpc::Status WorkerRpcs::NewMeetings(Context* context, const control::NewMeeting
     reply->mutable_meetings()->Add(meetings.begin(), meetings.end());
     return absl::OkStatus();
   };
-  return answer(context, ask());
+  return answer(context, ask);
 }
 
 grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareRequest* request,
@@ -253,7 +272,7 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
     }
     return absl::OkStatus();
   };
-  return answer(context, prepare());
+  return answer(context, prepare);
 }
 
 absl::Status WorkerRpcs::runStep(const control::RunStepRequest& request,
@@ -267,10 +286,13 @@ absl::Status WorkerRpcs::runStep(const control::RunStepRequest& request,
                                                    request.timeout_ms(), " ms, expected 1 to ",
                                                    kMaxStepTimeout.count()));
   }
-  GR_RETURN_IF_ERROR(runs_.begin(request.run()));
+  if (request.first_step() > kMaxStep) {
+    return absl::InvalidArgumentError(absl::StrCat("a run from step ", request.first_step(),
+                                                   " on, expected one of at most ", kMaxStep));
+  }
+  GR_ASSIGN_OR_RETURN(RunLedger::Run run, runs_.begin(request.run()));
   auto report = handler_->runStep({request.plan(), request.first_step(), request.steps(),
                                    Millis(static_cast<int64_t>(request.timeout_ms()))});
-  runs_.end(request.run());
   if (report.ok()) {
     reply->set_elapsed_ns(report->elapsedNanos);
   }
@@ -283,7 +305,7 @@ grpc::Status WorkerRpcs::RunStep(Context* context, const control::RunStepRequest
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
     return runStep(*request, reply);
   };
-  return answer(context, run());
+  return answer(context, run);
 }
 
 absl::Status WorkerRpcs::cancelRuns(const control::CancelRequest& request) {
@@ -305,7 +327,7 @@ grpc::Status WorkerRpcs::Cancel(Context* context, const control::CancelRequest* 
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
     return cancelRuns(*request);
   };
-  return answer(context, cancel());
+  return answer(context, cancel);
 }
 
 grpc::Status WorkerRpcs::UnloadPlan(Context* context, const control::PlanRef* request,
@@ -314,7 +336,7 @@ grpc::Status WorkerRpcs::UnloadPlan(Context* context, const control::PlanRef* re
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
     return handler_->unloadPlan(request->plan());
   };
-  return answer(context, unload());
+  return answer(context, unload);
 }
 
 grpc::Status WorkerRpcs::Heartbeat(Context* context, const control::HeartbeatRequest* request,
@@ -327,7 +349,7 @@ grpc::Status WorkerRpcs::Heartbeat(Context* context, const control::HeartbeatReq
     reply->set_clock_ns(nowNanos());
     return absl::OkStatus();
   };
-  return answer(context, beat());
+  return answer(context, beat);
 }
 
 grpc::Status WorkerRpcs::GetMetrics(Context* context, const control::Done*, control::Bytes* reply) {
@@ -336,7 +358,7 @@ grpc::Status WorkerRpcs::GetMetrics(Context* context, const control::Done*, cont
     GR_ASSIGN_OR_RETURN(*reply->mutable_data(), handler_->metrics());
     return absl::OkStatus();
   };
-  return answer(context, get());
+  return answer(context, get);
 }
 
 grpc::Status WorkerRpcs::GetTrace(Context* context, const control::Done*,
@@ -353,21 +375,27 @@ grpc::Status WorkerRpcs::GetTrace(Context* context, const control::Done*,
     }
     return absl::OkStatus();
   };
-  return answer(context, get());
+  return answer(context, get);
 }
 
 grpc::Status WorkerRpcs::Leave(Context* context, const control::Cause* cause, control::Done*) {
-  std::string job = jobOf(*context);
-  bool ended = !job.empty() && endJob(job, fromCause(*cause));
-  return answer(context, ended ? absl::OkStatus()
-                               : absl::FailedPreconditionError("not part of that job any more"));
+  auto leave = [&]() -> absl::Status {
+    std::string job = jobOf(*context);
+    bool ended = !job.empty() && endJob(job, fromCause(*cause));
+    return ended ? absl::OkStatus()
+                 : absl::FailedPreconditionError("not part of that job any more");
+  };
+  return answer(context, leave);
 }
 
 grpc::Status WorkerRpcs::Shutdown(Context* context, const control::Done*, control::Done*) {
   // The pass is given back first: the handler's main thread will stop the service at once, which
   // cancels the calls that are inside, and this one is to be answered.
-  absl::Status allowed = gate_.enter(context).status();
-  return answer(context, allowed.ok() ? handler_->shutdown() : allowed);
+  auto shutdown = [&]() -> absl::Status {
+    absl::Status allowed = gate_.enter(context).status();
+    return allowed.ok() ? handler_->shutdown() : allowed;
+  };
+  return answer(context, shutdown);
 }
 
 }  // namespace graphrun::runtime

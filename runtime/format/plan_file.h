@@ -40,8 +40,9 @@ inline constexpr absl::string_view kCommunicatorAttribute = "communicator";
 /// A Plan that has been verified and may be believed. Immutable; readable by any number of threads.
 ///
 /// On top of what verifyGraph proves for each partition: names of workers and devices are present
-/// and unique, all indices are in range, a device has at most one partition, edges are dense and
-/// join two different devices, each edge has exactly one gr.send in the partition of its source and
+/// and unique, all indices are in range, the list of partitions is there and has at most one for a
+/// device, edges are dense and join two different devices, the slots of all edges take at most 2^62
+/// bytes, each edge has exactly one gr.send in the partition of its source and
 /// one gr.recv in that of its target, with values of the edge's type, and a partition lists each
 /// weight that it reads. Communicators have two devices or more, each once, and a device's
 /// gr.collective_member names one that it is in. That slots cannot deadlock, and that members meet,
@@ -73,7 +74,7 @@ class PlanFile {
   /// Ids of the edges that leave or enter a device, ascending.
   std::vector<uint32_t> edgesFrom(uint32_t device) const;
   std::vector<uint32_t> edgesInto(uint32_t device) const;
-  /// Of the buffers on a device for tensors that come from other workers, in bytes.
+  /// Of the buffers on a device for tensors that come from other workers, in bytes: at most 2^62.
   uint64_t slotBytes(uint32_t device) const;
 
  private:
@@ -89,7 +90,8 @@ class PlanFile {
   std::vector<const Partition*> partitionByDevice_;
 };
 
-/// Of one of an edge's buffers where it arrives, in bytes.
+/// Of one of an edge's buffers where it arrives, in bytes. That of a verified plan, times its
+/// slots, is at most 2^62.
 uint64_t slotStride(const Edge& edge);
 
 /// The edge id of a gr.send or gr.recv; nothing if the operation has none or it is negative.

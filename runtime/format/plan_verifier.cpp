@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/checked.h"
 #include "runtime/base/status.h"
 #include "runtime/format/graph_verifier.h"
 #include "runtime/format/plan_file.h"
@@ -86,6 +87,9 @@ class PlanVerifier {
     sent_.assign(sizeOf(plan_.edges()), false);
     received_.assign(sizeOf(plan_.edges()), false);
     reader_.assign(sizeOf(plan_.weights()), 0);
+    if (plan_.partitions() == nullptr) {  // all who read a plan walk them
+      return invalid("it has no list of partitions");
+    }
     GR_RETURN_IF_ERROR(
         checkEach("partition", plan_.partitions(), kMaxDevices,
                   [&](const Partition& p, size_t i) { return checkPartition(p, i); }));
@@ -93,6 +97,15 @@ class PlanVerifier {
   }
 
  private:
+  /// Vectors of a FlatBuffer may share their bytes, so that a small one holds many large ones.
+  absl::Status spend(size_t entries) {
+    if (entries > work_) {
+      return invalid("it refers to more entries than the plan can hold");
+    }
+    work_ -= entries;
+    return absl::OkStatus();
+  }
+
   template <typename T, typename Check>
   absl::Status checkEach(absl::string_view what,
                          const flatbuffers::Vector<flatbuffers::Offset<T>>* entries, size_t limit,
@@ -148,13 +161,14 @@ class PlanVerifier {
     GR_RETURN_IF_ERROR(checkCount("threads", device.threads(), kMaxCores));
     GR_RETURN_IF_ERROR(
         checkCount("bytes of part_of", textOf(device.part_of()).size(), kMaxNameBytes));
+    GR_RETURN_IF_ERROR(spend(sizeOf(device.cores())));
     size_t kindBytes = textOf(device.kind()).size();
     return kindBytes > 0 && kindBytes <= kMaxNameBytes
                ? absl::OkStatus()
                : invalid("its kind has ", kindBytes, " bytes, expected 1 to ", kMaxNameBytes);
   }
 
-  absl::Status checkEdge(const Edge& edge, size_t index) const {
+  absl::Status checkEdge(const Edge& edge, size_t index) {
     size_t devices = sizeOf(plan_.devices());
     if (edge.id() != index) {
       return invalid("its id is ", edge.id(), ", expected its position ", index);
@@ -170,7 +184,8 @@ class PlanVerifier {
     }
     GR_RETURN_IF_ERROR(checkMode(edge));
     GR_RETURN_IF_ERROR(verifyTensorType(*edge.type()));
-    return checkBytes(edge);
+    GR_RETURN_IF_ERROR(checkBytes(edge));
+    return addSlots(edge);
   }
 
   absl::Status checkMode(const Edge& edge) const {
@@ -187,14 +202,28 @@ class PlanVerifier {
   }
 
   static absl::Status checkBytes(const Edge& edge) {
-    constexpr uint64_t kLargest = uint64_t{1} << 62;
     uint64_t least = isStatic(*edge.type()) ? toSpec(*edge.type()).byteSize() : 0;
-    return edge.bytes() >= least && edge.bytes() <= kLargest
+    return edge.bytes() >= least && edge.bytes() <= runtime::kMostBytes
                ? absl::OkStatus()
                : invalid("its byte bound is ", edge.bytes(), ", expected ", least, " to 2^62");
   }
 
+  /// Workers allocate slots as one block, and add those of a device up: with a bound on the sum of
+  /// all edges neither can wrap around.
+  absl::Status addSlots(const Edge& edge) {
+    std::optional<uint64_t> bytes = runtime::checkedProduct(slotStride(edge), edge.slots());
+    std::optional<uint64_t> sum =
+        bytes.has_value() ? runtime::checkedSum(slotBytes_, *bytes) : std::nullopt;
+    if (!sum.has_value()) {
+      return invalid("its ", edge.slots(), " slots of ", edge.bytes(),
+                     " bytes and those of the edges before it take more than 2^62 bytes");
+    }
+    slotBytes_ = *sum;
+    return absl::OkStatus();
+  }
+
   absl::Status checkMembers(const Communicator& communicator) {
+    GR_RETURN_IF_ERROR(spend(sizeOf(communicator.devices())));
     absl::flat_hash_set<uint32_t>& seen = members_.emplace_back();
     for (uint32_t i = 0; i < sizeOf(communicator.devices()); ++i) {
       uint32_t device = communicator.devices()->Get(i);
@@ -215,10 +244,7 @@ class PlanVerifier {
     hasPartition_[partition.device()] = true;
     // reader_ holds, for each weight, the last partition (counted from 1) that lists it.
     auto mark = static_cast<uint32_t>(index + 1);
-    if (sizeOf(partition.weights()) > work_) {
-      return invalid("it refers to more weights than the plan can hold");
-    }
-    work_ -= sizeOf(partition.weights());
+    GR_RETURN_IF_ERROR(spend(sizeOf(partition.weights())));
     for (uint32_t i = 0; i < sizeOf(partition.weights()); ++i) {
       uint32_t weight = partition.weights()->Get(i);
       GR_RETURN_IF_ERROR(checkIndex("weight", weight, sizeOf(plan_.weights())));
@@ -311,6 +337,7 @@ class PlanVerifier {
   std::vector<bool> sent_;
   std::vector<bool> received_;
   std::vector<uint32_t> reader_;
+  uint64_t slotBytes_ = 0;  // of all edges
 };
 
 }  // namespace

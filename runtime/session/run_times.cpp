@@ -9,7 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "devices/device.h"
+#include "runtime/base/log.h"
 #include "runtime/base/median.h"
 #include "runtime/format/weight_table.h"
 
@@ -303,6 +305,23 @@ RunTimes mediansOf(const format::PlanFile& plan, const std::map<uint64_t, const 
   return times;
 }
 
+/// The first edge that a worker says its device sent or received and that the plan does not give to
+/// that device; nothing where there is none.
+std::optional<uint32_t> foreignEdge(const format::PlanFile& plan, uint32_t device,
+                                    const TraceStream& stream) {
+  for (const TraceEvent& event : stream.events) {
+    const bool sends = event.kind == TraceKind::kSend;
+    if (!sends && event.kind != TraceKind::kReceive) {
+      continue;
+    }
+    if (event.id >= plan.edgeCount() ||
+        (sends ? plan.edge(event.id).source() : plan.edge(event.id).target()) != device) {
+      return event.id;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {
@@ -313,6 +332,12 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
     for (const TraceStream& stream : process.streams) {
       std::optional<uint32_t> device = plan.findDevice(stream.name);
       if (!device.has_value() || stream.plan != plan.hash()) {
+        continue;
+      }
+      if (std::optional<uint32_t> edge = foreignEdge(plan, *device, stream)) {
+        log(LogLevel::kWarning, absl::StrCat("what worker ", process.name, " recorded of ",
+                                             stream.name, " is not used: it names edge ", *edge,
+                                             ", which the plan does not give it"));
         continue;
       }
       if (const format::Partition* partition = plan.partitionOn(*device)) {

@@ -63,9 +63,10 @@ class CommandQueue {
   std::atomic<Command*> head_{nullptr};
 };
 
-/// One UCX worker, touched only by the thread that holds `owned_`. Whoever waits or sends takes it
-/// for as long as a call lasts; who does not get it leaves a command, which the owner finds before
-/// or after letting go. The background thread moves messages while no one else does.
+/// One UCX worker and its context, touched only by the thread that holds `owned_`. Whoever waits or
+/// sends takes it for as long as a call lasts; who does not get it leaves a command, which the
+/// owner finds before or after letting go. The background thread moves messages while no one else
+/// does.
 class UcxTransport final : public TransportCore {
  public:
   explicit UcxTransport(uint32_t rank) : TransportCore(rank) {}
@@ -281,8 +282,10 @@ absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind k
   if (memory_.contains(data)) {
     return absl::AlreadyExistsError("this memory is already registered");
   }
-  GR_RETURN_IF_ERROR(ucxStatus(ucx().ucp_mem_map(context_.get(), &params, &handle),
-                               absl::StrFormat("registering %d bytes", bytes)));
+  own();  // the context is as little thread-safe as its worker: mt_workers_shared is not set
+  ucs_status_t status = ucx().ucp_mem_map(context_.get(), &params, &handle);
+  disown();
+  GR_RETURN_IF_ERROR(ucxStatus(status, absl::StrFormat("registering %d bytes", bytes)));
   memory_[data] = handle;
   return absl::OkStatus();
 }
@@ -290,7 +293,9 @@ absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind k
 void UcxTransport::unregisterMemory(void* data) {
   std::lock_guard lock(memoryMutex_);
   if (auto node = memory_.extract(data); !node.empty()) {
+    own();
     ucx().ucp_mem_unmap(context_.get(), node.mapped());
+    disown();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "devices/device.h"
@@ -28,8 +29,12 @@ struct SharedDevice {
   DeviceTurns turns;
 };
 
+/// The most devices that are kept though no plan has them: a plan that is loaded again finds its
+/// own.
+inline constexpr size_t kMaxIdleDevices = 16;
+
 /// Plans share devices, and with them packed weights and threads; so do sessions with the same set.
-/// Thread-safe.
+/// Of those that nobody has any more the last used stay, up to kMaxIdleDevices. Thread-safe.
 class DeviceSet {
  public:
   explicit DeviceSet(DeviceFactory factory) : factory_(std::move(factory)) {}
@@ -37,9 +42,16 @@ class DeviceSet {
   absl::StatusOr<std::shared_ptr<SharedDevice>> get(const devices::DeviceDescription& description);
 
  private:
+  struct Entry {
+    std::shared_ptr<SharedDevice> device;
+    uint64_t lastUse = 0;
+  };
+  std::vector<std::shared_ptr<SharedDevice>> takeIdle();
+
   const DeviceFactory factory_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<SharedDevice>> devices_;
+  std::map<std::string, Entry> devices_;
+  uint64_t uses_ = 0;
 };
 
 }  // namespace graphrun::runtime

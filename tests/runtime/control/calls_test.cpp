@@ -135,6 +135,24 @@ TEST_CASE("a deadline ends a call, cancel ends the step, and the worker is free 
   requireOk(p.client->runStep({kPlanQuick, 1, 1}, 5s).status());
 }
 
+TEST_CASE("a run that throws is answered, and is no longer under way") {
+  InProcess p;
+  requireError(p.client->runStep({kPlanThrows, 0, 1}, 5s).status(),
+               absl::StatusCode::kResourceExhausted,
+               {"worker node0", "RunStep", "no memory left for this"});
+  const auto begin = std::chrono::steady_clock::now();
+  requireOk(p.client->cancel(absl::CancelledError("it failed")));
+  REQUIRE(std::chrono::steady_clock::now() - begin < 2s);  // it waits for 5 for what still runs
+  requireOk(p.client->runStep({kPlanQuick, 1, 1}, 5s).status());
+}
+
+TEST_CASE("a run begins at a step that tensors can carry the number of") {
+  InProcess p;
+  requireOk(p.client->runStep({kPlanQuick, kMaxStep, 1}, 5s).status());
+  requireError(p.client->runStep({kPlanQuick, kMaxStep + 1, 1}, 5s).status(),
+               absl::StatusCode::kInvalidArgument, {"a run from step 2305843009213693953 on"});
+}
+
 TEST_CASE("a trace longer than a message comes whole") {
   InProcess p;
   auto trace = p.client->trace();

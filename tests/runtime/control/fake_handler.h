@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,13 @@ namespace graphrun::runtime {
 inline const BuildVersions kTestVersions{"0.1.0", "1.13.1"};
 
 /// Plans with a meaning to FakeHandler::runStep.
-enum FakePlan : uint64_t { kPlanQuick = 1, kPlanBlocks = 2, kPlanFails = 3, kPlanUnknown = 99 };
+enum FakePlan : uint64_t {
+  kPlanQuick = 1,
+  kPlanBlocks = 2,
+  kPlanFails = 3,
+  kPlanThrows = 4,  ///< for want of memory
+  kPlanUnknown = 99
+};
 
 class FakeHandler : public WorkerHandler {
  public:
@@ -94,6 +101,9 @@ class FakeHandler : public WorkerHandler {
   }
 
   absl::StatusOr<StepReport> runStep(const StepRequest& request) override {
+    if (request.plan == kPlanThrows) {
+      throw std::bad_alloc();
+    }
     std::unique_lock lock(mutex_);
     ++running_;
     absl::StatusOr<StepReport> result = StepReport{request.firstStep * 100 + request.steps};

@@ -164,6 +164,28 @@ TEST_CASE("edges are checked") {
   CHECK(after([](EdgeT& e) { e.type->dims[0] = -1; }) == "ok");
 }
 
+// Workers allocate the slots of an edge as one block: 256 slots of 2^56 + 64 bytes would wrap
+// around to one of 16 KiB, and the first payload be written behind it.
+TEST_CASE("the slots of all edges together take at most 2^62 bytes") {
+  auto after = [](std::vector<std::pair<uint64_t, uint32_t>> edges) {
+    return errorAfter([&](PlanT& plan) {
+      for (size_t i = 0; i < edges.size(); ++i) {
+        plan.edges[i]->bytes = edges[i].first;
+        plan.edges[i]->slots = edges[i].second;
+      }
+    });
+  };
+  const uint64_t half = uint64_t{1} << 61;
+  CHECK(after({{half, 1}, {half, 1}}) == "ok");
+  CHECK(after({{half / 1024, 1024}, {half - 63, 1}}) == "ok");
+  CHECK_THAT(after({{half, 1}, {half + 1, 1}}),
+             Contains("edge 1: its 1 slots of 2305843009213693953 bytes and those of the edges "
+                      "before it take more than 2^62 bytes"));
+  CHECK_THAT(after({{(uint64_t{1} << 56) + 64, 256}}), Contains("edge 0: its 256 slots"));
+  CHECK_THAT(after({{(uint64_t{1} << 62) - 1, 4}}), Contains("edge 0: its 4 slots"));
+  CHECK_THAT(after({{16, 1}, {uint64_t{1} << 62, 1}}), Contains("edge 1: its 1 slots"));
+}
+
 TEST_CASE("each edge is sent once and received once, where it says") {
   CHECK_THAT(errorAfter([](PlanT& p) { edgeAttribute(operation(p, 0, 1)).value = 2; }),
              Contains("'gr.send'") && Contains("its edge is 2, expected an id below 2"));
@@ -226,6 +248,41 @@ TEST_CASE("communicators have devices, and their members' operations name them")
              Contains("its communicator is 1, expected an id below 1"));
   CHECK_THAT(errorAfter([](PlanT& p) { addCollective(p, -1); }),
              Contains("its communicator is missing, expected an id below 1"));
+}
+
+/// A plan whose communicators, each in four bytes, all share one list of devices.
+std::vector<uint8_t> sharingPlan(uint32_t communicators) {
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<PlanDevice>> devices;
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < 1000; ++i) {
+    devices.push_back(
+        CreatePlanDeviceDirect(builder, absl::StrCat("client/cpu:", i).c_str(), 0, "cpu", i));
+    all.push_back(i);
+  }
+  auto one = CreateCommunicatorDirect(builder, &all);
+  std::vector<flatbuffers::Offset<Communicator>> shared(communicators, one);
+  std::vector<flatbuffers::Offset<PlanWorker>> workers = {
+      CreatePlanWorkerDirect(builder, "client")};
+  std::vector<flatbuffers::Offset<Partition>> partitions;
+  builder.Finish(CreatePlanDirect(builder, 1, 7, "", &workers, &devices, nullptr, &partitions,
+                                  nullptr, nullptr, 0, nullptr, nullptr, 0, 0, 0, 0, &shared),
+                 PlanIdentifier());
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+TEST_CASE("lists that share their bytes are counted each time") {
+  CHECK(PlanFile::parse(sharingPlan(10)).status().ToString() == "OK");
+  CHECK_THAT(PlanFile::parse(sharingPlan(10'000)).status().ToString(),
+             Contains("it refers to more entries than the plan can hold"));
+}
+
+TEST_CASE("a plan without a list of partitions is refused") {
+  CHECK_THAT(errorAfter([](PlanT& p) {
+               p.edges.clear();
+               p.partitions.clear();
+             }),
+             Contains("plan: it has no list of partitions"));
 }
 
 TEST_CASE("partitions and their weights are checked") {

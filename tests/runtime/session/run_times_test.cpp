@@ -150,6 +150,18 @@ TEST_CASE("a node without a kernel takes no time") {
   CHECK(times.nodes[2].ns == 0);
 }
 
+TEST_CASE("what names edges that the plan does not give to its device is not used") {
+  auto plan = planWithNodes();
+  std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
+  addStep(streams, 0, 0);
+  auto steps = [&] { return runTimes(*plan, std::vector<TraceProcess>{{"a", 0, streams}}).steps; };
+  CHECK(steps() == 1);
+  for (uint32_t edge : {0U, 2U, 0xffffffffU}) {  // another device's, and none of the plan's
+    streams[2].events[0].id = edge;
+    CHECK(steps() == 0);
+  }
+}
+
 TEST_CASE("clocks of other machines are put right") {
   auto plan = planWithNodes();
   std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};

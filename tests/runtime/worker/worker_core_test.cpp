@@ -110,6 +110,35 @@ struct ToyCluster {
   std::vector<std::unique_ptr<WorkerCore>> cores;
 };
 
+TEST_CASE("of devices that nobody has any more the last used stay, those in use all") {
+  size_t made = 0;
+  DeviceSet set([&](const devices::DeviceDescription& description) {
+    ++made;
+    return testing::makeToyDevice(description);
+  });
+  auto get = [&](uint64_t limit) {
+    devices::DeviceDescription description;
+    description.name = "node0/toy:0";
+    description.kind = "toy";
+    description.memoryBytes = limit;
+    return set.get(description).value();
+  };
+  std::shared_ptr<SharedDevice> held = get(1);
+  std::weak_ptr<SharedDevice> first = get(2);
+  for (uint64_t limit = 3; limit < 3 + kMaxIdleDevices; ++limit) {
+    get(limit);
+  }
+  CHECK_FALSE(first.expired());  // the one asked for last was in use then
+  get(100);
+  CHECK(first.expired());
+  size_t before = made;
+  CHECK(get(1) == held);
+  get(100);
+  CHECK(made == before);
+  get(2);
+  CHECK(made == before + 1);
+}
+
 // Nobody runs the client's part and that of the first worker, as if both were caught in a deadlock.
 TEST_CASE("a worker's own deadline ends its wait for a peer, and says for what it waited") {
   ToyCluster cluster;
