@@ -94,16 +94,6 @@ JoinedWorker fromWire(const control::JoinReply& reply) {
   return joined;
 }
 
-control::RunStepRequest toWire(const StepRequest& request, uint64_t run) {
-  control::RunStepRequest wire;
-  wire.set_plan(request.plan);
-  wire.set_first_step(request.firstStep);
-  wire.set_steps(request.steps);
-  wire.set_run(run);
-  wire.set_timeout_ms(static_cast<uint64_t>(request.timeout.count()));
-  return wire;
-}
-
 class GrpcClient final : public WorkerClient {
  public:
   GrpcClient(const WorkerClientOptions& options, const Address& address,
@@ -132,9 +122,7 @@ class GrpcClient final : public WorkerClient {
       uint64_t plan, absl::Span<const uint32_t> communicators) override;
   absl::StatusOr<std::vector<DeviceReport>> preparePlan(
       uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override;
-  absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout) override;
-  void runStepAsync(const StepRequest& request, Millis timeout,
-                    std::function<void(absl::StatusOr<StepReport>)> done) override;
+  uint64_t serveStepsAsync(std::function<void(const absl::Status&)> ended) override;
   absl::Status cancel(const absl::Status& cause) override;
   absl::Status unloadPlan(uint64_t plan) override;
   absl::Status leave(const absl::Status& why) override;
@@ -404,28 +392,21 @@ absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(
   return reports;
 }
 
-absl::StatusOr<StepReport> GrpcClient::runStep(const StepRequest& request, Millis timeout) {
-  control::RunStepReply reply;
-  GR_RETURN_IF_ERROR(
-      unary("RunStep", &control::Worker::Stub::RunStep, toWire(request, ++runs_), &reply, timeout));
-  return StepReport{reply.elapsed_ns()};
-}
-
-void GrpcClient::runStepAsync(const StepRequest& request, Millis timeout,
-                              std::function<void(absl::StatusOr<StepReport>)> done) {
+uint64_t GrpcClient::serveStepsAsync(std::function<void(const absl::Status&)> ended) {
   struct State {
     ClientCall call;
-    control::RunStepRequest request;
-    control::RunStepReply reply;
+    control::ServeRequest request;
+    control::Done reply;
   };
-  auto* state = new State{{&calls_, "RunStep", timeout}, toWire(request, ++runs_), {}};
-  stub()->async()->RunStep(state->call.context(), &state->request, &state->reply,
-                           [state, done = std::move(done)](const grpc::Status& status) {
-                             absl::Status result = state->call.finish(status);
-                             StepReport report{state->reply.elapsed_ns()};
-                             done(result.ok() ? absl::StatusOr<StepReport>(report) : result);
-                             delete state;  // last: the client waits for it
-                           });
+  auto* state = new State{{&calls_, "ServeSteps", kServeTimeout}, {}, {}};
+  const uint64_t run = ++runs_;
+  state->request.set_run(run);
+  stub()->async()->ServeSteps(state->call.context(), &state->request, &state->reply,
+                              [state, ended = std::move(ended)](const grpc::Status& status) {
+                                ended(state->call.finish(status));
+                                delete state;  // last: the client waits for it
+                              });
+  return run;
 }
 
 absl::Status GrpcClient::cancel(const absl::Status& cause) {

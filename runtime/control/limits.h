@@ -9,7 +9,7 @@
 namespace graphrun::runtime {
 
 /// Version of control.proto's meaning; both ends must have the same.
-inline constexpr uint32_t kControlProtocol = 1;
+inline constexpr uint32_t kControlProtocol = 2;
 
 /// Payload bytes of one chunk of a plan, a weight or a trace.
 inline constexpr size_t kChunkBytes = size_t{1} << 20;
@@ -53,6 +53,8 @@ inline constexpr Millis kPrepareTimeout{900'000};
 /// said.
 inline constexpr Millis kStepTimeout{3'600'000};
 inline constexpr Millis kMaxStepTimeout{7LL * 24 * 3'600'000};
+/// Deadline of ServeSteps, which lasts as long as its job: heartbeats tell when a peer is lost.
+inline constexpr Millis kServeTimeout{366LL * 24 * 3'600'000};
 /// Slowest link that transfers are waited for, in bytes per millisecond (1 MB/s).
 inline constexpr uint64_t kMinTransferBytesPerMs = 1000;
 /// Time between two heartbeats.

@@ -79,12 +79,12 @@ class WorkerClient {
       uint64_t plan, absl::Span<const uint32_t> communicators) = 0;
   virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(
       uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) = 0;
-  virtual absl::StatusOr<StepReport> runStep(const StepRequest& request, Millis timeout) = 0;
-  /// As runStep; `done` is called exactly once, on a thread of gRPC; it must neither block nor
-  /// destroy the client.
-  virtual void runStepAsync(const StepRequest& request, Millis timeout,
-                            std::function<void(absl::StatusOr<StepReport>)> done) = 0;
-  /// Ends every run sent before, also one that has not arrived yet. Returns when they have ended.
+  /// Lets the worker run the steps that are started on its line of the tensor plane whose number
+  /// is returned. `ended` is called exactly once, with the failure of a step or the cause of a
+  /// cancellation, on a thread of gRPC; it must neither block nor destroy the client.
+  virtual uint64_t serveStepsAsync(std::function<void(const absl::Status&)> ended) = 0;
+  /// Ends every serveSteps sent before, also one that has not arrived yet. Returns when they have
+  /// ended.
   virtual absl::Status cancel(const absl::Status& cause) = 0;
   virtual absl::Status unloadPlan(uint64_t plan) = 0;
   /// Ends our job at the worker, which is then free for another coordinator.

@@ -88,20 +88,7 @@ struct DeviceReport {
   std::vector<std::string> notes;  // of edges into it that go a longer way, and why
 };
 
-/// Steps to run: `steps` of them from number `firstStep`. Once `timeout` has passed, waiting for an
-/// edge is a failure that names it.
-struct StepRequest {
-  uint64_t plan = 0;
-  uint64_t firstStep = 0;
-  uint32_t steps = 1;
-  Millis timeout = kStepTimeout;
-};
-
-struct StepReport {
-  uint64_t elapsedNanos = 0;
-};
-
-/// The work behind a WorkerService. Calls come from gRPC's threads. Of one job, join … runStep and
+/// The work behind a WorkerService. Calls come from gRPC's threads. Of one job, join … serveSteps and
 /// unloadPlan come as the coordinator sends them, possibly side by side; cancel, metrics and trace
 /// may come at any time beside them. All that a handler is given has passed the control plane's
 /// checks (peer authenticated, job current, sizes bounded, checksums right), but the content of a
@@ -130,8 +117,9 @@ class WorkerHandler {
   /// devices of this worker are members of, which meet as `meetings` say, have all of theirs.
   virtual absl::StatusOr<std::vector<DeviceReport>> preparePlan(
       uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) = 0;
-  /// Returns when the steps are done, or when one failed or was cancelled.
-  virtual absl::StatusOr<StepReport> runStep(const StepRequest& request) = 0;
+  /// Runs the steps that the coordinator starts over the tensor plane, on its line of this number,
+  /// until one fails, with its failure, or until it is cancelled. Never OK.
+  virtual absl::Status serveSteps(uint64_t run) = 0;
   /// Ends all running calls soon, with `cause` as their status. Must not block; comes again while a
   /// call that it is meant for still runs.
   virtual void cancel(const absl::Status& cause) = 0;

@@ -275,37 +275,17 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
   return answer(context, prepare);
 }
 
-absl::Status WorkerRpcs::runStep(const control::RunStepRequest& request,
-                                 control::RunStepReply* reply) {
-  if (request.steps() == 0 || request.run() == 0) {
-    return absl::InvalidArgumentError("a run of 0 steps, or without a number");
-  }
-  if (request.timeout_ms() == 0 ||
-      request.timeout_ms() > static_cast<uint64_t>(kMaxStepTimeout.count())) {
-    return absl::InvalidArgumentError(absl::StrCat("a run with a deadline of ",
-                                                   request.timeout_ms(), " ms, expected 1 to ",
-                                                   kMaxStepTimeout.count()));
-  }
-  if (request.first_step() > kMaxStep) {
-    return absl::InvalidArgumentError(absl::StrCat("a run from step ", request.first_step(),
-                                                   " on, expected one of at most ", kMaxStep));
-  }
-  GR_ASSIGN_OR_RETURN(RunLedger::Run run, runs_.begin(request.run()));
-  auto report = handler_->runStep({request.plan(), request.first_step(), request.steps(),
-                                   Millis(static_cast<int64_t>(request.timeout_ms()))});
-  if (report.ok()) {
-    reply->set_elapsed_ns(report->elapsedNanos);
-  }
-  return report.status();
-}
-
-grpc::Status WorkerRpcs::RunStep(Context* context, const control::RunStepRequest* request,
-                                 control::RunStepReply* reply) {
-  auto run = [&]() -> absl::Status {
+grpc::Status WorkerRpcs::ServeSteps(Context* context, const control::ServeRequest* request,
+                                    control::Done*) {
+  auto serve = [&]() -> absl::Status {
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass, gate_.enter(context));
-    return runStep(*request, reply);
+    if (request->run() == 0) {
+      return absl::InvalidArgumentError("ServeSteps without a number");
+    }
+    GR_ASSIGN_OR_RETURN(RunLedger::Run run, runs_.begin(request->run()));
+    return handler_->serveSteps(request->run());
   };
-  return answer(context, run);
+  return answer(context, serve);
 }
 
 absl::Status WorkerRpcs::cancelRuns(const control::CancelRequest& request) {

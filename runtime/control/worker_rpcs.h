@@ -39,7 +39,7 @@ class WorkerRpcs final : public control::Worker::Service {
                            control::NewMeetingsReply*) override;
   grpc::Status PreparePlan(Context*, const control::PrepareRequest*,
                            control::PrepareReply*) override;
-  grpc::Status RunStep(Context*, const control::RunStepRequest*, control::RunStepReply*) override;
+  grpc::Status ServeSteps(Context*, const control::ServeRequest*, control::Done*) override;
   grpc::Status Cancel(Context*, const control::CancelRequest*, control::Done*) override;
   grpc::Status UnloadPlan(Context*, const control::PlanRef*, control::Done*) override;
   grpc::Status Heartbeat(Context*, const control::HeartbeatRequest*,
@@ -54,7 +54,6 @@ class WorkerRpcs final : public control::Worker::Service {
   absl::Status join(Context* context, const control::JoinRequest& request,
                     control::JoinReply* reply);
   absl::Status checkVersions(const control::Versions& theirs) const;
-  absl::Status runStep(const control::RunStepRequest& request, control::RunStepReply* reply);
   absl::Status cancelRuns(const control::CancelRequest& request);
 
   WorkerHandler* const handler_;

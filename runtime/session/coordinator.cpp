@@ -90,17 +90,39 @@ bool isSilence(const absl::Status& status) {
 
 }  // namespace
 
-/// A step under way on several workers.
+/// What the step under way and the calls by which workers serve steps tell each other. Those calls
+/// last from step to step, and gRPC may end them at any time: it shares this.
 struct Coordinator::Steps {
+  explicit Steps(WorkerCore* workerCore) : core(workerCore) {}
+
+  WorkerCore* const core;  // valid while a step is under way
   std::mutex mutex;
   std::condition_variable changed;
-  size_t pending = 0;
+  std::set<uint32_t> serving;  // ranks of workers whose call has not ended
+  // Of the step under way:
+  std::shared_ptr<LoadedPlan> own;  // null between steps
+  std::set<uint32_t> taking;        // the workers that have a part of it
   absl::Status first;
   std::vector<std::string> otherWaits;  // when the deadline passed: of those after the first
-  std::shared_ptr<LoadedPlan> own;      // until the step ended: gRPC may keep this longer
+  std::atomic<bool> failed{false};
 
-  /// Keeps the cause. A broken link is not it when the worker at its other end turns out to be
-  /// gone.
+  void begin(const std::shared_ptr<LoadedPlan>& ownPart, const std::vector<Worker*>& workers) {
+    std::lock_guard lock(mutex);
+    own = ownPart;
+    taking.clear();
+    for (const Worker* worker : workers) {
+      taking.insert(worker->rank);
+    }
+    first = absl::OkStatus();
+    otherWaits.clear();
+    failed.store(false);
+  }
+  void end() {
+    std::lock_guard lock(mutex);
+    own.reset();
+  }
+  /// Keeps the cause, and ends the wait for the workers. A broken link is not it when the worker at
+  /// its other end turns out to be gone.
   void fail(const absl::Status& status) {
     std::lock_guard lock(mutex);
     if (absl::IsDeadlineExceeded(first) && absl::IsDeadlineExceeded(status)) {
@@ -111,18 +133,35 @@ struct Coordinator::Steps {
                (absl::IsUnavailable(first) && !isSilence(first) && isSilence(status))) {
       first = status;
     }
+    failed.store(true);
     changed.notify_all();
   }
-  void done(const absl::Status& status) {
-    if (!status.ok()) {
-      fail(status);
-      if (!absl::IsDeadlineExceeded(status)) {  // else its own deadline passes, and says more
-        own->stop(status);
+  /// A worker serves no longer: it failed in the step under way, if it has a part of that.
+  void ended(uint32_t rank, const absl::Status& why) {
+    std::shared_ptr<LoadedPlan> stopped;
+    {
+      std::lock_guard lock(mutex);
+      stopped = taking.contains(rank) ? own : nullptr;
+    }
+    if (stopped != nullptr) {
+      fail(why);
+      if (!absl::IsDeadlineExceeded(why)) {  // else its own deadline passes, and says more
+        stopped->stop(why);
       }
+      core->wakeNetwork();
     }
     std::lock_guard lock(mutex);
-    --pending;
+    serving.erase(rank);
     changed.notify_all();
+  }
+  bool isServing(uint32_t rank) {
+    std::lock_guard lock(mutex);
+    return serving.contains(rank);
+  }
+  /// Whether no worker with a part of the step serves any more; `mutex` is held.
+  bool settled() const {
+    return std::none_of(taking.begin(), taking.end(),
+                        [&](uint32_t rank) { return serving.contains(rank); });
   }
   /// What failed first; of a deadline, with all waits that it ended.
   absl::Status cause() const {
@@ -136,7 +175,7 @@ struct Coordinator::Steps {
 };
 
 Coordinator::Coordinator(CoordinatorOptions options, WorkerCore* core)
-    : options_(std::move(options)), core_(core) {}
+    : options_(std::move(options)), core_(core), steps_(std::make_shared<Steps>(core)) {}
 
 Coordinator::~Coordinator() {
   std::vector<WorkerClient*> started;
@@ -524,6 +563,59 @@ void Coordinator::unload(const format::PlanFile& plan) {
   others.join();
 }
 
+/// Starts a step on a worker, which is asked to serve steps first if it does not.
+absl::Status Coordinator::startOn(Worker& worker, const StepStart& start) {
+  if (!steps_->isServing(worker.rank)) {
+    worker.line.reset();
+    {
+      std::lock_guard lock(steps_->mutex);
+      steps_->serving.insert(worker.rank);
+    }
+    const uint64_t run = worker.client->serveStepsAsync(
+        [steps = steps_, rank = worker.rank](const absl::Status& why) { steps->ended(rank, why); });
+    GR_ASSIGN_OR_RETURN(worker.line, core_->openLine(worker.rank, run));
+  }
+  return worker.line->start(start, WaitOptions::within(static_cast<int64_t>(start.timeoutNanos),
+                                                       &steps_->failed));
+}
+
+/// Waits until all are done, or one failed.
+absl::Status Coordinator::waitUntilDone(const std::vector<Worker*>& workers, Millis timeout) {
+  auto done = [&] {
+    return steps_->failed.load() ||
+           std::all_of(workers.begin(), workers.end(),
+                       [](Worker* worker) { return worker->line->idle(); });
+  };
+  absl::Status waited = core_->waitForNetwork(
+      done, WaitOptions::within(std::chrono::nanoseconds(timeout + kCancelGrace).count()));
+  if (waited.ok()) {
+    return waited;
+  }
+  std::vector<std::string> missing;
+  for (Worker* worker : workers) {
+    if (!worker->line->idle()) {
+      missing.push_back(worker->name);
+    }
+  }
+  return annotate(waited, absl::StrCat("step on worker ", absl::StrJoin(missing, ", "),
+                                       ", which told neither that it is done nor why not"));
+}
+
+/// Ends a step that failed on all workers that have a part of it. They serve no steps from then on.
+void Coordinator::abandon(const std::vector<Worker*>& workers) {
+  std::unique_lock lock(steps_->mutex);
+  if (absl::IsDeadlineExceeded(steps_->first)) {
+    steps_->changed.wait_for(lock, kWaitsGrace, [&] { return steps_->settled(); });
+  }
+  if (!steps_->settled()) {
+    absl::Status cause = steps_->first;
+    lock.unlock();
+    forEach(workers, [&](Worker& worker) { worker.client->cancel(cause).IgnoreError(); });
+    lock.lock();
+  }
+  steps_->changed.wait(lock, [&] { return steps_->settled(); });
+}
+
 absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,
                               Millis timeout) {
   {
@@ -533,36 +625,30 @@ absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64
   }
   const format::PlanFile& plan = ownPart->plan();
   std::vector<Worker*> workers = workersOf(plan);
-  auto steps = std::make_shared<Steps>();
-  steps->own = ownPart;
-  steps->pending = workers.size();
+  steps_->begin(ownPart, workers);
+  const auto nanos = static_cast<uint64_t>(std::chrono::nanoseconds(timeout).count());
+  auto note = [&](const absl::Status& status) {
+    if (!status.ok()) {
+      steps_->fail(status);
+    }
+  };
   for (Worker* worker : workers) {
-    worker->client->runStepAsync(
-        {plan.hash(), step, 1, timeout}, timeout + kCancelGrace,
-        [steps](const absl::StatusOr<StepReport>& report) { steps->done(report.status()); });
+    note(startOn(*worker, {plan.hash(), step, nanos, 1}));
   }
-  absl::Status own = ownPart->run(step, 1, nowNanos() + timeout.count() * 1'000'000);
-  if (!own.ok()) {
-    steps->fail(own);
+  note(ownPart->run(step, 1, nowNanos() + static_cast<int64_t>(nanos)));
+  if (!workers.empty()) {
+    if (!steps_->failed.load()) {
+      note(waitUntilDone(workers, timeout));
+    }
+    if (steps_->failed.load()) {
+      abandon(workers);
+      ownPart->stop(steps_->first);  // also if this part was done: the others are loaded anew
+    }
   }
-  std::unique_lock lock(steps->mutex);
-  steps->changed.wait(lock, [&] { return steps->pending == 0 || !steps->first.ok(); });
-  if (absl::IsDeadlineExceeded(steps->first)) {
-    steps->changed.wait_for(lock, kWaitsGrace, [&] { return steps->pending == 0; });
-  }
-  if (absl::Status cause = steps->first; !cause.ok() && steps->pending != 0) {
-    lock.unlock();
-    forEach(workers, [&](Worker& w) { w.client->cancel(cause).IgnoreError(); });
-    lock.lock();
-  }
-  steps->changed.wait(lock, [&] { return steps->pending == 0; });
-  if (!workers.empty() && !steps->first.ok()) {
-    ownPart->stop(steps->first);  // also if this part was done: the others have to be loaded anew
-  }
-  steps->own.reset();
+  steps_->end();
   std::lock_guard guard(mutex_);
   running_.reset();
-  return lost_.ok() ? steps->cause() : lost_;
+  return lost_.ok() ? steps_->cause() : lost_;
 }
 
 std::vector<TraceProcess> Coordinator::traces() {

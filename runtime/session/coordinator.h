@@ -21,13 +21,14 @@
 #include "runtime/control/worker_client.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/session/progress.h"
+#include "runtime/worker/step_line.h"
 #include "runtime/worker/worker_core.h"
 
 namespace graphrun::runtime {
 
 /// The name and the rank of this process in plans.
 inline constexpr char kClientName[] = "client";
-inline constexpr uint32_t kClientRank = 0;
+inline constexpr uint32_t kClientRank = kCoordinatorRank;
 
 struct CoordinatorOptions {
   std::vector<GivenWorker> workers;  // with processes of their own, by rank from 1 on
@@ -70,6 +71,7 @@ class Coordinator {
     uint32_t rank = 0;
     bool startedHere = false;
     std::shared_ptr<WorkerClient> client;
+    std::unique_ptr<StepStarter> line = nullptr;  // of the call by which it serves steps
   };
   struct Steps;
 
@@ -96,6 +98,9 @@ class Coordinator {
                      absl::FunctionRef<absl::Status(Worker& worker)> there,
                      absl::FunctionRef<absl::Status()> here);
   absl::Status giveUp(const format::PlanFile& plan, const absl::Status& why);
+  absl::Status startOn(Worker& worker, const StepStart& start);
+  absl::Status waitUntilDone(const std::vector<Worker*>& workers, Millis timeout);
+  void abandon(const std::vector<Worker*>& workers);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
   /// Calls `work` for each worker, side by side; returns when all are done.
@@ -108,6 +113,7 @@ class Coordinator {
   std::unique_ptr<LocalWorkers> local_;
   std::vector<Worker> workers_;
   std::map<std::string, JoinedWorker> joined_;
+  const std::shared_ptr<Steps> steps_;
 
   mutable std::mutex mutex_;  // guards what the threads of pulse_ and local_ use
   absl::Status lost_;

@@ -1,6 +1,7 @@
 #include "runtime/worker/worker_core.h"
 
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -267,13 +268,53 @@ absl::StatusOr<std::shared_ptr<LoadedPlan>> WorkerCore::prepared(uint64_t plan) 
   return entry.loaded;
 }
 
-absl::StatusOr<StepReport> WorkerCore::runStep(const StepRequest& request) {
-  GR_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlan> plan, prepared(request.plan));
-  const int64_t begin = nowNanos();
-  GR_RETURN_IF_ERROR(plan->run(request.firstStep, request.steps,
-                               begin + std::chrono::nanoseconds(request.timeout).count()));
-  steps_.fetch_add(request.steps);
-  return StepReport{static_cast<uint64_t>(nowNanos() - begin)};
+absl::Status WorkerCore::runSteps(const StepStart& start) {
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlan> plan, prepared(start.plan));
+  GR_RETURN_IF_ERROR(plan->run(start.firstStep, static_cast<uint32_t>(start.steps),
+                               nowNanos() + static_cast<int64_t>(start.timeoutNanos)));
+  steps_.fetch_add(start.steps);
+  return absl::OkStatus();
+}
+
+// A cancellation comes again as long as this runs: one that came before the flag was reset is not
+// lost.
+absl::Status WorkerCore::serveSteps(uint64_t run) {
+  stopServing_.store(false);
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, linked());
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<StepServer> line, StepServer::open(transport, run));
+  const WaitOptions untilStopped{std::numeric_limits<int64_t>::max(), &stopServing_};
+  while (true) {
+    GR_ASSIGN_OR_RETURN(StepStart start, line->next(untilStopped));
+    GR_RETURN_IF_ERROR(runSteps(start));
+    GR_RETURN_IF_ERROR(line->done(untilStopped));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<StepStarter>> WorkerCore::openLine(uint32_t rank, uint64_t run) {
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, linked());
+  return StepStarter::open(std::move(transport), rank, run);
+}
+
+absl::Status WorkerCore::waitForNetwork(absl::FunctionRef<bool()> ready,
+                                        const WaitOptions& options) {
+  GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, linked());
+  return transport->wait(ready, options);
+}
+
+void WorkerCore::wakeNetwork() {
+  if (absl::StatusOr<std::shared_ptr<Transport>> transport = linked(); transport.ok()) {
+    (*transport)->wakeWaiters();
+  }
+}
+
+/// The tensor network, once peers are linked by it.
+absl::StatusOr<std::shared_ptr<Transport>> WorkerCore::linked() {
+  std::lock_guard lock(mutex_);
+  if (network_ == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("worker ", name_, " has no links to others; connect the peers first"));
+  }
+  return network_;
 }
 
 std::vector<std::shared_ptr<LoadedPlan>> WorkerCore::loadedPlans() {
@@ -292,6 +333,8 @@ void WorkerCore::cancel(const absl::Status& cause) {
   for (const auto& plan : loadedPlans()) {
     plan->cancel(cause);
   }
+  stopServing_.store(true);
+  wakeNetwork();
 }
 
 absl::Status WorkerCore::unloadPlan(uint64_t plan) {

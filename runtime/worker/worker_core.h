@@ -20,6 +20,7 @@
 #include "runtime/worker/disk_cache.h"
 #include "runtime/worker/loaded_plan.h"
 #include "runtime/worker/program_loader.h"
+#include "runtime/worker/step_line.h"
 #include "runtime/worker/weight_store.h"
 
 namespace graphrun::runtime {
@@ -56,6 +57,14 @@ class WorkerCore final : public WorkerHandler {
   /// OK when the tensor network of this process carries memory of its GPUs, as was tried; else why
   /// tensors of GPUs go through the host's memory on their way to other processes.
   absl::Status carriesGpuMemory();
+  /// The coordinator's end of the line on which worker `rank` serves steps as its call `run`.
+  absl::StatusOr<std::unique_ptr<StepStarter>> openLine(uint32_t rank, uint64_t run);
+  /// Waits for what changes by messages of the tensor network; as Transport::wait.
+  absl::Status waitForNetwork(absl::FunctionRef<bool()> ready, const WaitOptions& options);
+  /// Lets waitForNetwork look again.
+  void wakeNetwork();
+  /// Runs steps of a prepared plan; what serveSteps does for each start.
+  absl::Status runSteps(const StepStart& start);
   /// Ends all waits for a peer, now and later.
   void markPeerFailed(uint32_t rank, const absl::Status& cause);
   /// Returns when shutdown() was called.
@@ -71,7 +80,7 @@ class WorkerCore final : public WorkerHandler {
       uint64_t plan, absl::Span<const uint32_t> communicators) override;
   absl::StatusOr<std::vector<DeviceReport>> preparePlan(
       uint64_t plan, uint64_t tuneNanos, absl::Span<const Meeting> meetings) override;
-  absl::StatusOr<StepReport> runStep(const StepRequest& request) override;
+  absl::Status serveSteps(uint64_t run) override;
   void cancel(const absl::Status& cause) override;
   absl::Status unloadPlan(uint64_t plan) override;
   void endJob(const absl::Status& why) override;
@@ -91,6 +100,7 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<PlanHome> home();
   absl::StatusOr<std::shared_ptr<Transport>> local();
   absl::StatusOr<std::shared_ptr<Transport>> network();
+  absl::StatusOr<std::shared_ptr<Transport>> linked();
   absl::StatusOr<std::unique_ptr<Transport>> makeNetwork(uint32_t rank) const;
   absl::Status tryGpus();
   std::vector<std::shared_ptr<LoadedPlan>> loadedPlans();
@@ -115,7 +125,8 @@ class WorkerCore final : public WorkerHandler {
   std::optional<absl::Status> carriesGpuMemory_;  // once it was asked
   std::map<uint64_t, Plan> plans_;                // after the transports: plans close their edges
   std::atomic<uint64_t> steps_{0};
-  std::atomic<bool> cancelled_{false};  // ends the waits of preparePlan
+  std::atomic<bool> cancelled_{false};    // ends the waits of preparePlan
+  std::atomic<bool> stopServing_{false};  // ends the wait for a start
 };
 
 }  // namespace graphrun::runtime

@@ -1,6 +1,4 @@
 // Every call, against a service in this process: over a Unix socket and over TCP.
-#include <future>
-
 #include "runtime/control/limits.h"
 #include "runtime/control/transfer.h"
 #include "test_util.h"
@@ -100,57 +98,47 @@ TEST_CASE("peers get each other's address and token") {
                absl::StatusCode::kInvalidArgument, {"token of 5 bytes"});
 }
 
-TEST_CASE("a step runs, and a failure comes back with its first cause") {
+TEST_CASE("the failure of a step comes back with its first cause") {
   InProcess p;
-  auto report = p.client->runStep({kPlanQuick, 4, 2}, 5s);
-  requireOk(report.status());
-  REQUIRE(report->elapsedNanos == 402);
-  absl::Status failed = p.client->runStep({kPlanFails, 0, 1}, 5s).status();
+  p.handler.stepFailure = withFirstCause(absl::InternalError("division of nothing by nothing"),
+                                         {"conv1", "gr.conv", "node0/cpu:0", ""});
+  Serving failing(*p.client);
+  REQUIRE(failing.run == 1);
+  absl::Status failed = failing.wait();
   requireError(failed, absl::StatusCode::kInternal, {"worker node0", "division"});
   REQUIRE(firstCauseOf(failed) == FirstCause{"conv1", "gr.conv", "node0/cpu:0", ""});
-  absl::Status unknown = p.client->runStep({kPlanUnknown, 0, 1}, 5s).status();
-  REQUIRE(firstCauseOf(unknown)->worker == "node0");
-  requireError(p.client->runStep({kPlanQuick, 0, 0}, 5s).status(),
-               absl::StatusCode::kInvalidArgument);
-  for (Millis timeout : {Millis{0}, Millis{-1}, kMaxStepTimeout + Millis{1}}) {
-    requireError(p.client->runStep({kPlanQuick, 0, 1, timeout}, 5s).status(),
-                 absl::StatusCode::kInvalidArgument, {"a run with a deadline of"});
-  }
+  p.handler.stepFailure = absl::FailedPreconditionError("plan 99 is not loaded");
+  Serving next(*p.client);
+  REQUIRE(firstCauseOf(next.wait())->worker == "node0");
+  REQUIRE(next.run == 2);  // the number of its line on the tensor plane, at both ends
+  REQUIRE(absl::StrContains(*p.client->metrics(), "served=2"));
 }
 
-TEST_CASE("a deadline ends a call, cancel ends the step, and the worker is free again") {
+TEST_CASE("cancel ends what serves steps, and the worker is free again") {
   InProcess p;
-  requireError(p.client->runStep({kPlanBlocks, 0, 1}, 200ms).status(),
-               absl::StatusCode::kDeadlineExceeded, {"worker node0", "RunStep", "200 ms"});
-  requireOk(p.client->cancel(absl::CancelledError("timed out")));
-  std::promise<absl::Status> done;
-  p.client->runStepAsync({kPlanBlocks, 0, 1}, 30s,
-                         [&](absl::StatusOr<StepReport> r) { done.set_value(r.status()); });
+  requireOk(p.client->cancel(absl::CancelledError("nothing is there")));
+  Serving serving(*p.client);
   absl::Status cause =
       withFirstCause(absl::UnavailableError("lost worker node1"), {.worker = "node1"});
-  requireOk(p.client->cancel(cause));  // may overtake the step
-  absl::Status status = done.get_future().get();
+  requireOk(p.client->cancel(cause));  // may overtake the call
+  absl::Status status = serving.wait();
   requireError(status, absl::StatusCode::kUnavailable, {"lost worker node1"});
   REQUIRE(firstCauseOf(status)->worker == "node1");
-  requireOk(p.client->runStep({kPlanQuick, 1, 1}, 5s).status());
+  p.handler.stepFailure = absl::InternalError("the next one");
+  requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal, {"the next one"});
 }
 
-TEST_CASE("a run that throws is answered, and is no longer under way") {
+TEST_CASE("what a handler throws is a failure of the call, which can be cancelled and made anew") {
   InProcess p;
-  requireError(p.client->runStep({kPlanThrows, 0, 1}, 5s).status(),
-               absl::StatusCode::kResourceExhausted,
-               {"worker node0", "RunStep", "no memory left for this"});
+  p.handler.throws = true;
+  requireError(Serving(*p.client).wait(), absl::StatusCode::kResourceExhausted,
+               {"worker node0", "no memory left"});
   const auto begin = std::chrono::steady_clock::now();
   requireOk(p.client->cancel(absl::CancelledError("it failed")));
   REQUIRE(std::chrono::steady_clock::now() - begin < 2s);  // it waits for 5 for what still runs
-  requireOk(p.client->runStep({kPlanQuick, 1, 1}, 5s).status());
-}
-
-TEST_CASE("a run begins at a step that tensors can carry the number of") {
-  InProcess p;
-  requireOk(p.client->runStep({kPlanQuick, kMaxStep, 1}, 5s).status());
-  requireError(p.client->runStep({kPlanQuick, kMaxStep + 1, 1}, 5s).status(),
-               absl::StatusCode::kInvalidArgument, {"a run from step 2305843009213693953 on"});
+  p.handler.throws = false;
+  p.handler.stepFailure = absl::InternalError("the next one");
+  requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal, {"the next one"});
 }
 
 TEST_CASE("a trace longer than a message comes whole") {
@@ -181,7 +169,7 @@ TEST_CASE("nothing is answered before join") {
   InProcess p;
   requireOk(p.client->leave(absl::CancelledError("done")));
   requireError(p.client->loadPlan(1, "x"), absl::StatusCode::kFailedPrecondition, {"not part of"});
-  requireError(p.client->runStep({1, 0, 1}, 1s).status(), absl::StatusCode::kFailedPrecondition);
+  requireError(Serving(*p.client).wait(), absl::StatusCode::kFailedPrecondition);
   requireError(p.client->shutdown(1s), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -199,12 +187,10 @@ TEST_CASE("other versions are refused at once, with both named") {
 
 TEST_CASE("stopping the service ends a step and the job") {
   InProcess p;
-  std::promise<absl::Status> done;
-  p.client->runStepAsync({kPlanBlocks, 0, 1}, 30s,
-                         [&](absl::StatusOr<StepReport> r) { done.set_value(r.status()); });
+  Serving step(*p.client);
   std::this_thread::sleep_for(100ms);
   p.service->stop();
-  REQUIRE_FALSE(done.get_future().get().ok());
+  REQUIRE_FALSE(step.wait().ok());
   REQUIRE(p.handler.waitEnded(1s).size() == 1);
 }
 

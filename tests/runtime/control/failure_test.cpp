@@ -95,23 +95,21 @@ TEST_CASE("a stopped worker is noticed within 3 s, named, and its calls end") {
   Pulse pulse(losses.callback());
   pulse.add(victim);
   pulse.add(other);
-  std::promise<absl::Status> step;
-  victim->runStepAsync({kPlanBlocks, 0, 1}, 60s,
-                       [&](absl::StatusOr<StepReport> r) { step.set_value(r.status()); });
+  Serving step(*victim);
   std::this_thread::sleep_for(1s);
   REQUIRE(losses.count() == 0);
   auto start = Clock::now();
   kill(stopped.child.pid, SIGSTOP);
-  absl::Status status = step.get_future().get();
+  absl::Status status = step.wait();
   REQUIRE(Clock::now() - start < 3s);
   requireError(status, absl::StatusCode::kUnavailable, {"lost worker node1", "no sign of life"});
   REQUIRE(firstCauseOf(status)->worker == "node1");
-  requireError(victim->runStep({kPlanQuick, 0, 1}, 60s).status(), absl::StatusCode::kUnavailable,
+  requireError(Serving(*victim).wait(), absl::StatusCode::kUnavailable,
                {"lost worker node1"});  // at once
   REQUIRE(eventually([&] { return losses.count() == 1; }, 1s));
   REQUIRE(losses.lost[0].first == "node1");
   REQUIRE(Clock::now() - start < 3500ms);
-  requireOk(other->runStep({kPlanQuick, 0, 1}, 5s).status());
+  requireOk(other->metrics().status());
   REQUIRE(pulse.clockOffsetNanos("node0"));
   REQUIRE(std::abs(*pulse.clockOffsetNanos("node0")) < 1'000'000'000);  // one machine, one clock
 }
@@ -133,15 +131,13 @@ TEST_CASE("a killed worker ends its calls at once and is reported") {
   Losses losses;
   Pulse pulse(losses.callback());
   pulse.add(client);
-  std::promise<absl::Status> step;
-  client->runStepAsync({kPlanBlocks, 0, 1}, 60s,
-                       [&](absl::StatusOr<StepReport> r) { step.set_value(r.status()); });
+  Serving step(*client);
   std::this_thread::sleep_for(200ms);
   auto start = Clock::now();
   kill(worker.child.pid, SIGKILL);
-  absl::Status status = step.get_future().get();
+  absl::Status status = step.wait();
   REQUIRE(Clock::now() - start < 1s);
-  requireError(status, absl::StatusCode::kUnavailable, {"worker node2", worker.address, "RunStep"});
+  requireError(status, absl::StatusCode::kUnavailable, {"worker node2", worker.address, "ServeSteps"});
   REQUIRE(firstCauseOf(status)->worker == "node2");
   REQUIRE(eventually([&] { return losses.count() == 1; }, 4s));
   REQUIRE(losses.when - start < 3s);
@@ -211,12 +207,10 @@ TEST_CASE("a worker drops the job of a silent coordinator and takes the next one
   options.heartbeatTimeout = 400ms;
   auto silent = *WorkerClient::create(options);
   requireOk(silent->join().status());
-  std::promise<absl::Status> step;
-  silent->runStepAsync({kPlanBlocks, 0, 1}, 60s,
-                       [&](absl::StatusOr<StepReport> r) { step.set_value(r.status()); });
+  Serving step(*silent);
   auto next = p.connect();
   requireOk(next->join().status());  // waits for the old job's end
-  REQUIRE_FALSE(step.get_future().get().ok());
+  REQUIRE_FALSE(step.wait().ok());
   auto reasons = p.handler.waitEnded(1s);
   requireError(reasons.back(), absl::StatusCode::kUnavailable, {"lost coordinator", "0.4 s"});
 }

@@ -18,17 +18,16 @@ namespace graphrun::runtime {
 
 inline const BuildVersions kTestVersions{"0.1.0", "1.13.1"};
 
-/// Plans with a meaning to FakeHandler::runStep.
-enum FakePlan : uint64_t {
-  kPlanQuick = 1,
-  kPlanBlocks = 2,
-  kPlanFails = 3,
-  kPlanThrows = 4,  ///< for want of memory
-  kPlanUnknown = 99
-};
+/// Plans of the tests; meetings of the second are too long.
+enum FakePlan : uint64_t { kPlanQuick = 1, kPlanFails = 3 };
 
 class FakeHandler : public WorkerHandler {
  public:
+  /// What serveSteps ends with at once; OK: it waits until it is cancelled.
+  absl::Status stepFailure;
+  /// Whether serveSteps throws.
+  bool throws = false;
+
   absl::StatusOr<WorkerOffer> join(const JobInfo& job) override {
     std::lock_guard lock(mutex_);
     name_ = job.worker;
@@ -100,22 +99,18 @@ class FakeHandler : public WorkerHandler {
         {absl::StrCat(name_, "/cpu:0"), 4096, 2000, true, tuneNanos > 0, 0, "a cpu"}};
   }
 
-  absl::StatusOr<StepReport> runStep(const StepRequest& request) override {
-    if (request.plan == kPlanThrows) {
+  absl::Status serveSteps(uint64_t run) override {
+    std::unique_lock lock(mutex_);
+    if (throws) {
       throw std::bad_alloc();
     }
-    std::unique_lock lock(mutex_);
+    served_ = run;
     ++running_;
-    absl::StatusOr<StepReport> result = StepReport{request.firstStep * 100 + request.steps};
-    if (request.plan == kPlanFails) {
-      result = withFirstCause(absl::InternalError("division of nothing by nothing"),
-                              {"conv1", "gr.conv", absl::StrCat(name_, "/cpu:0"), ""});
-    } else if (request.plan == kPlanBlocks) {
+    absl::Status result = stepFailure;
+    if (result.ok()) {
       changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !cancelled_.ok(); });
       result = cancelled_;
       cancelled_ = absl::OkStatus();
-    } else if (request.plan == kPlanUnknown) {
-      result = absl::FailedPreconditionError("plan 99 is not loaded");
     }
     --running_;
     return result;
@@ -156,7 +151,7 @@ class FakeHandler : public WorkerHandler {
       bytes += data.size();
     }
     return absl::StrCat("plans=", plans_.size(), " weights=", weights_.size(), " bytes=", bytes,
-                        " peers=", peers_, " met=", met_);
+                        " peers=", peers_, " met=", met_, " served=", served_);
   }
 
   absl::StatusOr<std::string> trace() override { return std::string(3'500'000, 't'); }
@@ -186,6 +181,7 @@ class FakeHandler : public WorkerHandler {
   std::string partial_;
   std::string peers_;
   std::string met_;
+  uint64_t served_ = 0;
   int running_ = 0;
   absl::Status cancelled_;
   std::vector<absl::Status> ended_;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -71,6 +72,15 @@ inline WorkerClientOptions clientOptions(const std::string& name, const std::str
   options.joinTimeout = 10s;
   return options;
 }
+
+/// A call of serveSteps, and how it ends.
+struct Serving {
+  explicit Serving(WorkerClient& client)
+      : run(client.serveStepsAsync([this](const absl::Status& why) { ended.set_value(why); })) {}
+  absl::Status wait() { return ended.get_future().get(); }
+  std::promise<absl::Status> ended;
+  uint64_t run;
+};
 
 /// A service in this process, and a joined client.
 struct InProcess {

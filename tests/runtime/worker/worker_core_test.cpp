@@ -143,7 +143,7 @@ TEST_CASE("of devices that nobody has any more the last used stay, those in use 
 TEST_CASE("a worker's own deadline ends its wait for a peer, and says for what it waited") {
   ToyCluster cluster;
   int64_t begin = nowNanos();
-  absl::Status status = cluster.cores[2]->runStep({cluster.plan.hash, 0, 1, Millis{300}}).status();
+  absl::Status status = cluster.cores[2]->runSteps({cluster.plan.hash, 0, 300'000'000, 1});
   int64_t took = nowNanos() - begin;
   INFO(status.message());
   CHECK(absl::IsDeadlineExceeded(status));
@@ -156,6 +156,80 @@ TEST_CASE("a worker's own deadline ends its wait for a peer, and says for what i
   CHECK(cause->node == "gr.recv 1");
   CHECK(cause->device == "other/toy:0");
   CHECK(cause->worker == "other");
+}
+
+/// What workers do with the steps that a coordinator starts.
+struct Served {
+  explicit Served(ToyCluster& cluster, uint64_t run) : cluster(cluster) {
+    for (uint32_t rank : {1, 2}) {
+      ended.push_back(std::async(std::launch::async, [&cluster, rank, run] {
+        return cluster.cores[rank]->serveSteps(run);
+      }));
+      lines.push_back(cluster.cores[0]->openLine(rank, run).value());
+    }
+  }
+  absl::Status start(const StepStart& start) {
+    absl::Status status;
+    for (const auto& line : lines) {
+      status.Update(line->start(start, WaitOptions::within(20 * kSecond)));
+    }
+    return status;
+  }
+  absl::Status wait() {
+    return cluster.cores[0]->waitForNetwork(
+        [&] { return lines[0]->idle() && lines[1]->idle(); }, WaitOptions::within(20 * kSecond));
+  }
+  ToyCluster& cluster;
+  std::vector<std::unique_ptr<StepStarter>> lines;
+  std::vector<std::future<absl::Status>> ended;
+};
+
+TEST_CASE("workers run the steps that are started on their lines until they are cancelled") {
+  ToyCluster cluster;
+  std::shared_ptr<LoadedPlan> own = *cluster.cores[0]->prepared(cluster.plan.hash);
+  HostTensor x(own->inputs().at("x").spec);
+  HostTensor y(own->outputs().at("y").spec);
+  own->bindInput(own->inputs().at("x"), x.data());
+  own->bindOutput(own->outputs().at("y"), y.data());
+  for (uint64_t run : {1, 2}) {  // a line of its own each time
+    Served served(cluster, run);
+    for (uint64_t step = 0; step < 3 * kStepLineSlots; ++step) {
+      x.as<float>()[0] = static_cast<float>(step);
+      REQUIRE(served.start({cluster.plan.hash, 100 * run + step, 20ull * kSecond, 1}).ok());
+      REQUIRE(own->run(100 * run + step, 1, nowNanos() + 20 * kSecond).ok());
+      REQUIRE(served.wait().ok());
+      REQUIRE(y.as<float>()[0] == static_cast<float>(step) + 3);
+    }
+    for (uint32_t rank : {1, 2}) {
+      CHECK(served.ended[rank - 1].wait_for(Millis(0)) == std::future_status::timeout);
+      cluster.cores[rank]->cancel(absl::CancelledError("no more steps"));
+      CHECK(absl::IsCancelled(served.ended[rank - 1].get()));
+    }
+  }
+}
+
+TEST_CASE("a start that is none, or of a plan that is not there, ends what serves steps") {
+  ToyCluster cluster;
+  const uint64_t hash = cluster.plan.hash;
+  auto endOf = [&](const StepStart& start) {
+    Served served(cluster, 1);
+    CHECK(served.start(start).ok());
+    std::string text = served.ended[0].get().ToString();
+    CHECK(served.ended[1].get().ToString() == text);
+    return text;
+  };
+  SECTION("no step") {
+    CHECK_THAT(endOf({hash, 0, 1000, 0}),
+               Contains("a start of 0 steps from 0 on within 1000 ns, expected 1 to"));
+  }
+  SECTION("no time") { CHECK_THAT(endOf({hash, 0, 0, 1}), Contains("1 steps from 0 on within 0 ns")); }
+  SECTION("beyond the last number") {
+    CHECK_THAT(endOf({hash, kMaxStep + 1, 1000, 1}), Contains("from at most"));
+  }
+  SECTION("for ever") { CHECK_THAT(endOf({hash, 0, UINT64_MAX, 1}), Contains("ns, expected")); }
+  SECTION("more steps than there are numbers") {
+    CHECK_THAT(endOf({hash, 0, 1000, uint64_t{1} << 32}), Contains("a start of 4294967296 steps"));
+  }
 }
 
 TEST_CASE("a plan that is held longer than the job lasts closes its edges on a live network") {
@@ -227,7 +301,8 @@ TEST_CASE("a member that does not come in a step is waited for until it is stopp
   }
   WorkerCore& core = *cluster.cores[1];
   auto run = [&](Millis timeout) {
-    return core.runStep({cluster.plan.hash, 0, 1, timeout}).status();
+    const auto nanos = static_cast<uint64_t>(std::chrono::nanoseconds(timeout).count());
+    return core.runSteps({cluster.plan.hash, 0, nanos, 1});
   };
   SECTION("stopped") {
     auto step = std::async(std::launch::async, run, Millis(20'000));

@@ -1,0 +1,162 @@
+#include "runtime/worker/step_line.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/control/limits.h"
+
+namespace graphrun::runtime {
+
+struct StepLineMemory {
+  std::array<StepStart, kStepLineSlots> starts;
+  std::array<uint64_t, kStepLineSlots> dones;  // each the number of its start
+};
+
+namespace {
+
+constexpr int64_t kMaxTimeoutNanos = std::chrono::nanoseconds(kMaxStepTimeout).count();
+
+/// The edges of a line are no plan's: their key is the call's number from the top, and the rank of
+/// the worker tells the lines of one coordinator apart.
+EdgeSpec lineSpec(uint32_t peer, uint32_t worker, uint64_t run, bool isDone, size_t bytes,
+                  std::shared_ptr<const void> owner) {
+  EdgeSpec spec;
+  spec.plan = ~run;
+  spec.edge = 2 * worker + (isDone ? 1 : 0);
+  spec.peer = peer;
+  spec.maxBytes = bytes;
+  spec.slots = kStepLineSlots;
+  spec.owner = std::move(owner);
+  spec.name = absl::StrCat(isDone ? "of done steps from" : "of steps to", " the worker of rank ",
+                           worker);
+  return spec;
+}
+
+template <typename Message>
+absl::StatusOr<RecvEdge*> receive(Transport& transport, const EdgeSpec& spec,
+                                  std::array<Message, kStepLineSlots>& messages) {
+  std::array<void*, kStepLineSlots> slots;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i] = &messages[i];
+  }
+  return transport.openRecv(spec, slots);
+}
+
+/// Sends a message as number `number`, from memory that is its slot's.
+template <typename Message>
+absl::Status post(SendEdge& edge, uint64_t number, const Message& message,
+                  std::array<Message, kStepLineSlots>& messages, const WaitOptions& options) {
+  // The network may still read what the slot had before, although the other end has it already.
+  if (number >= kStepLineSlots) {
+    GR_RETURN_IF_ERROR(edge.waitSent(number - kStepLineSlots, options));
+  }
+  Message& slot = messages[number % kStepLineSlots];
+  slot = message;
+  return edge.send(number, &slot, sizeof slot, options);
+}
+
+/// What a coordinator of another build, or none at all, may send.
+absl::Status check(const StepStart& start) {
+  if (start.steps == 0 || start.steps > UINT32_MAX || start.firstStep > kMaxStep ||
+      start.timeoutNanos == 0 || start.timeoutNanos > static_cast<uint64_t>(kMaxTimeoutNanos)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a start of ", start.steps, " steps from ", start.firstStep, " on within ",
+                     start.timeoutNanos, " ns, expected 1 to ", UINT32_MAX, " steps from at most ",
+                     kMaxStep, " on within 1 to ", kMaxTimeoutNanos, " ns"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StepStarter::StepStarter(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory)
+    : transport_(std::move(transport)), memory_(std::move(memory)) {}
+
+StepStarter::~StepStarter() {
+  if (dones_ != nullptr) {
+    transport_->close(dones_);
+  }
+  if (starts_ != nullptr) {
+    transport_->close(starts_);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<StepStarter>> StepStarter::open(std::shared_ptr<Transport> transport,
+                                                               uint32_t rank, uint64_t run) {
+  auto memory = std::make_shared<StepLineMemory>();
+  std::unique_ptr<StepStarter> line(new StepStarter(std::move(transport), memory));
+  GR_ASSIGN_OR_RETURN(line->starts_, line->transport_->openSend(lineSpec(
+                                         rank, rank, run, false, sizeof(StepStart), memory)));
+  GR_ASSIGN_OR_RETURN(
+      line->dones_, receive(*line->transport_,
+                            lineSpec(rank, rank, run, true, sizeof(uint64_t), memory),
+                            memory->dones));
+  return line;
+}
+
+absl::Status StepStarter::start(const StepStart& start, const WaitOptions& options) {
+  GR_RETURN_IF_ERROR(post(*starts_, started_, start, memory_->starts, options));
+  ++started_;
+  return absl::OkStatus();
+}
+
+bool StepStarter::idle() {
+  while (done_ < started_ && dones_->poll(done_).has_value()) {
+    dones_->release(done_++);
+  }
+  return done_ == started_;
+}
+
+absl::Status StepStarter::status() const {
+  absl::Status status = dones_->status();
+  return status.ok() ? starts_->status() : status;
+}
+
+StepServer::StepServer(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory)
+    : transport_(std::move(transport)), memory_(std::move(memory)) {}
+
+StepServer::~StepServer() {
+  if (starts_ != nullptr) {
+    transport_->close(starts_);
+  }
+  if (dones_ != nullptr) {
+    transport_->close(dones_);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<StepServer>> StepServer::open(std::shared_ptr<Transport> transport,
+                                                             uint64_t run) {
+  auto memory = std::make_shared<StepLineMemory>();
+  std::unique_ptr<StepServer> line(new StepServer(std::move(transport), memory));
+  const uint32_t rank = line->transport_->rank();
+  GR_ASSIGN_OR_RETURN(line->starts_,
+                      receive(*line->transport_,
+                              lineSpec(kCoordinatorRank, rank, run, false, sizeof(StepStart), memory),
+                              memory->starts));
+  GR_ASSIGN_OR_RETURN(line->dones_,
+                      line->transport_->openSend(lineSpec(kCoordinatorRank, rank, run, true,
+                                                          sizeof(uint64_t), memory)));
+  return line;
+}
+
+absl::StatusOr<StepStart> StepServer::next(const WaitOptions& options) {
+  GR_ASSIGN_OR_RETURN(Received message, starts_->wait(next_, options));
+  if (message.bytes != sizeof(StepStart)) {
+    return absl::InvalidArgumentError(absl::StrCat("a start of steps has ", message.bytes,
+                                                   " bytes, expected ", sizeof(StepStart)));
+  }
+  StepStart start;
+  std::memcpy(&start, message.data, sizeof start);
+  starts_->release(next_++);
+  GR_RETURN_IF_ERROR(check(start));
+  return start;
+}
+
+absl::Status StepServer::done(const WaitOptions& options) {
+  return post(*dones_, next_ - 1, next_ - 1, memory_->dones, options);
+}
+
+}  // namespace graphrun::runtime
