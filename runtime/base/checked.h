@@ -3,7 +3,6 @@
 #define GRAPHRUN_RUNTIME_BASE_CHECKED_H_
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 namespace graphrun::runtime {
@@ -21,16 +20,6 @@ constexpr std::optional<uint64_t> checkedSum(uint64_t a, uint64_t b, uint64_t mo
 constexpr std::optional<uint64_t> checkedProduct(uint64_t a, uint64_t b,
                                                  uint64_t most = kMostBytes) {
   return b == 0 || a <= most / b ? std::optional(a * b) : std::nullopt;
-}
-
-/// a + b, or the largest (smallest) number where that is beyond it: for times, of which a wrong one
-/// may be any.
-constexpr int64_t boundedSum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) {
-    return sum;
-  }
-  return a < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
 }
 
 }  // namespace graphrun::runtime
