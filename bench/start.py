@@ -1,4 +1,4 @@
-"""What comes before and between runs: a program's start, new shapes, a step, doing nothing.
+"""What comes before and between runs: a program's start, new shapes, a step, also on workers, doing nothing.
 
 Start: `graphrun MODEL.fb` with nothing cached and again, beside ONNX Runtime through its C interface
 (ort_start.cpp, no Python), from the start of the process to its end, in turns. New shapes: the first
@@ -123,6 +123,29 @@ def benchSession(args, results, resnet, inputs):
     line(results, "an idle process, of a core", 100 * all4["idle_share"], "%", "", 2)
 
 
+def benchWorkers(args, results):
+    """What a step of one small operation a worker costs, on local workers of a core each."""
+    cache = os.path.join(args.out, "start_cache")
+    chain, cluster = (os.path.join(args.out, name) for name in ("chain.onnx", "workers.yaml"))
+    names = "xty"
+    for count, target in ((1, None), (2, 30)):
+        onnx.save(helper.make_model(
+            helper.make_graph([helper.make_node("Sqrt", [names[i]], [names[i + 1]], name=f"step{i}")
+                               for i in range(count)], "chain",
+                              *([helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])]
+                                for name in (names[0], names[count]))),
+            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), chain)
+        workers = [f"  - {{name: w{i}, address: local, devices: [{{cpu: {{cores: {i}}}}}]}}\n"
+                   for i in range(count)]
+        pins = [f"  - {{nodes: step{i}, device: w{i}/cpu:0}}\n" for i in range(count)]
+        with open(cluster, "w") as file:
+            file.write("".join(["workers:\n", *workers, "pins:\n", *pins]))
+        text, _ = run([args.graphrun, "bench", chain, "--cluster", cluster, "--duration", "3", "--json"],
+                      cache)
+        line(results, f"a step on {count} local worker{'s' if count > 1 else ''}",
+             1000 * json.loads(text)["latency_ms"]["p50"], "us", "", target)
+
+
 def measured(command, cache):
     """User seconds and peak memory in MiB of a program, with nothing cached; what fails ends the bench."""
     shutil.rmtree(cache, ignore_errors=True)
@@ -164,5 +187,6 @@ def benchStart(args):
         benchShapes(args, results, name, path,
                     [f"{key}={'x'.join(map(str, shape))}" for shape in shapes])
     benchSession(args, results, *modelOf(args, "resnet50"))
+    benchWorkers(args, results)
     report.save(os.path.join(args.out, "start.json"), results)
     return True
