@@ -158,8 +158,8 @@ void addArgument(PrimitivePlan& plan, int id, Operand operand, dnnl::query query
 
 // Rows are not balanced between calls: 257 of them take 0 to 1.2 % longer each than 256 on two
 // threads, 0 to 2.3 % on one (768 x 768, 768 x 3072 and 3072 x 768), while as two calls all take 0
-// to 3 % longer, as three 2 to 4 %. The library's inner product, the next in the list, takes 25 % longer
-// for such a row of 768 x 768 on two threads.
+// to 3 % longer, as three 2 to 4 %. The library's inner product, the next in the list, takes 25 %
+// longer for such a row of 768 x 768 on two threads.
 absl::StatusOr<PrimitivePlan> planMatMul(const Step& given, const dnnl::engine& engine) {
   GR_RETURN_IF_ERROR(requireProductStep(given));
   const Step step = withMatrices(given);

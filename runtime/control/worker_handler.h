@@ -88,11 +88,12 @@ struct DeviceReport {
   std::vector<std::string> notes;  // of edges into it that go a longer way, and why
 };
 
-/// The work behind a WorkerService. Calls come from gRPC's threads. Of one job, join … serveSteps and
-/// unloadPlan come as the coordinator sends them, possibly side by side; cancel, metrics and trace
-/// may come at any time beside them. All that a handler is given has passed the control plane's
-/// checks (peer authenticated, job current, sizes bounded, checksums right), but the content of a
-/// plan has not: it comes as bytes to be verified. Failures carry a FirstCause where one is known.
+/// The work behind a WorkerService. Calls come from gRPC's threads. Of one job, join … serveSteps
+/// and unloadPlan come as the coordinator sends them, possibly side by side; cancel, metrics and
+/// trace may come at any time beside them. All that a handler is given has passed the control
+/// plane's checks (peer authenticated, job current, sizes bounded, checksums right), but the
+/// content of a plan has not: it comes as bytes to be verified. Failures carry a FirstCause where
+/// one is known.
 class WorkerHandler {
  public:
   virtual ~WorkerHandler() = default;

@@ -575,16 +575,16 @@ absl::Status Coordinator::startOn(Worker& worker, const StepStart& start) {
         [steps = steps_, rank = worker.rank](const absl::Status& why) { steps->ended(rank, why); });
     GR_ASSIGN_OR_RETURN(worker.line, core_->openLine(worker.rank, run));
   }
-  return worker.line->start(start, WaitOptions::within(static_cast<int64_t>(start.timeoutNanos),
-                                                       &steps_->failed));
+  return worker.line->start(
+      start, WaitOptions::within(static_cast<int64_t>(start.timeoutNanos), &steps_->failed));
 }
 
 /// Waits until all are done, or one failed.
 absl::Status Coordinator::waitUntilDone(const std::vector<Worker*>& workers, Millis timeout) {
   auto done = [&] {
-    return steps_->failed.load() ||
-           std::all_of(workers.begin(), workers.end(),
-                       [](Worker* worker) { return worker->line->idle(); });
+    return steps_->failed.load() || std::all_of(workers.begin(), workers.end(), [](Worker* worker) {
+             return worker->line->idle();
+           });
   };
   absl::Status waited = core_->waitForNetwork(
       done, WaitOptions::within(std::chrono::nanoseconds(timeout + kCancelGrace).count()));

@@ -30,8 +30,8 @@ EdgeSpec lineSpec(uint32_t peer, uint32_t worker, uint64_t run, bool isDone, siz
   spec.maxBytes = bytes;
   spec.slots = kStepLineSlots;
   spec.owner = std::move(owner);
-  spec.name = absl::StrCat(isDone ? "of done steps from" : "of steps to", " the worker of rank ",
-                           worker);
+  spec.name =
+      absl::StrCat(isDone ? "of done steps from" : "of steps to", " the worker of rank ", worker);
   return spec;
 }
 
@@ -72,7 +72,8 @@ absl::Status check(const StepStart& start) {
 
 }  // namespace
 
-StepStarter::StepStarter(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory)
+StepStarter::StepStarter(std::shared_ptr<Transport> transport,
+                         std::shared_ptr<StepLineMemory> memory)
     : transport_(std::move(transport)), memory_(std::move(memory)) {}
 
 StepStarter::~StepStarter() {
@@ -91,9 +92,9 @@ absl::StatusOr<std::unique_ptr<StepStarter>> StepStarter::open(std::shared_ptr<T
   GR_ASSIGN_OR_RETURN(line->starts_, line->transport_->openSend(lineSpec(
                                          rank, rank, run, false, sizeof(StepStart), memory)));
   GR_ASSIGN_OR_RETURN(
-      line->dones_, receive(*line->transport_,
-                            lineSpec(rank, rank, run, true, sizeof(uint64_t), memory),
-                            memory->dones));
+      line->dones_,
+      receive(*line->transport_, lineSpec(rank, rank, run, true, sizeof(uint64_t), memory),
+              memory->dones));
   return line;
 }
 
@@ -132,13 +133,13 @@ absl::StatusOr<std::unique_ptr<StepServer>> StepServer::open(std::shared_ptr<Tra
   auto memory = std::make_shared<StepLineMemory>();
   std::unique_ptr<StepServer> line(new StepServer(std::move(transport), memory));
   const uint32_t rank = line->transport_->rank();
-  GR_ASSIGN_OR_RETURN(line->starts_,
-                      receive(*line->transport_,
-                              lineSpec(kCoordinatorRank, rank, run, false, sizeof(StepStart), memory),
-                              memory->starts));
+  GR_ASSIGN_OR_RETURN(line->starts_, receive(*line->transport_,
+                                             lineSpec(kCoordinatorRank, rank, run, false,
+                                                      sizeof(StepStart), memory),
+                                             memory->starts));
   GR_ASSIGN_OR_RETURN(line->dones_,
-                      line->transport_->openSend(lineSpec(kCoordinatorRank, rank, run, true,
-                                                          sizeof(uint64_t), memory)));
+                      line->transport_->openSend(
+                          lineSpec(kCoordinatorRank, rank, run, true, sizeof(uint64_t), memory)));
   return line;
 }
 

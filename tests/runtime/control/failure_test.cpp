@@ -137,7 +137,8 @@ TEST_CASE("a killed worker ends its calls at once and is reported") {
   kill(worker.child.pid, SIGKILL);
   absl::Status status = step.wait();
   REQUIRE(Clock::now() - start < 1s);
-  requireError(status, absl::StatusCode::kUnavailable, {"worker node2", worker.address, "ServeSteps"});
+  requireError(status, absl::StatusCode::kUnavailable,
+               {"worker node2", worker.address, "ServeSteps"});
   REQUIRE(firstCauseOf(status)->worker == "node2");
   REQUIRE(eventually([&] { return losses.count() == 1; }, 4s));
   REQUIRE(losses.when - start < 3s);

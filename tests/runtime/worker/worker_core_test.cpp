@@ -176,8 +176,8 @@ struct Served {
     return status;
   }
   absl::Status wait() {
-    return cluster.cores[0]->waitForNetwork(
-        [&] { return lines[0]->idle() && lines[1]->idle(); }, WaitOptions::within(20 * kSecond));
+    return cluster.cores[0]->waitForNetwork([&] { return lines[0]->idle() && lines[1]->idle(); },
+                                            WaitOptions::within(20 * kSecond));
   }
   ToyCluster& cluster;
   std::vector<std::unique_ptr<StepStarter>> lines;
@@ -222,7 +222,9 @@ TEST_CASE("a start that is none, or of a plan that is not there, ends what serve
     CHECK_THAT(endOf({hash, 0, 1000, 0}),
                Contains("a start of 0 steps from 0 on within 1000 ns, expected 1 to"));
   }
-  SECTION("no time") { CHECK_THAT(endOf({hash, 0, 0, 1}), Contains("1 steps from 0 on within 0 ns")); }
+  SECTION("no time") {
+    CHECK_THAT(endOf({hash, 0, 0, 1}), Contains("1 steps from 0 on within 0 ns"));
+  }
   SECTION("beyond the last number") {
     CHECK_THAT(endOf({hash, kMaxStep + 1, 1000, 1}), Contains("from at most"));
   }
