@@ -447,7 +447,7 @@ void UcxTransport::beginControl(ControlCommand& command) {
                                         sizeof command.message, nullptr, 0, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
-    static_cast<void>(owner.release());  // freed by the callback
+    [[maybe_unused]] ControlCommand* freedByCallback = owner.release();
   } else if (UCS_PTR_IS_ERR(request)) {
     failLink(*command.link, ucxStatus(UCS_PTR_STATUS(request), "sending a control message"));
   }
