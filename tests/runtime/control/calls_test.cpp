@@ -100,14 +100,14 @@ TEST_CASE("peers get each other's address and token") {
 
 TEST_CASE("the failure of a step comes back with its first cause") {
   InProcess p;
-  p.handler.stepFailure = withFirstCause(absl::InternalError("division of nothing by nothing"),
-                                         {"conv1", "gr.conv", "node0/cpu:0", ""});
+  p.handler.failSteps(withFirstCause(absl::InternalError("division of nothing by nothing"),
+                                     {"conv1", "gr.conv", "node0/cpu:0", ""}));
   Serving failing(*p.client);
   REQUIRE(failing.run == 1);
   absl::Status failed = failing.wait();
   requireError(failed, absl::StatusCode::kInternal, {"worker node0", "division"});
   REQUIRE(firstCauseOf(failed) == FirstCause{"conv1", "gr.conv", "node0/cpu:0", ""});
-  p.handler.stepFailure = absl::FailedPreconditionError("plan 99 is not loaded");
+  p.handler.failSteps(absl::FailedPreconditionError("plan 99 is not loaded"));
   Serving next(*p.client);
   REQUIRE(firstCauseOf(next.wait())->worker == "node0");
   REQUIRE(next.run == 2);  // the number of its line on the tensor plane, at both ends
@@ -124,20 +124,20 @@ TEST_CASE("cancel ends what serves steps, and the worker is free again") {
   absl::Status status = serving.wait();
   requireError(status, absl::StatusCode::kUnavailable, {"lost worker node1"});
   REQUIRE(firstCauseOf(status)->worker == "node1");
-  p.handler.stepFailure = absl::InternalError("the next one");
+  p.handler.failSteps(absl::InternalError("the next one"));
   requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal, {"the next one"});
 }
 
 TEST_CASE("what a handler throws is a failure of the call, which can be cancelled and made anew") {
   InProcess p;
-  p.handler.throws = true;
+  p.handler.throwInSteps(true);
   requireError(Serving(*p.client).wait(), absl::StatusCode::kResourceExhausted,
                {"worker node0", "no memory left"});
   const auto begin = std::chrono::steady_clock::now();
   requireOk(p.client->cancel(absl::CancelledError("it failed")));
   REQUIRE(std::chrono::steady_clock::now() - begin < 2s);  // it waits for 5 for what still runs
-  p.handler.throws = false;
-  p.handler.stepFailure = absl::InternalError("the next one");
+  p.handler.throwInSteps(false);
+  p.handler.failSteps(absl::InternalError("the next one"));
   requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal, {"the next one"});
 }
 

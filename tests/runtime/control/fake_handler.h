@@ -23,10 +23,16 @@ enum FakePlan : uint64_t { kPlanQuick = 1, kPlanFails = 3 };
 
 class FakeHandler : public WorkerHandler {
  public:
-  /// What serveSteps ends with at once; OK: it waits until it is cancelled.
-  absl::Status stepFailure;
-  /// Whether serveSteps throws.
-  bool throws = false;
+  /// From now on serveSteps ends with `failure` at once; OK: it waits until it is cancelled.
+  void failSteps(const absl::Status& failure) {
+    std::lock_guard lock(mutex_);
+    stepFailure_ = failure;
+  }
+  /// Whether serveSteps throws from now on.
+  void throwInSteps(bool throws) {
+    std::lock_guard lock(mutex_);
+    throws_ = throws;
+  }
 
   absl::StatusOr<WorkerOffer> join(const JobInfo& job) override {
     std::lock_guard lock(mutex_);
@@ -101,12 +107,12 @@ class FakeHandler : public WorkerHandler {
 
   absl::Status serveSteps(uint64_t run) override {
     std::unique_lock lock(mutex_);
-    if (throws) {
+    if (throws_) {
       throw std::bad_alloc();
     }
     served_ = run;
     ++running_;
-    absl::Status result = stepFailure;
+    absl::Status result = stepFailure_;
     if (result.ok()) {
       changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !cancelled_.ok(); });
       result = cancelled_;
@@ -181,6 +187,8 @@ class FakeHandler : public WorkerHandler {
   std::string partial_;
   std::string peers_;
   std::string met_;
+  absl::Status stepFailure_;
+  bool throws_ = false;
   uint64_t served_ = 0;
   int running_ = 0;
   absl::Status cancelled_;
