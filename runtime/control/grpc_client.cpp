@@ -401,11 +401,15 @@ uint64_t GrpcClient::serveStepsAsync(std::function<void(const absl::Status&)> en
   auto* state = new State{{&calls_, "ServeSteps", kServeTimeout}, {}, {}};
   const uint64_t run = ++runs_;
   state->request.set_run(run);
-  stub()->async()->ServeSteps(state->call.context(), &state->request, &state->reply,
-                              [state, ended = std::move(ended)](const grpc::Status& status) {
-                                ended(state->call.finish(status));
-                                delete state;  // last: the client waits for it
-                              });
+  stub()->async()->ServeSteps(
+      state->call.context(), &state->request, &state->reply,
+      [this, state, ended = std::move(ended)](const grpc::Status& status) {
+        absl::Status why = state->call.finish(status);
+        ended(!why.ok() ? why
+                        : absl::InternalError(absl::StrCat(
+                              calls_.label(), ": stopped serving steps without a reason")));
+        delete state;  // last: the client waits for it
+      });
   return run;
 }
 

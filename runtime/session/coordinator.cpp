@@ -117,14 +117,19 @@ struct Coordinator::Steps {
     otherWaits.clear();
     failed.store(false);
   }
-  void end() {
+  /// The step is over, and so no call fails it any more; why it failed, or OK.
+  absl::Status end() {
     std::lock_guard lock(mutex);
     own.reset();
+    return cause();
   }
-  /// Keeps the cause, and ends the wait for the workers. A broken link is not it when the worker at
-  /// its other end turns out to be gone.
   void fail(const absl::Status& status) {
     std::lock_guard lock(mutex);
+    keep(status);
+  }
+  /// Keeps the cause, and ends the wait for the workers. A broken link is not it when the worker at
+  /// its other end turns out to be gone. `mutex` is held.
+  void keep(const absl::Status& status) {
     if (absl::IsDeadlineExceeded(first) && absl::IsDeadlineExceeded(status)) {
       if (first.message() != status.message()) {
         otherWaits.emplace_back(status.message());
@@ -142,9 +147,11 @@ struct Coordinator::Steps {
     {
       std::lock_guard lock(mutex);
       stopped = taking.contains(rank) ? own : nullptr;
+      if (stopped != nullptr) {
+        keep(why);
+      }
     }
     if (stopped != nullptr) {
-      fail(why);
       if (!absl::IsDeadlineExceeded(why)) {  // else its own deadline passes, and says more
         stopped->stop(why);
       }
@@ -163,7 +170,7 @@ struct Coordinator::Steps {
     return std::none_of(taking.begin(), taking.end(),
                         [&](uint32_t rank) { return serving.contains(rank); });
   }
-  /// What failed first; of a deadline, with all waits that it ended.
+  /// What failed first; of a deadline, with all waits that it ended. `mutex` is held.
   absl::Status cause() const {
     if (otherWaits.empty()) {
       return first;
@@ -347,7 +354,8 @@ absl::Status Coordinator::join() {
 absl::Status Coordinator::linkAll() {
   std::vector<PeerInfo> everyone;
   GR_ASSIGN_OR_RETURN(std::string ownAddress, core_->networkAddress());
-  everyone.push_back({kClientRank, kClientName, ownAddress, "", core_->carriesGpuMemory().ok()});
+  everyone.push_back(
+      {kCoordinatorRank, kClientName, ownAddress, "", core_->carriesGpuMemory().ok()});
   for (const Worker& worker : workers_) {
     const WorkerOffer& offer = joined_[worker.name].offer;
     everyone.push_back(
@@ -368,8 +376,8 @@ absl::Status Coordinator::linkAll() {
     GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(worker.rank));
     GR_RETURN_IF_ERROR(worker.client->connectPeers(worker.rank, peers));
   }
-  GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(kClientRank));
-  return core_->connectPeers(kClientRank, peers);
+  GR_ASSIGN_OR_RETURN(std::vector<PeerInfo> peers, peersOf(kCoordinatorRank));
+  return core_->connectPeers(kCoordinatorRank, peers);
 }
 
 void Coordinator::onLost(const std::string& name, const absl::Status& why) {
@@ -601,8 +609,9 @@ absl::Status Coordinator::waitUntilDone(const std::vector<Worker*>& workers, Mil
                                        ", which told neither that it is done nor why not"));
 }
 
-/// Ends a step that failed on all workers that have a part of it. They serve no steps from then on.
-void Coordinator::abandon(const std::vector<Worker*>& workers) {
+/// Ends a step that failed on all workers that have a part of it; they serve no steps from then on.
+/// Gives the first failure.
+absl::Status Coordinator::abandon(const std::vector<Worker*>& workers) {
   std::unique_lock lock(steps_->mutex);
   if (absl::IsDeadlineExceeded(steps_->first)) {
     steps_->changed.wait_for(lock, kWaitsGrace, [&] { return steps_->settled(); });
@@ -614,6 +623,7 @@ void Coordinator::abandon(const std::vector<Worker*>& workers) {
     lock.lock();
   }
   steps_->changed.wait(lock, [&] { return steps_->settled(); });
+  return steps_->first;
 }
 
 absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,
@@ -641,14 +651,14 @@ absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64
       note(waitUntilDone(workers, timeout));
     }
     if (steps_->failed.load()) {
-      abandon(workers);
-      ownPart->stop(steps_->first);  // also if this part was done: the others are loaded anew
+      // Also if this part was done: the others are loaded anew.
+      ownPart->stop(abandon(workers));
     }
   }
-  steps_->end();
+  absl::Status ended = steps_->end();
   std::lock_guard guard(mutex_);
   running_.reset();
-  return lost_.ok() ? steps_->cause() : lost_;
+  return lost_.ok() ? ended : lost_;
 }
 
 std::vector<TraceProcess> Coordinator::traces() {

@@ -26,9 +26,8 @@
 
 namespace graphrun::runtime {
 
-/// The name and the rank of this process in plans.
+/// The name of this process in plans; its rank is kCoordinatorRank.
 inline constexpr char kClientName[] = "client";
-inline constexpr uint32_t kClientRank = kCoordinatorRank;
 
 struct CoordinatorOptions {
   std::vector<GivenWorker> workers;  // with processes of their own, by rank from 1 on
@@ -100,7 +99,7 @@ class Coordinator {
   absl::Status giveUp(const format::PlanFile& plan, const absl::Status& why);
   absl::Status startOn(Worker& worker, const StepStart& start);
   absl::Status waitUntilDone(const std::vector<Worker*>& workers, Millis timeout);
-  void abandon(const std::vector<Worker*>& workers);
+  absl::Status abandon(const std::vector<Worker*>& workers);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
   /// Calls `work` for each worker, side by side; returns when all are done.

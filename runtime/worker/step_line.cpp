@@ -111,11 +111,6 @@ bool StepStarter::idle() {
   return done_ == started_;
 }
 
-absl::Status StepStarter::status() const {
-  absl::Status status = dones_->status();
-  return status.ok() ? starts_->status() : status;
-}
-
 StepServer::StepServer(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory)
     : transport_(std::move(transport)), memory_(std::move(memory)) {}
 

@@ -42,8 +42,6 @@ class StepStarter {
   absl::Status start(const StepStart& start, const WaitOptions& options);
   /// Whether nothing is under way. Cheap; looks whether the oldest start is done by now.
   bool idle();
-  /// Why nothing moves any more; OK while it may.
-  absl::Status status() const;
 
  private:
   StepStarter(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory);

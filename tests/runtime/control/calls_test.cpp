@@ -100,18 +100,25 @@ TEST_CASE("peers get each other's address and token") {
 
 TEST_CASE("the failure of a step comes back with its first cause") {
   InProcess p;
-  p.handler.failSteps(withFirstCause(absl::InternalError("division of nothing by nothing"),
-                                     {"conv1", "gr.conv", "node0/cpu:0", ""}));
+  p.handler.endSteps(withFirstCause(absl::InternalError("division of nothing by nothing"),
+                                    {"conv1", "gr.conv", "node0/cpu:0", ""}));
   Serving failing(*p.client);
   REQUIRE(failing.run == 1);
   absl::Status failed = failing.wait();
   requireError(failed, absl::StatusCode::kInternal, {"worker node0", "division"});
   REQUIRE(firstCauseOf(failed) == FirstCause{"conv1", "gr.conv", "node0/cpu:0", ""});
-  p.handler.failSteps(absl::FailedPreconditionError("plan 99 is not loaded"));
+  p.handler.endSteps(absl::FailedPreconditionError("plan 99 is not loaded"));
   Serving next(*p.client);
   REQUIRE(firstCauseOf(next.wait())->worker == "node0");
   REQUIRE(next.run == 2);  // the number of its line on the tensor plane, at both ends
   REQUIRE(absl::StrContains(*p.client->metrics(), "served=2"));
+}
+
+TEST_CASE("a worker that stops serving steps without a reason has failed") {
+  InProcess p;
+  p.handler.endSteps(absl::OkStatus());
+  requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal,
+               {"worker node0", "stopped serving steps without a reason"});
 }
 
 TEST_CASE("cancel ends what serves steps, and the worker is free again") {
@@ -124,7 +131,7 @@ TEST_CASE("cancel ends what serves steps, and the worker is free again") {
   absl::Status status = serving.wait();
   requireError(status, absl::StatusCode::kUnavailable, {"lost worker node1"});
   REQUIRE(firstCauseOf(status)->worker == "node1");
-  p.handler.failSteps(absl::InternalError("the next one"));
+  p.handler.endSteps(absl::InternalError("the next one"));
   requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal, {"the next one"});
 }
 
@@ -137,7 +144,7 @@ TEST_CASE("what a handler throws is a failure of the call, which can be cancelle
   requireOk(p.client->cancel(absl::CancelledError("it failed")));
   REQUIRE(std::chrono::steady_clock::now() - begin < 2s);  // it waits for 5 for what still runs
   p.handler.throwInSteps(false);
-  p.handler.failSteps(absl::InternalError("the next one"));
+  p.handler.endSteps(absl::InternalError("the next one"));
   requireError(Serving(*p.client).wait(), absl::StatusCode::kInternal, {"the next one"});
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,10 @@ enum FakePlan : uint64_t { kPlanQuick = 1, kPlanFails = 3 };
 
 class FakeHandler : public WorkerHandler {
  public:
-  /// From now on serveSteps ends with `failure` at once; OK: it waits until it is cancelled.
-  void failSteps(const absl::Status& failure) {
+  /// From now on serveSteps ends with `status` at once, else it waits until it is cancelled.
+  void endSteps(const absl::Status& status) {
     std::lock_guard lock(mutex_);
-    stepFailure_ = failure;
+    stepsEnd_ = status;
   }
   /// Whether serveSteps throws from now on.
   void throwInSteps(bool throws) {
@@ -112,8 +113,8 @@ class FakeHandler : public WorkerHandler {
     }
     served_ = run;
     ++running_;
-    absl::Status result = stepFailure_;
-    if (result.ok()) {
+    absl::Status result = stepsEnd_.value_or(absl::OkStatus());
+    if (!stepsEnd_.has_value()) {
       changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !cancelled_.ok(); });
       result = cancelled_;
       cancelled_ = absl::OkStatus();
@@ -187,7 +188,7 @@ class FakeHandler : public WorkerHandler {
   std::string partial_;
   std::string peers_;
   std::string met_;
-  absl::Status stepFailure_;
+  std::optional<absl::Status> stepsEnd_;
   bool throws_ = false;
   uint64_t served_ = 0;
   int running_ = 0;
