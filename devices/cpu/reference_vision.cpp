@@ -86,11 +86,7 @@ struct GridAxis {
     C exact = place(coordinate);
     double x = std::isnan(exact) ? -kFar : std::clamp(static_cast<double>(exact), -kFar, kFar);
     x = mode == Mode::kNearest ? std::nearbyint(x) : x;
-    if (padding == Padding::kBorder && (x < low() || x > high())) {
-      x = std::clamp(x, 0.0, static_cast<double>(size - 1));
-    } else if (padding == Padding::kReflection) {
-      x = reflect(x);
-    }
+    x = padding == Padding::kReflection ? reflect(x) : x;
     if (mode == Mode::kNearest) {
       taps.index[0] = indexOf(static_cast<int64_t>(x));
       taps.weight[0] = 1;

@@ -99,13 +99,7 @@ class GridBuilder {
   llvm::SmallVector<Tap, 4> tapsAt(size_t dim, mlir::Value coordinate) {
     mlir::Value x = placeOf(dim, coordinate);
     x = isNearest() ? code_.code().make<mlir::math::RoundEvenOp>(x) : x;
-    if (op_.getPadding() == "border") {
-      mlir::Value beyond =
-          math_.either(math_.isLess(x, real(low())), math_.isLess(real(high(dim)), x));
-      x = math_.select(beyond, math_.clamped(x, real(0), real(sizeOf(dim) - 1)), x);
-    } else if (op_.getPadding() == "reflection") {
-      x = reflected(dim, x);
-    }
+    x = op_.getPadding() == "reflection" ? reflected(dim, x) : x;
     llvm::SmallVector<Tap, 4> taps;
     if (isNearest()) {
       taps.push_back(tapOf(dim, code_.code().make<mlir::math::TruncOp>(x), nullptr));
