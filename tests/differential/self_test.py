@@ -8,6 +8,7 @@ import unittest
 
 import ml_dtypes
 import numpy as np
+from onnx import helper, numpy_helper
 
 import compare
 import graphs
@@ -17,6 +18,7 @@ import text_case
 from check import Finding
 from reduce import reduced
 from variants import BASE, Variant
+from widen import shaken
 
 # What operators.py has no generator for, and who makes it instead.
 ELSEWHERE = {
@@ -89,6 +91,21 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(compare.sameBits(a, a.copy()), "")
         self.assertNotEqual(compare.sameBits(a, np.array([1, np.nan, -0.0], np.float32)), "")
         self.assertNotEqual(compare.sameBits(a, np.nextafter(a, np.float32(9))), "")
+
+
+class ShakenTest(unittest.TestCase):
+    def testWhatDecidesShapesStays(self):
+        scales = np.array([1, 1.3], np.float32)
+        weights = numpy_helper.from_array(np.ones(3, np.float32), "w")
+        model = helper.make_model(helper.make_graph(
+            [helper.make_node("Resize", ["x", "", "s"], ["r"]), helper.make_node("Mul", ["r", "w"], ["y"])],
+            "g", [helper.make_tensor_value_info("x", 1, [2, 3])],
+            [helper.make_tensor_value_info("y", 1, [2, 3])],
+            [numpy_helper.from_array(scales, "s"), weights]))
+        copy, feeds = shaken(model, [{"x": np.ones((2, 3), np.float32)}], 0)
+        kept, moved = (numpy_helper.to_array(one) for one in copy.graph.initializer)
+        self.assertTrue((kept == scales).all())
+        self.assertTrue((moved != 1).all() and (feeds[0]["x"] != 1).all())
 
 
 class GeneratorTest(unittest.TestCase):

@@ -96,12 +96,29 @@ def coarse(model, feeds):
     return copy, [{name: cut(array) for name, array in feed.items()} for feed in feeds]
 
 
-def shaken(model, feeds, seed):
-    """f32 and f64 operands with their last bit changed at random: what no algorithm can be held to."""
-    random = np.random.default_rng(seed)
+# Float operands that decide the result's shape.
+_SHAPING = {"Range": (0, 1, 2), "Resize": (1, 2), "Upsample": (1,)}
 
-    def shake(array):
-        if array.dtype not in (np.float32, np.float64):
+
+def _shaping(graph):
+    """Names of what decides shapes, in nested graphs too."""
+    names = {node.input[place] for node in graph.node for place in _SHAPING.get(node.op_type, ())
+             if place < len(node.input)}
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                names |= _shaping(attribute.g)
+    return names
+
+
+def shaken(model, feeds, seed):
+    """f32 and f64 operands with their last bit changed at random: what no algorithm can be held to. Those
+    that decide shapes stay."""
+    random = np.random.default_rng(seed)
+    kept = _shaping(model.graph)
+
+    def shake(name, array):
+        if name in kept or array.dtype not in (np.float32, np.float64):
             return array
         step = np.finfo(array.dtype).eps * random.choice([-1, 1], size=array.shape)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -109,5 +126,5 @@ def shaken(model, feeds, seed):
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for one in copy.graph.initializer:
-        one.CopyFrom(numpy_helper.from_array(shake(numpy_helper.to_array(one)), one.name))
-    return copy, [{name: shake(array) for name, array in feed.items()} for feed in feeds]
+        one.CopyFrom(numpy_helper.from_array(shake(one.name, numpy_helper.to_array(one)), one.name))
+    return copy, [{name: shake(name, array) for name, array in feed.items()} for feed in feeds]
