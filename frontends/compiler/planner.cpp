@@ -105,12 +105,14 @@ absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster
   return absl::OkStatus();
 }
 
+bool isDeterministic(const format::PlanRequest& request) {
+  return static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
+}
+
 /// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
 /// order of sums has to be one that is known.
 void setLibraries(const format::PlanRequest& request, placement::Cluster& cluster) {
-  bool isStable =
-      static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
-  for (size_t i = 0; !isStable && i < format::sizeOf(request.found()); ++i) {
+  for (size_t i = 0; !isDeterministic(request) && i < format::sizeOf(request.found()); ++i) {
     const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
     absl::string_view text = format::textOf(found.collectives());
     if (text.empty()) {
@@ -255,7 +257,8 @@ std::string overruling(const format::PlanRequest& request) {
 }
 
 /// Makes the shapes of `module` static, cutting it where that needs elements, then simplifies and
-/// groups what is to run now, its strings numbered and what must run on one device pinned there.
+/// groups what is to run now, its strings numbered and what must run on one device pinned there;
+/// a deterministic plan is simplified before that, as if nothing were pinned.
 /// Fills what `planned` says of the rest, and `annotations`.
 absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::ModelFile& model,
                                            mlir::ModuleOp module,
@@ -295,6 +298,10 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   if (stages->rest) {
     GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
     planned.remainderInputs = stages->restInputs;
+  }
+  // Forms and folded scales round otherwise than their parts do: no pin may keep one from being made.
+  if (isDeterministic(request) && mlir::failed(passes::simplify(module))) {
+    return failure();
   }
   annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
   strings = passes::internStrings(*function);

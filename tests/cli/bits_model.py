@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 ROWS, COLUMNS = 37, 48
@@ -45,13 +45,31 @@ def main():
             nodes.append(helper.make_node(kind, operands, [last], f"{('shifted', 'scaled')[j % 2]}{i}"))
     nodes.append(helper.make_node("Cast", [last], ["y"], "end", to=TensorProto.FLOAT))
     shape = [ROWS, COLUMNS]
+    np.save(f"{folder}/x.npy", random.normal(0, 2, shape).astype(np.float32))
+    save(f"{folder}/{sys.argv[1]}.onnx", nodes, weights, shape)
+    if element == TensorProto.FLOAT:
+        save(f"{folder}/rank.onnx", *folded(random), None)
+
+
+def folded(random):
+    """Scales and shifts of a product, which are folded when the rank of x is known: when it is placed."""
+    values = {"w": (COLUMNS, COLUMNS), "k": (COLUMNS,), "b": (COLUMNS,), "c": (1, COLUMNS)}
+    weights = [numpy_helper.from_array(random.normal(0, 0.4, shape).astype(np.float32), name)
+               for name, shape in values.items()]
+    nodes = [helper.make_node(kind, operands, [result], name) for kind, operands, result, name in [
+        ("MatMul", ["x", "w"], "p", "product"), ("Mul", ["p", "k"], "m", "scaled"),
+        ("Add", ["m", "b"], "s", "shifted"), ("MatMul", ["s", "w"], "q", "product1"),
+        ("Add", ["q", "b"], "r", "shifted1"), ("Add", ["r", "c"], "y", "bounded")]]
+    return nodes, weights
+
+
+def save(path, nodes, weights, shape):
     graph = helper.make_graph(
         nodes, "bits",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)], weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
-    onnx.save(model, f"{folder}/{sys.argv[1]}.onnx")
-    np.save(f"{folder}/x.npy", random.normal(0, 2, shape).astype(np.float32))
+    onnx.save(model, path)
 
 
 main()
