@@ -380,14 +380,15 @@ class GraphImporter {
     return constant;
   }
 
-  /// The elements are indices into the table of strings.
+  /// The elements are indices into the table of strings; of a splat one stands for all, however
+  /// many.
   absl::StatusOr<mlir::Attribute> makeStrings(mlir::RankedTensorType type,
                                               const WeightSourceView::Weight& weight) const {
-    llvm::SmallVector<llvm::StringRef> texts(type.getNumElements());
+    const int64_t count = type.getNumElements();
+    llvm::SmallVector<llvm::StringRef> texts(weight.splat ? std::min<int64_t>(count, 1) : count);
     for (size_t i = 0; i < texts.size(); ++i) {
       uint64_t number = 0;
-      std::memcpy(&number, weight.data.data() + (weight.splat ? 0 : i * sizeof(number)),
-                  sizeof(number));
+      std::memcpy(&number, weight.data.data() + i * sizeof(number), sizeof(number));
       if (number >= countOf(weights_.strings)) {
         return invalid("weight '", weight.name, "': element ", i, " is string ", number,
                        " of a table of ", countOf(weights_.strings));

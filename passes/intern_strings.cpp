@@ -51,9 +51,10 @@ class Interner {
     }
   }
 
+  /// A splat stays one: it may stand for more elements than there is memory.
   mlir::DenseElementsAttr numbersOf(mlir::DenseStringElementsAttr text) {
     llvm::SmallVector<int64_t> numbers;
-    for (llvm::StringRef string : text.getValues<llvm::StringRef>()) {
+    for (llvm::StringRef string : text.getRawStringData()) {
       auto [entry, isNew] = numbers_.try_emplace(string, interned_.strings.size());
       if (isNew) {
         interned_.strings.push_back(string.str());

@@ -16,8 +16,9 @@ std::string WeightTable::uniqueName(llvm::StringRef label) {
 
 ElementBytes WeightTable::numbersOf(mlir::DenseStringElementsAttr value) {
   ElementBytes result;
+  result.splat = value.isSplat();
   result.owned = std::make_shared<std::vector<char>>();
-  for (llvm::StringRef text : value.getValues<llvm::StringRef>()) {
+  for (llvm::StringRef text : value.getRawStringData()) {
     auto [entry, isNew] = stringNumbers_.try_emplace(text, strings_.size());
     if (isNew) {
       strings_.push_back(text.str());

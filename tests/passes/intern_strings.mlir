@@ -17,3 +17,11 @@ func.func @main(%x: tensor<2x!gr.string> {gr.name = "x"}, %z: tensor<2xf32> {gr.
   %3 = gr.equal %x, %1 : (tensor<2x!gr.string>, tensor<!gr.string>) -> tensor<2xi1>
   return %2, %3 : tensor<5x!gr.string>, tensor<2xi1>
 }
+
+// One string that stands for all elements stays one, however many they are.
+// CHECK-LABEL: func.func @splat
+// CHECK: gr.constant dense<0> : tensor<1099511627776xi64>
+func.func @splat() -> (tensor<1099511627776x!gr.string> {gr.name = "y"}) {
+  %0 = gr.constant dense<"a"> : tensor<1099511627776x!gr.string> : tensor<1099511627776x!gr.string>
+  return %0 : tensor<1099511627776x!gr.string>
+}

@@ -567,6 +567,23 @@ TEST_CASE("strings come back through their table, and a damaged one is refused")
              Contains("string 0 of the table is not valid"));
 }
 
+TEST_CASE("a string that stands for more elements than there is memory comes back as one") {
+  mlir::MLIRContext context;
+  auto module = parse(R"(
+func.func @main() -> (tensor<1099511627776x!gr.string> {gr.name = "y"}) {
+  %0 = gr.constant dense<"b"> : tensor<1099511627776x!gr.string> : tensor<1099511627776x!gr.string>
+  return %0 : tensor<1099511627776x!gr.string>
+})",
+                      context);
+  TemporaryFile file;
+  absl::Status saved = saveModel(*module, file.path);
+  REQUIRE(saved.message() == "");
+  mlir::MLIRContext second;
+  auto loaded = loadModel(file.path, second);
+  REQUIRE(loaded.status().message() == "");
+  checkSameText(**loaded, *module);
+}
+
 TEST_CASE_METHOD(Spoiled, "random changes of numbers in a graph never crash the reader") {
   // The FlatBuffers verifier stands before importGraph: only changes that pass it count.
   flatbuffers::FlatBufferBuilder builder;
