@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import exported_symbols
 import hygiene
 import include_directions
 import tidy
@@ -236,6 +237,29 @@ class WhatRan(unittest.TestCase):
     def testALineThatIsNeither(self):
         with self.assertRaises(SystemExit):
             self.demand("perhaps a_test\n")
+
+
+LISTING = """\
+0000000000000000 A GRAPHRUN_1
+0000000000001000 T grCompilerApi
+0000000000001010 T graphrun::builder::relu(graphrun::builder::Tensor const&)
+0000000000001020 V typeinfo name for graphrun::builder::Graph
+0000000000001030 W std::vector<graphrun::builder::Dim>::push_back(graphrun::builder::Dim const&)
+0000000000001040 T GOMP_parallel
+0000000000001050 T graphrun::ir::createOp(int)
+"""
+
+
+class ExportedSymbols(unittest.TestCase):
+
+    def testNamesOfOthersAreFound(self):
+        names = list(exported_symbols.namesIn(LISTING))
+        self.assertEqual(len(names), 6)
+        allowed = ["grCompilerApi", "graphrun::builder::"]
+        self.assertEqual([name.split("(")[0] for name in exported_symbols.foreign(names, allowed)],
+                         ["std::vector<graphrun::builder::Dim>::push_back", "GOMP_parallel",
+                          "graphrun::ir::createOp"])
+        self.assertEqual(len(exported_symbols.foreign(names, ["grCompilerApi"])), 5)
 
 
 if __name__ == "__main__":
