@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import dependencies
 import exported_symbols
 import hygiene
 import include_directions
@@ -260,6 +261,16 @@ class ExportedSymbols(unittest.TestCase):
                          ["std::vector<graphrun::builder::Dim>::push_back", "GOMP_parallel",
                           "graphrun::ir::createOp"])
         self.assertEqual(len(exported_symbols.foreign(names, ["grCompilerApi"])), 5)
+
+
+class Dependencies(unittest.TestCase):
+
+    def testListAndTableAreCompared(self):
+        dev = "packages=(\n  a-dev b\n  c\n)\n"
+        table = "| package | why |\n|---|---|\n| a-dev, d | x |\n| c | y |\n\n|---|\n| e |\n"
+        self.assertEqual(dependencies.problems(dev, table),
+                         ["DEPENDENCIES.md: does not tell what b is for",
+                          "DEPENDENCIES.md: ./dev does not install d"])
 
 
 if __name__ == "__main__":
