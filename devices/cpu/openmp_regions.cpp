@@ -17,6 +17,7 @@
 #include "devices/cpu/invalid_operations.h"
 #include "devices/cpu/kernel_team.h"
 #include "runtime/base/library_calls.h"
+#include "runtime/base/log.h"
 
 extern "C" {
 using GompRegion = void (*)(void*);
@@ -112,8 +113,15 @@ bool KernelTeam::takesRegions() {
         {"omp_get_num_threads", reinterpret_cast<void*>(&omp_get_num_threads)},
         {"omp_in_parallel", reinterpret_cast<void*>(&omp_in_parallel)},
         {"GOMP_parallel", reinterpret_cast<void*>(&GOMP_parallel)}};
-    return runtime::redirectCalls(reinterpret_cast<const void*>(&dnnl_primitive_execute),
-                                  redirects);
+    const bool taken =
+        runtime::redirectCalls(reinterpret_cast<const void*>(&dnnl_primitive_execute), redirects);
+    if (!taken) {
+      runtime::logOnce(runtime::LogLevel::kWarning, "regions",
+                       "oneDNN's calls of OpenMP could not be pointed at GraphRun's threads (this "
+                       "oneDNN may not be linked with libgomp): its kernels run on OpenMP's; "
+                       "results are the same, steps take longer");
+    }
+    return taken;
   }();
   return kTakes;
 }

@@ -32,7 +32,7 @@ struct LoadedFile {
   const char* names = nullptr;
   absl::Span<const ElfW(Rela)> calls;
   absl::Span<const ElfW(Rela)> data;
-  uintptr_t sealedBegin = 0, sealedEnd = 0;  ///< written before the program starts, then read-only
+  uintptr_t sealedBegin = 0, sealedEnd = 0;  ///< pages that are read-only once it is loaded
 
   bool isSealed(uintptr_t address) const { return address >= sealedBegin && address < sealedEnd; }
 };
@@ -82,6 +82,11 @@ void readDynamic(const ElfW(Dyn) * entries, LoadedFile& file) {
   file.data = {data, data == nullptr ? 0 : dataBytes / sizeof(ElfW(Rela))};
 }
 
+uintptr_t pageOf(uintptr_t address) {
+  const auto pageBytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  return address / pageBytes * pageBytes;
+}
+
 /// Whether the file that `info` tells of holds `code`; if so, what is known of it.
 bool readFile(const dl_phdr_info& info, uintptr_t code, LoadedFile& file) {
   const ElfW(Dyn)* dynamic = nullptr;
@@ -95,8 +100,9 @@ bool readFile(const dl_phdr_info& info, uintptr_t code, LoadedFile& file) {
     } else if (part.p_type == PT_DYNAMIC) {
       dynamic = pointerAt<const ElfW(Dyn)>(begin);
     } else if (part.p_type == PT_GNU_RELRO) {
-      file.sealedBegin = begin;
-      file.sealedEnd = begin + part.p_memsz;
+      // The dynamic linker seals whole pages; one that the part ends in holds ordinary data too.
+      file.sealedBegin = pageOf(begin);
+      file.sealedEnd = pageOf(begin + part.p_memsz);
     }
   }
   if (!holdsCode || dynamic == nullptr) {
@@ -113,8 +119,8 @@ bool writeSlot(const LoadedFile& file, uintptr_t slot, void* target) {
   if (shared.load() == target) {
     return true;
   }
-  const auto pageBytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* page = pointerAt<void>(slot / pageBytes * pageBytes);
+  const auto pageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* page = pointerAt<void>(pageOf(slot));
   const bool sealed = file.isSealed(slot);
   if (sealed && mprotect(page, pageBytes, PROT_READ | PROT_WRITE) != 0) {
     return false;

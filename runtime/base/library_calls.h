@@ -17,7 +17,9 @@ struct CallRedirect {
 /// is concerned: no symbol has to be exported, and the order in which libraries were loaded does
 /// not matter. A function that the file does not call is passed over. Returns whether the last one
 /// is called there now; after a failure those behind it are as they were. Thread-safe, also while
-/// the file's code runs.
+/// the file's code runs: but of a file that looks its functions up as they are called (not linked
+/// with -z now), a thread that calls one for the first time just then may put the old one back.
+/// The targets are called as long as that file is loaded: their own must never be unloaded.
 bool redirectCalls(const void* code, absl::Span<const CallRedirect> redirects);
 
 }  // namespace graphrun::runtime
