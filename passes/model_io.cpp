@@ -18,27 +18,37 @@ absl::StatusOr<WeightSourceView::Weight> weightOf(const format::ModelFile& file,
   return WeightSourceView::Weight{entry.name()->str(), file.weightSpec(index), entry.splat(), data};
 }
 
-}  // namespace
-
-absl::Status saveModel(mlir::ModuleOp module, const std::string& path) {
+/// `target` is where it goes, `name` what messages call that.
+template <typename Target>
+absl::Status save(mlir::ModuleOp module, Target& target, const std::string& name) {
   mlir::FailureOr<mlir::func::FuncOp> func = graphOf(module);
   if (mlir::failed(func)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("model '", path, "' cannot be written: the module is not one graph"));
+        absl::StrCat("model '", name, "' cannot be written: the module is not one graph"));
   }
   // Once to learn the weights and whether it can be stored at all, once into the file's buffer.
   WeightTable weights;
   flatbuffers::FlatBufferBuilder trial;
   GR_RETURN_IF_ERROR(runtime::annotate(exportGraph(*func, trial, weights).status(),
-                                       absl::StrCat("model '", path, "' cannot be written")));
+                                       absl::StrCat("model '", name, "' cannot be written")));
   std::vector<format::WeightSource> sources;
   for (const WeightTable::Entry& entry : weights.entries()) {
     sources.push_back({entry.name, entry.spec, entry.splat, entry.data});
   }
-  return format::writeModelFile(path, kProducer, sources, weights.strings(),
+  return format::writeModelFile(target, kProducer, sources, weights.strings(),
                                 [&](flatbuffers::FlatBufferBuilder& builder) {
                                   return *exportGraph(*func, builder, weights);
                                 });
+}
+
+}  // namespace
+
+absl::Status saveModel(mlir::ModuleOp module, const std::string& path) {
+  return save(module, path, path);
+}
+
+absl::Status saveModel(mlir::ModuleOp module, runtime::MemoryFile& file) {
+  return save(module, file, file.name());
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> loadModel(const std::string& path,

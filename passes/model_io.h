@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/weights.h"
+#include "runtime/base/memory_file.h"
 #include "runtime/base/tensor.h"
 #include "runtime/format/model_generated.h"
 
@@ -82,6 +83,8 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importGraph(const format::Grap
 
 /// Writes the one graph of `module` to `path`, all of it or nothing.
 absl::Status saveModel(mlir::ModuleOp module, const std::string& path);
+/// The same into memory; the file is new and is sealed.
+absl::Status saveModel(mlir::ModuleOp module, runtime::MemoryFile& file);
 
 /// Maps and reads a model file. The weights stay where they are mapped, for the context's life.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> loadModel(const std::string& path,

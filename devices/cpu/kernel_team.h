@@ -73,7 +73,8 @@ class KernelTeam {
   static void barrier();
   /// Ends the threads that help the calling thread, outside of regions.
   static void end();
-  /// Whether the library's regions run here: else what their threads raise stays with them.
+  /// Points the library's regions here, the first time, and tells whether they run here: else what
+  /// their threads raise stays with them.
   static bool takesRegions();
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "devices/cpu/instructions.h"
+#include "devices/cpu/kernel_team.h"
 #include "devices/cpu/nan_guard.h"
 #include "devices/cpu/onednn_layouts.h"
 
@@ -359,6 +360,8 @@ absl::Status checkAfterOps(const AfterOps& after, const dnnl::memory::desc& resu
              ? absl::OkStatus()
              : absl::UnimplementedError("a function behind the result would reach its padding");
 }
+
+OneDnn::OneDnn() { KernelTeam::takesRegions(); }
 
 namespace {
 

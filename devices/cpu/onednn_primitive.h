@@ -12,8 +12,10 @@
 
 namespace graphrun::devices::cpu {
 
-/// Engine and stream of one program.
+/// Engine and stream of one program, whose kernels run on KernelTeam.
 struct OneDnn {
+  OneDnn();
+
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
 };

@@ -1,9 +1,11 @@
 // OpenMP's regions of oneDNN and of our own loops, as GCC compiles them, on the threads of
 // KernelTeam instead of libgomp's: those wait awake for milliseconds, in which a thread that lost
 // its core to another process keeps a second one busy, and take three times as long to begin and
-// to end a region. These functions stand before libgomp's wherever this library is linked; what
-// other code of the process calls goes on to libgomp. Where they do not (this library was loaded
-// behind libgomp), all is libgomp's as usual.
+// to end a region. Our own loops call these functions because they are linked with them: the shared
+// library does not export them, so that a program's own regions stay libgomp's. oneDNN's calls are
+// pointed here when the first of its kernels is made (KernelTeam::takesRegions). In a program that
+// holds the static libraries, as tests do, these stand before libgomp's for all code; what is
+// neither ours nor oneDNN's goes on to libgomp.
 #include <dlfcn.h>
 #include <link.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -14,6 +16,8 @@
 
 #include "devices/cpu/invalid_operations.h"
 #include "devices/cpu/kernel_team.h"
+#include "runtime/base/library_calls.h"
+#include "runtime/base/log.h"
 
 extern "C" {
 using GompRegion = void (*)(void*);
@@ -68,10 +72,11 @@ bool isKernel(GompRegion region) {
   return kOwn.holds(code) || kLibrary.holds(code);
 }
 
-/// libgomp's function of that name.
+/// libgomp's function of that name. Not by RTLD_NEXT: libgomp may have been loaded before us.
 template <typename Function>
 Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  static void* const kLibrary = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);  // we need it
+  return reinterpret_cast<Function*>(dlsym(kLibrary, name));
 }
 
 bool inRegion() { return KernelTeam::place().team != nullptr; }
@@ -100,9 +105,24 @@ void runForeign(void* data) {
 }  // namespace
 
 bool KernelTeam::takesRegions() {
-  static const bool kTakes =
-      moduleOf(reinterpret_cast<const void*>(&findModule))
-          .holds(reinterpret_cast<uintptr_t>(dlsym(RTLD_DEFAULT, "GOMP_parallel")));
+  // The one that begins a region comes last: outside of our regions the others do as libgomp's.
+  static const bool kTakes = [] {
+    const runtime::CallRedirect redirects[] = {
+        {"GOMP_barrier", reinterpret_cast<void*>(&GOMP_barrier)},
+        {"omp_get_thread_num", reinterpret_cast<void*>(&omp_get_thread_num)},
+        {"omp_get_num_threads", reinterpret_cast<void*>(&omp_get_num_threads)},
+        {"omp_in_parallel", reinterpret_cast<void*>(&omp_in_parallel)},
+        {"GOMP_parallel", reinterpret_cast<void*>(&GOMP_parallel)}};
+    const bool taken =
+        runtime::redirectCalls(reinterpret_cast<const void*>(&dnnl_primitive_execute), redirects);
+    if (!taken) {
+      runtime::logOnce(runtime::LogLevel::kWarning, "regions",
+                       "oneDNN's calls of OpenMP could not be pointed at GraphRun's threads (this "
+                       "oneDNN may not be linked with libgomp): its kernels run on OpenMP's; "
+                       "results are the same, steps take longer");
+    }
+    return taken;
+  }();
   return kTakes;
 }
 

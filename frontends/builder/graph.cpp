@@ -3,11 +3,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <ostream>
 
 #include "absl/strings/str_cat.h"
 #include "frontends/builder/constants.h"
 #include "frontends/builder/graph_impl.h"
+#include "passes/model_io.h"
+#include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::builder {
 
@@ -34,6 +38,14 @@ std::vector<Dim> Tensor::dims() const {
 
 std::string Tensor::toString() const {
   return valid() ? graph_->typeText(GraphImpl::valueOf(*this)) : "invalid";
+}
+
+std::string Tensor::name() const {
+  return valid() ? passes::labelOf(GraphImpl::valueOf(*this).getLoc()) : "";
+}
+
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor) {
+  return stream << (tensor.valid() ? tensor.name() + ": " : "") << tensor.toString();
 }
 
 // --- Scope and TemporaryModel --------------------------------------------------------------------
@@ -101,7 +113,17 @@ Scope Graph::scope(const std::string& name) { return impl_->scope(name); }
 
 absl::Status Graph::status() const { return impl_->status(); }
 
-absl::Status Graph::save(const std::string& path) { return impl_->save(path); }
+absl::Status Graph::save(const std::string& path) {
+  return impl_->save([&](mlir::ModuleOp module) { return passes::saveModel(module, path); });
+}
+
+absl::StatusOr<runtime::MemoryFile> Graph::saveToMemory() {
+  GR_ASSIGN_OR_RETURN(runtime::MemoryFile file,
+                      runtime::MemoryFile::create(absl::StrCat("graph '", name(), "'")));
+  GR_RETURN_IF_ERROR(
+      impl_->save([&](mlir::ModuleOp module) { return passes::saveModel(module, file); }));
+  return file;
+}
 
 absl::StatusOr<TemporaryModel> Graph::saveTemporary() {
   std::error_code error;

@@ -18,34 +18,11 @@
 #include "frontends/builder/initializer.h"
 #include "frontends/builder/tensor.h"
 #include "frontends/builder/weight_file.h"
+#include "runtime/base/memory_file.h"
 
 namespace graphrun::builder {
 
-/// The element type of a C++ type: kF32 for float, kI64 for int64_t …; kInvalid for others.
-template <typename T>
-constexpr ElementType elementTypeFor() {
-  if constexpr (std::same_as<T, bool>) {
-    return ElementType::kBool;
-  } else if constexpr (std::floating_point<T>) {
-    return sizeof(T) == 4   ? ElementType::kF32
-           : sizeof(T) == 8 ? ElementType::kF64
-                            : ElementType::kInvalid;
-  } else if constexpr (std::integral<T>) {
-    constexpr bool kSigned = std::is_signed_v<T>;
-    switch (sizeof(T)) {
-      case 1:
-        return kSigned ? ElementType::kI8 : ElementType::kU8;
-      case 2:
-        return kSigned ? ElementType::kI16 : ElementType::kU16;
-      case 4:
-        return kSigned ? ElementType::kI32 : ElementType::kU32;
-      default:
-        return kSigned ? ElementType::kI64 : ElementType::kU64;
-    }
-  } else {
-    return ElementType::kInvalid;
-  }
-}
+using runtime::elementTypeFor;
 
 /// While it lives, names of new operations begin with its name: `auto scope = g.scope("encoder");`
 /// gives "encoder/conv_0". Scopes nest; one that is entered again goes on counting.
@@ -145,8 +122,9 @@ class Graph {
   /// InvalidArgument with all problems when there are any; nothing is written then. The graph may
   /// be extended and saved again.
   absl::Status save(const std::string& path);
-  /// Saves into a temporary folder ($TMPDIR), to run the graph in this process:
-  /// `Session::create(model->path())`.
+  /// The same into memory: what `Session::create(graph)` runs.
+  absl::StatusOr<runtime::MemoryFile> saveToMemory();
+  /// Saves into a temporary folder ($TMPDIR): a file for other programs, for a while.
   absl::StatusOr<TemporaryModel> saveTemporary();
 
  private:

@@ -25,7 +25,9 @@
 #ifndef GRAPHRUN_FRONTENDS_BUILDER_GRAPH_BUILDER_H_
 #define GRAPHRUN_FRONTENDS_BUILDER_GRAPH_BUILDER_H_
 
+#include "frontends/builder/control_flow.h"
 #include "frontends/builder/graph.h"
+#include "frontends/builder/index_ops.h"
 #include "frontends/builder/initializer.h"
 #include "frontends/builder/layers.h"
 #include "frontends/builder/ops.h"

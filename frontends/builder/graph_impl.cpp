@@ -8,7 +8,7 @@
 #include "ir/dims.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Verifier.h"
-#include "passes/model_io.h"
+#include "passes/passes.h"
 #include "passes/type_codec.h"
 
 namespace graphrun::builder {
@@ -29,6 +29,13 @@ std::string withoutPrefix(const std::string& text) {
   return std::string(absl::StartsWith(rest, "'gr.") && end != absl::string_view::npos
                          ? rest.substr(end + 5)
                          : rest);
+}
+
+/// "loop 'loop_0'": the operation in whose body the value was made.
+std::string labelOfBody(mlir::Value value) {
+  mlir::Operation* op = value.getParentRegion()->getParentOp();
+  return absl::StrCat(absl::StripPrefix(op->getName().getStringRef().str(), "gr."), " '",
+                      passes::labelOf(op->getLoc()), "'");
 }
 
 }  // namespace
@@ -248,6 +255,11 @@ std::string GraphImpl::problemOfOutput(const std::string& name, const Tensor& va
     return absl::StrCat("is a tensor of graph '", other->name(), "', expected one of graph '",
                         name_, "'");
   }
+  mlir::func::FuncOp function = function_;
+  if (value.valid() && valueOf(value).getParentRegion() != &function.getBody()) {
+    return absl::StrCat("was made in a body of ", labelOfBody(valueOf(value)),
+                        "; make it one of that operation's results");
+  }
   bool taken = llvm::any_of(outputs_, [&](const Output& output) { return output.name == name; });
   if (name.empty() || taken) {
     return name.empty() ? "has no name" : "has the name of another output; choose another";
@@ -289,17 +301,21 @@ void GraphImpl::nameArguments() {
   function_->setAttr(ir::kSymbolsAttr, builder_.getStrArrayAttr(symbols));
 }
 
-absl::Status GraphImpl::finishAndSave(const std::string& path) {
+absl::Status GraphImpl::finishAndWrite(const std::function<absl::Status(mlir::ModuleOp)>& write) {
   bool correct = false;
   std::string errors = errorsOf([&] { correct = mlir::succeeded(mlir::verify(*module_)); });
   if (!correct) {
     return absl::InternalError(absl::StrCat("graph '", name_, "' does not verify: ", errors));
   }
-  return passes::saveModel(*module_, path);
+  return write(*module_);
 }
 
-absl::Status GraphImpl::save(const std::string& path) {
+absl::Status GraphImpl::save(const std::function<absl::Status(mlir::ModuleOp)>& write) {
   absl::Status status = this->status();
+  if (status.ok() && builder_.getInsertionBlock() != &function_.getBody().front()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("graph '", name_, "' is saved inside a body; save it when that has ended"));
+  }
   if (status.ok() && outputs_.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("graph '", name_, "' has no output; name one with Graph::output"));
@@ -314,9 +330,28 @@ absl::Status GraphImpl::save(const std::string& path) {
   }
   // The block stays open otherwise, so that the graph can go on growing.
   auto end = builder_.create<mlir::func::ReturnOp>(function_.getLoc(), results);
-  status = finishAndSave(path);
+  status = finishAndWrite(write);
   end->erase();
   return status;
+}
+
+// --- Bodies --------------------------------------------------------------------------------------
+
+std::vector<Tensor> GraphImpl::inBody(mlir::Block& block, const std::string& scope,
+                                      const std::function<std::vector<Tensor>()>& build) {
+  mlir::OpBuilder::InsertionGuard guard(builder_);
+  builder_.setInsertionPointToEnd(&block);
+  Scope names = layerScope(scope);
+  return build();
+}
+
+bool GraphImpl::isVisible(mlir::Value value, std::string& why) const {
+  mlir::Region* here = builder_.getInsertionBlock()->getParent();
+  if (value.getParentRegion()->isAncestor(here)) {
+    return true;
+  }
+  why = labelOfBody(value);
+  return false;
 }
 
 }  // namespace graphrun::builder

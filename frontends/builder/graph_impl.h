@@ -72,7 +72,16 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   /// A gr.constant of `value`, called `label`.
   mlir::Value constant(mlir::ElementsAttr value, const std::string& label,
                        const std::source_location& source);
-  absl::Status save(const std::string& path);
+  /// Checks the graph and hands its module, finished, to `write`.
+  absl::Status save(const std::function<absl::Status(mlir::ModuleOp)>& write);
+
+  // Bodies of control flow.
+  /// What `build` gives while what is made goes into `block`, its names into the scope `scope`.
+  std::vector<Tensor> inBody(mlir::Block& block, const std::string& scope,
+                             const std::function<std::vector<Tensor>()>& build);
+  /// Whether an operation that is made now may use the value: it was not made in a body that has
+  /// ended. Else `why` says in which.
+  bool isVisible(mlir::Value value, std::string& why) const;
 
  private:
   struct Output {
@@ -86,7 +95,7 @@ class GraphImpl : public std::enable_shared_from_this<GraphImpl> {
   std::string problemOfInput(const std::string& name, ElementType type,
                              const std::vector<Dim>& dims) const;
   std::string problemOfOutput(const std::string& name, const Tensor& value) const;
-  absl::Status finishAndSave(const std::string& path);
+  absl::Status finishAndWrite(const std::function<absl::Status(mlir::ModuleOp)>& write);
   void nameArguments();
 
   const std::string name_;

@@ -3,83 +3,36 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "frontends/builder/constants.h"
-#include "frontends/builder/graph_impl.h"
+#include "frontends/builder/composite.h"
 
 namespace graphrun::builder::layers {
 namespace {
 
-/// One call of a layer: checks its input and makes its weights in a scope of the layer's name.
-class Layer {
+/// One call of a layer, with the weights that it makes.
+class Layer : public Composite {
  public:
-  Layer(const char* kind, const Tensor& x, const At& at)
-      : kind_(kind), x_(x), source_(at.location), graph_(GraphImpl::graphOf(x)) {
-    if (graph_ == nullptr || !x.valid()) {
-      if (graph_ != nullptr) {
-        graph_->skip();
-      }
-      return;
-    }
-    label_ = graph_->label(kind, at);
-    scope_.emplace(graph_->layerScope(label_));
-    ready_ = true;
-  }
+  using Composite::Composite;
 
-  bool ready() const { return ready_; }
-  /// What the layer gives when it is not ready.
-  Tensor failed() const { return graph_ == nullptr ? Tensor() : graph_->failed(); }
-
-  void problem(const std::string& message) {
-    ready_ = false;
-    graph_->report(source_, absl::StrCat(kind_, " '", label_, "'"), message);
-  }
-  /// Reports an input of another rank; `what` says what it should be.
-  void requireRank(size_t rank, const char* what) {
-    if (ready_ && (!x_.ranked() || x_.dims().size() != rank)) {
-      problem(absl::StrCat("input is ", x_.toString(), ", expected ", what));
-    }
-  }
-  void requireMinimumRank(size_t rank) {
-    if (ready_ && (!x_.ranked() || x_.dims().size() < rank)) {
-      problem(absl::StrCat("input is ", x_.toString(), ", expected a rank of at least ", rank));
-    }
-  }
-  /// Reports `value` below 1.
-  void requirePositive(const char* what, int64_t value) {
-    if (ready_ && value < 1) {
-      problem(absl::StrCat(what, " is ", value, ", expected at least 1"));
-    }
-  }
   /// The size of a dim that sizes a weight; reports one that is not static, and an input of a type
   /// that weights do not have.
   int64_t sizeOfDim(size_t i) {
-    if (ready_ && !runtime::isFloat(x_.elementType())) {
-      problem(absl::StrCat("input is ", x_.toString(), ", expected a floating-point type"));
+    if (ready() && !runtime::isFloat(input().elementType())) {
+      problem(absl::StrCat("input is ", input().toString(), ", expected a floating-point type"));
     }
-    if (!ready_) {
+    if (!ready()) {
       return 0;
     }
-    Dim dim = x_.dims()[i];
+    Dim dim = input().dims()[i];
     if (!dim.isStatic()) {
-      problem(absl::StrCat("dim ", i, " of the input ", x_.toString(), " is ", dim.toString(),
+      problem(absl::StrCat("dim ", i, " of the input ", input().toString(), " is ", dim.toString(),
                            ", expected a number: it is the size of a weight"));
     }
     return dim.isStatic() ? dim.size() : 0;
   }
 
   Tensor weight(const char* name, const std::vector<int64_t>& dims, const Initializer& init) {
-    return ConstantMaker(*graph_, at(name)).weight({x_.elementType(), dims}, init);
+    return constant(name).weight({input().elementType(), dims}, init);
   }
-  At at(const char* name) const { return {name, source_}; }
-
- private:
-  const char* kind_;
-  Tensor x_;
-  std::source_location source_;
-  GraphImpl* graph_;
-  std::string label_;
-  std::optional<Scope> scope_;
-  bool ready_ = false;
 };
 
 }  // namespace

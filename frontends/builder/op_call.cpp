@@ -8,6 +8,8 @@
 #include "frontends/builder/graph_impl.h"
 #include "ir/builders.h"
 #include "ir/folding.h"
+#include "mlir/IR/Verifier.h"
+#include "passes/einsum.h"
 
 namespace graphrun::builder {
 
@@ -50,21 +52,41 @@ void OpCall::problem(const std::string& message) {
   }
 }
 
+Tensor OpCall::failed() const { return state_ ? state_->graph.failed() : Tensor(); }
+
+/// Why the operation cannot use a tensor; "" if it can, or the tensor's own problem was reported.
+std::string OpCall::problemOf(const Tensor& tensor, bool optional) const {
+  GraphImpl* graph = GraphImpl::graphOf(tensor);
+  if (graph == nullptr) {
+    return optional ? ""
+                    : absl::StrCat(
+                          "is a default-constructed tensor, or the result of one; expected "
+                          "a tensor of graph '",
+                          state_->graph.name(), "'");
+  }
+  if (graph != &state_->graph) {
+    return absl::StrCat("is a tensor of graph '", graph->name(), "', expected one of graph '",
+                        state_->graph.name(), "'");
+  }
+  std::string body;
+  if (tensor.valid() && !graph->isVisible(GraphImpl::valueOf(tensor), body)) {
+    return absl::StrCat("was made in a body of ", body,
+                        "; outside of that it is used only as one of that operation's results");
+  }
+  return "";
+}
+
 bool OpCall::checkTensors() {
   bool invalid = false;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& argument = arguments_[i];
-    GraphImpl* graph = GraphImpl::graphOf(argument.tensor_);
-    if (graph != nullptr && graph != &state_->graph) {
-      problem(absl::StrCat("operand ", i, " is a tensor of graph '", graph->name(),
-                           "', expected one of graph '", state_->graph.name(), "'"));
-    } else if (graph == nullptr && argument.kind_ == Argument::Kind::kTensor) {
-      problem(absl::StrCat("operand ", i,
-                           " is a default-constructed tensor, or the result of one; expected a "
-                           "tensor of graph '",
-                           state_->graph.name(), "'"));
+    if (argument.kind_ == Argument::Kind::kTensor || GraphImpl::graphOf(argument.tensor_)) {
+      std::string why = problemOf(argument.tensor_, argument.kind_ == Argument::Kind::kOptional);
+      if (!why.empty()) {
+        problem(absl::StrCat("operand ", i, " ", why));
+      }
     }
-    invalid |= graph != nullptr && !argument.tensor_.valid();
+    invalid |= GraphImpl::graphOf(argument.tensor_) != nullptr && !argument.tensor_.valid();
   }
   if (invalid && state_->ready()) {
     state_->failed = true;
@@ -245,6 +267,14 @@ OpCall& OpCall::segments() {
   return *this;
 }
 
+OpCall& OpCall::segments(absl::Span<const int32_t> counts) {
+  if (state_) {
+    state_->add("operandSegmentSizes", state_->graph.builder().getDenseI32ArrayAttr(
+                                           llvm::ArrayRef<int32_t>(counts.data(), counts.size())));
+  }
+  return *this;
+}
+
 std::string OpCall::typesText() const {
   return absl::StrJoin(state_->operands, ", ", [&](std::string* out, mlir::Value value) {
     out->append(state_->graph.typeText(value));
@@ -276,6 +306,141 @@ std::vector<Tensor> OpCall::create(size_t results) {
     tensors[i] = graph.tensorOf((*created)->getResult(i));
   }
   return tensors;
+}
+
+/// Fills a region; false after a problem.
+bool OpCall::makeBody(const Body& body, void* region) {
+  GraphImpl& graph = state_->graph;
+  mlir::Location loc = graph.locationOf(state_->label, state_->source);
+  mlir::Block& block = static_cast<mlir::Region*>(region)->emplaceBlock();
+  std::vector<Tensor> arguments;
+  for (const Tensor& like : body.like) {
+    mlir::Type type = GraphImpl::valueOf(like).getType();
+    if (body.anyShape) {
+      type = mlir::UnrankedTensorType::get(llvm::cast<mlir::TensorType>(type).getElementType());
+    }
+    arguments.push_back(graph.tensorOf(block.addArgument(type, loc)));
+  }
+  bool complete = true;
+  graph.inBody(block, absl::StrCat(state_->label, "/", body.name), [&] {
+    llvm::SmallVector<mlir::Value> values;
+    for (const Tensor& result : body.build(arguments)) {
+      std::string why = problemOf(result, /*optional=*/false);
+      if (!why.empty()) {
+        problem(absl::StrCat("result ", values.size(), " of its body '", body.name, "' ", why));
+      }
+      complete = complete && why.empty() && result.valid();
+      values.push_back(GraphImpl::valueOf(result));
+    }
+    if (complete) {
+      graph.builder().create<ir::YieldOp>(loc, values);
+    }
+    return std::vector<Tensor>();
+  });
+  if (!complete && state_->ready()) {  // on the result of another problem
+    state_->failed = true;
+    graph.skip();
+  }
+  return state_->ready();
+}
+
+std::vector<Tensor> OpCall::createWith(const std::vector<Body>& bodies, size_t hidden) {
+  if (!state_ || !state_->ready()) {
+    return {};
+  }
+  GraphImpl& graph = state_->graph;
+  auto makeOp = [&](size_t results) {
+    mlir::OperationState made(graph.locationOf(state_->label, state_->source),
+                              absl::StrCat("gr.", state_->op), state_->operands, {},
+                              state_->attributes);
+    made.types.assign(results, ir::placeholderType(graph.context()));
+    for (size_t i = 0; i < bodies.size(); ++i) {
+      made.addRegion();
+    }
+    return graph.builder().create(made);
+  };
+  // How many results it has is known when the bodies are: until then another holds them. It stays
+  // after a problem, since the user may hold what is in it; such a graph is never written.
+  mlir::Operation* holder = makeOp(0);
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    if (!makeBody(bodies[i], &holder->getRegion(static_cast<unsigned>(i)))) {
+      return {};
+    }
+  }
+  const size_t yielded = holder->getRegion(0).front().getTerminator()->getNumOperands();
+  mlir::Operation* op = makeOp(yielded - std::min(hidden, yielded));
+  for (unsigned i = 0; i < bodies.size(); ++i) {
+    op->getRegion(i).takeBody(holder->getRegion(i));
+  }
+  holder->erase();
+  bool fits = false;
+  std::string errors = graph.errorsOf([&] {
+    fits = mlir::succeeded(ir::updateResultTypes(op)) && mlir::succeeded(mlir::verify(op));
+  });
+  if (!fits) {
+    problem(absl::StrCat(errors, "; operands ", typesText()));
+    return std::vector<Tensor>(op->getNumResults(), graph.failed());
+  }
+  std::vector<Tensor> results;
+  for (mlir::Value result : op->getResults()) {
+    results.push_back(graph.tensorOf(result));
+  }
+  return results;
+}
+
+namespace {
+
+/// Operations of one call, named after it.
+class CallEmitter : public passes::Emitter {
+ public:
+  CallEmitter(GraphImpl& graph, std::string label, std::source_location source)
+      : graph_(graph), label_(std::move(label)), source_(source) {}
+
+  mlir::OpBuilder& builder() override { return graph_.builder(); }
+  mlir::Value emit(llvm::StringRef name, llvm::ArrayRef<mlir::Value> operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes) override {
+    if (llvm::is_contained(operands, mlir::Value())) {
+      return nullptr;
+    }
+    mlir::FailureOr<mlir::Operation*> made =
+        ir::createOp(builder(), locationOf(name.drop_front(3).str()), name, operands, attributes);
+    return mlir::failed(made) ? mlir::Value() : (*made)->getResult(0);
+  }
+  mlir::Value constant(llvm::ArrayRef<int64_t> values) override {
+    return ir::createInts(builder(), locationOf("value"), values);
+  }
+  mlir::Value zeroLike(mlir::Value like) override {
+    mlir::Type element = llvm::cast<mlir::TensorType>(like.getType()).getElementType();
+    return ir::createScalar(builder(), locationOf("zero"), element, 0);
+  }
+  void fail(const std::string& what) override { problem = what; }
+
+  std::string problem;
+
+ private:
+  mlir::Location locationOf(const std::string& part) {
+    return graph_.locationOf(absl::StrCat(label_, "/", part), source_);
+  }
+
+  GraphImpl& graph_;
+  std::string label_;
+  std::source_location source_;
+};
+
+}  // namespace
+
+Tensor OpCall::lower(const std::function<mlir::Value(passes::Emitter& emitter)>& lowering) {
+  if (!state_ || !state_->ready()) {
+    return failed();
+  }
+  CallEmitter emitter(state_->graph, state_->label, state_->source);
+  mlir::Value result;
+  std::string errors = state_->graph.errorsOf([&] { result = lowering(emitter); });
+  if (!result) {
+    problem(absl::StrCat(emitter.problem, errors, "; operands ", typesText()));
+    return failed();
+  }
+  return state_->graph.tensorOf(result);
 }
 
 }  // namespace graphrun::builder

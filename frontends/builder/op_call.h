@@ -3,12 +3,21 @@
 #define GRAPHRUN_FRONTENDS_BUILDER_OP_CALL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "frontends/builder/tensor.h"
+
+namespace mlir {
+class Value;
+}
+
+namespace graphrun::passes {
+class Emitter;
+}
 
 namespace graphrun::builder {
 
@@ -83,15 +92,35 @@ class OpCall {
                int64_t more = 0);
   /// For operations with several optional operands: how many of each are given.
   OpCall& segments();
+  OpCall& segments(absl::Span<const int32_t> counts);
 
   void problem(const std::string& message);
   Tensor create();
   std::vector<Tensor> create(size_t results);
 
+  /// A region of the operation.
+  struct Body {
+    const char* name;          ///< of the scope of what it makes, behind the operation's
+    std::vector<Tensor> like;  ///< its arguments have the types of these,
+    bool anyShape;             ///< or their element types alone
+    std::function<std::vector<Tensor>(const std::vector<Tensor>& arguments)> build;
+  };
+  /// Creates an operation with regions. It has a result for each value that the first one yields
+  /// but the first `hidden`; none after a problem.
+  std::vector<Tensor> createWith(const std::vector<Body>& bodies, size_t hidden = 0);
+
+  /// In place of one operation: what `lowering` makes. The call's operands are known to fit.
+  Tensor lower(const std::function<mlir::Value(passes::Emitter& emitter)>& lowering);
+
+  /// What the call gives after a problem.
+  Tensor failed() const;
+
  private:
   struct State;
 
   bool checkTensors();
+  std::string problemOf(const Tensor& tensor, bool optional) const;
+  bool makeBody(const Body& body, void* region);
   void makeOperands();
   bool positiveAxis(int64_t& axis, const Tensor& like, int64_t more);
   std::string typesText() const;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "frontends/builder/tensor.h"
@@ -137,8 +138,10 @@ Tensor min(const Operand& x, const Operand& y, const At& at = {});
 Tensor max(const Operand& x, const Operand& y, const At& at = {});
 /// x where x >= 0, else slope * x.
 Tensor prelu(const Tensor& x, const Operand& slope, const At& at = {});
-/// x == y, as bools.
+/// x == y, as bools; the comparisons are also written `x == y`, `x < y` …
 Tensor equal(const Operand& x, const Operand& y, const At& at = {});
+/// x != y, as bools: not equal.
+Tensor notEqual(const Operand& x, const Operand& y, const At& at = {});
 /// x < y, as bools.
 Tensor less(const Operand& x, const Operand& y, const At& at = {});
 /// x <= y, as bools.
@@ -176,6 +179,9 @@ struct MatMul {
 };
 /// Matrix product over the last two dims; leading dims broadcast, as in NumPy.
 Tensor matmul(const Tensor& lhs, const Tensor& rhs, const MatMul& options = {}, const At& at = {});
+
+/// The sum of products that an equation names, as in NumPy: `einsum("bij,bjk->bik", {x, y})`.
+Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, const At& at = {});
 
 // --- Neural networks; tensors are N x C x spatial dims -------------------------------------------
 
@@ -287,6 +293,17 @@ struct RecurrentWeights {
 /// value.
 Tensor recurrent(const Tensor& input, Cell cell, const RecurrentWeights& weights,
                  const Tensor& hidden, const Tensor& state = {}, const At& at = {});
+
+struct Attention {
+  Tensor mask{};                  ///< added to the scores; broadcasts to N x H x S x T
+  std::optional<double> scale{};  ///< of the scores; default: 1 / sqrt(D)
+  bool causal = false;            ///< the query at s sees the keys up to s only
+};
+/// softmax(scale * query * transpose(key) + mask) * value for a query of N x H x S x D, a key of
+/// N x G x T x D and a value of N x G x T x V; H / G neighbouring heads of the query share a head
+/// of the keys.
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                 const Attention& options = {}, const At& at = {});
 
 enum class ResizeMode { kNearest, kLinear, kCubic };
 /// Where a result element lies in the input; ONNX's coordinate_transformation_mode.

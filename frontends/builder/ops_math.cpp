@@ -107,6 +107,9 @@ Tensor prelu(const Tensor& x, const Operand& slope, const At& at) {
   return OpCall("prelu", at, {x, slope}).create();
 }
 Tensor equal(const Operand& x, const Operand& y, const At& at) { return binary("equal", x, y, at); }
+Tensor notEqual(const Operand& x, const Operand& y, const At& at) {
+  return logicalNot(equal(x, y, At(at.location)), at);
+}
 Tensor less(const Operand& x, const Operand& y, const At& at) { return binary("less", x, y, at); }
 Tensor lessEqual(const Operand& x, const Operand& y, const At& at) {
   return binary("less_equal", x, y, at);
@@ -137,6 +140,18 @@ Tensor operator-(const Operand& x, const Operand& y) { return sub(x, y, At(x.loc
 Tensor operator*(const Operand& x, const Operand& y) { return mul(x, y, At(x.location())); }
 Tensor operator/(const Operand& x, const Operand& y) { return div(x, y, At(x.location())); }
 Tensor operator-(const Operand& x) { return neg(x.tensor(), At(x.location())); }
+Tensor operator==(const Operand& x, const Operand& y) { return equal(x, y, At(x.location())); }
+Tensor operator!=(const Operand& x, const Operand& y) { return notEqual(x, y, At(x.location())); }
+Tensor operator<(const Operand& x, const Operand& y) { return less(x, y, At(x.location())); }
+Tensor operator<=(const Operand& x, const Operand& y) { return lessEqual(x, y, At(x.location())); }
+Tensor operator>(const Operand& x, const Operand& y) { return greater(x, y, At(x.location())); }
+Tensor operator>=(const Operand& x, const Operand& y) {
+  return greaterEqual(x, y, At(x.location()));
+}
+Tensor& Tensor::operator+=(const Operand& y) { return *this = add(*this, y, At(y.location())); }
+Tensor& Tensor::operator-=(const Operand& y) { return *this = sub(*this, y, At(y.location())); }
+Tensor& Tensor::operator*=(const Operand& y) { return *this = mul(*this, y, At(y.location())); }
+Tensor& Tensor::operator/=(const Operand& y) { return *this = div(*this, y, At(y.location())); }
 
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const At& at) {
   OpCall call("where", at, {condition, x, y});

@@ -1,5 +1,6 @@
 // Operations of neural networks.
 #include <array>
+#include <cmath>
 
 #include "frontends/builder/op_call.h"
 #include "frontends/builder/ops.h"
@@ -207,6 +208,22 @@ Tensor resize(const Tensor& x, const Resize& options, const At& at) {
       .number("cubic_coeff", options.cubicCoeff)
       .flag("exclude_outside", options.excludeOutside)
       .create();
+}
+
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                 const Attention& options, const At& at) {
+  OpCall call("attention", at, {query, key, value, Argument::optional(options.mask)});
+  std::optional<double> scale = options.scale;
+  if (!scale && query.valid()) {
+    const std::vector<Dim> dims = query.dims();
+    if (dims.empty() || !dims.back().isStatic() || dims.back().size() < 1) {
+      call.problem("the query is " + query.toString() +
+                   ", whose last dim is no number; give a scale");
+    } else {
+      scale = 1 / std::sqrt(static_cast<double>(dims.back().size()));
+    }
+  }
+  return call.number("scale", scale.value_or(1)).flag("causal", options.causal).create();
 }
 
 }  // namespace graphrun::builder

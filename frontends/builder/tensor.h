@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -20,6 +21,7 @@ using runtime::ElementType;
 using runtime::HostTensor;
 
 class GraphImpl;
+class Index;
 class Operand;
 
 /// Name and place of a call: the optional last argument of every operation. `relu(x)` names the
@@ -81,6 +83,10 @@ class Tensor {
   std::vector<Dim> dims() const;
   /// "Nx3x32x32xf32", "f32" for a scalar, "*xf32" for an unknown rank, "invalid".
   std::string toString() const;
+  /// The name of what makes it: of an input or an operation ("encoder/conv_0"); "" if not valid.
+  std::string name() const;
+  /// "encoder/conv_0: Nx16x32x32xf32".
+  friend std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
   /// Element-wise, with NumPy's broadcasting. A number takes the tensor's element type.
   friend Tensor operator+(const Operand& x, const Operand& y);
@@ -88,6 +94,24 @@ class Tensor {
   friend Tensor operator*(const Operand& x, const Operand& y);
   friend Tensor operator/(const Operand& x, const Operand& y);
   friend Tensor operator-(const Operand& x);
+  /// The variable becomes the result; the graph's earlier value stays what it was.
+  Tensor& operator+=(const Operand& y);
+  Tensor& operator-=(const Operand& y);
+  Tensor& operator*=(const Operand& y);
+  Tensor& operator/=(const Operand& y);
+  /// Element-wise, as bools: as in NumPy and PyTorch also `==`, which does not tell whether two
+  /// variables are the same tensor. A tensor is no condition of `if`: that does not compile.
+  friend Tensor operator==(const Operand& x, const Operand& y);
+  friend Tensor operator!=(const Operand& x, const Operand& y);
+  friend Tensor operator<(const Operand& x, const Operand& y);
+  friend Tensor operator<=(const Operand& x, const Operand& y);
+  friend Tensor operator>(const Operand& x, const Operand& y);
+  friend Tensor operator>=(const Operand& x, const Operand& y);
+
+  /// A part of the first dim, or one for each of the first dims, as in NumPy: `x[0]`,
+  /// `x[Range(1, -1)]`, `x[{Range(), 2, Range(0, 10, 2)}]`.
+  Tensor operator[](const Index& index) const;
+  Tensor operator[](std::initializer_list<Index> indices) const;
 
  private:
   friend class GraphImpl;
@@ -138,6 +162,37 @@ class Operand {
   Tensor tensor_;
   Scalar scalar_ = 0;
   bool isScalar_ = false;
+  std::source_location location_;
+};
+
+/// The places [begin, end) of a dim in steps: negative ones count from the end, those out of range
+/// are clamped. `Range()` is all of them, `Range(0, INT64_MAX, 2)` every second one.
+struct Range {
+  Range() = default;
+  Range(int64_t first, int64_t past, int64_t by = 1) : begin(first), end(past), step(by) {}
+
+  int64_t begin = 0;
+  int64_t end = INT64_MAX;
+  int64_t step = 1;
+};
+
+/// What Tensor::operator[] takes of a dim: one place, which drops the dim, or a Range.
+class Index {
+ public:
+  template <std::integral T>
+  Index(T place, std::source_location here = std::source_location::current())
+      : range_(static_cast<int64_t>(place), 0), isPlace_(true), location_(here) {}
+  Index(Range range, std::source_location here = std::source_location::current())
+      : range_(range), location_(here) {}
+
+  bool isPlace() const { return isPlace_; }
+  int64_t place() const { return range_.begin; }
+  const Range& range() const { return range_; }
+  std::source_location location() const { return location_; }
+
+ private:
+  Range range_;
+  bool isPlace_ = false;
   std::source_location location_;
 };
 

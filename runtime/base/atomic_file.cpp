@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -22,9 +20,6 @@
 
 namespace graphrun::runtime {
 namespace {
-
-// write(2) takes at most about 2 GiB at once.
-constexpr size_t kChunk = size_t{1} << 30;
 
 std::string folderOf(const std::string& path) {
   size_t slash = path.rfind('/');
@@ -134,60 +129,26 @@ absl::StatusOr<AtomicFile> AtomicFile::create(const std::string& path) {
 }
 
 AtomicFile::AtomicFile(std::string path, std::string temporary, int fd)
-    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+    : FileWriter(std::move(path), fd), temporary_(std::move(temporary)) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::exchange(other.temporary_, std::string())),
-      fd_(std::exchange(other.fd_, -1)),
-      size_(other.size_) {}
+    : FileWriter(static_cast<FileWriter&&>(other)),
+      temporary_(std::exchange(other.temporary_, std::string())) {}
 
 AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
   if (!temporary_.empty()) {
     ::unlink(temporary_.c_str());
   }
 }
 
-absl::Status AtomicFile::failed(int errnoValue) const {
-  return annotate(fileError("write", path_, errnoValue), absl::StrCat("after ", size_, " bytes"));
-}
-
-absl::Status AtomicFile::write(absl::Span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd_, bytes.data(), std::min(bytes.size(), kChunk));
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written < 0) {
-      return failed(errno);
-    }
-    size_ += static_cast<uint64_t>(written);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AtomicFile::writeZeros(uint64_t count) {
-  static constexpr std::array<uint8_t, 4096> kZeros = {};
-  while (count > 0) {
-    size_t part = std::min<uint64_t>(count, kZeros.size());
-    GR_RETURN_IF_ERROR(write({kZeros.data(), part}));
-    count -= part;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status AtomicFile::commit() {
-  int syncFailed = ::fsync(fd_);
+  int syncFailed = ::fsync(fd());
   int error = errno;
   if (syncFailed != 0 && (error == EINVAL || error == EROFS)) {
     syncFailed = 0;  // pipes and devices hold nothing back
   }
   // Network file systems report a full disk no earlier than here.
-  if (int closeFailed = ::close(std::exchange(fd_, -1)); syncFailed == 0 && closeFailed != 0) {
+  if (int closeFailed = ::close(release()); syncFailed == 0 && closeFailed != 0) {
     syncFailed = closeFailed;
     error = errno;
   }
@@ -197,11 +158,11 @@ absl::Status AtomicFile::commit() {
   if (temporary_.empty()) {
     return absl::OkStatus();
   }
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (::rename(temporary_.c_str(), name().c_str()) != 0) {
     return failed(errno);
   }
   temporary_.clear();
-  return syncFolder(path_);
+  return syncFolder(name());
 }
 
 }  // namespace graphrun::runtime

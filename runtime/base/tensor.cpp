@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
 
 namespace graphrun::runtime {
 
@@ -45,6 +46,57 @@ absl::StatusOr<size_t> checkedByteSize(ElementType type, absl::Span<const int64_
     bytes *= dim > 0 ? dim : 1;
   }
   return empty ? size_t{0} : static_cast<size_t>(bytes);
+}
+
+namespace {
+
+/// InvalidArgument unless `spec` is one of a tensor and has `count` elements.
+absl::Status checkCount(const TensorSpec& spec, size_t count) {
+  GR_RETURN_IF_ERROR(checkedByteSize(spec.type, spec.dims).status());
+  const auto expected = static_cast<size_t>(spec.elementCount());
+  return count == expected
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat("got ", count, " values for a tensor of ",
+                                                       spec.toString(), ", expected ", expected));
+}
+
+}  // namespace
+
+absl::StatusOr<HostTensor> HostTensor::copyOf(ElementType type, std::vector<int64_t> dims,
+                                              const void* values, size_t count) {
+  TensorSpec spec{type, std::move(dims)};
+  GR_RETURN_IF_ERROR(checkCount(spec, count));
+  HostTensor tensor(std::move(spec));
+  if (tensor.byteSize() > 0) {
+    std::memcpy(tensor.data(), values, tensor.byteSize());
+  }
+  return tensor;
+}
+
+absl::StatusOr<HostTensor> HostTensor::viewOf(ElementType type, std::vector<int64_t> dims,
+                                              void* values, size_t count, bool isConst) {
+  TensorSpec spec{type, std::move(dims)};
+  GR_RETURN_IF_ERROR(checkCount(spec, count));
+  if (count == 0) {
+    return HostTensor(std::move(spec));  // an empty range may have no address
+  }
+  HostTensor tensor(std::move(spec), std::shared_ptr<void>(values, [](void*) {}));
+  tensor.isReadOnly_ = isConst;
+  return tensor;
+}
+
+absl::Status HostTensor::checkElements(ElementType asked, bool toWrite) const {
+  if (asked != spec_.type || asked == ElementType::kInvalid) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a tensor of ", spec_.toString(), " was asked for elements of ",
+        asked == ElementType::kInvalid ? "a C++ type that no element has" : elementTypeName(asked),
+        ", expected ", elementTypeName(spec_.type)));
+  }
+  return toWrite && isReadOnly_
+             ? absl::FailedPreconditionError(absl::StrCat(
+                   "a tensor of ", spec_.toString(),
+                   " is a view of const values; ask for its elements as const, or clone it"))
+             : absl::OkStatus();
 }
 
 void HostTensor::Free::operator()(void* p) const {

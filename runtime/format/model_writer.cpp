@@ -95,19 +95,43 @@ FileHeader makeHeader(absl::Span<const uint8_t> buffer, uint64_t weightBytes) {
   return header;
 }
 
-absl::Status writeAll(runtime::AtomicFile& file, const FileHeader& header,
-                      absl::Span<const uint8_t> buffer, const std::vector<WeightSource>& weights,
-                      const WeightLayout& layout) {
-  GR_RETURN_IF_ERROR(file.write({reinterpret_cast<const uint8_t*>(&header), sizeof(header)}));
-  GR_RETURN_IF_ERROR(file.write(buffer));
-  GR_RETURN_IF_ERROR(file.writeZeros(header.weightsOffset - file.size()));
-  for (size_t index : layout.written) {
-    uint64_t start = header.weightsOffset + layout.extents[index].offset;
-    GR_RETURN_IF_ERROR(file.writeZeros(start - file.size()));
-    GR_RETURN_IF_ERROR(file.write(weights[index].data));
+/// A model whose graph a reader would accept, ready to be written.
+class CheckedModel {
+ public:
+  explicit CheckedModel(const std::vector<WeightSource>& weights)
+      : weights_(weights), layout_(layOut(weights)), builder_(size_t{1} << 16) {}
+
+  absl::Status build(const std::string& producer, const std::vector<std::string>& strings,
+                     BuildGraph graph) {
+    buildModel(builder_, producer, weights_, strings, layout_, graph);
+    return verifyModelBuffer(buffer(), layout_.bytes).status();
   }
-  GR_RETURN_IF_ERROR(file.writeZeros(header.weightsOffset + header.weightsLength - file.size()));
-  return file.commit();
+
+  absl::Status write(runtime::FileWriter& file) const {
+    const FileHeader header = makeHeader(buffer(), layout_.bytes);
+    GR_RETURN_IF_ERROR(file.write({reinterpret_cast<const uint8_t*>(&header), sizeof(header)}));
+    GR_RETURN_IF_ERROR(file.write(buffer()));
+    GR_RETURN_IF_ERROR(file.writeZeros(header.weightsOffset - file.size()));
+    for (size_t index : layout_.written) {
+      uint64_t start = header.weightsOffset + layout_.extents[index].offset;
+      GR_RETURN_IF_ERROR(file.writeZeros(start - file.size()));
+      GR_RETURN_IF_ERROR(file.write(weights_[index].data));
+    }
+    return file.writeZeros(header.weightsOffset + header.weightsLength - file.size());
+  }
+
+ private:
+  absl::Span<const uint8_t> buffer() const {
+    return {builder_.GetBufferPointer(), builder_.GetSize()};
+  }
+
+  const std::vector<WeightSource>& weights_;
+  WeightLayout layout_;
+  flatbuffers::FlatBufferBuilder builder_;
+};
+
+std::string contextOf(const std::string& name) {
+  return absl::StrCat("model '", name, "' cannot be written");
 }
 
 }  // namespace
@@ -115,15 +139,21 @@ absl::Status writeAll(runtime::AtomicFile& file, const FileHeader& header,
 absl::Status writeModelFile(const std::string& path, const std::string& producer,
                             const std::vector<WeightSource>& weights,
                             const std::vector<std::string>& strings, BuildGraph graph) {
-  std::string context = absl::StrCat("model '", path, "' cannot be written");
-  WeightLayout layout = layOut(weights);
-  flatbuffers::FlatBufferBuilder builder(size_t{1} << 16);
-  buildModel(builder, producer, weights, strings, layout, graph);
-  absl::Span<const uint8_t> buffer(builder.GetBufferPointer(), builder.GetSize());
-  GR_RETURN_IF_ERROR(runtime::annotate(verifyModelBuffer(buffer, layout.bytes).status(), context));
-  FileHeader header = makeHeader(buffer, layout.bytes);
+  CheckedModel model(weights);
+  GR_RETURN_IF_ERROR(runtime::annotate(model.build(producer, strings, graph), contextOf(path)));
   GR_ASSIGN_OR_RETURN(runtime::AtomicFile file, runtime::AtomicFile::create(path));
-  return runtime::annotate(writeAll(file, header, buffer, weights, layout), context);
+  GR_RETURN_IF_ERROR(runtime::annotate(model.write(file), contextOf(path)));
+  return runtime::annotate(file.commit(), contextOf(path));
+}
+
+absl::Status writeModelFile(runtime::MemoryFile& file, const std::string& producer,
+                            const std::vector<WeightSource>& weights,
+                            const std::vector<std::string>& strings, BuildGraph graph) {
+  CheckedModel model(weights);
+  GR_RETURN_IF_ERROR(
+      runtime::annotate(model.build(producer, strings, graph), contextOf(file.name())));
+  GR_RETURN_IF_ERROR(runtime::annotate(model.write(file), contextOf(file.name())));
+  return runtime::annotate(file.seal(), contextOf(file.name()));
 }
 
 }  // namespace graphrun::format

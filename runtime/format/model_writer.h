@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/base/memory_file.h"
 #include "runtime/base/tensor.h"
 #include "runtime/format/model_generated.h"
 
@@ -35,6 +36,10 @@ using BuildGraph =
 /// no partial file stays behind. Thread-safe for different paths.
 /// `strings`: what weights of strings are indices into, each once.
 absl::Status writeModelFile(const std::string& path, const std::string& producer,
+                            const std::vector<WeightSource>& weights,
+                            const std::vector<std::string>& strings, BuildGraph graph);
+/// The same to a file in memory, which is new and is sealed.
+absl::Status writeModelFile(runtime::MemoryFile& file, const std::string& producer,
                             const std::vector<WeightSource>& weights,
                             const std::vector<std::string>& strings, BuildGraph graph);
 

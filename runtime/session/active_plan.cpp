@@ -67,17 +67,29 @@ absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
 
 void ActivePlan::bindOutput(const std::string& name, HostTensor& tensor) {
   const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
-  if (tensor.spec() != endpoint.spec || tensor.data() == nullptr) {
+  if (tensor.spec() != endpoint.spec || tensor.data() == nullptr || tensor.isReadOnly()) {
     std::optional<HostTensor> fast = own->makeTensor(endpoint);
     tensor = fast ? *std::move(fast) : HostTensor(endpoint.spec);
   }
-  own->bindOutput(endpoint, endpoint.staging != nullptr ? endpoint.staging : tensor.data());
+  void* use = endpoint.staging != nullptr ? endpoint.staging : tensor.data();
+  if (!isAligned(use)) {
+    HostTensor& instead = alignedOutputs[name];
+    if (instead.spec() != endpoint.spec) {
+      instead = HostTensor(endpoint.spec);
+    }
+    use = instead.data();
+  }
+  own->bindOutput(endpoint, use);
 }
 
 void ActivePlan::fetchOutput(const std::string& name, HostTensor& tensor) const {
   const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
-  if (endpoint.staging != nullptr && tensor.byteSize() != 0) {
-    std::memcpy(tensor.data(), endpoint.staging, tensor.byteSize());
+  const void* from = endpoint.staging;
+  if (from == nullptr && !isAligned(tensor.data())) {
+    from = alignedOutputs.at(name).data();
+  }
+  if (from != nullptr && tensor.byteSize() != 0) {
+    std::memcpy(tensor.data(), from, tensor.byteSize());
   }
 }
 

@@ -29,11 +29,12 @@ struct ActivePlan {
   PlanStrings strings;
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
-  uint64_t loadNanos = 0;                     // of the last time
-  std::deque<uint64_t> lastRuns;              // nanoseconds of runs since it was loaded last
-  uint64_t ranNanos = 0;                      // all runs together
-  uint64_t tuneNanos = 0;                     // what it was given for measuring last
-  std::map<std::string, HostTensor> aligned;  // copies of inputs that were not
+  uint64_t loadNanos = 0;                            // of the last time
+  std::deque<uint64_t> lastRuns;                     // nanoseconds of runs since it was loaded last
+  uint64_t ranNanos = 0;                             // all runs together
+  uint64_t tuneNanos = 0;                            // what it was given for measuring last
+  std::map<std::string, HostTensor> aligned;         // copies of inputs that were not
+  std::map<std::string, HostTensor> alignedOutputs;  // in the place of outputs that are not
   /// Outputs that only later stages read; the next run writes to the same memory.
   std::map<std::string, std::shared_ptr<HostTensor>> forStages;
   bool settled = false;     // no other placement is looked for any more

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -25,6 +26,7 @@
 #include "runtime/session/own_devices.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/progress.h"
+#include "runtime/session/run_queue.h"
 #include "runtime/session/session_stage.h"
 #include "runtime/session/split_trial.h"
 #include "runtime/session/stage_input.h"
@@ -124,6 +126,16 @@ void tellDumps(const SessionOptions& options, absl::Span<const StageInput> made)
   }
 }
 
+absl::Status checkOptions(const SessionOptions& options) {
+  if (options.stepTimeout >= Millis{0} && options.stepTimeout <= kMaxStepTimeout) {
+    return absl::OkStatus();
+  }
+  return atStage(absl::InvalidArgumentError(absl::StrCat("a run may take 0 (an hour) to ",
+                                                         kMaxStepTimeout.count(), " ms, got ",
+                                                         options.stepTimeout.count(), " ms")),
+                 SessionStage::kInput);
+}
+
 /// Device names by label of what they run.
 std::map<std::string, std::string> devicesByNode(const format::PlanFile& plan) {
   std::map<std::string, std::string> devices;
@@ -148,7 +160,8 @@ struct Session::Impl {
         planSource(compiler, &planCache),
         progress(given.progress) {}
 
-  absl::Status open(const std::string& modelPath);
+  /// `called`: what messages call the model.
+  absl::Status open(const std::string& modelPath, const std::string& called);
   WorkerCoreOptions coreOptions() const;
   CoordinatorOptions coordinatorOptions();
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
@@ -179,6 +192,8 @@ struct Session::Impl {
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
   void learn(const ActivePlan& plan);
   void learnAll();
+  absl::Status run(std::vector<StageInput> given, std::vector<NamedTensor>& results);
+  absl::StatusOr<TensorMap> runByName(const TensorMap& given);
   absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
   absl::Status runStage(ActivePlan& plan, absl::Span<const StageInput> values,
                         std::vector<NamedTensor>& results, std::vector<StageInput>& made);
@@ -192,7 +207,8 @@ struct Session::Impl {
   Compiler* compiler;
   PlanSource planSource;
   ProgressReport progress;
-  std::string name;  // the path that the user gave, for messages
+  std::string name;  // the path that the user gave, or the graph's name, for messages
+  std::optional<MemoryFile> inMemory;
   OpenModel model;
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
@@ -211,13 +227,15 @@ struct Session::Impl {
   mutable std::mutex statsMutex;
   SessionStats stats;
   std::set<std::string> noted;  // notes of plans that the user was told
+  std::unique_ptr<RunQueue> queue = std::make_unique<RunQueue>(
+      [this](const TensorMap& given) { return runByName(given); }, options.maxWaitingRuns);
 };
 
-absl::Status Session::Impl::open(const std::string& modelPath) {
+absl::Status Session::Impl::open(const std::string& modelPath, const std::string& called) {
   const int64_t begin = nowNanos();
-  name = modelPath;
+  name = called;
   {
-    const ProgressReport::Busy busy(progress, absl::StrCat("reading ", modelPath));
+    const ProgressReport::Busy busy(progress, absl::StrCat("reading ", called));
     GR_ASSIGN_OR_RETURN(model, openModel(modelPath, *compiler, models));
   }
   inputs = inputPorts(model.model->graph());
@@ -650,19 +668,75 @@ std::shared_ptr<DeviceSet> makeDeviceSet() {
   return std::make_shared<DeviceSet>(devices::createDevice);
 }
 
+/// Runs the model once; see Session::run.
+absl::Status Session::Impl::run(std::vector<StageInput> given, std::vector<NamedTensor>& results) {
+  std::vector<NamedSpec> specs;
+  for (const StageInput& input : given) {
+    specs.push_back({input.name, input.tensor->spec()});
+  }
+  std::lock_guard lock(mutex);
+  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, inOrder(specs));
+  std::vector<StageInput> values;
+  for (const NamedSpec& shape : shapes) {
+    for (const StageInput& input : given) {
+      if (input.name == shape.name) {
+        values.push_back(input);
+      }
+    }
+  }
+  size_t count = 0;
+  results.resize(outputs.size());
+  for (const ModelPort& port : outputs) {
+    if (!port.isList) {
+      results[count++].name = port.name;
+    }
+  }
+  results.resize(count);  // the tensors in lists follow
+  GR_RETURN_IF_ERROR(runStages(std::move(values), results));
+  failed.clear();
+  std::lock_guard statsLock(statsMutex);
+  ++stats.runs;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TensorMap> Session::Impl::runByName(const TensorMap& given) {
+  std::vector<StageInput> values;
+  for (const auto& [input, tensor] : given) {
+    values.push_back({input, &tensor, nullptr});
+  }
+  std::vector<NamedTensor> results;
+  GR_RETURN_IF_ERROR(run(std::move(values), results));
+  TensorMap named;
+  for (NamedTensor& result : results) {
+    named.insert_or_assign(std::move(result.name), std::move(result.tensor));
+  }
+  return named;
+}
+
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Session::~Session() { impl_->learnAll(); }
+
+Session::~Session() {
+  impl_->queue.reset();
+  impl_->learnAll();
+}
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(const std::string& modelPath,
                                                          const SessionOptions& options) {
-  if (options.stepTimeout < Millis{0} || options.stepTimeout > kMaxStepTimeout) {
-    return atStage(absl::InvalidArgumentError(absl::StrCat("a run may take 0 (an hour) to ",
-                                                           kMaxStepTimeout.count(), " ms, got ",
-                                                           options.stepTimeout.count(), " ms")),
-                   SessionStage::kInput);
-  }
+  GR_RETURN_IF_ERROR(checkOptions(options));
   auto impl = std::make_unique<Impl>(options);
-  GR_RETURN_IF_ERROR(impl->open(modelPath));
+  GR_RETURN_IF_ERROR(impl->open(modelPath, modelPath));
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::create(absl::StatusOr<MemoryFile> model,
+                                                         const SessionOptions& options) {
+  if (!model.ok()) {
+    return atStage(model.status(), SessionStage::kModel);
+  }
+  GR_RETURN_IF_ERROR(checkOptions(options));
+  auto impl = std::make_unique<Impl>(options);
+  impl->inMemory.emplace(*std::move(model));
+  GR_RETURN_IF_ERROR(impl->open(impl->inMemory->path(), impl->inMemory->name()));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
@@ -670,33 +744,17 @@ const std::vector<ModelPort>& Session::inputs() const { return impl_->inputs; }
 const std::vector<ModelPort>& Session::outputs() const { return impl_->outputs; }
 
 absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<NamedTensor>& outputs) {
-  std::vector<NamedSpec> given;
-  for (const NamedTensor& input : inputs) {
-    given.push_back({input.name, input.tensor.spec()});
-  }
-  std::lock_guard lock(impl_->mutex);
-  GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(given));
   std::vector<StageInput> values;
-  for (const NamedSpec& shape : shapes) {
-    for (const NamedTensor& input : inputs) {
-      if (input.name == shape.name) {
-        values.push_back({input.name, &input.tensor, nullptr});
-      }
-    }
+  for (const NamedTensor& input : inputs) {
+    values.push_back({input.name, &input.tensor, nullptr});
   }
-  size_t count = 0;
-  outputs.resize(impl_->outputs.size());
-  for (const ModelPort& port : impl_->outputs) {
-    if (!port.isList) {
-      outputs[count++].name = port.name;
-    }
-  }
-  outputs.resize(count);  // the tensors in lists follow
-  GR_RETURN_IF_ERROR(impl_->runStages(std::move(values), outputs));
-  impl_->failed.clear();
-  std::lock_guard stats(impl_->statsMutex);
-  ++impl_->stats.runs;
-  return absl::OkStatus();
+  return impl_->run(std::move(values), outputs);
+}
+
+absl::StatusOr<TensorMap> Session::run(const TensorMap& inputs) { return impl_->runByName(inputs); }
+
+std::future<absl::StatusOr<TensorMap>> Session::runAsync(TensorMap inputs) {
+  return impl_->queue->add(std::move(inputs));
 }
 
 absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {

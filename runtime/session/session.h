@@ -3,16 +3,22 @@
 #define GRAPHRUN_RUNTIME_SESSION_SESSION_H_
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/base/memory_file.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/tensor.h"
 
@@ -109,6 +115,8 @@ struct SessionOptions {
   /// data: at most so many, and none but the last when they take more memory than that.
   size_t maxPlans = 64;
   uint64_t maxPlanBytes = uint64_t{4} << 30;
+  /// Runs of runAsync that may wait for the one before them; one more is refused.
+  size_t maxWaitingRuns = 64;
   /// Sessions with the same devices hold weights that they have in common once, packed; the memory
   /// goes with the last of them. Null: devices of its own.
   std::shared_ptr<DeviceSet> devices;
@@ -236,6 +244,16 @@ enum class SessionStage {
 /// The stage that a session's failed status tells; kRun when it tells none.
 SessionStage stageOf(const absl::Status& status);
 
+/// Inputs or outputs of a run, by name.
+using TensorMap = std::map<std::string, HostTensor, std::less<>>;
+
+/// What a model can be taken from without a file on disk: the builder's Graph. This library never
+/// links the one that builds graphs.
+template <typename Graph>
+concept ModelInMemory = requires(Graph& graph) {
+  { graph.saveToMemory() } -> std::same_as<absl::StatusOr<MemoryFile>>;
+};
+
 /// A model, ready to run. Plans are made for the input shapes that come, and kept. Thread-safe: one
 /// run at a time, others wait. Where a run uses one device of this process it happens on the
 /// caller's thread, with inputs and outputs used in place.
@@ -245,7 +263,20 @@ class Session {
   /// cache first. Workers are started or joined when the first plan needs them.
   static absl::StatusOr<std::unique_ptr<Session>> create(const std::string& modelPath,
                                                          const SessionOptions& options = {});
-  /// Ends the workers that it started and leaves the others.
+  /// Opens a graph as it is now: what is added to it later does not count. Its problems, all of
+  /// them, are this call's. Weights are copied into memory that the session keeps; workers of this
+  /// machine read them there.
+  template <typename Graph>
+    requires ModelInMemory<std::remove_reference_t<Graph>>
+  static absl::StatusOr<std::unique_ptr<Session>> create(Graph&& graph,
+                                                         const SessionOptions& options = {}) {
+    return create(graph.saveToMemory(), options);
+  }
+  /// Opens a model.fb in memory, sealed; or returns the error in its place.
+  static absl::StatusOr<std::unique_ptr<Session>> create(absl::StatusOr<MemoryFile> model,
+                                                         const SessionOptions& options = {});
+  /// Waits for the run that has begun, ends the workers that it started and leaves the others. Runs
+  /// of runAsync that have not begun end with Cancelled.
   ~Session();
 
   const std::vector<ModelPort>& inputs() const;
@@ -256,6 +287,17 @@ class Session {
   /// lost worker ends the run with Unavailable and a message that names it; the session is then of
   /// no more use.
   absl::Status run(absl::Span<const NamedTensor> inputs, std::vector<NamedTensor>& outputs);
+
+  /// The same by names: all outputs of the model for all of its inputs.
+  ///     GR_ASSIGN_OR_RETURN(TensorMap outputs, session->run(inputs));
+  absl::StatusOr<TensorMap> run(const TensorMap& inputs);
+  /// The same without waiting for it. Runs begin in the order of the calls, one at a time, on one
+  /// thread of the session's, which starts with the first; they take turns with callers of `run`.
+  /// The result is a status or all outputs, as of `run`: no exception is stored. Views among the
+  /// inputs must live until it is there; a future that is dropped drops the result, not the run.
+  /// ResourceExhausted, at once, where maxWaitingRuns wait already. To have several steps in
+  /// flight at a time, use several sessions with the same SessionOptions::devices.
+  std::future<absl::StatusOr<TensorMap>> runAsync(TensorMap inputs);
 
   /// Does everything that a run with inputs of these shapes needs, but run.
   absl::Status prepare(absl::Span<const NamedSpec> inputs);

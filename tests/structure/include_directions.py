@@ -44,6 +44,7 @@ LAYERS = {
     "devices/*/compiler": ["ir", "passes", "devices/codegen", "devices/compiler", "{parent}"],
     "frontends/builder": ["ir", "passes"],
     "frontends/builder/examples": ["frontends/builder", "runtime/session"],
+    "frontends/package": ["frontends/builder", "runtime/session"],
     "frontends/onnx": ["ir", "passes"],
     "frontends/compiler": COMPILE + ["runtime/door"],
     "frontends/cli": EVERYTHING,

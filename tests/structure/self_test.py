@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import dependencies
+import exported_symbols
 import hygiene
 import include_directions
 import tidy
@@ -236,6 +238,39 @@ class WhatRan(unittest.TestCase):
     def testALineThatIsNeither(self):
         with self.assertRaises(SystemExit):
             self.demand("perhaps a_test\n")
+
+
+LISTING = """\
+0000000000000000 A GRAPHRUN_1
+0000000000001000 T grCompilerApi
+0000000000001010 T graphrun::builder::relu(graphrun::builder::Tensor const&)
+0000000000001020 V typeinfo name for graphrun::builder::Graph
+0000000000001030 W std::vector<graphrun::builder::Dim>::push_back(graphrun::builder::Dim const&)
+0000000000001040 T GOMP_parallel
+0000000000001050 T graphrun::ir::createOp(int)
+"""
+
+
+class ExportedSymbols(unittest.TestCase):
+
+    def testNamesOfOthersAreFound(self):
+        names = list(exported_symbols.namesIn(LISTING))
+        self.assertEqual(len(names), 6)
+        allowed = ["grCompilerApi", "graphrun::builder::"]
+        self.assertEqual([name.split("(")[0] for name in exported_symbols.foreign(names, allowed)],
+                         ["std::vector<graphrun::builder::Dim>::push_back", "GOMP_parallel",
+                          "graphrun::ir::createOp"])
+        self.assertEqual(len(exported_symbols.foreign(names, ["grCompilerApi"])), 5)
+
+
+class Dependencies(unittest.TestCase):
+
+    def testListAndTableAreCompared(self):
+        dev = "packages=(\n  a-dev b\n  c\n)\n"
+        table = "| package | why |\n|---|---|\n| a-dev, d | x |\n| c | y |\n\n|---|\n| e |\n"
+        self.assertEqual(dependencies.problems(dev, table),
+                         ["DEPENDENCIES.md: does not tell what b is for",
+                          "DEPENDENCIES.md: ./dev does not install d"])
 
 
 if __name__ == "__main__":

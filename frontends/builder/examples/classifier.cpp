@@ -1,12 +1,11 @@
-// Builds a classifier, saves it and runs it in this process.
+// Builds a classifier, saves it for others and runs it in this process.
+#include <graphrun/graph.h>
+#include <graphrun/session.h>
+
 #include <algorithm>
 #include <iostream>
 
-#include "frontends/builder/graph_builder.h"
-#include "runtime/base/status.h"
-#include "runtime/session/session.h"
-
-using namespace graphrun::builder;
+using namespace graphrun;
 
 absl::Status buildAndRun(const std::string& path) {
   Graph g("classifier");
@@ -20,12 +19,12 @@ absl::Status buildAndRun(const std::string& path) {
   g.output("probabilities", softmax(x));
   GR_RETURN_IF_ERROR(g.save(path));
 
-  GR_ASSIGN_OR_RETURN(auto session, graphrun::runtime::Session::create(path));
-  std::vector<graphrun::runtime::NamedTensor> inputs(1), outputs;
-  inputs[0] = {"image", HostTensor({ElementType::kF32, {1, 3, 32, 32}})};
-  std::ranges::fill(inputs[0].tensor.as<float>(), 0.5F);
-  GR_RETURN_IF_ERROR(session->run(inputs, outputs));
-  auto probabilities = outputs[0].tensor.as<float>();
+  GR_ASSIGN_OR_RETURN(auto session, Session::create(g));
+  TensorMap inputs;
+  const std::vector<float> image(3 * 32 * 32, 0.5F);
+  GR_ASSIGN_OR_RETURN(inputs["image"], HostTensor::from(image, {1, 3, 32, 32}));
+  GR_ASSIGN_OR_RETURN(TensorMap outputs, session->run(inputs));
+  GR_ASSIGN_OR_RETURN(auto probabilities, outputs.at("probabilities").elements<float>());
   auto top = std::max_element(probabilities.begin(), probabilities.end());
   std::cout << "class " << top - probabilities.begin() << ", probability " << *top << "\n";
   return absl::OkStatus();

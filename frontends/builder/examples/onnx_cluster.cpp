@@ -1,11 +1,10 @@
 // Runs an ONNX file on a cluster: onnx_cluster MODEL.onnx CLUSTER.yaml
+#include <graphrun/session.h>
+
 #include <cstring>
 #include <iostream>
 
-#include "runtime/base/status.h"
-#include "runtime/session/session.h"
-
-using namespace graphrun::runtime;
+using namespace graphrun;
 
 /// Zeros for each input; a dim that the model leaves open becomes 1.
 std::vector<NamedTensor> makeInputs(const Session& session) {

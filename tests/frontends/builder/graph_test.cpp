@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "ir/builders.h"
 #include "tests/frontends/builder/loaded_model.h"
@@ -55,6 +56,15 @@ TEST_CASE("tensors tell their type") {
   CHECK(Tensor().toString() == "invalid");
   CHECK(Tensor().elementType() == ElementType::kInvalid);
   CHECK_FALSE(Tensor().ranked());
+}
+
+TEST_CASE("a tensor is printed with its name") {
+  Graph g;
+  Tensor x = g.input("image", ElementType::kF32, {Dim("N"), 3});
+  auto scope = g.scope("head");
+  std::ostringstream text;
+  text << x << "; " << relu(x, "act") << "; " << exp(x) << "; " << Tensor();
+  CHECK(text.str() == "image: Nx3xf32; head/act: Nx3xf32; head/exp_0: Nx3xf32; invalid");
 }
 
 TEST_CASE("operations are named by scope, name or number") {

@@ -249,5 +249,158 @@ TEST_CASE("members of collectives have one type, and parts of one size") {
   CHECK(f.g.status().ok());
 }
 
+TEST_CASE("positions") {
+  CHECK_THAT(problemOf([](Fixture& f) { argMax(f.m, 2); }), Contains("axis 2 is out of range"));
+  CHECK_THAT(problemOf([](Fixture& f) { argMin(f.m, -3); }), Contains("axis -3 is out of range"));
+  CHECK_THAT(problemOf([](Fixture& f) { topK(f.m, 7); }),
+             Contains("top_k 'top_k_0': k is 7, but dim 1 of the input is 6"));
+  CHECK_THAT(problemOf([](Fixture& f) { topK(f.m, 1.5); }),
+             Contains("k is 1.5, expected an integer"));
+  CHECK_THAT(problemOf([](Fixture& f) { cumSum(f.m, 2); }), Contains("cumulative_0'"));
+  CHECK_THAT(problemOf([](Fixture& f) { cumProd(f.m, -3); }), Contains("cumulative_0'"));
+  CHECK_THAT(problemOf([](Fixture& f) { range(0, f.i); }), Contains("range 'range_0': limit"));
+  CHECK_THAT(problemOf([](Fixture& f) { triu(shape(f.m)); }),
+             Contains("triu 'triu_0': input is 2xi64, expected a rank of at least 2"));
+  CHECK_THAT(problemOf([](Fixture& f) { tril(f.open); }), Contains("input is *xf32"));
+  CHECK_THAT(problemOf([](Fixture& f) { oneHot(f.m, 3); }),
+             Contains("oneHot 'oneHot_0': indices are 4x6xf32, expected integers"));
+  CHECK_THAT(problemOf([](Fixture& f) { oneHot(f.i, 0); }), Contains("depth is 0"));
+  CHECK_THAT(problemOf([](Fixture& f) { oneHot(f.i, 3, {.axis = 3}); }),
+             Contains("axis 3 is out of range for a result of rank 3"));
+}
+
+TEST_CASE("gathering and scattering") {
+  CHECK_THAT(problemOf([](Fixture& f) { gatherElements(f.m, f.m); }), Contains("indices"));
+  CHECK_THAT(problemOf([](Fixture& f) { gatherNd(f.m, f.m); }), Contains("indices"));
+  CHECK_THAT(problemOf([](Fixture& f) { scatterElements(f.m, f.i, f.i); }),
+             Contains("scatter_elements_0'"));
+  CHECK_THAT(problemOf([](Fixture& f) { scatterNd(f.m, f.i, f.m); }), Contains("scatter_nd_0'"));
+}
+
+TEST_CASE("parts by index that are not there") {
+  CHECK_THAT(problemOf([](Fixture& f) { f.m[4]; }),
+             Contains("part 'part_0': index 4 is out of range for dim 0 of 4x6xf32"));
+  CHECK_THAT(problemOf([](Fixture& f) { f.m[{0, -7}]; }), Contains("index -7 is out of range"));
+  CHECK_THAT(problemOf([](Fixture& f) { f.m[{0, 0, 0}]; }),
+             Contains("has 3 indices for 4x6xf32, expected at most 2"));
+  Fixture f;
+  auto line = std::source_location::current().line() + 1;
+  static_cast<void>(f.m[9]);
+  CHECK_THAT(f.problem(), Contains(absl::StrCat("misuse_test.cpp:", line, ": ")));
+}
+
+TEST_CASE("the line of a comparison and of an assignment is the caller's") {
+  Fixture f;
+  auto line = std::source_location::current().line() + 1;
+  static_cast<void>(f.m == f.i);
+  f.m += f.x;
+  std::vector<std::string> problems = f.problems();
+  REQUIRE(problems.size() == 2);
+  CHECK_THAT(problems[0], Contains(absl::StrCat("misuse_test.cpp:", line, ": equal")));
+  CHECK_THAT(problems[1], Contains(absl::StrCat("misuse_test.cpp:", line + 1, ": add")));
+}
+
+TEST_CASE("equations") {
+  CHECK_THAT(problemOf([](Fixture& f) { einsum("ij,jk->ik", {f.m}); }),
+             Contains("einsum 'einsum_0': equation \"ij,jk->ik\" has 2 terms, expected one for "
+                      "each of 1 inputs"));
+  CHECK_THAT(problemOf([](Fixture& f) { einsum("ijk->i", {f.m}); }),
+             Contains("equation has the term \"ijk\" for an input of rank 2"));
+  CHECK_THAT(problemOf([](Fixture& f) { einsum("ij->k", {f.m}); }),
+             Contains("has a dim in its result that no input has"));
+  CHECK_THAT(problemOf([](Fixture& f) { einsum("i?->i", {f.m}); }), Contains("expected letters"));
+  CHECK_THAT(problemOf([](Fixture& f) { einsum("ij,jk->ik", {f.m, f.m}); }),
+             Contains("inner dims are 6 and 4"));
+  CHECK_THAT(problemOf([](Fixture& f) { einsum("ij->ji", {f.open}); }),
+             Contains("operand 0 is *xf32, expected a known rank"));
+}
+
+TEST_CASE("attention") {
+  CHECK_THAT(problemOf([](Fixture& f) { attention(f.x, f.x, f.m); }), Contains("attention_0'"));
+  CHECK_THAT(problemOf([](Fixture& f) {
+               Tensor query = f.g.input("q", ElementType::kF32, {1, 1, 2, Dim("D")});
+               attention(query, query, query);
+             }),
+             Contains("the query is 1x1x2xDxf32, whose last dim is no number; give a scale"));
+}
+
+TEST_CASE("branches") {
+  auto one = [](const Tensor& x) { return [=] { return std::vector{x}; }; };
+  CHECK_THAT(problemOf([&](Fixture& f) { ifElse(f.m, one(f.m), one(f.m)); }),
+             Contains("if 'if_0': condition is"));
+  CHECK_THAT(problemOf([&](Fixture& f) {
+               ifElse(f.g.scalar(1, ElementType::kBool), one(f.m),
+                      [&] { return std::vector{f.m, f.m}; });
+             }),
+             Contains("branches yield 1 and 2 values, expected as many"));
+  CHECK_THAT(
+      problemOf([&](Fixture& f) { ifElse(f.g.scalar(1, ElementType::kBool), one(f.m), one(f.i)); }),
+      Contains("expected one element type"));
+  CHECK_THAT(problemOf([&](Fixture& f) {
+               ifElse(f.g.scalar(1, ElementType::kBool), one(f.m), one(Tensor()));
+             }),
+             Contains("result 0 of its body 'else' is a default-constructed tensor"));
+}
+
+TEST_CASE("loops") {
+  auto body = [](const Tensor&, const std::vector<Tensor>& carried) {
+    return Iteration{{carried[0] + 1.0}};
+  };
+  CHECK_THAT(problemOf([&](Fixture& f) { loop({f.m}, body); }),
+             Contains("loop 'loop_0': never ends: it has no limit"));
+  CHECK_THAT(problemOf([&](Fixture& f) { loop({f.m}, body, {.condition = f.m}); }),
+             Contains("loop 'loop_0'"));
+  auto grow = [](const Tensor&, const std::vector<Tensor>& carried) {
+    return Iteration{{concat({carried[0], carried[0]}, 0)}};
+  };
+  CHECK_THAT(problemOf([&](Fixture& f) { loop({f.m}, grow, {.limit = 2}); }),
+             Contains("carried tensor 0 is 4x6xf32 before and 8x6xf32 after an iteration"));
+  auto lose = [](const Tensor&, const std::vector<Tensor>&) { return Iteration{{}}; };
+  CHECK_THAT(problemOf([&](Fixture& f) { loop({f.m}, lose, {.limit = 2}); }),
+             Contains("its body leaves 0 carried tensors, expected 1, as many as it gets"));
+  Fixture changes;
+  CHECK(loop({changes.m}, grow, {.limit = 2, .shapesChange = true}).carried[0].valid());
+  CHECK(changes.g.status().ok());
+}
+
+TEST_CASE("what a body makes stays in it") {
+  auto leak = [](Fixture& f) {
+    Tensor inside;
+    loop({f.m},
+         [&](const Tensor&, const std::vector<Tensor>& carried) {
+           inside = relu(carried[0]);
+           return Iteration{{inside}};
+         },
+         {.limit = 2});
+    return inside;
+  };
+  CHECK_THAT(problemOf([&](Fixture& f) { exp(leak(f)); }),
+             Contains("exp_0': operand 0 was made in a body of loop 'loop_0'; outside of that it "
+                      "is used only as one of that operation's results"));
+  CHECK_THAT(problemOf([&](Fixture& f) { f.g.output("y", leak(f)); }),
+             Contains("output 'y': was made in a body of loop 'loop_0'"));
+  Fixture f;
+  f.g.output("y", f.m);
+  absl::Status saved;
+  ifElse(
+      f.g.scalar(1, ElementType::kBool),
+      [&] {
+        saved = f.g.save("/tmp/never-written.fb");
+        return std::vector{f.m};
+      },
+      [&] { return std::vector{f.m}; });
+  CHECK_THAT(std::string(saved.message()), Contains("is saved inside a body"));
+}
+
+TEST_CASE("scans") {
+  auto body = [](const std::vector<Tensor>&, const std::vector<Tensor>& carried) {
+    return Iteration{carried};
+  };
+  CHECK_THAT(problemOf([&](Fixture& f) { scan({f.m}, {f.m}, body, {.axis = 2}); }),
+             Contains("scan 'scan_0': axis 2 is out of range for 4x6xf32"));
+  CHECK_THAT(problemOf([&](Fixture& f) { scan({f.m, shape(f.m)}, {f.m}, body); }),
+             Contains("scans 4x6xf32 and 2xi64 along axis 0, expected as many places"));
+}
+
 }  // namespace
 }  // namespace graphrun::builder

@@ -26,8 +26,11 @@ std::set<std::string> registeredOps() {
 #define GET_OP_LIST
 #include "ir/ops_tensor.cpp.inc"
               >());
-  // Of the other operations of their family, passes make them.
+  // Of the other operations of these families, passes or importers make them.
   names.merge(namesOf<ir::AllReduceOp, ir::AllGatherOp, ir::ReduceScatterOp>());
+  names.merge(namesOf<ir::RangeOp, ir::ArgReduceOp, ir::TopKOp, ir::CumulativeOp,
+                      ir::GatherElementsOp, ir::GatherNdOp, ir::ScatterElementsOp, ir::ScatterNdOp,
+                      ir::AttentionOp, ir::IfOp, ir::LoopOp>());
   return names;
 }
 
@@ -201,9 +204,45 @@ std::vector<Row> commRows() {
        [](Values& v) { return reduceScatter({v.m, v.m}, 0, Reduction::kMax)[0]; }}};
 }
 
+std::vector<Row> indexRows() {
+  auto same = [](const Tensor& x) { return [=] { return std::vector{x}; }; };
+  return {
+      {"range", "?xi64", [](Values& v) { return range(0, v.g.input("n", ElementType::kI64, {})); }},
+      {"arg_reduce", "4xi64", [](Values& v) { return argMax(v.m, -1, {.keepdims = false}); }},
+      {"top_k", "4x2xf32", [](Values& v) { return topK(v.m, 2).values; }},
+      {"cumulative", "4x6xf32", [](Values& v) { return cumSum(v.m, 0); }},
+      {"gather_elements", "4x6xf32", [](Values& v) { return gatherElements(v.m, v.i, -1); }},
+      {"gather_nd", "4xf32",
+       [](Values& v) { return gatherNd(v.m, v.g.constant<int64_t>({0, 0, 0, 0}, {4, 1}), 1); }},
+      {"scatter_elements", "4x6xf32",
+       [](Values& v) { return scatterElements(v.m, v.i, v.m, 0, Scatter::kMax); }},
+      {"scatter_nd", "4x6xf32",
+       [](Values& v) {
+         return scatterNd(v.m, v.g.constant<int64_t>({1}, {1, 1}),
+                          slice(v.m, {.starts = {0}, .ends = {1}}));
+       }},
+      {"attention", kSame, [](Values& v) { return attention(v.x, v.y, v.y, {.causal = true}); }},
+      {"where", "4x6xf32", [](Values& v) { return triu(v.m, -1, "where_"); }},
+      {"where", "Nx4x8x8xf32", [](Values& v) { return tril(v.x, 0, "where_"); }},
+      {"where", "4x3x6xf32", [](Values& v) { return oneHot(v.i, 3, {.axis = 1}, "where_"); }},
+      {"if", "?x6xf32",
+       [=](Values& v) {
+         return ifElse(v.g.scalar(1, ElementType::kBool), same(v.m),
+                       same(concat({v.m, v.m}, 0)))[0];
+       }},
+      {"loop", "?x4x6xf32", [](Values& v) {
+         return loop({v.m},
+                     [](const Tensor&, const std::vector<Tensor>& carried) {
+                       return Iteration{carried, carried};
+                     },
+                     {.limit = 2})
+             .collected[0];
+       }}};
+}
+
 std::vector<Row> allRows() {
   std::vector<Row> rows = mathRows();
-  for (const std::vector<Row>& more : {nnRows(), tensorRows(), commRows()}) {
+  for (const std::vector<Row>& more : {nnRows(), tensorRows(), commRows(), indexRows()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;

@@ -1,13 +1,17 @@
 // Uses the installed headers and libraries; ends with 0 if what they give is right.
+#include <graphrun/session.h>
+
 #include <cstdio>
 
-#include "runtime/base/element_type.h"
-#include "runtime/base/status.h"
-#include "runtime/base/tensor.h"
-
 int main() {
-  using graphrun::runtime::ElementType;
-  graphrun::runtime::HostTensor tensor({ElementType::kF32, {2, 3}});
+  graphrun::HostTensor tensor({graphrun::ElementType::kF32, {2, 3}});
   std::puts(tensor.spec().toString().c_str());
-  return tensor.spec().toString() == "2x3xf32" && tensor.byteSize() == 24 ? 0 : 1;
+  // A status made by the library is a status here.
+  absl::Status missing = graphrun::Session::create("/no/such/model.fb").status();
+  std::puts(missing.ToString().c_str());
+  return tensor.spec().toString() == "2x3xf32" && tensor.byteSize() == 24 &&
+                 absl::IsNotFound(missing) &&
+                 graphrun::stageOf(missing) == graphrun::SessionStage::kModel
+             ? 0
+             : 1;
 }

@@ -2,7 +2,10 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <vector>
 
+#include "runtime/base/mapped_file.h"
+#include "runtime/base/memory_file.h"
 #include "runtime/base/tensor_memory.h"
 
 namespace graphrun::runtime {
@@ -73,6 +76,63 @@ TEST_CASE("a tensor that no memory has room for is a status") {
     CHECK(absl::IsInvalidArgument(allocateTensor({type, {int64_t{1} << 62, 8}}).status()));
     CHECK(absl::IsInvalidArgument(allocateTensor({type, {-1}}).status()));
   }
+}
+
+TEST_CASE("a tensor from values has their type, or tells what is wrong") {
+  auto tensor = HostTensor::from(std::vector<int16_t>{1, 2, 3, 4}, {2, 2});
+  REQUIRE(tensor.ok());
+  CHECK(tensor->spec().toString() == "2x2xi16");
+  CHECK((*tensor->elements<int16_t>())[3] == 4);
+  CHECK(HostTensor::from({true, false}, {2})->spec().type == ElementType::kBool);
+  CHECK(HostTensor::from({1.5}, {})->spec().toString() == "f64");
+  CHECK(HostTensor::from({1.0F, 2.0F}, {3}).status().message() ==
+        "got 2 values for a tensor of 3xf32, expected 3");
+  CHECK_FALSE(HostTensor::from({1.0F}, {-1}).ok());
+}
+
+TEST_CASE("elements are given as what they are, and as nothing else") {
+  HostTensor tensor(TensorSpec{ElementType::kF16, {2}});
+  CHECK(tensor.elements<uint16_t>().status().message() ==
+        "a tensor of 2xf16 was asked for elements of u16, expected f16");
+  CHECK_FALSE(HostTensor().elements<float>().ok());
+  CHECK(HostTensor(TensorSpec{ElementType::kF32, {2}}).elements<float>()->size() == 2);
+}
+
+TEST_CASE("a view is the caller's memory") {
+  std::vector<float> values = {1, 2};
+  auto view = HostTensor::view(values, {2});
+  REQUIRE(view.ok());
+  CHECK(view->data() == values.data());
+  CHECK_FALSE(view->isReadOnly());
+  (*view->elements<float>())[0] = 5;
+  CHECK(values[0] == 5);
+  const std::vector<float>& fixed = values;
+  auto readOnly = HostTensor::view(fixed, {1, 2});
+  REQUIRE(readOnly.ok());
+  CHECK(readOnly->isReadOnly());
+  CHECK_FALSE(readOnly->elements<float>().ok());
+  const HostTensor& seen = *readOnly;
+  CHECK((*seen.elements<float>())[1] == 2);
+  HostTensor copy = readOnly->clone();
+  CHECK_FALSE(copy.isReadOnly());
+  CHECK(copy.data() != values.data());
+  CHECK_FALSE(HostTensor::view(values, {3}).ok());
+  std::vector<float> none;
+  CHECK(HostTensor::view(none, {0})->data() != nullptr);
+}
+
+TEST_CASE("a file in memory is read by its path, and nobody changes it") {
+  auto file = MemoryFile::create("numbers");
+  REQUIRE(file.ok());
+  const uint8_t bytes[] = {1, 2, 3};
+  REQUIRE(file->write(bytes).ok());
+  REQUIRE(file->writeZeros(2).ok());
+  REQUIRE(file->seal().ok());
+  CHECK_FALSE(file->write(bytes).ok());
+  auto mapped = MappedFile::open(file->path());
+  REQUIRE(mapped.ok());
+  CHECK(std::vector<uint8_t>(mapped->bytes().begin(), mapped->bytes().end()) ==
+        std::vector<uint8_t>{1, 2, 3, 0, 0});
 }
 
 }  // namespace
