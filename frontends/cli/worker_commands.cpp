@@ -93,9 +93,11 @@ absl::Status checkCluster(const std::string& path) {
   runtime::WorkerCoreOptions coreOptions;
   coreOptions.name = runtime::kClientName;
   coreOptions.compiler = &door;
+  coreOptions.networkInterface = runtime::interfacesFor(cluster->processes());
   runtime::WorkerCore core(coreOptions);
   runtime::CoordinatorOptions options;
   options.workers = cluster->processes();
+  options.networkInterface = coreOptions.networkInterface;
   if (const std::optional<runtime::GivenSecurity>& files = cluster->description.security) {
     options.security = {files->ca, files->cert, files->key};
   }
@@ -141,8 +143,9 @@ int workerCommand(int argc, char** argv) {
   app.add_option("--ca", options.security.ca, "The authority's certificate (graphrun certs)");
   app.add_option("--cert", options.security.cert, "This worker's certificate");
   app.add_option("--key", options.security.key, "This worker's key");
-  app.add_option("--interface", options.core.networkInterface,
-                 "For tensors; default: the one that has the address of --listen");
+  app.add_option(
+      "--interface", options.core.networkInterface,
+      "For tensors, a list with commas; default: the one that has the address of --listen");
   addCount(app, "--threads", options.core.threads,
            "Threads of devices without cores of their own; 0: as many as allowed (0)", 0,
            kMostThreads);

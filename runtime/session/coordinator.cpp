@@ -19,6 +19,7 @@
 #include "runtime/format/weight_table.h"
 #include "runtime/session/own_devices.h"
 #include "runtime/session/session_stage.h"
+#include "runtime/worker/network_interface.h"
 #include "runtime/worker/worker_main.h"
 #include "runtime/worker/worker_trace.h"
 
@@ -89,6 +90,19 @@ bool isSilence(const absl::Status& status) {
 }
 
 }  // namespace
+
+std::string interfacesFor(absl::Span<const GivenWorker> workers) {
+  std::set<std::string> interfaces;
+  for (const GivenWorker& worker : workers) {
+    absl::StatusOr<Address> address = parseAddress(worker.address);
+    const bool here = worker.isLocal() || (address.ok() && address->isLocal());
+    interfaces.insert(here           ? loopbackInterface()
+                      : address.ok() ? interfaceTowards(address->host)
+                                     : "");  // a wrong address is told on joining
+  }
+  interfaces.erase("");
+  return absl::StrJoin(interfaces, ",");
+}
 
 /// What the step under way and the calls by which workers serve steps tell each other. Those calls
 /// last from step to step, and gRPC may end them at any time: it shares this.
@@ -279,7 +293,11 @@ absl::StatusOr<std::string> Coordinator::addressOf(const GivenWorker& worker) {
   if (!worker.isLocal()) {
     return worker.address;
   }
-  return local_->start(worker.name, options_.workerArguments);
+  std::vector<std::string> arguments = options_.workerArguments;
+  if (!options_.networkInterface.empty()) {
+    arguments.insert(arguments.end(), {"--interface", options_.networkInterface});
+  }
+  return local_->start(worker.name, arguments);
 }
 
 absl::Status Coordinator::makeClients() {

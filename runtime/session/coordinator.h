@@ -29,12 +29,16 @@ namespace graphrun::runtime {
 /// The name of this process in plans; its rank is kCoordinatorRank.
 inline constexpr char kClientName[] = "client";
 
+/// The interfaces over which tensors reach all of `workers`, as a list with commas: loopback's for
+/// those that are started here or reached on this machine only.
+std::string interfacesFor(absl::Span<const GivenWorker> workers);
+
 struct CoordinatorOptions {
   std::vector<GivenWorker> workers;  // with processes of their own, by rank from 1 on
   Security security;
   std::vector<std::string> workerCommand;
   std::vector<std::string> workerArguments;  // for those started here: the model file …
-  std::string networkInterface;
+  std::string networkInterface;  // for tensors of those started here; "": what they choose
   Millis joinTimeout = kJoinTimeout;
   ProgressReport* progress = nullptr;  // must outlive the coordinator; null: nobody is told
 };

@@ -32,7 +32,6 @@
 #include "runtime/session/stage_input.h"
 #include "runtime/session/strings.h"
 #include "runtime/session/worker_program.h"
-#include "runtime/worker/network_interface.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -66,17 +65,6 @@ const char* verbosityOption() {
       return "";
     case LogLevel::kError:
       return "-q";
-  }
-  return "";
-}
-
-/// The interface towards the first worker on another machine; "" if all are here.
-std::string interfaceFor(const ClusterFile& cluster) {
-  for (const GivenWorker& worker : cluster.processes()) {
-    absl::StatusOr<Address> address = parseAddress(worker.address);
-    if (!worker.isLocal() && address.ok() && !address->isLocal()) {
-      return interfaceTowards(address->host);
-    }
   }
   return "";
 }
@@ -163,6 +151,7 @@ struct Session::Impl {
   /// `called`: what messages call the model.
   absl::Status open(const std::string& modelPath, const std::string& called);
   WorkerCoreOptions coreOptions() const;
+  std::string networkInterface() const;
   CoordinatorOptions coordinatorOptions();
   absl::StatusOr<std::vector<NamedSpec>> inOrder(absl::Span<const NamedSpec> inputs) const;
   absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> foundDevices(bool run);
@@ -257,15 +246,19 @@ absl::Status Session::Impl::open(const std::string& modelPath, const std::string
   return absl::OkStatus();
 }
 
+std::string Session::Impl::networkInterface() const {
+  return !options.networkInterface.empty() || cluster == nullptr
+             ? options.networkInterface
+             : interfacesFor(cluster->processes());
+}
+
 WorkerCoreOptions Session::Impl::coreOptions() const {
   WorkerCoreOptions core;
   core.name = kClientName;
   core.compiler = compiler;
   core.cacheDirectory = options.cacheDirectory;
   core.threads = options.threads;
-  core.networkInterface = !options.networkInterface.empty() ? options.networkInterface
-                          : cluster != nullptr              ? interfaceFor(*cluster)
-                                                            : "";
+  core.networkInterface = networkInterface();
   core.devices = options.devices;
   if (options.makeDevice) {
     core.makeDevice = options.makeDevice;
@@ -288,7 +281,7 @@ CoordinatorOptions Session::Impl::coordinatorOptions() {
     coordinator.workerArguments.emplace_back(option);
   }
   coordinator.progress = &progress;
-  coordinator.networkInterface = options.networkInterface;
+  coordinator.networkInterface = networkInterface();
   coordinator.joinTimeout = options.joinTimeout;
   return coordinator;
 }

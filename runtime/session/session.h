@@ -109,7 +109,7 @@ struct SessionOptions {
   /// Program and first arguments that start a worker on this machine; empty: `graphrun worker`,
   /// with the program graphrun beside this one or on the PATH.
   std::vector<std::string> workerCommand;
-  std::string networkInterface;  ///< for tensors; "": the one that leads to the workers
+  std::string networkInterface;  ///< for tensors; "": those that lead to the workers
   std::string cacheDirectory;    ///< "": $GRAPHRUN_CACHE_DIR, else the user's cache folder
   /// Plans kept for different input shapes, and for the stages of models whose shapes depend on
   /// data: at most so many, and none but the last when they take more memory than that.

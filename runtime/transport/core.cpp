@@ -12,8 +12,7 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr uint32_t kMaxSlots = 1024;
-// Bounds of what peers can make this process remember before it knows them or their edges.
-constexpr size_t kMaxEarlyHellos = 4096;
+// Bound of what a peer can make this process remember before it knows its edges.
 constexpr size_t kMaxAnnouncements = 1 << 20;
 constexpr uint64_t kMaxLoggedDrops = 100;
 
@@ -89,12 +88,8 @@ absl::Status TransportCore::connect(uint32_t rank, absl::string_view address, Li
     }
     entry = std::move(made);
     outbox.push_back({entry.get(), message(*entry, ControlKind::kHello)});
-    if (auto early = earlyHellos_.extract(rank); !early.empty()) {
-      ControlMessage hello;
-      hello.rank = rank;
-      hello.token = early.mapped();
-      onHello(hello, outbox);
-    }
+    entry->nextHello = nowNanos() + entry->helloPause;
+    nextHello_.store(std::min(nextHello_.load(), entry->nextHello));
   }
   post(outbox);
   return absl::OkStatus();
@@ -114,6 +109,31 @@ absl::Status TransportCore::waitConnected(uint32_t rank, const WaitOptions& opti
   return annotate(waited, absl::StrFormat("link to rank %d: the peer has not accepted it (is it "
                                           "up, and was it given the same token?)",
                                           rank));
+}
+
+// The first hello is lost if the peer had no link to this rank yet.
+void TransportCore::repeatHellos(int64_t now) {
+  if (now < nextHello_.load()) {
+    return;
+  }
+  Outbox outbox;
+  {
+    std::lock_guard lock(mutex_);
+    int64_t next = kNever;
+    for (const auto& [rank, link] : links_) {
+      if (link->welcomed.load() || link->failed.load()) {
+        continue;
+      }
+      if (now >= link->nextHello) {
+        outbox.push_back({link.get(), message(*link, ControlKind::kHello)});
+        link->helloPause = std::min(2 * link->helloPause, kMaxHelloPauseNanos);
+        link->nextHello = now + link->helloPause;
+      }
+      next = std::min(next, link->nextHello);
+    }
+    nextHello_.store(next);
+  }
+  post(outbox);
 }
 
 void TransportCore::failLink(Link& link, const absl::Status& cause) {
@@ -173,6 +193,8 @@ void TransportCore::failStep(Edge& edge, const absl::Status& cause) {
 }
 
 // --- Messages of the loading time
+// A hello is kept by nobody: whoever links later says its own, which the other answers by welcome
+// and, if it was not welcomed yet, by hello again.
 
 void TransportCore::dropMessage(absl::string_view why, LogLevel level) {
   if (dropped_.fetch_add(1) < kMaxLoggedDrops) {
@@ -210,21 +232,20 @@ void TransportCore::onControl(const void* bytes, size_t size) {
 
 void TransportCore::onHello(const ControlMessage& hello, Outbox& outbox) {
   auto it = links_.find(hello.rank);
-  bool waiting = it == links_.end() || it->second->failed.load();
-  if (waiting) {
-    if (earlyHellos_.size() < kMaxEarlyHellos) {
-      earlyHellos_[hello.rank] = hello.token;
-    } else {
-      dropMessage("a hello: too many peers that were not announced");
-    }
+  if (it == links_.end() || it->second->failed.load()) {
+    dropMessage("a hello from one that there is no link to, or not yet", LogLevel::kDebug);
     return;
   }
-  if (it->second->token != hello.token) {
+  Link& link = *it->second;
+  if (link.token != hello.token) {
     dropMessage(
         absl::StrFormat("a hello from one that calls itself rank %d: wrong token", hello.rank));
     return;
   }
-  outbox.push_back({it->second.get(), message(*it->second, ControlKind::kWelcome)});
+  outbox.push_back({&link, message(link, ControlKind::kWelcome)});
+  if (!link.welcomed.load()) {
+    outbox.push_back({&link, message(link, ControlKind::kHello)});
+  }
 }
 
 void TransportCore::onPeerMessage(const ControlMessage& message, Outbox& outbox) {
@@ -541,6 +562,7 @@ absl::Status TransportCore::drive(absl::FunctionRef<bool()> ready, const WaitOpt
         activeAt = now - kPatienceNanos;
       }
     } else {
+      repeatHellos(now);
       drivers_.fetch_sub(1);
       uint32_t ticket = events_.prepare();
       if (!ready() && !(options.cancel != nullptr && options.cancel->load())) {

@@ -4,6 +4,7 @@
 #define GRAPHRUN_RUNTIME_TRANSPORT_CORE_H_
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,12 @@ inline constexpr int64_t kSleepSliceNanos = 50'000'000;
 /// How long close waits for the network to let go of an edge's memory.
 inline constexpr int64_t kCloseGraceNanos = 100'000'000;
 
+/// How long a peer may take to answer a hello before it is said again, and after ever longer
+/// pauses.
+inline constexpr int64_t kHelloPauseNanos = 100'000'000;
+inline constexpr int64_t kMaxHelloPauseNanos = 2'000'000'000;
+inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
 using EdgeKey = std::pair<uint64_t, uint32_t>;  // plan, edge
 
 /// This process's view of one peer. Implementations derive from it.
@@ -45,6 +52,9 @@ struct Link {
   std::atomic<bool> welcomed{false};
   std::atomic<bool> failed{false};
   absl::Status failure;  // written once, before failed
+  // When hello is said again while this end is not welcomed. Guarded by the core's mutex.
+  int64_t nextHello = kNever;
+  int64_t helloPause = kHelloPauseNanos;
   // Announcements that came before openSend. Guarded by the core's mutex.
   std::map<EdgeKey, ControlMessage> announced;
 };
@@ -146,6 +156,7 @@ class TransportCore : public Transport {
   absl::StatusOr<Link*> findLink(uint32_t rank);
   absl::Status checkUnlinked(uint32_t rank);
   absl::Status checkSpec(const EdgeSpec& spec) const;
+  void repeatHellos(int64_t now);
   void onHello(const ControlMessage& hello, Outbox& outbox);
   void onPeerMessage(const ControlMessage& message, Outbox& outbox);
   void announceAll(Link& link, Outbox& outbox);
@@ -160,7 +171,7 @@ class TransportCore : public Transport {
   std::mutex failMutex_;
   std::unordered_map<uint32_t, std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<Link>> oldLinks_;  // replaced after a failure
-  std::unordered_map<uint32_t, LinkToken> earlyHellos_;
+  std::atomic<int64_t> nextHello_{kNever};       // the earliest of all links
   std::map<EdgeKey, std::unique_ptr<SendEdge>> sends_;
   std::map<EdgeKey, std::unique_ptr<RecvEdge>> recvs_;
   std::vector<std::unique_ptr<SendEdge>> retiredSends_;

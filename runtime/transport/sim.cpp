@@ -62,6 +62,11 @@ class SimNetworkImpl final : public SimNetwork {
     left_[unordered(a, b)] = messages;
   }
 
+  void loseNext(uint32_t a, uint32_t b, uint64_t messages) override {
+    std::lock_guard lock(mutex_);
+    toLose_[unordered(a, b)] = messages;
+  }
+
   uint64_t delivered() const override {
     std::lock_guard lock(mutex_);
     return delivered_;
@@ -133,6 +138,11 @@ class SimNetworkImpl final : public SimNetwork {
   }
 
   bool lose(const Message& message) {
+    if (auto lost = toLose_.find(unordered(message.from, message.to));
+        lost != toLose_.end() && lost->second > 0) {
+      --lost->second;
+      return true;
+    }
     auto left = left_.find(unordered(message.from, message.to));
     if (left == left_.end()) {
       return false;
@@ -209,6 +219,7 @@ class SimNetworkImpl final : public SimNetwork {
   std::vector<Message> lost_;
   std::map<RankPair, uint64_t> sent_;
   std::map<RankPair, uint64_t> left_;  // messages until the cut
+  std::map<RankPair, uint64_t> toLose_;
   int64_t now_ = 0;
   uint64_t count_ = 0;
   uint64_t delivered_ = 0;

@@ -31,6 +31,8 @@ class SimNetwork {
   virtual void cut(uint32_t a, uint32_t b) = 0;
   /// The same once `messages` more have been delivered between them.
   virtual void cutAfter(uint32_t a, uint32_t b, uint64_t messages) = 0;
+  /// Loses the next `messages` that would be delivered between two ranks, and no more.
+  virtual void loseNext(uint32_t a, uint32_t b, uint64_t messages) = 0;
   /// Number of messages delivered, and a hash of their order.
   virtual uint64_t delivered() const = 0;
   virtual uint64_t orderHash() const = 0;

@@ -11,8 +11,8 @@ namespace graphrun::runtime {
 
 struct UcxOptions {
   uint32_t rank = 0;
-  /// The network interface that TCP and RDMA use ("eth0", "mlx5_0:1"); "" leaves the choice to UCX,
-  /// which may take one that peers cannot reach.
+  /// The network interfaces that TCP and RDMA use, as a list with commas ("eth0", "lo,mlx5_0:1"),
+  /// and on which it listens; "" for all, of which UCX may take one that peers cannot reach.
   std::string networkInterface;
   /// Lets UCX hook malloc and mmap, as its registration cache needs, and with it registerMemory to
   /// be of use for RDMA in UCX before 1.14. Without, RDMA registers each large payload anew. Shared

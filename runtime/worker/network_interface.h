@@ -1,16 +1,24 @@
-// Which network interface tensors are to use.
+// Which network interfaces tensors are to use.
 #ifndef GRAPHRUN_RUNTIME_WORKER_NETWORK_INTERFACE_H_
 #define GRAPHRUN_RUNTIME_WORKER_NETWORK_INTERFACE_H_
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "runtime/control/address.h"
+
 namespace graphrun::runtime {
 
-/// Name of the interface that has the IP address `host`; "" for a loopback or unknown one.
-std::string interfaceOfAddress(const std::string& host);
+/// Name of the loopback interface; "" if this machine has none.
+std::string loopbackInterface();
 
-/// Name of the interface over which the kernel would reach `host` (an IP address or a name); "" for
-/// this machine itself or when there is no way.
+/// Name of the interface on which a worker that listens at `address` is reached: loopback's for a
+/// Unix socket; "" for the address of all interfaces. A host name is resolved. InvalidArgument: it
+/// cannot be, or no interface of this machine has the address.
+absl::StatusOr<std::string> interfaceOfListener(const Address& address);
+
+/// Name of the interface over which the kernel would reach `host` (an IP address or a name);
+/// loopback's for a loopback address; "" when there is no way.
 std::string interfaceTowards(const std::string& host);
 
 }  // namespace graphrun::runtime

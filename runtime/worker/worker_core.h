@@ -33,7 +33,7 @@ struct WorkerCoreOptions {
   Compiler* compiler;            ///< must outlive the core
   std::string cacheDirectory;    ///< "" for defaultCacheDirectory()
   uint32_t threads = 0;          ///< of CPU devices without cores of their own; 0: one a core
-  std::string networkInterface;  ///< for tensors; "" leaves the choice to the network library
+  std::string networkInterface;  ///< for tensors, a list with commas; "": all
   DeviceFactory makeDevice = devices::createDevice;
   std::function<std::vector<devices::DeviceDescription>()> discover = devices::discoverDevices;
   std::shared_ptr<DeviceSet> devices;  ///< shared with other cores; null: its own, of makeDevice

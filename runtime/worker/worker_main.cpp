@@ -56,8 +56,9 @@ absl::Status runWorker(const WorkerMainOptions& options) {
   GR_ASSIGN_OR_RETURN(Address address, parseAddress(options.listen));
   WorkerCoreOptions coreOptions = options.core;
   coreOptions.threads = coreOptions.threads != 0 ? coreOptions.threads : fewerThreads();
+  GR_ASSIGN_OR_RETURN(std::string interface, interfaceOfListener(address));
   if (coreOptions.networkInterface.empty()) {
-    coreOptions.networkInterface = interfaceOfAddress(address.host);
+    coreOptions.networkInterface = interface;
   }
   WorkerCore core(coreOptions);
   SignalWatch signals(&core, options.parentFd >= 0);

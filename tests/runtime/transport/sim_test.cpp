@@ -116,6 +116,43 @@ TEST_CASE("a seed decides the order, and orders differ") {
   CHECK(overtaken);
 }
 
+World unlinked(std::shared_ptr<SimNetwork> network, uint32_t size) {
+  World world;
+  world.network = network;
+  for (uint32_t rank = 0; rank < size; ++rank) {
+    world.transports.push_back(*makeSimTransport(network, rank));
+  }
+  return world;
+}
+
+TEST_CASE("peers meet although the first messages between them are lost") {
+  for (uint64_t messages = 1; messages <= 4; ++messages) {
+    INFO(messages << " lost");
+    auto network = makeSimNetwork({.seed = messages});
+    World world = unlinked(network, 2);
+    network->loseNext(0, 1, messages);
+    world.connectAll();
+  }
+}
+
+TEST_CASE("one that calls itself a peer keeps nobody from meeting it") {
+  auto network = makeSimNetwork({.seed = 1});
+  World world = unlinked(network, 3);
+  auto deliverAll = [&] {
+    while (world[1].progress()) {
+    }
+  };
+  REQUIRE(world[0].connect(1, world[1].localAddress(), kToken).ok());
+  deliverAll();
+  REQUIRE(world[2].setRank(0).ok());
+  REQUIRE(world[2].connect(1, world[1].localAddress(), LinkToken{1, 2}).ok());
+  deliverAll();
+  REQUIRE(world[1].connect(0, "sim:0", kToken).ok());
+  CHECK(world[0].waitConnected(1, WaitOptions::within(5 * kSecond)).ok());
+  CHECK(world[1].waitConnected(0, WaitOptions::within(5 * kSecond)).ok());
+  CHECK(absl::IsDeadlineExceeded(world[2].waitConnected(1, WaitOptions::within(kSecond / 100))));
+}
+
 TEST_CASE("a cut link loses messages until the peer is given up") {
   Pair pair(3);
   uint64_t value = 1;
