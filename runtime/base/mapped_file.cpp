@@ -54,6 +54,14 @@ absl::Status fileError(absl::string_view what, absl::string_view path, int errno
 }
 
 absl::StatusOr<MappedFile> MappedFile::open(const std::string& path) {
+  return map(path, /*isWatched=*/false);
+}
+
+absl::StatusOr<MappedFile> MappedFile::openWatched(const std::string& path) {
+  return map(path, /*isWatched=*/true);
+}
+
+absl::StatusOr<MappedFile> MappedFile::map(const std::string& path, bool isWatched) {
   // O_NONBLOCK: a FIFO must not stop us before we see that it is one.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
@@ -74,7 +82,12 @@ absl::StatusOr<MappedFile> MappedFile::open(const std::string& path) {
   }
   void* address = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
   int error = errno;
-  ::close(fd);
+  if (address == MAP_FAILED || !isWatched) {
+    ::close(fd);
+  } else {
+    file.fd_ = fd;
+    file.written_ = info.st_mtim;
+  }
   if (address == MAP_FAILED) {
     file.size_ = 0;
     return fileError("map", path, error);
@@ -83,12 +96,31 @@ absl::StatusOr<MappedFile> MappedFile::open(const std::string& path) {
   return file;
 }
 
+FileChange MappedFile::change() const {
+  struct stat now = {};
+  if (fd_ < 0 || ::fstat(fd_, &now) != 0) {
+    return FileChange::kNone;
+  }
+  if (static_cast<size_t>(now.st_size) < size_) {
+    return FileChange::kCut;
+  }
+  const bool isSame = static_cast<size_t>(now.st_size) == size_ &&
+                      now.st_mtim.tv_sec == written_.tv_sec &&
+                      now.st_mtim.tv_nsec == written_.tv_nsec;
+  return isSame ? FileChange::kNone : FileChange::kWritten;
+}
+
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      fd_(std::exchange(other.fd_, -1)),
+      written_(other.written_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(fd_, other.fd_);
+  std::swap(written_, other.written_);
   return *this;
 }
 
@@ -104,6 +136,9 @@ void MappedFile::release(absl::Span<const uint8_t> part) const {
 MappedFile::~MappedFile() {
   if (data_ != nullptr) {
     ::munmap(const_cast<uint8_t*>(data_), size_);
+  }
+  if (fd_ >= 0) {
+    ::close(fd_);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,13 @@ namespace graphrun::runtime {
 /// that fits (NotFound, PermissionDenied, ResourceExhausted …).
 absl::Status fileError(absl::string_view what, absl::string_view path, int errnoValue);
 
+/// What happened to a file since it was mapped.
+enum class FileChange {
+  kNone,
+  kWritten,  // its bytes may be others by now
+  kCut,      // it is shorter than what is mapped: touching what is gone ends the process
+};
+
 /// A regular file, mapped read-only as a whole; any size. Movable, not copyable; readable by any
 /// number of threads. The file must not be truncated in place while it is mapped (replacing it by
 /// rename is fine).
@@ -24,6 +32,8 @@ class MappedFile {
  public:
   /// Fails with NotFound, PermissionDenied, or InvalidArgument for what is not a regular file.
   static absl::StatusOr<MappedFile> open(const std::string& path);
+  /// As open; the file stays open, which takes a descriptor, so that change() can tell.
+  static absl::StatusOr<MappedFile> openWatched(const std::string& path);
 
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept;
@@ -32,13 +42,20 @@ class MappedFile {
 
   /// The content; page-aligned, empty for an empty file.
   absl::Span<const uint8_t> bytes() const { return {data_, size_}; }
+  /// Told by size and time of change, of which the system keeps some 250 a second. Of a file that
+  /// is not watched always kNone.
+  FileChange change() const;
   /// Takes whole pages within `part` of the file out of this process's memory; they come back, out
   /// of the system's cache of the file, when they are read.
   void release(absl::Span<const uint8_t> part) const;
 
  private:
+  static absl::StatusOr<MappedFile> map(const std::string& path, bool isWatched);
+
   const uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  int fd_ = -1;  // of a watched file
+  timespec written_ = {};
 };
 
 }  // namespace graphrun::runtime

@@ -155,15 +155,18 @@ absl::Status WorkerRpcs::join(Context* context, const control::JoinRequest& requ
   {
     GR_ASSIGN_OR_RETURN(JobGate::Pass pass,
                         gate_.open(request.job(), request.coordinator(), context));
+    const Millis silence{
+        std::clamp(request.heartbeat_timeout_ms(), kMinHeartbeatTimeoutMs, kMaxHeartbeatTimeoutMs)};
     runs_.reset();
-    watch_.start(request.coordinator(),
-                 Millis(std::clamp(request.heartbeat_timeout_ms(), kMinHeartbeatTimeoutMs,
-                                   kMaxHeartbeatTimeoutMs)));
+    // A coordinator sends no heartbeats before it has our answer, for which libraries are opened
+    // and devices looked for: until then it may be silent for as long as it would wait itself.
+    watch_.start(request.coordinator(), std::max(silence, kJoinTimeout));
     absl::Status joined = caught([&] {
       offer = handler_->join({request.job(), request.coordinator(), request.worker()});
       return offer.status();
     });
     offer = joined.ok() ? std::move(offer) : joined;
+    watch_.start(request.coordinator(), silence);
   }
   if (!offer.ok()) {
     endJob(request.job(), offer.status());

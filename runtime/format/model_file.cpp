@@ -120,7 +120,7 @@ absl::StatusOr<const Model*> verifyModelBuffer(absl::Span<const uint8_t> buffer,
 }
 
 absl::StatusOr<std::shared_ptr<const ModelFile>> ModelFile::open(const std::string& path) {
-  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
+  GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::openWatched(path));
   std::shared_ptr<ModelFile> result(new ModelFile);
   result->file_ = std::move(file);
   GR_RETURN_IF_ERROR(result->load(result->file_.bytes(), path));
@@ -141,24 +141,49 @@ absl::StatusOr<std::shared_ptr<const ModelFile>> ModelFile::fromCheckedBytes(
   return result;
 }
 
+absl::Status ModelFile::parse(absl::Span<const uint8_t> bytes) {
+  FileHeader header;
+  GR_RETURN_IF_ERROR(verifyHeader(bytes, header));
+  absl::Span<const uint8_t> buffer = bytes.subspan(header.graphOffset, header.graphLength);
+  if (!file_.bytes().empty()) {
+    graph_.assign(buffer.begin(), buffer.end());
+    buffer = graph_;
+  }
+  GR_ASSIGN_OR_RETURN(model_, verifyModelBuffer(buffer, header.weightsLength));
+  weights_ = bytes.subspan(header.weightsOffset, header.weightsLength);
+  hash_ = checksumOf(bytes.first(header.graphOffset + header.graphLength));
+  checked_ = std::make_unique<std::atomic<bool>[]>(weightCount());
+  return absl::OkStatus();
+}
+
 absl::Status ModelFile::load(absl::Span<const uint8_t> bytes, absl::string_view name) {
   bytes_ = bytes;
   name_ = std::string(name);
-  auto parse = [&]() -> absl::Status {
-    FileHeader header;
-    GR_RETURN_IF_ERROR(verifyHeader(bytes, header));
-    absl::Span<const uint8_t> buffer = bytes.subspan(header.graphOffset, header.graphLength);
-    GR_ASSIGN_OR_RETURN(model_, verifyModelBuffer(buffer, header.weightsLength));
-    weights_ = bytes.subspan(header.weightsOffset, header.weightsLength);
-    hash_ = checksumOf(bytes.first(header.graphOffset + header.graphLength));
-    checked_ = std::make_unique<std::atomic<bool>[]>(weightCount());
-    return absl::OkStatus();
-  };
-  absl::Status status = parse();
+  absl::Status status = parse(bytes);
   return status.ok() ? status
                      : absl::Status(status.code(),
                                     absl::StrCat("model '", name, "': ", status.message(),
                                                  "; make the file again with 'graphrun compile'"));
+}
+
+absl::Status ModelFile::checkLength() const {
+  return file_.change() != runtime::FileChange::kCut
+             ? absl::OkStatus()
+             : damaged("model '", name_, "': the file was cut short after it was opened, from ",
+                       bytes_.size(), " bytes; put it back and start again");
+}
+
+absl::Status ModelFile::checkUnchanged() const {
+  if (!wasWritten()) {
+    return absl::OkStatus();
+  }
+  GR_RETURN_IF_ERROR(checkLength());
+  if (checksumOf(bytes_.first(sizeof(FileHeader) + graph_.size())) != hash_) {
+    return damaged("model '", name_,
+                   "': the file was overwritten with another model after it was opened; start "
+                   "again, and replace models by renaming");
+  }
+  return verifyWeights();
 }
 
 size_t ModelFile::weightCount() const { return sizeOf(model_->weights()); }
@@ -174,15 +199,19 @@ absl::StatusOr<absl::Span<const uint8_t>> ModelFile::weight(size_t index) const 
   }
   const WeightEntry& entry = *model_->weights()->Get(static_cast<uint32_t>(index));
   absl::Span<const uint8_t> bytes = weights_.subspan(entry.offset(), entry.length());
+  const bool isWritten = wasWritten();
   // Two threads may both find it unchecked; both then find the same.
-  if (checked_[index].load(std::memory_order_relaxed)) {
+  if (!isWritten && checked_[index].load(std::memory_order_relaxed)) {
     return bytes;
   }
+  GR_RETURN_IF_ERROR(checkLength());
   uint64_t checksum = checksumOf(bytes);
   if (checksum != entry.checksum()) {
     return damaged("model '", name_, "': weight ", inQuotes(textOf(entry.name())),
                    " has the checksum ", absl::Hex(checksum), ", expected ",
-                   absl::Hex(entry.checksum()), "; make the file again with 'graphrun compile'");
+                   absl::Hex(entry.checksum()),
+                   isWritten ? "; the file was written to after it was opened: start again"
+                             : "; make the file again with 'graphrun compile'");
   }
   checked_[index].store(true, std::memory_order_relaxed);
   return bytes;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -49,7 +50,8 @@ static_assert(sizeof(FileHeader) == 64);
 class ModelFile {
  public:
   /// Maps and verifies `path`: header, FlatBuffer, graph, weight table. The weights' content is
-  /// not read; `weight` checks it. Errors name the file, what was got and expected, and the remedy.
+  /// not read; `weight` checks it. The graph is copied, so that it stays what was verified when
+  /// somebody writes to the file. Errors name the file, what was got and expected, and the remedy.
   static absl::StatusOr<std::shared_ptr<const ModelFile>> open(const std::string& path);
 
   /// As `open`, of a file in memory. `bytes` must be aligned to 64 and outlive the result; `name`
@@ -61,8 +63,12 @@ class ModelFile {
       absl::Span<const uint8_t> bytes, absl::string_view name);
 
   const Model& model() const { return *model_; }
-  /// The whole file.
+  /// The whole file, as it is now.
   absl::Span<const uint8_t> bytes() const { return bytes_; }
+  /// Whether anybody wrote to the mapped file since it was opened.
+  bool wasWritten() const { return file_.change() != runtime::FileChange::kNone; }
+  /// OK while the file is what was opened; reads all of it when it was written to. DataLoss.
+  absl::Status checkUnchanged() const;
   const Graph& graph() const { return *model_->graph(); }
 
   /// Identity of the content: XXH3-64 of header and FlatBuffer, which hold the weights' checksums.
@@ -72,22 +78,27 @@ class ModelFile {
   /// Type and shape of weight `index`, which must be in range.
   runtime::TensorSpec weightSpec(size_t index) const;
   /// Bytes of weight `index`, aligned to 64; of one element if the entry is a splat. Checks the
-  /// checksum on the first call for each weight; fails with DataLoss if the data is damaged and
-  /// with OutOfRange for an index out of range. Thread-safe. The span lives as long as this object.
+  /// checksum on the first call for each weight, and on every one once the file was written to;
+  /// fails with DataLoss if the data is damaged or not there any more, and with OutOfRange for an
+  /// index out of range. Thread-safe. The span lives as long as this object.
   absl::StatusOr<absl::Span<const uint8_t>> weight(size_t index) const;
   /// Lets go of the memory that a mapped weight takes, until it is read again. Does nothing for a
   /// file that was not mapped here.
   void release(size_t index) const;
-  /// Checks all weights that have not been checked before; the first time it reads the whole file.
+  /// Checks all weights as weight() does; the first time it reads the whole file.
   absl::Status verifyWeights() const;
 
  private:
   ModelFile() = default;
   absl::Status load(absl::Span<const uint8_t> bytes, absl::string_view name);
+  absl::Status parse(absl::Span<const uint8_t> bytes);
+  /// Why the file is not what was opened, if it is shorter.
+  absl::Status checkLength() const;
 
   runtime::MappedFile file_;
   absl::Span<const uint8_t> bytes_;
   std::string name_;
+  std::vector<uint8_t> graph_;  // of a mapped file, the FlatBuffer
   const Model* model_ = nullptr;
   absl::Span<const uint8_t> weights_;
   uint64_t hash_ = 0;

@@ -465,7 +465,10 @@ absl::StatusOr<std::vector<std::string>> Coordinator::newMeetings(
   return absl::InternalError(absl::StrCat("the plan has a worker '", name, "', the cluster not"));
 }
 
-absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& plan) {
+/// Sends what the worker lacks of the plan's weights, each only once: `sent` is kept from call to
+/// call. Gives how many those were.
+absl::StatusOr<size_t> Coordinator::sendWeights(Worker& worker, const format::PlanFile& plan,
+                                                std::set<uint32_t>& sent) {
   std::set<uint32_t> needed = weightsOf(plan, worker.name);
   std::vector<uint32_t> indices(needed.begin(), needed.end());
   std::vector<WeightId> ids;
@@ -477,7 +480,7 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
   std::vector<WeightSource> missing;
   std::vector<devices::Weight> owners;
   for (size_t i = 0; i < ids.size() && i < present.size(); ++i) {
-    if (!present[i]) {
+    if (!present[i] && sent.insert(indices[i]).second) {
       GR_ASSIGN_OR_RETURN(devices::Weight weight, core_->weights().get(ids[i]));
       missing.push_back({indices[i], ids[i].checksum,
                          absl::string_view(reinterpret_cast<const char*>(weight.bytes.data()),
@@ -486,7 +489,7 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
     }
   }
   if (missing.empty()) {
-    return absl::OkStatus();
+    return 0;
   }
   uint64_t bytes = 0;
   for (const WeightSource& source : missing) {
@@ -494,7 +497,29 @@ absl::Status Coordinator::sendWeights(Worker& worker, const format::PlanFile& pl
   }
   tell({.what = absl::StrCat("sending ", formatBytes(static_cast<int64_t>(bytes)),
                              " of weights to worker ", worker.name)});
-  return worker.client->putWeights(plan.hash(), missing);
+  GR_RETURN_IF_ERROR(worker.client->putWeights(plan.hash(), missing));
+  return missing.size();
+}
+
+/// A worker finds out when it reads a weight that its disk damaged it: it then fails with NotFound,
+/// and lacks that weight from then on.
+absl::StatusOr<std::vector<DeviceReport>> Coordinator::prepareOn(Worker& worker,
+                                                                 const format::PlanFile& plan,
+                                                                 uint64_t tuneNanos,
+                                                                 const Meetings& meetings) {
+  std::set<uint32_t> sent;
+  GR_RETURN_IF_ERROR(sendWeights(worker, plan, sent).status());
+  while (true) {
+    absl::StatusOr<std::vector<DeviceReport>> reports =
+        worker.client->preparePlan(plan.hash(), tuneNanos, meetings);
+    if (!absl::IsNotFound(reports.status())) {
+      return reports;
+    }
+    GR_ASSIGN_OR_RETURN(size_t again, sendWeights(worker, plan, sent));
+    if (again == 0) {
+      return reports;
+    }
+  }
 }
 
 /// Calls `there` for the workers of a plan and `here` for this process, side by side; returns when
@@ -543,8 +568,7 @@ absl::StatusOr<Coordinator::Reports> Coordinator::prepare(const format::PlanFile
   GR_RETURN_IF_ERROR(onAll(
       plan,
       [&](Worker& worker) {
-        GR_RETURN_IF_ERROR(sendWeights(worker, plan));
-        return note(worker.name, worker.client->preparePlan(plan.hash(), tuneNanos, meetings));
+        return note(worker.name, prepareOn(worker, plan, tuneNanos, meetings));
       },
       [&] { return note(kClientName, core_->preparePlan(plan.hash(), tuneNanos, meetings)); }));
   return reports;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,7 +93,10 @@ class Coordinator {
   absl::StatusOr<std::vector<std::string>> newMeetings(const std::string& worker,
                                                        const format::PlanFile& plan,
                                                        absl::Span<const uint32_t> communicators);
-  absl::Status sendWeights(Worker& worker, const format::PlanFile& plan);
+  absl::StatusOr<size_t> sendWeights(Worker& worker, const format::PlanFile& plan,
+                                     std::set<uint32_t>& sent);
+  absl::StatusOr<std::vector<DeviceReport>> prepareOn(Worker& worker, const format::PlanFile& plan,
+                                                      uint64_t tuneNanos, const Meetings& meetings);
   using Reports = std::map<std::string, std::vector<DeviceReport>>;
   absl::Status handOut(const format::PlanFile& plan);
   absl::StatusOr<Reports> prepare(const format::PlanFile& plan, uint64_t tuneNanos,

@@ -343,6 +343,9 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                   PlanWishes wishes) {
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices(wishes.explain == nullptr));
+  if (absl::Status same = model.model->checkUnchanged(); !same.ok()) {
+    return atStage(same, SessionStage::kModel);
+  }
   const ProgressReport::Busy busy(progress, "planning", options.planBudget);
   GR_ASSIGN_OR_RETURN(FoundPlan found,
                       planSource.find(*model.model, model.model->bytes(), name,

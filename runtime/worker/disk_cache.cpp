@@ -165,11 +165,32 @@ void DiskCache::warnNotKept(absl::string_view what, const absl::Status& why) con
 }
 
 std::optional<DiskCache::Entry> DiskCache::find(const std::string& key) {
+  std::optional<Entry> entry = open(key);
+  if (entry.has_value() && !check(key, *entry)) {
+    entry.reset();
+  }
+  return entry;
+}
+
+bool DiskCache::check(const std::string& key, const Entry& entry) {
+  if (XXH3_64bits(entry.bytes.data(), entry.bytes.size()) == entry.checksum) {
+    return true;
+  }
+  removeDamaged(key);
+  return false;
+}
+
+void DiskCache::removeDamaged(const std::string& key) {
+  log(LogLevel::kWarning,
+      absl::StrCat("cache entry ", fileOf(key), " is damaged; it is made again"));
+  remove(key);
+}
+
+std::optional<DiskCache::Entry> DiskCache::open(const std::string& key) {
   if (!checkSafe().ok()) {
     return std::nullopt;
   }
-  std::string path = fileOf(key);
-  absl::StatusOr<MappedFile> file = MappedFile::open(path);
+  absl::StatusOr<MappedFile> file = MappedFile::open(fileOf(key));
   if (!file.ok()) {
     return std::nullopt;
   }
@@ -180,14 +201,12 @@ std::optional<DiskCache::Entry> DiskCache::find(const std::string& key) {
     std::memcpy(&header, all.data(), sizeof header);
     absl::Span<const uint8_t> content = all.subspan(sizeof header);
     if (std::memcmp(header.magic, expected.magic, sizeof header.magic) == 0 &&
-        header.bytes == content.size() &&
-        header.checksum == XXH3_64bits(content.data(), content.size())) {
+        header.bytes == content.size()) {
       used(key);
-      return Entry{*std::move(file), content};
+      return Entry{*std::move(file), content, header.checksum};
     }
   }
-  log(LogLevel::kWarning, absl::StrCat("cache entry ", path, " is damaged; it is made again"));
-  remove(key);
+  removeDamaged(key);
   return std::nullopt;
 }
 

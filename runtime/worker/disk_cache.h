@@ -55,6 +55,7 @@ class DiskCache {
   struct Entry {
     MappedFile file;
     absl::Span<const uint8_t> bytes;
+    uint64_t checksum = 0;  // that the content is to have, XXH3-64
   };
 
   /// Writes an entry piece by piece.
@@ -83,6 +84,10 @@ class DiskCache {
 
   /// The entry of `key` if it is there and whole; a damaged one is removed with a warning.
   std::optional<Entry> find(const std::string& key);
+  /// As find, but the content, which may be long, is not read: check() does that.
+  std::optional<Entry> open(const std::string& key);
+  /// Whether the content of an open entry is what was written; else it is removed with a warning.
+  bool check(const std::string& key, const Entry& entry);
   /// Whether there is an entry, whose content is not checked.
   bool has(const std::string& key);
   absl::Status store(const std::string& key, absl::Span<const uint8_t> bytes);
@@ -108,6 +113,7 @@ class DiskCache {
   /// the limit.
   void trimAfter(uint64_t bytes, const std::string& keep);
   void trim(const std::string& keep);
+  void removeDamaged(const std::string& key);
   std::string fileOf(const std::string& key) const;
 
   const std::string folder_;

@@ -23,21 +23,47 @@ void WeightStore::addModel(const std::shared_ptr<const format::ModelFile>& model
   }
 }
 
-bool WeightStore::has(const WeightId& id) {
-  {
-    std::lock_guard lock(mutex_);
-    if (models_.contains({id.checksum, id.bytes})) {
-      return true;
+std::optional<WeightStore::InModel> WeightStore::findInModel(const WeightId& id) {
+  std::lock_guard lock(mutex_);
+  auto found = models_.find({id.checksum, id.bytes});
+  return found == models_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::shared_ptr<const DiskCache::Entry> WeightStore::hold(const WeightId& id, bool* isChecked) {
+  std::lock_guard lock(mutex_);
+  const Key key{id.checksum, id.bytes};
+  auto found = held_.find(key);
+  if (found == held_.end()) {
+    std::optional<DiskCache::Entry> entry = cache_->open(fileName(id));
+    if (!entry.has_value() || entry->checksum != id.checksum || entry->bytes.size() != id.bytes) {
+      return nullptr;
     }
+    auto owner = std::make_shared<const DiskCache::Entry>(*std::move(entry));
+    found = held_.emplace(key, Held{std::move(owner)}).first;
   }
-  return cache_->find(fileName(id)).has_value();
+  *isChecked = found->second.checked;
+  return found->second.entry;
+}
+
+bool WeightStore::has(const WeightId& id) {
+  std::optional<InModel> inModel = findInModel(id);
+  if (inModel.has_value() && !inModel->model->wasWritten()) {
+    return true;
+  }
+  bool isChecked = false;
+  return hold(id, &isChecked) != nullptr;
 }
 
 absl::Status WeightStore::put(const WeightPiece& piece) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Piece key{piece.plan, piece.index};
   if (piece.offset == 0) {
     arriving_.erase(key);
+    if (arriving_.size() >= kMaxArrivingWeights) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("weight ", piece.index, ": ", arriving_.size(),
+                       " others have begun and not come whole, which is the limit"));
+    }
     GR_ASSIGN_OR_RETURN(DiskCache::Writer writer,
                         cache_->begin(fileName(piece.id), piece.id.bytes, piece.id.checksum));
     arriving_.emplace(key, std::move(writer));
@@ -54,36 +80,64 @@ absl::Status WeightStore::put(const WeightPiece& piece) {
   }
   absl::Status status = writer->second.commit();
   arriving_.erase(writer);
+  held_.erase({piece.id.checksum, piece.id.bytes});  // what was there before, if anything
+  lock.unlock();
+  bool isChecked = false;
+  if (status.ok() && hold(piece.id, &isChecked) == nullptr) {
+    return absl::UnavailableError(absl::StrCat("weight ", piece.index, " was written to ",
+                                               cache_->folder(), " and is not there any more"));
+  }
   return status;
 }
 
-void WeightStore::dropUnfinished() {
+void WeightStore::endJob() {
   std::lock_guard lock(mutex_);
   arriving_.clear();
+  held_.clear();
 }
 
 absl::StatusOr<devices::Weight> WeightStore::get(const WeightId& id) {
-  std::unique_lock lock(mutex_);
-  if (auto found = models_.find({id.checksum, id.bytes}); found != models_.end()) {
-    auto [model, index] = found->second;
-    lock.unlock();
-    GR_ASSIGN_OR_RETURN(absl::Span<const uint8_t> bytes, model->weight(index));
-    return devices::Weight{bytes, model, id.checksum};
+  std::optional<InModel> inModel = findInModel(id);
+  if (!inModel.has_value()) {
+    return getKept(id);
   }
-  lock.unlock();
-  std::optional<DiskCache::Entry> entry = cache_->find(fileName(id));
-  if (!entry.has_value()) {
-    return absl::NotFoundError(
-        absl::StrCat("it is neither in a model file on this machine nor in ", cache_->folder()));
+  absl::StatusOr<absl::Span<const uint8_t>> bytes = inModel->model->weight(inModel->index);
+  if (bytes.ok()) {
+    return devices::Weight{*bytes, inModel->model, id.checksum};
   }
-  auto owner = std::make_shared<DiskCache::Entry>(*std::move(entry));
-  return devices::Weight{owner->bytes, owner, id.checksum};
+  absl::StatusOr<devices::Weight> kept = getKept(id);
+  return kept.ok() ? std::move(kept) : bytes.status();
+}
+
+/// Out of the cache.
+absl::StatusOr<devices::Weight> WeightStore::getKept(const WeightId& id) {
+  const Key key{id.checksum, id.bytes};
+  bool isChecked = false;
+  std::shared_ptr<const DiskCache::Entry> entry = hold(id, &isChecked);
+  if (entry != nullptr && !isChecked) {
+    isChecked = cache_->check(fileName(id), *entry);  // not under the lock: it reads all
+    std::lock_guard lock(mutex_);
+    if (auto found = held_.find(key); found != held_.end() && found->second.entry == entry) {
+      found->second.checked = isChecked;
+      if (!isChecked) {
+        held_.erase(found);
+      }
+    }
+  }
+  if (!isChecked) {
+    return absl::NotFoundError(absl::StrCat(
+        "it is neither in a model file on this machine nor, undamaged, in ", cache_->folder()));
+  }
+  return devices::Weight{entry->bytes, entry, id.checksum};
 }
 
 void WeightStore::release(const WeightId& id) {
   std::lock_guard lock(mutex_);
   if (auto found = models_.find({id.checksum, id.bytes}); found != models_.end()) {
-    found->second.first->release(found->second.second);
+    found->second.model->release(found->second.index);
+  }
+  if (auto found = held_.find({id.checksum, id.bytes}); found != held_.end()) {
+    found->second.entry->file.release(found->second.entry->bytes);
   }
 }
 

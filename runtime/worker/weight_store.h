@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,21 +21,29 @@
 
 namespace graphrun::runtime {
 
+/// The most weights that may be on their way at once; a coordinator sends one behind the other.
+inline constexpr size_t kMaxArrivingWeights = 64;
+
 /// Finds weights by checksum and length: in model files on this machine, which are mapped, or in
-/// the disk cache, into which those that a coordinator sends are written. Thread-safe.
+/// the disk cache, into which those that a coordinator sends are written. What a job asked for or
+/// sent stays readable until it ends, however small the cache and whoever else uses it: it is held
+/// open. Content is read once a job, when it is got. Thread-safe.
 class WeightStore {
  public:
   explicit WeightStore(DiskCache* cache) : cache_(cache) {}
 
   /// Makes the weights of a model findable.
   void addModel(const std::shared_ptr<const format::ModelFile>& model);
+  /// Whether the weight is here and may be got. Its content is not read: where that turns out to
+  /// be damaged, get() fails, and from then on this says no.
   bool has(const WeightId& id);
-  /// Takes a piece as it arrives; after the last one the weight is there.
+  /// Takes a piece as it arrives; after the last one the weight is there. ResourceExhausted when
+  /// kMaxArrivingWeights others have not come whole.
   absl::Status put(const WeightPiece& piece);
-  /// Forgets weights that have not come whole.
-  void dropUnfinished();
+  /// The job is over: lets go of what it asked for, and of what has not come whole.
+  void endJob();
 
-  /// A weight and what keeps it mapped. NotFound.
+  /// A weight whose content has been found right, and what keeps it mapped. NotFound.
   absl::StatusOr<devices::Weight> get(const WeightId& id);
   /// Lets go of the memory of a weight that is in a model file, until it is read again.
   void release(const WeightId& id);
@@ -42,10 +51,24 @@ class WeightStore {
  private:
   using Key = std::pair<uint64_t, uint64_t>;    // checksum, bytes
   using Piece = std::pair<uint64_t, uint32_t>;  // plan, index
+  struct Held {
+    std::shared_ptr<const DiskCache::Entry> entry;
+    bool checked = false;
+  };
+  struct InModel {
+    std::shared_ptr<const format::ModelFile> model;
+    size_t index;
+  };
+
+  std::optional<InModel> findInModel(const WeightId& id);
+  /// Opens an entry of the cache, or finds it open; null if there is none.
+  std::shared_ptr<const DiskCache::Entry> hold(const WeightId& id, bool* isChecked);
+  absl::StatusOr<devices::Weight> getKept(const WeightId& id);
 
   DiskCache* cache_;
   std::mutex mutex_;
-  std::map<Key, std::pair<std::shared_ptr<const format::ModelFile>, size_t>> models_;
+  std::map<Key, InModel> models_;
+  std::map<Key, Held> held_;
   std::map<Piece, DiskCache::Writer> arriving_;
 };
 

@@ -358,7 +358,7 @@ void WorkerCore::endJob(const absl::Status& why) {
     ranks_.clear();
     gpuPeers_.clear();
   }
-  weights_.dropUnfinished();
+  weights_.endJob();
   if (network != nullptr) {
     network->leave();  // the peers end the job too, and some are sooner done with it
   }

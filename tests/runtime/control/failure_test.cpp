@@ -216,6 +216,22 @@ TEST_CASE("a worker drops the job of a silent coordinator and takes the next one
   requireError(reasons.back(), absl::StatusCode::kUnavailable, {"lost coordinator", "0.4 s"});
 }
 
+TEST_CASE("what a worker needs to get ready is no silence of its coordinator; what follows is") {
+  InProcess p;
+  requireOk(p.client->leave(absl::CancelledError("done")));
+  const size_t before = p.handler.waitEnded(1s).size();
+  p.handler.takeToJoin(1200ms);
+  auto options = clientOptions("node0", p.service->address());
+  options.heartbeatTimeout = 400ms;
+  auto client = *WorkerClient::create(options);
+  requireOk(client->join().status());
+  requireOk(client->metrics().status());
+  REQUIRE(p.handler.waitEnded(0s).size() == before);
+  REQUIRE(eventually([&] { return p.handler.waitEnded(0s).size() > before; }, 2s));
+  requireError(p.handler.waitEnded(0s).back(), absl::StatusCode::kUnavailable,
+               {"lost coordinator", "0.4 s"});
+}
+
 TEST_CASE("heartbeats keep a job alive") {
   InProcess p;
   requireOk(p.client->leave(absl::CancelledError("done")));

@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -35,7 +36,19 @@ class FakeHandler : public WorkerHandler {
     throws_ = throws;
   }
 
+  /// From now on join takes so long, as where libraries and devices are slow to open.
+  void takeToJoin(std::chrono::milliseconds time) {
+    std::lock_guard lock(mutex_);
+    joinTakes_ = time;
+  }
+
   absl::StatusOr<WorkerOffer> join(const JobInfo& job) override {
+    std::chrono::milliseconds takes{0};
+    {
+      std::lock_guard lock(mutex_);
+      takes = joinTakes_;
+    }
+    std::this_thread::sleep_for(takes);
     std::lock_guard lock(mutex_);
     name_ = job.worker;
     cancelled_ = absl::OkStatus();
@@ -190,6 +203,7 @@ class FakeHandler : public WorkerHandler {
   std::string met_;
   std::optional<absl::Status> stepsEnd_;
   bool throws_ = false;
+  std::chrono::milliseconds joinTakes_{0};
   uint64_t served_ = 0;
   int running_ = 0;
   absl::Status cancelled_;
