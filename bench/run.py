@@ -80,7 +80,8 @@ def arguments():
     cluster = parser.add_argument_group("prediction")
     cluster.add_argument("--clusters", type=lambda names: names.split(","),
                           default=list(clusters.CLUSTERS), metavar="NAME,…")
-    cluster.add_argument("--placements", type=int, default=4, help="of each model on each cluster")
+    cluster.add_argument("--placements", type=int, default=0,
+                         help="drawn at random, beside those that are chosen, of each model on each cluster")
     cluster.add_argument("--calibration", choices=["model", "set", "none"], default="model",
                           help="with each model, once without one, or not at all")
     cluster.add_argument("--resume", action="store_true", help="keeps the results that there are")
