@@ -22,6 +22,14 @@ inline void relaxCpu() {
 #endif
 }
 
+/// Why a link that is silent failed.
+absl::Status silence(const Link& link) {
+  return absl::UnavailableError(absl::StrFormat(
+      "%s is lost: nothing was heard from it for %.1f s; it died or hangs, or the network between "
+      "is cut",
+      link.name.empty() ? absl::StrFormat("rank %d", link.rank) : link.name, 1e-9 * kSilenceNanos));
+}
+
 }  // namespace
 
 TransportCore::~TransportCore() = default;
@@ -134,6 +142,66 @@ void TransportCore::repeatHellos(int64_t now) {
     nextHello_.store(next);
   }
   post(outbox);
+}
+
+void TransportCore::namePeer(uint32_t rank, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  if (auto it = links_.find(rank); it != links_.end()) {
+    it->second->name = name;
+  }
+}
+
+/// How long a link may be silent. A process that copies a payload may do nothing else meanwhile: it
+/// gets a nanosecond more for each byte that may be under way. `mutex_` is held.
+int64_t TransportCore::patience(const Link& link) const {
+  int64_t nanos = kSilenceNanos;
+  auto add = [&](const auto& edges, auto&& isUnderWay) {
+    for (const auto& [key, edge] : edges) {
+      for (uint32_t i = 0; edge->link_ == &link && i < edge->spec_.slots; ++i) {
+        nanos += isUnderWay(edge->slots_[i]) ? static_cast<int64_t>(edge->spec_.maxBytes) : 0;
+      }
+    }
+  };
+  add(sends_, [](const SendSlot& slot) { return (slot.state.load() & SendSlot::kBusy) != 0; });
+  add(recvs_, [](const RecvSlot& slot) {
+    return (slot.tag.load() & RecvSlot::kPhaseMask) == RecvSlot::kLanding;
+  });
+  return nanos;
+}
+
+int64_t TransportCore::keepAlive(int64_t now, bool listened) {
+  if (leaving_.load()) {
+    return kNever;
+  }
+  Outbox outbox;
+  std::vector<std::pair<Link*, absl::Status>> silent;
+  int64_t next = kNever;
+  {
+    std::lock_guard lock(mutex_);
+    const bool wasDeaf = now - listenedAt_ > kDeafNanos;
+    listenedAt_ = listened ? now : listenedAt_;
+    for (const auto& [rank, link] : links_) {
+      if (!link->welcomed.load() || link->failed.load()) {
+        continue;
+      }
+      link->heardAt = link->heardAt == 0 || wasDeaf ? now : link->heardAt;
+      if (listened && now - link->heardAt > kSilenceNanos &&
+          now - link->heardAt > patience(*link)) {
+        silent.emplace_back(link.get(), silence(*link));
+        continue;
+      }
+      if (now >= link->nextBeat) {
+        outbox.push_back({link.get(), message(*link, ControlKind::kBeat)});
+        link->nextBeat = now + kBeatNanos;
+      }
+      next = std::min({next, link->nextBeat, link->heardAt + kSilenceNanos});
+    }
+  }
+  post(outbox);
+  for (const auto& [link, why] : silent) {
+    failLink(*link, why);
+  }
+  return next;
 }
 
 void TransportCore::failLink(Link& link, const absl::Status& cause) {
@@ -264,6 +332,9 @@ void TransportCore::onPeerMessage(const ControlMessage& message, Outbox& outbox)
       if (!link.welcomed.exchange(true)) {
         announceAll(link, outbox);
       }
+      return;
+    case ControlKind::kBeat:
+      link.heardAt = nowNanos();
       return;
     case ControlKind::kAnnounce:
       if (auto open = sends_.find(key); open != sends_.end() && open->second->link_ == &link) {

@@ -40,6 +40,12 @@ inline constexpr int64_t kCloseGraceNanos = 100'000'000;
 /// pauses.
 inline constexpr int64_t kHelloPauseNanos = 100'000'000;
 inline constexpr int64_t kMaxHelloPauseNanos = 2'000'000'000;
+/// How often a link says that it lives, and after what silence it is lost: as the control plane has
+/// it, within 3 s.
+inline constexpr int64_t kBeatNanos = 500'000'000;
+inline constexpr int64_t kSilenceNanos = 2'500'000'000;
+/// Whoever has not listened for so long cannot tell whether the others were silent.
+inline constexpr int64_t kDeafNanos = 1'000'000'000;
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 using EdgeKey = std::pair<uint64_t, uint32_t>;  // plan, edge
@@ -52,10 +58,13 @@ struct Link {
   std::atomic<bool> welcomed{false};
   std::atomic<bool> failed{false};
   absl::Status failure;  // written once, before failed
-  // When hello is said again while this end is not welcomed. Guarded by the core's mutex.
+  std::string name;      // "worker node1"; guarded by the core's mutex, as are:
+  int64_t heardAt = 0;   // the peer's last beat; 0: not listened yet
+  int64_t nextBeat = 0;
+  // When hello is said again while this end is not welcomed.
   int64_t nextHello = kNever;
   int64_t helloPause = kHelloPauseNanos;
-  // Announcements that came before openSend. Guarded by the core's mutex.
+  // Announcements that came before openSend.
   std::map<EdgeKey, ControlMessage> announced;
 };
 
@@ -71,6 +80,7 @@ class TransportCore : public Transport {
   bool carries(MemoryKind kind) const override { return kind == MemoryKind::kHost; }
   bool sharesMemory() const override { return false; }
   absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) override;
+  void namePeer(uint32_t rank, const std::string& name) override;
   absl::Status waitConnected(uint32_t rank, const WaitOptions& options) override;
   absl::StatusOr<SendEdge*> openSend(const EdgeSpec& spec) override;
   absl::StatusOr<RecvEdge*> openRecv(const EdgeSpec& spec,
@@ -135,6 +145,10 @@ class TransportCore : public Transport {
   void failEdge(Edge& edge, absl::Status cause);
   void failStep(Edge& edge, const absl::Status& cause);
   void failLink(Link& link, const absl::Status& cause);
+  /// Says on the welcomed links that this end lives, where that is due, and fails those that were
+  /// silent for too long: called by a transport whose own thread moves messages at all times.
+  /// `listened`: what had come was taken in just before. When to call again.
+  int64_t keepAlive(int64_t now, bool listened);
   /// The links that have not failed.
   std::vector<Link*> liveLinks();
 
@@ -157,6 +171,7 @@ class TransportCore : public Transport {
   absl::Status checkUnlinked(uint32_t rank);
   absl::Status checkSpec(const EdgeSpec& spec) const;
   void repeatHellos(int64_t now);
+  int64_t patience(const Link& link) const;
   void onHello(const ControlMessage& hello, Outbox& outbox);
   void onPeerMessage(const ControlMessage& message, Outbox& outbox);
   void announceAll(Link& link, Outbox& outbox);
@@ -171,6 +186,7 @@ class TransportCore : public Transport {
   std::mutex failMutex_;
   std::unordered_map<uint32_t, std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<Link>> oldLinks_;  // replaced after a failure
+  int64_t listenedAt_ = 0;                       // guarded by mutex_
   std::atomic<int64_t> nextHello_{kNever};       // the earliest of all links
   std::map<EdgeKey, std::unique_ptr<SendEdge>> sends_;
   std::map<EdgeKey, std::unique_ptr<RecvEdge>> recvs_;

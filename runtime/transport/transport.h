@@ -84,8 +84,9 @@ struct TransportStats {
 /// A step takes the credit of slot `step % slots` and the consumer's release gives it back, so a
 /// slow consumer holds the producer, and memory is bounded. Nothing depends on message order.
 ///
-/// Liveness is not found out here: a peer that died, stopped or was cut off is reported from
-/// outside (heartbeats) by markPeerFailed, which ends every wait on it.
+/// Liveness: UCX's transport says on each link that it lives, twice a second, and fails a link that
+/// is silent for 2.5 s. What else is known of a peer's end is reported from outside by
+/// markPeerFailed. Both end every wait on the peer.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -107,6 +108,8 @@ class Transport {
   /// AlreadyExists: the rank has a live link. FailedPrecondition: the peer's network library is of
   /// another version. InvalidArgument: not an address of this kind.
   virtual absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) = 0;
+  /// What messages call the peer of a link, as "worker node1"; "rank 2" until it is told.
+  virtual void namePeer(uint32_t rank, const std::string& name) = 0;
   /// Waits until `rank` has accepted this process's token.
   virtual absl::Status waitConnected(uint32_t rank, const WaitOptions& options) = 0;
 

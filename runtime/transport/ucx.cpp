@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -27,6 +28,7 @@ constexpr int64_t kFlushNanos = 200'000'000;
 
 struct UcxLink : Link {
   ucp_ep_h endpoint = nullptr;
+  ucp_ep_h beats = nullptr;  // another connection: payloads on their way do not hold them up
 };
 
 struct ControlCommand : Command {
@@ -105,6 +107,8 @@ class UcxTransport final : public TransportCore {
   void kickIfAsleep();
 
   void runBackground();
+  void napWhileOthersDrive();
+  void tend(bool listened);
   bool rest(Background how, int64_t nanos);
   bool tryOwnAWhile();
   void closeEndpoints();
@@ -129,6 +133,7 @@ class UcxTransport final : public TransportCore {
   std::atomic<uint64_t> driven_{0};  // counts the progress made by waiters
 
   std::thread background_;
+  int64_t nextTended_ = 0;  // by the background thread: when keepAlive is due
   std::atomic<bool> stop_{false};
   std::atomic<Background> backgroundState_{Background::kRunning};
 
@@ -227,9 +232,12 @@ void UcxTransport::closeEndpoints() {
   std::vector<void*> closing;
   for (Link* link : liveLinks()) {
     ucp_request_param_t params{};
-    void* request = ucx().ucp_ep_close_nbx(static_cast<UcxLink*>(link)->endpoint, &params);
-    if (UCS_PTR_IS_PTR(request)) {
-      closing.push_back(request);
+    for (ucp_ep_h endpoint :
+         {static_cast<UcxLink*>(link)->endpoint, static_cast<UcxLink*>(link)->beats}) {
+      void* request = ucx().ucp_ep_close_nbx(endpoint, &params);
+      if (UCS_PTR_IS_PTR(request)) {
+        closing.push_back(request);
+      }
     }
   }
   int64_t until = nowNanos() + kFlushNanos;
@@ -259,6 +267,9 @@ absl::StatusOr<std::unique_ptr<Link>> UcxTransport::makeLink(uint32_t peer,
   auto link = std::make_unique<UcxLink>();
   own();
   ucs_status_t status = ucx().ucp_ep_create(worker_, &params, &link->endpoint);
+  if (status == UCS_OK) {
+    status = ucx().ucp_ep_create(worker_, &params, &link->beats);
+  }
   disown();
   GR_RETURN_IF_ERROR(ucxStatus(status, absl::StrFormat("link to rank %d", peer)));
   return link;
@@ -443,7 +454,9 @@ void UcxTransport::beginControl(ControlCommand& command) {
                           ucx().ucs_status_string(status)));
     }
   };
-  void* request = ucx().ucp_am_send_nbx(command.link->endpoint, kControlAm, &command.message,
+  ucp_ep_h endpoint =
+      command.message.kind == ControlKind::kBeat ? command.link->beats : command.link->endpoint;
+  void* request = ucx().ucp_am_send_nbx(endpoint, kControlAm, &command.message,
                                         sizeof command.message, nullptr, 0, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
@@ -569,24 +582,40 @@ bool UcxTransport::tryOwnAWhile() {
 void UcxTransport::runBackground() {
   while (!stop_.load()) {
     if (drivers_.load() > 0 || !tryOwnAWhile()) {
-      uint64_t before = 0;
-      do {
-        before = driven_.load(std::memory_order_relaxed);
-        backgroundState_.store(Background::kNapping);
-      } while (!rest(Background::kNapping, kNapNanos) && !stop_.load() &&
-               driven_.load(std::memory_order_relaxed) != before);
+      napWhileOthersDrive();
       continue;
     }
     while (drain() || ucx().ucp_worker_progress(worker_) != 0) {
+      tend(/*listened=*/true);
     }
     pending_ = false;
     backgroundState_.store(Background::kAsleep);  // before disown, so that later senders see it
     ucs_status_t armed = ucx().ucp_worker_arm(worker_);
     disown();
+    tend(/*listened=*/true);
     if (armed == UCS_OK) {
-      rest(Background::kAsleep, kBackgroundSleepNanos);
+      rest(Background::kAsleep,
+           std::clamp<int64_t>(nextTended_ - nowNanos(), 0, kBackgroundSleepNanos));
     }
     backgroundState_.store(Background::kRunning);
+  }
+}
+
+void UcxTransport::napWhileOthersDrive() {
+  bool driven = true;
+  bool kicked = false;
+  while (driven && !kicked && !stop_.load()) {
+    uint64_t before = driven_.load(std::memory_order_relaxed);
+    backgroundState_.store(Background::kNapping);
+    kicked = rest(Background::kNapping, kNapNanos);
+    driven = driven_.load(std::memory_order_relaxed) != before;
+    tend(driven);
+  }
+}
+
+void UcxTransport::tend(bool listened) {
+  if (int64_t now = nowNanos(); now >= nextTended_) {
+    nextTended_ = std::clamp(keepAlive(now, listened), now + kBeatNanos / 10, now + kBeatNanos);
   }
 }
 

@@ -15,13 +15,14 @@ namespace graphrun::runtime {
 static_assert(std::endian::native == std::endian::little);
 
 /// Bump when a message below changes.
-inline constexpr uint32_t kWireMagic = 0x47525402;  // "GRT", version 2
+inline constexpr uint32_t kWireMagic = 0x47525403;  // "GRT", version 3
 
 enum class ControlKind : uint32_t {
   kHello = 1,  ///< I am `rank`, here is our token.
   kWelcome,    ///< Your token is right: you may open edges with me.
   kAnnounce,   ///< I receive this edge: send to `handle`.
-  kWithdraw    ///< I no longer do.
+  kWithdraw,   ///< I no longer do.
+  kBeat        ///< I live.
 };
 
 /// A message of the loading time. Each carries the link's token; a wrong one is dropped.

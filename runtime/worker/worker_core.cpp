@@ -180,6 +180,9 @@ absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> 
     GR_RETURN_IF_ERROR(
         annotate(transport->connect(peer.rank, peer.transportAddress, toToken(peer.token)),
                  absl::StrCat("link from worker ", name_, " to worker ", peer.name)));
+    transport->namePeer(peer.rank, peer.rank == kCoordinatorRank
+                                       ? std::string("the client")
+                                       : absl::StrCat("worker ", peer.name));
     ranks_[peer.name] = peer.rank;
     if (peer.carriesGpuMemory && carries) {
       gpuPeers_.insert(peer.name);

@@ -1,4 +1,4 @@
-"""The main oracle across two machines: network namespaces, a veth link, mutual TLS."""
+"""The main oracle across machines: namespaces, veth links, mutual TLS; links that are cut."""
 
 import os
 import sys
@@ -13,24 +13,33 @@ from split_test import TOLERANCE, clientSecurity, workerSecurity
 
 REASON = netns.whyNot()
 PORT = 7070
+# A lost peer is noticed within 3 s; the rest is what the steps' end and the programs' take.
+NOTICED_SECONDS = 3 + 1.5
 
 
 class NetworkTest(unittest.TestCase):
     def setUp(self):
-        self.pair = netns.Pair()
-        self.here = self.pair.inside(self.pair.left)
-        self.there = self.pair.inside(self.pair.right)
-        self.addCleanup(self.pair.remove)
-        self.certs = os.path.join(programs.SCRATCH.name, self.id())
-        made = programs.run("certs", self.certs, f"w0={self.pair.LEFT_ADDRESS}",
-                            f"w1={self.pair.RIGHT_ADDRESS}")
+        self.workers = []
+        self.nets = None
+
+    def start(self, nets, here, nodes, addresses):
+        """Workers w0, w1 … on these nodes; the client is to run on `here`."""
+        self.nets = nets
+        self.addCleanup(nets.remove)
+        self.here = here.inside
+        certs = os.path.join(programs.SCRATCH.name, self.id())
+        made = programs.run("certs", certs, *(f"w{i}={a}" for i, a in enumerate(addresses)))
         self.assertEqual(made.code, 0, made)
-        places = [f"{self.pair.LEFT_ADDRESS}:{PORT}", f"{self.pair.RIGHT_ADDRESS}:{PORT}"]
+        places = [f"{address}:{PORT}" for address in addresses]
         self.workers = [
-            programs.startWorker(place, *workerSecurity(self.certs, f"w{i}"), prefix=prefix)
-            for i, (place, prefix) in enumerate(zip(places, (self.here, self.there)))]
+            programs.startWorker(place, *workerSecurity(certs, f"w{i}"), prefix=node.inside)
+            for i, (place, node) in enumerate(zip(places, nodes))]
         self.cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)},
-                                      clientSecurity(self.certs))
+                                      clientSecurity(certs))
+
+    def startPair(self, **options):
+        pair = netns.Pair(**options)
+        self.start(pair, pair.nodes[0], pair.nodes, pair.ADDRESSES)
 
     def tearDown(self):
         for worker in self.workers:
@@ -39,7 +48,20 @@ class NetworkTest(unittest.TestCase):
         programs.killRest()
         self.assertEqual(left, {}, "processes left behind")
 
+    def checkCut(self, loop, cut):
+        """The program, which runs steps, ends in time once `cut` was called."""
+        programs.until(lambda: programs.cpuSeconds(self.workers[1].pid) > 1 or
+                       loop.process.poll() is not None, 30, "steps")
+        self.assertIsNone(loop.process.poll(), "ended before the cut")
+        cut()
+        began = time.monotonic()
+        ended = loop.wait(30)
+        self.assertEqual(ended.code, 5, ended)
+        self.assertLess(time.monotonic() - began, NOTICED_SECONDS, ended)
+        return ended
+
     def testSplitEqualsWhole(self):
+        self.startPair()
         for model in (models.seeded("squeezenet"), models.seeded("inception_v2"),
                       models.ocr("rec")):
             whole = model.whole()
@@ -55,17 +77,25 @@ class NetworkTest(unittest.TestCase):
                         self.assertTrue(models.identical(got, same))
 
     def testCutLink(self):
+        self.startPair()
         model = models.seeded("squeezenet")
         loop = programs.Program("bench", *model.feeds, "--cluster", self.cluster, "--placement",
                                 "heft", "--pin", "*=w1/cpu:0", "--duration", "60",
                                 prefix=self.here)
-        programs.until(lambda: programs.cpuSeconds(self.workers[1].pid) > 1, 30, "steps")
-        self.pair.cut()
-        began = time.monotonic()
-        ended = loop.wait(30)
-        self.assertEqual(ended.code, 5, ended)
-        self.assertLess(time.monotonic() - began, 10, ended)
-        self.assertIn("worker w1", ended.err)
+        self.assertIn("worker w1", self.checkCut(loop, self.nets.cut).err)
+
+    def testCutLinkBetweenWorkers(self):
+        """The client, which forwards between them, still reaches both."""
+        star = netns.Star()
+        self.start(star, star.middle, star.nodes[1:], star.ADDRESSES)
+        model = models.seeded("squeezenet")
+        local, devices = clusters.localProcesses(2)
+        nodes = clusters.nodesOf(model.explain(local))
+        loop = programs.Program("bench", *model.feeds, "--cluster", self.cluster,
+                                *clusters.inTurn(nodes, devices), "--duration", "60",
+                                prefix=self.here)
+        ended = self.checkCut(loop, lambda: star.forward(False))
+        self.assertRegex(ended.err, r"worker w[01] is lost: nothing was heard from it for 2.5 s")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 const char* const kNetworks[] = {"posix,cma,self", "posix,self", "tcp,self"};
 
+constexpr int64_t kSilence = 2'500'000'000;
+/// What a loaded machine may take to wake a thread.
+constexpr int64_t kMargin = kSecond / 2;
+
 WaitOptions soon() { return WaitOptions::within(20 * kSecond); }
 
 #define REQUIRE_OK(expr)            \
@@ -45,6 +49,7 @@ struct Duo {
     transport = std::move(*made);
     REQUIRE_OK(
         transport->connect(1, exchangeBlobs(process->fd(), transport->localAddress()), {5, 6}));
+    transport->namePeer(1, "the second process");
     REQUIRE_OK(transport->waitConnected(1, soon()));
     for (uint32_t id = 0; id < sizes.size(); ++id) {
       open(id);
@@ -163,6 +168,35 @@ TEST_CASE("a stopped peer ends the waits once it is reported, and may wake up la
       loseThePeer(tls, SIGSTOP, bytes);
     }
   }
+}
+
+void echo(Duo& duo, uint64_t step) {
+  REQUIRE_OK(duo.out[0]->send(step, duo.data[0]->data(), duo.sizes[0], soon()));
+  REQUIRE_OK(duo.in[0]->wait(step, soon()).status());
+  REQUIRE_OK(duo.out[0]->waitSent(step, soon()));
+  duo.in[0]->release(step);
+}
+
+// Nobody reports anything here.
+TEST_CASE("a peer that is only idle stays, and one that falls silent is lost within 3 s") {
+  Duo killed("posix,cma,self", {8}, 1'000'000);
+  Duo stopped("tcp,self", {16 << 20}, 1'000'000);
+  echo(killed, 0);
+  echo(stopped, 0);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(kSilence + kSecond));
+  echo(killed, 1);
+  echo(stopped, 1);
+  killed.process->signal(SIGKILL);
+  stopped.process->signal(SIGSTOP);
+  const int64_t start = nowNanos();
+  REQUIRE_OK(stopped.out[0]->send(2, stopped.data[0]->data(), 16 << 20, soon()));
+  for (Duo* duo : {&killed, &stopped}) {
+    const absl::Status status = duo->in[0]->wait(2, soon()).status();
+    INFO(status);
+    CHECK(absl::IsUnavailable(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("the second process is lost"));
+  }
+  CHECK(nowNanos() - start < 3 * kSecond + kMargin);
 }
 
 /// What this process writes to stderr, at all levels, while the object lives.
