@@ -179,12 +179,7 @@ absl::Status UcxTransport::startWorker() {
   GR_RETURN_IF_ERROR(setHandler(kControlAm, onControlAm));
   GR_RETURN_IF_ERROR(setHandler(kDataAm, onDataAm));
   GR_RETURN_IF_ERROR(setHandler(kCreditAm, onCreditAm));
-  ucp_address_t* address = nullptr;
-  size_t length = 0;
-  GR_RETURN_IF_ERROR(
-      ucxStatus(ucx().ucp_worker_get_address(worker_, &address, &length), "getting UCX's address"));
-  address_ = packUcxAddress({reinterpret_cast<const char*>(address), length});
-  ucx().ucp_worker_release_address(worker_, address);
+  GR_ASSIGN_OR_RETURN(address_, packUcxAddress(worker_));
   return absl::OkStatus();
 }
 

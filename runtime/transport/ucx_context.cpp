@@ -1,15 +1,21 @@
 #include "runtime/transport/ucx_context.h"
 
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/ucx_library.h"
@@ -67,6 +73,40 @@ absl::string_view minorVersion(absl::string_view version) {
   size_t first = version.find('.');
   size_t second = first == version.npos ? first : version.find('.', first + 1);
   return version.substr(0, second);
+}
+
+std::string linkText(const char* path) {
+  char text[64];
+  const ssize_t bytes = readlink(path, text, sizeof text);
+  return bytes > 0 ? std::string(text, static_cast<size_t>(bytes)) : "?";
+}
+
+/// The kernel that runs this process, and its IPC and network namespaces: "?" for what is not
+/// known.
+std::string ownPlace() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return absl::StrJoin(
+      {boot.empty() ? "?" : boot, linkText("/proc/self/ns/ipc"), linkText("/proc/self/ns/net")},
+      ",");
+}
+
+bool shareOnlyIpc(absl::string_view place, absl::string_view other) {
+  const std::vector<absl::string_view> a = absl::StrSplit(place, ',');
+  const std::vector<absl::string_view> b = absl::StrSplit(other, ',');
+  return a.size() == 3 && b.size() == 3 && !absl::StrContains(place, '?') &&
+         !absl::StrContains(other, '?') && a[0] == b[0] && a[1] == b[1] && a[2] != b[2];
+}
+
+absl::StatusOr<std::string> addressOf(ucp_worker_h worker, uint32_t flags) {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+  attributes.address_flags = flags;
+  GR_RETURN_IF_ERROR(
+      ucxStatus(ucx().ucp_worker_query(worker, &attributes), "getting UCX's address"));
+  std::string address(reinterpret_cast<const char*>(attributes.address), attributes.address_length);
+  ucx().ucp_worker_release_address(worker, attributes.address);
+  return address;
 }
 
 }  // namespace
@@ -140,30 +180,37 @@ std::string ucxVersion() {
   return absl::StrFormat("%d.%d.%d", major, minor, patch);
 }
 
-std::string packUcxAddress(absl::string_view workerAddress) {
-  return absl::StrCat(kAddressPrefix, ucxVersion(), "\n", workerAddress);
+absl::StatusOr<std::string> packUcxAddress(ucp_worker_h worker) {
+  GR_ASSIGN_OR_RETURN(std::string all, addressOf(worker, 0));
+  GR_ASSIGN_OR_RETURN(std::string network, addressOf(worker, UCP_WORKER_ADDRESS_FLAG_NET_ONLY));
+  return absl::StrCat(kAddressPrefix, ucxVersion(), " ", ownPlace(), " ", all.size(), "\n", all,
+                      network);
 }
 
 absl::StatusOr<std::string> unpackUcxAddress(absl::string_view blob) {
-  size_t end = blob.find('\n');
-  if (!absl::ConsumePrefix(&blob, kAddressPrefix) || end == blob.npos ||
-      end < kAddressPrefix.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("not a UCX address: \"%s\"", absl::CHexEscape(blob.substr(0, 40))));
+  absl::Status wrong = absl::InvalidArgumentError(
+      absl::StrFormat("not a UCX address: \"%s\"", absl::CHexEscape(blob.substr(0, 80))));
+  const size_t end = blob.find('\n');
+  if (end == blob.npos || !absl::StartsWith(blob, kAddressPrefix) || end < kAddressPrefix.size()) {
+    return wrong;
   }
-  end -= kAddressPrefix.size();
-  absl::string_view version = blob.substr(0, end);
-  std::string own = ucxVersion();
-  if (minorVersion(version) != minorVersion(own)) {
+  const std::vector<absl::string_view> facts =
+      absl::StrSplit(blob.substr(kAddressPrefix.size(), end - kAddressPrefix.size()), ' ');
+  const std::string own = ucxVersion();
+  if (minorVersion(facts[0]) != minorVersion(own)) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "the peer runs UCX %s, this process UCX %s; their wire formats differ: install the same "
         "minor version on both",
-        version, own));
+        facts[0], own));
   }
-  if (blob.size() == end + 1) {
-    return absl::InvalidArgumentError("a UCX address without a worker address");
+  const absl::string_view addresses = blob.substr(end + 1);
+  size_t bytes = 0;
+  if (facts.size() != 3 || !absl::SimpleAtoi(facts[2], &bytes) || bytes == 0 ||
+      bytes >= addresses.size()) {
+    return wrong;
   }
-  return std::string(blob.substr(end + 1));
+  return std::string(shareOnlyIpc(facts[1], ownPlace()) ? addresses.substr(bytes)
+                                                        : addresses.substr(0, bytes));
 }
 
 }  // namespace graphrun::runtime

@@ -43,10 +43,14 @@ class UcxQuiet {
 /// "1.13.1", of the library that runs.
 std::string ucxVersion();
 
-/// The address blob: a worker address with the UCX version before it, as UCX does not say itself
-/// that versions cannot talk to each other.
-std::string packUcxAddress(absl::string_view workerAddress);
-/// The worker address in a blob. FailedPrecondition if the peer's UCX has another minor version.
+/// The address blob of a worker: the UCX version, as UCX does not say itself that versions cannot
+/// talk to each other; where this process is; the worker's address for all its transports, and the
+/// one for those of networks alone.
+absl::StatusOr<std::string> packUcxAddress(ucp_worker_h worker);
+/// The worker address in a blob by which this process reaches the peer. Peers that share IPC but
+/// not the network, as containers of one host may, get the one for networks: UCX's shared memory
+/// would carry their messages but wake nobody, as its signals are sockets of the network.
+/// FailedPrecondition if the peer's UCX has another minor version.
 absl::StatusOr<std::string> unpackUcxAddress(absl::string_view blob);
 
 }  // namespace graphrun::runtime

@@ -26,7 +26,7 @@ namespace graphrun::runtime {
   X(ucp_worker_get_efd)             \
   X(ucp_worker_arm)                 \
   X(ucp_worker_progress)            \
-  X(ucp_worker_get_address)         \
+  X(ucp_worker_query)               \
   X(ucp_worker_release_address)     \
   X(ucp_worker_set_am_recv_handler) \
   X(ucp_ep_create)                  \

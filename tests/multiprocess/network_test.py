@@ -76,6 +76,25 @@ class NetworkTest(unittest.TestCase):
                         _, same = model.run("--cluster", local, *split)
                         self.assertTrue(models.identical(got, same))
 
+    def checkTensorsTakeTheLink(self):
+        """A run sends an input of 600 KB to the other node."""
+        model = models.seeded("squeezenet")
+        node = self.nets.nodes[0]
+        before = node.sentBytes("veth0")
+        ended = programs.run("bench", *model.feeds, "--cluster", self.cluster, "--pin",
+                             "*=w1/cpu:0", "--iterations", "40", prefix=self.here)
+        self.assertEqual(ended.code, 0, ended)
+        self.assertGreater(node.sentBytes("veth0") - before, 40 * 600_000, ended)
+
+    def testTensorsTakeTheLink(self):
+        self.startPair()
+        self.checkTensorsTakeTheLink()
+
+    def testTensorsTakeTheLinkWhereIpcIsShared(self):
+        """Shared memory would carry them, but wake nobody in another network."""
+        self.startPair(sharesMemory=True)
+        self.checkTensorsTakeTheLink()
+
     def testCutLink(self):
         self.startPair()
         model = models.seeded("squeezenet")
