@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
 
@@ -264,25 +265,55 @@ void TransportCore::failStep(Edge& edge, const absl::Status& cause) {
 // A hello is kept by nobody: whoever links later says its own, which the other answers by welcome
 // and, if it was not welcomed yet, by hello again.
 
-void TransportCore::dropMessage(absl::string_view why, LogLevel level) {
-  if (dropped_.fetch_add(1) < kMaxLoggedDrops) {
-    log(level, absl::StrFormat("transport of rank %d: dropped %s", rank_.load(), why));
+void TransportCore::dropMessage(absl::string_view why, LogLevel level) noexcept {
+  if (dropped_.fetch_add(1) >= kMaxLoggedDrops) {
+    return;
+  }
+  try {
+    log(level, absl::StrCat("transport of rank ", rank_.load(), ": dropped ", why));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is no memory to say it, and it is counted
   }
 }
 
-void TransportCore::onControl(const void* bytes, size_t size) {
+// Here and in takeSlot texts are joined by StrCat: where memory runs out, StrFormat ends the
+// process, as it throws from a destructor.
+void TransportCore::onControl(const void* bytes, size_t size) noexcept {
+  try {
+    takeControl(bytes, size);
+  } catch (...) {
+    failSender(bytes, size);
+  }
+}
+
+/// Fails the link that a control message came by, if it proves that it did.
+void TransportCore::failSender(const void* bytes, size_t size) noexcept {
   ControlMessage message;
   if (size != sizeof message) {
-    dropMessage(
-        absl::StrFormat("a control message of %d bytes, expected %d", size, sizeof message));
+    return;
+  }
+  std::memcpy(&message, bytes, sizeof message);
+  Link* link = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    auto it = links_.find(message.rank);
+    link = it != links_.end() && it->second->token == message.token ? it->second.get() : nullptr;
+  }
+  if (link != nullptr) {
+    failLink(*link, notTakenIn_);
+  }
+}
+
+void TransportCore::takeControl(const void* bytes, size_t size) {
+  ControlMessage message;
+  if (size != sizeof message) {
+    dropMessage(absl::StrCat("a control message of ", size, " bytes, expected ", sizeof message));
     return;
   }
   std::memcpy(&message, bytes, sizeof message);
   if (message.magic != kWireMagic) {
-    dropMessage(
-        absl::StrFormat("a control message of protocol %x, expected %x; the peer runs "
-                        "another version of GraphRun",
-                        message.magic, kWireMagic));
+    dropMessage(absl::StrCat("a control message of protocol ", absl::Hex(message.magic),
+                             ", expected ", absl::Hex(kWireMagic),
+                             "; the peer runs another version of GraphRun"));
     return;
   }
   Outbox outbox;
@@ -307,7 +338,7 @@ void TransportCore::onHello(const ControlMessage& hello, Outbox& outbox) {
   Link& link = *it->second;
   if (link.token != hello.token) {
     dropMessage(
-        absl::StrFormat("a hello from one that calls itself rank %d: wrong token", hello.rank));
+        absl::StrCat("a hello from one that calls itself rank ", hello.rank, ": wrong token"));
     return;
   }
   outbox.push_back({&link, message(link, ControlKind::kWelcome)});
@@ -319,10 +350,8 @@ void TransportCore::onHello(const ControlMessage& hello, Outbox& outbox) {
 void TransportCore::onPeerMessage(const ControlMessage& message, Outbox& outbox) {
   auto it = links_.find(message.rank);
   if (it == links_.end() || it->second->failed.load() || it->second->token != message.token) {
-    dropMessage(
-        absl::StrFormat("a message from one that calls itself rank %d: no link, or wrong "
-                        "token",
-                        message.rank));
+    dropMessage(absl::StrCat("a message from one that calls itself rank ", message.rank,
+                             ": no link, or wrong token"));
     return;
   }
   Link& link = *it->second;
@@ -349,7 +378,8 @@ void TransportCore::onPeerMessage(const ControlMessage& message, Outbox& outbox)
       link.announced.erase(key);
       return;
     default:
-      dropMessage(absl::StrFormat("a control message of unknown kind %d", message.kind));
+      dropMessage(
+          absl::StrCat("a control message of unknown kind ", static_cast<uint32_t>(message.kind)));
   }
 }
 
@@ -377,11 +407,11 @@ void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& anno
   const EdgeSpec& spec = edge.spec_;
   if (announcement.slots != spec.slots || announcement.maxBytes < spec.maxBytes ||
       (announcement.inPlace != 0) != spec.inPlace) {
-    failEdge(edge, absl::FailedPreconditionError(absl::StrFormat(
-                       "the two ends differ: sender has %d slots of %d bytes, in place %d; "
-                       "receiver has %d of %d, in place %d; load the same plan on both",
-                       spec.slots, spec.maxBytes, spec.inPlace, announcement.slots,
-                       announcement.maxBytes, announcement.inPlace)));
+    failEdge(edge, absl::FailedPreconditionError(absl::StrCat(
+                       "the two ends differ: sender has ", spec.slots, " slots of ", spec.maxBytes,
+                       " bytes, in place ", spec.inPlace, "; receiver has ", announcement.slots,
+                       " of ", announcement.maxBytes, ", in place ", announcement.inPlace,
+                       "; load the same plan on both")));
     return;
   }
   const auto memory = static_cast<MemoryKind>(announcement.memory);
@@ -528,38 +558,46 @@ TransportStats TransportCore::stats() const {
 
 // --- Steps
 
-RecvSlot* TransportCore::beginReceive(const DataHeader& header, size_t bytes) {
+RecvSlot* TransportCore::beginReceive(const DataHeader& header, size_t bytes) noexcept {
   auto edge = recvHandles_.enter(header.recvHandle);
   if (!edge) {
     dropMessage("a payload for an edge that is not open", LogLevel::kDebug);
     return nullptr;
   }
-  if (edge->failed()) {
+  try {
+    return edge->failed() ? nullptr : takeSlot(*edge.get(), header, bytes);
+  } catch (...) {
+    failLink(*edge->link_, notTakenIn_);
     return nullptr;
   }
-  RecvSlot& slot = edge->slots_[header.step % edge->spec_.slots];
+}
+
+RecvSlot* TransportCore::takeSlot(RecvEdge& edge, const DataHeader& header, size_t bytes) {
+  RecvSlot& slot = edge.slots_[header.step % edge.spec_.slots];
   uint64_t tag = slot.tag.load();
-  if (bytes > edge->spec_.maxBytes) {
-    failEdge(*edge.get(), absl::InvalidArgumentError(
-                              absl::StrFormat("step %d came with %d bytes, the plan allows %d",
-                                              header.step, bytes, edge->spec_.maxBytes)));
+  if (bytes > edge.spec_.maxBytes) {
+    failEdge(edge, absl::InvalidArgumentError(absl::StrCat("step ", header.step, " came with ",
+                                                           bytes, " bytes, the plan allows ",
+                                                           edge.spec_.maxBytes)));
     return nullptr;
   }
   if ((tag & RecvSlot::kPhaseMask) != RecvSlot::kFree ||
       !slot.tag.compare_exchange_strong(tag, RecvSlot::tagOf(header.step, RecvSlot::kLanding))) {
-    failEdge(*edge.get(), absl::InternalError(absl::StrFormat(
-                              "step %d came while its slot still held step %d; the sender ignores "
-                              "credits",
-                              header.step, tag >> 2)));
+    failEdge(edge, absl::InternalError(absl::StrCat("step ", header.step,
+                                                    " came while its slot still held step ",
+                                                    tag >> 2, "; the sender ignores credits")));
     return nullptr;
   }
   slot.bytes = bytes;
   slot.credit.sendHandle = header.sendHandle;
-  edge->pins_.fetch_add(1);
+  edge.pins_.fetch_add(1);
   return &slot;
 }
 
-void TransportCore::finishReceive(RecvSlot& slot, const void* data, const absl::Status& status) {
+// What follows allocates nothing: a status is copied by counting.
+
+void TransportCore::finishReceive(RecvSlot& slot, const void* data,
+                                  const absl::Status& status) noexcept {
   RecvEdge& edge = *slot.edge;
   if (status.ok()) {
     uint64_t step = slot.tag.load() >> 2;
@@ -572,7 +610,7 @@ void TransportCore::finishReceive(RecvSlot& slot, const void* data, const absl::
   events_.notify();
 }
 
-void TransportCore::onCredit(const CreditHeader& header) {
+void TransportCore::onCredit(const CreditHeader& header) noexcept {
   if (auto edge = sendHandles_.enter(header.sendHandle)) {
     edge->onCredit(header.step);
   } else {
@@ -581,7 +619,7 @@ void TransportCore::onCredit(const CreditHeader& header) {
   events_.notify();
 }
 
-void TransportCore::finishSend(SendSlot& slot, const absl::Status& status) {
+void TransportCore::finishSend(SendSlot& slot, const absl::Status& status) noexcept {
   SendEdge& edge = *slot.edge;
   if (!status.ok()) {
     failStep(edge, status);
@@ -593,7 +631,7 @@ void TransportCore::finishSend(SendSlot& slot, const absl::Status& status) {
   events_.notify();
 }
 
-void TransportCore::finishCredit(RecvSlot& slot, const absl::Status& status) {
+void TransportCore::finishCredit(RecvSlot& slot, const absl::Status& status) noexcept {
   RecvEdge& edge = *slot.edge;
   if (!status.ok()) {
     failStep(edge, status);

@@ -110,18 +110,19 @@ class TransportCore : public Transport {
   /// Sleeps until `events_` is notified or `untilNanos`; messages must move meanwhile.
   virtual void sleep(uint32_t ticket, int64_t untilNanos) { events_.wait(ticket, untilNanos); }
 
-  // For implementations to call on arrival and completion, by any thread.
+  // For implementations to call on arrival and completion, by any thread, also from callbacks of a
+  // network's library, through which nothing may unwind: where memory runs out, the link fails.
 
-  void onControl(const void* message, size_t bytes);
+  void onControl(const void* message, size_t bytes) noexcept;
   /// The slot that the payload is to be put into, or null if it is to be dropped.
-  RecvSlot* beginReceive(const DataHeader& header, size_t bytes);
+  RecvSlot* beginReceive(const DataHeader& header, size_t bytes) noexcept;
   /// The payload of a slot from beginReceive lies at `data`, or is lost if !status.ok().
-  void finishReceive(RecvSlot& slot, const void* data, const absl::Status& status);
-  void onCredit(const CreditHeader& header);
-  void finishSend(SendSlot& slot, const absl::Status& status);
-  void finishCredit(RecvSlot& slot, const absl::Status& status);
+  void finishReceive(RecvSlot& slot, const void* data, const absl::Status& status) noexcept;
+  void onCredit(const CreditHeader& header) noexcept;
+  void finishSend(SendSlot& slot, const absl::Status& status) noexcept;
+  void finishCredit(RecvSlot& slot, const absl::Status& status) noexcept;
   /// Counts and logs a message that was not accepted. When edges close, some are usual.
-  void dropMessage(absl::string_view why, LogLevel level = LogLevel::kWarning);
+  void dropMessage(absl::string_view why, LogLevel level = LogLevel::kWarning) noexcept;
 
   static TransportCore& ownerOf(const SendSlot& slot) { return *slot.edge->core_; }
   static TransportCore& ownerOf(const RecvSlot& slot) { return *slot.edge->core_; }
@@ -165,6 +166,9 @@ class TransportCore : public Transport {
   using Outbox = std::vector<Outgoing>;
 
   void post(const Outbox& outbox);
+  void takeControl(const void* bytes, size_t size);
+  RecvSlot* takeSlot(RecvEdge& edge, const DataHeader& header, size_t bytes);
+  void failSender(const void* bytes, size_t size) noexcept;
   ControlMessage message(const Link& link, ControlKind kind) const;
   ControlMessage announcement(const RecvEdge& edge, ControlKind kind) const;
   absl::StatusOr<Link*> findLink(uint32_t rank);
@@ -181,6 +185,9 @@ class TransportCore : public Transport {
               std::vector<std::unique_ptr<E>>& retired);
   void reap();
 
+  /// Made beforehand: copying it allocates nothing.
+  const absl::Status notTakenIn_ =
+      absl::ResourceExhaustedError("what the peer sent could not be taken in, as memory ran out");
   std::atomic<uint32_t> rank_;
   mutable std::mutex mutex_;
   std::mutex failMutex_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
 #include "runtime/transport/core.h"
@@ -114,12 +115,14 @@ class UcxTransport final : public TransportCore {
   void closeEndpoints();
 
   static ucs_status_t onControlAm(void* self, const void* header, size_t headerBytes, void* data,
-                                  size_t bytes, const ucp_am_recv_param_t* param);
+                                  size_t bytes, const ucp_am_recv_param_t* param) noexcept;
   static ucs_status_t onDataAm(void* self, const void* header, size_t headerBytes, void* data,
-                               size_t bytes, const ucp_am_recv_param_t* param);
+                               size_t bytes, const ucp_am_recv_param_t* param) noexcept;
   static ucs_status_t onCreditAm(void* self, const void* header, size_t headerBytes, void* data,
-                                 size_t bytes, const ucp_am_recv_param_t* param);
+                                 size_t bytes, const ucp_am_recv_param_t* param) noexcept;
 
+  const absl::Status eagerForDevice_ =
+      absl::InternalError("an eager payload came for device memory");
   UcxContext context_;
   ucp_worker_h worker_ = nullptr;
   std::string address_;
@@ -143,6 +146,19 @@ class UcxTransport final : public TransportCore {
 
 ucs_memory_type_t ucxMemoryType(MemoryKind kind) {
   return kind == MemoryKind::kCuda ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+}
+
+/// Cancelled is what the end of this transport does to what the peer did not take before.
+void tellNotSent(const Link& link, ucs_status_t status) noexcept {
+  if (status == UCS_OK) {
+    return;
+  }
+  try {
+    log(status == UCS_ERR_CANCELED ? LogLevel::kDebug : LogLevel::kWarning,
+        absl::StrCat("link to rank ", link.rank,
+                     ": sending a control message: ", ucx().ucs_status_string(status)));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is no memory to say it
+  }
 }
 
 TransportCore& coreOf(void* self) { return *static_cast<UcxTransport*>(self); }
@@ -392,7 +408,7 @@ void UcxTransport::beginData(SendSlot& slot) {
     params.flags = UCP_AM_SEND_FLAG_RNDV;
   }
   params.user_data = &slot;
-  params.cb.send = [](void* request, ucs_status_t status, void* data) {
+  params.cb.send = [](void* request, ucs_status_t status, void* data) noexcept {
     auto& sent = *static_cast<SendSlot*>(data);
     ucx().ucp_request_free(request);
     ownerOf(sent).finishSend(sent, ucxStatus(status, "sending a payload"));
@@ -414,7 +430,7 @@ void UcxTransport::beginCredit(RecvSlot& slot) {
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.user_data = &slot;
-  params.cb.send = [](void* request, ucs_status_t status, void* data) {
+  params.cb.send = [](void* request, ucs_status_t status, void* data) noexcept {
     auto& sent = *static_cast<RecvSlot*>(data);
     ucx().ucp_request_free(request);
     ownerOf(sent).finishCredit(sent, ucxStatus(status, "sending a credit"));
@@ -440,14 +456,10 @@ void UcxTransport::beginControl(ControlCommand& command) {
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.user_data = &command;
-  params.cb.send = [](void* request, ucs_status_t status, void* data) {
+  params.cb.send = [](void* request, ucs_status_t status, void* data) noexcept {
     std::unique_ptr<ControlCommand> sent(static_cast<ControlCommand*>(data));
     ucx().ucp_request_free(request);
-    if (status != UCS_OK) {  // cancelled: by the end of this transport, before the peer took it
-      log(status == UCS_ERR_CANCELED ? LogLevel::kDebug : LogLevel::kWarning,
-          absl::StrFormat("link to rank %d: sending a control message: %s", sent->link->rank,
-                          ucx().ucs_status_string(status)));
-    }
+    tellNotSent(*sent->link, status);
   };
   ucp_ep_h endpoint =
       command.message.kind == ControlKind::kBeat ? command.link->beats : command.link->endpoint;
@@ -461,16 +473,16 @@ void UcxTransport::beginControl(ControlCommand& command) {
   }
 }
 
-// --- Receiving: called from ucp_worker_progress, by the owner
+// --- Receiving: called from ucp_worker_progress, by the owner; nothing may unwind through libucp
 
 ucs_status_t UcxTransport::onControlAm(void* self, const void* header, size_t headerBytes, void*,
-                                       size_t, const ucp_am_recv_param_t*) {
+                                       size_t, const ucp_am_recv_param_t*) noexcept {
   coreOf(self).onControl(header, headerBytes);
   return UCS_OK;
 }
 
 ucs_status_t UcxTransport::onCreditAm(void* self, const void* header, size_t headerBytes, void*,
-                                      size_t, const ucp_am_recv_param_t*) {
+                                      size_t, const ucp_am_recv_param_t*) noexcept {
   CreditHeader credit;
   if (headerBytes != sizeof credit) {
     coreOf(self).dropMessage("a credit of the wrong size");
@@ -482,7 +494,7 @@ ucs_status_t UcxTransport::onCreditAm(void* self, const void* header, size_t hea
 }
 
 ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t headerBytes, void* data,
-                                    size_t bytes, const ucp_am_recv_param_t* param) {
+                                    size_t bytes, const ucp_am_recv_param_t* param) noexcept {
   auto& transport = *static_cast<UcxTransport*>(self);
   DataHeader message;
   if (headerBytes != sizeof message) {
@@ -496,8 +508,7 @@ ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t heade
   }
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
     if (specOf(*slot).memory != MemoryKind::kHost) {
-      transport.finishReceive(*slot, nullptr,
-                              absl::InternalError("an eager payload came for device memory"));
+      transport.finishReceive(*slot, nullptr, transport.eagerForDevice_);
       return UCS_OK;
     }
     if (bytes != 0) {
@@ -511,7 +522,7 @@ ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t heade
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   params.memory_type = ucxMemoryType(specOf(*slot).memory);
   params.user_data = slot;
-  params.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user) {
+  params.cb.recv_am = [](void* request, ucs_status_t status, size_t, void* user) noexcept {
     auto& landed = *static_cast<RecvSlot*>(user);
     ucx().ucp_request_free(request);
     ownerOf(landed).finishReceive(landed, landed.buffer, ucxStatus(status, "receiving a payload"));

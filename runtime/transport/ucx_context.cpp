@@ -25,13 +25,17 @@ namespace {
 
 // UCX logs to stdout, where results go.
 ucs_log_func_rc_t logUcx(const char*, unsigned, const char*, ucs_log_level_t level,
-                         const ucs_log_component_config_t*, const char* format, va_list arguments) {
+                         const ucs_log_component_config_t*, const char* format,
+                         va_list arguments) noexcept {
   char text[512];
   std::vsnprintf(text, sizeof text, format, arguments);
   LogLevel ours = level <= UCS_LOG_LEVEL_ERROR  ? LogLevel::kError
                   : level == UCS_LOG_LEVEL_WARN ? LogLevel::kWarning
                                                 : LogLevel::kDebug;
-  log(UcxQuiet::active() ? LogLevel::kDebug : ours, absl::StrCat("UCX: ", text));
+  try {
+    log(UcxQuiet::active() ? LogLevel::kDebug : ours, absl::StrCat("UCX: ", text));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is no memory to say it
+  }
   return UCS_LOG_FUNC_RC_STOP;
 }
 
@@ -109,33 +113,41 @@ absl::StatusOr<std::string> addressOf(ucp_worker_h worker, uint32_t flags) {
   return address;
 }
 
-}  // namespace
-
-absl::Status ucxStatus(ucs_status_t status, absl::string_view what) {
-  if (status == UCS_OK) {
-    return absl::OkStatus();
-  }
-  std::string message = absl::StrFormat("%s: UCX: %s", what, ucx().ucs_status_string(status));
+absl::StatusCode codeOf(ucs_status_t status) {
   switch (status) {
     case UCS_ERR_NO_MEMORY:
     case UCS_ERR_NO_RESOURCE:
-      return absl::ResourceExhaustedError(message);
+      return absl::StatusCode::kResourceExhausted;
     case UCS_ERR_INVALID_PARAM:
     case UCS_ERR_INVALID_ADDR:
-      return absl::InvalidArgumentError(message);
+      return absl::StatusCode::kInvalidArgument;
     case UCS_ERR_UNREACHABLE:
     case UCS_ERR_NO_DEVICE:
-      return absl::FailedPreconditionError(message);
+      return absl::StatusCode::kFailedPrecondition;
     case UCS_ERR_CANCELED:
-      return absl::CancelledError(message);
+      return absl::StatusCode::kCancelled;
     case UCS_ERR_IO_ERROR:  // of a request: what a peer that died looks like over shared memory
     case UCS_ERR_CONNECTION_RESET:
     case UCS_ERR_ENDPOINT_TIMEOUT:
     case UCS_ERR_NOT_CONNECTED:
     case UCS_ERR_TIMED_OUT:
-      return absl::UnavailableError(message);
+      return absl::StatusCode::kUnavailable;
     default:
-      return absl::InternalError(message);
+      return absl::StatusCode::kInternal;
+  }
+}
+
+}  // namespace
+
+absl::Status ucxStatus(ucs_status_t status, absl::string_view what) noexcept {
+  if (status == UCS_OK) {
+    return absl::OkStatus();
+  }
+  try {
+    return absl::Status(codeOf(status),
+                        absl::StrCat(what, ": UCX: ", ucx().ucs_status_string(status)));
+  } catch (...) {  // there is no memory for the text
+    return absl::Status(codeOf(status), "");
   }
 }
 

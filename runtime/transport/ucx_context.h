@@ -18,8 +18,9 @@ struct UcxContextDeleter {
 };
 using UcxContext = std::unique_ptr<ucp_context, UcxContextDeleter>;
 
-/// The one place where UCX's status codes become ours. `what` failed.
-absl::Status ucxStatus(ucs_status_t status, absl::string_view what);
+/// The one place where UCX's status codes become ours. `what` failed; the
+/// text is left out when there is no memory for it, as callbacks of UCX may not throw.
+absl::Status ucxStatus(ucs_status_t status, absl::string_view what) noexcept;
 
 absl::StatusOr<UcxContext> makeUcxContext(const UcxOptions& options);
 
