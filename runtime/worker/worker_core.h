@@ -103,6 +103,7 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<std::shared_ptr<Transport>> linked();
   absl::StatusOr<std::unique_ptr<Transport>> makeNetwork(uint32_t rank) const;
   absl::Status tryGpus();
+  absl::Status linkFailure(const absl::Status& status, const std::string& peer) const;
   std::vector<std::shared_ptr<LoadedPlan>> loadedPlans();
 
   const WorkerCoreOptions options_;
