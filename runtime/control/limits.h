@@ -38,6 +38,9 @@ inline constexpr size_t kMaxNameBytes = 1024;
 inline constexpr size_t kMaxWorkerNotes = 64;
 /// The highest number of a step that a run may begin at; tensors carry it in 62 bits.
 inline constexpr uint64_t kMaxStep = uint64_t{1} << 61;
+/// The most that a monotonic clock may say, before or after its zero, and that all that a trace
+/// tells of may have taken together, in nanoseconds: 36 years. Sums of some of these fit 64 bits.
+inline constexpr int64_t kMaxClockNanos = int64_t{1} << 60;
 /// Bytes of the job id and of a tensor-link token: 128 bits.
 inline constexpr size_t kSecretBytes = 16;
 
