@@ -69,6 +69,20 @@ class FaultTest(strikes.StrikeCase):
                 loop.wait(10)
                 programs.until(lambda: not programs.ours(), 5, "no process left")
 
+    def testManyJobsOnTheSameWorkers(self):
+        """None holds one worker and waits for the other, whatever they are called."""
+        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        self.workers += [programs.startWorker(place) for place in places]
+        jobs = []
+        for job in range(6):
+            order = places if job % 2 == 0 else places[::-1]
+            cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(order)})
+            jobs.append(programs.Program("run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster,
+                                         "--placement", "random:1"))
+        for job in jobs:
+            ended = job.wait(60)
+            self.assertEqual(ended.code, 0, ended)
+
     def testAbsentWorkerAndWrongCertificate(self):
         """Both wait out the time to join, side by side."""
         absent = f"127.0.0.1:{clusters.freePort()}"

@@ -169,6 +169,55 @@ TEST_CASE("a failing kernel on a worker is the error everywhere, and the session
   }
 }
 
+TEST_CASE("a worker that is lost while a kernel's failure is dealt with does not hide it") {
+  Cluster cluster;
+  auto session = cluster.open({"toy.fail", "toy.add"});
+  std::set<pid_t> before = children();
+  REQUIRE(
+      session->prepare(std::vector<runtime::NamedSpec>{{"x", {runtime::ElementType::kF32, {1}}}})
+          .ok());
+  REQUIRE(children().size() == before.size() + 2);
+  kill(*children().rbegin(), SIGSTOP);
+  std::vector<NamedTensor> outputs;
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  INFO(status.message());
+  CHECK(absl::IsOutOfRange(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("toy kernel returned 7"));
+  status = session->run(vectorInput({1}), outputs);
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("worker two"));
+}
+
+TEST_CASE("a session whose workers were not all there may try again") {
+  Cluster cluster;
+  const std::string address = absl::StrCat("unix:", cluster.path("w.sock"));
+  auto options = cluster.options();
+  options.workerCommand = {TOY_WORKER, "worker"};
+  options.joinTimeout = std::chrono::milliseconds(1500);
+  options.cluster =
+      cluster.write("cluster.yaml",
+                    absl::StrCat("workers:\n  - {name: one, address: local, devices: [{cpu: {}}]}\n"
+                                 "  - {name: two, address: \"",
+                                 address, "\", devices: [{cpu: {}}]}\n"));
+  const std::set<pid_t> before = children();
+  auto session = *Session::create(cluster.model({"toy.add", "toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  for (int i = 0; i < 2; ++i) {
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    CHECK_THAT(std::string(status.message()), Catch::Contains("worker two"));
+    CHECK(children() == before);
+  }
+  pid_t child =
+      spawn({TOY_WORKER, "worker", "--listen", address, "--cache", cluster.path("worker-cache")});
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  INFO(status.message());
+  REQUIRE(status.ok());
+  CHECK(outputs[0].tensor.as<float>()[0] == 4);
+  session.reset();
+  kill(child, SIGTERM);
+  CHECK(waitpid(child, nullptr, 0) == child);
+}
+
 TEST_CASE("a killed or stopped worker ends the run with its name, and nothing stays behind") {
   for (int signal : {SIGKILL, SIGSTOP}) {
     std::set<pid_t> before = children();
@@ -267,6 +316,29 @@ TEST_CASE("a worker that is not there is named") {
   absl::Status status = session->run(vectorInput({1}), outputs);
   CHECK_THAT(std::string(status.message()), Catch::Contains("ghost"));
   CHECK(stageOf(status) == SessionStage::kRun);
+}
+
+TEST_CASE("a worker that ends between listening and joining is not waited for") {
+  SessionFolder folder;
+  auto options = folder.options();
+  // Listens at the address behind --listen, as it is asked to, and answers nobody.
+  options.workerCommand = {
+      "/usr/bin/env", "python3", "-c",
+      "import socket, sys, time\n"
+      "s = socket.socket(socket.AF_UNIX)\n"
+      "s.bind(sys.argv[sys.argv.index('--listen') + 1].removeprefix('unix:'))\n"
+      "s.listen()\n"
+      "time.sleep(0.3)\n"
+      "sys.exit(3)\n"};
+  options.cluster = folder.write("cluster.yaml", "workers: [{name: far, address: local}]\n");
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  const auto begin = std::chrono::steady_clock::now();
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()),
+             Catch::Contains("worker far") && Catch::Contains("exited with status 3"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
 TEST_CASE("a worker that never listens is waited for no longer than joining may take") {
