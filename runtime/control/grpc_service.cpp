@@ -133,7 +133,7 @@ void GrpcService::end() {
   if (listener_) {
     listener_->stop();
   }
-  rpcs_.endJob("", absl::CancelledError("the worker is shutting down"));
+  rpcs_.endJob("", absl::UnavailableError("its process was told to end"));
   if (server_) {
     server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
     server_->Wait();

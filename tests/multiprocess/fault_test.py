@@ -1,5 +1,6 @@
 """A worker that dies, stops, is absent or shows a wrong certificate ends graphrun with code 5."""
 
+import re
 import signal
 import unittest
 
@@ -52,6 +53,32 @@ class FaultTest(strikes.StrikeCase):
         self.assertIn("worker w1", ended.err)
         self.assertNotIn("worker w0", ended.err)
         self.survivorServes(places[0])
+
+    def testWorkerIsAskedToEnd(self):
+        """It says so itself, and why, before it goes."""
+        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        started = [programs.startWorker(place) for place in places]
+        self.workers += started
+        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
+        ended = self.strike(loop, started[1].pid, signal.SIGTERM)
+        self.assertIn("worker w1", ended.err)
+        self.assertIn("its process was told to end", ended.err)
+        self.assertEqual(started[1].wait(10).code, 0)
+
+    def testWorkerTellsThatItsCoordinatorIsGone(self):
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(how=how.name):
+                place = f"127.0.0.1:{clusters.freePort()}"
+                worker = programs.startWorker(place, "-v")
+                self.workers.append(worker)
+                loop = self.startLoop(clusters.write({"w0": (place, 1)}), ["w0/cpu:0"])
+                programs.until(lambda: programs.cpuSeconds(worker.pid) > 1, 40, "steps")
+                loop.process.send_signal(how)
+                loop.wait(10)
+                told = rf"job \w+ of coordinator \S+:{loop.pid} ends: " + (
+                    "the session ended" if how == signal.SIGTERM else "lost coordinator")
+                programs.until(lambda t=told: re.search(t, worker.said()), 10, told)
 
     def survivorServes(self, place):
         """The worker that was not struck takes the next job."""
