@@ -12,6 +12,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/standard_streams.h"
 #include "runtime/base/names.h"
+#include "runtime/base/process.h"
 
 namespace {
 
@@ -121,6 +122,8 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
   std::set_terminate(endByException);
   graphrun::cli::openStandardStreams();
+  graphrun::runtime::raiseFileLimit();
+  graphrun::runtime::endByCutFiles(graphrun::cli::kBadFile);
   int code = graphrun::cli::kInternal;
   try {
     code = run(argc, argv);
