@@ -64,6 +64,11 @@ inline constexpr uint64_t kMinTransferBytesPerMs = 1000;
 inline constexpr Millis kHeartbeatInterval{500};
 /// Silence after which a peer is lost; with the interval of checks it stays under 3 s.
 inline constexpr Millis kHeartbeatTimeout{2'500};
+/// After which a connection is closed that the other machine acknowledges nothing on: what waits to
+/// be written there cannot be cancelled.
+inline constexpr Millis kConnectionTimeout{3'000};
+/// Time between two signs of life of a connection itself. Without them there is no such timeout.
+inline constexpr Millis kConnectionPing{10'000};
 /// How often silence is looked for.
 inline constexpr Millis kHeartbeatCheck{100};
 

@@ -45,6 +45,11 @@ class Pair:
             self.remove()
             raise
 
+    def slow(self, rate):
+        """What the left one sends takes its time: "80mbit"."""
+        ip("netns", "exec", self.left, "tc", "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", rate, "burst", "64kb",
+           "latency", "50ms")
+
     def cut(self):
         """From now on no packet passes and nobody is told."""
         ip("-n", self.right, "link", "set", "veth0", "down")
