@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
+#include "runtime/base/process.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
 #include "runtime/control/address.h"
@@ -38,6 +39,10 @@ constexpr Millis kBusyPatience{300};
 /// Between two attempts to have all workers.
 constexpr Millis kLeastPause{100};
 constexpr Millis kMostPause{1'000};
+
+/// Files that are open for the network's libraries, and for each worker: both to within some.
+constexpr uint64_t kFilesOfNetwork = 16;
+constexpr uint64_t kFilesAWorker = 4;
 
 /// The first failure of several threads.
 class FirstFailure {
@@ -264,6 +269,9 @@ absl::Status Coordinator::start() {
 }
 
 absl::Status Coordinator::startAll() {
+  GR_RETURN_IF_ERROR(
+      checkFileLimit(kFilesOfNetwork + kFilesAWorker * options_.workers.size(),
+                     absl::StrCat("a cluster of ", options_.workers.size(), " workers")));
   GR_ASSIGN_OR_RETURN(job_, randomSecret());
   pulse_ = std::make_unique<Pulse>(
       [this](const std::string& worker, const absl::Status& why) { onLost(worker, why); });

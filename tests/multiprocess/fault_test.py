@@ -96,6 +96,16 @@ class FaultTest(strikes.StrikeCase):
                 loop.wait(10)
                 programs.until(lambda: not programs.ours(), 5, "no process left")
 
+    def testFewFileDescriptors(self):
+        """What the hard limit allows is used; where that is too little the number is told, and nothing hangs."""
+        cluster, _ = clusters.localProcesses(2)
+        command = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster, "--placement", "random:1"]
+        for hard, code in ((24, 5), (256, 0)):
+            ended = programs.run(*command, prefix=("prlimit", f"--nofile=16:{hard}"), seconds=20)
+            self.assertEqual(ended.code, code, ended)
+            if code != 0:
+                self.assertRegex(ended.err, r"a cluster of 2 workers needs \d+ open files .* the limit is 24; allow \d+")
+
     def testManyJobsOnTheSameWorkers(self):
         """None holds one worker and waits for the other, whatever they are called."""
         places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
