@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "frontends/cli/command_line.h"
@@ -87,12 +88,17 @@ int run(int argc, char** argv) {
 
 /// What is told of an exception that nothing below made a status of.
 int unexpected(const std::exception* what) {
-  bool isMemory = dynamic_cast<const std::bad_alloc*>(what) != nullptr;
-  std::fprintf(stderr, "graphrun: %s%s\n",
-               isMemory ? "the memory that this takes is not there" : "internal error: ",
-               isMemory          ? ""
-               : what == nullptr ? "an exception of an unknown kind"
-                                 : what->what());
+  const auto* system = dynamic_cast<const std::system_error*>(what);
+  // What a thread that cannot be started throws: its stack is memory, too.
+  bool isMemory =
+      dynamic_cast<const std::bad_alloc*>(what) != nullptr ||
+      (system != nullptr && system->code() == std::errc::resource_unavailable_try_again);
+  std::fprintf(
+      stderr, "graphrun: %s%s\n",
+      isMemory ? "the memory, or the threads, that this takes are not there" : "internal error: ",
+      isMemory          ? ""
+      : what == nullptr ? "an exception of an unknown kind"
+                        : what->what());
   return graphrun::cli::kInternal;
 }
 

@@ -385,7 +385,7 @@ void WorkerCore::markPeerFailed(uint32_t rank, const absl::Status& cause) {
 
 absl::Status WorkerCore::shutdown() {
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(shutMutex_);
     shutdown_ = true;
   }
   shut_.notify_all();
@@ -393,7 +393,7 @@ absl::Status WorkerCore::shutdown() {
 }
 
 void WorkerCore::waitShutdown() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(shutMutex_);
   shut_.wait(lock, [this] { return shutdown_; });
 }
 

@@ -115,9 +115,11 @@ class WorkerCore final : public WorkerHandler {
   ProgramLoader loader_;
   std::shared_ptr<DeviceSet> devices_;
 
-  std::mutex mutex_;
+  std::mutex shutMutex_;  // not the other one, which may be held for long
   std::condition_variable shut_;
   bool shutdown_ = false;
+
+  std::mutex mutex_;
   std::string name_;
   std::shared_ptr<Transport> local_;
   std::shared_ptr<Transport> network_;
