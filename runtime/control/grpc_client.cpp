@@ -209,7 +209,7 @@ absl::Status GrpcClient::checkCertificate(const grpc::ClientContext& context) co
   }
   std::vector<std::string> names;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_X509_SAN_PROPERTY_NAME}) {
-    for (grpc::string_ref name : peer->FindPropertyValues(property)) {
+    for (const grpc::string_ref& name : peer->FindPropertyValues(property)) {
       names.emplace_back(name.data(), name.size());
     }
   }
