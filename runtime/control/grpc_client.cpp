@@ -526,13 +526,13 @@ void GrpcClient::heartbeatAsync(Millis timeout,
   state->call.context()->set_wait_for_ready(true);  // a broken connection is made anew
   stub()->async()->Heartbeat(
       state->call.context(), &state->request, &state->reply,
-      [state, done = std::move(done)](const grpc::Status& status) {
+      [state, label = calls_.label(), done = std::move(done)](const grpc::Status& status) {
         int64_t now = nowNanos();
         absl::Status result = state->call.finish(status);
         const int64_t clock = state->reply.clock_ns();
         if (result.ok() && (clock < -kMaxClockNanos || clock > kMaxClockNanos)) {
-          result = absl::FailedPreconditionError(
-              absl::StrCat("it says that its clock is at ", clock, " ns, which no clock reaches"));
+          result = absl::FailedPreconditionError(absl::StrCat(
+              label, ": Heartbeat: its clock is at ", clock, " ns, which no clock reaches"));
         }
         HeartbeatSample sample{result.ok() ? clock - (state->sent + now) / 2 : 0,
                                now - state->sent};
