@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "devices/cuda/vendor_status.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -44,7 +46,15 @@ absl::Status Segment::launch(const Stream& stream) {
     return enqueue(stream.get());
   }
   if (graph_ == nullptr) {
-    GR_RETURN_IF_ERROR(runtime::annotate(record(stream.get()), label()));
+    absl::Status recorded = record(stream.get());
+    if (!recorded.ok()) {
+      runtime::log(runtime::LogLevel::kWarning,
+                   absl::StrCat(label(), ": cannot be recorded (", recorded.message(),
+                                "); its kernels are launched one by one, which takes longer"));
+      isRecorded_ = false;
+      clock_.reset();  // its marks are a graph's
+      return enqueue(stream.get());
+    }
   }
   return runtime::annotate(GR_CU(context_->driver(), cuGraphLaunch, graph_, stream.get()), label());
 }

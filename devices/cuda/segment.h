@@ -42,7 +42,7 @@ class Segment {
   void dropGraph();
 
   ContextPointer context_;
-  const bool isRecorded_;
+  bool isRecorded_;  ///< while nothing in it refuses to be recorded
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::string> labels_;
   bool warm_ = false;  ///< launched once

@@ -6,12 +6,14 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/standard_streams.h"
 #include "runtime/base/names.h"
+#include "runtime/base/process.h"
 
 namespace {
 
@@ -86,12 +88,17 @@ int run(int argc, char** argv) {
 
 /// What is told of an exception that nothing below made a status of.
 int unexpected(const std::exception* what) {
-  bool isMemory = dynamic_cast<const std::bad_alloc*>(what) != nullptr;
-  std::fprintf(stderr, "graphrun: %s%s\n",
-               isMemory ? "the memory that this takes is not there" : "internal error: ",
-               isMemory          ? ""
-               : what == nullptr ? "an exception of an unknown kind"
-                                 : what->what());
+  const auto* system = dynamic_cast<const std::system_error*>(what);
+  // What a thread that cannot be started throws: its stack is memory, too.
+  bool isMemory =
+      dynamic_cast<const std::bad_alloc*>(what) != nullptr ||
+      (system != nullptr && system->code() == std::errc::resource_unavailable_try_again);
+  std::fprintf(
+      stderr, "graphrun: %s%s\n",
+      isMemory ? "the memory, or the threads, that this takes are not there" : "internal error: ",
+      isMemory          ? ""
+      : what == nullptr ? "an exception of an unknown kind"
+                        : what->what());
   return graphrun::cli::kInternal;
 }
 
@@ -121,6 +128,8 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
   std::set_terminate(endByException);
   graphrun::cli::openStandardStreams();
+  graphrun::runtime::raiseFileLimit();
+  graphrun::runtime::endByCutFiles(graphrun::cli::kBadFile);
   int code = graphrun::cli::kInternal;
   try {
     code = run(argc, argv);

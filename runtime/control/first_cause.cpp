@@ -75,6 +75,11 @@ std::optional<FirstCause> firstCauseOf(const absl::Status& status) {
   return cause;
 }
 
+bool isDeviceTooSmall(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) &&
+         !firstCauseOf(status).value_or(FirstCause{}).device.empty();
+}
+
 absl::Status annotateKeepingCause(const absl::Status& status, absl::string_view context) {
   if (status.ok()) {
     return status;

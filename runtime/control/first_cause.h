@@ -27,6 +27,10 @@ absl::Status withFirstCause(absl::Status status, const FirstCause& cause);
 /// The cause that a status carries, or nothing.
 std::optional<FirstCause> firstCauseOf(const absl::Status& status);
 
+/// Whether a device refused its part of a plan for want of memory: another plan may do. A full
+/// disk, or too few file descriptors, are of a process and name no device.
+bool isDeviceTooSmall(const absl::Status& status);
+
 /// `status` with `context` before its message; unlike annotate, keeps the first cause.
 absl::Status annotateKeepingCause(const absl::Status& status, absl::string_view context);
 

@@ -1,7 +1,9 @@
 #include "runtime/control/grpc_client.h"
 
+#include <grpc/grpc_security_constants.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/security/auth_context.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -47,6 +50,8 @@ grpc::ChannelArguments channelArguments() {
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   args.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(kConnectionPing.count()));
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(kConnectionTimeout.count()));
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // workers are reached directly
   args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // one connection a client
@@ -112,7 +117,10 @@ class GrpcClient final : public WorkerClient {
 
   const std::string& name() const override { return options_.name; }
   const std::string& address() const override { return options_.address; }
-  absl::StatusOr<JoinedWorker> join() override;
+  absl::StatusOr<JoinedWorker> join() override {
+    return joinUnlessBusy(options_.joinTimeout, options_.joinTimeout);
+  }
+  absl::StatusOr<JoinedWorker> joinUnlessBusy(Millis timeout, Millis busyPatience) override;
   absl::Status loadPlan(uint64_t plan, absl::string_view bytes) override;
   absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan,
                                                absl::Span<const WeightId> weights) override;
@@ -134,9 +142,12 @@ class GrpcClient final : public WorkerClient {
   void markLost(const absl::Status& why) override { giveUp(why); }
 
  private:
-  absl::StatusOr<JoinedWorker> tryJoin(Millis timeout, bool* final);
+  /// How far one attempt to join came.
+  enum class Attempt { kFinal, kUnreached, kBusy };
+  absl::StatusOr<JoinedWorker> tryJoin(Millis timeout, Attempt* attempt);
   absl::Status checkJoined(const control::JoinReply& reply) const;
-  absl::Status joinTimedOut(const absl::Status& last) const;
+  absl::Status checkCertificate(const grpc::ClientContext& context) const;
+  absl::Status joinTimedOut(Millis timeout, const absl::Status& last) const;
   bool sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
                   const WeightSource& weight);
   void giveUp(const absl::Status& why) {
@@ -189,9 +200,33 @@ absl::Status GrpcClient::checkJoined(const control::JoinReply& reply) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<JoinedWorker> GrpcClient::tryJoin(Millis timeout, bool* final) {
+/// Workers of one host have certificates for the same address: it is the name that tells them
+/// apart.
+absl::Status GrpcClient::checkCertificate(const grpc::ClientContext& context) const {
+  std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
+  if (peer == nullptr || !peer->IsPeerAuthenticated()) {
+    return absl::OkStatus();  // without TLS
+  }
+  std::vector<std::string> names;
+  for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_X509_SAN_PROPERTY_NAME}) {
+    for (const grpc::string_ref& name : peer->FindPropertyValues(property)) {
+      names.emplace_back(name.data(), name.size());
+    }
+  }
+  if (std::find(names.begin(), names.end(), options_.name) != names.end()) {
+    return absl::OkStatus();
+  }
+  return withFirstCause(
+      absl::UnauthenticatedError(absl::StrCat(
+          calls_.label(), ": shows a certificate of ", absl::StrJoin(names, ", "),
+          ", expected one with the name ", options_.name,
+          "; give each worker its own files of `graphrun certs DIR`, or correct the address")),
+      {.worker = options_.name});
+}
+
+absl::StatusOr<JoinedWorker> GrpcClient::tryJoin(Millis timeout, Attempt* attempt) {
+  *attempt = Attempt::kFinal;
   if (absl::Status owner = checkSocketOwner(socketPath_); !owner.ok()) {
-    *final = true;
     return withFirstCause(annotate(owner, calls_.label()), {.worker = options_.name});
   }
   control::JoinRequest request;
@@ -206,17 +241,19 @@ absl::StatusOr<JoinedWorker> GrpcClient::tryJoin(Millis timeout, bool* final) {
   ClientCall call(&calls_, "Join", timeout);
   absl::Status status = call.finish(stub()->Join(call.context(), request, &reply));
   if (status.ok()) {
-    status = checkJoined(reply);
-    *final = true;
-  } else {
-    bool silent = !call.answered() && absl::IsDeadlineExceeded(status);
-    *final = !(absl::IsUnavailable(status) || silent) || isTlsRefusal(status);
+    status = checkCertificate(*call.context());
+    status.Update(checkJoined(reply));
+  } else if (call.answered()) {
+    *attempt = absl::IsUnavailable(status) ? Attempt::kBusy : Attempt::kFinal;
+  } else if ((absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) &&
+             !isTlsRefusal(status)) {
+    *attempt = Attempt::kUnreached;
   }
   GR_RETURN_IF_ERROR(status);
   return fromWire(reply);
 }
 
-absl::Status GrpcClient::joinTimedOut(const absl::Status& last) const {
+absl::Status GrpcClient::joinTimedOut(Millis timeout, const absl::Status& last) const {
   absl::string_view hint =
       options_.security.empty()
           ? "is it started, and is the address right? (`graphrun worker --listen ADDR`; a worker "
@@ -225,23 +262,31 @@ absl::Status GrpcClient::joinTimedOut(const absl::Status& last) const {
             "authority?";
   return withFirstCause(absl::UnavailableError(absl::StrFormat(
                             "%s did not join within %.1f s: %s. Last error: %s", calls_.label(),
-                            options_.joinTimeout.count() * 1e-3, hint, last.message())),
+                            timeout.count() * 1e-3, hint, last.message())),
                         {.worker = options_.name});
 }
 
-absl::StatusOr<JoinedWorker> GrpcClient::join() {
+absl::StatusOr<JoinedWorker> GrpcClient::joinUnlessBusy(Millis timeout, Millis busyPatience) {
   int64_t start = nowNanos();
-  int64_t end = start + options_.joinTimeout.count() * kNanosPerMilli;
+  int64_t end = start + timeout.count() * kNanosPerMilli;
+  int64_t busySince = 0;  // 0: it is not known to be
   int64_t report = start + kProgressNanos;
   while (true) {
     Millis left((end - nowNanos()) / kNanosPerMilli + 1);
-    bool final = false;
-    auto joined = tryJoin(std::min(left, kJoinAttempt), &final);
-    if (joined.ok() || final || calls_.failed()) {
+    Attempt attempt = Attempt::kFinal;
+    auto joined = tryJoin(std::min(left, kJoinAttempt), &attempt);
+    if (joined.ok() || attempt == Attempt::kFinal || calls_.failed()) {
       return joined;
     }
-    if (nowNanos() + kJoinPause.count() * kNanosPerMilli >= end) {
-      return joinTimedOut(joined.status());
+    const int64_t pauseEnd = nowNanos() + kJoinPause.count() * kNanosPerMilli;
+    busySince = attempt != Attempt::kBusy ? 0 : busySince == 0 ? nowNanos() : busySince;
+    if (busySince != 0 && pauseEnd - busySince >= busyPatience.count() * kNanosPerMilli &&
+        busyPatience < timeout) {
+      return withFirstCause(absl::AbortedError(joined.status().message()),
+                            {.worker = options_.name});
+    }
+    if (pauseEnd >= end) {
+      return joinTimedOut(timeout, joined.status());
     }
     if (nowNanos() >= report) {
       report += kProgressNanos;
@@ -481,10 +526,15 @@ void GrpcClient::heartbeatAsync(Millis timeout,
   state->call.context()->set_wait_for_ready(true);  // a broken connection is made anew
   stub()->async()->Heartbeat(
       state->call.context(), &state->request, &state->reply,
-      [state, done = std::move(done)](const grpc::Status& status) {
+      [state, label = calls_.label(), done = std::move(done)](const grpc::Status& status) {
         int64_t now = nowNanos();
         absl::Status result = state->call.finish(status);
-        HeartbeatSample sample{state->reply.clock_ns() - (state->sent + now) / 2,
+        const int64_t clock = state->reply.clock_ns();
+        if (result.ok() && (clock < -kMaxClockNanos || clock > kMaxClockNanos)) {
+          result = absl::FailedPreconditionError(absl::StrCat(
+              label, ": Heartbeat: its clock is at ", clock, " ns, which no clock reaches"));
+        }
+        HeartbeatSample sample{result.ok() ? clock - (state->sent + now) / 2 : 0,
                                now - state->sent};
         delete state;  // before `done`, which may drop the last reference to the client
         done(result.ok() ? absl::StatusOr<HeartbeatSample>(sample) : result);

@@ -37,6 +37,13 @@ void configure(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(kConnectionPing.count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             static_cast<int>(kConnectionTimeout.count()));
+  // A client's pings are welcome: gRPC would end the connection of one that sends more.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             static_cast<int>(kConnectionPing.count() / 2));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
 }
 
 class GrpcService final : public WorkerService {
@@ -133,7 +140,7 @@ void GrpcService::end() {
   if (listener_) {
     listener_->stop();
   }
-  rpcs_.endJob("", absl::CancelledError("the worker is shutting down"));
+  rpcs_.endJob("", absl::UnavailableError("its process was told to end"));
   if (server_) {
     server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
     server_->Wait();

@@ -34,9 +34,16 @@ HeartbeatMonitor::HeartbeatMonitor(Millis timeout, OnLost onLost, ClockFn clock)
       clock_(std::move(clock)),
       guard_(timeout, clock_()) {}
 
+void HeartbeatMonitor::expect(const std::string& worker) {
+  std::lock_guard lock(mutex_);
+  workers_[worker].expected = true;
+}
+
 void HeartbeatMonitor::add(const std::string& worker) {
   std::lock_guard lock(mutex_);
-  workers_[worker].lastSeen = clock_();
+  Entry& entry = workers_[worker];
+  entry.lastSeen = clock_();
+  entry.expected = false;
 }
 
 void HeartbeatMonitor::remove(const std::string& worker) {
@@ -72,7 +79,7 @@ void HeartbeatMonitor::check() {
     for (auto& [name, entry] : workers_) {
       entry.lastSeen += stalled;
       int64_t silent = now - entry.lastSeen;
-      if (!entry.lost && silent >= toNanos(timeout_)) {
+      if (!entry.lost && !entry.expected && silent >= toNanos(timeout_)) {
         entry.lost = true;
         lost.emplace_back(name, silence(absl::StrCat("worker ", name), silent, timeout_));
       }

@@ -42,6 +42,8 @@ class HeartbeatMonitor {
 
   HeartbeatMonitor(Millis timeout, OnLost onLost, ClockFn clock = nowNanos);
 
+  /// From now on `worker` may be declared lost; it may be silent until it is added.
+  void expect(const std::string& worker);
   /// Starts to watch `worker`, seen now. A worker that was lost stays lost.
   void add(const std::string& worker);
   /// Stops to watch it: it was asked to leave.
@@ -59,6 +61,7 @@ class HeartbeatMonitor {
   struct Entry {
     int64_t lastSeen = 0;
     bool lost = false;
+    bool expected = false;  // not yet watched
   };
   const Millis timeout_;
   const OnLost onLost_;

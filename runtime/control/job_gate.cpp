@@ -1,6 +1,7 @@
 #include "runtime/control/job_gate.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
 #include "runtime/control/job.h"
 
 namespace graphrun::runtime {
@@ -24,7 +25,12 @@ absl::StatusOr<JobGate::Pass> JobGate::open(const std::string& job, const std::s
     return absl::UnavailableError(absl::StrCat("busy with job ", jobLabel(job_), " of coordinator ",
                                                coordinator_, "; a worker serves one at a time"));
   }
+  if (!rejoin) {
+    log(LogLevel::kInfo,
+        absl::StrCat("job ", jobLabel(job), " of coordinator ", coordinator, " begins"));
+  }
   state_ = State::kOpen;
+  endedJob_ = endedJob_ == job ? "" : endedJob_;
   job_ = job;
   coordinator_ = coordinator;
   calls_.insert(context);
@@ -39,22 +45,40 @@ absl::StatusOr<JobGate::Pass> JobGate::enter(grpc::ServerContext* context) {
         "not part of job ", jobLabel(job), ": ",
         state_ == State::kOpen
             ? absl::StrCat("it serves job ", jobLabel(job_), " of coordinator ", coordinator_)
+        : job == endedJob_
+            ? absl::StrCat("it ended it: ", endedWhy_.message())
             : "it was restarted, or gave the job up when its coordinator was silent"));
   }
   calls_.insert(context);
   return Pass(this, context);
 }
 
-bool JobGate::close(const std::string& job) {
+bool JobGate::close(const std::string& job, const absl::Status& why) {
   std::lock_guard lock(mutex_);
   if (state_ != State::kOpen || (!job.empty() && job != job_)) {
     return false;
   }
+  log(LogLevel::kInfo, absl::StrCat("job ", jobLabel(job_), " of coordinator ", coordinator_,
+                                    " ends: ", why.message()));
   state_ = State::kClosing;
+  endedJob_ = job_;
+  endedWhy_ = why;
+  return true;
+}
+
+void JobGate::interrupt() {
+  std::lock_guard lock(mutex_);
   for (grpc::ServerContext* call : calls_) {
     call->TryCancel();
   }
-  return true;
+}
+
+absl::Status JobGate::causeOf(const grpc::ServerContext& context, const absl::Status& status) {
+  const std::string job = jobOf(context);
+  std::lock_guard lock(mutex_);
+  const bool isEnded = !status.ok() && !job.empty() && job == endedJob_ &&
+                       !absl::IsFailedPrecondition(status);  // which tells the same
+  return isEnded ? endedWhy_ : status;
 }
 
 bool JobGate::drain(Millis patience) {

@@ -41,9 +41,13 @@ class JobGate {
                             grpc::ServerContext* context);
   /// Lets in a call of the current job, told by its metadata; FailedPrecondition for any other.
   absl::StatusOr<Pass> enter(grpc::ServerContext* context);
-  /// Closes the gate for `job` ("" for any) and cancels streams that wait for data. True if it was
-  /// open; then drain() and release() must follow.
-  bool close(const std::string& job);
+  /// Closes the gate for `job` ("" for any), because of `why`. True if it was open; then drain()
+  /// and release() must follow.
+  bool close(const std::string& job, const absl::Status& why);
+  /// Cancels the calls inside: streams that wait for data do not end in another way.
+  void interrupt();
+  /// What a call of a job that has been closed failed by: not `status`, but why that was.
+  absl::Status causeOf(const grpc::ServerContext& context, const absl::Status& status);
   /// Waits for the calls that were let in; true once they have ended, false after `patience`.
   bool drain(Millis patience);
   /// Lets the next coordinator in.
@@ -56,6 +60,8 @@ class JobGate {
   State state_ = State::kFree;
   std::string job_;
   std::string coordinator_;
+  std::string endedJob_;  // the last one that was closed
+  absl::Status endedWhy_;
   std::set<grpc::ServerContext*> calls_;
 };
 

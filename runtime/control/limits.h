@@ -38,6 +38,9 @@ inline constexpr size_t kMaxNameBytes = 1024;
 inline constexpr size_t kMaxWorkerNotes = 64;
 /// The highest number of a step that a run may begin at; tensors carry it in 62 bits.
 inline constexpr uint64_t kMaxStep = uint64_t{1} << 61;
+/// The most that a monotonic clock may say, before or after its zero, and that all that a trace
+/// tells of may have taken together, in nanoseconds: 36 years. Sums of some of these fit 64 bits.
+inline constexpr int64_t kMaxClockNanos = int64_t{1} << 60;
 /// Bytes of the job id and of a tensor-link token: 128 bits.
 inline constexpr size_t kSecretBytes = 16;
 
@@ -61,6 +64,11 @@ inline constexpr uint64_t kMinTransferBytesPerMs = 1000;
 inline constexpr Millis kHeartbeatInterval{500};
 /// Silence after which a peer is lost; with the interval of checks it stays under 3 s.
 inline constexpr Millis kHeartbeatTimeout{2'500};
+/// After which a connection is closed that the other machine acknowledges nothing on: what waits to
+/// be written there cannot be cancelled.
+inline constexpr Millis kConnectionTimeout{3'000};
+/// Time between two signs of life of a connection itself. Without them there is no such timeout.
+inline constexpr Millis kConnectionPing{10'000};
 /// How often silence is looked for.
 inline constexpr Millis kHeartbeatCheck{100};
 

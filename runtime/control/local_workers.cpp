@@ -311,6 +311,14 @@ void LocalWorkers::stopAll(absl::Span<WorkerClient* const> clients) {
   }
 }
 
+absl::Status LocalWorkers::ended(const std::string& name) const {
+  std::lock_guard lock(impl_->mutex);
+  auto it = impl_->workers.find(name);
+  return it == impl_->workers.end() || !it->second.waitStatus
+             ? absl::OkStatus()
+             : exitError(name, it->second.child.pid, *it->second.waitStatus);
+}
+
 absl::StatusOr<pid_t> LocalWorkers::pidOf(const std::string& name) const {
   std::lock_guard lock(impl_->mutex);
   auto it = impl_->workers.find(name);

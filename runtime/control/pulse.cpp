@@ -15,7 +15,8 @@ namespace {
 
 struct Watched {
   std::shared_ptr<WorkerClient> client;
-  bool asked = false;     // a heartbeat is under way
+  bool joined = false;    // gets heartbeats
+  bool asked = false;     // one is under way
   int64_t nextNanos = 0;  // when the next one is due
   std::optional<HeartbeatSample> best;
 };
@@ -76,7 +77,7 @@ void Pulse::State::beat() {
     std::lock_guard lock(mutex);
     int64_t now = nowNanos();
     for (auto& [name, worker] : workers) {
-      if (!worker.asked && now >= worker.nextNanos) {
+      if (worker.joined && !worker.asked && now >= worker.nextNanos) {
         worker.asked = true;
         worker.nextNanos = now + std::chrono::nanoseconds(interval).count();
         due.emplace_back(name, worker.client);
@@ -143,11 +144,18 @@ void Pulse::loop() {
   }
 }
 
+void Pulse::expect(std::shared_ptr<WorkerClient> client) {
+  std::string name = client->name();
+  state_->monitor.expect(name);
+  std::lock_guard lock(state_->mutex);
+  state_->workers[name] = Watched{std::move(client)};
+}
+
 void Pulse::add(std::shared_ptr<WorkerClient> client) {
   std::string name = client->name();
   state_->monitor.add(name);
   std::lock_guard lock(state_->mutex);
-  state_->workers[name] = Watched{std::move(client)};
+  state_->workers[name] = Watched{std::move(client), /*joined=*/true};
 }
 
 void Pulse::remove(const std::string& worker) {

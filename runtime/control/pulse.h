@@ -23,6 +23,8 @@ class Pulse {
                  Millis timeout = kHeartbeatTimeout);
   ~Pulse();
 
+  /// A worker that is about to join may be declared lost from now on; it gets no heartbeats yet.
+  void expect(std::shared_ptr<WorkerClient> client);
   /// Starts with a worker that has joined; the client is shared until remove().
   void add(std::shared_ptr<WorkerClient> client);
   /// Stops with it, before it is asked to leave.

@@ -66,6 +66,9 @@ class WorkerClient {
   /// Keeps trying until joinTimeout, so that it does not matter who starts first; logs what it
   /// waits for. Ends at once when the worker refuses (versions) or TLS says who we are not.
   virtual absl::StatusOr<JoinedWorker> join() = 0;
+  /// As join, within `timeout`; ends with Aborted when the worker says for `busyPatience` that it
+  /// serves another job: whoever holds other workers meanwhile must let go of them.
+  virtual absl::StatusOr<JoinedWorker> joinUnlessBusy(Millis timeout, Millis busyPatience) = 0;
   /// Sends a plan; the worker verifies it.
   virtual absl::Status loadPlan(uint64_t plan, absl::string_view bytes) = 0;
   /// For each weight whether the worker has it already.

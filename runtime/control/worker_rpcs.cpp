@@ -21,6 +21,7 @@ namespace {
 
 constexpr Millis kCancelRepeat{50};
 constexpr Millis kCancelPatience{5'000};
+constexpr Millis kAnswerGrace{200};
 constexpr uint32_t kMinHeartbeatTimeoutMs = 100;
 constexpr uint32_t kMaxHeartbeatTimeoutMs = 600'000;
 
@@ -35,9 +36,8 @@ absl::Status caught(absl::FunctionRef<absl::Status()> work) {
   }
 }
 
-/// Every method is run by this. Its status is marked as the worker's own.
-grpc::Status answer(grpc::ServerContext* context, absl::FunctionRef<absl::Status()> method) {
-  absl::Status status = caught(method);
+/// A status as the worker's own.
+grpc::Status marked(grpc::ServerContext* context, const absl::Status& status) {
   context->AddTrailingMetadata(kAnswerKey, "1");
   return toGrpc(status);
 }
@@ -115,11 +115,21 @@ absl::StatusOr<std::vector<Meeting>> meetingsOf(const control::PrepareRequest& r
 WorkerRpcs::WorkerRpcs(WorkerHandler* handler, BuildVersions versions, uint64_t incarnation)
     : handler_(handler), versions_(std::move(versions)), incarnation_(incarnation) {}
 
+/// Every method but Join is run by this.
+grpc::Status WorkerRpcs::answer(grpc::ServerContext* context,
+                                absl::FunctionRef<absl::Status()> method) {
+  return marked(context, gate_.causeOf(*context, caught(method)));
+}
+
 bool WorkerRpcs::endJob(const std::string& job, const absl::Status& why) {
-  if (!gate_.close(job)) {
+  if (!gate_.close(job, why)) {
     return false;
   }
   watch_.stop();
+  handler_->cancel(why);
+  if (!gate_.drain(kAnswerGrace)) {  // who can answer, and say why, has done so
+    gate_.interrupt();
+  }
   Millis waited{0};
   for (handler_->cancel(why); !gate_.drain(kCancelRepeat); handler_->cancel(why)) {
     waited += kCancelRepeat;
@@ -142,7 +152,7 @@ void WorkerRpcs::checkCoordinator() {
 
 grpc::Status WorkerRpcs::Join(Context* context, const control::JoinRequest* request,
                               control::JoinReply* reply) {
-  return answer(context, [&] { return join(context, *request, reply); });
+  return marked(context, caught([&] { return join(context, *request, reply); }));
 }
 
 absl::Status WorkerRpcs::join(Context* context, const control::JoinRequest& request,

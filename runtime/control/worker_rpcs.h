@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/control/control.grpc.pb.h"
 #include "runtime/control/heartbeat.h"
@@ -51,6 +52,7 @@ class WorkerRpcs final : public control::Worker::Service {
   grpc::Status Shutdown(Context*, const control::Done*, control::Done*) override;
 
  private:
+  grpc::Status answer(grpc::ServerContext* context, absl::FunctionRef<absl::Status()> method);
   absl::Status join(Context* context, const control::JoinRequest& request,
                     control::JoinReply* reply);
   absl::Status checkVersions(const control::Versions& theirs) const;

@@ -9,6 +9,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
+#include "runtime/control/first_cause.h"
 #include "runtime/session/session_stage.h"
 
 namespace graphrun::runtime {
@@ -96,8 +97,7 @@ absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
   const format::PlanFile& file = *plan.found.plan;
   auto reports = coordinator_.load(file, tuneNanos);
   if (!reports.ok()) {
-    bool unfit =
-        absl::IsResourceExhausted(reports.status()) || absl::IsUnimplemented(reports.status());
+    bool unfit = isDeviceTooSmall(reports.status()) || absl::IsUnimplemented(reports.status());
     return atStage(reports.status(), unfit ? SessionStage::kPlacement : SessionStage::kRun);
   }
   GR_ASSIGN_OR_RETURN(plan.own, core_.prepared(file.hash()));

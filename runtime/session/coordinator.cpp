@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <random>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
+#include "runtime/base/process.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
 #include "runtime/control/address.h"
@@ -30,6 +33,16 @@ constexpr Millis kCancelGrace{2'000};
 constexpr Millis kCancelRepeat{50};
 /// For the workers to say what they waited for when the deadline passed: all see it at about once.
 constexpr Millis kWaitsGrace{500};
+
+/// A worker's last job may take so long to end.
+constexpr Millis kBusyPatience{300};
+/// Between two attempts to have all workers.
+constexpr Millis kLeastPause{100};
+constexpr Millis kMostPause{1'000};
+
+/// Files that are open for the network's libraries, and for each worker: both to within some.
+constexpr uint64_t kFilesOfNetwork = 16;
+constexpr uint64_t kFilesAWorker = 4;
 
 /// The first failure of several threads.
 class FirstFailure {
@@ -80,6 +93,13 @@ std::set<uint32_t> weightsOf(const format::PlanFile& plan, const std::string& wo
     }
   }
   return indices;
+}
+
+/// Whether a step may have failed in this way because a worker was lost. A kernel's own failure is
+/// none of these; libraries that carry out collectives tell of a lost member as of an error inside.
+bool mayFollowLoss(const absl::Status& status) {
+  return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsInternal(status);
 }
 
 /// A worker that does not answer any more, as against one that tells of a failure at an operation.
@@ -198,7 +218,10 @@ struct Coordinator::Steps {
 Coordinator::Coordinator(CoordinatorOptions options, WorkerCore* core)
     : options_(std::move(options)), core_(core), steps_(std::make_shared<Steps>(core)) {}
 
-Coordinator::~Coordinator() {
+Coordinator::~Coordinator() { endAll(absl::CancelledError("the session ended")); }
+
+/// Ends the workers that were started here and leaves the others.
+void Coordinator::endAll(const absl::Status& why) {
   std::vector<WorkerClient*> started;
   for (Worker& worker : workers_) {
     if (pulse_ != nullptr) {
@@ -210,19 +233,19 @@ Coordinator::~Coordinator() {
   }
   std::vector<Worker*> others;
   for (Worker& worker : workers_) {
-    if (!worker.startedHere) {
+    if (!worker.startedHere && joined_.contains(worker.name)) {
       others.push_back(&worker);
     }
   }
-  forEach(others, [](Worker& worker) {
-    worker.client->leave(absl::CancelledError("the session ended")).IgnoreError();
-  });
-  core_->endJob(absl::CancelledError("the session ended"));
+  forEach(others, [&](Worker& worker) { worker.client->leave(why).IgnoreError(); });
+  core_->endJob(why);
   if (local_ != nullptr) {
     local_->stopAll(started);
   }
   local_.reset();  // calls the pulse
   pulse_.reset();
+  workers_.clear();
+  joined_.clear();
 }
 
 absl::Status Coordinator::lost() const {
@@ -235,6 +258,20 @@ absl::Status Coordinator::start() {
   if (started_) {
     return absl::OkStatus();
   }
+  absl::Status status = startAll();
+  started_ = status.ok();
+  if (!started_) {
+    endAll(status);
+    std::lock_guard lock(mutex_);
+    lost_ = absl::OkStatus();  // who was lost is not kept either
+  }
+  return status;
+}
+
+absl::Status Coordinator::startAll() {
+  GR_RETURN_IF_ERROR(
+      checkFileLimit(kFilesOfNetwork + kFilesAWorker * options_.workers.size(),
+                     absl::StrCat("a cluster of ", options_.workers.size(), " workers")));
   GR_ASSIGN_OR_RETURN(job_, randomSecret());
   pulse_ = std::make_unique<Pulse>(
       [this](const std::string& worker, const absl::Status& why) { onLost(worker, why); });
@@ -242,9 +279,7 @@ absl::Status Coordinator::start() {
   GR_RETURN_IF_ERROR(makeClients());
   GR_RETURN_IF_ERROR(join());
   GR_RETURN_IF_ERROR(checkDevices());
-  GR_RETURN_IF_ERROR(linkAll());
-  started_ = true;
-  return absl::OkStatus();
+  return linkAll();
 }
 
 /// A device that the cluster names and its worker has not is told whatever would run there.
@@ -338,8 +373,52 @@ void Coordinator::tell(const Progress& progress) const {
   }
 }
 
+/// Jobs that want some of the same workers must not each hold a part of them and wait for the rest:
+/// who meets a busy one lets go of all, and tries again a little later.
 absl::Status Coordinator::join() {
+  std::minstd_rand random(std::random_device{}());
+  const int64_t end = nowNanos() + std::chrono::nanoseconds(options_.joinTimeout).count();
+  Millis pause = kLeastPause;
+  while (true) {
+    const Millis left((end - nowNanos()) / 1'000'000 + 1);
+    absl::Status status = joinAll(left);
+    if (!absl::IsAborted(status)) {
+      return status;
+    }
+    letGo();
+    const Millis sleep(
+        std::uniform_int_distribution<int64_t>(pause.count() / 4, pause.count())(random));
+    if (nowNanos() + std::chrono::nanoseconds(sleep + kBusyPatience).count() >= end) {
+      return withFirstCause(
+          absl::UnavailableError(absl::StrFormat(
+              "the workers were not all free within %.1f s. Last error: %s",
+              static_cast<double>(options_.joinTimeout.count()) * 1e-3, status.message())),
+          firstCauseOf(status).value_or(FirstCause{}));
+    }
+    std::this_thread::sleep_for(sleep);
+    pause = std::min(2 * pause, kMostPause);
+  }
+}
+
+/// Leaves the workers that have joined.
+void Coordinator::letGo() {
+  std::vector<Worker*> held;
+  for (Worker& worker : workers_) {
+    pulse_->remove(worker.name);
+    if (joined_.contains(worker.name)) {
+      held.push_back(&worker);
+    }
+  }
+  forEach(held, [](Worker& worker) {
+    worker.client->leave(absl::CancelledError("another worker is busy")).IgnoreError();
+  });
+  joined_.clear();
+}
+
+/// Aborted when nothing but busy workers keeps from having them all.
+absl::Status Coordinator::joinAll(Millis timeout) {
   FirstFailure failure;
+  FirstFailure busy;
   std::mutex mutex;
   std::vector<Worker*> all;
   std::set<std::string> waited;
@@ -352,12 +431,19 @@ absl::Status Coordinator::join() {
                                  : absl::StrCat("waiting for worker ", absl::StrJoin(waited, ", ")),
           .done = all.size() - waited.size(),
           .total = all.size(),
-          .most = options_.joinTimeout});
+          .most = timeout});
   };
   tellWaited();
   forEach(all, [&](Worker& worker) {
-    absl::StatusOr<JoinedWorker> joined = worker.client->join();
-    failure.update(joined.status());
+    pulse_->expect(worker.client);
+    if (worker.startedHere) {  // its end may have come before anybody expected it
+      absl::Status ended = local_->ended(worker.name);
+      if (!ended.ok()) {
+        pulse_->declareLost(worker.name, ended);
+      }
+    }
+    absl::StatusOr<JoinedWorker> joined = worker.client->joinUnlessBusy(timeout, kBusyPatience);
+    (absl::IsAborted(joined.status()) ? busy : failure).update(joined.status());
     std::lock_guard lock(mutex);
     if (joined.ok()) {
       pulse_->add(worker.client);
@@ -366,7 +452,8 @@ absl::Status Coordinator::join() {
     waited.erase(worker.name);
     tellWaited();
   });
-  return failure.get();
+  absl::Status failed = failure.get();
+  return failed.ok() ? busy.get() : failed;
 }
 
 absl::Status Coordinator::linkAll() {
@@ -700,7 +787,7 @@ absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64
   absl::Status ended = steps_->end();
   std::lock_guard guard(mutex_);
   running_.reset();
-  return lost_.ok() ? ended : lost_;
+  return lost_.ok() || !mayFollowLoss(ended) ? ended : lost_;
 }
 
 std::vector<TraceProcess> Coordinator::traces() {

@@ -52,7 +52,8 @@ class Coordinator {
   /// Ends the workers that it started, leaves the others.
   ~Coordinator();
 
-  /// Starts and joins all workers and links them; once.
+  /// Starts and joins all workers and links them; once. Where that fails none is kept, and it may
+  /// be tried again.
   absl::Status start();
   /// What the workers offered when they joined, by name.
   const std::map<std::string, JoinedWorker>& joined() const { return joined_; }
@@ -79,11 +80,15 @@ class Coordinator {
   };
   struct Steps;
 
+  absl::Status startAll();
+  void endAll(const absl::Status& why);
   absl::Status checkDevices() const;
   absl::Status prepareProcesses();
   absl::StatusOr<std::string> addressOf(const GivenWorker& worker);
   absl::Status makeClients();
   absl::Status join();
+  absl::Status joinAll(Millis timeout);
+  void letGo();
   void tell(const Progress& progress) const;
   absl::Status linkAll();
   void onLost(const std::string& name, const absl::Status& why);

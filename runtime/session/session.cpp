@@ -17,6 +17,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
+#include "runtime/control/first_cause.h"
 #include "runtime/door/compiler_api.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/active_plans.h"
@@ -445,7 +446,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::loadWithin(size_t number, const Remai
                                                       FoundPlan found) {
   absl::StatusOr<ActivePlan*> loaded = plans->load(number, signature, std::move(found));
   for (float share : kMemoryShares) {
-    if (!absl::IsResourceExhausted(loaded.status())) {
+    if (!isDeviceTooSmall(loaded.status())) {
       break;
     }
     absl::StatusOr<FoundPlan> smaller =

@@ -102,6 +102,11 @@ bool LoadedPlan::isPinned() const {
   });
 }
 
+/// That a device has too little memory for its part is told with the device: see isDeviceTooSmall.
+absl::Status LoadedPlan::tooSmall(const std::string& device, absl::string_view why) const {
+  return withFirstCause(absl::ResourceExhaustedError(why), {"", "", device, worker_});
+}
+
 absl::Status LoadedPlan::loadPartitions(const PlanHome& home) {
   std::optional<uint32_t> worker = plan_->findWorker(home.worker);
   if (!worker.has_value()) {
@@ -137,11 +142,13 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   part.ownBytes = communicatorBytes(*plan_, part.device);
   uint64_t programBytes = part.loaded.program->memoryBytes() + part.ownBytes;
   if (description.memoryBytes != 0 && programBytes + slotBytes > description.memoryBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        description.name, ": needs ", programBytes, " bytes for weights and arena",
-        part.ownBytes > 0 ? absl::StrCat(" (", part.ownBytes, " of them for collectives)") : "",
-        " and ", slotBytes, " for what it receives, the limit is ", description.memoryBytes,
-        "; give it ", programBytes + slotBytes - description.memoryBytes, " more"));
+    return tooSmall(
+        description.name,
+        absl::StrCat(
+            description.name, ": needs ", programBytes, " bytes for weights and arena",
+            part.ownBytes > 0 ? absl::StrCat(" (", part.ownBytes, " of them for collectives)") : "",
+            " and ", slotBytes, " for what it receives, the limit is ", description.memoryBytes,
+            "; give it ", programBytes + slotBytes - description.memoryBytes, " more"));
   }
   DeviceReport report;
   report.device = description.name;
@@ -167,10 +174,10 @@ absl::Status LoadedPlan::recountMemory(size_t part) {
   const uint64_t limit = device.description().memoryBytes;
   return limit == 0 || reports_[part].peakBytes <= limit
              ? absl::OkStatus()
-             : absl::ResourceExhaustedError(
-                   absl::StrCat(reports_[part].device, ": needs ", reports_[part].peakBytes,
-                                " bytes with what it receives, the limit is ", limit, "; give it ",
-                                reports_[part].peakBytes - limit, " more"));
+             : tooSmall(reports_[part].device,
+                        absl::StrCat(reports_[part].device, ": needs ", reports_[part].peakBytes,
+                                     " bytes with what it receives, the limit is ", limit,
+                                     "; give it ", reports_[part].peakBytes - limit, " more"));
 }
 
 /// The parts of a device share its memory; each by itself was held to all of it.
@@ -182,7 +189,8 @@ absl::Status LoadedPlan::checkPartMemory() const {
     uint64_t& sum = bytes[whole.empty() ? textOf(device.name()) : whole];
     sum += reports_[i].peakBytes;
     if (device.memory_bytes() != 0 && sum > device.memory_bytes()) {
-      return absl::ResourceExhaustedError(
+      return tooSmall(
+          textOf(device.name()),
           absl::StrCat(textOf(device.name()), " and the other parts of its device need more than ",
                        sum, " bytes, its limit is ", device.memory_bytes(), "; try --split never"));
     }

@@ -102,6 +102,7 @@ class LoadedPlan {
   bool isPinned() const;
   absl::Status loadPartitions(const PlanHome& home);
   absl::Status checkPartMemory() const;
+  absl::Status tooSmall(const std::string& device, absl::string_view why) const;
   absl::Status loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights);
   absl::Status waitForPeers(const PlanHome& home);
   /// A communicator that a program of this process is a member of.

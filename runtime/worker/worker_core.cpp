@@ -168,6 +168,18 @@ absl::StatusOr<std::vector<bool>> WorkerCore::hasWeights(uint64_t,
 
 absl::Status WorkerCore::putWeights(const WeightPiece& piece) { return weights_.put(piece); }
 
+/// Why there is no link to a peer. Libraries tell of one that died in many ways, as of errors
+/// inside as well.
+absl::Status WorkerCore::linkFailure(const absl::Status& status, const std::string& peer) const {
+  if (status.ok()) {
+    return status;
+  }
+  return withFirstCause(
+      absl::UnavailableError(absl::StrCat("link from worker ", name_, " to worker ", peer, ": ",
+                                          status.message(), "; has its process ended?")),
+      {.worker = peer});
+}
+
 absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) {
   const bool carries = carriesGpuMemory().ok();
   std::lock_guard lock(mutex_);
@@ -177,9 +189,8 @@ absl::Status WorkerCore::connectPeers(uint32_t rank, absl::Span<const PeerInfo> 
     if (ranks_.contains(peer.name)) {
       continue;  // asked twice, because the first reply was lost
     }
-    GR_RETURN_IF_ERROR(
-        annotate(transport->connect(peer.rank, peer.transportAddress, toToken(peer.token)),
-                 absl::StrCat("link from worker ", name_, " to worker ", peer.name)));
+    GR_RETURN_IF_ERROR(linkFailure(
+        transport->connect(peer.rank, peer.transportAddress, toToken(peer.token)), peer.name));
     transport->namePeer(peer.rank, peer.rank == kCoordinatorRank
                                        ? std::string("the client")
                                        : absl::StrCat("worker ", peer.name));
@@ -377,7 +388,7 @@ void WorkerCore::markPeerFailed(uint32_t rank, const absl::Status& cause) {
 
 absl::Status WorkerCore::shutdown() {
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(shutMutex_);
     shutdown_ = true;
   }
   shut_.notify_all();
@@ -385,7 +396,7 @@ absl::Status WorkerCore::shutdown() {
 }
 
 void WorkerCore::waitShutdown() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(shutMutex_);
   shut_.wait(lock, [this] { return shutdown_; });
 }
 

@@ -103,6 +103,7 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<std::shared_ptr<Transport>> linked();
   absl::StatusOr<std::unique_ptr<Transport>> makeNetwork(uint32_t rank) const;
   absl::Status tryGpus();
+  absl::Status linkFailure(const absl::Status& status, const std::string& peer) const;
   std::vector<std::shared_ptr<LoadedPlan>> loadedPlans();
 
   const WorkerCoreOptions options_;
@@ -114,9 +115,11 @@ class WorkerCore final : public WorkerHandler {
   ProgramLoader loader_;
   std::shared_ptr<DeviceSet> devices_;
 
-  std::mutex mutex_;
+  std::mutex shutMutex_;  // not the other one, which may be held for long
   std::condition_variable shut_;
   bool shutdown_ = false;
+
+  std::mutex mutex_;
   std::string name_;
   std::shared_ptr<Transport> local_;
   std::shared_ptr<Transport> network_;

@@ -2,7 +2,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -19,6 +21,27 @@
 namespace graphrun::runtime {
 namespace {
 
+/// For the calls of a job to end, and libraries.
+constexpr unsigned kEndSeconds = 5;
+constexpr int kForcedExit = 6;
+
+void endNow(int) {
+  constexpr char kText[] =
+      "graphrun: the worker did not end within 5 s of being told to: something in it hangs; it "
+      "ends "
+      "now\n";
+  const ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
+  static_cast<void>(written);
+  _exit(kForcedExit);
+}
+
+/// Bounds the end of the process, also where a thread holds a lock for ever. No memory and no
+/// thread is needed, which may be what lacks.
+void endInTime() {
+  std::signal(SIGALRM, endNow);
+  alarm(kEndSeconds);
+}
+
 /// A thread that turns SIGTERM and SIGINT into an orderly end. Ctrl-C reaches the workers that a
 /// client started as well: it is for the client, which may have something left to do with them.
 class SignalWatch {
@@ -34,6 +57,9 @@ class SignalWatch {
     thread_ = std::thread([this, core] {
       int signal = 0;
       sigwait(&signals_, &signal);
+      if (signal != kWake) {
+        endInTime();
+      }
       core->shutdown().IgnoreError();
     });
   }
@@ -78,6 +104,7 @@ absl::Status runWorker(const WorkerMainOptions& options) {
     std::fprintf(stderr, "listening at %s\n", service->address().c_str());
   }
   core.waitShutdown();
+  endInTime();
   service->stop();
   return absl::OkStatus();
 }

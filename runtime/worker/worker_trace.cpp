@@ -1,7 +1,12 @@
 #include "runtime/worker/worker_trace.h"
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/control/limits.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -45,6 +50,30 @@ bool isStepTime(const Json& json) {
   return json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_number_unsigned();
 }
 
+bool isAtMost(const Json& json, uint64_t most) {
+  return json.is_number_unsigned() && json.get<uint64_t>() <= most;
+}
+
+bool isTime(const Json& json) {
+  const auto most = static_cast<uint64_t>(kMaxClockNanos);
+  return isAtMost(json, most) || (json.is_number_integer() && !json.is_number_unsigned() &&
+                                  json.get<int64_t>() >= -kMaxClockNanos);
+}
+
+bool isEvent(const Json* numbers) {
+  return isAtMost(numbers[0], kTraceKindCount - 1) &&
+         isAtMost(numbers[1], std::numeric_limits<uint32_t>::max()) &&
+         numbers[2].is_number_unsigned() && isTime(numbers[3]) && isTime(numbers[4]);
+}
+
+bool areEvents(const Json& numbers) {
+  bool are = numbers.size() % kNumbersAnEvent == 0;
+  for (size_t i = 0; are && i < numbers.size(); i += kNumbersAnEvent) {
+    are = isEvent(&numbers[i]);
+  }
+  return are;
+}
+
 bool isStream(const Json& json) {
   return json.is_object() && json.contains("name") && json["name"].is_string() &&
          json.contains("plan") && json["plan"].is_number_unsigned() &&
@@ -54,7 +83,28 @@ bool isStream(const Json& json) {
          json.contains("steps") &&
          (json["steps"].is_null() || isListOf(json, "steps", isStepTime)) &&
          isListOf(json, "events", [](const Json& j) { return j.is_number_integer(); }) &&
-         json["events"].size() % kNumbersAnEvent == 0;
+         areEvents(json["events"]);
+}
+
+/// Adds `nanos`, of at most twice kMaxClockNanos, to what a trace tells of in all; false if that is
+/// too much.
+bool addTime(uint64_t nanos, uint64_t& all) {
+  all += nanos;
+  return all <= static_cast<uint64_t>(kMaxClockNanos);
+}
+
+/// Whether what is calculated with the numbers of a stream stays within bounds.
+bool isWithinBounds(const TraceStream& stream, uint64_t& all) {
+  auto areShort = [&](const std::vector<StepTime>& steps) {
+    return std::all_of(steps.begin(), steps.end(), [&](const StepTime& step) {
+      return step.ns <= static_cast<uint64_t>(kMaxClockNanos) && addTime(step.ns, all);
+    });
+  };
+  return areShort(stream.stepTimes.value_or(std::vector<StepTime>())) &&
+         std::all_of(stream.events.begin(), stream.events.end(), [&](const TraceEvent& event) {
+           const auto [first, last] = std::minmax(event.startNs, event.endNs);
+           return addTime(static_cast<uint64_t>(last - first), all);
+         });
 }
 
 TraceStream fromJson(const Json& json) {
@@ -68,10 +118,9 @@ TraceStream fromJson(const Json& json) {
   }
   const Json& numbers = json["events"];
   for (size_t i = 0; i < numbers.size(); i += kNumbersAnEvent) {
-    uint8_t kind = std::min<uint8_t>(numbers[i].get<uint8_t>(), kTraceKindCount - 1);
-    stream.events.push_back({static_cast<TraceKind>(kind), numbers[i + 1].get<uint32_t>(),
-                             numbers[i + 2].get<uint64_t>(), numbers[i + 3].get<int64_t>(),
-                             numbers[i + 4].get<int64_t>()});
+    stream.events.push_back({static_cast<TraceKind>(numbers[i].get<uint8_t>()),
+                             numbers[i + 1].get<uint32_t>(), numbers[i + 2].get<uint64_t>(),
+                             numbers[i + 3].get<int64_t>(), numbers[i + 4].get<int64_t>()});
   }
   return stream;
 }
@@ -92,8 +141,14 @@ absl::StatusOr<std::vector<TraceStream>> readWorkerTrace(absl::string_view text)
     return absl::InvalidArgumentError("what the worker sent is not a trace");
   }
   std::vector<TraceStream> streams;
+  uint64_t nanos = 0;
   for (const Json& stream : all) {
     streams.push_back(fromJson(stream));
+    if (!isWithinBounds(streams.back(), nanos)) {
+      return absl::InvalidArgumentError(absl::StrCat("what the worker sent of ",
+                                                     streams.back().name, " took over ",
+                                                     kMaxClockNanos, " ns in all"));
+    }
   }
   return streams;
 }

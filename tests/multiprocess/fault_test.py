@@ -1,5 +1,6 @@
 """A worker that dies, stops, is absent or shows a wrong certificate ends graphrun with code 5."""
 
+import re
 import signal
 import unittest
 
@@ -53,6 +54,32 @@ class FaultTest(strikes.StrikeCase):
         self.assertNotIn("worker w0", ended.err)
         self.survivorServes(places[0])
 
+    def testWorkerIsAskedToEnd(self):
+        """It says so itself, and why, before it goes."""
+        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        started = [programs.startWorker(place) for place in places]
+        self.workers += started
+        cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
+        loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
+        ended = self.strike(loop, started[1].pid, signal.SIGTERM)
+        self.assertIn("worker w1", ended.err)
+        self.assertIn("its process was told to end", ended.err)
+        self.assertEqual(started[1].wait(10).code, 0)
+
+    def testWorkerTellsThatItsCoordinatorIsGone(self):
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(how=how.name):
+                place = f"127.0.0.1:{clusters.freePort()}"
+                worker = programs.startWorker(place, "-v")
+                self.workers.append(worker)
+                loop = self.startLoop(clusters.write({"w0": (place, 1)}), ["w0/cpu:0"])
+                programs.until(lambda: programs.cpuSeconds(worker.pid) > 1, 40, "steps")
+                loop.process.send_signal(how)
+                loop.wait(10)
+                told = rf"job \w+ of coordinator \S+:{loop.pid} ends: " + (
+                    "the session ended" if how == signal.SIGTERM else "lost coordinator")
+                programs.until(lambda t=told: re.search(t, worker.said()), 10, told)
+
     def survivorServes(self, place):
         """The worker that was not struck takes the next job."""
         ended, _ = MODEL.run("--cluster", clusters.write({"again": (place, 1)}))
@@ -68,6 +95,30 @@ class FaultTest(strikes.StrikeCase):
                 loop.process.send_signal(how)
                 loop.wait(10)
                 programs.until(lambda: not programs.ours(), 5, "no process left")
+
+    def testFewFileDescriptors(self):
+        """What the hard limit allows is used; where that is too little the number is told, and nothing hangs."""
+        cluster, _ = clusters.localProcesses(2)
+        command = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster, "--placement", "random:1"]
+        for hard, code in ((24, 5), (256, 0)):
+            ended = programs.run(*command, prefix=("prlimit", f"--nofile=16:{hard}"), seconds=20)
+            self.assertEqual(ended.code, code, ended)
+            if code != 0:
+                self.assertRegex(ended.err, r"a cluster of 2 workers needs \d+ open files .* the limit is 24; allow \d+")
+
+    def testManyJobsOnTheSameWorkers(self):
+        """None holds one worker and waits for the other, whatever they are called."""
+        places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
+        self.workers += [programs.startWorker(place) for place in places]
+        jobs = []
+        for job in range(6):
+            order = places if job % 2 == 0 else places[::-1]
+            cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(order)})
+            jobs.append(programs.Program("run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster,
+                                         "--placement", "random:1"))
+        for job in jobs:
+            ended = job.wait(60)
+            self.assertEqual(ended.code, 0, ended)
 
     def testAbsentWorkerAndWrongCertificate(self):
         """Both wait out the time to join, side by side."""

@@ -102,6 +102,11 @@ class Pair(Nodes):
     def link(self):
         join(*self.nodes, "veth0", *self.ADDRESSES)
 
+    def slow(self, rate):
+        """What the left one sends takes its time: "80mbit"."""
+        self.nodes[0].run("tc", "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", rate, "burst", "64kb",
+                          "latency", "50ms")
+
     def cut(self):
         """From now on no packet passes and nobody is told."""
         ip("-n", self.nodes[1].name, "link", "set", "veth0", "down")

@@ -5,6 +5,10 @@ import sys
 import time
 import unittest
 
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
 import clusters
 import models
 import netns
@@ -115,6 +119,27 @@ class NetworkTest(unittest.TestCase):
                                 prefix=self.here)
         ended = self.checkCut(loop, lambda: star.forward(False))
         self.assertRegex(ended.err, r"worker w[01] is lost: nothing was heard from it for 2.5 s")
+
+    def testCutLinkWhileWeightsAreSent(self):
+        """What waits in the socket is given up with the worker."""
+        self.startPair()
+        table = numpy_helper.from_array(np.random.default_rng(1).standard_normal((1 << 19, 16), np.float32), "table")
+        graph = helper.make_graph([helper.make_node("Gather", ["table", "i"], ["y"])], "pick",
+                                  [helper.make_tensor_value_info("i", TensorProto.INT64, [16])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [16, 16])], [table])
+        path = os.path.join(programs.SCRATCH.name, "table.onnx")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+        self.nets.slow("80mbit")
+        program = programs.Program("run", path, "--input", "i=16xi64=1", "--cluster", self.cluster, "--pin", "*=w1/cpu:0",
+                                   prefix=self.here)
+        programs.until(lambda: "sending 32.00 MiB" in program.said(), 30, "weights on their way")
+        time.sleep(1)
+        self.nets.cut()
+        began = time.monotonic()
+        ended = program.wait(40)
+        self.assertEqual(ended.code, 5, ended)
+        self.assertLess(time.monotonic() - began, 15, ended)
+        self.assertIn("worker w1", ended.err)
 
 
 if __name__ == "__main__":

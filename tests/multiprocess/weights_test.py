@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import cache_test
 import clusters
 import programs
 
@@ -58,9 +59,9 @@ class WeightsTest(unittest.TestCase):
         programs.killRest()
         self.assertEqual(left, {}, "processes left behind")
 
-    def start(self, *options):
+    def start(self, *options, prefix=()):
         address = "unix:" + scratch("w.sock")
-        self.worker = programs.startWorker(address, *options)
+        self.worker = programs.startWorker(address, *options, prefix=prefix)
         return clusters.write({"far": (address, 1)})
 
     def run_(self, *options):
@@ -106,6 +107,16 @@ class WeightsTest(unittest.TestCase):
         self.assertEqual(self.worker.said().count("is damaged"), LAYERS, self.worker.said())
         self.check(cluster)
         self.assertEqual(self.worker.said().count("is damaged"), LAYERS, self.worker.said())
+
+    @unittest.skipUnless(cache_test.mayMount(), "no disk of its own may be mounted here")
+    def testFullDiskIsNoSmallDevice(self):
+        """It is told as what it is, and no other plan is made for it."""
+        cluster = self.start(prefix=cache_test.smallDisk(48))
+        ended = self.run_("--cluster", cluster, "-v")
+        self.assertEqual(ended.code, 5, ended)
+        self.assertIn("worker far", ended.err)
+        self.assertIn("No space left on device", ended.err)
+        self.assertEqual(ended.err.count("graphrun: planning"), 1, ended)
 
 
 if __name__ == "__main__":

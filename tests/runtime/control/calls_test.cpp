@@ -197,7 +197,8 @@ TEST_CASE("stopping the service ends a step and the job") {
   Serving step(*p.client);
   std::this_thread::sleep_for(100ms);
   p.service->stop();
-  REQUIRE_FALSE(step.wait().ok());
+  requireError(step.wait(), absl::StatusCode::kUnavailable,
+               {"worker node0", "ServeSteps", "its process was told to end"});
   REQUIRE(p.handler.waitEnded(1s).size() == 1);
 }
 

@@ -74,6 +74,17 @@ TEST_CASE("TLS: a worker under an address that its certificate does not name is 
                absl::StatusCode::kUnavailable, {"127.0.0.2"});
 }
 
+TEST_CASE("TLS: a worker with the certificate of another one of its host is refused by name") {
+  Cluster c;
+  FakeHandler handler;
+  auto other =
+      WorkerService::start({"127.0.0.1:0", filesOf(c.ours, "node1"), kTestVersions}, &handler);
+  requireOk(other.status());
+  requireError(c.joinAs(filesOf(c.ours, "coordinator"), (*other)->address()),
+               absl::StatusCode::kUnauthenticated,
+               {"worker node0", "a certificate of node1, 127.0.0.1", "the name node0"});
+}
+
 TEST_CASE("TLS: the coordinator refuses a worker of another authority and a bare one") {
   Cluster c;
   FakeHandler handler;

@@ -1,10 +1,16 @@
 // What a worker does with clients that do not keep to the protocol.
 #include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <future>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
 #include "runtime/control/address.h"
 #include "runtime/control/control.grpc.pb.h"
 #include "runtime/control/job_gate.h"
@@ -68,7 +74,46 @@ control::WeightChunk goodChunk(const std::string& data) {
   return chunk;
 }
 
+/// A worker that tells any time as its clock's.
+struct WrongClock : control::Worker::Service {
+  explicit WrongClock(int64_t time) : clock(time) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server = builder.BuildAndStart();
+    address = absl::StrCat("127.0.0.1:", port);
+  }
+  ~WrongClock() override { server->Shutdown(); }
+  grpc::Status Heartbeat(grpc::ServerContext*, const control::HeartbeatRequest*,
+                         control::HeartbeatReply* reply) override {
+    reply->set_clock_ns(clock);
+    return grpc::Status::OK;
+  }
+  const int64_t clock;
+  std::string address;
+  std::unique_ptr<grpc::Server> server;
+};
+
+absl::StatusOr<HeartbeatSample> beatOf(int64_t clock) {
+  const WrongClock worker(clock);
+  auto client = *WorkerClient::create(clientOptions("node0", worker.address));
+  std::promise<absl::StatusOr<HeartbeatSample>> answer;
+  client->heartbeatAsync(5s, [&](const auto& sample) { answer.set_value(sample); });
+  return answer.get_future().get();
+}
+
 }  // namespace
+
+TEST_CASE("a clock that no machine has is refused, and the worker with it") {
+  requireOk(beatOf(kMaxClockNanos).status());
+  requireOk(beatOf(-kMaxClockNanos).status());
+  for (int64_t clock : {kMaxClockNanos + 1, -kMaxClockNanos - 1,
+                        std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+    requireError(beatOf(clock).status(), absl::StatusCode::kFailedPrecondition,
+                 {"worker node0", absl::StrCat(clock, " ns, which no clock reaches")});
+  }
+}
 
 TEST_CASE("a message over the limit is refused and the worker goes on") {
   Raw raw;

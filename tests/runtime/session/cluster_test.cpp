@@ -169,6 +169,71 @@ TEST_CASE("a failing kernel on a worker is the error everywhere, and the session
   }
 }
 
+TEST_CASE("a worker that is lost while a kernel's failure is dealt with does not hide it") {
+  // Worker one has done its part, and worker two takes 100 ms and fails: what comes between is
+  // tried for. A run in which the loss of one came first, or after all, tells nothing.
+  bool isSeen = false;
+  for (int delay = 30; delay <= 500 && !isSeen; delay += 60) {
+    Cluster cluster;
+    auto session = cluster.open({"toy.add", "toy.slow", "toy.fail"});
+    std::set<pid_t> before = children();
+    REQUIRE(
+        session->prepare(std::vector<runtime::NamedSpec>{{"x", {runtime::ElementType::kF32, {1}}}})
+            .ok());
+    std::set<pid_t> workers = children();
+    std::erase_if(workers, [&](pid_t child) { return before.contains(child); });
+    REQUIRE(workers.size() == 2);
+    std::thread saboteur([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+      kill(*workers.begin(), SIGSTOP);
+    });
+    std::vector<NamedTensor> outputs;
+    const int64_t begin = runtime::nowNanos();
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    const bool wasLost = runtime::nowNanos() - begin > 2'000'000'000;
+    saboteur.join();
+    INFO(status.message());
+    if (wasLost && absl::IsOutOfRange(status)) {
+      isSeen = true;
+      CHECK_THAT(std::string(status.message()), Catch::Contains("toy kernel returned 7"));
+      status = session->run(vectorInput({1}), outputs);
+      CHECK(absl::IsUnavailable(status));
+      CHECK_THAT(std::string(status.message()), Catch::Contains("worker one"));
+    }
+  }
+  CHECK(isSeen);
+}
+
+TEST_CASE("a session whose workers were not all there may try again") {
+  Cluster cluster;
+  const std::string address = absl::StrCat("unix:", cluster.path("w.sock"));
+  auto options = cluster.options();
+  options.workerCommand = {TOY_WORKER, "worker"};
+  options.joinTimeout = std::chrono::milliseconds(1500);
+  options.cluster =
+      cluster.write("cluster.yaml",
+                    absl::StrCat("workers:\n  - {name: one, address: local, devices: [{cpu: {}}]}\n"
+                                 "  - {name: two, address: \"",
+                                 address, "\", devices: [{cpu: {}}]}\n"));
+  const std::set<pid_t> before = children();
+  auto session = *Session::create(cluster.model({"toy.add", "toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  for (int i = 0; i < 2; ++i) {
+    absl::Status status = session->run(vectorInput({1}), outputs);
+    CHECK_THAT(std::string(status.message()), Catch::Contains("worker two"));
+    CHECK(children() == before);
+  }
+  pid_t child =
+      spawn({TOY_WORKER, "worker", "--listen", address, "--cache", cluster.path("worker-cache")});
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  INFO(status.message());
+  REQUIRE(status.ok());
+  CHECK(outputs[0].tensor.as<float>()[0] == 4);
+  session.reset();
+  kill(child, SIGTERM);
+  CHECK(waitpid(child, nullptr, 0) == child);
+}
+
 TEST_CASE("a killed or stopped worker ends the run with its name, and nothing stays behind") {
   for (int signal : {SIGKILL, SIGSTOP}) {
     std::set<pid_t> before = children();
@@ -267,6 +332,51 @@ TEST_CASE("a worker that is not there is named") {
   absl::Status status = session->run(vectorInput({1}), outputs);
   CHECK_THAT(std::string(status.message()), Catch::Contains("ghost"));
   CHECK(stageOf(status) == SessionStage::kRun);
+}
+
+TEST_CASE("a worker that ends between listening and joining is not waited for") {
+  SessionFolder folder;
+  auto options = folder.options();
+  // Listens at the address behind --listen, as it is asked to, and answers nobody.
+  options.workerCommand = {
+      "/usr/bin/env", "python3", "-c",
+      "import socket, sys, time\n"
+      "s = socket.socket(socket.AF_UNIX)\n"
+      "s.bind(sys.argv[sys.argv.index('--listen') + 1].removeprefix('unix:'))\n"
+      "s.listen()\n"
+      "time.sleep(0.3)\n"
+      "sys.exit(3)\n"};
+  options.cluster = folder.write("cluster.yaml", "workers: [{name: far, address: local}]\n");
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  const auto begin = std::chrono::steady_clock::now();
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()),
+             Catch::Contains("worker far") && Catch::Contains("exited with status 3"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+}
+
+TEST_CASE("a worker that hangs within a library ends when it is told to, and says so") {
+  SessionFolder folder;
+  const std::string address = absl::StrCat("unix:", folder.path("w.sock"));
+  pid_t child = spawn({TOY_WORKER, "worker", "--listen", address, "--cache",
+                       folder.path("worker-cache"), "--look-for-devices", "60"});
+  auto options = folder.options();
+  options.joinTimeout = std::chrono::milliseconds(1500);
+  options.cluster = folder.write(
+      "cluster.yaml", absl::StrCat("workers: [{name: far, address: \"", address, "\"}]\n"));
+  auto session = *Session::create(folder.model({"toy.add"}), options);
+  std::vector<NamedTensor> outputs;
+  absl::Status status = session->run(vectorInput({1}), outputs);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("far"));
+  const auto begin = std::chrono::steady_clock::now();
+  kill(child, SIGTERM);
+  int ended = 0;
+  CHECK(waitpid(child, &ended, 0) == child);
+  CHECK(WIFEXITED(ended));
+  CHECK(WEXITSTATUS(ended) == 6);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
 TEST_CASE("a worker that never listens is waited for no longer than joining may take") {

@@ -1,7 +1,9 @@
 // A worker process over the toy world: toy_worker worker --listen ADDR [--parent-fd N]
-// [--weights-from MODEL] [--cache DIR]
+// [--weights-from MODEL] [--cache DIR] [--look-for-devices SECONDS]
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 
 #include "runtime/worker/worker_main.h"
 #include "tests/runtime/session/toy_world.h"
@@ -20,6 +22,11 @@ int main(int argc, char** argv) {
       options.parentFd = std::stoi(value);
     } else if (flag == "--weights-from") {
       options.model = value;
+    } else if (flag == "--look-for-devices") {  // so many seconds
+      options.core.discover = [seconds = std::stoi(value)] {
+        std::this_thread::sleep_for(std::chrono::seconds(seconds));
+        return graphrun::devices::discoverDevices();
+      };
     } else if (flag == "--cache") {
       options.core.cacheDirectory = value;
     }

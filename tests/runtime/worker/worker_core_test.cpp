@@ -140,6 +140,20 @@ TEST_CASE("of devices that nobody has any more the last used stay, those in use 
 }
 
 // Nobody runs the client's part and that of the first worker, as if both were caught in a deadlock.
+TEST_CASE("a link to a peer that is gone fails as links do, with its name") {
+  ToyPlan plan;
+  auto one = plan.worker("one");
+  auto other = plan.worker("other");
+  const std::string address = *other->networkAddress();
+  other.reset();
+  const PeerInfo peer{2, "other", address, std::string(kSecretBytes, 'a')};
+  absl::Status status = one->connectPeers(1, {peer});
+  CAPTURE(status);
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()), Contains("link from worker one to worker other"));
+  CHECK(firstCauseOf(status)->worker == "other");
+}
+
 TEST_CASE("a worker's own deadline ends its wait for a peer, and says for what it waited") {
   ToyCluster cluster;
   int64_t begin = nowNanos();

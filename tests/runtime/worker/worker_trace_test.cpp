@@ -31,6 +31,22 @@ TEST_CASE("other text is no trace") {
     CAPTURE(bad);
     CHECK(absl::IsInvalidArgument(readWorkerTrace(bad).status()));
   }
+  good.replace(good.find("\"events\":[]"), 11, "\"events\":[1,2,3,-4,5]");
+  REQUIRE(readWorkerTrace(good).ok());
+  // A kind, an edge, a step and times that are none, or too far apart.
+  for (const char* events :
+       {"[4,2,3,4,5]", "[-1,2,3,4,5]", "[300,2,3,4,5]", "[1,4294967296,3,4,5]", "[1,2,-3,4,5]",
+        "[1,2,3,1152921504606846977,5]", "[1,2,3,4,9223372036854775808]",
+        "[1,2,3,-9223372036854775808,5]", "[1,2,3,-1152921504606846976,5]", "[1,2,3,4]",
+        "[1,2,3,0,700000000000000000,1,2,3,700000000000000000,0]"}) {
+    std::string bad = good;
+    bad.replace(bad.find("[1,2,3,-4,5]"), 12, events);
+    CAPTURE(bad);
+    CHECK(absl::IsInvalidArgument(readWorkerTrace(bad).status()));
+  }
+  std::string slow = good;
+  slow.replace(slow.find("\"steps\":[]"), 10, R"("steps":[["a",1152921504606846977]])");
+  CHECK(absl::IsInvalidArgument(readWorkerTrace(slow).status()));
   CHECK(absl::IsInvalidArgument(readWorkerTrace("{").status()));
   CHECK(absl::IsInvalidArgument(readWorkerTrace("[{}]").status()));
 }

@@ -1,0 +1,141 @@
+#include "runtime/base/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::runtime {
+namespace {
+
+std::atomic<int> cutFileExitCode{0};
+
+/// A line of /proc/self/maps, read as far as it fits. All of this may be called by the handler of a
+/// signal: no memory is taken, nothing is locked.
+class MapLines {
+ public:
+  MapLines() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
+  ~MapLines() { close(fd_); }
+  MapLines(const MapLines&) = delete;
+  MapLines& operator=(const MapLines&) = delete;
+
+  /// The next line, without its end; null after the last one.
+  const char* next() {
+    size_t length = 0;
+    int byte = 0;
+    while ((byte = get()) > '\n') {
+      if (length + 1 < sizeof line_) {
+        line_[length++] = static_cast<char>(byte);
+      }
+    }
+    line_[length] = '\0';
+    return byte == '\n' ? line_ : nullptr;
+  }
+
+ private:
+  int get() {
+    if (at_ == end_) {
+      const ssize_t got = read(fd_, buffer_, sizeof buffer_);
+      at_ = 0;
+      end_ = got > 0 ? static_cast<size_t>(got) : 0;
+    }
+    return at_ < end_ ? static_cast<unsigned char>(buffer_[at_++]) : -1;
+  }
+
+  int fd_;
+  char buffer_[1024];
+  size_t at_ = 0;
+  size_t end_ = 0;
+  char line_[4352];  // a path, and what is before it
+};
+
+/// Reads a hexadecimal number and the character behind it.
+uintptr_t readHex(const char*& text) {
+  uintptr_t value = 0;
+  for (; *text != '\0' && *text != '-' && *text != ' '; ++text) {
+    value = 16 * value + static_cast<uintptr_t>(*text <= '9' ? *text - '0' : *text - 'a' + 10);
+  }
+  text += *text == '\0' ? 0 : 1;
+  return value;
+}
+
+void print(const char* text) {
+  const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+  static_cast<void>(written);  // there is nobody else to tell
+}
+
+/// Ends the process if `address` is in a mapped file.
+void endIfMapped(const void* address) {
+  const auto place = reinterpret_cast<uintptr_t>(address);
+  MapLines lines;
+  while (const char* line = lines.next()) {
+    const uintptr_t begin = readHex(line);
+    const uintptr_t end = readHex(line);
+    const char* path = std::strchr(line, '/');
+    if (place < begin || place >= end || path == nullptr) {
+      continue;
+    }
+    print("graphrun: cannot use '");
+    print(path);
+    print(
+        "', which is mapped: the file was cut short, or its disk is full or failing; put it back "
+        "and start again\n");
+    _exit(cutFileExitCode.load());
+  }
+}
+
+void onBusError(int signal, siginfo_t* info, void*) {
+  if (info->si_code == BUS_ADRERR) {
+    endIfMapped(info->si_addr);
+  }
+  ::signal(signal, SIG_DFL);  // what was touched is touched again
+}
+
+}  // namespace
+
+void raiseFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+absl::Status checkFileLimit(uint64_t needed, absl::string_view what) {
+  rlimit limit = {};
+  std::error_code error;
+  const std::filesystem::directory_iterator files("/proc/self/fd", error);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return absl::OkStatus();
+  }
+  // Where even that folder cannot be opened none is left.
+  const auto open =
+      error ? limit.rlim_cur : static_cast<uint64_t>(std::distance(begin(files), end(files)));
+  if (open + needed <= limit.rlim_cur) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(what, " needs ", needed, " open files beyond the ", open,
+                   " of this process, but the limit is ", limit.rlim_cur, "; allow ", open + needed,
+                   " (`ulimit -n ", open + needed, "`)"));
+}
+
+void endByCutFiles(int exitCode) {
+  cutFileExitCode.store(exitCode);
+  struct sigaction action = {};
+  action.sa_sigaction = onBusError;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+}  // namespace graphrun::runtime

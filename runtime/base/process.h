@@ -1,0 +1,25 @@
+// What a program sets for its whole process; a library leaves it to the program that it is in.
+#ifndef GRAPHRUN_RUNTIME_BASE_PROCESS_H_
+#define GRAPHRUN_RUNTIME_BASE_PROCESS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace graphrun::runtime {
+
+/// Lets the process open as many files as its hard limit allows: the soft one, of often 1024, is
+/// for programs that use select(2), and connections to many workers are more.
+void raiseFileLimit();
+
+/// ResourceExhausted where the process may not open `needed` files more; `what` needs them.
+absl::Status checkFileLimit(uint64_t needed, absl::string_view what);
+
+/// From now on the process ends with `exitCode` and the name of the file, not by SIGBUS, when it
+/// touches a mapped file beyond its end: somebody cut it short, or its disk fails.
+void endByCutFiles(int exitCode);
+
+}  // namespace graphrun::runtime
+
+#endif  // GRAPHRUN_RUNTIME_BASE_PROCESS_H_
