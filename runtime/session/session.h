@@ -255,8 +255,10 @@ concept ModelInMemory = requires(Graph& graph) {
 };
 
 /// A model, ready to run. Plans are made for the input shapes that come, and kept. Thread-safe: one
-/// run at a time, others wait. Where a run uses one device of this process it happens on the
-/// caller's thread, with inputs and outputs used in place.
+/// run at a time, others wait; but where only workers compute, runs of several callers are in
+/// flight at once, so that each worker begins with the next when it is done with one. Where a run
+/// uses one device of this process it happens on the caller's thread, with inputs and outputs used
+/// in place.
 class Session {
  public:
   /// Opens `modelPath`: model.fb, or an ONNX file (by its ending .onnx), which is imported into the
