@@ -396,6 +396,8 @@ void Session::Impl::notePlan(const ActivePlan& plan) {
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
+  stats.predictedPeriodNanos =
+      plan.own->mostLanes() > 1 ? plan.found.plan->plan().predicted_period_ns() : 0;
 }
 
 /// A run's stage is about to begin, which has been made ready for since `begin`.

@@ -185,6 +185,7 @@ struct SessionStats {
   uint64_t lastPlanNanos = 0;  ///< to plan, or to find the plan in the cache
   uint64_t lastLoadNanos = 0;  ///< to load the plan on all workers
   uint64_t predictedStepNanos = 0;
+  uint64_t predictedPeriodNanos = 0;  ///< of steps in flight: the busiest device's or link's time
   uint64_t preparedNanos = 0;  ///< of all runs: to plan, load and choose kernels, before they began
   uint64_t planHits = 0;       ///< runs whose plan was loaded
   uint64_t planDiskHits = 0;   ///< plans found in the cache on disk
