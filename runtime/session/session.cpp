@@ -192,7 +192,11 @@ struct Session::Impl {
   absl::Status runOrdered(std::vector<StageInput> values, std::vector<NamedTensor>& results,
                           Flights::Lock& lock);
   ActivePlan* planInFlight(absl::Span<const StageInput> values);
+  bool mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const;
   bool mayImprove(const ActivePlan& plan) const;
+  uint64_t tuneNanos() const {
+    return static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count());
+  }
   std::optional<absl::Status> fly(ActivePlan& plan, size_t lane,
                                   absl::Span<const StageInput> values,
                                   std::vector<NamedTensor>& results, Flights::Lock& lock);
@@ -476,6 +480,11 @@ absl::StatusOr<ActivePlan*> Session::Impl::loadWithin(size_t number, const Remai
   return loaded;
 }
 
+/// Whether it is due to try the plan on split devices.
+bool Session::Impl::mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const {
+  return !values.empty() && isTrialDue(plan, tuneNanos());
+}
+
 /// Whether it is due to look for a better placement.
 bool Session::Impl::mayImprove(const ActivePlan& plan) const {
   return !plan.settled && !hasOneDevice() && plan.lastRuns.size() >= kRunsToLearn;
@@ -486,9 +495,8 @@ bool Session::Impl::mayImprove(const ActivePlan& plan) const {
 absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remainder* stage,
                                                    absl::Span<const PlannedInput> planned,
                                                    absl::Span<const StageInput> values) {
-  auto tuneNanos = static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count());
-  if (!values.empty() && isTrialDue(plan, tuneNanos)) {
-    return trySplitPlan(plan, tuneNanos, stage, planned, values);
+  if (mayTrySplit(plan, values)) {
+    return trySplitPlan(plan, tuneNanos(), stage, planned, values);
   }
   if (!mayImprove(plan)) {
     return &plan;
@@ -705,7 +713,8 @@ ActivePlan* Session::Impl::planInFlight(absl::Span<const StageInput> values) {
   }
   ActivePlan* plan = plans->find(signatureOf(nullptr, plannedInputs(values)));
   bool isReady = plan != nullptr && plan->own->mostLanes() > 1 && !plan->own->broken() &&
-                 plan->found.remainder == nullptr && !mayImprove(*plan) && !plans->isTuneDue(*plan);
+                 plan->found.remainder == nullptr && !mayTrySplit(*plan, values) &&
+                 !mayImprove(*plan) && !plans->isTuneDue(*plan);
   return isReady ? plan : nullptr;
 }
 
