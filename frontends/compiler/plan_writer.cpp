@@ -12,6 +12,7 @@
 #include "passes/model_io.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "placement/steps_in_flight.h"
 #include "runtime/base/status.h"
 #include "runtime/format/plan_file.h"
 
@@ -212,8 +213,8 @@ class PlanWriter {
   /// Buffers of an edge where it arrives, as many as placement counts.
   uint32_t slotsOf(const passes::PartitionEdge& edge) const {
     bool isFromClient = !parts_.cluster.findDevice(edge.source).has_value();
-    constexpr placement::SimulatorOptions kCounted;
-    return static_cast<uint32_t>(isFromClient ? kCounted.clientSlots : kCounted.edgeSlots);
+    const placement::SimulatorOptions counted = placement::forStepsOf(parts_.cluster, {});
+    return static_cast<uint32_t>(isFromClient ? counted.clientSlots : counted.edgeSlots);
   }
 
   const PlanParts& parts_;
