@@ -681,6 +681,7 @@ absl::Status Coordinator::abandon(const Flight& flight) {
   if (!steps_->settled() && !std::exchange(steps_->cancelled, true)) {
     absl::Status cause = steps_->first;
     std::vector<Worker*> workers;
+    workers.reserve(flight.starts.size());
     for (const Start& start : flight.starts) {
       workers.push_back(start.worker);
     }
