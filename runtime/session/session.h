@@ -299,7 +299,8 @@ class Session {
   /// The result is a status or all outputs, as of `run`: no exception is stored. Views among the
   /// inputs must live until it is there; a future that is dropped drops the result, not the run.
   /// ResourceExhausted, at once, where maxWaitingRuns wait already. To have several steps in
-  /// flight at a time, use several sessions with the same SessionOptions::devices.
+  /// flight at a time, call `run` on several threads where only workers compute, or use several
+  /// sessions with the same SessionOptions::devices.
   std::future<absl::StatusOr<TensorMap>> runAsync(TensorMap inputs);
 
   /// Does everything that a run with inputs of these shapes needs, but run.
