@@ -140,10 +140,13 @@ def benchWorkers(args, results):
         pins = [f"  - {{nodes: step{i}, device: w{i}/cpu:0}}\n" for i in range(count)]
         with open(cluster, "w") as file:
             file.write("".join(["workers:\n", *workers, "pins:\n", *pins]))
-        text, _ = run([args.graphrun, "bench", chain, "--cluster", cluster, "--duration", "3", "--json"],
-                      cache)
-        line(results, f"a step on {count} local worker{'s' if count > 1 else ''}",
-             1000 * json.loads(text)["latency_ms"]["p50"], "us", "", target)
+        bench = [args.graphrun, "bench", chain, "--cluster", cluster, "--duration", "3", "--json"]
+        where = f"on {count} local worker{'s' if count > 1 else ''}"
+        text, _ = run(bench, cache)
+        line(results, f"a step {where}", 1000 * json.loads(text)["latency_ms"]["p50"], "us", "", target)
+        text, _ = run([*bench, "--concurrency", str(count + 1)], cache)
+        line(results, f"a step {where}, {count + 1} in flight",
+             1e6 / json.loads(text)["throughput_per_s"], "us", "", 10)
 
 
 def measured(command, cache):

@@ -10,6 +10,7 @@
 #include "placement/memory_profile.h"
 #include "placement/placed_time.h"
 #include "placement/ports.h"
+#include "placement/steps_in_flight.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -393,7 +394,7 @@ const Transfer* Simulation::transfer(int tensor, int to) const {
 Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOptions options)
     : graph_(graph),
       cluster_(cluster),
-      options_(options),
+      options_(forStepsOf(cluster, options)),
       links_(cluster),
       flat_(graph),
       cores_(cluster),

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
@@ -53,8 +54,11 @@ void addOptions(CLI::App& app, BenchOptions& options) {
            kMostRuns);
   addTime(app, "--duration", options.duration, "Time to measure: 500ms, 3s (3s)",
           {.least = std::chrono::microseconds(1)});
-  addCount(app, "--concurrency", options.concurrency,
-           "Callers side by side; their runs queue for the model (1)", 1, kMostCallers);
+  addCount(
+      app, "--concurrency", options.concurrency,
+      "Callers side by side; their runs queue, but on several workers each begins with the next "
+      "while others are not done (1)",
+      1, kMostCallers);
   app.add_flag("--json", options.json, "Prints JSON");
 }
 
@@ -141,14 +145,23 @@ std::string textOf(const Json& inputs) {
   return absl::StrJoin(texts, ", ");
 }
 
+/// What the plan promises of runs beside each other; "" where they only queue.
+std::string predictedText(const Json& report) {
+  auto predicted = report.find("predicted_throughput_per_s");
+  return predicted == report.end()
+             ? ""
+             : absl::StrFormat("; predicted with as many in flight as use all workers: %.1f",
+                               predicted->get<double>());
+}
+
 void print(const Json& report) {
   const Json& latency = report["latency_ms"];
   std::printf("latency    p50 %.3f ms, p90 %.3f, p95 %.3f, p99 %.3f, min %.3f, mean %.3f\n",
               latency["p50"].get<double>(), latency["p90"].get<double>(),
               latency["p95"].get<double>(), latency["p99"].get<double>(),
               latency["min"].get<double>(), latency["mean"].get<double>());
-  std::printf("throughput %.1f runs/s over %lu runs\n", report["throughput_per_s"].get<double>(),
-              report["runs"].get<unsigned long>());
+  std::printf("throughput %.1f runs/s over %lu runs%s\n", report["throughput_per_s"].get<double>(),
+              report["runs"].get<unsigned long>(), predictedText(report).c_str());
   std::printf("start      loaded in %.1f ms, first run %.1f ms\n", report["load_ms"].get<double>(),
               report["first_run_ms"].get<double>());
   std::printf("memory     peak %.1f MiB of this process; planned for devices: %.1f MiB\n",
@@ -265,6 +278,9 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
       {"devices", devicesOf(stats)},
       {"interrupted", interrupted()},
       {"session", statsJson(stats)}};
+  if (stats.predictedPeriodNanos != 0) {
+    report["predicted_throughput_per_s"] = 1e9 / static_cast<double>(stats.predictedPeriodNanos);
+  }
   if (sessionOptions.precision != runtime::Precision::kF32 && !interrupted()) {
     // Behind what counts memory: it takes outputs, and a session of its own.
     GR_RETURN_IF_ERROR(session->run(inputs, outputs));

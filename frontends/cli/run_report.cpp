@@ -45,6 +45,7 @@ Json statsJson(const runtime::SessionStats& stats) {
           {"load_ms", millis(stats.lastLoadNanos)},
           {"runs", stats.runs},
           {"predicted_step_ms", millis(stats.predictedStepNanos)},
+          {"predicted_period_ms", millis(stats.predictedPeriodNanos)},
           {"imported", stats.imported},
           {"compiler_loaded", stats.compilerLoaded},
           {"plans",

@@ -12,6 +12,7 @@
 #include "passes/model_io.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "placement/steps_in_flight.h"
 #include "runtime/base/status.h"
 #include "runtime/format/plan_file.h"
 
@@ -54,6 +55,7 @@ class PlanWriter {
     plan.add_constants(constants);
     plan.add_predicted_step_ns(
         static_cast<uint64_t>(parts_.result.simulation.stepNs + parts_.overheadNs));
+    plan.add_predicted_period_ns(static_cast<uint64_t>(parts_.result.simulation.periodNs));
     plan.add_promised_step_ns(static_cast<uint64_t>(parts_.promisedNs));
     plan.add_splits(parts_.splits);
     plan.add_strings(strings);
@@ -211,8 +213,8 @@ class PlanWriter {
   /// Buffers of an edge where it arrives, as many as placement counts.
   uint32_t slotsOf(const passes::PartitionEdge& edge) const {
     bool isFromClient = !parts_.cluster.findDevice(edge.source).has_value();
-    constexpr placement::SimulatorOptions kCounted;
-    return static_cast<uint32_t>(isFromClient ? kCounted.clientSlots : kCounted.edgeSlots);
+    const placement::SimulatorOptions counted = placement::forStepsOf(parts_.cluster, {});
+    return static_cast<uint32_t>(isFromClient ? counted.clientSlots : counted.edgeSlots);
   }
 
   const PlanParts& parts_;

@@ -112,7 +112,7 @@ bool Executor::run(uint64_t firstStep, uint32_t steps) {
   if (!enter()) {
     return false;
   }
-  program_->setDeadline(control_->waitOptions().deadlineNanos);
+  program_->setDeadline(waitOptions().deadlineNanos);
   for (uint64_t step = firstStep; step < firstStep + steps; ++step) {
     if (!runStep(step)) {
       program_->settle();
@@ -139,7 +139,7 @@ bool Executor::runStep(uint64_t step) {
     return false;
   }
   void* const* buffers = buffers_.data();
-  const Transfer* transfer = transfers_.data();
+  size_t transfers = 0;
   const int64_t begin = nowNanos();
   int64_t start = begin;
   uint32_t position = 0;
@@ -152,10 +152,9 @@ bool Executor::runStep(uint64_t step) {
       }
     } else {
       bool sends = record.kind == OpRecord::Kind::kSend;
-      if (!(sends ? send(*transfer, step, record) : receive(*transfer, step, record))) {
+      if (!transfer(transfers++, step, start)) {
         return false;
       }
-      ++transfer;
       kind = sends ? TraceKind::kSend : TraceKind::kReceive;
       id = record.edge;
     }
@@ -173,16 +172,48 @@ bool Executor::runStep(uint64_t step) {
   return true;
 }
 
-bool Executor::send(const Transfer& transfer, uint64_t step, const OpRecord& record) {
-  absl::Status status = transfer.end.send->send(step, buffers_[transfer.buffer], transfer.bytes,
-                                                control_->waitOptions());
-  return status.ok() || fail(std::move(status), &record);
+/// Does a send or receive, which began at `start`; moves that behind a wait for other steps.
+bool Executor::transfer(size_t index, uint64_t step, int64_t& start) {
+  const Transfer& transfer = transfers_[index];
+  const OpRecord& record = *transfer.record;
+  if (order_ != nullptr && !order_->isTurn(step, index)) {
+    if (!await(index, step, &record)) {
+      return false;
+    }
+    start = nowNanos();
+  }
+  if (!(transfer.end.send != nullptr ? send(transfer, step, record, start)
+                                     : receive(transfer, step, record))) {
+    return false;
+  }
+  if (order_ != nullptr) {
+    order_->pass(step, index);
+  }
+  return true;
+}
+
+bool Executor::await(size_t index, uint64_t step, const OpRecord* record) {
+  absl::Status status = order_->await(step, index, waitOptions());
+  return status.ok() || fail(std::move(status), record);
+}
+
+// A wait for the reader of an earlier step is not what the transfer takes.
+bool Executor::send(const Transfer& transfer, uint64_t step, const OpRecord& record,
+                    int64_t& start) {
+  SendEdge& edge = *transfer.end.send;
+  absl::StatusOr<bool> sent = edge.trySend(step, buffers_[transfer.buffer], transfer.bytes);
+  while (sent.ok() && !*sent) {
+    absl::Status waited = edge.waitSlot(step, waitOptions());
+    start = nowNanos();
+    sent = waited.ok() ? edge.trySend(step, buffers_[transfer.buffer], transfer.bytes) : waited;
+  }
+  return sent.ok() || fail(sent.status(), &record);
 }
 
 bool Executor::receive(const Transfer& transfer, uint64_t step, const OpRecord& record) {
   std::optional<Received> received = transfer.end.receive->poll(step);
   if (!received.has_value()) {
-    absl::StatusOr<Received> waited = transfer.end.receive->wait(step, control_->waitOptions());
+    absl::StatusOr<Received> waited = transfer.end.receive->wait(step, waitOptions());
     if (!waited.ok()) {
       return fail(waited.status(), &record);
     }
@@ -198,10 +229,21 @@ bool Executor::receive(const Transfer& transfer, uint64_t step, const OpRecord& 
   return true;
 }
 
+bool Executor::finishStep(uint64_t step) {
+  if (order_ == nullptr) {
+    return giveBackSlots(step);
+  }
+  if (!await(order_->end(), step, nullptr) || !giveBackSlots(step)) {
+    return false;
+  }
+  order_->pass(step, order_->end());
+  return true;
+}
+
 // Slots go back before the wait: two devices that read each other's memory would wait for ever. A
 // tensor that went through here is given back once the next reader has taken it, the latest first:
 // its readers come later in the plan's one order, so some device can always go on.
-bool Executor::finishStep(uint64_t step) {
+bool Executor::giveBackSlots(uint64_t step) {
   for (const Transfer& transfer : transfers_) {
     if (transfer.end.receive != nullptr && !transfer.forwarded) {
       transfer.end.receive->release(step);
@@ -222,7 +264,7 @@ bool Executor::waitSent(uint64_t step, std::optional<uint32_t> buffer) {
   for (const Transfer& transfer : transfers_) {
     if (transfer.end.send != nullptr && transfer.buffer == buffer.value_or(transfer.buffer) &&
         !transfer.end.send->sent(step)) {
-      absl::Status status = transfer.end.send->waitSent(step, control_->waitOptions());
+      absl::Status status = transfer.end.send->waitSent(step, waitOptions());
       if (!status.ok()) {
         return fail(std::move(status), transfer.record);
       }
@@ -237,6 +279,12 @@ bool Executor::fail(absl::Status status, const OpRecord* record) {
                     device_->description().name});
   }
   return false;
+}
+
+WaitOptions Executor::waitOptions() const {
+  WaitOptions options = control_->waitOptions();
+  options.deadlineNanos = deadlineNanos_.value_or(options.deadlineNanos);
+  return options;
 }
 
 TraceStream Executor::trace() const {

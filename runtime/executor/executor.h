@@ -15,6 +15,7 @@
 #include "runtime/base/trace.h"
 #include "runtime/base/trace_json.h"
 #include "runtime/executor/step_control.h"
+#include "runtime/executor/transfer_order.h"
 #include "runtime/transport/edge.h"
 
 namespace graphrun::runtime {
@@ -48,6 +49,13 @@ class Executor {
   /// here or elsewhere; the control knows what.
   bool run(uint64_t firstStep, uint32_t steps);
 
+  /// Between steps: other executors of this program's partition run steps before and after this
+  /// one's at the same time, with the same ends. `order` must outlive the executor.
+  void follow(TransferOrder* order) { order_ = order; }
+  /// Between steps: when the waits of this executor end, of nowNanos(), in place of the control's
+  /// deadline, which is that of all steps in flight.
+  void setDeadline(int64_t nanos) { deadlineNanos_ = nanos; }
+
   /// The memory of an input or output, by position in the program's list; aligned to
   /// kTensorAlignment and valid while steps run.
   void bindInput(size_t index, void* data);
@@ -74,12 +82,17 @@ class Executor {
   absl::Status addTransfer(const devices::OpRecord& record, absl::Span<const EdgeEnd> ends);
   bool enter();
   bool runStep(uint64_t step);
-  bool send(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
+  bool transfer(size_t index, uint64_t step, int64_t& start);
+  bool await(size_t index, uint64_t step, const devices::OpRecord* record);
+  bool send(const Transfer& transfer, uint64_t step, const devices::OpRecord& record,
+            int64_t& start);
   bool receive(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
   bool finishStep(uint64_t step);
+  bool giveBackSlots(uint64_t step);
   /// Waits until what was sent of `buffer`, or of all, is taken.
   bool waitSent(uint64_t step, std::optional<uint32_t> buffer);
   bool fail(absl::Status status, const devices::OpRecord* record);
+  WaitOptions waitOptions() const;
 
   devices::Device* device_;
   std::shared_ptr<devices::Program> program_;
@@ -88,6 +101,8 @@ class Executor {
   absl::Span<const devices::OpRecord> records_;
   absl::Span<void*> buffers_;
   std::vector<Transfer> transfers_;
+  TransferOrder* order_ = nullptr;
+  std::optional<int64_t> deadlineNanos_;
   TraceRing ring_;
 };
 

@@ -17,6 +17,9 @@ void StepControl::fail(StepFailure failure) {
   for (Transport* transport : transports_) {
     transport->wakeWaiters();
   }
+  for (EventCount* sleepers : sleepers_) {
+    sleepers->notify();
+  }
 }
 
 std::optional<StepFailure> StepControl::failure() const {

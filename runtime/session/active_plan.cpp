@@ -4,11 +4,15 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/median.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::runtime {
 namespace {
+
+/// How many of its runs tell what one takes.
+constexpr size_t kMostRuns = 64;
 
 bool isAligned(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0;
@@ -36,10 +40,21 @@ uint64_t ActivePlan::typicalRunNanos() const {
   return median(std::vector<uint64_t>(lastRuns.begin(), lastRuns.end()));
 }
 
-absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
+void ActivePlan::noteRun(int64_t begin) {
+  const int64_t end = nowNanos();
+  const auto nanos = static_cast<uint64_t>(end - std::max(begin, lastEnd));
+  lastEnd = end;
+  ranNanos += nanos;
+  lastRuns.push_back(nanos);
+  if (lastRuns.size() > kMostRuns) {
+    lastRuns.pop_front();
+  }
+}
+
+absl::Status ActivePlan::bindInputs(size_t lane, absl::Span<const StageInput> inputs) {
   for (const StageInput& input : inputs) {
-    auto endpoint = own->inputs().find(input.name);
-    if (endpoint == own->inputs().end()) {
+    auto endpoint = own->inputs(lane).find(input.name);
+    if (endpoint == own->inputs(lane).end()) {
       continue;  // nothing reads it
     }
     size_t bytes = input.tensor->byteSize();
@@ -51,7 +66,7 @@ absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
     }
     void* use = endpoint->second.staging;
     if (use == nullptr && !isAligned(data)) {
-      HostTensor& copy = aligned[input.name];
+      HostTensor& copy = aligned[lane].inputs[input.name];
       if (copy.data() == nullptr) {
         copy = HostTensor(input.tensor->spec());
       }
@@ -65,15 +80,15 @@ absl::Status ActivePlan::bindInputs(absl::Span<const StageInput> inputs) {
   return absl::OkStatus();
 }
 
-void ActivePlan::bindOutput(const std::string& name, HostTensor& tensor) {
-  const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
+void ActivePlan::bindOutput(size_t lane, const std::string& name, HostTensor& tensor) {
+  const LoadedPlan::Endpoint& endpoint = own->outputs(lane).at(name);
   if (tensor.spec() != endpoint.spec || tensor.data() == nullptr || tensor.isReadOnly()) {
     std::optional<HostTensor> fast = own->makeTensor(endpoint);
     tensor = fast ? *std::move(fast) : HostTensor(endpoint.spec);
   }
   void* use = endpoint.staging != nullptr ? endpoint.staging : tensor.data();
   if (!isAligned(use)) {
-    HostTensor& instead = alignedOutputs[name];
+    HostTensor& instead = aligned[lane].outputs[name];
     if (instead.spec() != endpoint.spec) {
       instead = HostTensor(endpoint.spec);
     }
@@ -82,11 +97,11 @@ void ActivePlan::bindOutput(const std::string& name, HostTensor& tensor) {
   own->bindOutput(endpoint, use);
 }
 
-void ActivePlan::fetchOutput(const std::string& name, HostTensor& tensor) const {
-  const LoadedPlan::Endpoint& endpoint = own->outputs().at(name);
+void ActivePlan::fetchOutput(size_t lane, const std::string& name, HostTensor& tensor) const {
+  const LoadedPlan::Endpoint& endpoint = own->outputs(lane).at(name);
   const void* from = endpoint.staging;
   if (from == nullptr && !isAligned(tensor.data())) {
-    from = alignedOutputs.at(name).data();
+    from = aligned[lane].outputs.at(name).data();
   }
   if (from != nullptr && tensor.byteSize() != 0) {
     std::memcpy(tensor.data(), from, tensor.byteSize());

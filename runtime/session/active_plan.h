@@ -20,7 +20,7 @@
 
 namespace graphrun::runtime {
 
-/// A plan in use. Not thread-safe.
+/// A plan in use. Not thread-safe, but for what is done to different lanes (LoadedPlan).
 struct ActivePlan {
   size_t stage = 0;  // of the run: 0 for the model's own graph
   std::string signature;
@@ -29,12 +29,17 @@ struct ActivePlan {
   PlanStrings strings;
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
-  uint64_t loadNanos = 0;                            // of the last time
-  std::deque<uint64_t> lastRuns;                     // nanoseconds of runs since it was loaded last
-  uint64_t ranNanos = 0;                             // all runs together
-  uint64_t tuneNanos = 0;                            // what it was given for measuring last
-  std::map<std::string, HostTensor> aligned;         // copies of inputs that were not
-  std::map<std::string, HostTensor> alignedOutputs;  // in the place of outputs that are not
+  uint64_t loadNanos = 0;         // of the last time
+  std::deque<uint64_t> lastRuns;  // nanoseconds of runs since it was loaded last
+  uint64_t ranNanos = 0;          // all runs together
+  uint64_t tuneNanos = 0;         // what it was given for measuring last
+  int64_t lastEnd = 0;            // of a run, of nowNanos()
+  /// What a lane uses in the place of a run's inputs and outputs that are not aligned.
+  struct Aligned {
+    std::map<std::string, HostTensor> inputs;
+    std::map<std::string, HostTensor> outputs;
+  };
+  std::vector<Aligned> aligned;  // by lane
   /// Outputs that only later stages read; the next run writes to the same memory.
   std::map<std::string, std::shared_ptr<HostTensor>> forStages;
   bool settled = false;     // no other placement is looked for any more
@@ -47,13 +52,17 @@ struct ActivePlan {
   /// The median of lastRuns, which must not be empty.
   uint64_t typicalRunNanos() const;
 
-  /// Makes the next step read `inputs`, in place where their memory allows it.
-  absl::Status bindInputs(absl::Span<const StageInput> inputs);
-  /// Makes the next step write its output `name` to `tensor`, which is made anew unless it has the
-  /// right shape. `name` must be one of own->outputs().
-  void bindOutput(const std::string& name, HostTensor& tensor);
+  /// A run has ended that began at `begin`. Of runs that were in flight beside each other each
+  /// counts from the end of the one before it.
+  void noteRun(int64_t begin);
+
+  /// Makes the lane's next step read `inputs`, in place where their memory allows it.
+  absl::Status bindInputs(size_t lane, absl::Span<const StageInput> inputs);
+  /// Makes the lane's next step write its output `name` to `tensor`, which is made anew unless it
+  /// has the right shape. `name` must be one of own->outputs().
+  void bindOutput(size_t lane, const std::string& name, HostTensor& tensor);
   /// After the step: output `name` where it could not be written in place.
-  void fetchOutput(const std::string& name, HostTensor& tensor) const;
+  void fetchOutput(size_t lane, const std::string& name, HostTensor& tensor) const;
 };
 
 }  // namespace graphrun::runtime

@@ -103,6 +103,7 @@ absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
   GR_ASSIGN_OR_RETURN(plan.own, core_.prepared(file.hash()));
   plan.strings = PlanStrings(file.plan());
   plan.devices = devicesOf(file, *reports);
+  plan.aligned.resize(plan.own->mostLanes());
   plan.lastRuns.clear();
   plan.loadNanos = static_cast<uint64_t>(nowNanos() - begin);
   return absl::OkStatus();

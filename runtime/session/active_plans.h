@@ -37,6 +37,9 @@ class ActivePlans {
   /// again; after an error the plan is gone.
   absl::StatusOr<bool> tuneIfDue(ActivePlan& plan);
 
+  /// Whether tuneIfDue would load it again.
+  bool isTuneDue(const ActivePlan& plan) const { return tuneNanos(plan) != 0; }
+
   /// Measures kernels for `nanos` at most, unless all are chosen, and loads the plan again.
   absl::Status tune(ActivePlan& plan, uint64_t nanos);
 

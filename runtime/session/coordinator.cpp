@@ -124,8 +124,8 @@ std::string interfacesFor(absl::Span<const GivenWorker> workers) {
   return absl::StrJoin(interfaces, ",");
 }
 
-/// What the step under way and the calls by which workers serve steps tell each other. Those calls
-/// last from step to step, and gRPC may end them at any time: it shares this.
+/// What the steps under way, all of one plan, and the calls by which workers serve steps tell each
+/// other. Those calls last from step to step, and gRPC may end them at any time: it shares this.
 struct Coordinator::Steps {
   explicit Steps(WorkerCore* workerCore) : core(workerCore) {}
 
@@ -133,28 +133,42 @@ struct Coordinator::Steps {
   std::mutex mutex;
   std::condition_variable changed;
   std::set<uint32_t> serving;  // ranks of workers whose call has not ended
-  // Of the step under way:
+  // Of the steps under way:
+  size_t count = 0;
   std::shared_ptr<LoadedPlan> own;  // null between steps
   std::set<uint32_t> taking;        // the workers that have a part of it
+  bool cancelled = false;           // on the workers
   absl::Status first;
   std::vector<std::string> otherWaits;  // when the deadline passed: of those after the first
   std::atomic<bool> failed{false};
 
-  void begin(const std::shared_ptr<LoadedPlan>& ownPart, const std::vector<Worker*>& workers) {
+  /// Aborted: a step of the plan failed.
+  absl::Status begin(const std::shared_ptr<LoadedPlan>& ownPart,
+                     const std::vector<Worker*>& workers) {
     std::lock_guard lock(mutex);
+    if ((count > 0 && failed.load()) || ownPart->broken()) {
+      return absl::AbortedError("a step of the plan failed; load it again");
+    }
+    if (count++ > 0) {
+      return absl::OkStatus();
+    }
     own = ownPart;
     taking.clear();
     for (const Worker* worker : workers) {
       taking.insert(worker->rank);
     }
+    cancelled = false;
     first = absl::OkStatus();
     otherWaits.clear();
     failed.store(false);
+    return absl::OkStatus();
   }
-  /// The step is over, and so no call fails it any more; why it failed, or OK.
+  /// A step is over; once all are, no call fails them any more. Why they failed, or OK.
   absl::Status end() {
     std::lock_guard lock(mutex);
-    own.reset();
+    if (--count == 0) {
+      own.reset();
+    }
     return cause();
   }
   void fail(const absl::Status& status) {
@@ -700,8 +714,9 @@ void Coordinator::unload(const format::PlanFile& plan) {
   others.join();
 }
 
-/// Starts a step on a worker, which is asked to serve steps first if it does not.
-absl::Status Coordinator::startOn(Worker& worker, const StepStart& start) {
+/// Starts a step on a worker, which is asked to serve steps first if it does not. The number of
+/// the start.
+absl::StatusOr<uint64_t> Coordinator::startOn(Worker& worker, const StepStart& start) {
   if (!steps_->isServing(worker.rank)) {
     worker.line.reset();
     {
@@ -716,37 +731,47 @@ absl::Status Coordinator::startOn(Worker& worker, const StepStart& start) {
       start, WaitOptions::within(static_cast<int64_t>(start.timeoutNanos), &steps_->failed));
 }
 
-/// Waits until all are done, or one failed.
-absl::Status Coordinator::waitUntilDone(const std::vector<Worker*>& workers, Millis timeout) {
-  auto done = [&] {
-    return steps_->failed.load() || std::all_of(workers.begin(), workers.end(), [](Worker* worker) {
-             return worker->line->idle();
-           });
-  };
-  absl::Status waited = core_->waitForNetwork(
-      done, WaitOptions::within(std::chrono::nanoseconds(timeout + kCancelGrace).count()));
-  if (waited.ok()) {
-    return waited;
+bool Coordinator::Flight::isDone() {
+  return std::all_of(starts.begin(), starts.end(), [](Start& start) {
+    start.done =
+        start.done || (start.number.has_value() && start.worker->line->takeDone(*start.number));
+    return start.done;
+  });
+}
+
+/// Waits until all workers are done with the step, or a step in flight failed, maybe this one.
+absl::Status Coordinator::waitUntilDone(Flight& flight) {
+  const int64_t grace = std::chrono::nanoseconds(kCancelGrace).count();
+  absl::Status waited =
+      core_->waitForNetwork([&] { return flight.isDone() || steps_->failed.load(); },
+                            WaitOptions{flight.deadlineNanos + grace});
+  if (waited.ok() || flight.isDone()) {
+    return absl::OkStatus();
   }
   std::vector<std::string> missing;
-  for (Worker* worker : workers) {
-    if (!worker->line->idle()) {
-      missing.push_back(worker->name);
+  for (const Start& start : flight.starts) {
+    if (!start.done) {
+      missing.push_back(start.worker->name);
     }
   }
   return annotate(waited, absl::StrCat("step on worker ", absl::StrJoin(missing, ", "),
                                        ", which told neither that it is done nor why not"));
 }
 
-/// Ends a step that failed on all workers that have a part of it; they serve no steps from then on.
-/// Gives the first failure.
-absl::Status Coordinator::abandon(const std::vector<Worker*>& workers) {
+/// Ends the steps in flight, of which one failed, on all workers that have a part of them; they
+/// serve no steps from then on. Gives the first failure.
+absl::Status Coordinator::abandon(const Flight& flight) {
   std::unique_lock lock(steps_->mutex);
   if (absl::IsDeadlineExceeded(steps_->first)) {
     steps_->changed.wait_for(lock, kWaitsGrace, [&] { return steps_->settled(); });
   }
-  if (!steps_->settled()) {
+  if (!steps_->settled() && !std::exchange(steps_->cancelled, true)) {
     absl::Status cause = steps_->first;
+    std::vector<Worker*> workers;
+    workers.reserve(flight.starts.size());
+    for (const Start& start : flight.starts) {
+      workers.push_back(start.worker);
+    }
     lock.unlock();
     forEach(workers, [&](Worker& worker) { worker.client->cancel(cause).IgnoreError(); });
     lock.lock();
@@ -755,39 +780,54 @@ absl::Status Coordinator::abandon(const std::vector<Worker*>& workers) {
   return steps_->first;
 }
 
-absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,
-                              Millis timeout) {
+absl::StatusOr<Coordinator::Flight> Coordinator::begin(const std::shared_ptr<LoadedPlan>& ownPart,
+                                                       uint64_t step, Millis timeout) {
+  const int64_t nanos = std::chrono::nanoseconds(timeout).count();
+  Flight flight{ownPart, step, nowNanos() + nanos, {}};
+  std::vector<Worker*> workers = workersOf(ownPart->plan());
   {
     std::lock_guard lock(mutex_);
     GR_RETURN_IF_ERROR(lost_);
+    GR_RETURN_IF_ERROR(steps_->begin(ownPart, workers));
     running_ = ownPart;
   }
-  const format::PlanFile& plan = ownPart->plan();
-  std::vector<Worker*> workers = workersOf(plan);
-  steps_->begin(ownPart, workers);
-  const auto nanos = static_cast<uint64_t>(std::chrono::nanoseconds(timeout).count());
-  auto note = [&](const absl::Status& status) {
-    if (!status.ok()) {
-      steps_->fail(status);
-    }
-  };
   for (Worker* worker : workers) {
-    note(startOn(*worker, {plan.hash(), step, nanos, 1}));
-  }
-  note(ownPart->run(step, 1, nowNanos() + static_cast<int64_t>(nanos)));
-  if (!workers.empty()) {
-    if (!steps_->failed.load()) {
-      note(waitUntilDone(workers, timeout));
+    absl::StatusOr<uint64_t> number =
+        startOn(*worker, {ownPart->plan().hash(), step, static_cast<uint64_t>(nanos), 1});
+    if (!number.ok()) {
+      steps_->fail(number.status());
     }
-    if (steps_->failed.load()) {
-      // Also if this part was done: the others are loaded anew.
-      ownPart->stop(abandon(workers));
-    }
+    flight.starts.push_back({worker, number.ok() ? std::optional(*number) : std::nullopt});
   }
-  absl::Status ended = steps_->end();
-  std::lock_guard guard(mutex_);
-  running_.reset();
+  return flight;
+}
+
+absl::Status Coordinator::finish(Flight flight, size_t lane) {
+  absl::Status status = flight.own->run(flight.step, 1, flight.deadlineNanos, lane);
+  if (status.ok() && !flight.starts.empty()) {
+    status = waitUntilDone(flight);
+  }
+  if (!status.ok()) {
+    steps_->fail(status);
+  }
+  const bool isDone = status.ok() && flight.isDone();
+  if (!isDone && !flight.starts.empty()) {
+    // Also if this part was done: the others are loaded anew.
+    flight.own->stop(abandon(flight));
+  }
+  std::lock_guard lock(mutex_);
+  absl::Status cause = steps_->end();
+  if (steps_->own == nullptr) {
+    running_.reset();
+  }
+  absl::Status ended = isDone ? absl::OkStatus() : cause;
   return lost_.ok() || !mayFollowLoss(ended) ? ended : lost_;
+}
+
+absl::Status Coordinator::run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,
+                              Millis timeout) {
+  GR_ASSIGN_OR_RETURN(Flight flight, begin(ownPart, step, timeout));
+  return finish(std::move(flight), 0);
 }
 
 std::vector<TraceProcess> Coordinator::traces() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ struct CoordinatorOptions {
   ProgressReport* progress = nullptr;  // must outlive the coordinator; null: nobody is told
 };
 
-/// One thread at a time, but for what Pulse calls.
+/// One thread at a time, but for `finish` and what Pulse calls.
 class Coordinator {
  public:
   /// `core`: this process's own worker; must outlive the coordinator.
@@ -63,7 +64,18 @@ class Coordinator {
   absl::StatusOr<std::map<std::string, std::vector<DeviceReport>>> load(
       const format::PlanFile& plan, uint64_t tuneNanos = 0);
   void unload(const format::PlanFile& plan);
-  /// Runs one step everywhere and waits until it ended everywhere. The first cause is returned.
+  /// A step that the workers have been told to run.
+  struct Flight;
+  /// Starts one step on the workers; `finish` must follow. Steps may be in flight beside each other
+  /// where they are of one plan: they run in the order in which they began. Fails, without a step
+  /// in flight, once the cluster is lost; Aborted once a step of the plan has failed.
+  absl::StatusOr<Flight> begin(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step,
+                               Millis timeout);
+  /// Runs this process's part of the step, on `lane`, and waits until it ended everywhere. A
+  /// failure ends all steps in flight; the first cause is returned. Several threads may, each with
+  /// a flight and a lane of its own.
+  absl::Status finish(Flight flight, size_t lane);
+  /// Both.
   absl::Status run(const std::shared_ptr<LoadedPlan>& ownPart, uint64_t step, Millis timeout);
   /// Traces of the workers, on this process's clock.
   std::vector<TraceProcess> traces();
@@ -110,9 +122,15 @@ class Coordinator {
                      absl::FunctionRef<absl::Status(Worker& worker)> there,
                      absl::FunctionRef<absl::Status()> here);
   absl::Status giveUp(const format::PlanFile& plan, const absl::Status& why);
-  absl::Status startOn(Worker& worker, const StepStart& start);
-  absl::Status waitUntilDone(const std::vector<Worker*>& workers, Millis timeout);
-  absl::Status abandon(const std::vector<Worker*>& workers);
+  /// A start on the line of a worker.
+  struct Start {
+    Worker* worker = nullptr;
+    std::optional<uint64_t> number;  // none: it could not be sent
+    bool done = false;
+  };
+  absl::StatusOr<uint64_t> startOn(Worker& worker, const StepStart& start);
+  absl::Status waitUntilDone(Flight& flight);
+  absl::Status abandon(const Flight& flight);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
   /// Calls `work` for each worker, side by side; returns when all are done.
@@ -131,6 +149,16 @@ class Coordinator {
   absl::Status lost_;
   std::shared_ptr<LoadedPlan> running_;
   std::unique_ptr<Pulse> pulse_;
+};
+
+struct Coordinator::Flight {
+  /// Whether the step ended on all workers.
+  bool isDone();
+
+  std::shared_ptr<LoadedPlan> own;
+  uint64_t step = 0;
+  int64_t deadlineNanos = 0;
+  std::vector<Start> starts;
 };
 
 }  // namespace graphrun::runtime

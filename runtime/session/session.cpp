@@ -23,6 +23,7 @@
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
 #include "runtime/session/cost_learning.h"
+#include "runtime/session/flights.h"
 #include "runtime/session/model_source.h"
 #include "runtime/session/own_devices.h"
 #include "runtime/session/plan_source.h"
@@ -70,10 +71,8 @@ const char* verbosityOption() {
   return "";
 }
 
-/// Runs of a plan on several workers before it is looked whether another placement is better, and
-/// how many of them tell what a run takes.
+/// Runs of a plan on several workers before it is looked whether another placement is better.
 constexpr size_t kRunsToLearn = 16;
-constexpr size_t kMostRuns = 64;
 /// What another placement must promise of the time that runs take now, to be worth loading it.
 constexpr double kWorthwhile = 0.95;
 /// Of memory limits, for plans whose executables turn out to need more than was predicted.
@@ -185,9 +184,29 @@ struct Session::Impl {
   absl::Status run(std::vector<StageInput> given, std::vector<NamedTensor>& results);
   absl::StatusOr<TensorMap> runByName(const TensorMap& given);
   absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
-  absl::Status runStage(ActivePlan& plan, absl::Span<const StageInput> values,
-                        std::vector<NamedTensor>& results, std::vector<StageInput>& made);
-  absl::Status execute(ActivePlan& plan);
+  /// Runs a step whose inputs and outputs are bound.
+  using Execute = absl::FunctionRef<absl::Status(ActivePlan& plan)>;
+  absl::Status runStage(ActivePlan& plan, size_t lane, absl::Span<const StageInput> values,
+                        std::vector<NamedTensor>& results, std::vector<StageInput>& made,
+                        Execute execute);
+  absl::Status runAlone(ActivePlan& plan);
+  absl::Status runOrdered(std::vector<StageInput> values, std::vector<NamedTensor>& results,
+                          Flights::Lock& lock);
+  ActivePlan* planInFlight(absl::Span<const StageInput> values);
+  bool mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const;
+  bool mayImprove(const ActivePlan& plan) const;
+  uint64_t tuneNanos() const {
+    return static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count());
+  }
+  std::optional<absl::Status> fly(ActivePlan& plan, size_t lane,
+                                  absl::Span<const StageInput> values,
+                                  std::vector<NamedTensor>& results, Flights::Lock& lock);
+  void noteFailure(ActivePlan& plan);
+  void noteStep(ActivePlan& plan, int64_t begin, bool ok);
+  Flights::Lock alone();
+  Millis timeout() const {
+    return options.stepTimeout.count() > 0 ? options.stepTimeout : kStepTimeout;
+  }
 
   const SessionOptions options;
   CompilerDoor door;
@@ -210,6 +229,7 @@ struct Session::Impl {
   std::unique_ptr<ActivePlans>
       plans;  // goes before the coordinator and with it their edges' network
   std::mutex mutex;
+  Flights flights;
   // Inputs whose elements decide shapes, by the signature without them.
   std::map<std::string, std::vector<std::string>> deciding;
   std::vector<TraceProcess> failed;  // what a run did that failed
@@ -381,6 +401,8 @@ void Session::Impl::notePlan(const ActivePlan& plan) {
   std::lock_guard lock(statsMutex);
   stats.devices = plan.devices;
   stats.predictedStepNanos = plan.found.plan->plan().predicted_step_ns();
+  stats.predictedPeriodNanos =
+      plan.own->mostLanes() > 1 ? plan.found.plan->plan().predicted_period_ns() : 0;
 }
 
 /// A run's stage is about to begin, which has been made ready for since `begin`.
@@ -459,16 +481,25 @@ absl::StatusOr<ActivePlan*> Session::Impl::loadWithin(size_t number, const Remai
   return loaded;
 }
 
+/// Whether it is due to try the plan on split devices.
+bool Session::Impl::mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const {
+  return !values.empty() && isTrialDue(plan, tuneNanos());
+}
+
+/// Whether it is due to look for a better placement.
+bool Session::Impl::mayImprove(const ActivePlan& plan) const {
+  return !plan.settled && !hasOneDevice() && plan.lastRuns.size() >= kRunsToLearn;
+}
+
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
 /// placed by guessed times it is known what its parts take, and the search is done again. Once.
 absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remainder* stage,
                                                    absl::Span<const PlannedInput> planned,
                                                    absl::Span<const StageInput> values) {
-  auto tuneNanos = static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count());
-  if (!values.empty() && isTrialDue(plan, tuneNanos)) {
-    return trySplitPlan(plan, tuneNanos, stage, planned, values);
+  if (mayTrySplit(plan, values)) {
+    return trySplitPlan(plan, tuneNanos(), stage, planned, values);
   }
-  if (plan.settled || hasOneDevice() || plan.lastRuns.size() < kRunsToLearn) {
+  if (!mayImprove(plan)) {
     return &plan;
   }
   plan.settled = true;
@@ -519,7 +550,8 @@ absl::StatusOr<ActivePlan*> Session::Impl::trySplitPlan(ActivePlan& plan, uint64
       [&](ActivePlan& tried) {
         std::vector<NamedTensor> results;
         std::vector<StageInput> made;
-        return runStage(tried, values, results, made);
+        return runStage(tried, 0, values, results, made,
+                        [this](ActivePlan& one) { return runAlone(one); });
       },
       [&](const ActivePlan& tried) { learn(tried); }};
   GR_ASSIGN_OR_RETURN(ActivePlan * best, trySplit(plan, *plans, tuneNanos, session));
@@ -567,9 +599,10 @@ void Session::Impl::learnAll() {
 }
 
 /// Runs a plan once. Outputs of the model go to `results`, what only later stages read to `made`.
-absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInput> values,
+absl::Status Session::Impl::runStage(ActivePlan& plan, size_t lane,
+                                     absl::Span<const StageInput> values,
                                      std::vector<NamedTensor>& results,
-                                     std::vector<StageInput>& made) {
+                                     std::vector<StageInput>& made, Execute execute) {
   for (const auto& [output, endpoint] : plan.own->outputs()) {
     if (std::any_of(outputs.begin(), outputs.end(),
                     [&](const ModelPort& port) { return isInList(port, output); })) {
@@ -594,17 +627,17 @@ absl::Status Session::Impl::runStage(ActivePlan& plan, absl::Span<const StageInp
   RunStrings strings(plan.strings);
   std::map<std::string, HostTensor> numbers;  // what the plan makes of outputs of strings
   std::vector<StageInput> inputs = numbered(values, strings);  // read until the run has ended
-  GR_RETURN_IF_ERROR(plan.bindInputs(inputs));
+  GR_RETURN_IF_ERROR(plan.bindInputs(lane, inputs));
   for (const auto& [output, tensor] : targets) {
-    plan.bindOutput(output, plan.strings.has(output) ? numbers[output] : *tensor);
+    plan.bindOutput(lane, output, plan.strings.has(output) ? numbers[output] : *tensor);
   }
   GR_RETURN_IF_ERROR(execute(plan));
   for (const auto& [output, tensor] : targets) {
     if (plan.strings.has(output)) {
-      plan.fetchOutput(output, numbers[output]);
+      plan.fetchOutput(lane, output, numbers[output]);
       GR_RETURN_IF_ERROR(strings.stringsOf(output, numbers[output], *tensor));
     } else {
-      plan.fetchOutput(output, *tensor);
+      plan.fetchOutput(lane, output, *tensor);
     }
   }
   return absl::OkStatus();
@@ -625,15 +658,10 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
     }
     notePrepared(begin);
     std::vector<StageInput> made;
-    absl::Status status = runStage(*plan, values, results, made);
+    absl::Status status = runStage(*plan, 0, values, results, made,
+                                   [this](ActivePlan& one) { return runAlone(one); });
     if (!status.ok()) {
-      if (options.traceFailures) {
-        failed = tracesOf(*plan);
-        failedEdges = edgeNames(*plan);
-      }
-      if (plan->own->broken() && coordinator->lost().ok()) {
-        plans->drop(*plan);  // the next run loads it again
-      }
+      noteFailure(*plan);
       return atStage(status, SessionStage::kRun);
     }
     tellDumps(options, made);
@@ -643,22 +671,118 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
   return absl::OkStatus();
 }
 
-absl::Status Session::Impl::execute(ActivePlan& plan) {
-  Millis timeout = options.stepTimeout.count() > 0 ? options.stepTimeout : kStepTimeout;
+absl::Status Session::Impl::runAlone(ActivePlan& plan) {
   const int64_t begin = nowNanos();
-  absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout);
-  uint64_t nanos = since(begin);
-  plan.ranNanos += nanos;
-  plan.lastRuns.push_back(nanos);
-  if (plan.lastRuns.size() > kMostRuns) {
-    plan.lastRuns.pop_front();
-  }
+  absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout());
+  noteStep(plan, begin, status.ok());
+  return status;
+}
+
+void Session::Impl::noteStep(ActivePlan& plan, int64_t begin, bool ok) {
+  plan.noteRun(begin);
   notePlan(plan);
-  if (const auto* edges = plan.found.plan->plan().edges(); edges != nullptr && status.ok()) {
+  if (const auto* edges = plan.found.plan->plan().edges(); edges != nullptr && ok) {
     std::lock_guard lock(statsMutex);
     stats.transfers += edges->size();
   }
-  return status;
+}
+
+/// A run of the plan failed, and nothing is in flight.
+void Session::Impl::noteFailure(ActivePlan& plan) {
+  if (options.traceFailures) {
+    failed = tracesOf(plan);
+    failedEdges = edgeNames(plan);
+  }
+  if (plan.own->broken() && coordinator->lost().ok()) {
+    plans->drop(plan);  // the next run loads it again
+  }
+}
+
+/// The session's mutex, once no run is in flight.
+Flights::Lock Session::Impl::alone() {
+  Flights::Lock lock(mutex);
+  flights.waitAlone(lock);
+  return lock;
+}
+
+/// The plan for `values` if it is loaded, nothing is due before its next run, and its runs may be
+/// in flight beside each other.
+ActivePlan* Session::Impl::planInFlight(absl::Span<const StageInput> values) {
+  const ActivePlan* last = plans->last();
+  if (last == nullptr || last->own->mostLanes() == 1 || !options.dumps.empty()) {
+    return nullptr;
+  }
+  ActivePlan* plan = plans->find(signatureOf(nullptr, plannedInputs(values)));
+  bool isReady = plan != nullptr && plan->own->mostLanes() > 1 && !plan->own->broken() &&
+                 plan->found.remainder == nullptr && !mayTrySplit(*plan, values) &&
+                 !mayImprove(*plan) && !plans->isTuneDue(*plan);
+  return isReady ? plan : nullptr;
+}
+
+/// Runs the model once with its inputs in their order, in flight beside other runs where the plan
+/// allows that, else alone.
+absl::Status Session::Impl::runOrdered(std::vector<StageInput> values,
+                                       std::vector<NamedTensor>& results, Flights::Lock& lock) {
+  while (ActivePlan* plan = planInFlight(values)) {
+    if (std::optional<size_t> lane = flights.take(*plan)) {
+      std::optional<absl::Status> status = fly(*plan, *lane, values, results, lock);
+      if (status.has_value()) {
+        return *status;
+      }
+    } else if (flights.wantsLanes(*plan)) {
+      flights.waitAlone(lock);
+      if (plan == planInFlight(values)) {
+        GR_RETURN_IF_ERROR(plan->own->openLanes(plan->nextStep));
+      }
+    } else {
+      flights.wait(lock);
+    }
+  }
+  flights.waitAlone(lock);
+  GR_RETURN_IF_ERROR(runStages(std::move(values), results));
+  failed.clear();
+  return absl::OkStatus();
+}
+
+/// Runs a step on a lane that was taken for it, and lets go of the mutex meanwhile. Nothing where
+/// the plan broke before the step began: it has to be loaded again first.
+std::optional<absl::Status> Session::Impl::fly(ActivePlan& plan, size_t lane,
+                                               absl::Span<const StageInput> values,
+                                               std::vector<NamedTensor>& results,
+                                               Flights::Lock& lock) {
+  const size_t given = results.size();
+  {
+    std::lock_guard statsLock(statsMutex);
+    ++stats.planHits;
+  }
+  lock.unlock();
+  std::optional<int64_t> begin;
+  auto execute = [&](ActivePlan& one) -> absl::Status {
+    lock.lock();
+    absl::StatusOr<Coordinator::Flight> flight =
+        coordinator->begin(one.own, one.nextStep++, timeout());
+    if (flight.ok()) {
+      begin = nowNanos();
+    }
+    lock.unlock();
+    GR_RETURN_IF_ERROR(flight.status());
+    return coordinator->finish(*std::move(flight), lane);
+  };
+  std::vector<StageInput> made;
+  absl::Status status = runStage(plan, lane, values, results, made, execute);
+  lock.lock();
+  if (begin.has_value()) {
+    noteStep(plan, *begin, status.ok());
+  }
+  const bool isBroken = plan.own->broken();
+  if (flights.giveBack(lane) && isBroken) {
+    noteFailure(plan);
+  }
+  if (!begin.has_value() && isBroken && coordinator->lost().ok()) {
+    results.resize(given);
+    return std::nullopt;
+  }
+  return status.ok() ? status : atStage(status, SessionStage::kRun);
 }
 
 std::shared_ptr<DeviceSet> makeDeviceSet() {
@@ -671,7 +795,7 @@ absl::Status Session::Impl::run(std::vector<StageInput> given, std::vector<Named
   for (const StageInput& input : given) {
     specs.push_back({input.name, input.tensor->spec()});
   }
-  std::lock_guard lock(mutex);
+  Flights::Lock lock(mutex);
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, inOrder(specs));
   std::vector<StageInput> values;
   for (const NamedSpec& shape : shapes) {
@@ -689,8 +813,8 @@ absl::Status Session::Impl::run(std::vector<StageInput> given, std::vector<Named
     }
   }
   results.resize(count);  // the tensors in lists follow
-  GR_RETURN_IF_ERROR(runStages(std::move(values), results));
-  failed.clear();
+  GR_RETURN_IF_ERROR(runOrdered(std::move(values), results, lock));
+  lock.unlock();
   std::lock_guard statsLock(statsMutex);
   ++stats.runs;
   return absl::OkStatus();
@@ -755,7 +879,7 @@ std::future<absl::StatusOr<TensorMap>> Session::runAsync(TensorMap inputs) {
 }
 
 absl::Status Session::prepare(absl::Span<const NamedSpec> inputs) {
-  std::lock_guard lock(impl_->mutex);
+  Flights::Lock lock = impl_->alone();
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
   return impl_->planFor(0, nullptr, plannedInputs(shapes), {}).status();
 }
@@ -772,7 +896,7 @@ std::optional<HostTensor> Session::makeInput(const NamedSpec& input) const {
 }
 
 absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs) {
-  std::lock_guard lock(impl_->mutex);
+  Flights::Lock lock = impl_->alone();
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
   // What was measured since a plan was made counts for what is told of it now.
   GR_ASSIGN_OR_RETURN(FoundPlan found,
@@ -783,7 +907,7 @@ absl::StatusOr<std::string> Session::explain(absl::Span<const NamedSpec> inputs)
 }
 
 absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
-  std::lock_guard lock(impl_->mutex);
+  Flights::Lock lock = impl_->alone();
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
   std::vector<PlannedInput> planned = plannedInputs(shapes);
   GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
@@ -799,7 +923,7 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
 }
 
 std::vector<LearnedCosts> Session::learned() {
-  std::lock_guard lock(impl_->mutex);
+  Flights::Lock lock = impl_->alone();
   return impl_->costs->learned();
 }
 
@@ -823,7 +947,7 @@ SessionStats Session::stats() const {
 }
 
 StepTimes Session::times() {
-  std::lock_guard lock(impl_->mutex);
+  Flights::Lock lock = impl_->alone();
   const ActivePlan* last = impl_->plans->last();
   return last == nullptr ? StepTimes() : timesOf(*last->found.plan, impl_->tracesOf(*last));
 }
@@ -845,7 +969,7 @@ uint64_t Session::weightBytes() const {
 }
 
 absl::Status Session::writeTrace(const std::string& path) {
-  std::lock_guard lock(impl_->mutex);
+  Flights::Lock lock = impl_->alone();
   if (!impl_->failed.empty()) {
     return writeChromeTrace(path, impl_->failed, impl_->failedEdges);
   }

@@ -185,6 +185,7 @@ struct SessionStats {
   uint64_t lastPlanNanos = 0;  ///< to plan, or to find the plan in the cache
   uint64_t lastLoadNanos = 0;  ///< to load the plan on all workers
   uint64_t predictedStepNanos = 0;
+  uint64_t predictedPeriodNanos = 0;  ///< of steps in flight: the busiest device's or link's time
   uint64_t preparedNanos = 0;  ///< of all runs: to plan, load and choose kernels, before they began
   uint64_t planHits = 0;       ///< runs whose plan was loaded
   uint64_t planDiskHits = 0;   ///< plans found in the cache on disk
@@ -255,8 +256,10 @@ concept ModelInMemory = requires(Graph& graph) {
 };
 
 /// A model, ready to run. Plans are made for the input shapes that come, and kept. Thread-safe: one
-/// run at a time, others wait. Where a run uses one device of this process it happens on the
-/// caller's thread, with inputs and outputs used in place.
+/// run at a time, others wait; but where only workers compute, runs of several callers are in
+/// flight at once, so that each worker begins with the next when it is done with one. Where a run
+/// uses one device of this process it happens on the caller's thread, with inputs and outputs used
+/// in place.
 class Session {
  public:
   /// Opens `modelPath`: model.fb, or an ONNX file (by its ending .onnx), which is imported into the
@@ -296,7 +299,8 @@ class Session {
   /// The result is a status or all outputs, as of `run`: no exception is stored. Views among the
   /// inputs must live until it is there; a future that is dropped drops the result, not the run.
   /// ResourceExhausted, at once, where maxWaitingRuns wait already. To have several steps in
-  /// flight at a time, use several sessions with the same SessionOptions::devices.
+  /// flight at a time, call `run` on several threads where only workers compute, or use several
+  /// sessions with the same SessionOptions::devices.
   std::future<absl::StatusOr<TensorMap>> runAsync(TensorMap inputs);
 
   /// Does everything that a run with inputs of these shapes needs, but run.

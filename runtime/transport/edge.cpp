@@ -88,9 +88,12 @@ absl::Status SendEdge::send(uint64_t step, const void* data, size_t bytes,
     if (*started) {
       return absl::OkStatus();
     }
-    GR_RETURN_IF_ERROR(
-        waitFor([&] { return slotFree(step); }, step, "the consumer to give back a slot", options));
+    GR_RETURN_IF_ERROR(waitSlot(step, options));
   }
+}
+
+absl::Status SendEdge::waitSlot(uint64_t step, const WaitOptions& options) const {
+  return waitFor([&] { return slotFree(step); }, step, "the consumer to give back a slot", options);
 }
 
 bool SendEdge::sent(uint64_t step) const {

@@ -56,6 +56,8 @@ class SendEdge final : public Edge {
   /// Of `data` nothing may change until sent(step). A slot's steps must ascend.
   /// InvalidArgument: over maxBytes. Else the edge's failure.
   absl::StatusOr<bool> trySend(uint64_t step, const void* data, size_t bytes);
+  /// Waits until trySend finds the slot free.
+  absl::Status waitSlot(uint64_t step, const WaitOptions& options) const;
   /// trySend, waiting for the slot.
   absl::Status send(uint64_t step, const void* data, size_t bytes, const WaitOptions& options);
   /// Whether the buffer of `step` may be written again. In place: whether it was released.
@@ -74,7 +76,8 @@ class SendEdge final : public Edge {
   std::unique_ptr<SendSlot[]> slots_;
 };
 
-/// The consumer's end. One thread at a time polls, waits and releases.
+/// The consumer's end. One thread at a time polls and waits; release of an earlier step, one at a
+/// time too, may be called by another.
 class RecvEdge final : public Edge {
  public:
   /// The value of `step` if it has landed.

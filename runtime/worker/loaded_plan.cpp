@@ -1,6 +1,7 @@
 #include "runtime/worker/loaded_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,11 +10,14 @@
 #include "runtime/control/first_cause.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/worker/plan_memory.h"
+#include "runtime/worker/step_line.h"
 
 namespace graphrun::runtime {
 namespace {
 
 constexpr uint32_t kClientWorker = 0;  // in every plan
+constexpr size_t kMostLanes = 8;
+static_assert(kMostLanes < kStepLineSlots);
 
 std::string textOf(const flatbuffers::String* text) { return std::string(format::textOf(text)); }
 
@@ -39,11 +43,16 @@ LoadedPlan::LoadedPlan(std::shared_ptr<const format::PlanFile> plan, const PlanH
       network_(home.network),
       control_(home.network == nullptr ? std::vector{home.local.get()}
                                        : std::vector{home.local.get(), home.network.get()}),
-      memory_(std::make_shared<Memory>()) {}
+      memory_(std::make_shared<Memory>()),
+      loader_(home.loader),
+      weights_(home.weights) {
+  lanes_.push_back(std::make_unique<Lane>());
+}
 
 // Receivers first: an in-place receiver may not outlive its sender's memory.
 LoadedPlan::~LoadedPlan() {
   threads_.clear();
+  lanes_.clear();
   executors_.clear();
   for (const Memory::Part& part : memory_->parts) {
     part.loaded.program->retire();
@@ -72,7 +81,9 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   GR_RETURN_IF_ERROR(loaded->waitForPeers(home));
   GR_RETURN_IF_ERROR(loaded->openEdges(home));
   GR_RETURN_IF_ERROR(loaded->checkPartMemory());
-  loaded->collectEndpoints();
+  for (const auto& executor : loaded->executors_) {
+    collectEndpoints(*executor, *loaded->lanes_[0]);
+  }
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
   GR_RETURN_IF_ERROR(loaded->joinCommunicators(home));
   if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
@@ -81,6 +92,7 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
       loaded->threads_.push_back(std::make_unique<ExecutorThread>());
     }
   }
+  loaded->mostLanes_ = loaded->countLanes();
   return loaded;
 }
 
@@ -125,6 +137,7 @@ absl::Status LoadedPlan::loadPartitions(const PlanHome& home) {
 
 absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, PlanWeights& weights) {
   Memory::Part part;
+  part.partition = index;
   part.device = plan_->plan().partitions()->Get(index)->device();
   devices::DeviceDescription description = descriptionOf(plan_->device(part.device));
   GR_ASSIGN_OR_RETURN(part.owner, home.device(description));
@@ -198,19 +211,16 @@ absl::Status LoadedPlan::checkPartMemory() const {
   return absl::OkStatus();
 }
 
-void LoadedPlan::collectEndpoints() {
-  auto collect = [](Executor* executor, absl::Span<const devices::Binding> bindings,
-                    std::map<std::string, Endpoint>& endpoints) {
+void LoadedPlan::collectEndpoints(Executor& executor, Lane& lane) {
+  auto collect = [&](absl::Span<const devices::Binding> bindings, Endpoints& endpoints) {
     for (size_t i = 0; i < bindings.size(); ++i) {
       Endpoint& endpoint = endpoints[bindings[i].name];
       endpoint.spec = bindings[i].spec;
-      endpoint.places.emplace_back(executor, i);
+      endpoint.places.emplace_back(&executor, i);
     }
   };
-  for (const auto& executor : executors_) {
-    collect(executor.get(), executor->program().inputs(), inputs_);
-    collect(executor.get(), executor->program().outputs(), outputs_);
-  }
+  collect(executor.program().inputs(), lane.inputs);
+  collect(executor.program().outputs(), lane.outputs);
 }
 
 bool LoadedPlan::touchedByNetwork(const Endpoint& endpoint, bool input) const {
@@ -227,15 +237,81 @@ bool LoadedPlan::touchedByNetwork(const Endpoint& endpoint, bool input) const {
 }
 
 absl::Status LoadedPlan::stageEndpoints() {
-  for (auto* endpoints : {&inputs_, &outputs_}) {
+  Lane& lane = *lanes_[0];
+  for (Endpoints* endpoints : {&lane.inputs, &lane.outputs}) {
     for (auto& [name, endpoint] : *endpoints) {
-      if (touchedByNetwork(endpoint, endpoints == &inputs_)) {
-        GR_ASSIGN_OR_RETURN(endpoint.staging,
-                            allocate(0, std::max<size_t>(endpoint.spec.byteSize(), 1)));
+      if (touchedByNetwork(endpoint, endpoints == &lane.inputs)) {
+        GR_ASSIGN_OR_RETURN(endpoint.staging, staging(endpoint));
       }
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<void*> LoadedPlan::staging(const Endpoint& endpoint) {
+  return allocate(0, std::max<size_t>(endpoint.spec.byteSize(), 1));
+}
+
+/// One more than the workers that a step passes through, as the last of them ends one while the
+/// first begins the next but one; one where devices of this process compute, which steps would
+/// share, or where no other process does.
+size_t LoadedPlan::countLanes() const {
+  if (plan_->findWorker(worker_) != kClientWorker || executors_.size() != 1 || edges_.empty() ||
+      hasCommunicators_ || !threads_.empty()) {
+    return 1;
+  }
+  const Memory::Part& own = memory_->parts[0];
+  if (own.owner->device->bindsHostMemory() ||
+      format::sizeOf(plan_->partitionOn(own.device)->nodes()) != 0) {
+    return 1;
+  }
+  std::set<uint32_t> workers;
+  for (const format::Partition* partition : *plan_->plan().partitions()) {
+    workers.insert(plan_->device(partition->device()).worker());
+  }
+  return std::min(workers.size(), kMostLanes);
+}
+
+absl::Status LoadedPlan::openLanes(uint64_t nextStep) {
+  std::vector<std::unique_ptr<Lane>> more;
+  while (lanes_.size() + more.size() < mostLanes_) {
+    GR_ASSIGN_OR_RETURN(more.emplace_back(), makeLane());
+  }
+  if (more.empty()) {
+    return absl::OkStatus();
+  }
+  order_ = std::make_unique<TransferOrder>(ends_.size(), nextStep);
+  control_.wakes(&order_->waiters());
+  executors_[0]->follow(order_.get());
+  for (std::unique_ptr<Lane>& lane : more) {
+    lane->executor->follow(order_.get());
+    lanes_.push_back(std::move(lane));
+  }
+  return absl::OkStatus();
+}
+
+/// A lane with a program of its own, which uses the edges of lane 0.
+absl::StatusOr<std::unique_ptr<LoadedPlan::Lane>> LoadedPlan::makeLane() {
+  Memory::Part& part = memory_->parts[0];
+  PlanWeights weights(plan_->plan(), weights_);
+  GR_ASSIGN_OR_RETURN(LoadedProgram loaded,
+                      loader_->load(*plan_, part.partition, *part.owner->device, weights));
+  auto lane = std::make_unique<Lane>();
+  GR_ASSIGN_OR_RETURN(lane->executor,
+                      Executor::create(part.owner->device.get(), loaded.program, ends_, &control_));
+  part.lanes.push_back(std::move(loaded));
+  collectEndpoints(*lane->executor, *lane);
+  auto stage = [&](Endpoints& endpoints, const Endpoints& first) {
+    for (auto& [name, endpoint] : endpoints) {
+      if (first.at(name).staging != nullptr) {
+        GR_ASSIGN_OR_RETURN(endpoint.staging, staging(endpoint));
+      }
+    }
+    return absl::OkStatus();
+  };
+  GR_RETURN_IF_ERROR(stage(lane->inputs, inputs()));
+  GR_RETURN_IF_ERROR(stage(lane->outputs, outputs()));
+  return lane;
 }
 
 std::optional<HostTensor> LoadedPlan::makeTensor(const Endpoint& endpoint) const {
@@ -267,19 +343,30 @@ void LoadedPlan::bindOutput(const Endpoint& endpoint, void* data) {
   }
 }
 
-absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos) {
+absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos,
+                             size_t lane) {
   if (steps == 0) {
     return absl::InvalidArgumentError("a run needs at least one step");
   }
-  std::lock_guard lock(runMutex_);
+  std::unique_lock lock(runMutex_, std::defer_lock);
+  if (lanes() == 1) {
+    lock.lock();
+  }
   if (broken()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the plan was stopped by an earlier failure on worker ", worker_, "; load it again"));
   }
-  control_.begin(deadlineNanos);
-  running_.store(true);
-  bool ok = runExecutors(firstStep, steps);
-  running_.store(false);
+  running_.fetch_add(1);
+  bool ok = false;
+  if (lanes() == 1) {
+    control_.begin(deadlineNanos);
+    ok = runExecutors(firstStep, steps);
+  } else {
+    Executor& executor = lane == 0 ? *executors_[0] : *lanes_[lane]->executor;
+    executor.setDeadline(deadlineNanos);
+    ok = executor.run(firstStep, steps);
+  }
+  running_.fetch_sub(1);
   return ok ? absl::OkStatus() : failureStatus();
 }
 
@@ -320,17 +407,22 @@ absl::Status LoadedPlan::failureStatus() {
 }
 
 void LoadedPlan::cancel(const absl::Status& cause) {
-  if (running_.load()) {
+  if (running_.load() > 0) {
     control_.fail({cause, "", ""});
   }
 }
 
 std::vector<TraceStream> LoadedPlan::trace() const {
   std::vector<TraceStream> streams;
-  streams.reserve(executors_.size());
-  for (const auto& executor : executors_) {
-    streams.push_back(executor->trace());
+  auto add = [&](const Executor& executor) {
+    streams.push_back(executor.trace());
     streams.back().plan = plan_->hash();
+  };
+  for (const auto& executor : executors_) {
+    add(*executor);
+  }
+  for (size_t i = 1; i < lanes_.size(); ++i) {
+    add(*lanes_[i]->executor);
   }
   return streams;
 }

@@ -47,7 +47,11 @@ struct PlanHome {
 /// A plan with one device here runs on the caller's thread, or takes turns with other callers of
 /// that device; one with several runs the first on the caller's thread and the others on one each.
 /// Devices that keep to some cores, several or in the client, have a thread each.
-/// Thread-safe: one run at a time, the others wait; fail() at any time.
+/// Thread-safe: one run at a time, the others wait, or one on each lane; fail() at any time.
+///
+/// Lanes: a client that computes nothing itself can have several steps in flight, as the workers
+/// that do need not wait for each other's end. Each lane runs one step at a time, with memory of
+/// its own for inputs and outputs; lane 0 is there from the start.
 class LoadedPlan {
  public:
   /// Compiles or loads the partitions of this worker, waits for the peers, opens the edges, joins
@@ -70,8 +74,9 @@ class LoadedPlan {
     void* staging = nullptr;  // memory to use in place of the caller's, if the network touches it
     std::vector<std::pair<Executor*, size_t>> places;
   };
-  const std::map<std::string, Endpoint>& inputs() const { return inputs_; }
-  const std::map<std::string, Endpoint>& outputs() const { return outputs_; }
+  using Endpoints = std::map<std::string, Endpoint>;
+  const Endpoints& inputs(size_t lane = 0) const { return lanes_[lane]->inputs; }
+  const Endpoints& outputs(size_t lane = 0) const { return lanes_[lane]->outputs; }
   /// Memory of an input or output from the next run on: aligned to kTensorAlignment, valid until it
   /// is bound anew. Not while a run is under way.
   void bindInput(const Endpoint& endpoint, void* data);
@@ -81,10 +86,17 @@ class LoadedPlan {
   std::optional<HostTensor> makeTensor(const Endpoint& endpoint) const;
   void bindOutput(const Endpoint& endpoint, void* data);
 
+  /// How many lanes there are, and may be.
+  size_t lanes() const { return lanes_.size(); }
+  size_t mostLanes() const { return mostLanes_; }
+  /// Makes them all, once, between runs. The next step is `nextStep`, and those that follow have no
+  /// gaps; of all that are in flight run must be called.
+  absl::Status openLanes(uint64_t nextStep);
+
   /// Runs steps; every wait ends at `deadlineNanos` (of nowNanos()). The status of the first
   /// failure carries a FirstCause. After a failure a plan with edges is broken and must be loaded
   /// again.
-  absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
+  absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos, size_t lane = 0);
   /// Stops what runs, with `cause`; does nothing when nothing runs.
   void cancel(const absl::Status& cause);
   /// As cancel, and nothing runs afterwards: also a run that is just about to start ends.
@@ -130,8 +142,16 @@ class LoadedPlan {
                                             const std::string& peer);
   absl::StatusOr<void*> allocate(size_t part, size_t bytes, MemoryKind kind = MemoryKind::kHost);
   absl::Status recountMemory(size_t part);
-  void collectEndpoints();
+  struct Lane {
+    std::unique_ptr<Executor> executor;  // null: lane 0, which all of executors_ run
+    Endpoints inputs;
+    Endpoints outputs;
+  };
+  static void collectEndpoints(Executor& executor, Lane& lane);
   absl::Status stageEndpoints();
+  size_t countLanes() const;
+  absl::StatusOr<std::unique_ptr<Lane>> makeLane();
+  absl::StatusOr<void*> staging(const Endpoint& endpoint);
   bool touchedByNetwork(const Endpoint& endpoint, bool input) const;
   bool runExecutors(uint64_t firstStep, uint32_t steps);
   absl::Status failureStatus();
@@ -157,10 +177,14 @@ class LoadedPlan {
   std::vector<std::unique_ptr<Executor>> executors_;
   /// Of the last executors; the first one has none where the caller's thread runs it.
   std::vector<std::unique_ptr<ExecutorThread>> threads_;
-  std::map<std::string, Endpoint> inputs_;
-  std::map<std::string, Endpoint> outputs_;
-  std::mutex runMutex_;
-  std::atomic<bool> running_{false};
+  ProgramLoader* loader_;
+  WeightStore* weights_;
+  std::vector<EdgeEnd> ends_;  // of the last part
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t mostLanes_ = 1;
+  std::unique_ptr<TransferOrder> order_;  // null with one lane
+  std::mutex runMutex_;                   // for one lane
+  std::atomic<uint32_t> running_{0};      // runs
 };
 
 }  // namespace graphrun::runtime

@@ -175,6 +175,7 @@ absl::Status LoadedPlan::openEdges(const PlanHome& home) {
         std::unique_ptr<Executor> executor,
         Executor::create(part.owner->device.get(), part.loaded.program, ends, &control_));
     executors_.push_back(std::move(executor));
+    ends_ = std::move(ends);
   }
   return absl::OkStatus();
 }

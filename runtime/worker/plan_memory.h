@@ -16,8 +16,10 @@ devices::DeviceDescription descriptionOf(const format::PlanDevice& device);
 struct LoadedPlan::Memory {
   struct Part {
     uint32_t device = 0;  // in the plan
+    uint32_t partition = 0;
     std::shared_ptr<SharedDevice> owner;
     LoadedProgram loaded;
+    std::vector<LoadedProgram> lanes;  // the same again, for steps in flight beside the first
     std::vector<void*> allocated;
     std::vector<void*> own;      // of the device
     uint64_t ownBytes = 0;       // of these, and of communicators
@@ -27,6 +29,7 @@ struct LoadedPlan::Memory {
     for (Part& part : parts) {
       part.lock.reset();
       part.loaded.program.reset();
+      part.lanes.clear();
       for (void* memory : part.allocated) {
         part.owner->device->deallocate(memory);
       }

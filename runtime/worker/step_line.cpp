@@ -98,17 +98,17 @@ absl::StatusOr<std::unique_ptr<StepStarter>> StepStarter::open(std::shared_ptr<T
   return line;
 }
 
-absl::Status StepStarter::start(const StepStart& start, const WaitOptions& options) {
+absl::StatusOr<uint64_t> StepStarter::start(const StepStart& start, const WaitOptions& options) {
   GR_RETURN_IF_ERROR(post(*starts_, started_, start, memory_->starts, options));
-  ++started_;
-  return absl::OkStatus();
+  return started_++;
 }
 
-bool StepStarter::idle() {
-  while (done_ < started_ && dones_->poll(done_).has_value()) {
-    dones_->release(done_++);
+bool StepStarter::takeDone(uint64_t number) {
+  if (!dones_->poll(number).has_value()) {
+    return false;
   }
-  return done_ == started_;
+  dones_->release(number);
+  return true;
 }
 
 StepServer::StepServer(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory)

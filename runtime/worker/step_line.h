@@ -29,7 +29,7 @@ struct StepStart {
 /// The messages of one end, which the network reads or writes.
 struct StepLineMemory;
 
-/// The coordinator's end of a line. Not thread-safe. Starts are numbered from 0.
+/// The coordinator's end of a line. Starts are numbered from 0.
 class StepStarter {
  public:
   /// The line to the worker `rank`, whose ServeSteps call has the number `run`. Does not wait for
@@ -38,10 +38,12 @@ class StepStarter {
                                                            uint32_t rank, uint64_t run);
   ~StepStarter();
 
-  /// Sends the next start; waits while kStepLineSlots of them are under way.
-  absl::Status start(const StepStart& start, const WaitOptions& options);
-  /// Whether nothing is under way. Cheap; looks whether the oldest start is done by now.
-  bool idle();
+  /// Sends the next start and gives its number; waits while kStepLineSlots of them are under way.
+  /// One thread at a time.
+  absl::StatusOr<uint64_t> start(const StepStart& start, const WaitOptions& options);
+  /// Whether the start with this number is done; true once, which makes room for another. Cheap.
+  /// One thread at a time for a number.
+  bool takeDone(uint64_t number);
 
  private:
   StepStarter(std::shared_ptr<Transport> transport, std::shared_ptr<StepLineMemory> memory);
@@ -51,7 +53,6 @@ class StepStarter {
   SendEdge* starts_ = nullptr;
   RecvEdge* dones_ = nullptr;
   uint64_t started_ = 0;
-  uint64_t done_ = 0;
 };
 
 /// The worker's end of a line. Not thread-safe.

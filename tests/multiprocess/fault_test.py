@@ -24,16 +24,17 @@ class FaultTest(strikes.StrikeCase):
         programs.killRest()
         self.assertEqual(left, {}, "processes left behind")
 
-    def startLoop(self, cluster, devices):
-        """graphrun running steps over all the devices, for a minute if nothing happens."""
+    def startLoop(self, cluster, devices, callers=1):
+        """graphrun running steps over all the devices, as many in flight as it has callers, for a
+        minute if nothing happens."""
         nodes = clusters.nodesOf(MODEL.explain(cluster))
         return programs.Program("bench", *MODEL.feeds, "--cluster", cluster, *clusters.inTurn(
-            nodes, devices), "--duration", "60")
+            nodes, devices), "--duration", "60", "--concurrency", str(callers))
 
     def testLocalWorkerIsStruck(self):
-        for how in (signal.SIGKILL, signal.SIGSTOP):
-            with self.subTest(how=how.name):
-                loop = self.startLoop(*clusters.localProcesses(3))
+        for how, callers in ((signal.SIGKILL, 1), (signal.SIGSTOP, 1), (signal.SIGKILL, 3)):
+            with self.subTest(how=how.name, callers=callers):
+                loop = self.startLoop(*clusters.localProcesses(3), callers)
                 ended = self.strike(loop, self.localVictim("w1"), how)
                 self.assertIn("worker w1", ended.err)
                 programs.until(lambda: not programs.ours(), 5, "no process left")

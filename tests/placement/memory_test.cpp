@@ -54,6 +54,21 @@ TEST_CASE("an edge between devices holds its slots on the receiver for the whole
   CHECK(s.devices[1].receiveBytes == 200);
 }
 
+TEST_CASE("within the client's process, where one step runs at a time, an edge has one slot") {
+  Cluster cluster = simpleCluster(2);
+  for (Worker& worker : cluster.workers) {
+    worker.inClient = true;
+  }
+  CostGraph graph;
+  int a = addNode(graph, "a", {10, 10});
+  int b = addNode(graph, "b", {10, 10});
+  addTensor(graph, a, {b}, 100);
+  REQUIRE(graph.finish(2).ok());
+  CHECK(simulate(graph, cluster, {0, 1}, {a, b}).devices[1].receiveBytes == 100);
+  cluster.workers[0].inClient = false;
+  CHECK(simulate(graph, cluster, {0, 1}, {a, b}).devices[1].receiveBytes == 200);
+}
+
 TEST_CASE("a tensor that is on its way is still in its sender's memory") {
   Cluster cluster = simpleCluster(2);
   CostGraph graph;

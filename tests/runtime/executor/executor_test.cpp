@@ -304,6 +304,137 @@ TEST_CASE("slots let the producer run ahead, and no further") {
   CHECK(thread.wait());
 }
 
+/// A client with two lanes, which sends x and gets y = x + 10 of another device.
+struct Lanes {
+  explicit Lanes(uint32_t slots, int codeOnServer = 0) {
+    auto [send0, receive0] = links.edge(0, 1, slots);
+    auto [send1, receive1] = links.edge(1, 1, slots);
+    auto serves = std::make_unique<FakeProgram>();
+    uint32_t got = serves->addBuffer(0), made = serves->addBuffer(1);
+    serves->receive(0, got, 1);
+    serves->compute("add10", {got, made, 10, codeOnServer});
+    serves->send(1, made, 1);
+    server = *Executor::create(&far, std::move(serves), {receive0, send1}, links.control.get());
+    links.control->wakes(&order.waiters());
+    for (std::unique_ptr<Executor>& lane : lanes) {
+      auto program = std::make_unique<FakeProgram>();
+      uint32_t in = program->addBuffer(0), back = program->addBuffer(0),
+               out = program->addBuffer(0);
+      program->input("x", in, 1);
+      program->output("y", out, 1);
+      program->send(0, in, 1);
+      program->receive(1, back, 1);
+      program->compute("copy", {back, out, 0});
+      lane = *Executor::create(&near, std::move(program), {send0, receive1}, links.control.get());
+      lane->follow(&order);
+    }
+  }
+
+  /// Runs the steps of a lane, each second one, and tells whether all had their own value.
+  bool runLane(size_t lane, uint64_t steps, std::chrono::microseconds pause) {
+    alignas(64) float x[1] = {};
+    alignas(64) float y[1] = {};
+    lanes[lane]->bindInput(0, x);
+    lanes[lane]->bindOutput(0, y);
+    bool right = true;
+    for (uint64_t step = lane; step < steps; step += 2) {
+      x[0] = static_cast<float>(step);
+      std::this_thread::sleep_for(pause);
+      right = lanes[lane]->run(step, 1) && y[0] == static_cast<float>(step) + 10 && right;
+    }
+    return right;
+  }
+
+  Links links;
+  FakeDevice near{"client/fake:0"};
+  FakeDevice far{"node0/fake:0"};
+  runtime::TransferOrder order{2, 0};
+  std::unique_ptr<Executor> server;
+  std::unique_ptr<Executor> lanes[2];
+};
+
+TEST_CASE("steps in flight beside each other use edges in their order, each with its own values") {
+  for (uint32_t slots : {1, 2}) {
+    Lanes both(slots);
+    ExecutorThread server;
+    server.start(both.server.get(), 0, 400);
+    bool first = false;
+    // The second lane is there first, most of the time.
+    std::thread other([&] { first = both.runLane(0, 400, std::chrono::microseconds(100)); });
+    CHECK(both.runLane(1, 400, std::chrono::microseconds(0)));
+    other.join();
+    CHECK(first);
+    CHECK(server.wait());
+  }
+}
+
+TEST_CASE("a failure ends the steps in flight with one cause") {
+  Lanes both(2, /*codeOnServer=*/5);
+  ExecutorThread server;
+  server.start(both.server.get(), 0, 2);
+  const int64_t begin = runtime::nowNanos();
+  std::thread other([&] { CHECK_FALSE(both.runLane(0, 1, std::chrono::microseconds(0))); });
+  CHECK_FALSE(both.runLane(1, 2, std::chrono::microseconds(0)));
+  other.join();
+  CHECK_FALSE(server.wait());
+  CHECK(runtime::nowNanos() - begin < kSecond);
+  CHECK(both.links.control->failure()->label == "add10");
+}
+
+TEST_CASE("a step whose turn does not come ends at its own deadline, or when steps are stopped") {
+  Lanes both(2);
+  const int64_t begin = runtime::nowNanos();
+  std::thread stopper;
+  SECTION("deadline") { both.lanes[1]->setDeadline(begin + kSecond / 10); }
+  SECTION("stop") {
+    stopper = std::thread([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      both.links.control->fail({absl::CancelledError("enough"), "", ""});
+    });
+  }
+  CHECK_FALSE(both.runLane(1, 2, std::chrono::microseconds(0)));  // nobody runs step 0
+  CHECK(runtime::nowNanos() - begin < kSecond);
+  absl::Status status = both.links.control->failure()->status;
+  if (stopper.joinable()) {
+    stopper.join();
+    CHECK(status.message() == "enough");
+  } else {
+    CHECK(absl::IsDeadlineExceeded(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("step 1 waited for step 0"));
+  }
+}
+
+TEST_CASE("what a sender waits for a slot is not what the send takes in the trace") {
+  Links links;
+  auto [send, receive] = links.edge(0, 1, 1);
+  FakeDevice device("node0/fake:0");
+  auto program = std::make_unique<FakeProgram>();
+  program->send(0, program->addBuffer(1), 1);
+  auto executor = *Executor::create(&device, std::move(program), {send}, links.control.get());
+  ExecutorThread thread;
+  thread.start(executor.get(), 0, 1);
+  auto options = runtime::WaitOptions::within(10 * kSecond);
+  REQUIRE(receive.receive->wait(0, options).ok());
+  receive.receive->release(0);
+  REQUIRE(thread.wait());
+  REQUIRE(*send.send->trySend(1, "1234", 4));  // takes the slot
+  thread.start(executor.get(), 2, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  REQUIRE(receive.receive->wait(1, options).ok());
+  receive.receive->release(1);
+  REQUIRE(receive.receive->wait(2, options).ok());
+  receive.receive->release(2);
+  REQUIRE(thread.wait());
+  for (const runtime::TraceEvent& event : executor->trace().events) {
+    if (event.step == 2 && event.kind == runtime::TraceKind::kSend) {
+      CHECK(event.endNs - event.startNs < 40'000'000);
+    }
+    if (event.step == 2 && event.kind == runtime::TraceKind::kStep) {
+      CHECK(event.endNs - event.startNs >= 40'000'000);
+    }
+  }
+}
+
 TEST_CASE("a device that cannot be entered fails the step") {
   Links links;
   FakeDevice device("node0/fake:0");

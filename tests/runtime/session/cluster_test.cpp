@@ -110,6 +110,107 @@ TEST_CASE("a model runs over two local workers as it runs in one process") {
   CHECK(children() == before);
 }
 
+/// Loads the plan for vectors of two.
+void prepare(Session& session) {
+  const std::vector<runtime::NamedSpec> inputs = {{"x", {runtime::ElementType::kF32, {2}}}};
+  REQUIRE(session.prepare(inputs).ok());
+}
+
+/// `count` callers beside each other: each makes `runs` runs with inputs of its own until one
+/// fails. The first failure of each.
+std::vector<absl::Status> callAtOnce(Session& session, int count, int runs, float sum,
+                                     std::function<void()> meanwhile = {}) {
+  std::vector<absl::Status> ends(static_cast<size_t>(count));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < count; ++caller) {
+    callers.emplace_back([&, caller] {
+      absl::Status& end = ends[static_cast<size_t>(caller)];
+      std::vector<NamedTensor> outputs;
+      for (int i = 0; i < runs && end.ok(); ++i) {
+        const auto own = static_cast<float>(1000 * caller + i);
+        end = session.run(vectorInput({own, 1}), outputs);
+        wrong += end.ok() && outputs[0].tensor.as<float>()[0] != own + sum ? 1 : 0;
+      }
+    });
+  }
+  if (meanwhile) {
+    meanwhile();
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  CHECK(wrong == 0);
+  return ends;
+}
+
+TEST_CASE(
+    "runs of several callers are in flight on the workers at once, each with its own values") {
+  Cluster cluster;
+  std::vector<NamedTensor> outputs;
+  SECTION("values") {
+    auto session = cluster.open(std::vector<std::string>(7, "toy.add"));
+    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
+    for (const absl::Status& status : callAtOnce(*session, 5, 200, 28)) {
+      CHECK(status.ok());
+    }
+    REQUIRE(session->run(vectorInput({5}), outputs).ok());  // another plan, alone
+    CHECK(outputs[0].tensor.as<float>()[0] == 33);
+    CHECK(session->stats().runs == 1002);
+  }
+  SECTION("time") {  // of 100 ms on each of two workers
+    auto session = cluster.open({"toy.slow", "toy.slow"});
+    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
+    const int64_t begin = runtime::nowNanos();
+    for (const absl::Status& status : callAtOnce(*session, 3, 4, 0)) {
+      CHECK(status.ok());
+    }
+    CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+  }
+}
+
+TEST_CASE("a failing step ends those in flight with its cause, and the session goes on") {
+  Cluster cluster;
+  auto session = cluster.open({"toy.slow", "toy.fail", "toy.slow"});
+  for (int i = 0; i < 2; ++i) {
+    prepare(*session);
+    for (const absl::Status& status : callAtOnce(*session, 3, 1, 0)) {
+      CHECK(status.code() == absl::StatusCode::kOutOfRange);
+      CHECK_THAT(std::string(status.message()), Catch::Contains("node 'node1'"));
+    }
+  }
+}
+
+TEST_CASE("a deadline ends the steps in flight, and names what was waited for") {
+  Cluster cluster;
+  auto options = cluster.options();
+  options.cluster = cluster.write("cluster.yaml", kTwoLocal);
+  options.workerCommand = {TOY_WORKER, "worker"};
+  options.stepTimeout = std::chrono::milliseconds(350);
+  auto session = *Session::create(cluster.model(std::vector<std::string>(12, "toy.slow")), options);
+  prepare(*session);
+  for (const absl::Status& status : callAtOnce(*session, 3, 1, 0)) {
+    CHECK(absl::IsDeadlineExceeded(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("waiting for the payload"));
+  }
+}
+
+TEST_CASE("a killed worker ends all runs in flight with its name") {
+  Cluster cluster;
+  auto session = cluster.open(std::vector<std::string>(4, "toy.slow"));
+  std::vector<NamedTensor> outputs;
+  REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
+  pid_t victim = *children().rbegin();
+  auto strike = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    kill(victim, SIGKILL);
+  };
+  for (const absl::Status& status : callAtOnce(*session, 3, 100, 0, strike)) {
+    CHECK(status.code() == absl::StatusCode::kUnavailable);
+    CHECK_THAT(std::string(status.message()), Catch::Contains("two"));
+  }
+}
+
 TEST_CASE("a plan that runs is kept when its times leave no better one that can be used") {
   Cluster cluster;
   cluster.compiler.guesses = true;
@@ -239,9 +340,7 @@ TEST_CASE("a killed or stopped worker ends the run with its name, and nothing st
     std::set<pid_t> before = children();
     Cluster cluster;
     auto session = cluster.open(std::vector<std::string>(4, "toy.slow"));
-    REQUIRE(
-        session->prepare(std::vector<runtime::NamedSpec>{{"x", {runtime::ElementType::kF32, {2}}}})
-            .ok());
+    prepare(*session);
     std::set<pid_t> workers = children();
     REQUIRE(workers.size() == before.size() + 2);
     pid_t victim = *workers.rbegin();

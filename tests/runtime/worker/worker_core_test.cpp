@@ -185,15 +185,25 @@ struct Served {
   absl::Status start(const StepStart& start) {
     absl::Status status;
     for (const auto& line : lines) {
-      status.Update(line->start(start, WaitOptions::within(20 * kSecond)));
+      absl::StatusOr<uint64_t> number = line->start(start, WaitOptions::within(20 * kSecond));
+      status.Update(number.status());
+      last = number.value_or(last);
     }
     return status;
   }
+  /// Until both are done with the last start.
   absl::Status wait() {
-    return cluster.cores[0]->waitForNetwork([&] { return lines[0]->idle() && lines[1]->idle(); },
-                                            WaitOptions::within(20 * kSecond));
+    for (const auto& line : lines) {
+      absl::Status status = cluster.cores[0]->waitForNetwork([&] { return line->takeDone(last); },
+                                                             WaitOptions::within(20 * kSecond));
+      if (!status.ok()) {
+        return status;
+      }
+    }
+    return absl::OkStatus();
   }
   ToyCluster& cluster;
+  uint64_t last = 0;
   std::vector<std::unique_ptr<StepStarter>> lines;
   std::vector<std::future<absl::Status>> ended;
 };
