@@ -5,7 +5,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/dialect.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/collectives.h"
 #include "passes/passes.h"
@@ -100,6 +102,43 @@ std::vector<std::string> memberLabels(const std::vector<mlir::Operation*>& membe
   return labels;
 }
 
+/// "gr.leaky_relu" as "LeakyRelu".
+std::string kindName(mlir::Operation* op) {
+  std::string name;
+  bool begins = true;
+  for (char c : op->getName().stripDialect()) {
+    name += begins ? llvm::toUpper(c) : c;
+    begins = c == '_';
+  }
+  llvm::erase(name, '_');
+  return name;
+}
+
+/// What a node computes, for people: of a group what is in it, but constants.
+std::string kindName(mlir::Operation* op, const std::vector<mlir::Operation*>& members) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> names;
+  for (mlir::Operation* member : members) {
+    if (!member->hasTrait<mlir::OpTrait::ConstantLike>()) {
+      names.push_back(kindName(member));
+    }
+  }
+  if (names.empty()) {
+    return kindName(op);
+  }
+  const size_t more = names.size() > kMost ? names.size() - kMost + 1 : 0;
+  names.resize(names.size() - more);
+  return absl::StrCat(absl::StrJoin(names, "+"), more == 0 ? "" : absl::StrCat("+", more, " more"));
+}
+
+/// "1x64x56x56xf32".
+std::string typeText(mlir::Type type) {
+  auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+  return runtime::TensorSpec{passes::elementTypeOf(tensor.getElementType()),
+                             tensor.getShape().vec()}
+      .toString();
+}
+
 /// Builds a graph in one walk over the function.
 class Builder {
  public:
@@ -137,6 +176,7 @@ class Builder {
     tensor.name = name;
     tensor.producer = producer;
     tensor.bytes = ir::byteSize(type);
+    tensor.type = typeText(type);
     tensors_[value] = result_.graph.addTensor(std::move(tensor));
     return absl::OkStatus();
   }
@@ -189,6 +229,7 @@ class Builder {
   /// A node for `op`, or for a step of it, that takes what `work` takes.
   int add(CostNode node, mlir::Operation* op, llvm::ArrayRef<mlir::Operation*> work) {
     node.op = op->getName().getStringRef().str();
+    node.kind = kindName(op, membersOf(op));
     result_.leastWeightBytes.push_back(node.weightBytes);
     addTimes(work, node);
     int id = result_.graph.addNode(std::move(node));
@@ -303,6 +344,7 @@ class Builder {
     part.name = std::move(name);
     part.producer = producer;
     part.bytes = ir::byteSize(passes::partType(op, member));
+    part.type = typeText(passes::partType(op, member));
     return result_.graph.addTensor(std::move(part));
   }
 

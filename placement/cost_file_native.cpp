@@ -233,7 +233,7 @@ class NativeReader {
   }
 
   void readNode(const JsonObject& json) {
-    json.onlyKeys({"name", "op", "time_ns", "weight_bytes", "workspace_bytes", "backward"});
+    json.onlyKeys({"name", "op", "kind", "time_ns", "weight_bytes", "workspace_bytes", "backward"});
     int64_t times =
         (int64_t{file_.graph.nodeCount()} + 1) * static_cast<int64_t>(file_.cluster.devices.size());
     if (times > kMostTimes) {
@@ -244,6 +244,7 @@ class NativeReader {
     node.name = json.text("name", true);
     node.op = json.text("op");
     node.op = node.op.empty() ? "node" : node.op;
+    node.kind = json.text("kind");
     newName(nodes_, node.name, file_.graph.nodeCount(), json);
     readTimes(json, node);
     node.weightBytes = json.integer("weight_bytes", 0, kMostBytes);
@@ -278,7 +279,7 @@ class NativeReader {
   }
 
   void readTensor(const JsonObject& json) {
-    json.onlyKeys({"name", "producer", "consumers", "bytes", "port_ns", "output", "home"});
+    json.onlyKeys({"name", "type", "producer", "consumers", "bytes", "port_ns", "output", "home"});
     CostTensor tensor;
     tensor.name = json.text("name");
     std::string producer = json.text("producer");
@@ -291,6 +292,7 @@ class NativeReader {
     for (const std::string& consumer : json.texts("consumers")) {
       tensor.consumers.push_back(idOf(nodes_, "node", consumer, json, "consumers").value_or(0));
     }
+    tensor.type = json.text("type");
     tensor.bytes = json.integer("bytes", 0, kMostBytes);
     tensor.portNs = json.integer("port_ns", 0, kMostNs);
     tensor.isOutput = json.flag("output", false);

@@ -164,6 +164,7 @@ class Writer {
     json_["nodes"] = Json::array();
     for (const CostNode& node : graph_.nodes) {
       Json entry = {{"name", node.name}, {"op", node.op}};
+      addUnlessEmpty(entry, "kind", node.kind);
       Json times = Json::object();
       for (int d = 0; d < problem_.deviceCount(); ++d) {
         if (node.supports(d)) {
@@ -186,10 +187,17 @@ class Writer {
     }
   }
 
+  static void addUnlessEmpty(Json& entry, const char* key, const std::string& value) {
+    if (!value.empty()) {
+      entry[key] = value;
+    }
+  }
+
   void writeTensors() {
     json_["tensors"] = Json::array();
     for (const CostTensor& tensor : graph_.tensors) {
       Json entry = {{"name", tensor.name}};
+      addUnlessEmpty(entry, "type", tensor.type);
       if (tensor.producer >= 0) {
         entry["producer"] = nodeName(tensor.producer);
       }

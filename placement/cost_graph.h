@@ -25,6 +25,8 @@ struct CostNode {
   /// Names of the operations in a group: pins match these as well.
   std::vector<std::string> members;
   std::string op;  // for reports: "gr.conv", "gr.group"
+  /// The same for people: "Conv", of a group "Conv+Relu"; "": as `op`.
+  std::string kind;
   /// ns on each device of the cluster, kUnsupported where it cannot run.
   std::vector<int64_t> timeNs;
   /// Where the times come from, on each device; empty: they were given.
@@ -57,12 +59,18 @@ struct CostNode {
   std::string whyUnsupported(int device) const;
 };
 
+/// CostNode::kind, or what stands in its place.
+inline const std::string& kindOf(const CostNode& node) {
+  return node.kind.empty() ? node.op : node.kind;
+}
+
 /// A value between nodes. A token that only orders has 0 bytes.
 struct CostTensor {
   std::string name;
   int producer = -1;           // node, or -1: a graph input
   std::vector<int> consumers;  // nodes; sorted and made unique by CostGraph::finish
   int64_t bytes = 0;
+  std::string type;  // for reports: "1x64x56x56xf32"; "": not known
   /// Time that it takes at each end whose device has a port.
   int64_t portNs = 0;
   /// A graph input comes from `inputHome`, a graph output goes to `outputHome`: a device or

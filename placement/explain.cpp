@@ -46,8 +46,8 @@ class Explainer {
     for (int n : placement_.order()) {
       OpTime time = simulation_.ops[static_cast<size_t>(n)];
       const CostNode& node = graph_.node(n);
-      out_.nodes.push_back({node.name, node.members, node.op, deviceName(deviceOf(n)), rankOf(n),
-                            time.start, time.finish, sourceOf(n)});
+      out_.nodes.push_back({node.name, node.members, node.op, kindOf(node), deviceName(deviceOf(n)),
+                            rankOf(n), time.start, time.finish, sourceOf(n)});
       if (!node.label.empty()) {
         out_.nodes.back().members.push_back(node.label);
       }
@@ -81,6 +81,7 @@ class Explainer {
     for (const CostTensor& tensor : graph_.tensors) {
       TensorReport report;
       report.tensor = tensor.name;
+      report.type = tensor.type;
       report.bytes = tensor.bytes;
       report.producer = tensor.producer < 0 ? -1 : rankOf(tensor.producer);
       report.isOutput = tensor.isOutput;

@@ -43,6 +43,7 @@ struct LinkReport {
 /// A value between nodes, which are given by their positions in Explanation::nodes.
 struct TensorReport {
   std::string tensor;
+  std::string type;  // "1x64x56x56xf32"; "": not known
   int64_t bytes = 0;
   int producer = -1;  // -1: an input of the graph
   std::vector<int> consumers;
@@ -97,6 +98,7 @@ struct NodePlace {
   std::string node;
   std::vector<std::string> members;  // the source model's nodes in it
   std::string op;
+  std::string kind;  // the same for people: "Conv+Relu"
   std::string device;
   int64_t rank = 0;
   int64_t startNs = 0;
@@ -176,8 +178,9 @@ std::string explanationText(const NodeExplanation& explanation);
 ///                                  "link wait"), "where", "first", "last", "count", "ns"}]},
 ///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "devices_used", "peak_bytes",
 ///                  "transfers", "transfer_bytes"}],
-///  "nodes": [{"node", "op", "device", "rank", "start_ns", "finish_ns", "members"}], by rank,
-///  "annotations": [{"configuration" (null: a layer), "name", "nodes", "device" (null: not used),
+///  "nodes": [{"node", "op", "kind" (op for people: "Conv+Relu"), "device", "rank", "start_ns",
+///  "finish_ns", "members"}], by rank, "annotations": [{"configuration" (null: a layer), "name",
+///  "nodes", "device" (null: not used),
 ///                   "why", "ignored"}],
 ///  "splits": [{"devices", "parts", "threads", "whole_step_ns", "step_ns" (null: not looked at),
 ///              "taken", "why"}], numbers of parts that were thought of,
@@ -186,14 +189,15 @@ std::string explanationText(const NodeExplanation& explanation);
 ///
 /// With `details` also what a picture of the step needs; nodes, tensors and edges are given by
 /// their positions in these lists:
-///  "tensors": [{"tensor", "bytes", "producer" (null: an input of the graph), "consumers",
+///  "tensors": [{"tensor", "type" ("1x8xf32"; "": not known), "bytes", "producer" (null: an input
+///  of the graph), "consumers",
 ///               "output"}],
 ///  "links": [{"link", "kind", "queues", "measured", "busy_ns", "bytes", "transfers"}],
 ///  in each of "devices" "memory": [[from ns on, bytes]], in each of "edges" "tensor_index", and in
 ///  "critical_path" "steps": [[kind as in "segments", node or edge, start ns, finish ns]].
 nlohmann::ordered_json explanationJson(const Explanation& explanation, bool details = false);
 
-/// {"node", "op", "device", "rank", "start_ns", "finish_ns", "constraint",
+/// {"node", "op", "kind", "device", "rank", "start_ns", "finish_ns", "constraint",
 ///  "choices": [{"device", "here", "time_ns" (null: not supported), "objective_ns" (null: not
 ///               possible), "delta_ns" (to the objective as it is), "why" (not; "": it could)}]},
 /// in the order of NodeExplanation::choices.

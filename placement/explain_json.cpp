@@ -33,11 +33,9 @@ Json toJson(const LinkReport& l) {
 }
 
 Json toJson(const TensorReport& t) {
-  return {{"tensor", t.tensor},
-          {"bytes", t.bytes},
-          {"producer", t.producer < 0 ? Json() : Json(t.producer)},
-          {"consumers", t.consumers},
-          {"output", t.isOutput}};
+  return {{"tensor", t.tensor},       {"type", t.type},
+          {"bytes", t.bytes},         {"producer", t.producer < 0 ? Json() : Json(t.producer)},
+          {"consumers", t.consumers}, {"output", t.isOutput}};
 }
 
 Json toJson(const PathStep& s) {
@@ -69,7 +67,8 @@ Json toJson(const NodePlace& n) {
   return {{"node", n.node},        {"op", n.op},
           {"device", n.device},    {"rank", n.rank},
           {"start_ns", n.startNs}, {"finish_ns", n.finishNs},
-          {"source", n.source},    {"members", n.members}};
+          {"source", n.source},    {"members", n.members},
+          {"kind", n.kind}};
 }
 
 Json toJson(const AnnotationReport& a) {
@@ -164,13 +163,10 @@ nlohmann::ordered_json explanationJson(const NodeExplanation& explanation) {
   for (const NodeChoice& choice : explanation.choices) {
     choices.push_back(toJson(choice, explanation));
   }
-  return {{"node", explanation.node},
-          {"op", explanation.op},
-          {"device", explanation.device},
-          {"rank", explanation.rank},
-          {"start_ns", explanation.startNs},
-          {"finish_ns", explanation.finishNs},
-          {"constraint", explanation.constraint},
+  return {{"node", explanation.node},          {"op", explanation.op},
+          {"kind", explanation.kind},          {"device", explanation.device},
+          {"rank", explanation.rank},          {"start_ns", explanation.startNs},
+          {"finish_ns", explanation.finishNs}, {"constraint", explanation.constraint},
           {"choices", std::move(choices)}};
 }
 

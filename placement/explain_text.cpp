@@ -120,8 +120,8 @@ std::string explanationText(const NodeExplanation& e) {
     table.addRow({c.device, c.timeNs.has_value() ? runtime::formatDuration(*c.timeNs) : "-",
                   objective, c.here ? "" : delta, c.here ? "here" : c.why});
   }
-  return absl::StrCat("node '", e.node, "' (", e.op, ") is on ", e.device, ", rank ", e.rank, ", ",
-                      runtime::formatDuration(e.startNs), " to ",
+  return absl::StrCat("node '", e.node, "' (", e.kind, ") is on ", e.device, ", rank ", e.rank,
+                      ", ", runtime::formatDuration(e.startNs), " to ",
                       runtime::formatDuration(e.finishNs), "\n", constraint, table.text());
 }
 

@@ -198,6 +198,7 @@ NodeExplanation Chooser::explain(int node) {
   NodeExplanation explanation;
   explanation.node = graph_.node(node).name;
   explanation.op = graph_.node(node).op;
+  explanation.kind = kindOf(graph_.node(node));
   explanation.device = deviceName(deviceOf(node));
   explanation.rank = result_.placement.rank[n];
   explanation.startNs = time.start;

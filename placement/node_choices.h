@@ -27,6 +27,7 @@ struct NodeChoice {
 struct NodeExplanation {
   std::string node;
   std::string op;
+  std::string kind;  // the same for people
   std::string device;
   int64_t rank = 0;
   int64_t startNs = 0;

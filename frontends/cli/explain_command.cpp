@@ -134,6 +134,25 @@ absl::StatusOr<std::string> withStepWithout(const std::string& changed, const st
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// The explanation of the placement to compare with; "" where none is asked for.
+absl::StatusOr<std::string> explainOther(const ExplainArguments& arguments) {
+  if (arguments.output.compareWith.empty()) {
+    return "";
+  }
+  ProgressDisplay display;
+  ModelArguments other = arguments.model;
+  other.place.placement = arguments.output.compareWith;
+  other.place.from.clear();
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                      other.open({.details = true}, arguments.whatIf, &display));
+  GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
+                      feedShapes(other.feed, session->inputs()));
+  absl::StatusOr<std::string> told = session->explain(shapes);
+  return told.ok() ? told
+                   : runtime::annotate(told.status(), absl::StrCat("--compare-with ",
+                                                                   arguments.output.compareWith));
+}
+
 absl::StatusOr<std::string> explain(const ExplainArguments& arguments,
                                     std::vector<runtime::LearnedCosts>& learned) {
   ProgressDisplay display;
@@ -167,7 +186,8 @@ absl::Status run(const ExplainArguments& arguments) {
                         runtime::annotateModel(arguments.model.model, text, arguments.onnx));
   }
   PageHeader header{arguments.model.model, "graphrun explain " + arguments.model.model, {}};
-  GR_RETURN_IF_ERROR(arguments.output.write(text, header));
+  GR_ASSIGN_OR_RETURN(std::string other, explainOther(arguments));
+  GR_RETURN_IF_ERROR(arguments.output.write(text, other, header));
   GR_ASSIGN_OR_RETURN(std::string shown, shownText(arguments, text, learned));
   std::fputs(shown.c_str(), stdout);
   std::fputs(warnings.c_str(), stderr);

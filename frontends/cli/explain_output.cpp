@@ -30,9 +30,14 @@ void ExplainOutput::add(CLI::App& app) {
   app.add_option("--op", ops,
                  "Tells why an operation is where it is, and what the step would be on each other "
                  "device: its name, or a pattern as in 'encoder/*'");
-  addOutputFile(app, "--html", html,
-                "Writes a page with the timeline, memory, the graph and the critical path, for any "
-                "browser: page.html");
+  CLI::Option* page = addOutputFile(
+      app, "--html", html,
+      "Writes a page with the timeline, memory, the graph and the critical path, for any "
+      "browser: page.html");
+  app.add_option("--compare-with", compareWith,
+                 "Another placement that the page of --html shows beside this one: a strategy "
+                 "(single, heft, …) or a placement file (JSON)")
+      ->needs(page);
   addOutputFile(app, "--write-placement", placement,
                 "Writes which operation runs where, in which order, to be edited and read with "
                 "--placement: p.json");
@@ -42,13 +47,14 @@ runtime::ExplainOptions ExplainOutput::wishes() const {
   return {!html.empty(), !html.empty(), ops};
 }
 
-absl::Status ExplainOutput::write(const std::string& explanation, const PageHeader& header) const {
+absl::Status ExplainOutput::write(const std::string& explanation, const std::string& other,
+                                  const PageHeader& header) const {
   if (!placement.empty()) {
     GR_ASSIGN_OR_RETURN(std::string text, placementFile(explanation));
     GR_RETURN_IF_ERROR(fileError(writeText(placement, text)));
   }
   return html.empty() ? absl::OkStatus()
-                      : fileError(writeText(html, explainPage(explanation, header)));
+                      : fileError(writeText(html, explainPage(explanation, header, {other, ""})));
 }
 
 }  // namespace graphrun::cli

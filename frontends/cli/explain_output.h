@@ -15,14 +15,17 @@ namespace graphrun::cli {
 struct ExplainOutput {
   std::vector<std::string> ops;
   std::string html;
+  std::string compareWith;  ///< another placement, for the page
   std::string placement;
 
   void add(CLI::App& app);
   /// What the explanation has to hold for that.
   runtime::ExplainOptions wishes() const;
   bool wanted() const { return !ops.empty() || !html.empty() || !placement.empty(); }
-  /// Writes the files that were asked for; `explanation` as in placement/explain.h.
-  absl::Status write(const std::string& explanation, const PageHeader& header) const;
+  /// Writes the files that were asked for; `explanation` as in placement/explain.h, `other` that of
+  /// the placement `compareWith`, or "".
+  absl::Status write(const std::string& explanation, const std::string& other,
+                     const PageHeader& header) const;
 };
 
 }  // namespace graphrun::cli

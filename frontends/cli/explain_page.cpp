@@ -9,15 +9,26 @@
 
 namespace graphrun::cli {
 
-std::string explainPage(const std::string& explanation, const PageHeader& header) {
+namespace {
+
+/// JSON without the space between its parts, which is half of it; "null" for "".
+std::string compact(const std::string& json) {
+  return json.empty() ? "null"
+                      : Json::parse(json, nullptr, /*allow_exceptions=*/false)
+                            .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string explainPage(const std::string& explanation, const PageHeader& header,
+                        const PageExtras& extras) {
   Json about = {{"title", header.title},
                 {"command", header.command},
                 {"unit", header.unit.name},
                 {"ns_per_unit", header.unit.ns}};
-  // Without the space between its parts, which is half of it.
-  std::string told = Json::parse(explanation, nullptr, /*allow_exceptions=*/false)
-                         .dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string data = absl::StrCat("{\"about\": ", dump(about), ", \"explanation\": ", told, "}");
+  std::string data = absl::StrCat(
+      "{\"about\": ", dump(about), ", \"explanation\": ", compact(explanation),
+      ", \"other\": ", compact(extras.other), ", \"measured\": ", compact(extras.measured), "}");
   // Only texts hold this character, and there it may be written so: nothing ends the element early.
   data = absl::StrReplaceAll(data, {{"<", "\\u003c"}});
   return absl::StrReplaceAll(

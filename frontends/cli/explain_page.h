@@ -15,9 +15,16 @@ struct PageHeader {
   TimeUnit unit;
 };
 
+/// What the page may have more.
+struct PageExtras {
+  std::string other;     ///< the explanation of another placement, to compare with; "": none
+  std::string measured;  ///< JSON of what runs took (page/measured.js); "": nothing ran
+};
+
 /// A page that needs nothing but itself: style, script and data (page/). `explanation`: the JSON of
-/// placement/explain.h with details. Names in it may hold anything.
-std::string explainPage(const std::string& explanation, const PageHeader& header);
+/// placement/explain.h with details, as is that in `extras`. Names in it may hold anything.
+std::string explainPage(const std::string& explanation, const PageHeader& header,
+                        const PageExtras& extras = {});
 
 }  // namespace graphrun::cli
 

@@ -294,7 +294,7 @@ std::string choicesText(const std::string& source, const TimeUnit& unit) {
   const char* goal = json.value("goal", "") == "throughput" ? "period" : "step";
   std::string text;
   for (const Json& told : json.is_object() ? json["choices"] : Json::array()) {
-    absl::StrAppend(&text, "\n'", told.value("node", ""), "' (", told.value("op", ""), ") is on ",
+    absl::StrAppend(&text, "\n'", told.value("node", ""), "' (", told.value("kind", ""), ") is on ",
                     told.value("device", ""), ", number ", told.value("rank", 0), ", from ",
                     timeText(told["start_ns"], unit), " to ", timeText(told["finish_ns"], unit),
                     "\n");

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
@@ -25,6 +26,16 @@ absl::StatusOr<runtime::MappedFile> openIfNamed(const std::string& path) {
   absl::StatusOr<runtime::MappedFile> file = runtime::MappedFile::open(path);
   return file.ok() ? std::move(file) : fileError(file.status());
 }
+
+/// The explanation in an answer, as text.
+absl::StatusOr<std::string> explanationIn(const std::string& answer) {
+  Json all = Json::parse(answer, nullptr, /*allow_exceptions=*/false);
+  return all.is_object() && all.contains("explanation")
+             ? absl::StatusOr<std::string>(dump(all["explanation"]))
+             : absl::InternalError("the answer holds no explanation");
+}
+
+const std::string kNoFile;
 
 struct PlaceArguments {
   std::vector<std::string> files;
@@ -66,7 +77,11 @@ struct PlaceArguments {
                  "Prints JSON, an object a file, with a device, start and finish for each node");
   }
 
-  absl::StatusOr<std::string> run(const std::string& file) const {
+  /// Places by a strategy or a placement file (JSON); `by` with neither as the arguments say.
+  absl::StatusOr<std::string> run(const std::string& file, const std::string& by = "") const {
+    const bool byFile = absl::EndsWith(by, ".json");
+    const std::string& way = by.empty() || byFile ? strategy : by;
+    const std::string& placementPath = by.empty() ? placement : byFile ? by : kNoFile;
     absl::StatusOr<runtime::MappedFile> mapped = runtime::MappedFile::open(file);
     if (!mapped.ok()) {
       return fileError(mapped.status());
@@ -77,13 +92,13 @@ struct PlaceArguments {
     costs.devices = devices;
     costs.contiguous = contiguous ? 1 : 0;
     costs.objective = objective.c_str();
-    costs.strategy = strategy.c_str();
+    costs.strategy = way.c_str();
     costs.seed = seed;
     costs.budgetNanos = static_cast<uint64_t>(budget.count());
-    GR_ASSIGN_OR_RETURN(runtime::MappedFile given, openIfNamed(placement));
+    GR_ASSIGN_OR_RETURN(runtime::MappedFile given, openIfNamed(placementPath));
     costs.placement = {given.bytes().data(), given.bytes().size()};
-    costs.placementName = placement.c_str();
-    GR_ASSIGN_OR_RETURN(runtime::MappedFile previous, openIfNamed(from));
+    costs.placementName = placementPath.c_str();
+    GR_ASSIGN_OR_RETURN(runtime::MappedFile previous, openIfNamed(by.empty() ? from : kNoFile));
     costs.from = {previous.bytes().data(), previous.bytes().size()};
     costs.fromName = from.c_str();
     std::vector<const char*> ops;
@@ -103,16 +118,18 @@ struct PlaceArguments {
     if (!output.wanted()) {
       return absl::OkStatus();
     }
+    GR_ASSIGN_OR_RETURN(std::string explanation, explanationIn(answer));
     Json all = Json::parse(answer, nullptr, /*allow_exceptions=*/false);
-    if (!all.is_object() || !all.contains("explanation")) {
-      return absl::InternalError("the answer holds no explanation");
-    }
-    std::string explanation = dump(all["explanation"]);
     TimeUnit unit{all.value("unit", "ns"), all.value("ns_per_unit", int64_t{1})};
     if (!json && !output.ops.empty()) {
       std::fputs(choicesText(explanation, unit).c_str(), stdout);
     }
-    return output.write(explanation, {file, "graphrun place " + file, unit});
+    std::string other;
+    if (!output.compareWith.empty()) {
+      GR_ASSIGN_OR_RETURN(std::string compared, run(file, output.compareWith));
+      GR_ASSIGN_OR_RETURN(other, explanationIn(compared));
+    }
+    return output.write(explanation, other, {file, "graphrun place " + file, unit});
   }
 };
 

@@ -12,6 +12,7 @@
 #include "frontends/cli/commands.h"
 #include "frontends/cli/compare.h"
 #include "frontends/cli/deviation.h"
+#include "frontends/cli/explain_page.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/option_values.h"
 #include "frontends/cli/progress_display.h"
@@ -38,6 +39,7 @@ struct RunOptions {
   Tolerance tolerance;
   std::string trace;
   std::string report;
+  std::string html;
   uint32_t warmup = 0;
   uint32_t iterations = 1;
   bool json = false;
@@ -56,6 +58,10 @@ void addOptions(CLI::App& app, RunOptions& options) {
   addTolerances(app, allowed.rtol, allowed.atol, allowed.l2, allowed.step, "");
   addOutputFile(app, "--trace", options.trace, "Writes what ran when, for Perfetto");
   addOutputFile(app, "--report", options.report, "Writes times, memory and caches as JSON");
+  CLI::Option* page =
+      addOutputFile(app, "--html", options.html,
+                    "Writes the page of explain --html with what was measured beside what was "
+                    "predicted: page.html");
   addCount(app, "--warmup", options.warmup, "Runs before those that count (0)", 0, kMostRuns);
   addCount(app, "--iterations", options.iterations, "Runs (1)", 1, kMostRuns);
   app.add_flag("--json", options.json, "Prints the report, not the outputs");
@@ -65,7 +71,8 @@ void addOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--dump-folder", options.dumpFolder, "Where to, a file each (dump)");
   app.add_flag("--dry-run", options.dryRun,
                "Plans and loads all that a run needs, and does not run; inputs need no more than "
-               "shapes");
+               "shapes")
+      ->excludes(page);
 }
 
 const NamedTensor* findOutput(const std::vector<NamedTensor>& outputs, const std::string& name) {
@@ -143,6 +150,32 @@ int compare(const std::vector<NamedTensor>& outputs, const std::vector<NamedTens
     }
   }
   return code;
+}
+
+/// What was predicted of a run with these inputs, for --html; "" without it.
+absl::StatusOr<std::string> explainRun(const RunOptions& options, Session& session,
+                                       const std::vector<NamedTensor>& inputs) {
+  if (options.html.empty()) {
+    return "";
+  }
+  std::vector<runtime::NamedSpec> shapes;
+  for (const NamedTensor& input : inputs) {
+    shapes.push_back({input.name, input.tensor.spec()});
+  }
+  return session.explain(shapes);
+}
+
+/// The page of --html: what was predicted, and what the runs in `report` took.
+absl::Status writePage(const RunOptions& options, const std::string& explanation,
+                       const Json& report) {
+  if (options.html.empty()) {
+    return absl::OkStatus();
+  }
+  const PageHeader header{options.model, "graphrun explain " + options.model, {}};
+  Json measured = {{"latency_ms", report["latency_ms"]},
+                   {"predicted_step_ms", report["predicted_step_ms"]},
+                   {"times", report["times"]}};
+  return fileError(writeText(options.html, explainPage(explanation, header, {"", dump(measured)})));
 }
 
 absl::Status writeFiles(const RunOptions& options, Session& session,
@@ -262,6 +295,7 @@ absl::StatusOr<int> run(const RunOptions& options) {
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
   sessionOptions.progress = display.sink();
   sessionOptions.traceFailures = !options.trace.empty();
+  sessionOptions.explain = {!options.html.empty(), !options.html.empty(), {}};
   Dumps dumps(options);
   sessionOptions.dumps = options.dumps;
   sessionOptions.dumped = [&](const std::string& name, const runtime::HostTensor& value) {
@@ -278,6 +312,8 @@ absl::StatusOr<int> run(const RunOptions& options) {
   GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> expected, expectedOutputs(options, *session));
   GR_ASSIGN_OR_RETURN(std::vector<NamedTensor> inputs,
                       feeds(options.feed, session->inputs(), false));
+  // Before it runs: what it teaches is no prediction of it.
+  GR_ASSIGN_OR_RETURN(std::string explanation, explainRun(options, *session, inputs));
   std::vector<NamedTensor> outputs;
   Times times;
   if (absl::Status ran = runAll(options, *session, inputs, outputs, display, dumps, times);
@@ -295,6 +331,7 @@ absl::StatusOr<int> run(const RunOptions& options) {
   }
   report["times"] = timesJson(session->times());
   GR_RETURN_IF_ERROR(writeFiles(options, *session, outputs, report));
+  GR_RETURN_IF_ERROR(writePage(options, explanation, report));
   if (options.json) {
     std::fputs(dump(report).c_str(), stdout);
   } else {

@@ -67,6 +67,7 @@ void buildModel(flatbuffers::FlatBufferBuilder& builder, const std::string& prod
                 const std::vector<WeightSource>& weights, const std::vector<std::string>& strings,
                 const WeightLayout& layout, BuildGraph graph) {
   std::vector<flatbuffers::Offset<WeightEntry>> entries;
+  entries.reserve(weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
     entries.push_back(buildEntry(builder, weights[i], layout.extents[i]));
   }

@@ -139,7 +139,8 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
                                                    {"start_ns", 1320},
                                                    {"finish_ns", 5320},
                                                    {"source", "given"},
-                                                   {"members", nlohmann::ordered_json::array()}});
+                                                   {"members", nlohmann::ordered_json::array()},
+                                                   {"kind", "test"}});
   auto node = explanationJson(
       explainNodes(problem, *bestCandidate(problem, candidates), "join").value().at(0));
   CHECK(node["choices"][0]["delta_ns"] == 0);
@@ -153,7 +154,7 @@ TEST_CASE("details: what a picture of the step needs, by positions in the lists"
   PlacementResult result = place(problem, "greedy").value();
   auto json = explanationJson(explain(problem, result), /*details=*/true);
   CHECK(json["tensors"][1].dump() ==
-        R"({"tensor":"t1","bytes":200,"producer":0,"consumers":[1,2],"output":false})");
+        R"({"tensor":"t1","type":"","bytes":200,"producer":0,"consumers":[1,2],"output":false})");
   CHECK(json["tensors"][0]["producer"].is_null());
   CHECK(json["tensors"][4]["output"] == true);
   CHECK(json["edges"][1]["tensor_index"] == 1);

@@ -54,6 +54,37 @@ TEST_CASE("a product is as fast as its factors are multiplied", "[placement]") {
   CHECK(productNs("f32", "f32", "f32") > 5 * productNs("ui8", "i8", "i32"));
 }
 
+TEST_CASE("operations have names and types for people", "[placement]") {
+  mlir::MLIRContext context;
+  context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      R"(func.func @main(%x: tensor<2x3xf32>, %y: tensor<3x4xbf16>) -> (tensor<2x3xf32>) {
+        %0 = gr.group (%x) attributes {kind = "map"} {
+        ^bb0(%a: tensor<2x3xf32>):
+          %c = gr.constant dense<1.0> : tensor<f32> : tensor<f32>
+          %1 = gr.add %a, %c : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+          %2 = gr.leaky_relu %1 {alpha = 0.1 : f64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+          gr.yield %2 : tensor<2x3xf32>
+        } : (tensor<2x3xf32>) -> tensor<2x3xf32>
+        return %0 : tensor<2x3xf32>
+      })",
+      &context);
+  REQUIRE(module);
+  auto cluster = parseCluster(
+      "workers:\n  - {name: a, address: local, devices: [{cuda: {index: 0, memory: 1GiB}}]}\n",
+      "cluster.yaml");
+  REQUIRE(cluster.ok());
+  DeviceKnowledge devices;
+  devices.whyUnsupported = [](DeviceKind, mlir::Operation*) { return ""; };
+  auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *cluster, devices);
+  REQUIRE(built.ok());
+  CHECK(built->graph.node(0).op == "gr.group");
+  CHECK(kindOf(built->graph.node(0)) == "Add+LeakyRelu");
+  CHECK(built->graph.tensor(0).type == "2x3xf32");
+  CHECK(built->graph.tensor(1).type == "3x4xbf16");
+  CHECK(built->graph.tensor(2).type == "2x3xf32");
+}
+
 TEST_CASE("attention is two products", "[placement]") {
   CHECK(attentionNs("f16") < 3 * productNs("f16", "f16", "f16"));  // as many operations
 }

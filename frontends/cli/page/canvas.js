@@ -42,7 +42,7 @@ class Surface {
     const theme = readTheme();
     context.fillStyle = theme.paper;
     context.fillRect(0, 0, this.width, this.height);
-    context.font = '12px system-ui, sans-serif';
+    context.font = fontOf(12);
     context.textBaseline = 'middle';
     this.paint(context, this.width, this.height, theme);
   }
@@ -82,14 +82,49 @@ function listenToPointer(canvas, on) {
   canvas.addEventListener('wheel', (event) => on.wheel(...place(event), event), { passive: false });
 }
 
-/** The text, or its beginning, in at most `width` pixels; "" if not even some of it fits. */
-function fitText(text, width, size = 12) {
-  const perCharacter = 0.53 * size;  // about; measuring each text is slow
-  const room = Math.floor(width / perCharacter);
-  if (text.length <= room) {
-    return text;
+const fontOf = (size, weight = '') => `${weight}${size}px system-ui, sans-serif`;
+
+/** Widths of characters by font: each is measured once, as measuring each text is slow. */
+const advances = new Map();
+const ruler = document.createElement('canvas').getContext('2d');
+function advanceOf(character, font) {
+  let known = advances.get(font);
+  if (known === undefined) {
+    advances.set(font, known = new Map());
   }
-  return room < 4 ? '' : `${text.slice(0, room - 1)}…`;
+  let width = known.get(character);
+  if (width === undefined) {
+    ruler.font = font;
+    known.set(character, width = ruler.measureText(character).width);
+  }
+  return width;
+}
+
+/** The text, or its beginning, in at most `width` pixels; "" if not even some of it fits. */
+function fitText(text, width, font = fontOf(12)) {
+  const dots = advanceOf('…', font);
+  let [used, end, shown] = [0, 0, 0];  // `end`: of what fits with dots behind it
+  for (const character of text) {
+    used += advanceOf(character, font);
+    if (used > width) {
+      return shown < 3 ? '' : `${text.slice(0, end)}…`;
+    }
+    if (used + dots <= width) {
+      end += character.length;
+      ++shown;
+    }
+  }
+  return text;
+}
+
+/** Draws within a box alone, whatever a font does with a text. */
+function clipped(context, x, y, width, height, draw) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  draw();
+  context.restore();
 }
 
 /** Near the pointer. */

@@ -1,20 +1,38 @@
 // One operation: what it is, what it reads and writes, and why it is where it is.
 
+/** "1x64x56x56xf32, 784 KiB". */
+const describeTensor = (tensor) =>
+    [tensor.type, formatBytes(tensor.bytes)].filter((text) => text !== '').join(', ');
+
+/** How long it waited for its device, with all inputs there. */
+function waitNote(model, node) {
+  const wait = waitOf(model, node);
+  return wait > 0 ? `\nready ${model.time(wait)} before that: ${node.device} was busy with others` : '';
+}
+
 function describeNode(model, node) {
-  return `${node.node}\n${node.op} on ${node.device}, ${model.time(node.finish_ns - node.start_ns)}` +
-      ` from ${model.time(node.start_ns)}${node.critical ? '\non the critical path' : ''}`;
+  const reads = node.inputs.slice(0, 4).map((t) => describeTensor(model.tensors[t]));
+  const gives = node.outputs.slice(0, 4).map((t) => describeTensor(model.tensors[t]));
+  return `${node.node}\n${node.kind} on ${node.device}, ${model.time(nodeTime(node))}` +
+      ` from ${model.time(node.start_ns)}${node.critical ? '\non the critical path' : ''}` +
+      waitNote(model, node) +
+      (node.measured === null ? '' : `\nmeasured: ${model.time(node.measured.ns)}`) +
+      (node.moved ? `\nin the other placement on ${node.there.device}` : '') +
+      (reads.length > 0 ? `\nreads ${reads.join('; ')}` : '') +
+      (gives.length > 0 ? `\ngives ${gives.join('; ')}` : '');
 }
 
 function describeTransfer(model, transfer) {
-  return `${transfer.tensor}: ${formatBytes(transfer.bytes)}\n${transfer.from} to ${transfer.to},` +
+  const tensor = describeTensor(model.tensors[transfer.tensor_index]);
+  return `${transfer.tensor}: ${tensor}\n${transfer.from} to ${transfer.to},` +
       ` ${model.time(transfer.transfer_ns)} from ${model.time(transfer.start_ns)}` +
-      (transfer.wait_ns > 0 ? `, after waiting ${model.time(transfer.wait_ns)}` : '');
+      (transfer.wait_ns > 0 ? `, after waiting ${model.time(transfer.wait_ns)} for the link` : '');
 }
 
 /** What a tensor is worth telling beside a name. */
 function tensorNote(model, tensor, other) {
   const moved = other !== null && other.here !== other.there ? `, ${other.there}` : '';
-  return ` ${formatBytes(tensor.bytes)}${moved}`;
+  return ` ${describeTensor(tensor)}${moved}`;
 }
 
 function inputsList(model, node) {
@@ -56,11 +74,11 @@ function choicesTable(model, choices) {
         ` (${part < 0 ? '−' : '+'}${Math.abs(part).toFixed(1)} %)`;
   };
   return makeTable([
-    ['device', (c) => c.device],
-    ['its time', (c) => model.time(c.time_ns), true],
-    [goal, (c) => model.time(c.objective_ns), true],
-    ['', (c) => c.here ? 'here' : difference(c), true],
-  ], choices, { most: 4, rowClass: (c) => c.here ? 'here' : '' });
+    textColumn('device', (c) => c.device),
+    timeColumn(model, 'its time', (c) => c.time_ns),
+    timeColumn(model, goal, (c) => c.objective_ns),
+    textColumn('difference', (c) => c.here ? 'here' : difference(c)),
+  ], choices, { most: 4, name: 'choices', rowClass: (c) => c.here ? 'here' : '' });
 }
 
 /** Devices where it cannot be, and why; what the prediction would be where that is known. */
@@ -87,6 +105,20 @@ function whyHere(model, node) {
   ];
 }
 
+/** Folds scopes of the graph; set when the page begins. */
+let refoldGraph = () => {};
+
+/** The scopes that a node is in, as buttons that fold them. */
+function scopesLine(node) {
+  const scopes = scopesOf(node.node);
+  return scopes.length === 0 ? null : element('p', { className: 'hint' }, 'fold ', ...scopes.flatMap(
+      (scope, i) => {
+        const button = element('button', { type: 'button', className: 'jump', textContent: scope });
+        button.addEventListener('click', () => refoldGraph((folding) => folding.fold(scope)));
+        return i === 0 ? [button] : [', ', button];
+      }));
+}
+
 function showDetails(model, node) {
   const time = model.time;
   const panel = byId('details');
@@ -95,11 +127,15 @@ function showDetails(model, node) {
   panel.dataset.node = node.node;
   panel.replaceChildren(...[
     element('h3', {}, node.node),
-    element('p', {}, deviceSwatch(node.deviceIndex), `${node.op} on ${node.device}`),
+    element('p', {}, deviceSwatch(node.deviceIndex), `${node.kind} on ${node.device}`),
     element('p', {}, `${time(node.start_ns)} to ${time(node.finish_ns)}: ` +
             `${time(node.finish_ns - node.start_ns)} (${node.source}), number ${node.rank} in order` +
-            `${node.critical ? ', on the critical path' : ''}`),
+            `${node.critical ? ', on the critical path' : ''}${waitNote(model, node)}`),
     members.length === 0 ? null : element('p', { className: 'name' }, `holds ${members.join(', ')}`),
+    node.measured === null ? null : element('p', {}, `measured: ${time(node.measured.ns)}`),
+    node.moved ? element('p', {}, `in the other placement on ${node.there.device}, ` +
+                         `${time(nodeTime(node.there))} from ${time(node.there.start_ns)}`) : null,
+    scopesLine(node),
     heading('Why here'),
     ...whyHere(model, node),
     heading('Reads'),

@@ -29,6 +29,34 @@ function traceRoute(context, layout, route, curved) {
   }
 }
 
+/** How far a place is from a route, about: its curves are taken as a few straight lines. */
+function distanceToRoute(layout, route, x, y) {
+  const parts = 6;
+  let least = Infinity;
+  for (let i = 1; i < route.length; ++i) {
+    const [fromX, toX] = [layout.x[route[i - 1]], layout.x[route[i]]];
+    const fromY = layout.y[route[i - 1]] + (i === 1 ? nodeHeight / 2 : 0);
+    const toY = layout.y[route[i]] - (i + 1 === route.length ? nodeHeight / 2 : 0);
+    let [lastX, lastY] = [fromX, fromY];
+    for (let part = 1; part <= parts; ++part) {
+      const t = part / parts;
+      const ease = t * t * (3 - 2 * t);
+      const [nextX, nextY] = [fromX + (toX - fromX) * ease,
+                              fromY + (toY - fromY) * (1.5 * t * (1 - t) + t ** 3)];
+      least = Math.min(least, distanceToLine(lastX, lastY, nextX, nextY, x, y));
+      [lastX, lastY] = [nextX, nextY];
+    }
+  }
+  return least;
+}
+
+function distanceToLine(fromX, fromY, toX, toY, x, y) {
+  const [dx, dy] = [toX - fromX, toY - fromY];
+  const along = ((x - fromX) * dx + (y - fromY) * dy) / Math.max(dx * dx + dy * dy, 1e-9);
+  const t = Math.min(Math.max(along, 0), 1);
+  return Math.hypot(x - fromX - t * dx, y - fromY - t * dy);
+}
+
 /** [least x, least y, most x, most y] of each route. */
 function boundsOfRoutes(layout) {
   return layout.routes.map((route) => {

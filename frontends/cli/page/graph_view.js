@@ -1,34 +1,52 @@
-// The graph, coloured by device.
-
-const labelSize = 14;
+// The graph, coloured by device; scopes may be folded to one box each.
 
 class GraphView {
   constructor(model, onSelect) {
     this.model = model;
-    this.edges = nodeEdges(model);
     this.canvas = byId('graph');
-    this.layout = layOut(model.nodes.length, this.edges,
-                         Math.max(this.canvas.clientWidth, 1) / Math.max(this.canvas.clientHeight, 1));
-    this.bounds = boundsOfRoutes(this.layout);
-    this.cut = this.edges.map(([from, to]) =>
-        model.nodes[from].deviceIndex !== model.nodes[to].deviceIndex);
-    this.critical = this.edgesOfPath();
+    this.folding = new Folding(model);
+    this.onPath = GraphView.pairsOfPath(model);
     this.selected = -1;
     this.found = new Set();
     this.showPath = true;
     this.scale = 0;  // pixels a unit of the layout; 0: not fitted yet
+    this.onSelect = onSelect;
+    this.onDraw = () => {};
     this.surface = new Surface(this.canvas, (...to) => this.paint(...to));
-    this.listen(onSelect);
+    this.arrange();
+    this.listen();
   }
 
-  /** Edges between neighbours on the critical path. */
-  edgesOfPath() {
-    const path = this.model.path.steps.filter((step) => step[0] === 'compute');
-    const following = new Set(path.slice(1).map((step, i) => `${path[i][1]} ${step[1]}`));
-    return this.edges.map(([from, to]) => following.has(`${from} ${to}`));
+  /** "from to" of neighbours on the critical path. */
+  static pairsOfPath(model) {
+    const path = model.path.steps.filter((step) => step[0] === 'compute');
+    return new Set(path.slice(1).map((step, i) => `${path[i][1]} ${step[1]}`));
   }
 
-  listen(onSelect) {
+  /** Lays out what is folded and unfolded now. */
+  arrange() {
+    Object.assign(this, foldGraph(this.model, this.folding));
+    const aspect = Math.max(this.canvas.clientWidth, 1) / Math.max(this.canvas.clientHeight, 1);
+    this.layout = layOut(this.boxes.length, this.edges, aspect);
+    this.bounds = boundsOfRoutes(this.layout);
+    const { nodes, tensors } = this.model;
+    const some = (e, wants) => this.tensors[e].some((t) => tensors[t].consumers.some(
+        (consumer) => wants(tensors[t].producer, consumer)));
+    this.cut = this.edges.map((_, e) => some(e, (from, to) =>
+        nodes[from].deviceIndex !== nodes[to].deviceIndex));
+    this.critical = this.edges.map((_, e) => some(e, (from, to) => this.onPath.has(`${from} ${to}`)));
+    this.canvas.dataset.boxes = String(this.boxes.length);
+    this.surface.request();
+  }
+
+  /** Changes what is folded, and shows all of it. */
+  refold(change) {
+    change(this.folding);
+    this.arrange();
+    this.fit();
+  }
+
+  listen() {
     listenToPointer(this.canvas, {
       drag: (dx, dy) => this.move(dx, dy),
       wheel: (x, y, event) => {
@@ -36,17 +54,12 @@ class GraphView {
         this.zoom(Math.exp(-event.deltaY * (event.deltaMode === 1 ? 0.05 : 0.002)), x, y);
       },
       hover: (x, y, event) => {
-        const node = this.nodeAt(x, y);
-        this.canvas.style.cursor = node === null ? 'grab' : 'pointer';
-        showTip(node === null ? '' : describeNode(this.model, node), event);
+        const box = this.boxAt(x, y);
+        this.canvas.style.cursor = box === null ? 'grab' : 'pointer';
+        showTip(box === null ? this.describeEdge(this.edgeAt(x, y)) : this.describe(box), event);
       },
       leave: hideTip,
-      click: (x, y) => {
-        const node = this.nodeAt(x, y);
-        if (node !== null) {
-          onSelect(node.id);
-        }
-      },
+      click: (x, y) => this.click(this.boxAt(x, y)),
     });
     this.canvas.addEventListener('keydown', (event) => {
       const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60],
@@ -62,6 +75,32 @@ class GraphView {
       }
       event.preventDefault();
     });
+  }
+
+  click(box) {
+    if (box === null) {
+      return;
+    }
+    if (box.scope === null) {
+      this.onSelect(box.nodes[0]);
+      return;
+    }
+    hideTip();
+    this.folding.unfold(box.scope);
+    this.arrange();
+    this.show(this.boxOf[box.nodes[0]]);
+  }
+
+  describe(box) {
+    return box.scope === null ? describeNode(this.model, this.model.nodes[box.nodes[0]])
+                              : describeBox(this.model, box);
+  }
+
+  describeEdge(e) {
+    const tensors = e < 0 ? [] : this.tensors[e].map((t) => this.model.tensors[t]);
+    const most = 8;
+    const lines = tensors.slice(0, most).map((each) => `${each.tensor}: ${describeTensor(each)}`);
+    return [...lines, ...(tensors.length > most ? [`${tensors.length - most} more`] : [])].join('\n');
   }
 
   fit() {
@@ -88,50 +127,83 @@ class GraphView {
     this.surface.request();
   }
 
-  /** Shows a node; near enough to read it. */
-  select(id) {
-    this.selected = id;
-    const { x, y } = this.layout;
-    this.scale = Math.max(this.scale, 0.8);
-    this.left = this.surface.width / 2 - x[id] * this.scale;
-    this.top = this.surface.height / 2 - y[id] * this.scale;
+  /** Brings a place of the layout to the middle. */
+  centre(x, y) {
+    this.left = this.surface.width / 2 - x * this.scale;
+    this.top = this.surface.height / 2 - y * this.scale;
     this.surface.request();
   }
 
-  nodeAt(px, py) {
+  /** Shows a box; near enough to read it. */
+  show(b) {
+    this.scale = Math.max(this.scale, 0.8);
+    this.centre(this.layout.x[b], this.layout.y[b]);
+  }
+
+  /** Shows a node; unfolds what it is in. */
+  select(id) {
+    this.selected = id;
+    if (this.folding.reveal(id)) {
+      this.arrange();
+    }
+    this.show(this.boxOf[id]);
+  }
+
+  boxAt(px, py) {
     const x = (px - this.left) / this.scale;
     const y = (py - this.top) / this.scale;
-    const near = Math.max(0, 4 / this.scale - nodeHeight / 2);  // small nodes can be hit, too
+    const near = Math.max(0, 4 / this.scale - nodeHeight / 2);  // small boxes can be hit, too
     let best = null;
-    for (const node of this.model.nodes) {
-      const dx = Math.abs(x - this.layout.x[node.id]);
-      const dy = Math.abs(y - this.layout.y[node.id]);
+    this.boxes.forEach((box, b) => {
+      const dx = Math.abs(x - this.layout.x[b]);
+      const dy = Math.abs(y - this.layout.y[b]);
       if (dx <= nodeWidth / 2 + near && dy <= nodeHeight / 2 + near) {
-        best = best === null || dx + dy < best[1] ? [node, dx + dy] : best;
+        best = best === null || dx + dy < best[1] ? [box, dx + dy] : best;
       }
-    }
+    });
     return best === null ? null : best[0];
+  }
+
+  /** The edge there; -1: none. */
+  edgeAt(px, py) {
+    const x = (px - this.left) / this.scale;
+    const y = (py - this.top) / this.scale;
+    let [best, least] = [-1, 5 / this.scale];
+    this.layout.routes.forEach((route, e) => {
+      const [left, top, right, bottom] = this.bounds[e];
+      if (x >= left && x <= right && y >= top && y <= bottom) {
+        const distance = distanceToRoute(this.layout, route, x, y);
+        [best, least] = distance < least ? [e, distance] : [best, least];
+      }
+    });
+    return best;
+  }
+
+  /** [left, top, right, bottom] of the layout that is seen. */
+  get view() {
+    return [-this.left / this.scale, -this.top / this.scale,
+            (this.surface.width - this.left) / this.scale,
+            (this.surface.height - this.top) / this.scale];
   }
 
   paint(context, width, height, theme) {
     if (this.scale === 0) {
       this.fit();
     }
-    const view = [-this.left / this.scale, -this.top / this.scale,
-                  (width - this.left) / this.scale, (height - this.top) / this.scale];
     context.save();
     context.translate(this.left, this.top);
     context.scale(this.scale, this.scale);
-    this.paintEdges(context, theme, view);
-    this.paintNodes(context, theme, view);
+    this.paintEdges(context, theme, this.view);
+    paintBoxes(this, context, theme, this.view);
     context.restore();
+    this.onDraw();
   }
 
   paintEdges(context, theme, view) {
     const thin = 1 / this.scale;
     const curved = this.scale > 0.12;
+    const chosen = this.selected < 0 ? -1 : this.boxOf[this.selected];
     const isPath = (e) => this.showPath && this.critical[e];
-    const touches = (e) => this.edges[e].includes(this.selected);
     const draw = (color, width, alpha, wants) => {
       Object.assign(context, { strokeStyle: color, lineWidth: width, globalAlpha: alpha });
       drawEdges(context, this.layout, this.bounds, view, curved, wants);
@@ -139,59 +211,7 @@ class GraphView {
     draw(theme.edge, Math.max(1, 0.6 * thin), 0.75, (e) => !this.cut[e] && !isPath(e));
     draw(theme.cut, Math.max(1.6, 0.9 * thin), 0.9, (e) => this.cut[e] && !isPath(e));
     draw(theme.ink, Math.max(2.6, thin), 1, isPath);
-    draw(theme.accent, Math.max(3, 1.8 * thin), 1, touches);
+    draw(theme.accent, Math.max(3, 1.8 * thin), 1, (e) => this.edges[e].includes(chosen));
     context.globalAlpha = 1;
-  }
-
-  paintNodes(context, theme, view) {
-    const least = 1.5 / this.scale;  // nodes are seen at any scale
-    const w = Math.max(nodeWidth, least);
-    const h = Math.max(nodeHeight, least);
-    const byDevice = this.model.devices.map(() => []);
-    let drawn = 0;
-    for (const node of this.model.nodes) {
-      const [x, y] = [this.layout.x[node.id], this.layout.y[node.id]];
-      if (x + w > view[0] && x - w < view[2] && y + h > view[1] && y - h < view[3]) {
-        byDevice[node.deviceIndex].push(node);
-        ++drawn;
-      }
-    }
-    const text = this.scale > 0.45;
-    const outline = this.scale * nodeHeight > 5;
-    byDevice.forEach((nodes, device) => {
-      context.beginPath();
-      nodes.forEach(({ id }) => context.rect(this.layout.x[id] - w / 2, this.layout.y[id] - h / 2,
-                                             w, h));
-      context.fillStyle = outline ? theme.fill(device) : theme.stroke(device);
-      context.fill();
-      if (outline) {
-        Object.assign(context, { strokeStyle: theme.stroke(device), lineWidth: 1 });
-        context.stroke();
-      }
-    });
-    this.paintMarks(context, theme, byDevice.flat(), w, h);
-    if (text) {
-      Object.assign(context, { fillStyle: theme.ink, textAlign: 'center',
-                               font: `${labelSize}px system-ui, sans-serif` });
-      byDevice.flat().forEach(({ id, node }) => context.fillText(
-          fitText(node, nodeWidth - 8, labelSize), this.layout.x[id], this.layout.y[id]));
-    }
-    this.canvas.dataset.drawn = String(drawn);
-  }
-
-  /** Frames of nodes on the critical path, found and selected. */
-  paintMarks(context, theme, nodes, w, h) {
-    const frame = (color, width, wants) => {
-      context.beginPath();
-      nodes.filter(wants).forEach(({ id }) => context.rect(
-          this.layout.x[id] - w / 2, this.layout.y[id] - h / 2, w, h));
-      Object.assign(context, { strokeStyle: color, lineWidth: width });
-      context.stroke();
-    };
-    if (this.showPath && this.scale * h > 5) {
-      frame(theme.ink, Math.max(2, 0.8 / this.scale), (node) => node.critical);
-    }
-    frame(theme.limit, Math.max(4, 3 / this.scale), (node) => this.found.has(node.id));
-    frame(theme.accent, Math.max(4, 3 / this.scale), (node) => node.id === this.selected);
   }
 }

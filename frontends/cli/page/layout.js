@@ -3,8 +3,8 @@
 // a layer: least squares under the order (pool adjacent violators).
 
 const nodeWidth = 170;
-const nodeHeight = 28;
-const layerHeight = 62;
+const nodeHeight = 36;
+const layerHeight = 76;
 const nodeGap = 18;
 const bendGap = 12;
 const columnGap = 90;

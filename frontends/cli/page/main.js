@@ -9,7 +9,8 @@ function showSummary(model) {
   const above = bound > 0 ? (explanation.objective_ns / bound - 1) * 100 : 0;
   byId('title').textContent = model.about.title;
   document.title = `${model.about.title}: placement`;
-  byId('summary').textContent = `Found by ${explanation.strategy}; all times are predicted.` +
+  byId('summary').textContent = `Found by ${explanation.strategy}; ` +
+      `${model.measured === null ? 'all times are predicted.' : 'times are predicted but where it says measured.'}` +
       (explanation.complete ? '' : ' What waits for data is placed when the model runs.');
   const figures = [
     [throughput ? 'period of steps' : 'step', time(explanation.objective_ns)],
@@ -20,6 +21,8 @@ function showSummary(model) {
                                                       : `this one is ${above.toFixed(1)} % above`],
     ...measuredFigure(explanation.times),
     ...explanation.splits.map((split) => splitFigure(split, time)),
+    ...(model.measured === null ? [] : [['measured', time(model.measured.latency_ms.p50 * 1e6)]]),
+    ...(model.other === null ? [] : [['other placement', time(model.other.explanation.step_ns)]]),
     ['operations', String(model.nodes.length)],
     ['devices used', `${used} of ${model.devices.length}`],
     ['transfers', String(model.transfers.length), formatBytes(moved)],
@@ -82,7 +85,30 @@ function showLegend(model) {
   byId('devices-legend').append(
       ...model.devices.map((device, d) => device.ops === 0 ? null : element(
           'li', {}, deviceSwatch(d), `${device.device} (${device.ops})`)).filter(Boolean),
-      element('li', {}, swatch('var(--cut)'), 'goes to another device'));
+      element('li', {}, swatch('var(--cut)'), 'goes to another device'),
+      element('li', {}, lineMark('var(--ink)', 'solid', 3), 'critical path'),
+      element('li', {}, lineMark('var(--accent)', 'solid', 3), 'selected'),
+      element('li', {}, lineMark('var(--limit)', 'solid', 3), 'found'),
+      model.other === null ? '' : element('li', {}, lineMark('var(--cut)', 'dashed', 3),
+                                          'on another device in the other placement'));
+}
+
+/** A line as it is drawn in the timeline or around a box of the graph. */
+function lineMark(color, style, width = 2) {
+  const made = element('span', { className: 'mark', ariaHidden: 'true' });
+  made.style.borderTop = `${width}px ${style} ${color}`;
+  return made;
+}
+
+function showTimeLegend() {
+  byId('time-legend').append(
+      element('li', {}, lineMark('var(--wait)', 'solid'),
+              'idle, waiting for data from elsewhere'),
+      element('li', {}, lineMark('var(--wait)', 'dotted'), 'idle, nothing left to do in this step'),
+      element('li', {}, swatch('var(--wait)'), 'on the critical path: wait, ' +
+              'all data is there, but the device or link is busy with others'),
+      element('li', {}, swatch('var(--link)'), 'a transfer'),
+      element('li', {}, lineMark('var(--ink)', 'solid'), 'around an operation: on the critical path'));
 }
 
 /** Buttons whose data-do names what to call. */
@@ -113,22 +139,47 @@ function describeCanvases(model) {
                              'device; arrow keys move it, plus and minus zoom');
 }
 
+/** The timeline of the placement to compare with, in a list; an empty one without. */
+function otherTimeline(model, axis, select) {
+  if (model.other === null) {
+    return [];
+  }
+  byId('other-heading').hidden = byId('other-timeline').hidden = false;
+  const here = new Map(model.nodes.map((node) => [node.node, node]));
+  return [new Timeline('other-timeline', model.other, axis, (node) => {
+    if (here.has(node.node)) {
+      select(here.get(node.node).id);
+    }
+  })];
+}
+
 function begin() {
-  const model = readModel(JSON.parse(byId('data').textContent));
+  const data = JSON.parse(byId('data').textContent);
+  const model = readModel(data);
+  if (data.other) {
+    compareWith(model, readModel({ ...data, explanation: data.other }));
+  }
+  if (data.measured) {
+    readMeasured(model, data.measured);
+  }
   showSummary(model);
   showPath(model);
   showTables(model);
   showLegend(model);
+  showTimeLegend();
   showNoDetails();
   describeCanvases(model);
-  const axis = new TimeAxis(model.stepNs);
+  showMeasured(model);
+  showComparison(model);
+  const axis = new TimeAxis(Math.max(model.stepNs, model.other?.stepNs ?? 0));
   const select = (id) => {
     timeline.select(id);
     graph.select(id);
     showDetails(model, model.nodes[id]);
     history.replaceState(null, '', `#${new URLSearchParams({ op: model.nodes[id].node })}`);
   };
-  const timeline = new Timeline(model, axis, select);
+  const timeline = new Timeline('timeline', model, axis, (node) => select(node.id));
+  const others = otherTimeline(model, axis, select);
   const memory = new MemoryView(model, axis);
   const graph = new GraphView(model, select);
   selectNode = (id) => {
@@ -141,13 +192,21 @@ function begin() {
   }, select);
   listenToButtons('time-buttons', { in: () => axis.zoom(1.5), out: () => axis.zoom(1 / 1.5),
                                     all: () => axis.all() });
-  listenToButtons('graph-buttons', { in: () => graph.zoom(1.4), out: () => graph.zoom(1 / 1.4),
-                                     all: () => graph.fit() });
+  refoldGraph = (change) => graph.refold(change);
+  new GraphMap(graph);
+  listenToButtons('graph-buttons', {
+    in: () => graph.zoom(1.4), out: () => graph.zoom(1 / 1.4), all: () => graph.fit(),
+    fold: () => graph.refold((folding) => folding.closeAll()),
+    unfold: () => graph.refold((folding) => folding.openAll()),
+  });
+  document.querySelectorAll('[data-do=fold], [data-do=unfold]').forEach((button) => {
+    button.hidden = !graph.folding.hasScopes;
+  });
   byId('show-path').addEventListener('change', (event) => {
     graph.showPath = event.target.checked;
     graph.surface.request();
   });
-  [timeline, memory, graph].forEach((view) => view.surface.draw());
+  [timeline, ...others, memory, graph].forEach((view) => view.surface.draw());
   followAddress(model, search, select);
   Object.assign(document.documentElement.dataset, {
     nodes: model.nodes.length, edges: graph.edges.length, ready: Math.round(performance.now()),

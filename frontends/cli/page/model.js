@@ -1,6 +1,6 @@
 // The explanation with everything found by its index.
 
-/** Nodes get `id`, `deviceIndex`, `inputs` and `outputs` (tensors) and whether they are `critical`. */
+/** Data is { about, explanation, … }. Nodes get `id`, `deviceIndex`, `inputs` and `outputs` (tensors) and whether they are `critical`. */
 function readModel(data) {
   const explanation = data.explanation;
   const model = {
@@ -14,12 +14,18 @@ function readModel(data) {
     path: explanation.critical_path,
     stepNs: Math.max(explanation.step_ns, 1),
     time: timeFormatter(data.about),
+    other: null,     // a placement to compare with
+    measured: null,  // what runs took
   };
   const deviceIndex = new Map(model.devices.map((device, i) => [device.device, i]));
+  // By "tensor device": the transfer that brings it there.
+  const arrivals = new Map(model.transfers.map((transfer) =>
+      [`${transfer.tensor_index} ${transfer.to}`, transfer]));
+  Object.assign(model, { deviceIndex, arrivals });
   model.nodes.forEach((node, id) => {
     Object.assign(node, {
       id, deviceIndex: deviceIndex.get(node.device), inputs: [], outputs: [], critical: false,
-      choices: null,
+      choices: null, there: null, moved: false, measured: null,
     });
   });
   model.tensors.forEach((tensor, t) => {
@@ -35,20 +41,4 @@ function readModel(data) {
     model.nodes[told.rank].choices = told;
   });
   return model;
-}
-
-/** Pairs [producer, consumer] of nodes, each once. */
-function nodeEdges(model) {
-  const seen = new Set();
-  const edges = [];
-  for (const tensor of model.tensors) {
-    for (const consumer of tensor.producer === null ? [] : tensor.consumers) {
-      const key = tensor.producer * model.nodes.length + consumer;
-      if (!seen.has(key)) {
-        seen.add(key);
-        edges.push([tensor.producer, consumer]);
-      }
-    }
-  }
-  return edges;
 }

@@ -6,7 +6,7 @@ class Search {
     this.onFound = onFound;
     this.onShow = onShow;
     this.texts = model.nodes.map((node) =>
-        [node.node, node.op, node.device, ...node.members].join('\n').toLowerCase());
+        [node.node, node.kind, node.op, node.device, ...node.members].join('\n').toLowerCase());
     this.matches = [];
     this.next = 0;
     byId('find').addEventListener('input', () => this.find(byId('find').value));

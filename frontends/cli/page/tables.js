@@ -1,6 +1,6 @@
-// Tables, and who is asked when a name in one is clicked.
+// Tables: sorted by a click on a column's title, filtered by a text, and saved as CSV.
 
-/** What clicking the name of an operation does; set when the page begins. */
+/** Shows a node in timeline and graph; set when the page begins. */
 let selectNode = () => {};
 
 /** The name of a node as a button that shows it. */
@@ -10,130 +10,119 @@ function nodeButton(node) {
   return made;
 }
 
-/**
- * Columns are [title, cell(row), isNumber]; a cell is a text or an element. Shows `most` rows, and
- * the rest in steps when asked.
- */
-function makeTable(columns, rows, { most = 100, caption = '', rowClass = () => '' } = {}) {
-  const head = element('tr', {}, ...columns.map(([title, , isNumber]) =>
-      element('th', { scope: 'col', className: isNumber ? 'number' : '', textContent: title })));
-  const body = element('tbody');
-  const add = (from, to) => body.append(...rows.slice(from, to).map((row) => element(
-      'tr', { className: rowClass(row) }, ...columns.map(([, cell, isNumber]) =>
-          element('td', { className: isNumber ? 'number' : 'text' }, cell(row))))));
-  add(0, most);
-  const table = element('table', {}, caption === '' ? null : element('caption', {}, caption),
-                        element('thead', {}, head), body);
-  const place = element('div', { className: 'scroll' }, table);
-  if (rows.length > most) {
-    const more = element('button', { type: 'button' });
-    const label = () => {
-      more.textContent = `${rows.length - body.rows.length} more`;
-      more.hidden = body.rows.length === rows.length;
-    };
-    more.addEventListener('click', () => {
-      add(body.rows.length, body.rows.length + 1000);
-      label();
-    });
-    label();
-    place.append(more);
+// A column is { title, text(row), value(row), show(row) }: what it says, the number that it stands
+// for (only of columns of numbers; null: none) and the element that shows it (default: the text).
+const textColumn = (title, text, show) => ({ title, text, show });
+const numberColumn = (title, value, text = String) => ({
+  title, value, text: (row) => value(row) === null ? '' : text(value(row)),
+});
+const bytesColumn = (title, value) => numberColumn(title, value, formatBytes);
+const partColumn = (title, part, whole) =>
+    numberColumn(title, (row) => whole(row) > 0 ? part(row) / whole(row) : null,
+                 (value) => percent(value, 1));
+const timeColumn = (model, title, value) => numberColumn(title, value, model.time);
+
+/** A field of a CSV file. A text that a table program would calculate is kept a text. */
+function csvField(column, row) {
+  if (column.value) {
+    return String(column.value(row) ?? '');
   }
-  return place;
+  const text = column.text(row);
+  return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
 }
 
-function devicesTable(model) {
-  const time = model.time;
-  return makeTable([
-    ['device', (d) => element('span', {}, deviceSwatch(model.devices.indexOf(d)), d.device)],
-    ['ops', (d) => String(d.ops), true],
-    ['flops', (d) => formatCount(d.flops), true],
-    ['touched', (d) => formatBytes(d.bytes_touched), true],
-    ['busy', (d) => time(d.busy_ns), true],
-    ['of the step', (d) => percent(d.busy_ns, model.stepNs), true],
-    ['weights', (d) => formatBytes(d.weight_bytes), true],
-    ['received', (d) => formatBytes(d.receive_bytes), true],
-    ['peak', (d) => formatBytes(d.peak_bytes), true],
-    ['limit', (d) => d.limit_bytes === null ? 'none' : formatBytes(d.limit_bytes), true],
-    ['of the limit', (d) => d.limit_bytes === null ? '' : percent(d.peak_bytes, d.limit_bytes), true],
-    ['peak at', (d) => d.peak_node],
-    ...(model.devices.every((d) => d.weight === 1)
-        ? [] : [['weight', (d) => String(d.weight), true]]),
-  ], model.devices);
+function csvText(columns, rows) {
+  const head = columns.map(({ title }) => `"${title.replaceAll('"', '""')}"`).join(',');
+  return [head, ...rows.map((row) => columns.map((column) => csvField(column, row)).join(','))]
+      .join('\r\n') + '\r\n';
 }
 
-function strategiesTable(model) {
-  const rows = model.explanation.strategies;
-  return makeTable([
-    ['strategy', (s) => s.strategy],
-    ['step', (s) => s.failure === null ? model.time(s.step_ns) : '', true],
-    ['against this one', (s) => s.failure === null
-        ? `${(s.step_ns / model.stepNs).toFixed(2)} times` : '', true],
-    ['devices', (s) => s.failure === null ? String(s.devices_used) : '', true],
-    ['peak', (s) => s.failure === null ? formatBytes(s.peak_bytes) : '', true],
-    ['transfers', (s) => s.failure === null ? String(s.transfers) : '', true],
-    ['moved', (s) => s.failure === null ? formatBytes(s.transfer_bytes) : '', true],
-    ['why not', (s) => s.failure ?? ''],
-  ], rows, { rowClass: (s) => s.strategy === model.explanation.strategy ? 'here' : '' });
+function saveText(text, name) {
+  const link = element('a', { href: URL.createObjectURL(new Blob([text], { type: 'text/csv' })),
+                              download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function linksTable(model) {
-  return makeTable([
-    ['link', (l) => l.link],
-    ['kind', (l) => l.kind],
-    ['transfers', (l) => String(l.transfers), true],
-    ['moved', (l) => formatBytes(l.bytes), true],
-    ['busy', (l) => model.time(l.busy_ns), true],
-    ['of the step', (l) => percent(l.busy_ns, model.stepNs), true],
-    ['', (l) => l.queues ? 'one at a time' : 'all at once'],
-  ], model.links.filter((link) => link.transfers > 0));
+class Table {
+  constructor(columns, rows, { most = 100, caption = '', name = 'table', rowClass = () => '' } = {}) {
+    Object.assign(this, { columns, rows, most, name, rowClass, sorted: -1, down: true });
+    this.shown = rows;
+    this.body = element('tbody');
+    this.heads = columns.map((column, c) => this.head(column, c));
+    this.more = element('button', { type: 'button' });
+    this.more.addEventListener('click', () => this.add(1000));
+    this.count = element('span', { className: 'hint' });
+    const table = element('table', {}, caption === '' ? null : element('caption', {}, caption),
+                          element('thead', {}, element('tr', {}, ...this.heads)), this.body);
+    this.place = element('div', {}, rows.length > 3 ? this.tools() : null,
+                         element('div', { className: 'scroll' }, table), this.more);
+    this.fill();
+  }
+
+  head(column, c) {
+    const button = element('button', { type: 'button', className: 'sort', textContent: column.title });
+    button.addEventListener('click', () => this.sort(c));
+    return element('th', { scope: 'col', className: column.value ? 'number' : '' }, button);
+  }
+
+  tools() {
+    const filter = element('input', { type: 'search', placeholder: 'Filter', className: 'filter',
+                                      ariaLabel: `Filter the table ${this.name}` });
+    filter.addEventListener('input', () => this.filter(filter.value));
+    const save = element('button', { type: 'button', className: 'csv', textContent: 'CSV',
+                                     title: 'Saves the rows that are shown' });
+    save.addEventListener('click', () => saveText(csvText(this.columns, this.shown),
+                                                  `${this.name}.csv`));
+    return element('div', { className: 'line tools' }, filter, save, this.count);
+  }
+
+  filter(text) {
+    const wanted = text.trim().toLowerCase();
+    this.matching = wanted === '' ? null : this.rows.filter((row) =>
+        this.columns.some((column) => column.text(row).toLowerCase().includes(wanted)));
+    this.arrange();
+  }
+
+  /** Numbers begin with the largest, texts with the first; a second click turns that round. */
+  sort(c) {
+    this.down = this.sorted === c ? !this.down : Boolean(this.columns[c].value);
+    this.sorted = c;
+    this.heads.forEach((head, i) => {
+      head.ariaSort = i !== c ? 'none' : this.down ? 'descending' : 'ascending';
+    });
+    this.arrange();
+  }
+
+  arrange() {
+    this.shown = this.matching ?? this.rows;
+    if (this.sorted >= 0) {
+      const { value, text } = this.columns[this.sorted];
+      const key = value ? (row) => value(row) ?? -Infinity : text;
+      const order = this.down ? -1 : 1;
+      this.shown = this.shown.map((row) => [key(row), row])
+          .sort(([a], [b]) => a < b ? -order : a > b ? order : 0).map(([, row]) => row);
+    }
+    this.fill();
+  }
+
+  fill() {
+    this.body.replaceChildren();
+    this.add(this.most);
+    const all = this.rows.length;
+    this.count.textContent = this.matching ? `${this.shown.length} of ${all}` : '';
+  }
+
+  add(most) {
+    const from = this.body.rows.length;
+    this.body.append(...this.shown.slice(from, from + most).map((row) => element(
+        'tr', { className: this.rowClass(row) }, ...this.columns.map((column) => element(
+            'td', { className: column.value ? 'number' : 'text' },
+            column.show ? column.show(row) : column.text(row))))));
+    const left = this.shown.length - this.body.rows.length;
+    this.more.textContent = `${left} more`;
+    this.more.hidden = left === 0;
+  }
 }
 
-function transfersTable(model) {
-  return makeTable([
-    ['tensor', (t) => t.tensor],
-    ['from', (t) => t.from],
-    ['to', (t) => t.to],
-    ['bytes', (t) => formatBytes(t.bytes), true],
-    ['start', (t) => model.time(t.start_ns), true],
-    ['wait', (t) => model.time(t.wait_ns), true],
-    ['time', (t) => model.time(t.transfer_ns), true],
-  ], [...model.transfers].sort((a, b) => b.transfer_ns - a.transfer_ns),
-  { caption: 'the longest first' });
-}
-
-function pathTable(model) {
-  return makeTable([
-    ['what', (p) => p.kind],
-    ['where', (p) => p.where],
-    ['time', (p) => model.time(p.ns), true],
-    ['of the step', (p) => percent(p.ns, model.stepNs), true],
-    ['count', (p) => String(p.count), true],
-    ['from', (p) => p.first],
-    ['to', (p) => p.last === p.first ? '' : p.last],
-  ], model.path.segments);
-}
-
-function wishesTable(model) {
-  return makeTable([
-    ['configuration', (a) => a.configuration ?? ''],
-    ['device or layer', (a) => a.name],
-    ['operations', (a) => String(a.nodes), true],
-    ['pinned to', (a) => a.device ?? ''],
-    ['why', (a) => a.why],
-  ], model.explanation.annotations);
-}
-
-function opsTable(model) {
-  const nodes = [...model.nodes].sort(
-      (a, b) => (b.finish_ns - b.start_ns) - (a.finish_ns - a.start_ns) || a.id - b.id);
-  return makeTable([
-    ['operation', nodeButton],
-    ['kind', (n) => n.op],
-    ['device', (n) => element('span', {}, deviceSwatch(n.deviceIndex), n.device)],
-    ['number', (n) => String(n.rank), true],
-    ['start', (n) => model.time(n.start_ns), true],
-    ['time', (n) => model.time(n.finish_ns - n.start_ns), true],
-    ['of the step', (n) => percent(n.finish_ns - n.start_ns, model.stepNs), true],
-    ['', (n) => n.critical ? 'critical' : ''],
-  ], nodes, { caption: 'the longest first', most: 50 });
-}
+const makeTable = (columns, rows, options) => new Table(columns, rows, options).place;

@@ -15,7 +15,7 @@ function intoLanes(items, most) {
   return Math.max(free.length, 1);
 }
 
-/** Rows { label, lanes, items: [{ start, finish, lane, fill, node or transfer or part }] }. */
+/** Rows { label, lanes, items: [{ start, finish, lane, fill, node or transfer, part, idle }] }. */
 function timelineRows(model) {
   const path = model.path.steps.map(([kind, index, start, finish]) => ({
     start, finish, lane: 0, part: kind,
@@ -28,7 +28,8 @@ function timelineRows(model) {
         .map((node) => ({ start: node.start_ns, finish: node.finish_ns, node, device: d }))
         .sort((a, b) => a.start - b.start);
     if (items.length > 0) {
-      rows.push({ label: device.device, lanes: intoLanes(items, 8), items });
+      const lanes = intoLanes(items, 8);
+      rows.push({ label: device.device, lanes, items: [...idleItems(model, d, lanes), ...items] });
     }
   });
   for (const link of model.links.filter((each) => each.transfers > 0)) {
@@ -47,13 +48,20 @@ function timelineRows(model) {
   return rows;
 }
 
+/** What a device does not do, in all of its lanes. */
+function idleItems(model, device, lanes) {
+  return idleTimes(model, device).flatMap((idle) => Array.from(
+      { length: lanes }, (_, lane) => ({ start: idle.start, finish: idle.finish, lane, idle })));
+}
+
 class Timeline {
-  constructor(model, axis, onSelect) {
+  /** On the canvas `id`. */
+  constructor(id, model, axis, onSelect) {
     this.model = model;
     this.axis = axis;
     this.selected = -1;
     this.rows = timelineRows(model);
-    const canvas = byId('timeline');
+    const canvas = byId(id);
     const last = this.rows[this.rows.length - 1];
     canvas.style.height = `${last.top + last.lanes * rowHeight + rowGap}px`;
     this.surface = new Surface(canvas, (...to) => this.paint(...to));
@@ -63,7 +71,7 @@ class Timeline {
       click: (x, y) => {
         const item = this.itemAt(x, y);
         if (item?.node) {
-          onSelect(item.node.id);
+          onSelect(item.node);
         }
       },
     });
@@ -91,9 +99,12 @@ class Timeline {
     if (item === null) {
       return '';
     }
+    if (item.idle) {
+      return describeIdle(this.model, item.idle);
+    }
     const what = item.node ? describeNode(this.model, item.node)
                            : describeTransfer(this.model, item.transfer);
-    return item.part ? `${item.part}: ${this.model.time(item.finish - item.start)}\n${what}` : what;
+    return item.part ? `${describePart(this.model, item)}\n${what}` : what;
   }
 
   colorOf(item, theme, isWide) {
@@ -127,7 +138,22 @@ class Timeline {
     context.restore();
   }
 
+  /** Idle: a line in the middle, dotted where nothing is left to do. */
+  static paintIdle(context, theme, item, left, right, top) {
+    Object.assign(context, { strokeStyle: theme.wait, lineWidth: 1.5 });
+    context.setLineDash(item.idle.isDone ? [1, 5] : []);
+    context.beginPath();
+    context.moveTo(left, top + rowHeight / 2);
+    context.lineTo(right, top + rowHeight / 2);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
   paintItem(context, theme, item, left, right, top) {
+    if (item.idle) {
+      Timeline.paintIdle(context, theme, item, left, right, top);
+      return;
+    }
     const isWide = right - left > 4;
     context.fillStyle = this.colorOf(item, theme, isWide);
     context.fillRect(left, top + 1, right - left, rowHeight - 2);
@@ -142,8 +168,11 @@ class Timeline {
     }
     if (right - left > 30 && !item.part) {
       context.fillStyle = item.node ? theme.ink : theme.paper;
-      context.fillText(fitText(item.node?.node ?? item.transfer.tensor, right - left - 8),
-                       left + 4, top + rowHeight / 2);
+      const shown = Math.max(left, labelWidth(this.surface.width));  // of an item that begins before
+      const text = fitText(item.node ? `${item.node.kind} ${item.node.node}` : item.transfer.tensor,
+                           right - shown - 8);
+      clipped(context, shown, top, right - shown, rowHeight,
+              () => context.fillText(text, shown + 4, top + rowHeight / 2));
     }
   }
 }

@@ -4,7 +4,9 @@
 Without a browser it is skipped, and says so; where GRAPHRUN_REQUIRE_BROWSER is set it fails.
 """
 
+import csv
 import html.parser
+import io
 import json
 import os
 import shutil
@@ -56,6 +58,41 @@ document.getElementById('show-path').click();
 </script>"""
 
 
+# Tells the widest text that is written in the boxes of the graph.
+RULER = """<script>
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  if (this.canvas.id === 'graph' && this.textAlign === 'center') {
+    const told = document.documentElement.dataset;
+    told.widest = Math.max(this.measureText(text).width, Number(told.widest ?? 0));
+  }
+  write.call(this, text, ...place);
+};
+</script>"""
+
+# Sorts the operations by name, keeps those of one layer and saves them.
+TABLE_HAND = """<script>
+URL.createObjectURL = (blob) => {
+  blob.text().then((text) => { document.documentElement.dataset.csv = text; });
+  return 'data:,';
+};
+const table = document.querySelector('#ops-table');
+table.querySelector('th button').click();
+const filter = table.querySelector('.filter');
+filter.value = window.wanted;
+filter.dispatchEvent(new Event('input'));
+table.querySelector('.csv').click();
+</script>"""
+
+# Tells the times of each device, and why it is idle.
+IDLE_HAND = """<script>
+const told = readModel(JSON.parse(byId('data').textContent));
+document.documentElement.dataset.idle = JSON.stringify(told.devices.map((device, d) => ({
+  busy: device.busy_ns, step: told.stepNs, sums: idleSums(told, d),
+  why: idleTimes(told, d).map((idle) => describeIdle(told, idle)) })));
+</script>"""
+
+
 class Dom(html.parser.HTMLParser):
     """Attributes and text of the elements that have an id."""
 
@@ -102,7 +139,7 @@ class ExplainPage(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        graph = os.path.join(folder.name, "costs.json")
+        graph = cls.graph = os.path.join(folder.name, "costs.json")
         cls.page = os.path.join(folder.name, "page.html")
         with open(graph, "w", encoding="utf-8") as file:
             json.dump(costs(OPS, 4), file)
@@ -133,7 +170,10 @@ class ExplainPage(unittest.TestCase):
     def testDrawsEveryOperationInTime(self):
         dom = self.open()
         self.assertEqual(dom.attributes["html"]["data-nodes"], str(OPS))
-        self.assertEqual(dom.attributes["graph"]["data-drawn"], str(OPS))
+        boxes = dom.attributes["graph"]["data-boxes"]
+        self.assertEqual(dom.attributes["graph"]["data-drawn"], boxes)
+        self.assertLess(int(boxes), OPS // 10)  # scopes are folded,
+        self.assertNotIn("hidden", dom.attributes["map"])  # and there is a map
         self.assertLess(int(dom.attributes["html"]["data-ready"]), LOAD_MS)
         self.assertIn("costs.json", dom.texts["title"])
         for table, words in (("devices-table", "fast:2"), ("strategies-table", "heft"),
@@ -145,7 +185,8 @@ class ExplainPage(unittest.TestCase):
         dom = self.open("find=LAYER12/mixed")
         self.assertEqual(dom.texts["found"], "1 of 3")
         self.assertEqual(dom.attributes["details"]["data-node"], "layer12/mixed0")
-        self.assertLess(int(dom.attributes["graph"]["data-drawn"]), OPS)  # near enough to read
+        graph = dom.attributes["graph"]
+        self.assertLess(int(graph["data-drawn"]), int(graph["data-boxes"]))  # near enough to read
         self.assertEqual(self.open("find=nothing+like+it").texts["found"], "0 found")
 
     def testTellsWhyAnOperationIsWhereItIs(self):
@@ -162,6 +203,75 @@ class ExplainPage(unittest.TestCase):
         self.assertEqual(dom.attributes["memory"]["data-clicked"], "")
         for canvas in ("timeline", "graph"):
             self.assertIn("/", dom.attributes[canvas]["data-clicked"])
+
+    def testUnfoldsAll(self):
+        hand = "<script>document.querySelector('[data-do=unfold]').click();</script>"
+        dom, console = browse(self.write(self.source.replace("</body>", f"{hand}</body>")))
+        self.assertEqual(console, [])
+        self.assertEqual(dom.attributes["graph"]["data-boxes"], str(OPS))
+        self.assertEqual(dom.attributes["graph"]["data-drawn"], str(OPS))
+
+    def testWritesWithinBoxes(self):
+        wide = self.source.replace("layer12/mixed0", "layer12/" + "W" * 60).replace(
+            '"op":"op.mixed"', '"op":"op.mixed","kind":"' + "M" * 60 + '"')
+        page = self.write(wide.replace('<script type="application', f'{RULER}<script type="application'))
+        dom, console = browse(page, urllib.parse.urlencode({"op": "layer12/" + "W" * 60}))
+        self.assertEqual(console, [])
+        self.assertGreater(float(dom.attributes["html"]["data-widest"]), 140)
+        self.assertLessEqual(float(dom.attributes["html"]["data-widest"]), 170)
+
+    def testTablesAreSortedFilteredAndSaved(self):
+        def table(wanted):
+            hand = TABLE_HAND.replace("window.wanted", json.dumps(wanted).replace("<", "\\x3c"))
+            dom, console = browse(self.write(self.source.replace("</body>", f"{hand}</body>")))
+            self.assertEqual(console, [])
+            return list(csv.reader(io.StringIO(dom.attributes["html"]["data-csv"])))
+
+        rows = table("layer12/")
+        self.assertEqual(rows[0][:4], ["operation", "kind", "gives", "device"])
+        names = [row[0] for row in rows[1:]]
+        self.assertEqual(len(names), 14)
+        self.assertEqual(names, sorted(names))
+        self.assertGreater(int(rows[1][rows[0].index("time")]), 0)
+        self.assertEqual([row[0] for row in table(HOSTILE[0])[1:]], [HOSTILE[0]])
+
+    def testTellsWhyDevicesAreIdle(self):
+        dom, console = browse(self.write(self.source.replace("</body>", f"{IDLE_HAND}</body>")))
+        self.assertEqual(console, [])
+        devices = json.loads(dom.attributes["html"]["data-idle"])
+        self.assertEqual(len(devices), 4)
+        for device in devices:
+            self.assertEqual(device["busy"] + sum(device["sums"].values()), device["step"])
+        reasons = [why for device in devices for why in device["why"]]
+        self.assertTrue(any("waiting for data: " in why and " comes from " in why for why in reasons))
+        self.assertTrue(any("nothing left to do" in why for why in reasons))
+
+    def testComparesPlacements(self):
+        page = f"{self.page}.compared.html"
+        subprocess.run([graphrun, "place", self.graph, "--strategy", "random:1", "--html", page,
+                        "--compare-with", "single"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+        dom, console = browse(page, urllib.parse.urlencode({"op": HOSTILE[0]}))
+        self.assertEqual(console, [])
+        self.assertNotIn("data-errors", dom.attributes["html"])
+        self.assertNotIn("hidden", dom.attributes["compare"])
+        self.assertNotIn("hidden", dom.attributes["other-timeline"])
+        self.assertIn("other: single", dom.texts["compare-table"])
+        self.assertRegex(dom.texts["moved-table"], f"[0-9]+ of {OPS} operations are on another device")
+        self.assertIn(HOSTILE[0], dom.texts["details"])
+        self.assertIn("hidden", self.open().attributes["compare"])
+
+    def testShowsMeasuredBesidePredicted(self):
+        times = {"steps": 3, "nodes": [{"node": HOSTILE[0], "device": "slow", "ns": 4_000_000}],
+                 "edges": []}
+        measured = {"latency_ms": {"p50": 123}, "predicted_step_ms": 1, "times": times}
+        text = json.dumps(measured).replace("<", "\\u003c")
+        dom, console = browse(self.write(self.source.replace('"measured": null', f'"measured": {text}')))
+        self.assertEqual(console, [])
+        self.assertNotIn("hidden", dom.attributes["measured"])
+        self.assertIn("and took 123 ms", dom.texts["measured-summary"])
+        self.assertIn(f"1 of {OPS} operations", dom.texts["measured-summary"])
+        self.assertIn(HOSTILE[0], dom.texts["measured-table"])
+        self.assertIn("4.00 ms", dom.texts["measured-table"])
 
     def testShowsHostileNamesAsText(self):
         for name in (HOSTILE[0], HOSTILE[2]):
