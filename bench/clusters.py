@@ -111,25 +111,24 @@ def slow(args, folder, _):
         raise Failed(reason)
     pair = netns.Pair()
     try:
-        for name in (pair.left, pair.right):
-            subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "veth0", "root", "tbf", "rate",
-                            RATE, "burst", "64kb", "latency", "20ms"], check=True)
-        places = {"w0": f"{pair.LEFT_ADDRESS}:{PORT}", "w1": f"{pair.RIGHT_ADDRESS}:{PORT}"}
+        for node in pair.nodes:
+            node.run("tc", "qdisc", "add", "dev", "veth0", "root", "tbf", "rate", RATE, "burst", "64kb",
+                     "latency", "20ms")
+        hosts = {f"w{i}": address for i, address in enumerate(pair.ADDRESSES)}
+        places = {name: f"{address}:{PORT}" for name, address in hosts.items()}
         certs = os.path.join(folder, "certs")
-        subprocess.run([args.graphrun, "certs", certs, f"w0={pair.LEFT_ADDRESS}",
-                        f"w1={pair.RIGHT_ADDRESS}"], check=True, stdout=subprocess.DEVNULL)
-        sides = zip(places.items(), (pair.left, pair.right))
-        commands = [[*pair.inside(side), args.graphrun, "worker", "--listen", place,
+        subprocess.run([args.graphrun, "certs", certs, *(f"{name}={host}" for name, host in hosts.items())],
+                       check=True, stdout=subprocess.DEVNULL)
+        commands = [[*node.inside, args.graphrun, "worker", "--listen", place,
                      "--ca", f"{certs}/ca.pem", "--cert", f"{certs}/{name}.pem",
-                     "--key", f"{certs}/{name}.key"] for (name, place), side in sides]
-        # Shared memory reaches across network namespaces; it would be taken for want of a reason not to.
+                     "--key", f"{certs}/{name}.key"] for (name, place), node in zip(places.items(), pair.nodes)]
         environment = {"UCX_TLS": "tcp,self", "GRAPHRUN_CACHE_DIR": os.path.join(folder, "worker")}
         with workers(commands, environment):
             yield Cluster(folder, f"tcp {RATE}",
                           {name: (place, *core)
                            for (name, place), core in zip(places.items(), cores(2))},
                           {"ca": f"{certs}/ca.pem", "cert": f"{certs}/coordinator.pem",
-                           "key": f"{certs}/coordinator.key"}, pair.inside(pair.left))
+                           "key": f"{certs}/coordinator.key"}, pair.nodes[0].inside)
     finally:
         pair.remove()
 

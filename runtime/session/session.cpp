@@ -181,7 +181,7 @@ struct Session::Impl {
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
   void learn(const ActivePlan& plan);
   void learnAll();
-  absl::Status run(std::vector<StageInput> given, std::vector<NamedTensor>& results);
+  absl::Status run(const std::vector<StageInput>& given, std::vector<NamedTensor>& results);
   absl::StatusOr<TensorMap> runByName(const TensorMap& given);
   absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
   /// Runs a step whose inputs and outputs are bound.
@@ -790,8 +790,10 @@ std::shared_ptr<DeviceSet> makeDeviceSet() {
 }
 
 /// Runs the model once; see Session::run.
-absl::Status Session::Impl::run(std::vector<StageInput> given, std::vector<NamedTensor>& results) {
+absl::Status Session::Impl::run(const std::vector<StageInput>& given,
+                                std::vector<NamedTensor>& results) {
   std::vector<NamedSpec> specs;
+  specs.reserve(given.size());
   for (const StageInput& input : given) {
     specs.push_back({input.name, input.tensor->spec()});
   }
@@ -826,7 +828,7 @@ absl::StatusOr<TensorMap> Session::Impl::runByName(const TensorMap& given) {
     values.push_back({input, &tensor, nullptr});
   }
   std::vector<NamedTensor> results;
-  GR_RETURN_IF_ERROR(run(std::move(values), results));
+  GR_RETURN_IF_ERROR(run(values, results));
   TensorMap named;
   for (NamedTensor& result : results) {
     named.insert_or_assign(std::move(result.name), std::move(result.tensor));
@@ -856,8 +858,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::create(absl::StatusOr<MemoryFi
   }
   GR_RETURN_IF_ERROR(checkOptions(options));
   auto impl = std::make_unique<Impl>(options);
-  impl->inMemory.emplace(*std::move(model));
-  GR_RETURN_IF_ERROR(impl->open(impl->inMemory->path(), impl->inMemory->name()));
+  const MemoryFile& file = impl->inMemory.emplace(*std::move(model));
+  GR_RETURN_IF_ERROR(impl->open(file.path(), file.name()));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
@@ -869,7 +871,7 @@ absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<Name
   for (const NamedTensor& input : inputs) {
     values.push_back({input.name, &input.tensor, nullptr});
   }
-  return impl_->run(std::move(values), outputs);
+  return impl_->run(values, outputs);
 }
 
 absl::StatusOr<TensorMap> Session::run(const TensorMap& inputs) { return impl_->runByName(inputs); }

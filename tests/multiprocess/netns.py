@@ -4,8 +4,9 @@ and iproute2."""
 import os
 import shutil
 import subprocess
+import time
 
-import programs
+CARRIER_SECONDS = 5  # the kernel tells of a carrier up to a second after the link is up
 
 
 def whyNot():
@@ -44,7 +45,7 @@ class Node:
         if not self.keeper.stdout.readline():
             raise RuntimeError(f"the namespaces of {name} cannot be made")
         self.inside = ("nsenter", "--target", str(self.keeper.pid), "--net", "--ipc", "--mount",
-                       "sh", "-c", 'cd "$0" && exec "$@"', programs.SCRATCH.name)
+                       "sh", "-c", 'cd "$0" && exec "$@"', os.getcwd())
 
     def run(self, *command):
         """What a command prints that runs in the node."""
@@ -68,9 +69,12 @@ def join(left, right, interface, leftAddress, rightAddress):
     for node, address in ((left, leftAddress), (right, rightAddress)):
         ip("-n", node.name, "addr", "add", f"{address}/24", "dev", interface)
         ip("-n", node.name, "link", "set", interface, "up")
-    for node in (left, right):  # the kernel tells of a carrier up to a second later
-        programs.until(lambda: node.run("cat", f"/sys/class/net/{interface}/operstate") == "up\n",
-                       5, f"{interface} is up")
+    end = time.monotonic() + CARRIER_SECONDS
+    for node in (left, right):
+        while node.run("cat", f"/sys/class/net/{interface}/operstate") != "up\n":
+            if time.monotonic() > end:
+                raise TimeoutError(f"{interface} of {node.name} is not up after {CARRIER_SECONDS} s")
+            time.sleep(0.02)
 
 
 class Nodes:
