@@ -299,7 +299,8 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
     GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
     planned.remainderInputs = stages->restInputs;
   }
-  // Forms and folded scales round otherwise than their parts do: no pin may keep one from being made.
+  // Forms and folded scales round otherwise than their parts do: no pin may keep one from being
+  // made.
   if (isDeterministic(request) && mlir::failed(passes::simplify(module))) {
     return failure();
   }
