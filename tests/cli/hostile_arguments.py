@@ -22,6 +22,7 @@ WRONG_USAGE = 2
 NO_NUMBERS = ["", " ", "abc", "nan", "inf", "-inf", "1e400", "1,2", "--", "\udcff", "9" * 400, "-1", "½", "%n%s"]
 NO_COUNTS = NO_NUMBERS + ["0x10", "1.5", "1s", "1e3", "4294967296", "18446744073709551616", "-18446744073709551615"]
 NO_TIMES = NO_NUMBERS + ["1h", "1 s", "s", "1e3s", "99999999999s", "-1ms", "1ss"]
+NO_SEEDS = [value for value in NO_COUNTS if value != "4294967296"]  # a seed has 64 bits
 EDGES = ["0", "1", "1023", "1024", "4294967295"]
 TEXTS = ["", "=", "==", "a=", "=b", "x", "x=", "x=@", "x=@nowhere.npy", "x=@.", "x=@/dev/null", "x=@garbage", "x=@empty",
          "x=random:", "x=random:-1", "x=random", "x=1", "x=f32", "x=f32=", "x=3x4x5xf32", "x=3x4x5xf32=1e999",
@@ -92,12 +93,12 @@ def optionsOf(text):
             if name not in LEFT_OUT]
 
 
-def valuesOf(kind):
-    """[(value, whether it must be wrong usage)] for an option of that type."""
+def valuesOf(name, kind):
+    """[(value, whether it must be wrong usage)] for an option of that name and type."""
     if kind == "TIME":
         return [(value, True) for value in NO_TIMES] + [(value, False) for value in EDGES]
     if kind in ("UINT", "INT", "FLOAT"):
-        bad = NO_NUMBERS if kind == "FLOAT" else NO_COUNTS
+        bad = NO_NUMBERS if kind == "FLOAT" else NO_SEEDS if name == "--seed" else NO_COUNTS
         return [(value, True) for value in bad] + [(value, False) for value in EDGES]
     return [(value, False) for value in TEXTS]
 
@@ -128,12 +129,12 @@ def trials(runner, args):
             if kind == "":
                 found.append(([command, *good, name], name, False))
                 continue
-            values = valuesOf(kind)
+            values = valuesOf(name, kind)
             for value, isUsage in chance.sample(values, min(args.values, len(values))):
                 found.append(([command, *good, f"{name}={value}"], name, isUsage))
         valued = [option for option in options if option[1]]
         for _ in range(args.pairs if len(valued) > 1 else 0):  # together
-            words = [f"{name}={chance.choice(valuesOf(kind))[0]}" for name, kind in chance.sample(valued, 2)]
+            words = [f"{name}={chance.choice(valuesOf(name, kind))[0]}" for name, kind in chance.sample(valued, 2)]
             found.append(([command, *good, *words], "--listen", False))
         for value in chance.sample(TEXTS, args.values):  # in the place of what it is about
             found.append(([command, value, *good[1:]], "--listen", False))
