@@ -22,6 +22,12 @@ void* allocateOrThrow(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return allocateOrThrow(bytes); }
 void* operator new[](std::size_t bytes) { return allocateOrThrow(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return memoryRanOut ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return memoryRanOut ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
