@@ -74,7 +74,7 @@ function(graphrun_sanitized name)
   set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED sanitizer_reports)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:allow_user_poisoning=0:intercept_tls_get_addr=0:${log}"
-    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:${log}"
     "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=${libraries}:${suppressions}:${log}")
 endfunction()
