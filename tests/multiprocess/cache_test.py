@@ -31,17 +31,13 @@ def mayMount():
     return done.returncode == 0
 
 
-class CacheTest(unittest.TestCase):
+class CacheTest(programs.Case):
     def setUp(self):
+        super().setUp()
         self.model = models.seeded("squeezenet")
         self.cache = os.path.join(programs.SCRATCH.name, "shared")
         programs.ENVIRONMENT["GRAPHRUN_CACHE_DIR"] = self.cache
         shutil.rmtree(self.cache, ignore_errors=True)
-
-    def tearDown(self):
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
 
     def start(self, name):
         output = f"{self.model.outputs[0]}=@{name}.npy"

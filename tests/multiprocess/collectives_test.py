@@ -34,16 +34,11 @@ class BuiltModel(models.Model):
                 self.feeds += ["--input", f"{value}=@{stem}.{value}.npy"]
 
 
-class CollectivesTest(unittest.TestCase):
+class CollectivesTest(programs.Case):
     @classmethod
     def setUpClass(cls):
         os.mkdir(FOLDER)
         subprocess.run([os.environ["COLLECTIVE_MODELS"], FOLDER, str(SEEDS)], check=True)
-
-    def tearDown(self):
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
 
     def check(self, model, whole, cluster, *options):
         ended, got = model.run("--cluster", cluster, *options)

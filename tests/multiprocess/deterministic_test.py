@@ -58,12 +58,7 @@ def inSpans(nodes, devices):
     return pins(nodes, [devices[i * len(devices) // len(nodes)] for i in range(len(nodes))])
 
 
-class DeterministicTest(unittest.TestCase):
-    def tearDown(self):
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
-
+class DeterministicTest(programs.Case):
     def outputs(self, model, *options):
         ended, arrays = model.run("--deterministic", *options)
         self.assertEqual(ended.code, 0, ended)

@@ -14,16 +14,6 @@ MODEL = models.seeded("squeezenet")
 
 
 class FaultTest(strikes.StrikeCase):
-    def setUp(self):
-        self.workers = []
-
-    def tearDown(self):
-        for worker in self.workers:
-            worker.end()
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
-
     def startLoop(self, cluster, devices, callers=1):
         """graphrun running steps over all the devices, as many in flight as it has callers, for a
         minute if nothing happens."""

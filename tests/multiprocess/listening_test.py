@@ -24,17 +24,7 @@ def listening():
     return found
 
 
-class ListeningTest(unittest.TestCase):
-    def setUp(self):
-        self.workers = []
-
-    def tearDown(self):
-        for worker in self.workers:
-            worker.end()
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
-
+class ListeningTest(programs.Case):
     def check(self, cluster, devices, count):
         """`count` processes share a model by `devices`, and listen on loopback only."""
         nodes = clusters.nodesOf(MODEL.explain(cluster))

@@ -92,12 +92,7 @@ def run(network, output, *options):
                    for device in json.loads(ended.out)["devices"]}
 
 
-class MemoryTest(unittest.TestCase):
-    def tearDown(self):
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
-
+class MemoryTest(programs.Case):
     def testRandomLimits(self):
         chance = random.Random(SEED)
         outcomes = collections.Counter()
@@ -128,7 +123,6 @@ class MemoryTest(unittest.TestCase):
         self.assertLessEqual(models.difference(got, want), TOLERANCE, ended)
         used = len(held.keys() & limits.keys())
         return f"{'refused, then ' if refused else ''}on {used} device{'s' if used > 1 else ''}"
-
 
     def advised(self, ended, limits):
         """(Device, KiB that are said to be enough): the planner's advice, or that of who loaded the plan."""

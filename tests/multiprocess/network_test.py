@@ -21,9 +21,9 @@ PORT = 7070
 NOTICED_SECONDS = 3 + 1.5
 
 
-class NetworkTest(unittest.TestCase):
+class NetworkTest(programs.Case):
     def setUp(self):
-        self.workers = []
+        super().setUp()
         self.nets = None
 
     def start(self, nets, here, nodes, addresses):
@@ -44,13 +44,6 @@ class NetworkTest(unittest.TestCase):
     def startPair(self, **options):
         pair = netns.Pair(**options)
         self.start(pair, pair.nodes[0], pair.nodes, pair.ADDRESSES)
-
-    def tearDown(self):
-        for worker in self.workers:
-            worker.end()
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
 
     def checkCut(self, loop, cut):
         """The program, which runs steps, ends in time once `cut` was called."""

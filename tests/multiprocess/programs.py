@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 GRAPHRUN = os.environ["GRAPHRUN"]
 CASES = os.environ["GRAPHRUN_CASES"]
@@ -136,3 +137,17 @@ def killRest():
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+
+class Case(unittest.TestCase):
+    """A test that ends the workers it started, and leaves no process."""
+
+    def setUp(self):
+        self.workers = []
+
+    def tearDown(self):
+        for worker in self.workers:
+            worker.end()
+        left = ours()
+        killRest()
+        self.assertEqual(left, {}, "processes left behind")

@@ -12,12 +12,7 @@ import programs
 TOLERANCE = 3e-4
 
 
-class SplitTest(unittest.TestCase):
-    def tearDown(self):
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
-
+class SplitTest(programs.Case):
     def checkSplit(self, model, whole, cluster, devices, *options):
         """Runs it split; returns the outputs."""
         explained = model.explain(cluster, *options)

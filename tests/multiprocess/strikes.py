@@ -2,14 +2,13 @@
 
 import os
 import time
-import unittest
 
 import programs
 
 NOTICED_SECONDS = 10
 
 
-class StrikeCase(unittest.TestCase):
+class StrikeCase(programs.Case):
     def strike(self, loop, victim, how):
         """Sends the signal once steps run; graphrun's Ended, checked."""
         programs.until(lambda: programs.cpuSeconds(victim) > 1 or loop.process.poll() is not None,

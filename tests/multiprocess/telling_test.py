@@ -37,14 +37,10 @@ def pickModel():
     return path, ["--input", "x=random", "--input", f"i=@{scratch('wrong.npy')}"]
 
 
-class TellingTest(unittest.TestCase):
+class TellingTest(programs.Case):
     def setUp(self):
+        super().setUp()
         self.model = models.seeded("squeezenet")
-
-    def tearDown(self):
-        left = programs.ours()
-        programs.killRest()
-        self.assertEqual(left, {}, "processes left behind")
 
     def unreachable(self):
         return clusters.write({"far": ("127.0.0.1:9", 1)})
