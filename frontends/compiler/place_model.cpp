@@ -185,9 +185,8 @@ bool isWorthwhile(const placement::SplitReport& report) {
 bool mayLook(const format::PlanRequest& request) {
   const absl::string_view strategy = format::textOf(request.strategy());
   const bool isFree = strategy.empty() || strategy == "auto";
-  bool isStable =
-      static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
-  return isFree && !isStable && format::textOf(request.from()).empty() && request.split() == 0;
+  return isFree && !isDeterministic(request) && format::textOf(request.from()).empty() &&
+         request.split() == 0;
 }
 
 /// `whole`, or in its place what is better on split devices.
@@ -253,6 +252,10 @@ absl::StatusOr<std::unique_ptr<Placed>> placeOnParts(mlir::func::FuncOp function
 }
 
 }  // namespace
+
+bool isDeterministic(const format::PlanRequest& request) {
+  return static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
+}
 
 absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& request,
                       placement::Cluster cluster, Placed& placed) {

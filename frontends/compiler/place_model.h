@@ -27,6 +27,9 @@ struct Placed {
   int64_t promisedNs = 0;
 };
 
+/// Whether the same bits are wanted of every split, so that nothing may depend on what is measured.
+bool isDeterministic(const format::PlanRequest& request);
+
 /// Every operation of `function` with its costs on `cluster`, and what the user pins.
 absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& request,
                       placement::Cluster cluster, Placed& placed);

@@ -105,10 +105,6 @@ absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster
   return absl::OkStatus();
 }
 
-bool isDeterministic(const format::PlanRequest& request) {
-  return static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
-}
-
 /// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
 /// order of sums has to be one that is known.
 void setLibraries(const format::PlanRequest& request, placement::Cluster& cluster) {
