@@ -90,18 +90,23 @@ struct TemporaryFile {
   std::string path;
 };
 
+/// Writes `module` to a file and reads it.
+void checkComesBack(mlir::ModuleOp module) {
+  TemporaryFile file;
+  absl::Status saved = saveModel(module, file.path);
+  REQUIRE(saved.message() == "");
+  mlir::MLIRContext second;
+  auto loaded = loadModel(file.path, second);
+  REQUIRE(loaded.status().message() == "");
+  checkSameText(**loaded, module);
+}
+
 TEST_CASE("every operation comes back from a file as it went in") {
   mlir::MLIRContext context;
   context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(GRAPHRUN_ALL_OPS, &context);
   REQUIRE(module);
-  TemporaryFile file;
-  absl::Status saved = saveModel(*module, file.path);
-  REQUIRE(saved.message() == "");
-  mlir::MLIRContext second;
-  auto loaded = loadModel(file.path, second);
-  REQUIRE(loaded.status().message() == "");
-  checkSameText(**loaded, *module);
+  checkComesBack(*module);
 }
 
 TEST_CASE("symbolic and unknown types come back") {
@@ -575,13 +580,7 @@ func.func @main() -> (tensor<1099511627776x!gr.string> {gr.name = "y"}) {
   return %0 : tensor<1099511627776x!gr.string>
 })",
                       context);
-  TemporaryFile file;
-  absl::Status saved = saveModel(*module, file.path);
-  REQUIRE(saved.message() == "");
-  mlir::MLIRContext second;
-  auto loaded = loadModel(file.path, second);
-  REQUIRE(loaded.status().message() == "");
-  checkSameText(**loaded, *module);
+  checkComesBack(*module);
 }
 
 TEST_CASE_METHOD(Spoiled, "random changes of numbers in a graph never crash the reader") {

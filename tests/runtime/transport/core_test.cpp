@@ -10,8 +10,12 @@ namespace {
 
 thread_local bool memoryRanOut = false;
 
+void* allocate(std::size_t bytes) {
+  return memoryRanOut ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+}
+
 void* allocateOrThrow(std::size_t bytes) {
-  void* memory = memoryRanOut ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
+  void* memory = allocate(bytes);
   if (memory == nullptr) {
     throw std::bad_alloc();
   }
@@ -22,12 +26,8 @@ void* allocateOrThrow(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return allocateOrThrow(bytes); }
 void* operator new[](std::size_t bytes) { return allocateOrThrow(bytes); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return memoryRanOut ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
-}
-void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-  return memoryRanOut ? nullptr : std::malloc(bytes == 0 ? 1 : bytes);
-}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
