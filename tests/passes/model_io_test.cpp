@@ -28,6 +28,11 @@ mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string& text, mlir::MLIRConte
   return module;
 }
 
+void requireOk(const absl::Status& status) {
+  INFO(status.message());
+  REQUIRE(status.ok());
+}
+
 std::string textOf(mlir::ModuleOp module, bool locations = false) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -94,10 +99,10 @@ struct TemporaryFile {
 void checkComesBack(mlir::ModuleOp module) {
   TemporaryFile file;
   absl::Status saved = saveModel(module, file.path);
-  REQUIRE(saved.message() == "");
+  requireOk(saved);
   mlir::MLIRContext second;
   auto loaded = loadModel(file.path, second);
-  REQUIRE(loaded.status().message() == "");
+  requireOk(loaded.status());
   checkSameText(**loaded, module);
 }
 
@@ -121,9 +126,9 @@ func.func @graph(%x: tensor<?x3x?xf16, #gr.dims<(d0)[s0] -> (s0, 3, d0)>> {gr.na
 })",
                       context);
   Exported exported(*module);
-  REQUIRE(exported.status.message() == "");
+  requireOk(exported.status);
   auto imported = importGraph(exported.graph(), exported.view(), context);
-  REQUIRE(imported.status().message() == "");
+  requireOk(imported.status());
   checkSameText(**imported, *module);
 }
 
@@ -193,7 +198,7 @@ func.func @main() -> (tensor<100xf32> {gr.name = "a"}, tensor<100xf32> {gr.name 
           "\" } } #-}",
       context);
   Exported exported(*module);
-  REQUIRE(exported.status.message() == "");
+  requireOk(exported.status);
   const auto& entries = exported.weights.entries();
   REQUIRE(entries.size() == 5);
   CHECK(entries[0].name == "big");
@@ -205,10 +210,10 @@ func.func @main() -> (tensor<100xf32> {gr.name = "a"}, tensor<100xf32> {gr.name 
   CHECK(entries[2].data.size() == 4);
 
   TemporaryFile file;
-  REQUIRE(saveModel(*module, file.path).message() == "");
+  requireOk(saveModel(*module, file.path));
   mlir::MLIRContext second;
   auto loaded = loadModel(file.path, second);
-  REQUIRE(loaded.status().message() == "");
+  requireOk(loaded.status());
   checkSameText(**loaded, *module);
   // The data is the file's own page, not a copy.
   auto mapped =
@@ -232,10 +237,10 @@ TEST_CASE("a loaded model can be simplified, grouped and saved again") {
   auto loaded = loadModel(file.path, second);
   REQUIRE(loaded.ok());
   REQUIRE(mlir::succeeded(simplifyAndGroup(**loaded)));
-  REQUIRE(saveModel(**loaded, file.path).message() == "");
+  requireOk(saveModel(**loaded, file.path));
   mlir::MLIRContext third;
   auto again = loadModel(file.path, third);
-  REQUIRE(again.status().message() == "");
+  requireOk(again.status());
   checkSameText(**again, **loaded);
 }
 
