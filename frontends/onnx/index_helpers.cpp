@@ -43,7 +43,7 @@ mlir::Value rangeTo(Node& node, mlir::Value limit) {
 }
 
 mlir::Value withTrailing(Node& node, mlir::Value vector, int64_t count) {
-  return count == 0
+  return count <= 0
              ? vector
              : node.emit(
                    "gr.unsqueeze", {vector},

@@ -20,7 +20,8 @@ mlir::Value intScalar(Node& node, int64_t value);
 mlir::Value scalarOf(Node& node, mlir::Value value);
 /// 0, 1 … up to `limit`, an i64 tensor of one element.
 mlir::Value rangeTo(Node& node, mlir::Value limit);
-/// A vector with `count` dims of 1 behind it.
+/// A vector with `count` dims of 1 behind it; none where `count` is not above 0, as of an operand
+/// whose rank is wrong.
 mlir::Value withTrailing(Node& node, mlir::Value vector, int64_t count);
 /// The first `count` (an i64 vector of one element) slices of `value` along `axis`.
 mlir::Value firstOf(Node& node, mlir::Value value, mlir::Value count, int64_t axis);
