@@ -110,7 +110,7 @@ class Node {
 
   /// A 1-D int64 constant.
   mlir::Value constant(llvm::ArrayRef<int64_t> values);
-  /// A scalar constant of the element type of `like`.
+  /// A scalar constant of the element type of `like`. Fails for an infinite one of integers.
   mlir::Value scalarLike(mlir::Value like, double value);
 
   /// A vector over `rank` dims: for each one in `axes` its element of the vector `values`, for each

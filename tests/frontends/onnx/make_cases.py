@@ -103,6 +103,7 @@ def lowerings():
     yield good("bitwise_not", single("BitwiseNot", dtype=INT64, opset=18), "gr.not")
     yield good("is_nan", single("IsNaN"), "gr.equal %arg0, %arg0", "gr.not")
     yield good("is_inf_negative", single("IsInf", detect_positive=0), "0xFF800000", "not gr.abs")
+    yield bad("is_inf_integers", single("IsInf", dtype=TensorProto.INT8), "an operand is i8[2x3]", "expected floats")
     yield good("celu", single("Celu", alpha=2.0), "gr.div", "gr.elu", "gr.mul")
     yield good("mish", single("Mish", opset=18), "gr.softplus", "gr.tanh", "gr.mul")
     yield good("swish", single("Swish", opset=24), "gr.swish %arg0")
