@@ -1,7 +1,6 @@
 #include "frontends/onnx/node.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -207,9 +206,10 @@ mlir::Value Node::constant(llvm::ArrayRef<int64_t> values) {
 }
 
 mlir::Value Node::scalarLike(mlir::Value like, double value) {
-  if (like && std::isinf(value) && llvm::isa<mlir::IntegerType>(elementOf(like))) {
-    return fail(absl::StrCat("an operand is ", print(like.getType()),
-                             ", whose elements have no infinity; expected floats", operandText()));
+  const bool fitsInteger = value >= -0x1p63 && value < 0x1p63;
+  if (like && !fitsInteger && llvm::isa<mlir::IntegerType>(elementOf(like))) {
+    return fail(absl::StrCat("an operand is ", print(like.getType()), ", whose elements are never ",
+                             value, "; expected floats", operandText()));
   }
   if (!like || elementOf(like).isIntOrFloat() || ir::isStrings(like.getType())) {
     return like ? ir::createScalar(builder(), loc_, elementOf(like), value) : mlir::Value();

@@ -110,7 +110,8 @@ class Node {
 
   /// A 1-D int64 constant.
   mlir::Value constant(llvm::ArrayRef<int64_t> values);
-  /// A scalar constant of the element type of `like`. Fails for an infinite one of integers.
+  /// A scalar constant of the element type of `like`. Fails for one that no integer is,
+  /// where they are integers.
   mlir::Value scalarLike(mlir::Value like, double value);
 
   /// A vector over `rank` dims: for each one in `axes` its element of the vector `values`, for each

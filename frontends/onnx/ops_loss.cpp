@@ -1,6 +1,7 @@
 // Losses of classification.
 #include "absl/strings/str_cat.h"
 #include "frontends/onnx/compose.h"
+#include "frontends/onnx/index_helpers.h"
 #include "frontends/onnx/op_table.h"
 
 namespace graphrun::frontends {
@@ -41,7 +42,7 @@ mlir::Value reduceLoss(Node& node, mlir::Value loss, mlir::Value weights, int64_
 mlir::Value negativeLogLikelihood(Node& node, mlir::Value scores) {
   std::string reduction = node.attributes().text("reduction", "mean");
   bool ignores = node.attributes().has("ignore_index");
-  auto ignoreIndex = static_cast<double>(node.attributes().integer("ignore_index", 0));
+  int64_t ignoreIndex = node.attributes().integer("ignore_index", 0);
   mlir::Value target = node.input(1);
   std::optional<int64_t> rank = node.rankOf(scores);
   if (!rank || !target) {
@@ -54,8 +55,10 @@ mlir::Value negativeLogLikelihood(Node& node, mlir::Value scores) {
   if (*rank < 2) {
     return node.fail(absl::StrCat("input 0 is of rank ", *rank, ", expected N x C x other dims"));
   }
-  mlir::Value ignored = ignores ? withScalar(node, "gr.equal", target, ignoreIndex) : mlir::Value();
-  if (ignored) {
+  mlir::Value ignored;
+  if (ignores) {
+    mlir::Value index = intScalar(node, ignoreIndex);
+    ignored = node.emit("gr.equal", {castLike(node, target, index), index});
     // What is ignored need not be a class.
     target = node.emit("gr.where", {ignored, node.scalarLike(target, 0), target});
   }

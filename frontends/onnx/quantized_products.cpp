@@ -97,6 +97,9 @@ QuantizedOperand rightOperand(Node& node, const QuantizedOperand& operand) {
 
 /// Sums of i8 elements over `axes`, which stay as dims of 1. Of constants a constant.
 mlir::Value sumOver(Node& node, mlir::Value value, const Ints& axes) {
+  if (!value) {
+    return nullptr;  // what makes it has failed
+  }
   std::optional<std::vector<int64_t>> values = passes::integersOf(value);
   auto type = llvm::cast<mlir::ShapedType>(value.getType());
   if (!values || static_cast<int64_t>(values->size()) != type.getNumElements()) {
