@@ -86,7 +86,7 @@ void Node::refuseOutput(size_t i, llvm::StringRef what) {
   }
 }
 
-std::nullptr_t Node::fail(std::string what) {
+std::nullptr_t Node::fail(const std::string& what) {
   failed_ = true;
   if (!later_) {
     context_.problems.add(absl::StrCat(label_, ": ", what));

@@ -81,7 +81,7 @@ class Node {
   void refuseOutput(size_t i, llvm::StringRef what);
 
   /// Reports a problem of this node.
-  std::nullptr_t fail(std::string what);
+  std::nullptr_t fail(const std::string& what);
 
   /// Puts the node off until more is known: the elements of `value`, or types where it is null.
   std::nullptr_t putOff(mlir::Value value);
