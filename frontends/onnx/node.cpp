@@ -54,7 +54,7 @@ Node::Node(Context context, ::onnx::NodeProto& proto, const OpRow& row, int64_t 
       label_(label),
       loc_(loc),
       inputs_(std::move(inputs)),
-      attributes_(proto, [this](std::string what) { fail(std::move(what)); }) {}
+      attributes_(proto, [this](const std::string& what) { fail(what); }) {}
 
 Values Node::import() {
   for (auto [i, value] : llvm::enumerate(inputs_)) {
@@ -94,8 +94,8 @@ std::nullptr_t Node::fail(const std::string& what) {
   return nullptr;
 }
 
-std::nullptr_t Node::failIfReached(std::string what) {
-  return context_.importBody ? putOff(nullptr) : fail(std::move(what));
+std::nullptr_t Node::failIfReached(const std::string& what) {
+  return context_.importBody ? putOff(nullptr) : fail(what);
 }
 
 std::nullptr_t Node::putOff(mlir::Value value) {

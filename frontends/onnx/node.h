@@ -88,7 +88,7 @@ class Node {
 
   /// Reports a problem that counts only when the node is reached: a node in a graph inside another
   /// may not be.
-  std::nullptr_t failIfReached(std::string what);
+  std::nullptr_t failIfReached(const std::string& what);
 
   /// Imports the subgraph of attribute `name` into `block`; see Context::importBody.
   Values importBody(llvm::StringRef name, mlir::Block& block, mlir::ValueRange inputs);
