@@ -12,7 +12,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import large_graphs
@@ -23,6 +22,7 @@ from models import catalogue
 from onnx import TensorProto, helper
 
 TURNS = 5
+USAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "usage.py")
 LARGE = (1000, 10000, 50000)
 LARGE_SECONDS, LARGE_MEBIBYTES = 10, 1024
 STARTED = ("resnet50", "squeezenet", "bert_base")
@@ -152,15 +152,8 @@ def benchWorkers(args, results):
 def measured(command, cache):
     """User seconds and peak memory in MiB of a program, with nothing cached; what fails ends the bench."""
     shutil.rmtree(cache, ignore_errors=True)
-    with tempfile.TemporaryFile("w+") as log:
-        child = subprocess.Popen(command, stdout=log, stderr=log,
-                                 env=dict(os.environ, GRAPHRUN_CACHE_DIR=cache))
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
-            log.seek(0)
-            sys.exit(f"bench: exit code {child.returncode} from {' '.join(command)}\n{log.read()}")
-    return usage.ru_utime, usage.ru_maxrss / 1024
+    usage = json.loads(run([sys.executable, USAGE, *command], cache)[0])
+    return usage["user_s"], usage["peak_mib"]
 
 
 def benchLarge(args, results):
