@@ -132,10 +132,11 @@ struct LinkModel {
 
   bool operator==(const LinkModel&) const = default;
   LinkLine small() const { return {latencyNs, bytesPerSecond}; }
-  int64_t transferNs(int64_t bytes) const {
-    const bool isLarge = large.has_value() && bytes >= large->fromBytes;
-    return (isLarge ? large->line : small()).nanos(bytes);
+  /// That of transfers of so many bytes.
+  LinkLine lineOf(int64_t bytes) const {
+    return large.has_value() && bytes >= large->fromBytes ? large->line : small();
   }
+  int64_t transferNs(int64_t bytes) const { return lineOf(bytes).nanos(bytes); }
   /// A line that no transfer is faster than.
   LinkLine fastest() const {
     const LinkLine other = large.has_value() ? large->line : small();

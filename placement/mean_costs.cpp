@@ -1,6 +1,7 @@
 #include "placement/mean_costs.h"
 
 #include <algorithm>
+#include <map>
 
 namespace graphrun::placement {
 namespace {
@@ -16,17 +17,31 @@ bool together(const PlacementProblem& problem, int a, int b) {
 MeanCosts::MeanCosts(const PlacementProblem& problem) : problem_(problem) {
   int count = problem.deviceCount();
   const LinkTable& table = problem.simulator.links();
+  std::map<int64_t, Line> changes = {{0, {}}};  // what is added to the sums at a size
+  auto add = [&](int64_t size, const LinkLine& line, double sign) {
+    changes[size].latencyNs += sign * static_cast<double>(line.latencyNs);
+    changes[size].nsPerByte += sign * 1e9 / line.bytesPerSecond;
+  };
   for (int a = 0; a < count; ++a) {
     for (int b = 0; b < count; ++b) {
-      if (a != b) {
-        const LinkModel& model = table.link(table.id(a, b)).model;
-        latencyNs_ += static_cast<double>(model.latencyNs);
-        nsPerByte_ += 1e9 / model.bytesPerSecond;
+      if (a == b) {
+        continue;
+      }
+      const LinkModel& model = table.link(table.id(a, b)).model;
+      add(0, model.small(), 1);
+      if (model.large.has_value()) {
+        add(model.large->fromBytes, model.small(), -1);
+        add(model.large->fromBytes, model.large->line, 1);
       }
     }
   }
-  latencyNs_ /= static_cast<double>(count) * count;
-  nsPerByte_ /= static_cast<double>(count) * count;
+  const double pairs = static_cast<double>(count) * count;
+  Line sum;
+  for (const auto& [size, change] : changes) {
+    sum.latencyNs += change.latencyNs;
+    sum.nsPerByte += change.nsPerByte;
+    lines_.push_back({size, sum.latencyNs / pairs, sum.nsPerByte / pairs});
+  }
   otherShare_ = count > 1 ? static_cast<double>(count) / (count - 1) : 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef GRAPHRUN_PLACEMENT_MEAN_COSTS_H_
 #define GRAPHRUN_PLACEMENT_MEAN_COSTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -19,15 +20,29 @@ class MeanCosts {
   double nodeNs(int node) const;
   /// Over all ordered pairs of devices, of which equal ones cost nothing.
   double transferNs(int64_t bytes) const {
-    return latencyNs_ + nsPerByte_ * static_cast<double>(bytes);
+    const Line& line = lineOf(bytes);
+    return line.latencyNs + line.nsPerByte * static_cast<double>(bytes);
   }
   /// Over all pairs of different devices.
   double transferToOtherNs(int64_t bytes) const { return transferNs(bytes) * otherShare_; }
 
  private:
+  /// The mean of all links' lines for tensors of so many bytes or more.
+  struct Line {
+    int64_t fromBytes = 0;
+    double latencyNs = 0;
+    double nsPerByte = 0;
+  };
+
+  const Line& lineOf(int64_t bytes) const {
+    auto after =
+        std::upper_bound(lines_.begin() + 1, lines_.end(), bytes,
+                         [](int64_t size, const Line& line) { return size < line.fromBytes; });
+    return *(after - 1);
+  }
+
   const PlacementProblem& problem_;
-  double latencyNs_ = 0;
-  double nsPerByte_ = 0;
+  std::vector<Line> lines_;  // ascending; the first one begins at 0
   double otherShare_ = 1;
 };
 

@@ -1,4 +1,5 @@
 // What the list heuristics do on examples whose answers are published or plain.
+#include "placement/mean_costs.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 
@@ -19,6 +20,27 @@ Cluster plainCluster(int count) {
     link.latencyNs = 0;
   }
   return cluster;
+}
+
+TEST_CASE("mean transfers of large tensors are those of the lines that hold for them") {
+  Cluster cluster = plainCluster(3);
+  cluster.links[2].large = LargeTransfers{1000, {500, 4e9}};
+  cluster.links[4].large = LargeTransfers{2000, {50, 1e8}};
+  CostGraph graph;
+  addNode(graph, "n", {1, 1, 1});
+  REQUIRE(graph.finish(3).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  MeanCosts mean(problem);
+  const LinkTable& links = problem.simulator.links();
+  for (int64_t bytes : {0, 999, 1000, 1999, 2000, 100'000}) {
+    CAPTURE(bytes);
+    double sum = 0;
+    for (auto [from, to] : {std::pair(0, 1), std::pair(0, 2), std::pair(1, 2)}) {
+      sum += static_cast<double>(links.link(links.id(from, to)).model.transferNs(bytes) +
+                                 links.link(links.id(to, from)).model.transferNs(bytes));
+    }
+    CHECK(mean.transferNs(bytes) == Approx(sum / 9).margin(1));
+  }
 }
 
 int64_t stepOf(const PlacementProblem& problem, absl::string_view strategy) {
