@@ -50,6 +50,7 @@ Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec,
   device.index = index;
   device.cores = spec.cores;
   device.coresFound = spec.coresFound;
+  device.onAnyCore = spec.kind == DeviceKind::kCpu && spec.cores.empty();
   device.memoryBytes = spec.memoryBytes;
   device.memorySource = spec.memorySource;
   device.weight = spec.weight;

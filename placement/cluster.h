@@ -23,10 +23,11 @@ inline constexpr char kClientName[] = "client";
 /// A device as cluster.yaml or discovery describes it.
 struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;
-  /// kCpu: the logical CPUs it may use; empty: all that the worker process may.
+  /// kCpu: the logical CPUs it may use; empty: all that the worker process may, which any other CPU
+  /// device of its host may have, too.
   std::vector<int> cores;
   /// The cores are those that the process may use, as the worker said, not some that were given to
-  /// the device: what else of its host uses them is not known, and placement assumes nothing.
+  /// the device.
   bool coresFound = false;
   /// kCpu: other CPU devices of the worker that say so too may have the same cores. Such devices
   /// take turns; see CoreTable.
@@ -56,6 +57,8 @@ struct Device {
   /// Devices of one host with one of these in common take turns; see CoreTable.
   std::vector<int> cores;
   bool coresFound = false;  // see DeviceSpec
+  /// A CPU device whose cores are not known: it may run on any of its host.
+  bool onAnyCore = false;
   int threads = 0;          // kCpu: of a kernel; 0: unknown
   bool splits = true;       // see DeviceSpec
   bool detached = false;    // see DeviceSpec

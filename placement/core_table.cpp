@@ -11,22 +11,34 @@
 namespace graphrun::placement {
 namespace {
 
-/// The devices of each core, or the one of those to which none was given.
+/// The devices of each core, or the one of those that have none. A CPU device whose cores are not
+/// known has those of all others on its host, and one that such devices share if there are no
+/// others.
 std::set<std::vector<int>> devicesByCore(const Cluster& cluster) {
   std::set<std::vector<int>> result;
+  constexpr int kAnyCore = -1;
   std::map<std::pair<std::string, int>, std::vector<int>> named;  // by host and core
+  std::map<std::string, std::vector<int>> onAny;                  // by host
   for (int d = 0; d < static_cast<int>(cluster.devices.size()); ++d) {
     const Device& device = cluster.devices[static_cast<size_t>(d)];
-    std::string host = cluster.hostOf(device.worker);
-    if (device.cores.empty() || device.coresFound) {
+    const std::string host = cluster.hostOf(device.worker);
+    if (device.onAnyCore) {
+      onAny[host].push_back(d);
+    } else if (device.cores.empty()) {
       result.insert({d});
-      continue;
     }
     for (int core : device.cores) {
       named[{host, core}].push_back(d);
     }
   }
+  for (const auto& [host, devices] : onAny) {
+    named.try_emplace({host, kAnyCore});
+  }
   for (auto& [core, devices] : named) {
+    if (auto any = onAny.find(core.first); any != onAny.end()) {
+      devices.insert(devices.end(), any->second.begin(), any->second.end());
+      std::sort(devices.begin(), devices.end());
+    }
     devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
     result.insert(std::move(devices));
   }

@@ -10,12 +10,12 @@
 
 namespace graphrun::placement {
 
-/// The cores of all hosts that were given to devices, as resources with dense ids. A node has all
-/// cores of its device from its start to its end, so devices with one in common never compute at
-/// the same time. Cores that the same devices have are one here, and one whose devices all meet at
-/// another is left out: it would say nothing more. A device that shares nothing, or to which no
-/// cores were given, has one to itself; if no device shares, the ids are those of the devices.
-/// Immutable.
+/// The cores of all hosts that devices have, as resources with dense ids. A node has all cores of
+/// its device from its start to its end, so devices with one in common never compute at the same
+/// time. A CPU device whose cores nobody told has one in common with each other CPU device of its
+/// host. Cores that the same devices have are one here, and one whose devices all meet at another
+/// is left out: it would say nothing more. A device that shares nothing has one to itself; if no
+/// device shares, the ids are those of the devices. Immutable.
 class CoreTable {
  public:
   explicit CoreTable(const Cluster& cluster);

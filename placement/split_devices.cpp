@@ -50,6 +50,7 @@ Cluster splitDevices(const Cluster& cluster, int parts) {
     }
     if (whole.cores.empty()) {  // any of the process's: these numbers only tell who shares some
       whole.floating = true;
+      whole.onAnyCore = false;
       whole.cores.resize(static_cast<size_t>(whole.threads));
       std::iota(whole.cores.begin(), whole.cores.end(), 0);
     }

@@ -35,7 +35,7 @@ TEST_CASE("a device on all cores shares one with each of its halves") {
   CHECK(table.isShared(2));
   CHECK(table.devices(1) == std::vector<int>{0, 2});
   CHECK(table.devicesApart() == Cores{{0}, {1, 2}});
-  CoreTable both(coreCluster({{{0, 1}, {0}, {1}, {}}, {{2, 3}, {2}, {3}}}));
+  CoreTable both(coreCluster({{{0, 1}, {0}, {1}, {7}}, {{2, 3}, {2}, {3}}}));
   CHECK(both.devicesApart() == Cores{{0, 3, 4}, {1, 2, 3, 5, 6}});
 }
 
@@ -46,19 +46,29 @@ TEST_CASE("cores whose devices meet at another one say nothing more") {
 }
 
 TEST_CASE("workers of one host share the cores that they are given, others do not") {
-  Cluster cluster = coreCluster({{{0}}, {{0}}, {{}}, {{0}}});
-  CHECK(coresOf(cluster) == Cores{{0}, {0}, {1}, {0}});  // who has none of its own is alone
+  Cluster cluster = coreCluster({{{0}}, {{0}}, {{4}}, {{0}}});
+  CHECK(coresOf(cluster) == Cores{{0}, {0}, {1}, {0}});
   cluster.workers[1].address = "10.0.0.2:7070";
   CHECK(coresOf(cluster) == Cores{{0}, {1}, {2}, {0}});
   cluster.workers[3].local = true;
   CHECK(coresOf(cluster) == Cores{{0}, {1}, {2}, {3}});
 }
 
-TEST_CASE("cores that a worker may use are not those of its device alone") {
-  Cluster cluster = coreCluster({{{0, 1}}, {{0, 1}}, {{0}}});
+TEST_CASE("workers of one host that may use all of its cores share them") {
+  CHECK(coresOf(coreCluster({{{}}, {{}}})) == Cores{{0}, {0}});
+  CHECK(coresOf(coreCluster({{{0, 1}}, {{2}}, {{}}})) == Cores{{0}, {1}, {0, 1}});
+  Cluster cluster = coreCluster({{{0, 1}}, {{0, 1}}, {{2}}});
+  cluster.workers[0].specs[0].coresFound = true;
   cluster.workers[1].specs[0].coresFound = true;
   cluster.rebuildDevices();
+  CHECK(coresOf(cluster) == Cores{{0}, {0}, {1}});
+  cluster = coreCluster({{{}}, {{}}, {{1}}});
+  cluster.workers[1].address = "10.0.0.2:7070";
   CHECK(coresOf(cluster) == Cores{{0}, {1}, {0}});
+  cluster = coreCluster({{{}}, {{}}});
+  cluster.workers[1].specs[0].kind = DeviceKind::kCuda;
+  cluster.rebuildDevices();
+  CHECK(coresOf(cluster) == Cores{{0}, {1}});
 }
 
 }  // namespace

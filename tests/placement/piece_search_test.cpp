@@ -67,6 +67,7 @@ Case randomCase(unsigned seed, int nodes, int devices, Devices kind, bool constr
     worker.address = shares ? "10.0.0.1:7070" : worker.address;
   }
   for (Device& device : made.cluster.devices) {
+    device.onAnyCore = false;  // as in cost files: some have lanes
     for (int core = 0; shares && device.lanes == 1 && core < 3; ++core) {
       if (pick(1) == 0) {
         device.cores.push_back(core);
