@@ -1,5 +1,6 @@
 #include "frontends/compiler/place_model.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "placement/split_devices.h"
 #include "placement/unit_joiner.h"
 #include "placement/validate.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
@@ -86,7 +88,6 @@ absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
                       placement::PlacementProblem::create(placed.graph.graph, placed.cluster));
   joinMembers(placed.graph, problem);
   problem.memoryMargin = kMemoryMargin;
-  problem.search.budgetNs = static_cast<int64_t>(request.search_ns());
   for (int64_t& limit : problem.limits) {
     if (limit != placement::kUnlimited) {
       limit = static_cast<int64_t>(request.memory_share() * static_cast<double>(limit));
@@ -96,9 +97,31 @@ absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
   return absl::OkStatus();
 }
 
-absl::Status place(const format::PlanRequest& request, Placed& placed) {
+/// The time that the user gives all searches for one plan together.
+class SearchTime {
+ public:
+  explicit SearchTime(const format::PlanRequest& request)
+      : isLimited_(request.search_ns() > 0),
+        endNs_(runtime::nowNanos() + static_cast<int64_t>(request.search_ns())) {}
+
+  bool isOver() const { return isLimited_ && runtime::nowNanos() >= endNs_; }
+  /// SearchOptions::budgetNs of the next of so many searches, each of which gets as much.
+  int64_t share(size_t searches) const {
+    const int64_t left = (endNs_ - runtime::nowNanos()) / static_cast<int64_t>(searches);
+    return isLimited_ ? std::max<int64_t>(1, left) : 0;
+  }
+
+ private:
+  bool isLimited_;
+  int64_t endNs_;
+};
+
+/// The first of so many searches that are to come.
+absl::Status place(const format::PlanRequest& request, const SearchTime& time, size_t searches,
+                   Placed& placed) {
   auto found = [&] {
     placed.candidates.clear();
+    placed.problem->search.budgetNs = time.share(searches);
     return placeWith(*placed.problem, request, placed.candidates);
   };
   absl::StatusOr<placement::PlacementResult> result = found();
@@ -115,9 +138,10 @@ absl::Status place(const format::PlanRequest& request, Placed& placed) {
 absl::StatusOr<std::unique_ptr<Placed>> placeOn(mlir::func::FuncOp function,
                                                 const format::PlanRequest& request,
                                                 placement::Cluster cluster) {
+  SearchTime time(request);
   auto placed = std::make_unique<Placed>();
   GR_RETURN_IF_ERROR(addCosts(function, request, std::move(cluster), *placed));
-  GR_RETURN_IF_ERROR(place(request, *placed));
+  GR_RETURN_IF_ERROR(place(request, time, 1, *placed));
   return placed;
 }
 
@@ -148,12 +172,16 @@ std::unique_ptr<placement::Cluster> splitInto(const placement::Cluster& cluster,
 }
 
 /// The best placement on split devices; null, with the reason in `report`, where it cannot be worth
-/// while.
+/// while. It is the first of so many searches that are to come.
 std::unique_ptr<Placed> tryParts(mlir::func::FuncOp function, const format::PlanRequest& request,
-                                 const placement::Cluster& cluster,
-                                 placement::SplitReport& report) {
+                                 const placement::Cluster& cluster, const SearchTime& time,
+                                 size_t searches, placement::SplitReport& report) {
   std::unique_ptr<placement::Cluster> split = splitInto(cluster, report.parts, report);
   if (split == nullptr) {
+    return nullptr;
+  }
+  if (time.isOver()) {
+    report.why = "the plan budget was used up";
     return nullptr;
   }
   auto placed = std::make_unique<Placed>();
@@ -166,7 +194,7 @@ std::unique_ptr<Placed> tryParts(mlir::func::FuncOp function, const format::Plan
           absl::StrCat("no placement on them takes less than ", runtime::formatDuration(bound));
       return nullptr;
     }
-    status = place(request, *placed);
+    status = place(request, time, searches, *placed);
   }
   if (!status.ok()) {
     report.why = std::string(status.message());
@@ -192,15 +220,17 @@ bool mayLook(const format::PlanRequest& request) {
 /// `whole`, or in its place what is better on split devices.
 std::unique_ptr<Placed> placeSplit(mlir::func::FuncOp function, const format::PlanRequest& request,
                                    const placement::Cluster& cluster,
+                                   const std::vector<int>& partsToTry, const SearchTime& time,
                                    std::unique_ptr<Placed> whole) {
   std::unique_ptr<Placed> best;
   std::vector<placement::SplitReport> reports;
   size_t chosen = 0;
-  for (int parts : placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))) {
+  for (int parts : partsToTry) {
     placement::SplitReport report;
     report.parts = parts;
     report.wholeNs = whole->result.simulation.stepNs;
-    std::unique_ptr<Placed> split = tryParts(function, request, cluster, report);
+    std::unique_ptr<Placed> split =
+        tryParts(function, request, cluster, time, partsToTry.size() - reports.size(), report);
     if (split != nullptr && isWorthwhile(report) &&
         (best == nullptr || report.stepNs < best->result.simulation.stepNs)) {
       best = std::move(split);
@@ -278,9 +308,14 @@ absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
   if (request.split() > 1) {
     return placeOnParts(function, request, cluster);
   }
-  GR_ASSIGN_OR_RETURN(std::unique_ptr<Placed> whole, placeOn(function, request, cluster));
-  return mayLook(request) ? placeSplit(function, request, cluster, std::move(whole))
-                          : std::move(whole);
+  SearchTime time(request);
+  auto whole = std::make_unique<Placed>();
+  GR_RETURN_IF_ERROR(addCosts(function, request, cluster, *whole));
+  const std::vector<int> partsToTry =
+      mayLook(request) ? placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))
+                       : std::vector<int>();
+  GR_RETURN_IF_ERROR(place(request, time, 1 + partsToTry.size(), *whole));
+  return placeSplit(function, request, cluster, partsToTry, time, std::move(whole));
 }
 
 }  // namespace graphrun::compiler
