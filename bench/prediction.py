@@ -172,7 +172,7 @@ class Model:
         """Their names; finds out how many steps a run is to have."""
         explained = json.loads(self.cluster.run(self.args.graphrun, "explain", self.subject.path,
                                                 *self.feeds, "--json"))
-        steps = int(SECONDS * 1e9 / explained["step_ns"])
+        steps = int(SECONDS * 1e9 / explained["latency_ns"])
         self.runs = min(max(steps, RUNS // 3), RUNS)
         return explained["nodes"]
 

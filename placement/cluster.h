@@ -150,6 +150,13 @@ struct LinkModel {
 /// The model of a link where nothing is given or measured.
 LinkModel defaultLink(LinkKind kind);
 
+/// What a step takes beside what devices and links do, where so many workers outside the client's
+/// process take part: by the bytes that the client's process hands out to them.
+struct StepStart {
+  int workers = 1;
+  LinkModel start;
+};
+
 /// An entry of `links`, or what was measured. kClient stands for the client.
 struct LinkOverride {
   int workerA = 0;
@@ -193,6 +200,8 @@ struct Cluster {
   /// Devices of all workers in the order of the workers; rebuilt by rebuildDevices.
   std::vector<Device> devices;
   std::vector<LinkOverride> links;
+  /// What is known of it, ascending in workers; nothing: it is taken to cost nothing.
+  std::vector<StepStart> stepStarts;
   /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.
   std::optional<LinkModel> otherLinks;
   std::vector<PinRule> pins;

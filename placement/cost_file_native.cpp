@@ -1,5 +1,6 @@
 // GraphRun's own format of cost graphs: costs.schema.json.
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +23,8 @@ class NativeReader {
 
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
-                    "default_link", "nodes", "tensors", "colocate", "shared_work", "pins"});
+                    "default_link", "step_starts", "nodes", "tensors", "colocate", "shared_work",
+                    "pins"});
     readHead();
     forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
     if (file_.cluster.devices.empty()) {
@@ -34,6 +36,7 @@ class NativeReader {
       readDefaultLink(JsonObject(*link, "default_link", problems_));
     }
     forEach("links", false, [&](const JsonObject& json) { readLink(json); });
+    forEach("step_starts", false, [&](const JsonObject& json) { readStepStart(json); });
     forEach("nodes", true, [&](const JsonObject& json) { readNode(json); });
     forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
     readColocation();
@@ -196,6 +199,33 @@ class NativeReader {
     return std::nullopt;
   }
 
+  std::optional<LargeTransfers> readLarge(const JsonObject& json) {
+    const nlohmann::json* large = json.find("large");
+    if (large == nullptr) {
+      return std::nullopt;
+    }
+    JsonObject line(*large, json.path() + ".large", problems_);
+    line.onlyKeys({"from_bytes", "latency_ns", "bytes_per_second"});
+    return LargeTransfers{line.integer("from_bytes", std::nullopt, kMostBytes),
+                          {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)}};
+  }
+
+  void readStepStart(const JsonObject& json) {
+    json.onlyKeys({"workers", "latency_ns", "bytes_per_second", "large"});
+    StepStart step;
+    step.workers = static_cast<int>(json.integer("workers", std::nullopt, kMostDevices));
+    step.start.latencyNs = json.integer("latency_ns", 0, kMostNs);
+    step.start.bytesPerSecond = json.find("bytes_per_second") != nullptr
+                                    ? bandwidth(json)
+                                    : std::numeric_limits<double>::infinity();
+    step.start.large = readLarge(json);
+    std::vector<StepStart>& all = file_.cluster.stepStarts;
+    if (step.workers < 1 || (!all.empty() && step.workers <= all.back().workers)) {
+      json.problem("workers", "expected 1 or more, ascending from entry to entry");
+    }
+    all.push_back(step);
+  }
+
   void readLink(const JsonObject& json) {
     json.onlyKeys({"between", "kinds", "one_way", "latency_ns", "bytes_per_second", "large",
                    "shared", "queues"});
@@ -217,12 +247,7 @@ class NativeReader {
     if (json.find("bytes_per_second") != nullptr) {
       link.bytesPerSecond = bandwidth(json);
     }
-    if (const nlohmann::json* large = json.find("large")) {
-      JsonObject line(*large, json.path() + ".large", problems_);
-      line.onlyKeys({"from_bytes", "latency_ns", "bytes_per_second"});
-      link.large = {line.integer("from_bytes", std::nullopt, kMostBytes),
-                    {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)}};
-    }
+    link.large = readLarge(json);
     link.kinds = readKinds(json);
     link.shared = json.flag("shared", true);
     link.oneWay = json.flag("one_way", false);

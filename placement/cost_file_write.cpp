@@ -26,6 +26,7 @@ class Writer {
     json_["contiguous"] = problem_.contiguous;
     writeDevices();
     GR_RETURN_IF_ERROR(writeLinks());
+    writeStepStarts();
     writeNodes();
     writeTensors();
     writeConstraints();
@@ -131,17 +132,8 @@ class Writer {
     return absl::OkStatus();
   }
 
-  void addLink(Workers workers, const std::optional<Kinds>& kinds, const LinkModel& model,
-               bool oneWay) {
-    auto [a, b] = workers;
-    Json entry = {{"between", {workerName(a), workerName(b)}}};
-    if (kinds) {
-      entry["kinds"] = {deviceKindName(kinds->first), deviceKindName(kinds->second)};
-    }
+  static void addTimes(const LinkModel& model, Json& entry) {
     entry["latency_ns"] = model.latencyNs;
-    if (oneWay) {
-      entry["one_way"] = true;
-    }
     if (std::isfinite(model.bytesPerSecond)) {
       entry["bytes_per_second"] = model.bytesPerSecond;
     }
@@ -150,6 +142,27 @@ class Writer {
                         {"latency_ns", model.large->line.latencyNs},
                         {"bytes_per_second", model.large->line.bytesPerSecond}};
     }
+  }
+
+  void writeStepStarts() {
+    for (const StepStart& step : cluster_.stepStarts) {
+      Json entry = {{"workers", step.workers}};
+      addTimes(step.start, entry);
+      json_["step_starts"].push_back(std::move(entry));
+    }
+  }
+
+  void addLink(Workers workers, const std::optional<Kinds>& kinds, const LinkModel& model,
+               bool oneWay) {
+    auto [a, b] = workers;
+    Json entry = {{"between", {workerName(a), workerName(b)}}};
+    if (kinds) {
+      entry["kinds"] = {deviceKindName(kinds->first), deviceKindName(kinds->second)};
+    }
+    if (oneWay) {
+      entry["one_way"] = true;
+    }
+    addTimes(model, entry);
     bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
     if (a != b && perDevice) {
       entry["shared"] = false;

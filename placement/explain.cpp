@@ -24,6 +24,7 @@ class Explainer {
     out_.goal = problem_.objective;
     out_.objectiveNs = problem_.objectiveNs(simulation_);
     out_.stepNs = simulation_.stepNs;
+    out_.overheadNs = simulation_.overheadNs;
     out_.periodNs = simulation_.periodNs;
     describeNodes();
     describeTensors();
@@ -220,7 +221,7 @@ StrategyReport describeCandidate(const Candidate& candidate) {
     return report;
   }
   const PlacementResult& result = *candidate.result;
-  report.stepNs = result.simulation.stepNs;
+  report.stepNs = result.simulation.latencyNs();
   report.devicesUsed = static_cast<int64_t>(
       std::set<int>(result.placement.device.begin(), result.placement.device.end()).size());
   for (const DeviceUse& use : result.simulation.devices) {

@@ -165,8 +165,10 @@ Explanation explain(const PlacementProblem& problem, const PlacementResult& resu
 std::string explanationText(const Explanation& explanation, int maxEdges = 20);
 std::string explanationText(const NodeExplanation& explanation);
 
-/// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns",
-///  "overhead_ns" (beside it, to start and end a step on workers), "period_ns",
+/// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns" (the timeline's
+/// length),
+///  "overhead_ns" (beside it, to start and end a step on workers), "latency_ns" (their sum, which
+///  "step_ns" of strategies and of splits is, too), "period_ns",
 ///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
 ///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node",

@@ -137,6 +137,7 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation, bool deta
                {"objective_ns", explanation.objectiveNs},
                {"step_ns", explanation.stepNs},
                {"overhead_ns", explanation.overheadNs},
+               {"latency_ns", explanation.stepNs + explanation.overheadNs},
                {"period_ns", explanation.periodNs},
                {"lower_bound_ns", explanation.lowerBoundNs},
                {"times",

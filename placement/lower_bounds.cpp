@@ -271,6 +271,9 @@ LowerBounds lowerBounds(const PlacementProblem& problem) {
   bounds.criticalPathNs = problem.objective == Objective::kLatency ? longestPath(problem) : 0;
   bounds.workNs = std::max(workOfAll(problem), spreadOverClasses(problem));
   bounds.unitNs = largestUnit(problem);
+  bounds.overheadNs = problem.objective == Objective::kLatency
+                          ? problem.simulator.starts().leastNs(problem.graph())
+                          : 0;
   return bounds;
 }
 

@@ -40,6 +40,18 @@ absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
   return absl::OkStatus();
 }
 
+/// Searches for devices that are one call do not know what steps take to start.
+absl::Status checkStepStarts(const Cluster& cluster) {
+  for (const Device& device : cluster.devices) {
+    if (!cluster.stepStarts.empty() && device.oneCall) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("placement: steps take something to start, so ", device.name,
+                       " must run one node at a time; got all in one call"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph,
@@ -61,6 +73,7 @@ absl::StatusOr<PlacementProblem> PlacementProblem::create(const CostGraph& graph
   }
   GR_RETURN_IF_ERROR(checkSharedCores(cluster));
   GR_RETURN_IF_ERROR(checkSharedWork(graph, cluster));
+  GR_RETURN_IF_ERROR(checkStepStarts(cluster));
   GR_ASSIGN_OR_RETURN(Constraints constraints, resolveConstraints(graph, cluster));
   PlacementProblem problem{
       Simulator(graph, cluster, options), std::move(constraints), {}, {}, {}, {}};

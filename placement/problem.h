@@ -58,7 +58,7 @@ struct PlacementProblem {
 
   /// What the placement of this simulation is judged by, ns.
   int64_t objectiveNs(const Simulation& simulation) const {
-    return objective == Objective::kLatency ? simulation.stepNs : simulation.periodNs;
+    return objective == Objective::kLatency ? simulation.latencyNs() : simulation.periodNs;
   }
 };
 
@@ -72,8 +72,10 @@ struct LowerBounds {
   int64_t workNs = 0;
   /// The largest unit on the device that is best for it.
   int64_t unitNs = 0;
+  /// To start and end the step, beside what these bound; 0 for throughput.
+  int64_t overheadNs = 0;
 
-  int64_t ns() const { return std::max({criticalPathNs, workNs, unitNs}); }
+  int64_t ns() const { return std::max({criticalPathNs, workNs, unitNs}) + overheadNs; }
 };
 
 LowerBounds lowerBounds(const PlacementProblem& problem);

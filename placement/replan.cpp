@@ -146,7 +146,7 @@ absl::StatusOr<PlacementResult> settleNew(const PlacementProblem& problem, const
   std::stable_sort(fresh.begin(), fresh.end(),
                    [&](int a, int b) { return fastestNs(problem, a) > fastestNs(problem, b); });
   int tried = 0;
-  int64_t best = start.simulation.stepNs;
+  int64_t best = start.simulation.latencyNs();
   for (size_t i = 0; i < fresh.size() && tried < kMostTried; ++i) {
     const Unit& unit = problem.constraints.unit(fresh[i]);
     std::set<int> devices = devicesAround(problem.graph(), schedule, fresh[i]);

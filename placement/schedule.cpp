@@ -12,7 +12,8 @@ Schedule::Schedule(const Simulator& simulator)
       graph_(&simulator.graph()),
       flat_(&simulator.flat()),
       cores_(&simulator.cores()),
-      meetings_(&simulator.meetings()) {}
+      meetings_(&simulator.meetings()),
+      starts_(&simulator.starts()) {}
 
 absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Placement& placement) {
   GR_ASSIGN_OR_RETURN(Simulation simulation, simulator.run(placement));
@@ -32,6 +33,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   sent_.assign(graph_->tensors.size(), kNone);
   onCore_.assign(cores, {});
   onLink_.assign(links, {});
+  toldFor_.assign(simulator_->cluster().workers.size(), 0);
   dueRanks_ = DueRanks(static_cast<int>(nodes));
   nodeDue_.assign(nodes, 0);
   lately_.resize(cores);
@@ -45,6 +47,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
     node.start = simulation.ops[static_cast<size_t>(n)].start;
     node.finish = simulation.ops[static_cast<size_t>(n)].finish;
     joinDevice(n, placement.device[static_cast<size_t>(n)]);
+    moveTelling(kNone, device(n));
   }
   for (const Transfer& transfer : simulation.transfers) {  // each link's in its order
     Sending& sending = sendings_.edit(make(transfer.tensor, transfer.to));
@@ -146,6 +149,7 @@ void Schedule::setDevice(int node, int to) {
   }
   leaveDevice(node);
   joinDevice(node, to);
+  moveTelling(from, to);
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge];
@@ -167,6 +171,20 @@ void Schedule::setDevice(int node, int to) {
   });
   touchNode(node);
   touchSharers(node);
+}
+
+/// The worker of one device must be told of a node less, that of another of one more.
+void Schedule::moveTelling(int from, int to) {
+  if (starts_->empty()) {
+    return;
+  }
+  auto add = [&](int device, int nodes) {
+    if (int worker = device == kNone ? kNone : starts_->toldFor(device); worker >= 0) {
+      toldFor_.edit(worker) += nodes;
+    }
+  };
+  add(from, -1);
+  add(to, 1);
 }
 
 /// Has a tensor sent to one that reads it, or no longer, where it stays.
@@ -261,6 +279,7 @@ void Schedule::undo() {
   sent_.undo();
   onCore_.undo();
   onLink_.undo();
+  toldFor_.undo();
   for (auto change = ranksBefore_.rbegin(); change != ranksBefore_.rend(); ++change) {
     turnOrder(change->first, change->second);
   }
@@ -288,6 +307,7 @@ void Schedule::commit() {
   sent_.keep();
   onCore_.keep();
   onLink_.keep();
+  toldFor_.keep();
   ranksBefore_.clear();
   free_.insert(free_.end(), gone_.begin(), gone_.end());
   made_.clear();

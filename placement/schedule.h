@@ -55,8 +55,8 @@ class Schedule {
   /// its range.
   void setRank(int node, int rank);
 
-  /// The predicted step; with a window as the window tells it. After it comes keep or undo, before
-  /// other changes.
+  /// The predicted step with its overhead, which is Simulation::latencyNs; with a window as the
+  /// window tells it. After it comes keep or undo, before other changes.
   int64_t stepNs();
 
   /// Learns how long the step goes on after each node: before the first of several windows.
@@ -125,6 +125,7 @@ class Schedule {
     int last = kNone;
     int count = 0;
     int finger = kNone;  // of a link: where something was put last
+    int64_t bytes = 0;   // of a link
   };
   /// Everything of a rank from here on happens so much later than its times tell.
   struct Shift {
@@ -241,6 +242,8 @@ class Schedule {
   void moveOutput(int tensor, int from, int to);
   void turnOrder(int node, int rank);
 
+  void moveTelling(int from, int to);
+
   void commit();
 
   // schedule_lists.cpp: the order of cores and links.
@@ -284,6 +287,7 @@ class Schedule {
   void settleSending(int sending);
   void settleRank(int rank);
   void settleAll();
+  int64_t overheadNs() const;
   void forget();
 
   // schedule_shifts.cpp: delays of everything from a rank on.
@@ -309,6 +313,7 @@ class Schedule {
   const FlatGraph* flat_;
   const CoreTable* cores_;
   const Meetings* meetings_;
+  const StepStarts* starts_;
   int moreCores_ = 0;  // of the device with the most, beside the first
   /// [device][core], -1: not its own; empty if no device shares.
   std::vector<std::vector<int>> coreIndex_;
@@ -322,9 +327,10 @@ class Schedule {
   UndoableVector<int> sent_;  // by tensor: its first sending
   UndoableVector<List> onCore_;
   UndoableVector<List> onLink_;
-  std::vector<char> isShared_;  // by link: several endpoints send over it
-  std::vector<int> ends_;       // outputs of the graph
-  bool asksLinks_ = false;      // rather than the outputs, for the end of the step
+  std::vector<char> isShared_;   // by link: several endpoints send over it
+  std::vector<int> ends_;        // outputs of the graph
+  bool asksLinks_ = false;       // rather than the outputs, for the end of the step
+  UndoableVector<int> toldFor_;  // by worker: nodes for which it must be told
 
   std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
   std::vector<int> free_;                         // sendings that stand for nothing

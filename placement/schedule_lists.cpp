@@ -113,6 +113,7 @@ void Schedule::leaveLink(int id) {
   --list.count;
   (left.before == kNone ? list.first : sendings_.edit(left.before).after) = left.after;
   (left.after == kNone ? list.last : sendings_.edit(left.after).before) = left.before;
+  list.bytes -= graph_->tensor(sendings_[id].tensor).bytes;
   if (list.finger == id) {
     list.finger = left.before == kNone ? left.after : left.before;
   }
@@ -143,6 +144,7 @@ void Schedule::insert(int id, int near) {
     after = sendings_[after].after;
   }
   ++list.count;
+  list.bytes += graph_->tensor(sendings_[id].tensor).bytes;
   list.finger = id;
   Sending& inserted = sendings_.edit(id);
   inserted.before = before;

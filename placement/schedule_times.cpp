@@ -184,6 +184,22 @@ void Schedule::settleAll() {
   }
 }
 
+/// To start and end the step on its workers.
+int64_t Schedule::overheadNs() const {
+  if (starts_->empty()) {
+    return 0;
+  }
+  int workers = 0;
+  for (int w = 0; w < toldFor_.size(); ++w) {
+    workers += toldFor_[w] > 0 ? 1 : 0;
+  }
+  int64_t bytes = 0;
+  for (int l = 0; l < onLink_.size(); ++l) {
+    bytes += starts_->isHandedOut(l) ? onLink_[l].bytes : 0;
+  }
+  return starts_->ns(workers, bytes);
+}
+
 int64_t Schedule::stepNs() {
   if (isOpen()) {
     return windowNs();
@@ -201,7 +217,7 @@ int64_t Schedule::stepNs() {
   for (size_t i = 0; !asksLinks_ && i < ends_.size(); ++i) {
     forSendings(ends_[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
   }
-  return step;
+  return step + overheadNs();
 }
 
 /// Nothing is due any more; after a window it stays due, what has to be and perhaps some more.

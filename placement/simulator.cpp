@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -90,6 +91,7 @@ class Run {
     }
     GR_RETURN_IF_ERROR(checkAllRan());
     fillLoads();
+    fillOverhead();
     profileMemory(simulator_, placement_, byDevice_, result_);
     return std::move(result_);
   }
@@ -334,6 +336,21 @@ class Run {
     }
   }
 
+  void fillOverhead() {
+    const StepStarts& starts = simulator_.starts();
+    std::set<int> told;
+    for (size_t d = 0; d < byDevice_.size() && !starts.empty(); ++d) {
+      if (int worker = starts.toldFor(static_cast<int>(d)); worker >= 0 && !byDevice_[d].empty()) {
+        told.insert(worker);
+      }
+    }
+    int64_t bytes = 0;
+    for (size_t l = 0; l < result_.links.size(); ++l) {
+      bytes += starts.isHandedOut(static_cast<int>(l)) ? result_.links[l].bytes : 0;
+    }
+    result_.overheadNs = starts.ns(static_cast<int>(told.size()), bytes);
+  }
+
   absl::Status checkAllRan() const {
     for (bool calls : {true, false}) {
       for (const Core& at : onCore_) {
@@ -398,7 +415,8 @@ Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOp
       links_(cluster),
       flat_(graph),
       cores_(cluster),
-      meetings_(graph, cluster, links_) {}
+      meetings_(graph, cluster, links_),
+      starts_(cluster, links_) {}
 
 absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
   GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));

@@ -13,6 +13,7 @@
 #include "placement/link_table.h"
 #include "placement/meetings.h"
 #include "placement/placement.h"
+#include "placement/step_start.h"
 
 namespace graphrun::placement {
 
@@ -74,6 +75,8 @@ struct LinkUse {
 struct Simulation {
   /// Until the last node has run and the last output has reached its home.
   int64_t stepNs = 0;
+  /// Beside that, to start and end the step on its workers (StepStarts).
+  int64_t overheadNs = 0;
   /// The load of the busiest core (the nodes and ports of all devices that have it, spread over
   /// their lanes; nothing without a limit) or link that queues: what a step takes when many follow
   /// each other.
@@ -85,6 +88,8 @@ struct Simulation {
   std::vector<DeviceUse> devices;
   std::vector<LinkUse> links;
 
+  /// What the one who asked for the step waits.
+  int64_t latencyNs() const { return stepNs + overheadNs; }
   /// The transfer of `tensor` to `to`, nullptr if there is none.
   const Transfer* transfer(int tensor, int to) const;
 };
@@ -121,6 +126,7 @@ class Simulator {
   const FlatGraph& flat() const { return flat_; }
   const CoreTable& cores() const { return cores_; }
   const Meetings& meetings() const { return meetings_; }
+  const StepStarts& starts() const { return starts_; }
   const SimulatorOptions& options() const { return options_; }
 
   /// Receive buffers that a tensor from `from` takes on another device.
@@ -136,6 +142,7 @@ class Simulator {
   FlatGraph flat_;
   CoreTable cores_;
   Meetings meetings_;
+  StepStarts starts_;
 };
 
 }  // namespace graphrun::placement

@@ -66,9 +66,9 @@ class CoreSizes {
     };
     absl::StatusOr<PlacementResult> last = schedule(restricted(among));
     int64_t before = kUnlimited;
-    for (int round = 0; round < kMostRounds && last.ok() && last->simulation.stepNs < before;
+    for (int round = 0; round < kMostRounds && last.ok() && last->simulation.latencyNs() < before;
          ++round) {
-      before = last->simulation.stepNs;
+      before = last->simulation.latencyNs();
       std::vector<double> counts = nodesAtATime(last->simulation);
       last = schedule(restricted([&](const Unit& unit, int device) {
         return !cores_.isShared(device) || sizeOf(device) == bestSize(unit, counts);
@@ -124,7 +124,7 @@ class CoreSizes {
                                                                         narrow, order, budget, true,
                                                                         "cores");
                                                                   }}));
-    if (result.simulation.stepNs < best_.simulation.stepNs) {
+    if (result.simulation.latencyNs() < best_.simulation.latencyNs()) {
       best_ = result;
     }
     return result;

@@ -39,6 +39,7 @@ class Search {
   Search(const PlacementProblem& problem, const PlacementResult& start)
       : problem_(problem),
         bound_(boundOf(problem, start)),
+        overhead_(problem.simulator.starts().leastNs(problem.graph())),
         best_(start),
         levels_{problem.constraints} {}
 
@@ -63,8 +64,8 @@ class Search {
   void tryHorizons(SearchLimit& limit) {
     bool gave = true;
     for (size_t i = 0; i < kHorizons.size() && (gave || !isLarge()) && !done(limit); ++i) {
-      auto horizon = static_cast<int64_t>(kHorizons[i] * static_cast<double>(bound_));
-      if (horizon >= best_.simulation.stepNs) {
+      auto horizon = static_cast<int64_t>(kHorizons[i] * static_cast<double>(bound_ - overhead_));
+      if (horizon >= best_.simulation.latencyNs() - overhead_) {
         return;
       }
       std::optional<Constraints> tied = tiedUnits(problem_, horizon);
@@ -97,7 +98,7 @@ class Search {
 
   /// List schedules of larger units; whether they are better.
   bool tryUnits(Constraints units, SearchLimit& limit) {
-    int64_t before = best_.simulation.stepNs;
+    int64_t before = best_.simulation.latencyNs();
     PlacementProblem joined = problem_;
     joined.constraints = units;
     levels_.push_back(std::move(units));
@@ -114,21 +115,22 @@ class Search {
         limit.spend();
       }
     }
-    return best_.simulation.stepNs < before;
+    return best_.simulation.latencyNs() < before;
   }
 
   void consider(absl::StatusOr<PlacementResult> found) {
-    if (found.ok() && found->simulation.stepNs < best_.simulation.stepNs) {
+    if (found.ok() && found->simulation.latencyNs() < best_.simulation.latencyNs()) {
       best_ = *std::move(found);
     }
   }
 
   bool done(const SearchLimit& limit) const {
-    return limit.spent() || best_.simulation.stepNs <= bound_;
+    return limit.spent() || best_.simulation.latencyNs() <= bound_;
   }
 
   const PlacementProblem& problem_;
   int64_t bound_;
+  int64_t overhead_;  // of each placement, at least
   PlacementResult best_;
   std::vector<Constraints> levels_;
 };

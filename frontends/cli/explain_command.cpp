@@ -130,7 +130,7 @@ absl::StatusOr<std::string> withStepWithout(const std::string& changed, const st
   if (!json.is_object() || !without.is_object()) {
     return absl::InternalError("an explanation is no JSON object");
   }
-  json["step_ns_without"] = without.value("step_ns", Json(0));
+  json["step_ns_without"] = without.value("latency_ns", Json(0));
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -204,17 +204,18 @@ std::string explainText(const std::string& source) {
     return source + "\n";
   }
   std::string text = absl::StrCat("placed by ", cell(json, {"", "strategy", Format::kText}),
-                                  ": a step takes ", cell(json, {"", "step_ns", Format::kNanos}),
+                                  ": a step takes ", cell(json, {"", "latency_ns", Format::kNanos}),
                                   " (predicted; no placement takes less than ",
                                   cell(json, {"", "lower_bound_ns", Format::kNanos}), ")\n");
   if (json.value("overhead_ns", 0.0) > 0) {
     absl::StrAppend(&text, "to start and end it on its workers takes ",
-                    cell(json, {"", "overhead_ns", Format::kNanos}), " more\n");
+                    cell(json, {"", "overhead_ns", Format::kNanos}), " of it\n");
   }
   if (double now = json.value("step_ns_without", 0.0); now > 0) {
-    absl::StrAppend(&text, "without what was added or changed: ",
-                    cell(json, {"", "step_ns_without", Format::kNanos}), ", ",
-                    absl::StrFormat("%.2f", now / json.value("step_ns", now)), " times as long\n");
+    absl::StrAppend(
+        &text,
+        "without what was added or changed: ", cell(json, {"", "step_ns_without", Format::kNanos}),
+        ", ", absl::StrFormat("%.2f", now / json.value("latency_ns", now)), " times as long\n");
   }
   absl::StrAppend(&text, splitsText(json), sourcesText(json.value("times", Json::object())));
   section(json, "devices", "devices",

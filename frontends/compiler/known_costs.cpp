@@ -1,7 +1,6 @@
 #include "frontends/compiler/known_costs.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "runtime/format/weight_table.h"
@@ -70,29 +69,6 @@ placement::LinkModel modelOf(const format::TransferCosts& costs) {
   return model;
 }
 
-/// Of a step with so many workers, on the line between the two nearest numbers that are known.
-int64_t stepNs(const format::PlanRequest& request, size_t workers, int64_t bytes) {
-  const format::StepCosts* below = nullptr;
-  const format::StepCosts* above = nullptr;
-  for (uint32_t i = 0; i < format::sizeOf(request.step_costs()); ++i) {
-    const format::StepCosts* costs = request.step_costs()->Get(i);
-    (costs->workers() <= workers ? below : above) = costs;
-    if (above != nullptr) {
-      break;
-    }
-  }
-  auto ns = [&](const format::StepCosts* costs) {
-    return static_cast<double>(modelOf(*costs->start()).transferNs(bytes));
-  };
-  if (below == nullptr || above == nullptr) {
-    const format::StepCosts* nearest = below == nullptr ? above : below;
-    return nearest == nullptr ? 0 : static_cast<int64_t>(ns(nearest));
-  }
-  const double part = static_cast<double>(workers - below->workers()) /
-                      static_cast<double>(above->workers() - below->workers());
-  return static_cast<int64_t>(ns(below) + part * (ns(above) - ns(below)));
-}
-
 }  // namespace
 
 void readCosts(const format::PlanRequest& request, const placement::Cluster& cluster,
@@ -146,26 +122,13 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
   return links;
 }
 
-int64_t stepOverheadNs(const format::PlanRequest& request, const placement::CostGraph& graph,
-                       const placement::Cluster& cluster,
-                       const placement::PlacementResult& result) {
-  auto isOutside = [&](int device) {
-    return device != placement::kClient &&
-           !cluster.isInClient(cluster.devices[static_cast<size_t>(device)].worker);
-  };
-  std::set<int> workers;
-  for (int device : result.placement.device) {
-    if (isOutside(device)) {
-      workers.insert(cluster.devices[static_cast<size_t>(device)].worker);
-    }
+std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request) {
+  std::vector<placement::StepStart> starts;
+  for (uint32_t i = 0; i < format::sizeOf(request.step_costs()); ++i) {
+    const format::StepCosts& costs = *request.step_costs()->Get(i);
+    starts.push_back({static_cast<int>(costs.workers()), modelOf(*costs.start())});
   }
-  int64_t bytes = 0;
-  for (const placement::Transfer& transfer : result.simulation.transfers) {
-    if (!isOutside(transfer.from) && isOutside(transfer.to)) {
-      bytes += graph.tensor(transfer.tensor).bytes;
-    }
-  }
-  return workers.empty() ? 0 : stepNs(request, workers.size(), bytes);
+  return starts;
 }
 
 uint64_t wayOf(const format::PlanRequest& request) {

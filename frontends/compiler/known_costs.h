@@ -27,10 +27,8 @@ void readCosts(const format::PlanRequest& request, const placement::Cluster& clu
 std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& request,
                                                    const placement::Cluster& cluster);
 
-/// What starting and ending the step takes on workers outside the client's process, ns; between and
-/// beside numbers of workers that were measured, of the nearest ones; 0 where nothing was.
-int64_t stepOverheadNs(const format::PlanRequest& request, const placement::CostGraph& graph,
-                       const placement::Cluster& cluster, const placement::PlacementResult& result);
+/// What starting and ending a step takes on workers outside the client's process, as measured.
+std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request);
 
 /// Part of the key of measurements: how operations are computed.
 uint64_t wayOf(const format::PlanRequest& request);

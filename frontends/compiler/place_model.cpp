@@ -200,7 +200,7 @@ std::unique_ptr<Placed> tryParts(mlir::func::FuncOp function, const format::Plan
     report.why = std::string(status.message());
     return nullptr;
   }
-  report.stepNs = placed->result.simulation.stepNs;
+  report.stepNs = placed->result.simulation.latencyNs();
   report.why = placement::overfullDevice(placed->cluster, placed->result.simulation);
   return report.why.empty() ? std::move(placed) : nullptr;
 }
@@ -228,11 +228,11 @@ std::unique_ptr<Placed> placeSplit(mlir::func::FuncOp function, const format::Pl
   for (int parts : partsToTry) {
     placement::SplitReport report;
     report.parts = parts;
-    report.wholeNs = whole->result.simulation.stepNs;
+    report.wholeNs = whole->result.simulation.latencyNs();
     std::unique_ptr<Placed> split =
         tryParts(function, request, cluster, time, partsToTry.size() - reports.size(), report);
     if (split != nullptr && isWorthwhile(report) &&
-        (best == nullptr || report.stepNs < best->result.simulation.stepNs)) {
+        (best == nullptr || report.stepNs < best->result.simulation.latencyNs())) {
       best = std::move(split);
       chosen = reports.size();
     }
@@ -271,7 +271,7 @@ absl::StatusOr<std::unique_ptr<Placed>> placeOnParts(mlir::func::FuncOp function
   }
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Placed> placed,
                       placeOn(function, request, std::move(*split)));
-  report.stepNs = placed->result.simulation.stepNs;
+  report.stepNs = placed->result.simulation.latencyNs();
   if (std::string full = placement::overfullDevice(placed->cluster, placed->result.simulation);
       !full.empty()) {
     return absl::FailedPreconditionError(

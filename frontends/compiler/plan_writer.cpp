@@ -53,8 +53,7 @@ class PlanWriter {
     plan.add_communicators(communicators);
     plan.add_weights(weightTable);
     plan.add_constants(constants);
-    plan.add_predicted_step_ns(
-        static_cast<uint64_t>(parts_.result.simulation.stepNs + parts_.overheadNs));
+    plan.add_predicted_step_ns(static_cast<uint64_t>(parts_.result.simulation.latencyNs()));
     plan.add_predicted_period_ns(static_cast<uint64_t>(parts_.result.simulation.periodNs));
     plan.add_promised_step_ns(static_cast<uint64_t>(parts_.promisedNs));
     plan.add_splits(parts_.splits);

@@ -28,7 +28,6 @@ struct PlanParts {
   const placement::GraphOfOps& graph;
   const placement::Meetings& meetings;
   const placement::PlacementResult& result;
-  int64_t overheadNs;  ///< to start and end a step, beside what `result` says of it
   int64_t promisedNs;  ///< see Placed
   uint8_t splits;      ///< format::SplitChoice
   const passes::InternedStrings& strings;

@@ -139,6 +139,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   addFoundDevices(request, cluster);
   std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
   cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
+  cluster.stepStarts = stepStarts(request);
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
   setLibraries(request, cluster);
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
@@ -402,11 +403,10 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     return prepared.context.takeError(absl::StatusCode::kInternal,
                                       "the placed graph cannot be cut");
   }
-  int64_t overheadNs = stepOverheadNs(request, placed->graph.graph, cluster, result);
   GR_ASSIGN_OR_RETURN(
       planned.plan,
       writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator.meetings(),
-                 result, overheadNs, placed->promisedNs, static_cast<uint8_t>(request.splits()),
+                 result, placed->promisedNs, static_cast<uint8_t>(request.splits()),
                  prepared.strings, request.numerics(), request.precision()}));
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
@@ -420,7 +420,6 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     wishes.candidates = std::move(placed->candidates);
     GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
                         explainWith(*placed->problem, result, wishes));
-    explanation.overheadNs = overheadNs;
     explanation.splits = std::move(placed->splits);
     explanation.annotations = std::move(prepared.annotations);
     explanation.complete = planned.remainder.empty();

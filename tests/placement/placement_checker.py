@@ -17,6 +17,18 @@ from dataclasses import dataclass, field
 CLIENT = "client"
 
 
+def linesOf(latency, rate, large):
+    lines = [(0, latency, rate)]
+    if large:
+        lines.append((large["from_bytes"], large["latency_ns"], large["bytes_per_second"]))
+    return lines
+
+
+def timeBy(lines, size):
+    _, latency, rate = [line for line in lines if line[0] <= size][-1]
+    return latency + math.ceil(size / rate * 1e9)
+
+
 @dataclass
 class Problem:
     unit: str = "ns"
@@ -34,6 +46,7 @@ class Problem:
     pins: list = field(default_factory=list)
     links: list = field(default_factory=list)  # pair of workers, and its entry in the file
     default_link: tuple = (0, math.inf, True)
+    starts: list = field(default_factory=list)  # (workers, lines), ascending
 
     def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1,
                   cores=()):
@@ -58,10 +71,18 @@ class Problem:
                 queues = given.get("queues", queues)
                 large = given.get("large")
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
-        lines = [(0, latency, rate)]
-        if large:
-            lines.append((large["from_bytes"], large["latency_ns"], large["bytes_per_second"]))
-        return key, lines, queues
+        return key, linesOf(latency, rate, large), queues
+    def startOf(self, workers, size):
+        """What a step on so many workers takes beside what they do."""
+        known = [(count, timeBy(lines, size)) for count, lines in self.starts]
+        below = [entry for entry in known if entry[0] <= workers]
+        above = [entry for entry in known if entry[0] >= workers]
+        if not known or workers == 0:
+            return 0
+        if not below or not above:
+            return (below[-1:] or above[:1])[0][1]
+        (low, least), (high, most) = below[-1], above[0]
+        return least + (0 if high == low else (workers - low) / (high - low) * (most - least))
 
 
 def readTasks(text, devices, objective):
@@ -121,6 +142,9 @@ def readNative(source, objective):
     problem.default_link = (link.get("latency_ns", 0), link.get("bytes_per_second", math.inf),
                             link.get("queues", True))
     problem.links = [(link["between"], link) for link in source.get("links", [])]
+    problem.starts = [(start["workers"],
+                       linesOf(start.get("latency_ns", 0), start.get("bytes_per_second", math.inf),
+                               start.get("large"))) for start in source.get("step_starts", [])]
     for n in source["nodes"]:
         given = n["time_ns"]
         if not isinstance(given, dict):
@@ -383,6 +407,11 @@ class Check:
         if self.problem.objective == "latency":
             value = max([*self.finish.values(), *self.end.values(), *self.arrival.values()],
                         default=0)
+            workers = {self.problem.devices[device]["worker"] for device in self.device.values()}
+            handedOut = sum(tensor["bytes"] for tensor in self.problem.tensors
+                            for target in self.targetsOf(tensor)
+                            if self.homeOf(tensor) == CLIENT and target != CLIENT)
+            value += round(self.problem.startOf(len(workers), handedOut))
         else:
             busy = defaultdict(float)
             for node, device in self.device.items():

@@ -42,7 +42,7 @@ void requireSame(Schedule& schedule, const PlacementProblem& problem) {
     REQUIRE(schedule.time(n).start == full->ops[static_cast<size_t>(n)].start);
     REQUIRE(schedule.time(n).finish == full->ops[static_cast<size_t>(n)].finish);
   }
-  REQUIRE(step == full->stepNs);
+  REQUIRE(step == full->latencyNs());
 }
 
 /// Workers with two devices each: what these send to another worker shares a link.
@@ -64,6 +64,19 @@ Cluster pairedCluster(int count) {
   }
   cluster.rebuildDevices();
   return cluster;
+}
+
+/// Lets steps on some numbers of workers take something to start; one worker may be the client's.
+void giveStarts(std::mt19937& random, Cluster& cluster) {
+  for (int workers = 1; workers < 4; ++workers) {
+    if (random() % 2 == 0) {
+      LinkModel start;
+      start.latencyNs = static_cast<int64_t>(random() % 3000);
+      start.bytesPerSecond = 1e9 / static_cast<double>(1 + random() % 3);
+      cluster.stepStarts.push_back({workers, start});
+    }
+  }
+  cluster.workers.front().inClient = random() % 3 == 0;
 }
 
 /// One of the clusters on which schedules are tried, by its number.
@@ -90,6 +103,9 @@ void followRandomChanges(unsigned seed, int trials) {
     CostGraph graph = randomGraph(random, options);
     Cluster cluster = clusterOf(trial / 4, options.devices, random);
     giveLibraries(random, cluster);
+    if (trial % 5 < 2) {
+      giveStarts(random, cluster);
+    }
     for (size_t l = 0; l < cluster.links.size(); ++l) {
       cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
     }
@@ -165,6 +181,9 @@ TEST_CASE("what windows put off is done when they are closed") {
     CostGraph graph = randomGraph(random, options);
     Cluster cluster = clusterOf(trial / 4, options.devices, random);
     giveLibraries(random, cluster);
+    if (trial % 5 < 2) {
+      giveStarts(random, cluster);
+    }
     for (LinkOverride& link : cluster.links) {
       link.queues = trial % 3 != 0 || random() % 2 == 0;
     }

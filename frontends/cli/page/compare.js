@@ -16,7 +16,7 @@ function figuresOf(model) {
   const sum = (list, of) => list.reduce((total, each) => total + of(each), 0);
   const most = (list, of) => list.reduce((least, each) => Math.max(least, of(each)), 0);
   return [
-    ['step', explanation.step_ns, time],
+    ['step', explanation.latency_ns, time],
     ['period of steps', explanation.period_ns, time],
     ['critical path: compute', path.compute_ns, time],
     ['critical path: link', path.link_ns, time],

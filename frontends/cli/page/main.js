@@ -14,7 +14,7 @@ function showSummary(model) {
       (explanation.complete ? '' : ' What waits for data is placed when the model runs.');
   const figures = [
     [throughput ? 'period of steps' : 'step', time(explanation.objective_ns)],
-    ...(throughput ? [['one step', time(explanation.step_ns)]] : []),
+    ...(throughput ? [['one step', time(explanation.latency_ns)]] : []),
     ...(explanation.step_ns_without > 0
         ? [['without what was added or changed', time(explanation.step_ns_without)]] : []),
     ['no placement is below', time(bound), above <= 0 ? 'proved to be the best'
@@ -22,7 +22,7 @@ function showSummary(model) {
     ...measuredFigure(explanation.times),
     ...explanation.splits.map((split) => splitFigure(split, time)),
     ...(model.measured === null ? [] : [['measured', time(model.measured.latency_ms.p50 * 1e6)]]),
-    ...(model.other === null ? [] : [['other placement', time(model.other.explanation.step_ns)]]),
+    ...(model.other === null ? [] : [['other placement', time(model.other.explanation.latency_ns)]]),
     ['operations', String(model.nodes.length)],
     ['devices used', `${used} of ${model.devices.length}`],
     ['transfers', String(model.transfers.length), formatBytes(moved)],

@@ -12,7 +12,8 @@ function readModel(data) {
     links: explanation.links,
     transfers: explanation.edges,
     path: explanation.critical_path,
-    stepNs: Math.max(explanation.step_ns, 1),
+    stepNs: Math.max(explanation.step_ns, 1),        // of the timeline
+    latencyNs: Math.max(explanation.latency_ns, 1),  // with what starts and ends it
     time: timeFormatter(data.about),
     other: null,     // a placement to compare with
     measured: null,  // what runs took

@@ -34,7 +34,7 @@ function strategiesTable(model) {
   return makeTable([
     textColumn('strategy', (s) => s.strategy),
     timeColumn(model, 'step', placed((s) => s.step_ns)),
-    numberColumn('against this one', placed((s) => s.step_ns / model.stepNs),
+    numberColumn('against this one', placed((s) => s.step_ns / model.latencyNs),
                  (value) => `${value.toFixed(2)} times`),
     numberColumn('devices', placed((s) => s.devices_used)),
     bytesColumn('peak', placed((s) => s.peak_bytes)),
