@@ -179,6 +179,13 @@ struct LinkOverride {
   bool isFor(int fromWorker, DeviceKind fromKind, int toWorker, DeviceKind toKind) const;
 };
 
+/// What workers of one machine, or the client with kClient, have in common towards all others: in
+/// each direction all their transfers together take no less than their bytes at this rate.
+struct Interface {
+  std::vector<int> workers;
+  double bytesPerSecond = 0;
+};
+
 /// Nodes whose name matches a shell pattern go to a device.
 struct PinRule {
   std::string nodes;
@@ -200,6 +207,8 @@ struct Cluster {
   /// Devices of all workers in the order of the workers; rebuilt by rebuildDevices.
   std::vector<Device> devices;
   std::vector<LinkOverride> links;
+  /// Each worker, and the client, is behind one at most; behind none where nothing limits it.
+  std::vector<Interface> interfaces;
   /// What is known of it, ascending in workers; nothing: it is taken to cost nothing.
   std::vector<StepStart> stepStarts;
   /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.

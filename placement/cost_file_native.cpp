@@ -1,6 +1,7 @@
 // GraphRun's own format of cost graphs: costs.schema.json.
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
@@ -23,8 +24,8 @@ class NativeReader {
 
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
-                    "default_link", "step_starts", "nodes", "tensors", "colocate", "shared_work",
-                    "pins"});
+                    "default_link", "interfaces", "step_starts", "nodes", "tensors", "colocate",
+                    "shared_work", "pins"});
     readHead();
     forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
     if (file_.cluster.devices.empty()) {
@@ -36,6 +37,7 @@ class NativeReader {
       readDefaultLink(JsonObject(*link, "default_link", problems_));
     }
     forEach("links", false, [&](const JsonObject& json) { readLink(json); });
+    forEach("interfaces", false, [&](const JsonObject& json) { readInterface(json); });
     forEach("step_starts", false, [&](const JsonObject& json) { readStepStart(json); });
     forEach("nodes", true, [&](const JsonObject& json) { readNode(json); });
     forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
@@ -210,6 +212,24 @@ class NativeReader {
                           {line.integer("latency_ns", std::nullopt, kMostNs), bandwidth(line)}};
   }
 
+  int endOf(const JsonObject& json, const char* key, const std::string& name) {
+    return name == kClientName ? kClient : idOf(workers_, "worker", name, json, key).value_or(0);
+  }
+
+  void readInterface(const JsonObject& json) {
+    json.onlyKeys({"workers", "bytes_per_second"});
+    Interface interface;
+    for (const std::string& name : json.texts("workers", true)) {
+      interface.workers.push_back(endOf(json, "workers", name));
+      if (!behindInterface_.insert(interface.workers.back()).second) {
+        json.problem("workers", absl::StrCat(describeJson(nlohmann::json(name)),
+                                             " is behind an interface already"));
+      }
+    }
+    interface.bytesPerSecond = bandwidth(json);
+    file_.cluster.interfaces.push_back(std::move(interface));
+  }
+
   void readStepStart(const JsonObject& json) {
     json.onlyKeys({"workers", "latency_ns", "bytes_per_second", "large"});
     StepStart step;
@@ -234,13 +254,9 @@ class NativeReader {
       json.problem("between", "expected two names of workers, or 'client'");
       return;
     }
-    auto end = [&](const std::string& name) {
-      return name == kClientName ? kClient
-                                 : idOf(workers_, "worker", name, json, "between").value_or(0);
-    };
     LinkOverride link;
-    link.workerA = end(ends[0]);
-    link.workerB = end(ends[1]);
+    link.workerA = endOf(json, "between", ends[0]);
+    link.workerB = endOf(json, "between", ends[1]);
     if (json.find("latency_ns") != nullptr) {
       link.latencyNs = json.integer("latency_ns", std::nullopt, kMostNs);
     }
@@ -395,6 +411,7 @@ class NativeReader {
   Ids nodes_;
   Ids classIds_;
   Ids cores_;
+  std::set<int> behindInterface_;     // workers
   std::vector<std::string> classes_;  // by device, "" without one
 };
 

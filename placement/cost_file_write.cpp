@@ -26,6 +26,7 @@ class Writer {
     json_["contiguous"] = problem_.contiguous;
     writeDevices();
     GR_RETURN_IF_ERROR(writeLinks());
+    writeInterfaces();
     writeStepStarts();
     writeNodes();
     writeTensors();
@@ -141,6 +142,16 @@ class Writer {
       entry["large"] = {{"from_bytes", model.large->fromBytes},
                         {"latency_ns", model.large->line.latencyNs},
                         {"bytes_per_second", model.large->line.bytesPerSecond}};
+    }
+  }
+
+  void writeInterfaces() {
+    for (const Interface& interface : cluster_.interfaces) {
+      Json entry = {{"workers", Json::array()}, {"bytes_per_second", interface.bytesPerSecond}};
+      for (int worker : interface.workers) {
+        entry["workers"].push_back(workerName(worker));
+      }
+      json_["interfaces"].push_back(std::move(entry));
     }
   }
 

@@ -1,6 +1,8 @@
 #include "placement/link_table.h"
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -55,6 +57,49 @@ LinkTable::LinkTable(const Cluster& cluster)
       }
       ids_[static_cast<size_t>(from + 1) * stride_ + static_cast<size_t>(to + 1)] = it->second;
     }
+  }
+  findSides(cluster);
+}
+
+/// A side that one link alone has, which is no faster, would say nothing more than that link.
+void LinkTable::findSides(const Cluster& cluster) {
+  std::map<int, int> interfaceOf;  // by worker
+  for (size_t i = 0; i < cluster.interfaces.size(); ++i) {
+    for (int worker : cluster.interfaces[i].workers) {
+      interfaceOf[worker] = static_cast<int>(i);
+    }
+  }
+  auto behind = [&](int end) {
+    auto found = interfaceOf.find(
+        end == kClient ? kClient : cluster.devices[static_cast<size_t>(end)].worker);
+    return found == interfaceOf.end() ? -1 : found->second;
+  };
+  std::map<std::pair<int, bool>, std::set<int>> linksOf;  // by interface, and whether they enter
+  const auto count = static_cast<int>(cluster.devices.size());
+  for (int from = kClient; from < count && !interfaceOf.empty(); ++from) {
+    for (int to = kClient; to < count; ++to) {
+      if (from == to || behind(from) == behind(to)) {
+        continue;
+      }
+      linksOf[{behind(from), false}].insert(id(from, to));
+      linksOf[{behind(to), true}].insert(id(from, to));
+    }
+  }
+  for (const auto& [side, links] : linksOf) {
+    const auto [interface, isEntry] = side;
+    if (interface < 0) {
+      continue;
+    }
+    const double rate = cluster.interfaces[static_cast<size_t>(interface)].bytesPerSecond;
+    const LinkModel& first = link(*links.begin()).model;
+    if (links.size() == 1 && first.queues && first.fastest().bytesPerSecond <= rate) {
+      continue;
+    }
+    for (int id : links) {
+      LinkInfo& entry = links_[static_cast<size_t>(id)];
+      (isEntry ? entry.enters : entry.leaves) = static_cast<int>(sides_.size());
+    }
+    sides_.push_back({rate});
   }
 }
 

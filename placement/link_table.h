@@ -2,6 +2,8 @@
 #ifndef GRAPHRUN_PLACEMENT_LINK_TABLE_H_
 #define GRAPHRUN_PLACEMENT_LINK_TABLE_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,18 @@ namespace graphrun::placement {
 struct LinkInfo {
   std::string name;  // "node0 -> node1", "node0/cpu:0 -> node0/cpu:1"
   LinkModel model;
+  /// Sides of the interfaces that its transfers leave and enter by; -1: none that says more than
+  /// the link itself.
+  int leaves = -1;
+  int enters = -1;
+};
+
+/// One direction of an interface (cluster.h), which the transfers of several links share.
+struct InterfaceSide {
+  double bytesPerSecond = 1;
+
+  /// How long a transfer has it, rounded up.
+  int64_t nanos(int64_t bytes) const { return LinkLine{0, bytesPerSecond}.nanos(bytes); }
 };
 
 /// All links of a cluster. Between workers one link a direction serves all their devices, but for
@@ -29,11 +43,25 @@ class LinkTable {
   }
   const std::vector<LinkInfo>& links() const { return links_; }
   const LinkInfo& link(int id) const { return links_[static_cast<size_t>(id)]; }
+  /// Of a transfer that waits for nothing.
+  int64_t nanos(int id, int64_t bytes) const {
+    const LinkInfo& by = link(id);
+    int64_t ns = by.model.transferNs(bytes);
+    for (int side : {by.leaves, by.enters}) {
+      ns = side < 0 ? ns : std::max(ns, sides_[static_cast<size_t>(side)].nanos(bytes));
+    }
+    return ns;
+  }
+  const std::vector<InterfaceSide>& sides() const { return sides_; }
+  const InterfaceSide& side(int id) const { return sides_[static_cast<size_t>(id)]; }
 
  private:
+  void findSides(const Cluster& cluster);
+
   size_t stride_;
   std::vector<int> ids_;  // [from + 1][to + 1]
   std::vector<LinkInfo> links_;
+  std::vector<InterfaceSide> sides_;
 };
 
 }  // namespace graphrun::placement

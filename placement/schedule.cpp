@@ -41,6 +41,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   linkRound_.assign(links, 0);
   findCores();
   findSharedLinks();
+  findSides();
   findEnds();
   for (int n : order_) {
     Node& node = nodes_.edit(n);
@@ -53,6 +54,12 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
     Sending& sending = sendings_.edit(make(transfer.tensor, transfer.to));
     sending.start = transfer.start;
     sending.finish = transfer.finish;
+    forWays(made_.back(), [&](Way way) {
+      if (way != Way::kLink) {
+        Passage& passage = passages_.edit(passageId(way, made_.back()));
+        passage.free = way == Way::kLeaves ? transfer.sent : transfer.start + passage.duration;
+      }
+    });
   }
   for (int t = 0; t < graph_->tensorCount(); ++t) {
     const CostTensor& tensor = graph_->tensor(t);
@@ -92,6 +99,10 @@ int Schedule::make(int tensor, int to) {
   if (free_.empty()) {
     id = sendings_.append();
     sendingDue_.push_back(0);
+    if (hasSides()) {
+      passages_.append();
+      passages_.append();
+    }
   } else {
     id = free_.back();
     free_.pop_back();
@@ -99,6 +110,10 @@ int Schedule::make(int tensor, int to) {
   made_.push_back(id);
   Sending& sending = sendings_.replace(id);
   sending = {};
+  if (hasSides()) {
+    passages_.replace(passageId(Way::kLeaves, id)) = {};
+    passages_.replace(passageId(Way::kEnters, id)) = {};
+  }
   sending.tensor = tensor;
   sending.producer = graph_->tensor(tensor).producer;
   sending.to = to;
@@ -279,6 +294,8 @@ void Schedule::undo() {
   sent_.undo();
   onCore_.undo();
   onLink_.undo();
+  passages_.undo();
+  onSide_.undo();
   toldFor_.undo();
   for (auto change = ranksBefore_.rbegin(); change != ranksBefore_.rend(); ++change) {
     turnOrder(change->first, change->second);
@@ -307,6 +324,8 @@ void Schedule::commit() {
   sent_.keep();
   onCore_.keep();
   onLink_.keep();
+  passages_.keep();
+  onSide_.keep();
   toldFor_.keep();
   ranksBefore_.clear();
   free_.insert(free_.end(), gone_.begin(), gone_.end());

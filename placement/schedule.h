@@ -28,7 +28,8 @@ namespace graphrun::placement {
 ///     }
 ///
 /// A core (see CoreTable) runs its nodes by rank, a link carries its transfers in the order in
-/// which they are ready (ties: rank of the producer, tensor, target). Both orders are lists here,
+/// which they are ready (ties: rank of the producer, tensor, target), and so does each side of an
+/// interface. These orders are lists here,
 /// so that each node and each transfer starts when the last of a few others has finished. One that
 /// may start at another time is *due*; what is due is settled by rank until nothing is.
 ///
@@ -112,14 +113,22 @@ class Schedule {
     int link = 0;
     int uses = 0;      // consumers there, and one for an output that goes there
     int next = kNone;  // another sending of the tensor
-    int before = kNone;
-    int after = kNone;
+    Turn turn;         // on its link
     int64_t duration = 0;
     int64_t ready = 0;
     int64_t start = 0;
     int64_t finish = 0;
   };
-  /// Nodes of a core, or sendings of a link.
+  /// A sending on its way by a side of an interface, and its neighbours there. Times without
+  /// shifts.
+  struct Passage {
+    Turn turn;
+    int64_t duration = 0;
+    int64_t free = 0;  // when the side is free again
+  };
+  /// What sendings wait in line for.
+  enum class Way : uint8_t { kLink, kLeaves, kEnters };
+  /// Nodes of a core, or sendings of a link or of a side of an interface.
   struct List {
     int first = kNone;
     int last = kNone;
@@ -252,17 +261,49 @@ class Schedule {
   void leaveDevice(int node);
   void joinDevice(int node, int device);
   void joinCore(int node, int core);
-  Place placeOf(int sending) const;
-  bool precedes(int a, int b) const;
-  int neighbour(const Sending& sending) const;
+  bool hasSides() const { return onSide_.size() > 0; }
+  /// The link, or the side, for which a sending waits in line; kNone: none.
+  int lineOf(Way way, const Sending& sending) const {
+    const LinkInfo& link = simulator_->links().link(sending.link);
+    return way == Way::kLink ? sending.link : way == Way::kLeaves ? link.leaves : link.enters;
+  }
+  static int passageId(Way way, int sending) { return 2 * sending + (way == Way::kEnters ? 1 : 0); }
+  const List& lineAt(Way way, int line) const {
+    return way == Way::kLink ? onLink_[line] : onSide_[line];
+  }
+  List& editLine(Way way, int line) {
+    return way == Way::kLink ? onLink_.edit(line) : onSide_.edit(line);
+  }
+  const Turn& turnIn(Way way, int sending) const {
+    return way == Way::kLink ? sendings_[sending].turn : passages_[passageId(way, sending)].turn;
+  }
+  Turn& editTurnIn(Way way, int sending) {
+    return way == Way::kLink ? sendings_.edit(sending).turn
+                             : passages_.edit(passageId(way, sending)).turn;
+  }
+  /// Calls `visit` with each way on which the sending waits in line.
+  template <typename Visit>
+  void forWays(int sending, const Visit& visit) const {
+    visit(Way::kLink);
+    for (Way way : {Way::kLeaves, Way::kEnters}) {
+      if (hasSides() && lineOf(way, sendings_[sending]) != kNone) {
+        visit(way);
+      }
+    }
+  }
+  Place placeOf(Way way, int sending) const;
+  bool precedes(Way way, int a, int b) const;
+  int neighbour(Way way, const Sending& sending) const;
+  void leaveLine(Way way, int sending);
   void leaveLink(int sending);
   void joinLink(int sending);
-  void insert(int sending, int near);
-  bool isMisplaced(int sending) const;
+  void insert(Way way, int sending, int near);
+  bool isMisplaced(Way way, int sending) const;
   void reinsert(int sending);
   void reinsertAll(int node);
-  void mergeLink(int link, int cut);
+  void mergeLine(Way way, int line, int cut);
   void findSharedLinks();
+  void findSides();
   void findEnds();
 
   // schedule_times.cpp: what is due.
@@ -285,6 +326,7 @@ class Schedule {
   void followSending(int64_t was, int64_t is, int sending);
   void settleNode(int node);
   void settleSending(int sending);
+  int64_t passSides(int sending, int64_t begin);
   void settleRank(int rank);
   void settleAll();
   int64_t overheadNs() const;
@@ -327,10 +369,13 @@ class Schedule {
   UndoableVector<int> sent_;  // by tensor: its first sending
   UndoableVector<List> onCore_;
   UndoableVector<List> onLink_;
+  UndoableVector<Passage> passages_;  // [sending][leaves, enters]; empty without sides
+  UndoableVector<List> onSide_;
+  std::vector<Way> wayOfSide_;
+  UndoableVector<int> toldFor_;  // by worker: nodes for which it must be told
   std::vector<char> isShared_;   // by link: several endpoints send over it
   std::vector<int> ends_;        // outputs of the graph
   bool asksLinks_ = false;       // rather than the outputs, for the end of the step
-  UndoableVector<int> toldFor_;  // by worker: nodes for which it must be told
 
   std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
   std::vector<int> free_;                         // sendings that stand for nothing

@@ -25,10 +25,20 @@ int Schedule::lastNode() const {
   return last;
 }
 
-/// The node that a sending leaves from, or the first of those on its link that it waited behind.
+/// The node that a sending leaves from, or the first of those in a line that it waited behind.
 int Schedule::senderOf(int id) const {
-  while (sendings_[id].start > sendings_[id].ready && sendings_[id].before != kNone) {
-    id = sendings_[id].before;
+  auto behind = [&](int sending) {
+    int last = kNone;  // of those before it the one that had its turn last
+    forWays(sending, [&](Way way) {
+      int before = turnIn(way, sending).before;
+      bool isLater =
+          before != kNone && (last == kNone || sendings_[before].start > sendings_[last].start);
+      last = isLater ? before : last;
+    });
+    return last;
+  };
+  while (sendings_[id].start > sendings_[id].ready && behind(id) != kNone) {
+    id = behind(id);
   }
   return sendings_[id].producer;
 }

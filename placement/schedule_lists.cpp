@@ -82,38 +82,39 @@ void Schedule::joinCore(int node, int core) {
 }
 
 /// What one endpoint sends is ready in the order of ranks, whatever is due.
-Schedule::Place Schedule::placeOf(int id) const {
+Schedule::Place Schedule::placeOf(Way way, int id) const {
   const Sending& at = sendings_[id];
   int rank = rankOf(at);
-  int64_t ready = isShared_[static_cast<size_t>(at.link)] != 0 ? at.ready + shiftOf(rank) : 0;
-  return {ready, rank, at.tensor, at.to, id};
+  bool isShared = way != Way::kLink || isShared_[static_cast<size_t>(at.link)] != 0;
+  return {isShared ? at.ready + shiftOf(rank) : 0, rank, at.tensor, at.to, id};
 }
 
-bool Schedule::precedes(int a, int b) const { return placeOf(a) < placeOf(b); }
+bool Schedule::precedes(Way way, int a, int b) const { return placeOf(way, a) < placeOf(way, b); }
 
-/// A sending on the same link, likely to be near; kNone when there is no other.
-int Schedule::neighbour(const Sending& sending) const {
+/// A sending in the same line, likely to be near; kNone when there is no other.
+int Schedule::neighbour(Way way, const Sending& sending) const {
   constexpr int kFar = 64;  // ranks
   constexpr int kShort = 16;
-  if (onLink_[sending.link].count <= kShort) {
-    return onLink_[sending.link].last;
+  const int line = lineOf(way, sending);
+  if (lineAt(way, line).count <= kShort) {
+    return lineAt(way, line).last;
   }
   int found = kNone;
   int last = std::max(0, rankOf(sending) - kFar);
   for (int r = rankOf(sending) - 1; r >= last && found == kNone; --r) {
     forSendingsOf(nodeAt(r),
-                  [&](int id) { found = sendings_[id].link == sending.link ? id : found; });
+                  [&](int id) { found = lineOf(way, sendings_[id]) == line ? id : found; });
   }
-  return found == kNone ? onLink_[sending.link].finger : found;
+  return found == kNone ? lineAt(way, line).finger : found;
 }
 
-void Schedule::leaveLink(int id) {
-  Sending left = sendings_[id];
-  List& list = onLink_.edit(left.link);
+void Schedule::leaveLine(Way way, int id) {
+  const Turn left = turnIn(way, id);
+  List& list = editLine(way, lineOf(way, sendings_[id]));
   --list.count;
-  (left.before == kNone ? list.first : sendings_.edit(left.before).after) = left.after;
-  (left.after == kNone ? list.last : sendings_.edit(left.after).before) = left.before;
   list.bytes -= graph_->tensor(sendings_[id].tensor).bytes;
+  (left.before == kNone ? list.first : editTurnIn(way, left.before).after) = left.after;
+  (left.after == kNone ? list.last : editTurnIn(way, left.after).before) = left.before;
   if (list.finger == id) {
     list.finger = left.before == kNone ? left.after : left.before;
   }
@@ -122,78 +123,92 @@ void Schedule::leaveLink(int id) {
   }
 }
 
-/// Puts a sending on the link that leads from where its tensor is.
-void Schedule::joinLink(int id) {
-  Sending& sending = sendings_.edit(id);
-  sending.link = simulator_->links().id(homeOf(sending.tensor), sending.to);
-  sending.duration =
-      simulator_->links().link(sending.link).model.transferNs(graph_->tensor(sending.tensor).bytes);
-  insert(id, neighbour(sending));
+void Schedule::leaveLink(int id) {
+  forWays(id, [&](Way way) { leaveLine(way, id); });
 }
 
-/// Puts a sending where its link's order wants it, looking from `near` on.
-void Schedule::insert(int id, int near) {
+/// Puts a sending on the link that leads from where its tensor is, and in line for its interfaces.
+void Schedule::joinLink(int id) {
+  const LinkTable& links = simulator_->links();
+  Sending& sending = sendings_.edit(id);
+  const int64_t bytes = graph_->tensor(sending.tensor).bytes;
+  sending.link = links.id(homeOf(sending.tensor), sending.to);
+  sending.duration = links.nanos(sending.link, bytes);
+  forWays(id, [&](Way way) {
+    if (way != Way::kLink) {
+      passages_.edit(passageId(way, id)).duration =
+          links.side(lineOf(way, sendings_[id])).nanos(bytes);
+    }
+    insert(way, id, neighbour(way, sendings_[id]));
+  });
+}
+
+/// Puts a sending where its line's order wants it, looking from `near` on.
+void Schedule::insert(Way way, int id, int near) {
   int before = near;
-  while (before != kNone && precedes(id, before)) {
-    before = sendings_[before].before;
+  while (before != kNone && precedes(way, id, before)) {
+    before = turnIn(way, before).before;
   }
-  List& list = onLink_.edit(sendings_[id].link);
-  int after = before == kNone ? list.first : sendings_[before].after;
-  while (after != kNone && precedes(after, id)) {
+  List& list = editLine(way, lineOf(way, sendings_[id]));
+  int after = before == kNone ? list.first : turnIn(way, before).after;
+  while (after != kNone && precedes(way, after, id)) {
     before = after;
-    after = sendings_[after].after;
+    after = turnIn(way, after).after;
   }
   ++list.count;
   list.bytes += graph_->tensor(sendings_[id].tensor).bytes;
   list.finger = id;
-  Sending& inserted = sendings_.edit(id);
-  inserted.before = before;
-  inserted.after = after;
-  (before == kNone ? list.first : sendings_.edit(before).after) = id;
-  (after == kNone ? list.last : sendings_.edit(after).before) = id;
+  editTurnIn(way, id) = {before, after};
+  (before == kNone ? list.first : editTurnIn(way, before).after) = id;
+  (after == kNone ? list.last : editTurnIn(way, after).before) = id;
   touchSending(id);
   if (after != kNone) {
     touchSending(after);
   }
 }
 
-bool Schedule::isMisplaced(int id) const {
-  int before = sendings_[id].before;
-  int after = sendings_[id].after;
-  return (before != kNone && precedes(id, before)) || (after != kNone && precedes(after, id));
+bool Schedule::isMisplaced(Way way, int id) const {
+  auto [before, after] = turnIn(way, id);
+  return (before != kNone && precedes(way, id, before)) ||
+         (after != kNone && precedes(way, after, id));
 }
 
 /// After a change of what decides its place.
 void Schedule::reinsert(int id) {
-  if (isMisplaced(id)) {
-    int before = sendings_[id].before;
-    int after = sendings_[id].after;
-    leaveLink(id);
-    insert(id, before != kNone ? before : after);
-  }
+  forWays(id, [&](Way way) {
+    if (isMisplaced(way, id)) {
+      auto [before, after] = turnIn(way, id);
+      leaveLine(way, id);
+      insert(way, id, before != kNone ? before : after);
+    }
+  });
 }
 
 /// After a change of the node's rank. What it sends may follow each other on a link: all of them
 /// leave before the first is put back, or one would be put beside another that is out of place.
 void Schedule::reinsertAll(int node) {
   bool misplaced = false;
-  forSendingsOf(node, [&](int id) { misplaced = misplaced || isMisplaced(id); });
+  forSendingsOf(node, [&](int id) {
+    forWays(id, [&](Way way) { misplaced = misplaced || isMisplaced(way, id); });
+  });
   if (misplaced) {
     forSendingsOf(node, [&](int id) { leaveLink(id); });
-    forSendingsOf(node, [&](int id) { insert(id, neighbour(sendings_[id])); });
+    forSendingsOf(node, [&](int id) {
+      forWays(id, [&](Way way) { insert(way, id, neighbour(way, sendings_[id])); });
+    });
   }
 }
 
-/// Puts what several endpoints send over a link in order again after a shift: what has ranks below
-/// `cut` is in order, and so is the rest.
-void Schedule::mergeLink(int link, int cut) {
+/// Puts what several endpoints send over a link, or by a side, in order again after a shift: what
+/// has ranks below `cut` is in order, and so is the rest.
+void Schedule::mergeLine(Way way, int line, int cut) {
   early_.clear();
   late_.clear();
   bool sorted = true;
   bool wasLate = false;
   Place last{-1, 0, 0, 0, kNone};
-  for (int id = onLink_[link].first; id != kNone; id = sendings_[id].after) {
-    Place place = placeOf(id);
+  for (int id = lineAt(way, line).first; id != kNone; id = turnIn(way, id).after) {
+    Place place = placeOf(way, id);
     if (wasLate != (place.rank >= cut)) {
       wasLate = !wasLate;
       touchSending(id);
@@ -207,19 +222,32 @@ void Schedule::mergeLink(int link, int cut) {
   }
   merged_.clear();
   std::merge(early_.begin(), early_.end(), late_.begin(), late_.end(), std::back_inserter(merged_));
-  List& list = onLink_.edit(link);
+  List& list = editLine(way, line);
   list.first = merged_.front().sending;
   list.last = merged_.back().sending;
   for (size_t i = 0; i < merged_.size(); ++i) {
     int id = merged_[i].sending;
     int before = i == 0 ? kNone : merged_[i - 1].sending;
     int after = i + 1 == merged_.size() ? kNone : merged_[i + 1].sending;
-    if (sendings_[id].before != before) {
+    const Turn now = turnIn(way, id);
+    if (now.before != before) {
       touchSending(id);
     }
-    if (sendings_[id].before != before || sendings_[id].after != after) {
-      sendings_.edit(id).before = before;
-      sendings_.edit(id).after = after;
+    if (now.before != before || now.after != after) {
+      editTurnIn(way, id) = {before, after};
+    }
+  }
+}
+
+/// Which way each side leads.
+void Schedule::findSides() {
+  const LinkTable& links = simulator_->links();
+  onSide_.assign(links.sides().size(), {});
+  passages_.assign(0, {});
+  wayOfSide_.assign(links.sides().size(), Way::kLeaves);
+  for (const LinkInfo& link : links.links()) {
+    if (link.enters >= 0) {
+      wayOfSide_[static_cast<size_t>(link.enters)] = Way::kEnters;
     }
   }
 }
@@ -241,7 +269,9 @@ void Schedule::findEnds() {
 void Schedule::findSharedLinks() {
   const LinkTable& links = simulator_->links();
   std::vector<int> senders(links.links().size(), kClient - 1);
-  isShared_.assign(senders.size(), 0);
+  // Sendings that wait in several lines must have one order in all, or they would wait for each
+  // other.
+  isShared_.assign(senders.size(), links.sides().empty() ? 0 : 1);
   auto devices = static_cast<int>(simulator_->cluster().devices.size());
   for (int from = kClient; from < devices; ++from) {
     for (int to = kClient; to < devices; ++to) {

@@ -39,8 +39,11 @@ void Schedule::shift(int64_t delay, int cut) {
   touchFirsts(cut);
   for (int l = 0; l < onLink_.size(); ++l) {
     if (isShared_[static_cast<size_t>(l)] != 0) {
-      mergeLink(l, cut);
+      mergeLine(Way::kLink, l, cut);
     }
+  }
+  for (int s = 0; s < onSide_.size(); ++s) {
+    mergeLine(wayOfSide_[static_cast<size_t>(s)], s, cut);
   }
 }
 
@@ -97,8 +100,9 @@ void Schedule::touchFirsts(int cut) {
     forSendingsOf(node, [&](int id) {
       int link = sendings_[id].link;
       if (isShared_[static_cast<size_t>(link)] == 0 && isFirst(linkRound_, link)) {
-        while (sendings_[id].before != kNone && rankOf(sendings_[sendings_[id].before]) >= cut) {
-          id = sendings_[id].before;  // of several sendings of the node the first
+        while (sendings_[id].turn.before != kNone &&
+               rankOf(sendings_[sendings_[id].turn.before]) >= cut) {
+          id = sendings_[id].turn.before;  // of several sendings of the node the first
         }
         touchSending(id);
       }
@@ -130,6 +134,11 @@ void Schedule::applyShifts() {
       sending.ready += delay;
       sending.start += delay;
       sending.finish += delay;
+      for (Way way : {Way::kLeaves, Way::kEnters}) {
+        if (hasSides()) {
+          passages_.edit(passageId(way, id)).free += delay;
+        }
+      }
     });
   }
   shifts_.clear();

@@ -75,9 +75,10 @@ void Schedule::followNode(int64_t was, int64_t is, int node) {
   }
 }
 
+/// With interfaces it may pass the side that it leaves by at another time and start when it did.
 void Schedule::followSending(int64_t was, int64_t is, int id) {
   int64_t start = sendings_[id].start + shiftOf(rankOf(sendings_[id]));
-  if (is > start || was >= start) {
+  if (hasSides() || is > start || was >= start) {
     touchSending(id);
   }
 }
@@ -119,12 +120,36 @@ void Schedule::settleNode(int node) {
   }
 }
 
+/// When a sending has its turn by all sides on its way, if its link has room for it at `begin`.
+int64_t Schedule::passSides(int id, int64_t begin) {
+  const int64_t delay = shiftOf(rankOf(sendings_[id]));
+  forWays(id, [&](Way way) {
+    if (way == Way::kLink) {
+      return;
+    }
+    const Passage& at = passages_[passageId(way, id)];
+    if (int before = at.turn.before; before != kNone) {
+      const int64_t free =
+          passages_[passageId(way, before)].free + shiftOf(rankOf(sendings_[before]));
+      begin = std::max(begin, free - delay);
+    }
+    if (const int64_t free = begin + at.duration; free != at.free) {
+      passages_.edit(passageId(way, id)).free = free;
+      if (at.turn.after != kNone) {
+        touchSending(at.turn.after);
+      }
+    }
+  });
+  return begin;
+}
+
 void Schedule::settleSending(int id) {
   sendingDue_[static_cast<size_t>(id)] = 0;
   const Sending& at = sendings_[id];
   int64_t delay = shiftOf(rankOf(at));
-  bool waits = at.before != kNone && queues(at.link);
-  int64_t start = waits ? std::max(at.ready, arrivalOf(at.before) - delay) : at.ready;
+  bool waits = at.turn.before != kNone && queues(at.link);
+  int64_t start = waits ? std::max(at.ready, arrivalOf(at.turn.before) - delay) : at.ready;
+  start = hasSides() ? passSides(id, start) : start;
   int64_t finish = start + at.duration;
   int64_t was = at.finish;
   if (start == at.start && finish == was) {
@@ -136,8 +161,8 @@ void Schedule::settleSending(int id) {
   if (finish == was) {
     return;
   }
-  if (settled.after != kNone && queues(settled.link)) {
-    followSending(was + delay, finish + delay, settled.after);
+  if (settled.turn.after != kNone && queues(settled.link)) {
+    followSending(was + delay, finish + delay, settled.turn.after);
   }
   for (const Use& use : flat_->uses(settled.tensor)) {
     if (arrives_[use.edge] == id) {

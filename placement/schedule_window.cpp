@@ -46,14 +46,21 @@ void Schedule::learnTails() {
 
 int64_t Schedule::tailOfSending(int id) const {
   const Sending& at = sendings_[id];
-  bool isWaitedFor = at.after != kNone && queues(at.link);
-  int64_t longest = isWaitedFor ? sendingTails_[static_cast<size_t>(at.after)] : 0;
+  bool isWaitedFor = at.turn.after != kNone && queues(at.link);
+  int64_t longest = isWaitedFor ? sendingTails_[static_cast<size_t>(at.turn.after)] : 0;
   for (const Use& use : flat_->uses(at.tensor)) {
     if (arrives_[use.edge] == id) {
       longest = std::max(longest, tails_[static_cast<size_t>(use.node)]);
     }
   }
-  return at.duration + longest;
+  longest += at.duration;
+  forWays(id, [&](Way way) {
+    if (int after = turnIn(way, id).after; way != Way::kLink && after != kNone) {
+      const int64_t held = passages_[passageId(way, id)].free - at.start;
+      longest = std::max(longest, held + sendingTails_[static_cast<size_t>(after)]);
+    }
+  });
+  return longest;
 }
 
 int64_t Schedule::tailOfNode(int node) const {

@@ -59,7 +59,9 @@ class Run {
         ports_(portUse(graph_, simulator.cluster(), placement)),
         toCome_(byDevice_.size(), 0),
         missing_(graph_.nodes.size(), 0),
-        linkFree_(simulator.links().links().size(), 0) {
+        linkFree_(simulator.links().links().size(), 0),
+        sideFree_(simulator.links().sides().size(), 0),
+        sideBusy_(sideFree_.size(), 0) {
     result_.ops.resize(graph_.nodes.size());
     result_.firstTransfer.assign(graph_.tensors.size(), -1);
     result_.devices.resize(byDevice_.size());
@@ -204,13 +206,29 @@ class Run {
     return end;
   }
 
+  /// When a transfer has its turn on a side of an interface, if it asks at `now`.
+  int64_t pass(int side, int64_t bytes, int64_t now) {
+    if (side < 0) {
+      return now;
+    }
+    int64_t& freeAt = sideFree_[static_cast<size_t>(side)];
+    const int64_t begin = std::max(now, freeAt);
+    const int64_t duration = simulator_.links().side(side).nanos(bytes);
+    freeAt = begin + duration;
+    sideBusy_[static_cast<size_t>(side)] += duration;
+    return begin;
+  }
+
   void send(int t, int from, int to, int64_t now, Delivery delivery) {
     int link = simulator_.links().id(from, to);
     int64_t bytes = graph_.tensor(t).bytes;
-    const LinkModel& model = simulator_.links().link(link).model;
-    int64_t duration = model.transferNs(bytes);
+    const LinkInfo& info = simulator_.links().link(link);
+    int64_t duration = simulator_.links().nanos(link, bytes);
     int64_t& freeAt = linkFree_[static_cast<size_t>(link)];
-    int64_t begin = model.queues ? std::max(now, freeAt) : now;
+    int64_t begin = info.model.queues ? std::max(now, freeAt) : now;
+    begin = pass(info.leaves, bytes, begin);
+    const int64_t sent = info.leaves < 0 ? 0 : sideFree_[static_cast<size_t>(info.leaves)];
+    begin = pass(info.enters, bytes, begin);
     int64_t end = begin + duration;
     freeAt = end;
     LinkUse& use = result_.links[static_cast<size_t>(link)];
@@ -221,7 +239,7 @@ class Run {
     if (result_.firstTransfer[static_cast<size_t>(t)] < 0) {
       result_.firstTransfer[static_cast<size_t>(t)] = id;
     }
-    result_.transfers.push_back({t, from, to, link, now, begin, end});
+    result_.transfers.push_back({t, from, to, link, now, begin, end, sent});
     deliveries_.push_back(delivery);
     events_.emplace(end, rankOf(graph_.tensor(t).producer), true, id);
   }
@@ -334,6 +352,9 @@ class Run {
       bool queues = simulator_.links().link(static_cast<int>(l)).model.queues;
       result_.periodNs = std::max(result_.periodNs, queues ? result_.links[l].busyNs : 0);
     }
+    for (int64_t busy : sideBusy_) {
+      result_.periodNs = std::max(result_.periodNs, busy);
+    }
   }
 
   void fillOverhead() {
@@ -389,6 +410,8 @@ class Run {
   std::vector<int> toCome_;   // by device that is one call: tensors from elsewhere
   std::vector<int> missing_;  // by node: inputs not there yet
   std::vector<int64_t> linkFree_;
+  std::vector<int64_t> sideFree_;
+  std::vector<int64_t> sideBusy_;
   std::vector<int> receivers_;
   std::vector<Delivery> deliveries_;  // by transfer
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

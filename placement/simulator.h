@@ -41,6 +41,7 @@ struct Transfer {
   int64_t ready = 0;   // the data exists
   int64_t start = 0;   // the link is free
   int64_t finish = 0;  // the data is there
+  int64_t sent = 0;    // the interface by which it leaves is free for others, if it is shared
 };
 
 /// Memory in use on a device from `time` on, bytes, static part included.
@@ -101,11 +102,13 @@ struct Simulation {
 /// in rank order among all of them. Elsewhere ports count for the period only. A tensor leaves when
 /// its producer finishes, once for each target; a link carries one transfer at a time, first come
 /// first served (ties: lower tensor id, then lower device), or all at once if it does not queue
-/// them. Outputs and workspace of a node live from its start; a tensor lives until its last
-/// consumer on the device has finished and its last transfer has arrived. Deterministic, O((V + E)
-/// log V). Of nodes that share work (SharedWork) the first on a device takes the time, and the
-/// tensors of all are one in memory. What a library carries out (Meeting) begins on each device
-/// when all operands are made and takes each of them as long.
+/// them. A transfer also has each side of an interface on its way (LinkTable::sides), first come
+/// first served, for its bytes at that side's rate, and starts when it has the one that it enters
+/// by. Outputs and workspace of a node live from its start; a tensor lives until its last consumer
+/// on the device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
+/// Of nodes that share work (SharedWork) the first on a device takes the time, and the tensors of
+/// all are one in memory. What a library carries out (Meeting) begins on each device when all
+/// operands are made and takes each of them as long.
 ///
 /// Keeps references to graph and cluster, which must outlive it. Devices that share cores have one
 /// lane and are no calls. Immutable: safe to use from

@@ -31,6 +31,7 @@
 #include "placement/annotations.h"
 #include "placement/cost_file.h"
 #include "placement/explain.h"
+#include "placement/interfaces.h"
 #include "placement/what_if.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
@@ -141,6 +142,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
   cluster.stepStarts = stepStarts(request);
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
+  cluster.interfaces = placement::interfacesOf(cluster);
   setLibraries(request, cluster);
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
     const format::Pin* pin = request.pins()->Get(i);

@@ -1,5 +1,6 @@
 #include "placement/cluster.h"
 
+#include "placement/interfaces.h"
 #include "placement/link_table.h"
 #include "tests/placement/graphs.h"
 
@@ -24,6 +25,29 @@ DeviceSpec cuda(int index) {
   spec.kind = DeviceKind::kCuda;
   spec.cudaIndex = index;
   return spec;
+}
+
+TEST_CASE("workers of a host are behind an interface as fast as its fastest link to another") {
+  Cluster cluster;
+  cluster.workers = {
+      workerAt("a", "10.0.0.1:1", {DeviceSpec{}}), workerAt("b", "10.0.0.1:2", {DeviceSpec{}}),
+      workerAt("c", "10.0.0.2:1", {DeviceSpec{}}), workerAt("d", "", {DeviceSpec{}})};
+  cluster.rebuildDevices();
+  cluster.links.push_back({1, 2, 10, 5e9});
+  cluster.links.push_back({0, 1, 10, 90e9});  // within a host
+  std::vector<Interface> interfaces = interfacesOf(cluster);
+  REQUIRE(interfaces.size() == 3);
+  CHECK(interfaces[0].workers == std::vector<int>{0, 1});
+  CHECK(interfaces[0].bytesPerSecond == 5e9);
+  CHECK(interfaces[1].workers == std::vector<int>{2});
+  CHECK(interfaces[1].bytesPerSecond == 5e9);
+  CHECK(interfaces[2].workers == std::vector<int>{kClient, 3});
+  CHECK(interfaces[2].bytesPerSecond == defaultLink(LinkKind::kTcp).bytesPerSecond);
+  cluster.workers.pop_back();
+  cluster.workers.pop_back();
+  cluster.rebuildDevices();
+  cluster.workers[0].local = cluster.workers[1].local = true;
+  CHECK(interfacesOf(cluster).empty());  // nothing leaves the host
 }
 
 TEST_CASE("links follow from where the devices are") {

@@ -47,6 +47,7 @@ class Problem:
     links: list = field(default_factory=list)  # pair of workers, and its entry in the file
     default_link: tuple = (0, math.inf, True)
     starts: list = field(default_factory=list)  # (workers, lines), ascending
+    interfaces: list = field(default_factory=list)  # (workers, rate)
 
     def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1,
                   cores=()):
@@ -72,6 +73,16 @@ class Problem:
                 large = given.get("large")
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
         return key, linesOf(latency, rate, large), queues
+    def sides(self, a, b):
+        """(side, rate) of each interface that what is sent from a to b leaves and enters by."""
+        def behind(x):
+            worker = CLIENT if x == CLIENT else self.devices[x]["worker"]
+            return next((i for i, (workers, _) in enumerate(self.interfaces) if worker in workers),
+                        None)
+        ends = [(behind(a), "leaves"), (behind(b), "enters")]
+        return [] if ends[0][0] == ends[1][0] else [
+            ((i, way), self.interfaces[i][1]) for i, way in ends if i is not None]
+
     def startOf(self, workers, size):
         """What a step on so many workers takes beside what they do."""
         known = [(count, timeBy(lines, size)) for count, lines in self.starts]
@@ -142,6 +153,8 @@ def readNative(source, objective):
     problem.default_link = (link.get("latency_ns", 0), link.get("bytes_per_second", math.inf),
                             link.get("queues", True))
     problem.links = [(link["between"], link) for link in source.get("links", [])]
+    problem.interfaces = [(entry["workers"], entry["bytes_per_second"])
+                          for entry in source.get("interfaces", [])]
     problem.starts = [(start["workers"],
                        linesOf(start.get("latency_ns", 0), start.get("bytes_per_second", math.inf),
                                start.get("large"))) for start in source.get("step_starts", [])]
@@ -281,24 +294,28 @@ class Check:
             if device["once"] and mine:
                 port = outgoing[name] if device["port"] else 0
                 self.end[name] = max(self.finish[node] for node in mine) + port
-        waiting = defaultdict(list)
+        waiting = []
         for i, tensor in enumerate(problem.tensors):
             home, ready = self.homeOf(tensor), self.readyTime(tensor)
             self.arrival[i, home] = ready
             for target in self.targetsOf(tensor):
                 key, lines, queues = problem.link(home, target)
-                _, latency, rate = [line for line in lines if line[0] <= tensor["bytes"]][-1]
-                time = latency + math.ceil(tensor["bytes"] / rate * 1e9)
-                if not queues:
-                    self.arrival[i, target] = ready + time
-                    continue
+                time = timeBy(lines, tensor["bytes"])
+                sides = [(side, math.ceil(tensor["bytes"] / rate * 1e9))
+                         for side, rate in problem.sides(home, target)]
+                time = max([time, *(needed for _, needed in sides)])
                 order = list(problem.devices).index(target) if target != CLIENT else -1
-                waiting[key].append((ready, i, order, target, time))
-        for key, queue in waiting.items():
-            free = 0
-            for ready, i, _, target, time in sorted(queue):
-                free = max(free, ready) + time
-                self.arrival[i, target] = free
+                waiting.append((ready, i, order, target, key if queues else None, time, sides))
+        free = defaultdict(float)
+        for ready, i, _, target, key, time, sides in sorted(waiting, key=lambda entry: entry[:3]):
+            begin = ready if key is None else max(free[key], ready)
+            for side, needed in sides:
+                begin = max(begin, free[side])
+                free[side] = begin + needed
+                self.linkBusy[side] += needed
+            self.arrival[i, target] = begin + time
+            if key is not None:
+                free[key] = begin + time
                 self.linkBusy[key] += time
         self.incoming = incoming
 

@@ -79,6 +79,19 @@ void giveStarts(std::mt19937& random, Cluster& cluster) {
   cluster.workers.front().inClient = random() % 3 == 0;
 }
 
+/// Puts some workers, and perhaps the client, behind interfaces.
+void giveInterfaces(std::mt19937& random, Cluster& cluster) {
+  cluster.interfaces.resize(1 + random() % 3);
+  for (Interface& interface : cluster.interfaces) {
+    interface.bytesPerSecond = 1e9 * static_cast<double>(1 + random() % 3) / 2;
+  }
+  for (int w = kClient; w < static_cast<int>(cluster.workers.size()); ++w) {
+    if (random() % 4 != 0) {
+      cluster.interfaces[random() % cluster.interfaces.size()].workers.push_back(w);
+    }
+  }
+}
+
 /// One of the clusters on which schedules are tried, by its number.
 Cluster clusterOf(int number, int devices, std::mt19937& random) {
   if (number % 4 == 0) {
@@ -105,6 +118,9 @@ void followRandomChanges(unsigned seed, int trials) {
     giveLibraries(random, cluster);
     if (trial % 5 < 2) {
       giveStarts(random, cluster);
+    }
+    if (trial % 7 < 3) {
+      giveInterfaces(random, cluster);
     }
     for (size_t l = 0; l < cluster.links.size(); ++l) {
       cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
@@ -183,6 +199,9 @@ TEST_CASE("what windows put off is done when they are closed") {
     giveLibraries(random, cluster);
     if (trial % 5 < 2) {
       giveStarts(random, cluster);
+    }
+    if (trial % 7 < 3) {
+      giveInterfaces(random, cluster);
     }
     for (LinkOverride& link : cluster.links) {
       link.queues = trial % 3 != 0 || random() % 2 == 0;
