@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/dialect.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "passes/collectives.h"
@@ -159,6 +160,11 @@ class Builder {
         result_.graph.tensors[found->second].isOutput = true;
       }
     }
+    for (auto& [weight, shared] : readers_) {
+      if (shared.nodes.size() > 1) {
+        result_.graph.sharedWeights.push_back(std::move(shared));
+      }
+    }
     GR_RETURN_IF_ERROR(result_.graph.finish(static_cast<int>(cluster_.devices.size())));
     return std::move(result_);
   }
@@ -212,13 +218,26 @@ class Builder {
     return absl::OkStatus();
   }
 
+  /// The node that comes next reads a weight; what it holds more for that, bytes.
+  int64_t noteReader(mlir::Value weight) {
+    const auto bytes = static_cast<int64_t>(
+        runtime::alignTensor(static_cast<size_t>(ir::byteSize(weight.getType()))));
+    SharedWeights& shared = readers_[weight];
+    shared.bytes = bytes;
+    const int node = result_.graph.nodeCount();
+    if (!shared.nodes.empty() && shared.nodes.back() == node) {
+      return 0;
+    }
+    shared.nodes.push_back(node);
+    return bytes;
+  }
+
   /// The tensors among the operands of a node; what are constants of it counts as its weights.
-  std::vector<int> inputsOf(mlir::ValueRange operands, CostNode& node) const {
+  std::vector<int> inputsOf(mlir::ValueRange operands, CostNode& node) {
     std::vector<int> inputs;
     for (mlir::Value operand : operands) {
       if (passes::weightOf(operand)) {
-        auto bytes = static_cast<size_t>(ir::byteSize(operand.getType()));
-        node.weightBytes += static_cast<int64_t>(runtime::alignTensor(bytes));
+        node.weightBytes += noteReader(operand);
       } else {
         inputs.push_back(tensors_.at(operand));
       }
@@ -461,6 +480,7 @@ class Builder {
   const DeviceKnowledge& devices_;
   GraphOfOps result_;
   llvm::DenseMap<mlir::Value, int> tensors_;
+  llvm::MapVector<mlir::Value, SharedWeights> readers_;  // of weights
   // Of the operands of the collective that is being added, by member: the parts for its steps.
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, int> parts_;
   std::map<std::string, int> names_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/conflict.h"
+#include "placement/shared_weights.h"
 
 namespace graphrun::placement {
 namespace {
@@ -40,7 +41,9 @@ Constraints makeUnits(const CostGraph& graph) {
     int unit = result.unitOf[static_cast<size_t>(root)];
     result.unitOf[static_cast<size_t>(n)] = unit;
     result.units[static_cast<size_t>(unit)].nodes.push_back(n);
-    result.units[static_cast<size_t>(unit)].weightBytes += graph.node(n).weightBytes;
+  }
+  for (Unit& unit : result.units) {
+    unit.weightBytes = weightBytesOf(graph, unit.nodes);
   }
   return result;
 }

@@ -25,7 +25,7 @@ class NativeReader {
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
                     "default_link", "interfaces", "step_starts", "nodes", "tensors", "colocate",
-                    "shared_work", "pins"});
+                    "shared_work", "shared_weights", "pins"});
     readHead();
     forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
     if (file_.cluster.devices.empty()) {
@@ -43,6 +43,11 @@ class NativeReader {
     forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
     readColocation();
     forEach("shared_work", false, [&](const JsonObject& json) { readSharedWork(json); });
+    forEach("shared_weights", false, [&](const JsonObject& json) {
+      json.onlyKeys({"nodes", "bytes"});
+      file_.graph.sharedWeights.push_back(
+          {nodesOf(json), json.integer("bytes", std::nullopt, kMostBytes)});
+    });
     forEach("pins", false, [&](const JsonObject& json) { readPin(json); });
   }
 
@@ -365,12 +370,16 @@ class NativeReader {
 
   void readSharedWork(const JsonObject& json) {
     json.onlyKeys({"nodes", "only_apart"});
-    static const nlohmann::json kNothing;
-    const nlohmann::json* nodes = json.find("nodes");
     SharedWork work;
-    work.nodes = nodesOf(json, "nodes", nodes == nullptr ? kNothing : *nodes);
+    work.nodes = nodesOf(json);
     work.onlyApart = json.flag("only_apart", false);
     file_.graph.shared.push_back(std::move(work));
+  }
+
+  std::vector<int> nodesOf(const JsonObject& json) {
+    static const nlohmann::json kNothing;
+    const nlohmann::json* nodes = json.find("nodes");
+    return nodesOf(json, "nodes", nodes == nullptr ? kNothing : *nodes);
   }
 
   std::vector<int> nodesOf(const JsonObject& json, const std::string& key,

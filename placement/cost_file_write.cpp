@@ -261,6 +261,13 @@ class Writer {
       }
       json_["shared_work"].push_back(std::move(entry));
     }
+    for (const SharedWeights& weights : graph_.sharedWeights) {
+      Json entry = {{"nodes", Json::array()}, {"bytes", weights.bytes}};
+      for (int node : weights.nodes) {
+        entry["nodes"].push_back(nodeName(node));
+      }
+      json_["shared_weights"].push_back(std::move(entry));
+    }
     json_["pins"] = Json::array();
     for (const NodePin& pin : graph_.pins) {
       json_["pins"].push_back({{"node", nodeName(pin.node)}, {"device", device(pin.device).name}});

@@ -28,6 +28,7 @@ class Checker {
     if (problems_.empty()) {
       link();
       share();
+      shareWeights();
       meet();
       order();
     }
@@ -48,6 +49,7 @@ class Checker {
   void checkConstraints();
   void link();
   void share();
+  void shareWeights();
   void meet();
   void checkAlike(const CostNode& node, const CostNode& other);
   void order();
@@ -108,6 +110,7 @@ void Checker::link() {
   for (CostNode& node : graph_.nodes) {
     node.inputs.clear();
     node.outputs.clear();
+    node.sharedWeights.clear();
     node.shared = node.meeting = node.member = -1;
   }
   for (int t = 0; t < graph_.tensorCount(); ++t) {
@@ -139,6 +142,36 @@ void Checker::share() {
       }
       node.shared = static_cast<int>(s);
       checkAlike(node, graph_.node(nodes.front()));
+    }
+  }
+}
+
+void Checker::shareWeights() {
+  for (size_t w = 0; w < graph_.sharedWeights.size(); ++w) {
+    const SharedWeights& weights = graph_.sharedWeights[w];
+    if (weights.bytes < 0 ||
+        !std::all_of(
+            weights.nodes.begin(), weights.nodes.end(), [&](int n) { return isNode(n); })) {
+      problem("shared weights have a negative size, or name a node that does not exist");
+      continue;
+    }
+    for (int n : weights.nodes) {
+      std::vector<int>& of = graph_.nodes[static_cast<size_t>(n)].sharedWeights;
+      if (!of.empty() && of.back() == static_cast<int>(w)) {
+        problem("node '", graph_.node(n).name, "' is named twice by shared weights");
+      } else {
+        of.push_back(static_cast<int>(w));
+      }
+    }
+  }
+  for (const CostNode& node : graph_.nodes) {
+    int64_t bytes = 0;
+    for (int w : node.sharedWeights) {
+      bytes += graph_.sharedWeights[static_cast<size_t>(w)].bytes;
+    }
+    if (bytes > node.weightBytes) {
+      problem("node '", node.name, "' shares ", bytes, " bytes of weights, and has ",
+              node.weightBytes);
     }
   }
 }

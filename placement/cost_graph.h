@@ -45,9 +45,10 @@ struct CostNode {
   bool backward = false;
 
   // Filled by CostGraph::finish.
-  int shared = -1;   // index into CostGraph::shared; -1: the work is its own
-  int meeting = -1;  // index into CostGraph::meetings; -1: a step of none
-  int member = -1;   // of that meeting
+  int shared = -1;                 // index into CostGraph::shared; -1: the work is its own
+  int meeting = -1;                // index into CostGraph::meetings; -1: a step of none
+  int member = -1;                 // of that meeting
+  std::vector<int> sharedWeights;  // indices into CostGraph::sharedWeights
   // Tensor ids, each once, ascending.
   std::vector<int> inputs;
   std::vector<int> outputs;
@@ -86,6 +87,13 @@ struct SharedWork {
   std::vector<int> nodes;
   /// There is nothing to do where one device has them all.
   bool onlyApart = false;
+};
+
+/// A part of the weightBytes of each of these nodes that is the same for all: a device that runs
+/// some of them holds it once.
+struct SharedWeights {
+  std::vector<int> nodes;
+  int64_t bytes = 0;
 };
 
 /// A member of a collective.
@@ -133,6 +141,7 @@ struct CostGraph {
   std::vector<CostTensor> tensors;
   std::vector<std::vector<int>> colocation;  // nodes of a group share a device
   std::vector<SharedWork> shared;
+  std::vector<SharedWeights> sharedWeights;
   std::vector<Meeting> meetings;
   std::vector<NodePin> pins;
   std::vector<NodeForbid> forbids;  // filled by applyPinRules; `nodes` has them as not supported
@@ -142,8 +151,8 @@ struct CostGraph {
 
   /// Completes and checks the graph: ids in range, unique names, one time for each of `deviceCount`
   /// devices, nothing negative, no cycle; those that share work share it with no others, take as
-  /// long wherever they run, and make as many tensors of the same sizes. InvalidArgument names
-  /// every problem (a cycle by its nodes).
+  /// long wherever they run, and make as many tensors of the same sizes; shared weights are a part
+  /// of each reader's. InvalidArgument names every problem (a cycle by its nodes).
   absl::Status finish(int deviceCount);
   /// Set by finish: a topological order that follows ids where the edges allow.
   std::vector<int> topologicalOrder;

@@ -8,11 +8,13 @@ FixedMemory::FixedMemory(const PlacementProblem& problem, const Placement& place
     : problem_(problem),
       device_(placement.device),
       bytes_(problem.limits.size(), 0),
+      weights_(problem.graph(), problem.limits.size()),
       seen_(problem.limits.size(), 0) {
   const CostGraph& graph = problem.graph();
   for (int n = 0; n < graph.nodeCount(); ++n) {
-    auto d = static_cast<size_t>(device_[static_cast<size_t>(n)]);
-    bytes_[d] += graph.node(n).weightBytes;
+    int device = device_[static_cast<size_t>(n)];
+    bytes_[static_cast<size_t>(device)] += weights_.addedBytes(n, device);
+    weights_.add(n, device);
   }
   for (int t = 0; t < graph.tensorCount(); ++t) {
     const CostTensor& tensor = graph.tensor(t);
@@ -44,8 +46,6 @@ void FixedMemory::move(int node, int device) {
 void FixedMemory::place(int node, int device) {
   const FlatGraph& flat = problem_.simulator.flat();
   auto countAll = [&](int64_t sign) {
-    bytes_[static_cast<size_t>(device_[static_cast<size_t>(node)])] +=
-        sign * problem_.graph().node(node).weightBytes;
     for (int t : flat.inputs(node)) {
       count(t, sign);
     }
@@ -54,7 +54,12 @@ void FixedMemory::place(int node, int device) {
     }
   };
   countAll(-1);
-  device_[static_cast<size_t>(node)] = device;
+  int& at = device_[static_cast<size_t>(node)];
+  weights_.remove(node, at);
+  bytes_[static_cast<size_t>(at)] -= weights_.addedBytes(node, at);
+  at = device;
+  bytes_[static_cast<size_t>(at)] += weights_.addedBytes(node, at);
+  weights_.add(node, at);
   countAll(1);
 }
 

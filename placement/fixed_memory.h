@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "placement/problem.h"
+#include "placement/shared_weights.h"
 
 namespace graphrun::placement {
 
@@ -34,7 +35,8 @@ class FixedMemory {
   std::vector<int> device_;                 // by node
   std::vector<int64_t> bytes_;              // by device
   std::vector<std::pair<int, int>> moved_;  // node, and where it was
-  std::vector<int> seen_;                   // by device: the last count that met it
+  SharedWeightCounts weights_;
+  std::vector<int> seen_;  // by device: the last count that met it
   int counts_ = 0;
 };
 

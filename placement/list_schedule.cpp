@@ -17,7 +17,8 @@ ListSchedule::ListSchedule(const PlacementProblem& problem, std::vector<int64_t>
       busy_(static_cast<size_t>(cores_.count())),
       linkFree_(problem.simulator.links().links().size(), 0),
       arrivals_(graph_.tensors.size() * budget_.size(), -1),
-      memory_(budget_.size()) {
+      memory_(budget_.size()),
+      weightsThere_(graph_.sharedWeights.size() * budget_.size(), 0) {
   commits_.reserve(graph_.nodes.size());
   for (int t = 0; t < graph_.tensorCount(); ++t) {
     const CostTensor& tensor = graph_.tensor(t);
@@ -40,6 +41,18 @@ void ListSchedule::look(int node) {
   timesOf_ = &cost.timeNs;
   shared_ = cost.shared < 0 ? nullptr : &graph_.shared[static_cast<size_t>(cost.shared)];
   weightBytes_ = unitDevice_[unit] < 0 ? problem_.constraints.units[unit].weightBytes : 0;
+  sharedWeights_.clear();
+  for (int n : problem_.constraints.units[unit].nodes) {
+    if (unitDevice_[unit] >= 0 || graph_.sharedWeights.empty()) {
+      break;
+    }
+    for (int weights : graph_.node(n).sharedWeights) {
+      if (std::find(sharedWeights_.begin(), sharedWeights_.end(), weights) ==
+          sharedWeights_.end()) {
+        sharedWeights_.push_back(weights);
+      }
+    }
+  }
   runBytes_ = cost.workspaceBytes;
   for (int t : cost.outputs) {
     runBytes_ += graph_.tensor(t).bytes;
@@ -103,11 +116,20 @@ int64_t ListSchedule::sharedUntil(int device) const {
   return first;
 }
 
+bool ListSchedule::isThere(int weights, int device) const {
+  return weightsThere_[static_cast<size_t>(weights) * budget_.size() +
+                       static_cast<size_t>(device)] != 0;
+}
+
 Trial ListSchedule::tryOn(int device) {
   auto d = static_cast<size_t>(device);
   Trial trial;
   trial.device = device;
   trial.fixedBytes = weightBytes_;
+  for (int weights : sharedWeights_) {
+    trial.fixedBytes -=
+        isThere(weights, device) ? graph_.sharedWeights[static_cast<size_t>(weights)].bytes : 0;
+  }
   queued_.clear();
   int64_t ready = 0;
   for (const Reading& reading : readings_) {
@@ -150,6 +172,10 @@ absl::Span<const Trial> ListSchedule::attempt(int node) {
 void ListSchedule::commitMemory(int node, const Trial& trial) {
   Memory& memory = memory_[static_cast<size_t>(trial.device)];
   memory.fixed += trial.fixedBytes;
+  for (int weights : sharedWeights_) {
+    weightsThere_[static_cast<size_t>(weights) * budget_.size() +
+                  static_cast<size_t>(trial.device)] = 1;
+  }
   memory.peakLive = std::max(memory.peakLive, memory.live + runBytes_);
   memory.live += runBytes_ - graph_.node(node).workspaceBytes;
   auto release = [&](int t) {

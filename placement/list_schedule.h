@@ -69,6 +69,7 @@ class ListSchedule {
   int64_t sharedUntil(int device) const;
   int64_t send(const Reading& reading, int device);
   void commitMemory(int node, const Trial& trial);
+  bool isThere(int weights, int device) const;
 
   const PlacementProblem& problem_;
   const CostGraph& graph_;
@@ -84,12 +85,14 @@ class ListSchedule {
   std::vector<int64_t> arrivals_;   // [tensor][device], -1: not there
   std::vector<int> users_;          // by tensor: consumers to come
   std::vector<Memory> memory_;      // by device
+  std::vector<char> weightsThere_;  // [shared weights][device]
 
   // Of the node that is tried.
   std::vector<Reading> readings_;
   const std::vector<int64_t>* timesOf_ = nullptr;  // by device
   const SharedWork* shared_ = nullptr;             // null: its work is its own
   int64_t weightBytes_ = 0;                        // of its unit, if that is not placed yet
+  std::vector<int> sharedWeights_;                 // that its unit reads, likewise
   int64_t runBytes_ = 0;                           // outputs and workspace
   std::vector<std::pair<int, int64_t>> queued_;    // links that it uses, and when they are free
   std::vector<Trial> trials_;

@@ -101,6 +101,9 @@ int64_t smallestTotal(const CostGraph& graph) {
     }
     largest = std::max(largest, bytes);
   }
+  for (const SharedWeights& shared : graph.sharedWeights) {
+    weights -= shared.bytes * std::max<int64_t>(0, static_cast<int64_t>(shared.nodes.size()) - 1);
+  }
   return weights + largest;
 }
 

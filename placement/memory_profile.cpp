@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "placement/placed_time.h"
+#include "placement/shared_weights.h"
 #include "runtime/memory/communicator_memory.h"
 
 namespace graphrun::placement {
@@ -222,9 +223,11 @@ void addCommunicators(const Simulator& simulator, const Placement& placement,
 void addStaticBytes(const Simulator& simulator, const Placement& placement,
                     Simulation& simulation) {
   const CostGraph& graph = simulator.graph();
+  SharedWeightCounts shared(graph, simulation.devices.size());
   for (int n = 0; n < graph.nodeCount(); ++n) {
-    simulation.devices[static_cast<size_t>(placement.device[static_cast<size_t>(n)])].weightBytes +=
-        graph.node(n).weightBytes;
+    int device = placement.device[static_cast<size_t>(n)];
+    simulation.devices[static_cast<size_t>(device)].weightBytes += shared.addedBytes(n, device);
+    shared.add(n, device);
   }
   for (const Transfer& transfer : simulation.transfers) {
     if (transfer.to != kClient) {

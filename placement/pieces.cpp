@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "placement/shared_weights.h"
 
 namespace graphrun::placement {
 namespace {
@@ -138,13 +139,13 @@ Pieces grouped(const PlacementProblem& problem, const std::vector<int>& groupOf)
                           unit.allowed.end(), std::back_inserter(both));
     piece.allowed = std::move(both);
     piece.nodes.insert(piece.nodes.end(), unit.nodes.begin(), unit.nodes.end());
-    piece.weightBytes += unit.weightBytes;
   }
   for (int unit : constraints.unitOf) {
     result.of.push_back(groupOf[static_cast<size_t>(unit)]);
   }
   for (Piece& piece : result.pieces) {
     std::sort(piece.nodes.begin(), piece.nodes.end());
+    piece.weightBytes = weightBytesOf(problem.graph(), piece.nodes);
   }
   result.after = edgesAfter(problem, result.of, result.pieces.size());
   result.before = result.after.reversed();

@@ -30,6 +30,11 @@ absl::Status checkSharedCores(const Cluster& cluster) {
 /// What is done once must be done before others go on.
 absl::Status checkSharedWork(const CostGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
+    if (!graph.sharedWeights.empty() && device.oneCall) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("placement: nodes share weights, so ", device.name,
+                       " must run one node at a time; got all in one call"));
+    }
     if (!(graph.shared.empty() && graph.meetings.empty()) &&
         (device.oneCall || device.lanes != 1)) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -42,8 +42,9 @@ struct PlacementProblem {
   double memoryMargin = 0;
 
   /// InvalidArgument if the graph was not finished for this cluster's devices, or one that shares
-  /// cores, or any where nodes share work, has several lanes or is one call; FailedPrecondition for
-  /// conflicting constraints (see resolveConstraints).
+  /// cores, or any where nodes share work, has several lanes or is one call, or is one call where
+  /// steps take something to start or nodes share weights; FailedPrecondition for conflicting
+  /// constraints (see resolveConstraints).
   static absl::StatusOr<PlacementProblem> create(const CostGraph& graph, const Cluster& cluster,
                                                  SimulatorOptions options = {});
 

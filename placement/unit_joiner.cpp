@@ -5,10 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "placement/shared_weights.h"
+
 namespace graphrun::placement {
 
 UnitJoiner::UnitJoiner(const PlacementProblem& problem)
-    : constraints_(problem.constraints),
+    : graph_(problem.graph()),
+      constraints_(problem.constraints),
       parent_(constraints_.units.size()),
       allowed_(constraints_.units.size()) {
   std::iota(parent_.begin(), parent_.end(), 0);
@@ -56,13 +59,13 @@ Constraints UnitJoiner::joined() {
     Unit& whole = result.units[static_cast<size_t>(unit)];
     whole.nodes.insert(whole.nodes.end(), part.nodes.begin(), part.nodes.end());
     whole.pinned = whole.pinned || part.pinned;
-    whole.weightBytes += part.weightBytes;
     for (int n : part.nodes) {
       result.unitOf[static_cast<size_t>(n)] = unit;
     }
   }
   for (Unit& unit : result.units) {
     std::sort(unit.nodes.begin(), unit.nodes.end());
+    unit.weightBytes = weightBytesOf(graph_, unit.nodes);
   }
   return result;
 }

@@ -23,6 +23,7 @@ class UnitJoiner {
  private:
   const std::vector<int>& allowed(int root) const;
 
+  const CostGraph& graph_;
   const Constraints& constraints_;
   std::vector<int> parent_;                // by unit
   std::vector<std::vector<int>> allowed_;  // by root; empty: the unit's own

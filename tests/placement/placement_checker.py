@@ -43,6 +43,7 @@ class Problem:
     tensors: list = field(default_factory=list)  # producer, consumers, bytes, port, output, home
     groups: list = field(default_factory=list)
     shared: list = field(default_factory=list)  # nodes that do one work, whether only apart
+    sharedWeights: list = field(default_factory=list)  # nodes, bytes
     pins: list = field(default_factory=list)
     links: list = field(default_factory=list)  # pair of workers, and its entry in the file
     default_link: tuple = (0, math.inf, True)
@@ -174,6 +175,8 @@ def readNative(source, objective):
     problem.groups = source.get("colocate", [])
     problem.shared = [(work["nodes"], work.get("only_apart", False))
                       for work in source.get("shared_work", [])]
+    problem.sharedWeights = [(weights["nodes"], weights["bytes"])
+                             for weights in source.get("shared_weights", [])]
     problem.pins = [(pin["node"], pin["device"]) for pin in source.get("pins", [])]
     return problem
 
@@ -375,6 +378,8 @@ class Check:
     def peakOf(self, name):
         mine = [node for node in self.device if self.device[node] == name]
         fixed = sum(self.problem.weights.get(node, 0) for node in mine)
+        fixed -= sum(size * max(0, len(set(nodes) & set(mine)) - 1)
+                     for nodes, size in self.problem.sharedWeights)
         spans = [(self.start[node], self.finish[node], self.problem.workspace.get(node, 0))
                  for node in mine]
         values = {}
