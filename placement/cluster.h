@@ -132,6 +132,9 @@ struct LinkModel {
   bool queues = true;
   bool measured = false;
   std::optional<LargeTransfers> large;
+  /// ns a byte that the first node which reads a tensor takes longer when it has come over the
+  /// link: it is in no cache of the device yet.
+  double readNsPerByte = 0;
 
   bool operator==(const LinkModel&) const = default;
   LinkLine small() const { return {latencyNs, bytesPerSecond}; }
@@ -174,6 +177,7 @@ struct LinkOverride {
   /// Only between devices of these kinds, that of A's and that of B's: what is in a GPU's memory
   /// takes another way. The client's memory is a CPU's.
   std::optional<std::pair<DeviceKind, DeviceKind>> kinds = std::nullopt;
+  double readNsPerByte = 0;  // see LinkModel
 
   /// Whether it is for what goes from one end to the other.
   bool isFor(int fromWorker, DeviceKind fromKind, int toWorker, DeviceKind toKind) const;

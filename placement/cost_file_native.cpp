@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kMostLanes = 1'000'000;
 constexpr double kMostBandwidth = 1e18;
+constexpr double kMostReadNs = 1e6;  // a byte
 /// Names among which the one that was meant is looked for.
 constexpr size_t kMostHints = 10'000;
 
@@ -253,7 +254,7 @@ class NativeReader {
 
   void readLink(const JsonObject& json) {
     json.onlyKeys({"between", "kinds", "one_way", "latency_ns", "bytes_per_second", "large",
-                   "shared", "queues"});
+                   "shared", "queues", "read_ns_per_byte"});
     std::vector<std::string> ends = json.texts("between", true);
     if (ends.size() != 2) {
       json.problem("between", "expected two names of workers, or 'client'");
@@ -269,6 +270,7 @@ class NativeReader {
       link.bytesPerSecond = bandwidth(json);
     }
     link.large = readLarge(json);
+    link.readNsPerByte = json.number("read_ns_per_byte", 0, kMostReadNs);
     link.kinds = readKinds(json);
     link.shared = json.flag("shared", true);
     link.oneWay = json.flag("one_way", false);

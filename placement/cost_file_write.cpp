@@ -76,7 +76,7 @@ class Writer {
 
   static bool isAlike(const LinkModel& a, const LinkModel& b) {
     return a.latencyNs == b.latencyNs && a.bytesPerSecond == b.bytesPerSecond &&
-           a.queues == b.queues && a.large == b.large;
+           a.queues == b.queues && a.large == b.large && a.readNsPerByte == b.readNsPerByte;
   }
 
   using Workers = std::pair<int, int>;  ///< from, to
@@ -174,6 +174,9 @@ class Writer {
       entry["one_way"] = true;
     }
     addTimes(model, entry);
+    if (model.readNsPerByte > 0) {
+      entry["read_ns_per_byte"] = model.readNsPerByte;
+    }
     bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
     if (a != b && perDevice) {
       entry["shared"] = false;

@@ -54,6 +54,7 @@ LinkTable::LinkTable(const Cluster& cluster)
       auto [it, fresh] = known.try_emplace(name, static_cast<int>(links_.size()));
       if (fresh) {
         links_.push_back({name, model});
+        readsTakeTime_ = readsTakeTime_ || model.readNsPerByte > 0;
       }
       ids_[static_cast<size_t>(from + 1) * stride_ + static_cast<size_t>(to + 1)] = it->second;
     }

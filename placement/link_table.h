@@ -52,6 +52,8 @@ class LinkTable {
     }
     return ns;
   }
+  /// Whether LinkModel::readNsPerByte of some link is not 0.
+  bool readsTakeTime() const { return readsTakeTime_; }
   const std::vector<InterfaceSide>& sides() const { return sides_; }
   const InterfaceSide& side(int id) const { return sides_[static_cast<size_t>(id)]; }
 
@@ -62,6 +64,7 @@ class LinkTable {
   std::vector<int> ids_;  // [from + 1][to + 1]
   std::vector<LinkInfo> links_;
   std::vector<InterfaceSide> sides_;
+  bool readsTakeTime_ = false;
 };
 
 }  // namespace graphrun::placement

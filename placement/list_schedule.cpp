@@ -131,16 +131,20 @@ Trial ListSchedule::tryOn(int device) {
         isThere(weights, device) ? graph_.sharedWeights[static_cast<size_t>(weights)].bytes : 0;
   }
   queued_.clear();
+  double reads = 0;  // ns for what comes to the device with this node
   int64_t ready = 0;
   for (const Reading& reading : readings_) {
     int64_t there = reading.arrivals[d];
     if (there < 0) {
       there = send(reading, device);
       trial.fixedBytes += reading.receiveBytes;
+      const LinkTable& links = problem_.simulator.links();
+      const LinkModel& model = links.link(links.id(reading.from, device)).model;
+      reads += model.readNsPerByte * static_cast<double>(reading.bytes);
     }
     ready = std::max(ready, there);
   }
-  int64_t duration = (*timesOf_)[d];
+  int64_t duration = (*timesOf_)[d] + static_cast<int64_t>(reads);
   if (int64_t done = sharedUntil(device); done >= 0) {
     ready = std::max(ready, done);
     duration = 0;

@@ -52,12 +52,16 @@ class Meetings {
   }
 
   /// ns of a node where it is: of a meeting that is held the last step of the first member on each
-  /// device takes it all; else see aloneNs.
+  /// device takes it all; else see aloneNs and, where a node has something to do, firstReadsNs.
   template <typename Placed>
-  int64_t placedNs(const FlatGraph& flat, const Placed& placed, int node) const {
+  int64_t placedNs(const FlatGraph& flat, const LinkTable& links, const Placed& placed,
+                   int node) const {
     int meeting = empty() ? -1 : graph_.node(node).meeting;
     if (meeting < 0 || !isHeld(meeting, placed)) {
-      return aloneNs(graph_, flat, placed, node);
+      const int64_t alone = aloneNs(graph_, flat, placed, node);
+      return alone > 0 && links.readsTakeTime()
+                 ? alone + firstReadsNs(graph_, flat, links, placed, node)
+                 : alone;
     }
     return isFirst(meeting, placed, node) ? ns(meeting, devicesOf(meeting, placed)) : 0;
   }

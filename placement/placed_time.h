@@ -3,10 +3,12 @@
 #define GRAPHRUN_PLACEMENT_PLACED_TIME_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "placement/cost_graph.h"
 #include "placement/flat_graph.h"
+#include "placement/link_table.h"
 #include "placement/placement.h"
 
 namespace graphrun::placement {
@@ -43,6 +45,29 @@ int64_t aloneNs(const CostGraph& graph, const FlatGraph& flat, const Placed& pla
   bool isDone = workerFor(work, placed, node) != node;
   bool isNone = work.onlyApart && std::all_of(work.nodes.begin(), work.nodes.end(), isHere);
   return isDone || isNone ? 0 : flat.timeNs(node, device);
+}
+
+/// The ns that a node takes longer where it is as the first there to read tensors that were sent to
+/// its device (LinkModel::readNsPerByte).
+template <typename Placed>
+int64_t firstReadsNs(const CostGraph& graph, const FlatGraph& flat, const LinkTable& links,
+                     const Placed& placed, int node) {
+  const int device = placed.device(node);
+  int64_t sum = 0;
+  for (int t : flat.inputs(node)) {
+    const CostTensor& tensor = graph.tensor(t);
+    const int home = tensor.producer < 0 ? tensor.inputHome : placed.device(tensor.producer);
+    if (home == device) {
+      continue;
+    }
+    auto uses = flat.uses(t);
+    const bool isFirst = std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return placed.device(use.node) == device && placed.rank(use.node) < placed.rank(node);
+    });
+    const double rate = links.link(links.id(home, device)).model.readNsPerByte;
+    sum += isFirst ? std::llround(rate * static_cast<double>(tensor.bytes)) : 0;
+  }
+  return sum;
 }
 
 }  // namespace graphrun::placement

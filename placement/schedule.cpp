@@ -177,6 +177,9 @@ void Schedule::setDevice(int node, int to) {
   for (int tensor : flat_->outputs(node)) {
     moveOutput(tensor, from, to);
   }
+  if (readsTakeTime()) {
+    touchFellows(node);
+  }
   // Whether its meeting is held may have changed with it.
   forMeeting(node, [&](int other) {
     auto input = static_cast<int>(flat_->firstEdge(other));
@@ -227,6 +230,8 @@ void Schedule::moveOutput(int tensor, int from, int to) {
     if (int there = device(use.node); there == from || there == to) {
       receive(tensor, use);
       touchNode(use.node);
+    } else if (readsTakeTime()) {
+      touchNode(use.node);  // it comes over another link
     }
   }
   const CostTensor& at = graph_->tensor(tensor);
@@ -280,6 +285,9 @@ void Schedule::setRank(int node, int to) {
   leaveDevice(node);
   joinDevice(node, on);
   touchNode(node);
+  if (readsTakeTime()) {
+    touchFellows(node);
+  }
   touchSharers(node);
   reinsertAll(node);
 }

@@ -320,6 +320,8 @@ class Schedule {
   int blocker(int node) const;
   void touchNode(int node);
   void touchSharers(int node);
+  bool readsTakeTime() const { return simulator_->links().readsTakeTime(); }
+  void touchFellows(int node);
   void touchSending(int sending);
   void touchAgain(int firstRank, int lastRank);
   void followNode(int64_t was, int64_t is, int node);

@@ -29,7 +29,9 @@ int64_t Schedule::earliestStart(int node) const {
   return start;
 }
 
-int64_t Schedule::durationOf(int node) const { return meetings_->placedNs(*flat_, *this, node); }
+int64_t Schedule::durationOf(int node) const {
+  return meetings_->placedNs(*flat_, simulator_->links(), *this, node);
+}
 
 /// Those that share work or meet with a node that has moved may have to do it now, or no longer.
 void Schedule::touchSharers(int node) {
@@ -39,6 +41,15 @@ void Schedule::touchSharers(int node) {
     }
   }
   forMeeting(node, [&](int other) { touchNode(other); });
+}
+
+/// Another node may be the first to read a tensor where this one is, or has been.
+void Schedule::touchFellows(int node) {
+  for (int tensor : flat_->inputs(node)) {
+    for (const Use& use : flat_->uses(tensor)) {
+      touchNode(use.node);
+    }
+  }
 }
 
 void Schedule::touchNode(int node) {

@@ -285,7 +285,8 @@ class Run {
 
   int64_t runNode(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    int64_t duration = meetings_.placedNs(simulator_.flat(), PlacedBy{placement_}, node);
+    int64_t duration =
+        meetings_.placedNs(simulator_.flat(), simulator_.links(), PlacedBy{placement_}, node);
     result_.ops[static_cast<size_t>(node)] = {now, now + duration};
     result_.devices[d].busyNs += duration;
     return now + duration;

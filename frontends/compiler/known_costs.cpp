@@ -112,6 +112,7 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         link.latencyNs = model.latencyNs;
         link.bytesPerSecond = model.bytesPerSecond;
         link.large = model.large;
+        link.readNsPerByte = std::max(costs.read_ns_per_byte(), 0.0);
         link.oneWay = true;
         link.measured = true;
         link.kinds = {*from, *to};

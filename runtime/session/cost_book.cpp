@@ -36,19 +36,6 @@ bool isFarAbove(uint64_t ns, uint64_t other) {
   return static_cast<double>(ns) > kOutlier * static_cast<double>(other);
 }
 
-uint64_t merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
-  if (runs > 0 && runs < kSureRuns && isFarAbove(known, measured)) {
-    return measured;  // what was known was the outlier: nothing makes a kernel or a wire faster
-  }
-  if (runs > 0 && isFarAbove(measured, known)) {
-    measured = static_cast<uint64_t>(kOutlier * static_cast<double>(known));
-  }
-  double share = static_cast<double>(newRuns) / static_cast<double>(runs + newRuns);
-  share = std::max(share, kShare);
-  return static_cast<uint64_t>(std::llround(static_cast<double>(known) * (1 - share) +
-                                            static_cast<double>(measured) * share));
-}
-
 /// How far measurements of one thing are apart, with one more: the share of the new one as in
 /// `merged`, of what was measured and not of what counts.
 float spreadWith(float known, uint64_t ns, uint64_t runs, uint64_t measured, uint64_t newRuns) {
@@ -96,7 +83,7 @@ std::string deviceKey(const std::string& fingerprint) {
 
 /// Two workers on one machine share its memory; the devices of one, its process. The process that
 /// the user started waits for what it gets through the whole step, and not on cores of its own.
-std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd) {
+std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd, const char* what = "link") {
   const Place& from = fromEnd.place;
   const Place& to = toEnd.place;
   enum class Ends : uint64_t { kWorkers, kOneProcess, kFromClient, kToClient };
@@ -105,9 +92,11 @@ std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd) {
               : to.worker.empty()      ? Ends::kToClient
                                        : Ends::kWorkers;
   CacheKey key;
-  key.add("link").add(from.host).add(to.host).add(static_cast<uint64_t>(ends));
+  key.add(what).add(from.host).add(to.host).add(static_cast<uint64_t>(ends));
   return key.add(fromEnd.kind).add(toEnd.kind).hex();
 }
+
+constexpr char kReads[] = "reads";
 
 std::string stepKey(const std::string& hosts, uint32_t workers) {
   return CacheKey().add("step").add(hosts).add(uint64_t{workers}).hex();
@@ -119,6 +108,23 @@ std::vector<uint8_t> finish(flatbuffers::FlatBufferBuilder& builder) {
 }
 
 }  // namespace
+
+uint64_t CostBook::averaged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+  double share = static_cast<double>(newRuns) / static_cast<double>(runs + newRuns);
+  share = std::max(share, kShare);
+  return static_cast<uint64_t>(std::llround(static_cast<double>(known) * (1 - share) +
+                                            static_cast<double>(measured) * share));
+}
+
+uint64_t CostBook::merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+  if (runs > 0 && runs < kSureRuns && isFarAbove(known, measured)) {
+    return measured;  // what was known was the outlier: nothing makes a kernel or a wire faster
+  }
+  if (runs > 0 && isFarAbove(measured, known)) {
+    measured = static_cast<uint64_t>(kOutlier * static_cast<double>(known));
+  }
+  return averaged(known, runs, measured, newRuns);
+}
 
 absl::StatusOr<CostBook> CostBook::parse(absl::Span<const uint8_t> bytes) {
   format::BudgetVerifier verifier(bytes);
@@ -200,7 +206,7 @@ void CostBook::note(const format::OpTime& measured, Where where) {
                                 measured.scratch_bytes()};
 }
 
-void CostBook::noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs) {
+void CostBook::noteBySize(absl::Span<const Transfer> transfers, uint64_t runs, Merge merge) {
   std::map<int, std::vector<Transfer>> bySize;
   for (const Transfer& transfer : transfers) {
     bySize[sizeClass(transfer.bytes)].push_back(transfer);
@@ -216,7 +222,7 @@ void CostBook::noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs
     float& spread = transferSpreads_[size];
     spread = spreadWith(spread, known.ns(), known.runs(), measured, runs);
     known = {known.runs() == 0 ? alike.front().bytes : known.bytes(),
-             merged(known.ns(), known.runs(), measured, runs), known.runs() + runs};
+             merge(known.ns(), known.runs(), measured, runs), known.runs() + runs};
     updated_ = secondsNow();
   }
 }
@@ -244,6 +250,16 @@ std::optional<LinkFit> CostBook::fit() const {
   return fitLink(transfers);
 }
 
+double CostBook::nanosPerByte() const {
+  double ns = 0;
+  double bytes = 0;
+  for (const auto& [size, transfer] : transfers_) {
+    ns += static_cast<double>(transfer.ns());
+    bytes += static_cast<double>(transfer.bytes());
+  }
+  return bytes > 0 ? ns / bytes : 0;
+}
+
 CostBook CostShelf::read(const std::string& key) {
   std::optional<DiskCache::Entry> entry = cache_->find(key);
   if (!entry.has_value()) {
@@ -260,6 +276,9 @@ CostBook CostShelf::read(const std::string& key) {
 
 CostBook CostShelf::device(const std::string& fingerprint) { return read(deviceKey(fingerprint)); }
 CostBook CostShelf::link(const LinkEnd& from, const LinkEnd& to) { return read(linkKey(from, to)); }
+CostBook CostShelf::reads(const LinkEnd& from, const LinkEnd& to) {
+  return read(linkKey(from, to, kReads));
+}
 CostBook CostShelf::step(const std::string& hosts, uint32_t workers) {
   return read(stepKey(hosts, workers));
 }
@@ -270,6 +289,10 @@ absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBoo
 
 absl::Status CostShelf::keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
   return cache_->store(linkKey(from, to), book.write());
+}
+
+absl::Status CostShelf::keepReads(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
+  return cache_->store(linkKey(from, to, kReads), book.write());
 }
 
 absl::Status CostShelf::keepStep(const std::string& hosts, uint32_t workers, const CostBook& book) {

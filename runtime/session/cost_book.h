@@ -43,7 +43,14 @@ class CostBook {
   };
   /// Adds what the tensors of a plan took, medians of `runs` runs. Those of about one size count as
   /// one measurement, by their median: else the last few of many would be all that is known.
-  void noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs);
+  void noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs) {
+    noteBySize(transfers, runs, merged);
+  }
+  /// Adds what reading them took longer than usual: a difference, so that a small one is no surer
+  /// than a large one, and both count alike.
+  void noteReads(absl::Span<const Transfer> reads, uint64_t runs) {
+    noteBySize(reads, runs, averaged);
+  }
 
   /// What is known, for people.
   struct Summary {
@@ -60,9 +67,17 @@ class CostBook {
   const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }
   /// The lines closest to the transfers that were noted; nothing without any.
   std::optional<LinkFit> fit() const;
+  /// What a byte of the transfers that were noted took; 0 without any.
+  double nanosPerByte() const;
   bool empty() const { return ops_.empty() && transfers_.empty(); }
 
  private:
+  /// What is known, measured in so many runs, with what was measured now in others.
+  using Merge = uint64_t (*)(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns);
+  static uint64_t averaged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns);
+  static uint64_t merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns);
+  void noteBySize(absl::Span<const Transfer> transfers, uint64_t runs, Merge merge);
+
   std::map<uint64_t, format::OpTime> ops_;
   std::map<int, format::TransferTime> transfers_;  // by size class
   std::map<uint64_t, float> opSpreads_;
@@ -91,6 +106,9 @@ class CostShelf {
   CostBook device(const std::string& fingerprint);
   /// Of one direction.
   CostBook link(const LinkEnd& from, const LinkEnd& to);
+  /// What the first node that reads a tensor takes longer where it has come over the link, by
+  /// bytes.
+  CostBook reads(const LinkEnd& from, const LinkEnd& to);
   /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
   /// part; by bytes of the graph's inputs that they get.
   CostBook step(const std::string& hosts, uint32_t workers);
@@ -99,6 +117,7 @@ class CostShelf {
 
   absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
   absl::Status keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
+  absl::Status keepReads(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
   absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
   /// Of what one of these four returned; OK tells nothing.

@@ -160,16 +160,18 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
 // At the border of a partition nodes take longer than within: what they read is in no cache, and
 // what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing;
 // but a long kernel that is some percent off itself says nothing of them, nor one that another
-// edge's tensor disturbed.
-std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
-                                                        const RunTimes& times, const Books& books) {
+// edge's tensor disturbed. What a sender takes longer the tensor waits for; what a reader takes
+// longer its device is busy with, whoever waits.
+std::map<uint32_t, CostLearning::Excess> CostLearning::excessByEdge(const ActivePlan& plan,
+                                                                    const RunTimes& times,
+                                                                    const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
   const Fingerprints fingerprints(plan);
   std::map<size_t, std::vector<uint32_t>> edgesOf;  // by node
   for (const RunTimes::End& end : times.ends) {
     edgesOf[end.node].push_back(end.edge);
   }
-  std::map<uint32_t, uint64_t> excess;
+  std::map<uint32_t, Excess> excess;
   for (const auto& [index, edges] : edgesOf) {
     const RunTimes::Node& node = times.nodes[index];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
@@ -183,7 +185,11 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
     }
     const auto usual = static_cast<uint64_t>(kNoise * static_cast<double>(within->second.ns()));
     for (uint32_t edge : edges) {
-      excess[edge] += (node.ns - std::min(node.ns, usual)) / edges.size();
+      const uint64_t part = (node.ns - std::min(node.ns, usual)) / edges.size();
+      const bool reads = file.edge(edge).target() == node.device;
+      Excess& of = excess[edge];
+      (reads ? of.readNs : of.sendNs) += part;
+      of.isReadKnown = of.isReadKnown || reads;
     }
   }
   return excess;
@@ -191,10 +197,11 @@ std::map<uint32_t, uint64_t> CostLearning::excessByEdge(const ActivePlan& plan,
 
 void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
-  std::map<uint32_t, uint64_t> excess = excessByEdge(plan, times, books);
+  std::map<uint32_t, Excess> excess = excessByEdge(plan, times, books);
   struct Link {
     LinkEnd from, to;
     std::vector<CostBook::Transfer> transfers;
+    std::vector<CostBook::Transfer> reads;
   };
   std::map<std::string, Link> links;  // by what tells them apart
   for (const RunTimes::Edge& time : times.edges) {
@@ -206,13 +213,22 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
     const LinkEnd to = linkEnd(file, edge.target());
     std::string name =
         absl::StrJoin({from.place.worker, from.kind, to.place.worker, to.kind}, "\n");
-    Link& link = links.try_emplace(std::move(name), Link{from, to, {}}).first->second;
-    link.transfers.push_back({edge.bytes(), time.ns + excess[time.edge]});
+    Link& link = links.try_emplace(std::move(name), Link{from, to, {}, {}}).first->second;
+    const Excess& more = excess[time.edge];
+    link.transfers.push_back({edge.bytes(), time.ns + more.sendNs});
+    if (more.isReadKnown) {
+      link.reads.push_back({edge.bytes(), more.readNs});
+    }
   }
   for (const auto& [name, link] : links) {
     CostBook book = shelf_.link(link.from, link.to);
     book.noteTransfers(link.transfers, times.steps);
     shelf_.warnNotKept(shelf_.keepLink(link.from, link.to, book));
+    if (!link.reads.empty()) {
+      CostBook reads = shelf_.reads(link.from, link.to);
+      reads.noteReads(link.reads, times.steps);
+      shelf_.warnNotKept(shelf_.keepReads(link.from, link.to, reads));
+    }
   }
 }
 
@@ -351,6 +367,7 @@ void CostLearning::addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT
         link->worker_b = to.place.worker;
         link->kind_b = to.kind;
         link->transfer = costsOf(*fit);
+        link->read_ns_per_byte = shelf_.reads(from, to).nanosPerByte();
         request.link_costs.push_back(std::move(link));
       }
     }

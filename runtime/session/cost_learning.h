@@ -46,9 +46,15 @@ class CostLearning {
   /// Returns the books of the plan's devices.
   Books learnDevices(const ActivePlan& plan, const RunTimes& times);
   void learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books);
-  /// By edge, what its ends take longer than where nothing crosses.
-  static std::map<uint32_t, uint64_t> excessByEdge(const ActivePlan& plan, const RunTimes& times,
-                                                   const Books& books);
+  /// What the ends of an edge take longer than where nothing crosses.
+  struct Excess {
+    uint64_t sendNs = 0;
+    uint64_t readNs = 0;
+    bool isReadKnown = false;
+  };
+  /// By edge.
+  static std::map<uint32_t, Excess> excessByEdge(const ActivePlan& plan, const RunTimes& times,
+                                                 const Books& books);
   void learnStep(const ActivePlan& plan, const RunTimes& times);
   /// What of the graph's inputs the workers of a plan get.
   struct ClientInputs {

@@ -74,6 +74,15 @@ class Problem:
                 large = given.get("large")
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
         return key, linesOf(latency, rate, large), queues
+
+    def readNs(self, a, b):
+        """A byte of what is sent from a to b."""
+        ends = [CLIENT if x == CLIENT else self.devices[x]["worker"] for x in (a, b)]
+        found = [given.get("read_ns_per_byte", 0) for pair, given in self.links
+                 if list(pair) == ends or
+                 (list(pair) == ends[::-1] and not given.get("one_way", False))]
+        return found[-1] if found else 0
+
     def sides(self, a, b):
         """(side, rate) of each interface that what is sent from a to b leaves and enters by."""
         def behind(x):
@@ -242,11 +251,23 @@ class Check:
             time = 0 if time is not None and name in free else time
             if time is None:
                 self.fail(f"node {name} cannot run on {device}")
-            elif not self.near(self.finish[name] - self.start[name], time):
+            elif not self.near(self.finish[name] - self.start[name],
+                               time + (self.firstReads(name) if time > 0 else 0)):
                 self.fail(f"node {name} takes {self.finish[name] - self.start[name]}, not {time}")
             if self.start[name] < 0:
                 self.fail(f"node {name} starts before 0")
         return not self.problems
+
+    def firstReads(self, name):
+        """What a node takes longer for what was sent to its device and nobody there has read yet."""
+        device, sum = self.device[name], 0
+        for tensor in self.problem.tensors:
+            fellows = [node for node in tensor["consumers"] if self.device.get(node) == device]
+            first = min(fellows, default=None,
+                        key=lambda node: (self.start[node], self.finish[node], node))
+            if first == name and self.homeOf(tensor) != device:
+                sum += round(self.problem.readNs(self.homeOf(tensor), device) * tensor["bytes"])
+        return sum
 
     def findSharers(self):
         """The nodes that take no time, as another of their device has done their work, or there is

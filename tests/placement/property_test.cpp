@@ -82,8 +82,9 @@ bool isPhysical(const PlacementProblem& problem, const Placement& placement, con
     const Meetings& meetings = problem.simulator.meetings();
     const PlacedBy placed{placement};
     bool isHeld = graph.node(n).meeting >= 0 && meetings.isHeld(graph.node(n).meeting, placed);
-    int64_t whole = isHeld ? meetings.placedNs(problem.simulator.flat(), placed, n)
-                           : timeIn(placement, graph, n);
+    int64_t whole =
+        isHeld ? meetings.placedNs(problem.simulator.flat(), problem.simulator.links(), placed, n)
+               : timeIn(placement, graph, n);
     good = good && time.finish - time.start == whole;
     deviceFree[static_cast<size_t>(device)] = time.finish;
     for (int t : graph.node(n).inputs) {

@@ -123,6 +123,7 @@ void followRandomChanges(unsigned seed, int trials) {
       giveInterfaces(random, cluster);
     }
     for (size_t l = 0; l < cluster.links.size(); ++l) {
+      cluster.links[l].readNsPerByte = trial % 3 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
       cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
     }
     PlacementProblem problem = makeProblem(graph, cluster);
@@ -204,6 +205,7 @@ TEST_CASE("what windows put off is done when they are closed") {
       giveInterfaces(random, cluster);
     }
     for (LinkOverride& link : cluster.links) {
+      link.readNsPerByte = trial % 4 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
       link.queues = trial % 3 != 0 || random() % 2 == 0;
     }
     PlacementProblem problem = makeProblem(graph, cluster);

@@ -86,6 +86,15 @@ TEST_CASE("an outlier is not believed, and what has changed is followed within s
   CHECK(ops.ops().at(5).ns() == 1500);
 }
 
+TEST_CASE("what reading takes longer is averaged") {
+  CostBook book;
+  CHECK(book.nanosPerByte() == 0);
+  book.noteReads({{1000, 900}, {8000, 3600}}, 10);
+  CHECK(book.nanosPerByte() == Approx(0.5));
+  book.noteReads({{1000, 0}, {8000, 0}}, 10);  // no truer than what there was
+  CHECK(book.nanosPerByte() == Approx(0.25));
+}
+
 TEST_CASE("what was measured at a border counts until something better is") {
   CostBook book;
   book.note(took(5, 900, 10), Where::kBorder);
