@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "placement/unsure_link.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::compiler {
@@ -69,6 +70,21 @@ placement::LinkModel modelOf(const format::TransferCosts& costs) {
   return model;
 }
 
+/// Between devices of these kinds, as far as nothing was measured; of the workers' first ones.
+placement::LinkModel usualLink(const placement::Cluster& cluster, int a, placement::DeviceKind from,
+                               int b, placement::DeviceKind to) {
+  auto firstOf = [&](int worker, placement::DeviceKind kind) {
+    auto isOf = [&](const placement::Device& device) {
+      return device.worker == worker && device.kind == kind;
+    };
+    auto found = std::find_if(cluster.devices.begin(), cluster.devices.end(), isOf);
+    return worker == placement::kClient || found == cluster.devices.end()
+               ? placement::kClient
+               : static_cast<int>(found - cluster.devices.begin());
+  };
+  return cluster.link(firstOf(a, from), firstOf(b, to));
+}
+
 }  // namespace
 
 void readCosts(const format::PlanRequest& request, const placement::Cluster& cluster,
@@ -108,7 +124,10 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         placement::LinkOverride link;
         link.workerA = a;
         link.workerB = b;
-        const placement::LinkModel model = modelOf(*costs.transfer());
+        placement::LinkModel model = modelOf(*costs.transfer());
+        if (costs.unsure()) {
+          model = placement::atMostSoSlow(model, usualLink(cluster, a, *from, b, *to));
+        }
         link.latencyNs = model.latencyNs;
         link.bytesPerSecond = model.bytesPerSecond;
         link.large = model.large;

@@ -31,6 +31,8 @@ constexpr size_t kMostDevices = 64;
 /// within some sessions. In some runs only: more tell what is usual.
 constexpr double kOutlier = 3;
 constexpr uint64_t kSureRuns = 50;
+/// So many sessions tell what is usual, however short they are.
+constexpr uint32_t kSureSessions = 2;
 
 bool isFarAbove(uint64_t ns, uint64_t other) {
   return static_cast<double>(ns) > kOutlier * static_cast<double>(other);
@@ -150,6 +152,10 @@ absl::StatusOr<CostBook> CostBook::parse(absl::Span<const uint8_t> bytes) {
     if (i < format::sizeOf(file.transfer_spreads())) {
       book.transferSpreads_[sizeClass(transfer.bytes())] = file.transfer_spreads()->Get(i);
     }
+    // A book that says nothing of sessions is an old one, and what it says was believed.
+    book.transferSessions_[sizeClass(transfer.bytes())] =
+        i < format::sizeOf(file.transfer_sessions()) ? file.transfer_sessions()->Get(i)
+                                                     : kSureSessions;
   }
   book.updated_ = file.updated();
   return book;
@@ -169,6 +175,8 @@ std::vector<uint8_t> CostBook::write() const {
     file.transfers.push_back(transfer);
     auto spread = transferSpreads_.find(size);
     file.transfer_spreads.push_back(spread == transferSpreads_.end() ? 0 : spread->second);
+    auto sessions = transferSessions_.find(size);
+    file.transfer_sessions.push_back(sessions == transferSessions_.end() ? 0 : sessions->second);
   }
   file.updated = updated_;
   flatbuffers::FlatBufferBuilder builder;
@@ -223,6 +231,8 @@ void CostBook::noteBySize(absl::Span<const Transfer> transfers, uint64_t runs, M
     spread = spreadWith(spread, known.ns(), known.runs(), measured, runs);
     known = {known.runs() == 0 ? alike.front().bytes : known.bytes(),
              merge(known.ns(), known.runs(), measured, runs), known.runs() + runs};
+    uint32_t& sessions = transferSessions_[size];
+    sessions = std::min(sessions + 1, kSureSessions);
     updated_ = secondsNow();
   }
 }
@@ -248,6 +258,15 @@ std::optional<LinkFit> CostBook::fit() const {
   }
   std::reverse(transfers.begin(), transfers.end());
   return fitLink(transfers);
+}
+
+bool CostBook::isUnsure() const {
+  return !transfers_.empty() &&
+         std::all_of(transfers_.begin(), transfers_.end(), [&](const auto& entry) {
+           auto sessions = transferSessions_.find(entry.first);
+           return entry.second.runs() < kSureRuns && sessions != transferSessions_.end() &&
+                  sessions->second < kSureSessions;
+         });
 }
 
 double CostBook::nanosPerByte() const {

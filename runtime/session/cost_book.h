@@ -67,6 +67,9 @@ class CostBook {
   const std::map<uint64_t, format::OpTime>& ops() const { return ops_; }
   /// The lines closest to the transfers that were noted; nothing without any.
   std::optional<LinkFit> fit() const;
+  /// Whether all transfers that were noted are of few runs of one session, in which the machine may
+  /// have been busy; false without any.
+  bool isUnsure() const;
   /// What a byte of the transfers that were noted took; 0 without any.
   double nanosPerByte() const;
   bool empty() const { return ops_.empty() && transfers_.empty(); }
@@ -82,6 +85,7 @@ class CostBook {
   std::map<int, format::TransferTime> transfers_;  // by size class
   std::map<uint64_t, float> opSpreads_;
   std::map<int, float> transferSpreads_;
+  std::map<int, uint32_t> transferSessions_;
   uint64_t updated_ = 0;
 };
 

@@ -360,13 +360,15 @@ void CostLearning::addTo(format::PlanRequestT& request) {
 void CostLearning::addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request) {
   for (const LinkEnd& from : ends) {
     for (const LinkEnd& to : ends) {
-      if (std::optional<LinkFit> fit = shelf_.link(from, to).fit()) {
+      const CostBook book = shelf_.link(from, to);
+      if (std::optional<LinkFit> fit = book.fit()) {
         auto link = std::make_unique<format::LinkCostsT>();
         link->worker_a = from.place.worker;
         link->kind_a = from.kind;
         link->worker_b = to.place.worker;
         link->kind_b = to.kind;
         link->transfer = costsOf(*fit);
+        link->unsure = book.isUnsure();
         link->read_ns_per_byte = shelf_.reads(from, to).nanosPerByte();
         request.link_costs.push_back(std::move(link));
       }

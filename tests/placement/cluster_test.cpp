@@ -2,6 +2,7 @@
 
 #include "placement/interfaces.h"
 #include "placement/link_table.h"
+#include "placement/unsure_link.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {
@@ -48,6 +49,23 @@ TEST_CASE("workers of a host are behind an interface as fast as its fastest link
   cluster.rebuildDevices();
   cluster.workers[0].local = cluster.workers[1].local = true;
   CHECK(interfacesOf(cluster).empty());  // nothing leaves the host
+}
+
+TEST_CASE("a link of which little was measured is a few times as slow as usual at most") {
+  const LinkModel usual = defaultLink(LinkKind::kSharedMemory);
+  LinkModel busy = usual;
+  busy.latencyNs = 40 * usual.latencyNs;
+  busy.bytesPerSecond = usual.bytesPerSecond / 20;
+  busy.large = LargeTransfers{1 << 20, {1'000'000, 1e6}};
+  const LinkModel taken = atMostSoSlow(busy, usual);
+  for (int64_t bytes : {0, 1 << 10, 1 << 20, 1 << 24}) {
+    CHECK(taken.transferNs(bytes) <= 3 * usual.transferNs(bytes) + 1);
+    CHECK(taken.transferNs(bytes) >= 2 * usual.transferNs(bytes));
+  }
+  LinkModel fast = usual;
+  fast.latencyNs = 1;
+  fast.bytesPerSecond = 100 * usual.bytesPerSecond;
+  CHECK(atMostSoSlow(fast, usual) == fast);
 }
 
 TEST_CASE("links follow from where the devices are") {

@@ -86,6 +86,20 @@ TEST_CASE("an outlier is not believed, and what has changed is followed within s
   CHECK(ops.ops().at(5).ns() == 1500);
 }
 
+TEST_CASE("few runs of one session leave a link unsure") {
+  CostBook book;
+  CHECK_FALSE(book.isUnsure());
+  book.noteTransfers({{256 << 10, 865'000}}, 4);
+  auto again = CostBook::parse(book.write());
+  REQUIRE(again.ok());
+  CHECK(again->isUnsure());
+  again->noteTransfers({{256 << 10, 865'000}}, 4);
+  CHECK_FALSE(again->isUnsure());
+  CHECK_FALSE(CostBook::parse(again->write())->isUnsure());
+  book.noteTransfers({{1 << 10, 5'000}}, 50);
+  CHECK_FALSE(book.isUnsure());
+}
+
 TEST_CASE("what reading takes longer is averaged") {
   CostBook book;
   CHECK(book.nanosPerByte() == 0);
