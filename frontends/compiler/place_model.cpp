@@ -46,16 +46,25 @@ class Compilers {
   std::map<std::string, absl::StatusOr<std::unique_ptr<devices::DeviceCompiler>>> compilers_;
 };
 
+/// Whether the user leaves it to the planner how to place.
+bool isAuto(const format::PlanRequest& request) {
+  const absl::string_view strategy = format::textOf(request.strategy());
+  return strategy.empty() || strategy == "auto";
+}
+
 /// Places with the request's strategy, with the file that it names, or beginning with the file
 /// `from`. `candidates`: see placement::place.
 absl::StatusOr<placement::PlacementResult> placeWith(
     const placement::PlacementProblem& problem, const format::PlanRequest& request,
     std::vector<placement::Candidate>& candidates) {
-  const std::string strategy(format::textOf(request.strategy()));
+  std::string strategy(format::textOf(request.strategy()));
   const std::string from(format::textOf(request.from()));
   bool isFile = strategy.ends_with(".json");
+  if (isAuto(request)) {
+    strategy = request.single() ? "single" : "auto";
+  }
   if (!isFile && from.empty()) {
-    return placement::place(problem, strategy.empty() ? "auto" : strategy, &candidates);
+    return placement::place(problem, strategy, &candidates);
   }
   const std::string& path = from.empty() ? strategy : from;
   GR_ASSIGN_OR_RETURN(runtime::MappedFile file, runtime::MappedFile::open(path));
@@ -211,10 +220,8 @@ bool isWorthwhile(const placement::SplitReport& report) {
 
 /// Whether the planner is to look for devices that are better split.
 bool mayLook(const format::PlanRequest& request) {
-  const absl::string_view strategy = format::textOf(request.strategy());
-  const bool isFree = strategy.empty() || strategy == "auto";
-  return isFree && !isDeterministic(request) && format::textOf(request.from()).empty() &&
-         request.split() == 0;
+  return isAuto(request) && !request.single() && !isDeterministic(request) &&
+         format::textOf(request.from()).empty() && request.split() == 0;
 }
 
 /// `whole`, or in its place what is better on split devices.

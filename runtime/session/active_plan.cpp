@@ -25,8 +25,8 @@ bool ActivePlan::isTuned() const {
                      [](const DeviceStats& device) { return device.tuned; });
 }
 
-bool ActivePlan::isEstimated() const {
-  for (const format::Partition* partition : *found.plan->plan().partitions()) {
+bool isEstimated(const format::PlanFile& plan) {
+  for (const format::Partition* partition : *plan.plan().partitions()) {
     for (uint32_t n = 0; n < format::sizeOf(partition->nodes()); ++n) {
       if (!partition->nodes()->Get(n)->measured()) {
         return true;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@
 #include "runtime/worker/loaded_plan.h"
 
 namespace graphrun::runtime {
+
+/// Whether times that the placement was chosen by were guessed.
+bool isEstimated(const format::PlanFile& plan);
 
 /// A plan in use. Not thread-safe, but for what is done to different lanes (LoadedPlan).
 struct ActivePlan {
@@ -42,13 +46,18 @@ struct ActivePlan {
   std::vector<Aligned> aligned;  // by lane
   /// Outputs that only later stages read; the next run writes to the same memory.
   std::map<std::string, std::shared_ptr<HostTensor>> forStages;
-  bool settled = false;     // no other placement is looked for any more
+  bool settled = false;  // no other placement is looked for any more
+  bool judged = false;   // runs are not held against one device any more, see fall_back.h
+  /// A plan in whose place this one is tried.
+  struct Rival {
+    FoundPlan found;
+    uint64_t runNanos = 0;  // what a run of it took
+  };
+  std::optional<Rival> rival;
   bool splitTried = false;  // see split_trial.h
 
   /// Whether no choice of a kernel waits for a measurement.
   bool isTuned() const;
-  /// Whether times that the placement was chosen by were guessed.
-  bool isEstimated() const;
   /// The median of lastRuns, which must not be empty.
   uint64_t typicalRunNanos() const;
 

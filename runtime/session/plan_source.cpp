@@ -223,6 +223,7 @@ std::string withCosts(const std::string& request, CostLearning& costs, const Pla
   costs.addTo(parts);
   parts.memory_share = wishes.memoryShare;
   parts.splits = splits;
+  parts.single = wishes.single;
   if (wishes.explain != nullptr) {
     addExplanation(parts, *wishes.explain);
   }
@@ -259,7 +260,7 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
   }
   found->key = holdsText(request) ? "" : key;
   found->response = wishes.explain == nullptr ? *std::move(made) : withoutExplanation(*made);
-  if (wishes.split != SplitWish::kTry) {
+  if (wishes.split != SplitWish::kTry && !wishes.single) {
     keep(*found);
     found->response.clear();
   }

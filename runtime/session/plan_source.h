@@ -40,7 +40,7 @@ struct FoundPlan {
   std::vector<std::string> remainderInputs;    // outputs or inputs of the plan, by name
   bool fromDisk = false;
   std::string key;                // on the disk; "": not for the disk
-  std::vector<uint8_t> response;  // of the planner; only of plans for a trial
+  std::vector<uint8_t> response;  // of the planner; only of plans that are not kept yet
 };
 
 /// An input that a plan is for.
@@ -78,6 +78,8 @@ struct PlanWishes {
   /// tensors and weights. Less than 1 needs `anew`.
   float memoryShare = 1;
   SplitWish split = SplitWish::kAsKept;  ///< others need `anew`
+  /// What nothing else decides goes to the best single device. Needs `anew`; it is not kept.
+  bool single = false;
 };
 
 /// `request` with all that `costs` know of its cluster, and with the wishes; `splits` is what
@@ -96,7 +98,7 @@ class PlanSource {
   absl::StatusOr<FoundPlan> find(const format::ModelFile& model, absl::Span<const uint8_t> bytes,
                                  const std::string& name, const std::string& request,
                                  CostLearning& costs, PlanWishes wishes);
-  /// Keeps a plan that was found for a trial.
+  /// Keeps a plan that was found and not kept.
   void keep(const FoundPlan& found);
 
  private:

@@ -23,6 +23,7 @@
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
 #include "runtime/session/cost_learning.h"
+#include "runtime/session/fall_back.h"
 #include "runtime/session/flights.h"
 #include "runtime/session/model_source.h"
 #include "runtime/session/own_devices.h"
@@ -174,6 +175,8 @@ struct Session::Impl {
                                            const Remainder* stage,
                                            absl::Span<const PlannedInput> inputs,
                                            absl::Span<const StageInput> values);
+  absl::StatusOr<ActivePlan*> judgePlan(ActivePlan& plan, const Remainder* stage,
+                                        absl::Span<const PlannedInput> planned);
   absl::StatusOr<ActivePlan*> replace(ActivePlan& plan, FoundPlan better);
   void notePlan(const ActivePlan& plan);
   void noteLoad(const ActivePlan& plan);
@@ -486,13 +489,14 @@ bool Session::Impl::mayTrySplit(const ActivePlan& plan, absl::Span<const StageIn
   return !values.empty() && isTrialDue(plan, tuneNanos());
 }
 
-/// Whether it is due to look for a better placement.
+/// Whether it is due to look for a better placement, or to judge the plan by its runs.
 bool Session::Impl::mayImprove(const ActivePlan& plan) const {
-  return !plan.settled && !hasOneDevice() && plan.lastRuns.size() >= kRunsToLearn;
+  return !(plan.settled && plan.judged) && !hasOneDevice() && plan.lastRuns.size() >= kRunsToLearn;
 }
 
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
-/// placed by guessed times it is known what its parts take, and the search is done again. Once.
+/// placed by guessed times it is known what its parts take, and the search is done again. Once;
+/// after that runs tell whether it is better than one device.
 absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remainder* stage,
                                                    absl::Span<const PlannedInput> planned,
                                                    absl::Span<const StageInput> values) {
@@ -502,10 +506,11 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
   if (!mayImprove(plan)) {
     return &plan;
   }
-  plan.settled = true;
-  if (!plan.isEstimated()) {
-    return &plan;
+  if (plan.settled || !isEstimated(*plan.found.plan)) {
+    plan.settled = true;
+    return judgePlan(plan, stage, planned);
   }
+  plan.settled = true;
   learn(plan);
   absl::StatusOr<FoundPlan> found = findPlan(stage, planned, {.anew = true});
   if (!found.ok()) {  // what was measured, memory above all, may leave no placement: this one runs
@@ -519,6 +524,21 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
     return &plan;
   }
   return replace(plan, *std::move(found));
+}
+
+/// The plan itself or the best single device, whichever runs faster; see fall_back.h.
+absl::StatusOr<ActivePlan*> Session::Impl::judgePlan(ActivePlan& plan, const Remainder* stage,
+                                                     absl::Span<const PlannedInput> planned) {
+  const bool isAuto = options.strategy.empty() || options.strategy == "auto";
+  if (!isAuto || !options.from.empty() || options.split > 1) {
+    plan.judged = true;  // as the user wants it
+    return &plan;
+  }
+  return judge(
+      plan, {[&] { return findPlan(stage, planned, {.anew = true, .single = true}); },
+             [&](const FoundPlan& found) { planSource.keep(found); },
+             [&](const ActivePlan& run) { learn(run); },
+             [&](ActivePlan& old, FoundPlan better) { return replace(old, std::move(better)); }});
 }
 
 /// Loads a better plan in the place of one; where that fails, the old one again.

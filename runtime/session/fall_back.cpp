@@ -1,0 +1,78 @@
+#include "runtime/session/fall_back.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::runtime {
+namespace {
+
+/// Runs that take no more than so many times what was promised are as promised.
+constexpr double kAsPromised = 1.03;
+/// What the single device must promise of what runs take, to be tried; and what its own runs may
+/// take of that, to stay.
+constexpr double kWorthwhile = 0.98;
+
+double promisedNanos(const FoundPlan& found) {
+  return static_cast<double>(found.plan->plan().predicted_step_ns());
+}
+
+bool isAsPromised(const ActivePlan& plan) {
+  return static_cast<double>(plan.typicalRunNanos()) <= kAsPromised * promisedNanos(plan.found);
+}
+
+/// Whether all that is computed is on one device, or runs have decided already that it is not.
+bool isBeyondDoubt(const format::Plan& plan) {
+  const auto& partitions = *plan.partitions();
+  auto computing = std::count_if(partitions.begin(), partitions.end(), [](const auto* partition) {
+    return format::sizeOf(partition->nodes()) > 0;
+  });
+  return computing < 2 || plan.splits() == static_cast<uint8_t>(format::SplitChoice::Tried);
+}
+
+/// Of a plan that was tried in the place of another.
+absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const JudgingSession& session) {
+  const ActivePlan::Rival rival = *std::exchange(plan.rival, std::nullopt);
+  if (static_cast<double>(plan.typicalRunNanos()) <=
+      kWorthwhile * static_cast<double>(rival.runNanos)) {
+    session.keep(plan.found);
+    plan.found.response.clear();
+    return &plan;
+  }
+  GR_ASSIGN_OR_RETURN(ActivePlan * back, session.replace(plan, rival.found));
+  back->judged = true;
+  return back;
+}
+
+}  // namespace
+
+absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& session) {
+  plan.judged = true;
+  if (plan.rival.has_value()) {
+    return decide(plan, session);
+  }
+  if (isBeyondDoubt(plan.found.plan->plan()) || isAsPromised(plan)) {
+    return &plan;
+  }
+  session.learn(plan);
+  absl::StatusOr<FoundPlan> single = session.findSingle();
+  // One device may lack the memory, or an operation; and what it takes must not be a guess.
+  if (!single.ok() || !single->neededInputs.empty() || isEstimated(*single->plan)) {
+    return &plan;
+  }
+  const ActivePlan::Rival rival{plan.found, plan.typicalRunNanos()};
+  if (promisedNanos(*single) > kWorthwhile * static_cast<double>(rival.runNanos)) {
+    return &plan;
+  }
+  GR_ASSIGN_OR_RETURN(ActivePlan * tried, session.replace(plan, *single));
+  if (tried->found.plan == single->plan) {
+    tried->rival = rival;
+  } else {
+    tried->judged = true;  // the single device could not load it
+  }
+  return tried;
+}
+
+}  // namespace graphrun::runtime
