@@ -405,6 +405,10 @@ void TransportCore::announceAll(Link& link, Outbox& outbox) {
 
 void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& announcement) {
   const EdgeSpec& spec = edge.spec_;
+  if (edge.remote_.load() != 0) {  // steps go by the first, whose facts they read without a lock
+    dropMessage("a second announcement of an edge");
+    return;
+  }
   if (announcement.slots != spec.slots || announcement.maxBytes < spec.maxBytes ||
       (announcement.inPlace != 0) != spec.inPlace) {
     failEdge(edge, absl::FailedPreconditionError(absl::StrCat(
@@ -414,14 +418,14 @@ void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& anno
                        "; load the same plan on both")));
     return;
   }
-  const auto memory = static_cast<MemoryKind>(announcement.memory);
-  if (!carries(memory)) {
+  const std::optional<MemoryKind> memory = memoryKindOf(announcement.memory);
+  if (!memory || !carries(*memory)) {
     failEdge(edge, absl::FailedPreconditionError(
                        "the receiver has its buffers in a kind of memory that this end's network "
                        "does not carry; workers agree on that when they are linked"));
     return;
   }
-  edge.remoteMemory_ = memory;
+  edge.remoteMemory_ = *memory;
   edge.remote_.store(announcement.handle);
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "runtime/transport/transport.h"
 
@@ -40,6 +41,16 @@ struct ControlMessage {
   uint16_t memory = 0;  ///< A MemoryKind: of the receiver's buffers.
 };
 static_assert(sizeof(ControlMessage) == 64);
+
+/// The kind of memory that a peer names; nothing where there is no such kind.
+inline std::optional<MemoryKind> memoryKindOf(uint16_t told) {
+  for (MemoryKind kind : {MemoryKind::kHost, MemoryKind::kCuda}) {
+    if (told == static_cast<uint16_t>(kind)) {
+      return kind;
+    }
+  }
+  return std::nullopt;
+}
 
 /// Goes before the payload of a step. The receive handle is a secret told only to the holder of the
 /// token, so no further proof is needed on the path of a step.

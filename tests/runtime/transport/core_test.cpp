@@ -118,6 +118,28 @@ TEST_CASE("a message of a stranger that cannot be taken in fails nothing") {
   CHECK(transport.openSend(spec(1)).value()->status().ok());
 }
 
+TEST_CASE("an edge keeps to its first announcement") {
+  NotedTransport transport;
+  SendEdge* edge = transport.openSend(spec(1)).value();
+  for (uint64_t handle : {5, 6}) {
+    const ControlMessage message = announcement(1, handle, handle == 5 ? 0 : 1);
+    transport.onControl(&message, sizeof message);
+    REQUIRE(edge->trySend(handle, &handle, 8).value());
+    CHECK(transport.sent->header.recvHandle == 5);
+    CHECK(TransportCore::isOfHosts(*transport.sent));
+  }
+  CHECK(edge->status().ok());
+}
+
+TEST_CASE("an announcement of no known kind of memory fails the edge") {
+  const uint16_t memory = GENERATE(2, 256, 257, 65535);  // two of them are kinds in eight bits
+  NotedTransport transport;
+  SendEdge* edge = transport.openSend(spec(1)).value();
+  const ControlMessage message = announcement(1, 5, memory);
+  transport.onControl(&message, sizeof message);
+  CHECK(absl::IsFailedPrecondition(edge->status()));
+}
+
 TEST_CASE("a payload that is too long fails its link when there is no memory to say so") {
   NotedTransport transport;
   uint64_t slots[2];
