@@ -29,11 +29,16 @@ InterruptWatch::InterruptWatch() {
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, &interrupt_);
   sigaction(SIGTERM, &action, &end_);
+  sigaction(SIGHUP, nullptr, &hangup_);
+  if (hangup_.sa_handler != SIG_IGN) {
+    sigaction(SIGHUP, &action, nullptr);
+  }
 }
 
 InterruptWatch::~InterruptWatch() {
   sigaction(SIGINT, &interrupt_, nullptr);
   sigaction(SIGTERM, &end_, nullptr);
+  sigaction(SIGHUP, &hangup_, nullptr);
 }
 
 bool interrupted() { return noted != 0; }

@@ -1,4 +1,4 @@
-// Ctrl-C while something is measured: what was measured so far still counts.
+// Ctrl-C, or the end of the terminal, while something is measured: what was measured still counts.
 #ifndef GRAPHRUN_FRONTENDS_CLI_INTERRUPT_H_
 #define GRAPHRUN_FRONTENDS_CLI_INTERRUPT_H_
 
@@ -6,8 +6,8 @@
 
 namespace graphrun::cli {
 
-/// While one lives, the first SIGINT or SIGTERM is noted and told on stderr, and the second ends
-/// the program as always. One at a time.
+/// While one lives, the first SIGINT, SIGTERM or SIGHUP is noted and told on stderr, and the second
+/// ends the program as always. SIGHUP stays ignored where it was (nohup). One at a time.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -18,6 +18,7 @@ class InterruptWatch {
  private:
   struct sigaction interrupt_;
   struct sigaction end_;
+  struct sigaction hangup_;
 };
 
 /// Whether a signal was noted. Thread-safe.

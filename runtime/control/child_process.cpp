@@ -53,6 +53,7 @@ void resetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
 }
 
 [[noreturn]] void runChild(char* const* argv, pid_t parent, int parentRead, int errorWrite) {

@@ -19,8 +19,9 @@ struct Child {
 };
 
 /// Starts `arguments[0]` (a path, no search) with the read end of a pipe at kParentFd, /dev/null as
-/// stdin and our stderr as stdout and stderr; no other descriptor is inherited. SIGINT is ignored
-/// in it, so that Ctrl-C ends the coordinator, which ends it. The kernel kills it when the *calling
+/// stdin and our stderr as stdout and stderr; no other descriptor is inherited. SIGINT and SIGHUP
+/// are ignored in it, so that Ctrl-C, or the end of the terminal, ends the coordinator, which ends
+/// it. The kernel kills it when the *calling
 /// thread* ends (PR_SET_PDEATHSIG), so call this from a thread that lives as long as the child may.
 /// NotFound or Internal when the program cannot be run; then nothing is left behind.
 absl::StatusOr<Child> startChild(const std::vector<std::string>& arguments);

@@ -16,14 +16,15 @@ namespace {
 
 constexpr const char* kLibrary = "libucp.so.0";
 
-// libucs and libucm take over fatal signals and patch mmap, munmap, brk and madvise in libc from
-// their constructors, and nothing that can be called later takes the patches out again. Only the
-// environment at the time of loading can prevent it. What the user set stays.
+// libucs and libucm take over fatal signals and SIGHUP, and patch mmap, munmap, brk and madvise in
+// libc from their constructors, and nothing that can be called later takes the patches out again.
+// Only the environment at the time of loading can prevent it. What the user set stays.
 class LoadEnvironment {
  public:
   explicit LoadEnvironment(bool memoryEvents) {
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_HANDLE_ERRORS", "none");
+    set("UCX_DEBUG_SIGNO", "0");  // else SIGHUP, which then ends nobody
     set("UCX_VFS_ENABLE", "n");
     if (!memoryEvents) {
       set("UCX_MEM_EVENTS", "n");

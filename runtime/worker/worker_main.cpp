@@ -42,8 +42,9 @@ void endInTime() {
   alarm(kEndSeconds);
 }
 
-/// A thread that turns SIGTERM and SIGINT into an orderly end. Ctrl-C reaches the workers that a
-/// client started as well: it is for the client, which may have something left to do with them.
+/// A thread that turns SIGTERM, SIGINT and SIGHUP into an orderly end. Ctrl-C and the end of a
+/// terminal reach the workers that a client started as well: they are for the client, which may
+/// have something left to do with them. Under nohup SIGHUP stays ignored.
 class SignalWatch {
  public:
   SignalWatch(WorkerCore* core, bool isClients) {
@@ -51,6 +52,9 @@ class SignalWatch {
     sigaddset(&signals_, SIGTERM);
     if (!isClients) {
       sigaddset(&signals_, SIGINT);
+    }
+    if (!isClients && !isIgnored(SIGHUP)) {
+      sigaddset(&signals_, SIGHUP);
     }
     sigaddset(&signals_, kWake);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);  // threads made later inherit it
@@ -69,6 +73,11 @@ class SignalWatch {
   }
 
  private:
+  static bool isIgnored(int signal) {
+    struct sigaction action{};
+    return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  }
+
   static constexpr int kWake = SIGUSR1;
   sigset_t signals_;
   std::thread thread_;

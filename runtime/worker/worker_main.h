@@ -21,7 +21,8 @@ struct WorkerMainOptions {
 /// Versions of this build, for joining.
 BuildVersions buildVersions();
 
-/// Serves coordinators until one asks to shut down, the parent is gone, or SIGTERM or SIGINT comes.
+/// Serves coordinators until one asks to shut down, the parent is gone, or SIGTERM, SIGINT or
+/// SIGHUP comes: the latter two not with a parent, SIGHUP not where it was ignored from the start.
 /// Prints "listening at ADDRESS" to stderr unless started by a parent. To be called before other
 /// threads exist.
 absl::Status runWorker(const WorkerMainOptions& options);

@@ -1,5 +1,6 @@
 """A worker that dies, stops, is absent or shows a wrong certificate ends graphrun with code 5."""
 
+import os
 import re
 import signal
 import unittest
@@ -14,12 +15,12 @@ MODEL = models.seeded("squeezenet")
 
 
 class FaultTest(strikes.StrikeCase):
-    def startLoop(self, cluster, devices, callers=1):
+    def startLoop(self, cluster, devices, callers=1, options=("--duration", "60"), prefix=()):
         """graphrun running steps over all the devices, as many in flight as it has callers, for a
         minute if nothing happens."""
         nodes = clusters.nodesOf(MODEL.explain(cluster))
         return programs.Program("bench", *MODEL.feeds, "--cluster", cluster, *clusters.inTurn(
-            nodes, devices), "--duration", "60", "--concurrency", str(callers))
+            nodes, devices), *options, "--concurrency", str(callers), prefix=prefix)
 
     def testLocalWorkerIsStruck(self):
         for how, callers in ((signal.SIGKILL, 1), (signal.SIGSTOP, 1), (signal.SIGKILL, 3)):
@@ -47,12 +48,17 @@ class FaultTest(strikes.StrikeCase):
 
     def testWorkerIsAskedToEnd(self):
         """It says so itself, and why, before it goes."""
+        for how in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(how=how.name):
+                self.checkAskedToEnd(how)
+
+    def checkAskedToEnd(self, how):
         places = [f"127.0.0.1:{clusters.freePort()}" for _ in range(2)]
         started = [programs.startWorker(place) for place in places]
         self.workers += started
         cluster = clusters.write({f"w{i}": (place, 1) for i, place in enumerate(places)})
         loop = self.startLoop(cluster, ["w0/cpu:0", "w1/cpu:0"])
-        ended = self.strike(loop, started[1].pid, signal.SIGTERM)
+        ended = self.strike(loop, started[1].pid, how)
         self.assertIn("worker w1", ended.err)
         self.assertIn("its process was told to end", ended.err)
         self.assertEqual(started[1].wait(10).code, 0)
@@ -86,6 +92,31 @@ class FaultTest(strikes.StrikeCase):
                 loop.process.send_signal(how)
                 loop.wait(10)
                 programs.until(lambda: not programs.ours(), 5, "no process left")
+
+    def testTerminalIsGone(self):
+        """It tells all that run in it by SIGHUP: the client ends with what it measured, and then its workers, unless
+        it was started by nohup."""
+        for prefix, code in ((), 130), (("nohup",), 0):
+            with self.subTest(prefix=prefix):
+                loop = self.startLoop(*clusters.localProcesses(2), options=("--duration", "3", "-v"),
+                                      prefix=(*prefix, "setsid"))
+                victim = self.localVictim("w0")
+                programs.until(lambda at=loop: "measuring" in at.said(), 40, "measuring")
+                before = programs.cpuSeconds(victim)
+                programs.until(lambda v=victim, b=before: programs.cpuSeconds(v) > b + 0.2, 20, "steps")
+                os.killpg(loop.pid, signal.SIGHUP)
+                ended = loop.wait(20)
+                self.assertEqual(ended.code, code, ended)
+                self.assertIn("throughput", ended.out)
+                programs.until(lambda: not programs.ours(), 5, "no process left")
+
+    def testWorkerWithoutTerminal(self):
+        place = f"127.0.0.1:{clusters.freePort()}"
+        worker = programs.startWorker(place, prefix=("nohup",))
+        self.workers.append(worker)
+        for _ in range(2):  # before libraries are loaded, which may take the signal over, and after
+            worker.process.send_signal(signal.SIGHUP)
+            self.survivorServes(place)
 
     def testFewFileDescriptors(self):
         """What the hard limit allows is used; where that is too little the number is told, and nothing hangs."""

@@ -281,7 +281,7 @@ TEST_CASE("a transport leaves no signal handlers in the process") {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   // Catch2 2 sets its own handlers around a test case: its, or none, but not those of libucs.
   Dl_info library{};
-  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGHUP}) {
     struct sigaction action{};
     REQUIRE(sigaction(signal, nullptr, &action) == 0);
     if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
