@@ -97,7 +97,6 @@ absl::Status checkCluster(const std::string& path) {
   runtime::WorkerCore core(coreOptions);
   runtime::CoordinatorOptions options;
   options.workers = cluster->processes();
-  options.networkInterface = coreOptions.networkInterface;
   if (const std::optional<runtime::GivenSecurity>& files = cluster->description.security) {
     options.security = {files->ca, files->cert, files->key};
   }

@@ -134,17 +134,16 @@ struct Coordinator::Steps {
   std::condition_variable changed;
   std::set<uint32_t> serving;  // ranks of workers whose call has not ended
   // Of the steps under way:
+  std::set<uint32_t> taking;  // the workers that have a part of them
   size_t count = 0;
   std::shared_ptr<LoadedPlan> own;  // null between steps
-  std::set<uint32_t> taking;        // the workers that have a part of it
   bool cancelled = false;           // on the workers
   absl::Status first;
   std::vector<std::string> otherWaits;  // when the deadline passed: of those after the first
   std::atomic<bool> failed{false};
 
   /// Aborted: a step of the plan failed.
-  absl::Status begin(const std::shared_ptr<LoadedPlan>& ownPart,
-                     const std::vector<Worker*>& workers) {
+  absl::Status begin(const std::shared_ptr<LoadedPlan>& ownPart) {
     std::lock_guard lock(mutex);
     if ((count > 0 && failed.load()) || ownPart->broken()) {
       return absl::AbortedError("a step of the plan failed; load it again");
@@ -153,10 +152,6 @@ struct Coordinator::Steps {
       return absl::OkStatus();
     }
     own = ownPart;
-    taking.clear();
-    for (const Worker* worker : workers) {
-      taking.insert(worker->rank);
-    }
     cancelled = false;
     first = absl::OkStatus();
     otherWaits.clear();
@@ -260,6 +255,7 @@ void Coordinator::endAll(const absl::Status& why) {
   pulse_.reset();
   workers_.clear();
   joined_.clear();
+  stepPlan_.reset();
 }
 
 absl::Status Coordinator::lost() const {
@@ -343,8 +339,8 @@ absl::StatusOr<std::string> Coordinator::addressOf(const GivenWorker& worker) {
     return worker.address;
   }
   std::vector<std::string> arguments = options_.workerArguments;
-  if (!options_.networkInterface.empty()) {
-    arguments.insert(arguments.end(), {"--interface", options_.networkInterface});
+  if (const std::string& interface = core_->networkInterface(); !interface.empty()) {
+    arguments.insert(arguments.end(), {"--interface", interface});
   }
   return local_->start(worker.name, arguments);
 }
@@ -531,6 +527,21 @@ std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile&
     }
   }
   return found;
+}
+
+// Nothing of another plan is in flight then, see begin.
+const std::vector<Coordinator::Worker*>& Coordinator::workersOfStep(const format::PlanFile& plan) {
+  if (stepPlan_ != plan.hash()) {
+    stepWorkers_ = workersOf(plan);
+    stepPlan_ = plan.hash();
+    std::set<uint32_t> ranks;
+    for (const Worker* worker : stepWorkers_) {
+      ranks.insert(worker->rank);
+    }
+    std::lock_guard lock(steps_->mutex);
+    steps_->taking = std::move(ranks);
+  }
+  return stepWorkers_;
 }
 
 /// The worker of a communicator's first member says where all meet.
@@ -784,11 +795,11 @@ absl::StatusOr<Coordinator::Flight> Coordinator::begin(const std::shared_ptr<Loa
                                                        uint64_t step, Millis timeout) {
   const int64_t nanos = std::chrono::nanoseconds(timeout).count();
   Flight flight{ownPart, step, nowNanos() + nanos, {}};
-  std::vector<Worker*> workers = workersOf(ownPart->plan());
+  const std::vector<Worker*>& workers = workersOfStep(ownPart->plan());
   {
     std::lock_guard lock(mutex_);
     GR_RETURN_IF_ERROR(lost_);
-    GR_RETURN_IF_ERROR(steps_->begin(ownPart, workers));
+    GR_RETURN_IF_ERROR(steps_->begin(ownPart));
     running_ = ownPart;
   }
   for (Worker* worker : workers) {

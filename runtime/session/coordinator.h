@@ -40,7 +40,6 @@ struct CoordinatorOptions {
   Security security;
   std::vector<std::string> workerCommand;
   std::vector<std::string> workerArguments;  // for those started here: the model file …
-  std::string networkInterface;  // for tensors of those started here; "": what they choose
   Millis joinTimeout = kJoinTimeout;
   ProgressReport* progress = nullptr;  // must outlive the coordinator; null: nobody is told
 };
@@ -48,7 +47,8 @@ struct CoordinatorOptions {
 /// One thread at a time, but for `finish` and what Pulse calls.
 class Coordinator {
  public:
-  /// `core`: this process's own worker; must outlive the coordinator.
+  /// `core`: this process's own worker; must outlive the coordinator. Tensors of workers that are
+  /// started here take the same interfaces as its own.
   Coordinator(CoordinatorOptions options, WorkerCore* core);
   /// Ends the workers that it started, leaves the others.
   ~Coordinator();
@@ -133,6 +133,8 @@ class Coordinator {
   absl::Status abandon(const Flight& flight);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
+  /// The same for a step; found once for steps of one plan.
+  const std::vector<Worker*>& workersOfStep(const format::PlanFile& plan);
   /// Calls `work` for each worker, side by side; returns when all are done.
   void forEach(absl::Span<Worker* const> workers, absl::FunctionRef<void(Worker&)> work);
 
@@ -144,6 +146,8 @@ class Coordinator {
   std::vector<Worker> workers_;
   std::map<std::string, JoinedWorker> joined_;
   const std::shared_ptr<Steps> steps_;
+  std::optional<uint64_t> stepPlan_;  // the plan of the last step,
+  std::vector<Worker*> stepWorkers_;  // and the workers that have a part of it
 
   mutable std::mutex mutex_;  // guards what the threads of pulse_ and local_ use
   absl::Status lost_;

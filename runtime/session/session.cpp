@@ -305,7 +305,6 @@ CoordinatorOptions Session::Impl::coordinatorOptions() {
     coordinator.workerArguments.emplace_back(option);
   }
   coordinator.progress = &progress;
-  coordinator.networkInterface = networkInterface();
   coordinator.joinTimeout = options.joinTimeout;
   return coordinator;
 }

@@ -48,6 +48,8 @@ class WorkerCore final : public WorkerHandler {
   /// Weights of a model file on this machine need not be sent.
   void addModel(const std::shared_ptr<const format::ModelFile>& model) { weights_.addModel(model); }
   WeightStore& weights() { return weights_; }
+  /// The interfaces that tensors take, as WorkerCoreOptions has them.
+  const std::string& networkInterface() const { return options_.networkInterface; }
   /// The devices of this process.
   std::vector<DeviceOffer> offers() const;
   /// The address of the tensor network of this process, which is opened by the first call.
