@@ -123,28 +123,33 @@ def benchSession(args, results, resnet, inputs):
     line(results, "an idle process, of a core", 100 * all4["idle_share"], "%", "", 2)
 
 
+def writeChain(path, count):
+    """`count` small operations one after the other, step0, step1 …"""
+    names = "xty"
+    onnx.save(helper.make_model(
+        helper.make_graph([helper.make_node("Sqrt", [names[i]], [names[i + 1]], name=f"step{i}")
+                           for i in range(count)], "chain",
+                          *([helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])]
+                            for name in (names[0], names[count]))),
+        opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
 def benchWorkers(args, results):
-    """What a step of one small operation a worker costs, on local workers of a core each."""
+    """What a step of one small operation a worker costs, on local workers of a core each, over shared memory and TCP."""
     cache = os.path.join(args.out, "start_cache")
     chain, cluster = (os.path.join(args.out, name) for name in ("chain.onnx", "workers.yaml"))
-    names = "xty"
-    for count, target in ((1, None), (2, 30)):
-        onnx.save(helper.make_model(
-            helper.make_graph([helper.make_node("Sqrt", [names[i]], [names[i + 1]], name=f"step{i}")
-                               for i in range(count)], "chain",
-                              *([helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])]
-                                for name in (names[0], names[count]))),
-            opset_imports=[helper.make_opsetid("", 17)], ir_version=8), chain)
+    for count, over, target, chosen in ((1, "", None, {}), (2, "", 30, {}), (2, " over TCP", 60, {"UCX_TLS": "tcp"})):
+        writeChain(chain, count)
         workers = [f"  - {{name: w{i}, address: local, devices: [{{cpu: {{cores: {i}}}}}]}}\n"
                    for i in range(count)]
         pins = [f"  - {{nodes: step{i}, device: w{i}/cpu:0}}\n" for i in range(count)]
         with open(cluster, "w") as file:
             file.write("".join(["workers:\n", *workers, "pins:\n", *pins]))
         bench = [args.graphrun, "bench", chain, "--cluster", cluster, "--duration", "3", "--json"]
-        where = f"on {count} local worker{'s' if count > 1 else ''}"
-        text, _ = run(bench, cache)
+        where = f"on {count} local worker{'s' if count > 1 else ''}{over}"
+        text, _ = run(bench, cache, **chosen)
         line(results, f"a step {where}", 1000 * json.loads(text)["latency_ms"]["p50"], "us", "", target)
-        text, _ = run([*bench, "--concurrency", str(count + 1)], cache)
+        text, _ = run([*bench, "--concurrency", str(count + 1)], cache, **chosen)
         line(results, f"a step {where}, {count + 1} in flight",
              1e6 / json.loads(text)["throughput_per_s"], "us", "", 10)
 
