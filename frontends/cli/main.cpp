@@ -129,6 +129,7 @@ int main(int argc, char** argv) {
   std::set_terminate(endByException);
   graphrun::cli::openStandardStreams();
   graphrun::runtime::raiseFileLimit();
+  graphrun::runtime::spareAddressSpace();
   graphrun::runtime::endByCutFiles(graphrun::cli::kBadFile);
   int code = graphrun::cli::kInternal;
   try {

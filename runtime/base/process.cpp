@@ -1,6 +1,8 @@
 #include "runtime/base/process.h"
 
 #include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,7 +12,9 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <string>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -94,6 +98,33 @@ void endIfMapped(const void* address) {
   }
 }
 
+rlim_t addressSpaceLimit() {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+/// As the kernel counts it for the limit.
+uint64_t usedAddressSpace() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// What a thread takes when it starts.
+uint64_t stackBytes() {
+  pthread_attr_t attributes;
+  size_t bytes = 0;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &bytes);
+    pthread_attr_destroy(&attributes);
+  }
+  return bytes;
+}
+
+std::string mebibytes(uint64_t bytes) {
+  return absl::StrCat((bytes + (1 << 20) - 1) >> 20, " MiB");
+}
+
 void onBusError(int signal, siginfo_t* info, void*) {
   if (info->si_code == BUS_ADRERR) {
     endIfMapped(info->si_addr);
@@ -128,6 +159,29 @@ absl::Status checkFileLimit(uint64_t needed, absl::string_view what) {
       absl::StrCat(what, " needs ", needed, " open files beyond the ", open,
                    " of this process, but the limit is ", limit.rlim_cur, "; allow ", open + needed,
                    " (`ulimit -n ", open + needed, "`)"));
+}
+
+void spareAddressSpace() {
+  if (addressSpaceLimit() != RLIM_INFINITY) {
+    mallopt(M_ARENA_MAX, 1);
+  }
+}
+
+absl::Status checkAddressSpace(uint64_t threads, uint64_t bytes, absl::string_view what) {
+  const rlim_t limit = addressSpaceLimit();
+  if (limit == RLIM_INFINITY) {
+    return absl::OkStatus();
+  }
+  const uint64_t used = usedAddressSpace();
+  const uint64_t needed = bytes + threads * stackBytes();
+  if (used + needed <= limit) {
+    return absl::OkStatus();
+  }
+  const uint64_t kibibytes = (used + needed + 1023) / 1024;
+  return absl::ResourceExhaustedError(absl::StrCat(
+      what, " needs ", mebibytes(needed), " of address space beyond the ", mebibytes(used),
+      " of this process, but the limit is ", mebibytes(limit), "; allow ", mebibytes(used + needed),
+      " (`ulimit -v ", kibibytes, "`) or `ulimit -v unlimited`"));
 }
 
 void endByCutFiles(int exitCode) {

@@ -16,6 +16,14 @@ void raiseFileLimit();
 /// ResourceExhausted where the process may not open `needed` files more; `what` needs them.
 absl::Status checkFileLimit(uint64_t needed, absl::string_view what);
 
+/// Where the address space is limited (`ulimit -v`) threads share one of malloc's arenas: each has
+/// 64 MiB of it whatever is allocated. Before threads exist.
+void spareAddressSpace();
+
+/// ResourceExhausted where the limit of the address space leaves less than `threads` stacks and
+/// `bytes` besides; `what` needs them. Libraries that meet such a limit abort without a word.
+absl::Status checkAddressSpace(uint64_t threads, uint64_t bytes, absl::string_view what);
+
 /// From now on the process ends with `exitCode` and the name of the file, not by SIGBUS, when it
 /// touches a mapped file beyond its end: somebody cut it short, or its disk fails.
 void endByCutFiles(int exitCode);

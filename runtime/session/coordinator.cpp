@@ -43,6 +43,8 @@ constexpr Millis kMostPause{1'000};
 /// Files that are open for the network's libraries, and for each worker: both to within some.
 constexpr uint64_t kFilesOfNetwork = 16;
 constexpr uint64_t kFilesAWorker = 4;
+/// Address space for each worker, in bytes, beside a thread's.
+constexpr uint64_t kBytesAWorker = uint64_t{4} << 20;
 
 /// The first failure of several threads.
 class FirstFailure {
@@ -279,9 +281,12 @@ absl::Status Coordinator::start() {
 }
 
 absl::Status Coordinator::startAll() {
+  const std::string who = absl::StrCat("a cluster of ", options_.workers.size(), " workers");
   GR_RETURN_IF_ERROR(
-      checkFileLimit(kFilesOfNetwork + kFilesAWorker * options_.workers.size(),
-                     absl::StrCat("a cluster of ", options_.workers.size(), " workers")));
+      checkFileLimit(kFilesOfNetwork + kFilesAWorker * options_.workers.size(), who));
+  GR_RETURN_IF_ERROR(checkAddressSpace(kThreadsOfWorker + options_.workers.size(),
+                                       kBytesOfWorker + kBytesAWorker * options_.workers.size(),
+                                       who));
   GR_ASSIGN_OR_RETURN(job_, randomSecret());
   pulse_ = std::make_unique<Pulse>(
       [this](const std::string& worker, const absl::Status& why) { onLost(worker, why); });

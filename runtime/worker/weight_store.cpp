@@ -84,8 +84,11 @@ absl::Status WeightStore::put(const WeightPiece& piece) {
   lock.unlock();
   bool isChecked = false;
   if (status.ok() && hold(piece.id, &isChecked) == nullptr) {
-    return absl::UnavailableError(absl::StrCat("weight ", piece.index, " was written to ",
-                                               cache_->folder(), " and is not there any more"));
+    return absl::UnavailableError(
+        absl::StrCat("weight ", piece.index, " was written to ", cache_->folder(),
+                     " and cannot be mapped: was it removed, or does the address space of the "
+                     "worker (`ulimit -v`) not have room for its ",
+                     piece.id.bytes, " bytes?"));
   }
   return status;
 }

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cgroup.h"
+#include "runtime/base/process.h"
 #include "runtime/base/status.h"
 #include "runtime/control/address.h"
 #include "runtime/control/parent_watch.h"
@@ -88,6 +89,7 @@ class SignalWatch {
 BuildVersions buildVersions() { return {GRAPHRUN_VERSION, ucxVersion()}; }
 
 absl::Status runWorker(const WorkerMainOptions& options) {
+  GR_RETURN_IF_ERROR(checkAddressSpace(kThreadsOfWorker, kBytesOfWorker, "a worker"));
   GR_ASSIGN_OR_RETURN(Address address, parseAddress(options.listen));
   WorkerCoreOptions coreOptions = options.core;
   coreOptions.threads = coreOptions.threads != 0 ? coreOptions.threads : fewerThreads();

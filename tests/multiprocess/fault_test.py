@@ -14,6 +14,11 @@ from split_test import clientSecurity, workerSecurity
 MODEL = models.seeded("squeezenet")
 
 
+def limited(kibibytes):
+    """A prefix for a program with so little address space."""
+    return ("prlimit", f"--as={kibibytes << 10}")
+
+
 class FaultTest(strikes.StrikeCase):
     def startLoop(self, cluster, devices, callers=1, options=("--duration", "60"), prefix=()):
         """graphrun running steps over all the devices, as many in flight as it has callers, for a
@@ -127,6 +132,29 @@ class FaultTest(strikes.StrikeCase):
             self.assertEqual(ended.code, code, ended)
             if code != 0:
                 self.assertRegex(ended.err, r"a cluster of 2 workers needs \d+ open files .* the limit is 24; allow \d+")
+
+    def testLittleAddressSpace(self):
+        """Libraries would abort: client and worker refuse before they are loaded, and what they ask for is enough. A
+        worker that has no more than that ends when it is told to."""
+        said = r"needs \d+ MiB of address space beyond the \d+ MiB .* the limit is \d+ MiB; allow \d+ MiB \(`ulimit -v (\d+)`\)"
+        cluster, _ = clusters.localProcesses(2)
+        command = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", cluster, "--placement", "random:1"]
+        place = f"127.0.0.1:{clusters.freePort()}"
+        byHand = ["run", *MODEL.feeds, "--atol", "1e-4", "--cluster", clusters.write({"w0": (place, 1)})]
+        self.assertEqual(programs.run(*command).code, 0)  # from now on plans and kernels are in the cache
+        for words, start in (("a cluster of 2 workers", command), ("a worker", ["worker", "--listen", place])):
+            refused = programs.run(*start, prefix=limited(256 << 10), seconds=20)
+            self.assertEqual(refused.code, 5, refused)
+            self.assertRegex(refused.err, f"{words} {said}")
+            enough = int(re.search(said, refused.err)[1])
+            if start == command:
+                ended = programs.run(*start, prefix=limited(enough))
+                self.assertEqual(ended.code, 0, ended)
+        worker = programs.startWorker(place, prefix=limited(enough))
+        ended = programs.run(*byHand)
+        worker.process.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(10).code, 0)
+        self.assertEqual(ended.code, 0, ended)
 
     def testManyJobsOnTheSameWorkers(self):
         """None holds one worker and waits for the other, whatever they are called."""

@@ -102,5 +102,28 @@ TEST_CASE("a process may open as many files as its hard limit says, and tells ho
                             Catch::Contains("the limit is 128; allow 5"));
 }
 
+TEST_CASE("what the address space has no room for is told with what to allow") {
+  const Ended ended = inChild([] {
+    if (!checkAddressSpace(9, uint64_t{1} << 50, "anything").ok()) {
+      return 1;  // nothing is limited yet
+    }
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t used = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+    const rlimit limit = {used + (rlim_t{256} << 20), RLIM_INFINITY};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) {
+      return 2;
+    }
+    const absl::Status little = checkAddressSpace(2, uint64_t{1} << 30, "a cluster of 9 workers");
+    std::fputs(std::string(little.message()).c_str(), stderr);
+    return checkAddressSpace(1, 1 << 20, "this").ok() && absl::IsResourceExhausted(little) ? 0 : 3;
+  });
+  CHECK(WIFEXITED(ended.status));
+  CHECK(WEXITSTATUS(ended.status) == 0);
+  CHECK_THAT(ended.err, Catch::Matches("a cluster of 9 workers needs 1[0-9]+ MiB of address space "
+                                       "beyond the [0-9]+ MiB of this process, but the limit is "
+                                       "[0-9]+ MiB; allow [0-9]+ MiB \\(`ulimit -v [0-9]+`\\).*"));
+}
+
 }  // namespace
 }  // namespace graphrun::runtime
