@@ -1,4 +1,5 @@
 // graphrun bench: latency, throughput and memory.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/interrupt.h"
 #include "frontends/cli/option_values.h"
+#include "frontends/cli/peer/peer_comparison.h"
 #include "frontends/cli/progress_display.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/cgroup.h"
@@ -41,6 +43,8 @@ struct BenchOptions {
   uint32_t iterations = 0;
   std::chrono::nanoseconds duration = std::chrono::seconds(3);
   uint32_t concurrency = 1;
+  PeerOptions peer;
+  Tolerance tolerance;
   bool json = false;
 };
 
@@ -59,6 +63,9 @@ void addOptions(CLI::App& app, BenchOptions& options) {
       "Callers side by side; their runs queue, but on several workers each begins with the next "
       "while others are not done (1)",
       1, kMostCallers);
+  options.peer.add(app);
+  Tolerance& allowed = options.tolerance;
+  addTolerances(app, allowed.rtol, allowed.atol, allowed.l2, allowed.step, "of --compare-to: ");
   app.add_flag("--json", options.json, "Prints JSON");
 }
 
@@ -171,6 +178,9 @@ void print(const Json& report) {
               report["threads"].get<unsigned>(),
               absl::StrJoin(report["devices"].get<std::vector<std::string>>(), ", ").c_str());
   std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
+  if (report.contains("compared_to")) {
+    std::fputs(peerText(report["compared_to"]).c_str(), stdout);
+  }
 }
 
 /// What the plan says that all its devices will hold: weights, arenas and edges. It is known before
@@ -230,7 +240,14 @@ Json devicesOf(const runtime::SessionStats& stats) {
   return names;
 }
 
+/// Runs here and in another runtime: as many as were measured, but no more than tell the ratio.
+uint32_t pairsOf(const Measured& measured) {
+  constexpr size_t kLeast = 5, kMost = 200;
+  return static_cast<uint32_t>(std::clamp(measured.times.size(), kLeast, kMost));
+}
+
 absl::StatusOr<Json> bench(const BenchOptions& options) {
+  GR_RETURN_IF_ERROR(options.peer.check(options.model));
   const int64_t begin = runtime::nowNanos();
   ProgressDisplay display;
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
@@ -287,6 +304,11 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
     GR_ASSIGN_OR_RETURN(report["deviation"],
                         deviationFromF32(options.model, sessionOptions, inputs, outputs));
   }
+  if (!options.peer.name.empty() && !interrupted()) {
+    GR_ASSIGN_OR_RETURN(report["compared_to"],
+                        compareToPeer(options.peer, options.model, *session, inputs,
+                                      options.place.threads, pairsOf(measured)));
+  }
   return report;
 }
 
@@ -297,13 +319,16 @@ int benchCommand(int argc, char** argv) {
   BenchOptions options;
   addOptions(app, options);
   return parseAndRun(app, argc, argv, [&]() -> int {
+    options.peer.take(app, options.tolerance, options.place.precision);
     absl::StatusOr<Json> result = bench(options);
     if (!result.ok()) {
       int code = report(result.status());
       return interrupted() ? static_cast<int>(kInterrupted) : code;
     }
     options.json ? static_cast<void>(std::fputs(dump(*result).c_str(), stdout)) : print(*result);
-    return interrupted() ? kInterrupted : kOk;
+    return interrupted()                     ? kInterrupted
+           : result->contains("compared_to") ? peerCode((*result)["compared_to"])
+                                             : kOk;
   });
 }
 

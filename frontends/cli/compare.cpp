@@ -171,6 +171,31 @@ double elementAt(const HostTensor& tensor, size_t index) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+Differences differencesOf(const HostTensor& actual, const HostTensor& expected) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  if (actual.spec() != expected.spec()) {
+    return {kInfinite, kInfinite, kInfinite};
+  }
+  Differences found;
+  if (actual.spec().type == ElementType::kString) {
+    return found;
+  }
+  for (size_t i = 0; i < static_cast<size_t>(expected.spec().elementCount()); ++i) {
+    const double got = elementAt(actual, i);
+    const double wanted = elementAt(expected, i);
+    if (got == wanted || (std::isnan(got) && std::isnan(wanted))) {
+      continue;
+    }
+    const double off = std::fabs(got - wanted);
+    const bool counts = std::isfinite(off);
+    found.absolute = std::max(found.absolute, counts ? off : kInfinite);
+    found.relative =
+        std::max(found.relative, counts && wanted != 0 ? off / std::fabs(wanted) : kInfinite);
+  }
+  found.l2 = relativeNorm(actual, expected);
+  return found;
+}
+
 std::string difference(const HostTensor& actual, const HostTensor& expected,
                        const Tolerance& tolerance) {
   if (actual.spec() != expected.spec()) {

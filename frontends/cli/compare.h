@@ -27,6 +27,17 @@ struct Tolerance {
 std::string difference(const runtime::HostTensor& actual, const runtime::HostTensor& expected,
                        const Tolerance& tolerance);
 
+/// How far numbers are from those that were expected: the largest difference, the largest one
+/// relative to what was expected there, and the 2-norm of the errors relative to the expected one.
+/// Infinite where one of two numbers is none, relative to zeros, and for other types or shapes; of
+/// strings 0.
+struct Differences {
+  double absolute = 0;
+  double relative = 0;
+  double l2 = 0;
+};
+Differences differencesOf(const runtime::HostTensor& actual, const runtime::HostTensor& expected);
+
 /// Element `index` of a tensor for people to read: a number, or a quoted string.
 std::string elementText(const runtime::HostTensor& tensor, size_t index);
 

@@ -15,6 +15,7 @@
 #include "frontends/cli/explain_page.h"
 #include "frontends/cli/feeds.h"
 #include "frontends/cli/option_values.h"
+#include "frontends/cli/peer/peer_comparison.h"
 #include "frontends/cli/progress_display.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/clock.h"
@@ -44,9 +45,12 @@ struct RunOptions {
   uint32_t iterations = 1;
   bool json = false;
   bool dryRun = false;
+  PeerOptions peer;
   std::vector<std::string> dumps;
   std::string dumpFolder = "dump";
 };
+
+constexpr uint32_t kLeastPairs = 5;  // of runs here and in another runtime
 
 void addOptions(CLI::App& app, RunOptions& options) {
   app.add_option("MODEL", options.model, "A .fb or .onnx file")->required();
@@ -56,6 +60,7 @@ void addOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--expect", options.expects, "Compares an output: y=@y.npy");
   Tolerance& allowed = options.tolerance;
   addTolerances(app, allowed.rtol, allowed.atol, allowed.l2, allowed.step, "");
+  options.peer.add(app);
   addOutputFile(app, "--trace", options.trace, "Writes what ran when, for Perfetto");
   addOutputFile(app, "--report", options.report, "Writes times, memory and caches as JSON");
   CLI::Option* page =
@@ -72,7 +77,8 @@ void addOptions(CLI::App& app, RunOptions& options) {
   app.add_flag("--dry-run", options.dryRun,
                "Plans and loads all that a run needs, and does not run; inputs need no more than "
                "shapes")
-      ->excludes(page);
+      ->excludes(page)
+      ->excludes("--compare-to");
 }
 
 const NamedTensor* findOutput(const std::vector<NamedTensor>& outputs, const std::string& name) {
@@ -159,6 +165,7 @@ absl::StatusOr<std::string> explainRun(const RunOptions& options, Session& sessi
     return "";
   }
   std::vector<runtime::NamedSpec> shapes;
+  shapes.reserve(inputs.size());
   for (const NamedTensor& input : inputs) {
     shapes.push_back({input.name, input.tensor.spec()});
   }
@@ -291,6 +298,7 @@ absl::StatusOr<int> prepareOnly(const RunOptions& options, Session& session) {
 }
 
 absl::StatusOr<int> run(const RunOptions& options) {
+  GR_RETURN_IF_ERROR(options.peer.check(options.model));
   ProgressDisplay display;
   GR_ASSIGN_OR_RETURN(runtime::SessionOptions sessionOptions, options.place.toSession());
   sessionOptions.progress = display.sink();
@@ -330,6 +338,12 @@ absl::StatusOr<int> run(const RunOptions& options) {
                         deviationFromF32(options.model, sessionOptions, inputs, outputs));
   }
   report["times"] = timesJson(session->times());
+  if (!options.peer.name.empty()) {
+    GR_ASSIGN_OR_RETURN(
+        report["compared_to"],
+        compareToPeer(options.peer, options.model, *session, inputs, options.place.threads,
+                      std::max(options.iterations, kLeastPairs)));
+  }
   GR_RETURN_IF_ERROR(writeFiles(options, *session, outputs, report));
   GR_RETURN_IF_ERROR(writePage(options, explanation, report));
   if (options.json) {
@@ -339,7 +353,13 @@ absl::StatusOr<int> run(const RunOptions& options) {
     std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
   }
   tellRun(stats, report["latency_ms"], times.size());
-  return compare(outputs, expected, options.tolerance);
+  int code = compare(outputs, expected, options.tolerance);
+  if (report.contains("compared_to")) {
+    const std::string text = peerText(report["compared_to"]);
+    std::fputs(text.c_str(), options.json ? stderr : stdout);
+    code = std::max<int>(code, peerCode(report["compared_to"]));
+  }
+  return code;
 }
 
 }  // namespace
@@ -349,6 +369,7 @@ int runCommand(int argc, char** argv) {
   RunOptions options;
   addOptions(app, options);
   return parseAndRun(app, argc, argv, [&]() -> int {
+    options.peer.take(app, options.tolerance, options.place.precision);
     absl::StatusOr<int> code = run(options);
     return code.ok() ? *code : report(code.status());
   });
