@@ -267,6 +267,13 @@ absl::StatusOr<Broadcast> Broadcast::make(const Step& step, const Dims& result,
   return b;
 }
 
+absl::Status MessageKernel::errorMessage(int code) const {
+  if (code < 1 || static_cast<size_t>(code) > messages_.size()) {
+    return Kernel::errorMessage(code);
+  }
+  return absl::InvalidArgumentError(messages_[static_cast<size_t>(code) - 1]);
+}
+
 absl::StatusOr<ReadInt> intReader(const Step& step, const TensorDesc& desc) {
   if (!isInteger(desc.type)) {
     return invalidStep(step, "an operand that holds positions is not of an integer type");

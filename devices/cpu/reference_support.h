@@ -60,23 +60,26 @@ class Broadcast {
 /// Merges neighbouring dims over which every one of `strides` runs on; dims of 1 go.
 void mergeDims(Dims& dims, std::vector<Dims>& strides);
 
-/// A kernel that is a callable `int(void* const* buffers)`, with its messages for codes from 1 on.
+/// A kernel with messages for its codes from 1 on.
+class MessageKernel : public Kernel {
+ public:
+  explicit MessageKernel(absl::Span<const char* const> messages) : messages_(messages) {}
+  absl::Status errorMessage(int code) const final;
+
+ private:
+  absl::Span<const char* const> messages_;
+};
+
+/// A kernel that is a callable `int(void* const* buffers)`.
 template <typename Run>
-class CallableKernel : public Kernel {
+class CallableKernel final : public MessageKernel {
  public:
   CallableKernel(Run run, absl::Span<const char* const> messages)
-      : run_(std::move(run)), messages_(messages) {}
+      : MessageKernel(messages), run_(std::move(run)) {}
   int run(void* const* buffers) override { return run_(buffers); }
-  absl::Status errorMessage(int code) const override {
-    if (code < 1 || static_cast<size_t>(code) > messages_.size()) {
-      return Kernel::errorMessage(code);
-    }
-    return absl::InvalidArgumentError(messages_[static_cast<size_t>(code) - 1]);
-  }
 
  private:
   Run run_;
-  absl::Span<const char* const> messages_;
 };
 
 /// `messages` must live for ever (a constant).

@@ -246,18 +246,18 @@ absl::StatusOr<std::vector<GridAxis>> gridAxes(const Step& step) {
   return axes;
 }
 
-/// The samples of a block of places, those apart that are sums of four elements.
-template <typename T>
+/// The samples of a block of places, those apart that are sums of four floats.
 class SampleBlock {
  public:
+  /// `floats`: whether elements are f32.
   template <typename G>
-  void fill(const std::vector<GridAxis>& axes, const G* grids, size_t count) {
+  void fill(const std::vector<GridAxis>& axes, const G* grids, size_t count, bool floats) {
     for (size_t i = 0; i < count; ++i) {
       samples_[i].fill(axes, grids + i * axes.size());
     }
     fourCount_ = otherCount_ = 0;
     for (size_t i = 0; i < count; ++i) {
-      if (std::is_same_v<T, float> && samples_[i].isFour(i, fours_[fourCount_])) {
+      if (floats && samples_[i].isFour(i, fours_[fourCount_])) {
         ++fourCount_;
       } else {
         others_[otherCount_++] = i;
@@ -266,6 +266,7 @@ class SampleBlock {
   }
 
   /// The samples of each of `channels` planes of `plane` elements, the results `places` apart.
+  template <typename T>
   void write(const std::vector<GridAxis>& axes, const T* x, int64_t plane, int64_t channels, T* y,
              int64_t places) const {
     int64_t c = 0;
@@ -278,7 +279,7 @@ class SampleBlock {
   }
 
  private:
-  template <int64_t planes>
+  template <int64_t planes, typename T>
   void writePlanes(const std::vector<GridAxis>& axes, const T* x, int64_t plane, T* y,
                    int64_t places) const {
     if constexpr (std::is_same_v<T, float>) {
@@ -309,34 +310,62 @@ class SampleBlock {
   size_t otherCount_ = 0;
 };
 
-KernelOr createGridSample(const Step& step) {
-  GR_ASSIGN_OR_RETURN(std::vector<GridAxis> axes, gridAxes(step));
+/// Works out the samples of `count` places, the first of which is `first` in the grid.
+using FillBlock = void (*)(SampleBlock& samples, const std::vector<GridAxis>& axes,
+                           const void* grid, int64_t first, size_t count, bool floats);
+template <typename G>
+void fillBlock(SampleBlock& samples, const std::vector<GridAxis>& axes, const void* grid,
+               int64_t first, size_t count, bool floats) {
+  const G* places = static_cast<const G*>(grid) + first * static_cast<int64_t>(axes.size());
+  runWide([&] { samples.fill(axes, places, count, floats); });
+}
+
+/// Where the planes of one image and of its samples lie.
+struct GridPlanes {
+  int64_t channels, plane, places;
+};
+
+/// Writes the samples of all channels of image `n` from place `first` on.
+using WriteBlock = void (*)(const SampleBlock& samples, const std::vector<GridAxis>& axes,
+                            const GridPlanes& of, const void* image, void* result, int64_t n,
+                            int64_t first);
+template <typename T>
+void writeBlock(const SampleBlock& samples, const std::vector<GridAxis>& axes, const GridPlanes& of,
+                const void* image, void* result, int64_t n, int64_t first) {
+  const T* x = static_cast<const T*>(image) + n * of.channels * of.plane;
+  T* y = static_cast<T*>(result) + n * of.channels * of.places + first;
+  runWide([&] { samples.write(axes, x, of.plane, of.channels, y, of.places); });
+}
+
+KernelOr makeGridSample(const Step& step, std::vector<GridAxis> axes, FillBlock fill,
+                        WriteBlock write) {
   const Dims& in = step.inputs[0].desc.dims;
   int64_t batch = in[0];
-  int64_t channels = in[1];
-  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
-  int64_t places = countOf(absl::MakeConstSpan(step.outputs[0].desc.dims).subspan(2));
+  GridPlanes of{in[1], countOf(absl::MakeConstSpan(in).subspan(2)),
+                countOf(absl::MakeConstSpan(step.outputs[0].desc.dims).subspan(2))};
+  bool floats = step.outputs[0].desc.type == runtime::ElementType::kF32;
   uint32_t image = step.inputs[0].buffer;
   uint32_t grid = step.inputs[1].buffer;
   uint32_t result = step.outputs[0].buffer;
-  int64_t blocks = (places + kBlock - 1) / kBlock;
+  int64_t blocks = (of.places + kBlock - 1) / kBlock;
+  return makeKernel([=, axes = std::move(axes)](void* const* buffers) {
+    parallelFor(batch * blocks, kBlock * of.channels * 16, [&](int64_t block) {
+      int64_t n = block / blocks;
+      int64_t first = block % blocks * kBlock;
+      auto count = static_cast<size_t>(std::min(kBlock, of.places - first));
+      SampleBlock samples;
+      fill(samples, axes, buffers[grid], n * of.places + first, count, floats);
+      write(samples, axes, of, buffers[image], buffers[result], n, first);
+    });
+    return 0;
+  });
+}
+
+KernelOr createGridSample(const Step& step) {
+  GR_ASSIGN_OR_RETURN(std::vector<GridAxis> axes, gridAxes(step));
   return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
     return dispatchFloat(step.inputs[1].desc.type, [&]<typename G>() -> KernelOr {
-      return makeKernel([=, axes = std::move(axes)](void* const* buffers) {
-        parallelFor(batch * blocks, kBlock * channels * 16, [&](int64_t block) {
-          int64_t n = block / blocks;
-          int64_t first = block % blocks * kBlock;
-          auto count = static_cast<size_t>(std::min(kBlock, places - first));
-          auto rank = static_cast<int64_t>(axes.size());
-          const G* grids = static_cast<const G*>(buffers[grid]) + (n * places + first) * rank;
-          SampleBlock<T> samples;
-          runWide([&] { samples.fill(axes, grids, count); });
-          const T* x = static_cast<const T*>(buffers[image]) + n * channels * plane;
-          T* y = static_cast<T*>(buffers[result]) + n * channels * places + first;
-          runWide([&] { samples.write(axes, x, plane, channels, y, places); });
-        });
-        return 0;
-      });
+      return makeGridSample(step, std::move(axes), fillBlock<G>, writeBlock<T>);
     });
   });
 }
