@@ -1,4 +1,5 @@
 // graphrun bench: latency, throughput and memory.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

@@ -1,4 +1,5 @@
 // graphrun cache: what need not be made twice, on disk.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include "frontends/cli/command_line.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <utility>

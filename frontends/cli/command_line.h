@@ -2,7 +2,6 @@
 #ifndef GRAPHRUN_FRONTENDS_CLI_COMMAND_LINE_H_
 #define GRAPHRUN_FRONTENDS_CLI_COMMAND_LINE_H_
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,6 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/session/session.h"
+
+namespace CLI {
+class App;
+}
 
 namespace graphrun::cli {
 

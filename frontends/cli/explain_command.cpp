@@ -1,4 +1,5 @@
 // graphrun explain: where a model's operations would run, and why.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <ctime>

@@ -1,5 +1,7 @@
 #include "frontends/cli/explain_output.h"
 
+#include <CLI/CLI.hpp>
+
 #include "absl/strings/str_cat.h"
 #include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"

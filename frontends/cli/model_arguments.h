@@ -2,6 +2,7 @@
 #ifndef GRAPHRUN_FRONTENDS_CLI_MODEL_ARGUMENTS_H_
 #define GRAPHRUN_FRONTENDS_CLI_MODEL_ARGUMENTS_H_
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 

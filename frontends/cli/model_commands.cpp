@@ -1,4 +1,5 @@
 // graphrun compile and inspect: a model without running it.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <utility>

@@ -1,5 +1,6 @@
 #include "frontends/cli/option_values.h"
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "absl/strings/numbers.h"

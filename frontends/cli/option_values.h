@@ -2,12 +2,16 @@
 #ifndef GRAPHRUN_FRONTENDS_CLI_OPTION_VALUES_H_
 #define GRAPHRUN_FRONTENDS_CLI_OPTION_VALUES_H_
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace graphrun::cli {
 

@@ -1,4 +1,5 @@
 // graphrun place: a bare cost graph, placed without a model.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // graphrun MODEL …: runs a model and shows, writes or checks its outputs.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

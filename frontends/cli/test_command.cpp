@@ -1,4 +1,5 @@
 // graphrun test: ONNX test cases, one line each.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <map>

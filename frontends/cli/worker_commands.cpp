@@ -1,5 +1,6 @@
 // graphrun worker, certs and doctor: the machines.
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>

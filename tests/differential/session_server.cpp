@@ -6,6 +6,7 @@
 // or "strings"}, …], …]}; the bytes of all outputs lie in FILE, one behind the other. A crash ends
 // the process, which tells the reader whose fault it was.
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,6 @@
 #include "frontends/cli/peer/peer_comparison.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -12,6 +12,10 @@
 #include "frontends/cli/run_report.h"
 #include "runtime/session/session.h"
 
+namespace CLI {
+class App;
+}
+
 namespace graphrun::cli {
 
 struct PeerOptions {
