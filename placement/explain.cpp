@@ -222,6 +222,7 @@ StrategyReport describeCandidate(const Candidate& candidate) {
   }
   const PlacementResult& result = *candidate.result;
   report.stepNs = result.simulation.latencyNs();
+  report.periodNs = result.simulation.periodNs;
   report.devicesUsed = static_cast<int64_t>(
       std::set<int>(result.placement.device.begin(), result.placement.device.end()).size());
   for (const DeviceUse& use : result.simulation.devices) {

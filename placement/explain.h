@@ -87,6 +87,7 @@ struct StrategyReport {
   std::string strategy;
   std::string failure;  // "" if it placed the graph
   int64_t stepNs = 0;
+  int64_t periodNs = 0;
   int64_t devicesUsed = 0;
   int64_t peakBytes = 0;  // of the fullest device
   int64_t transfers = 0;
@@ -178,8 +179,8 @@ std::string explanationText(const NodeExplanation& explanation);
 ///  "critical_path": {"compute_ns", "link_ns", "wait_ns",
 ///                    "segments": [{"kind" ("compute", "link", "device wait", "core wait",
 ///                                  "link wait"), "where", "first", "last", "count", "ns"}]},
-///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "devices_used", "peak_bytes",
-///                  "transfers", "transfer_bytes"}],
+///  "strategies": [{"strategy", "failure" (null: none), "step_ns", "period_ns", "devices_used",
+///                  "peak_bytes", "transfers", "transfer_bytes"}],
 ///  "nodes": [{"node", "op", "kind" (op for people: "Conv+Relu"), "device", "rank", "start_ns",
 ///  "finish_ns", "members"}], by rank, "annotations": [{"configuration" (null: a layer), "name",
 ///  "nodes", "device" (null: not used),

@@ -54,13 +54,11 @@ Json toJson(const PathReport& p) {
 }
 
 Json toJson(const StrategyReport& s) {
-  return {{"strategy", s.strategy},
-          {"failure", s.failure.empty() ? Json() : Json(s.failure)},
-          {"step_ns", s.stepNs},
-          {"devices_used", s.devicesUsed},
-          {"peak_bytes", s.peakBytes},
-          {"transfers", s.transfers},
-          {"transfer_bytes", s.transferBytes}};
+  return {
+      {"strategy", s.strategy},        {"failure", s.failure.empty() ? Json() : Json(s.failure)},
+      {"step_ns", s.stepNs},           {"period_ns", s.periodNs},
+      {"devices_used", s.devicesUsed}, {"peak_bytes", s.peakBytes},
+      {"transfers", s.transfers},      {"transfer_bytes", s.transferBytes}};
 }
 
 Json toJson(const NodePlace& n) {

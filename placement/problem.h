@@ -12,17 +12,14 @@
 #include "placement/constraints.h"
 #include "placement/search_limit.h"
 #include "placement/simulator.h"
+#include "runtime/base/objective.h"
 
 namespace graphrun::placement {
 
 /// Limit of a device for which none is given.
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max() / 4;
 
-/// What a placement is to minimise.
-enum class Objective : uint8_t {
-  kLatency,     ///< the time of one step
-  kThroughput,  ///< the time between steps that follow each other without a gap
-};
+using runtime::Objective;
 
 /// "latency", "throughput".
 absl::string_view objectiveName(Objective objective);

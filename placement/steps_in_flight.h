@@ -6,15 +6,39 @@
 
 #include "placement/cluster.h"
 #include "placement/simulator.h"
+#include "runtime/base/objective.h"
 
 namespace graphrun::placement {
+
+/// The workers that are processes of their own.
+inline int workersOutside(const Cluster& cluster) {
+  return static_cast<int>(std::count_if(cluster.workers.begin(), cluster.workers.end(),
+                                        [](const Worker& worker) { return !worker.inClient; }));
+}
+
+/// Whether steps overlap wherever nodes are: the client's process would run one at a time.
+inline bool stepsOverlap(const Cluster& cluster) {
+  return !cluster.workers.empty() &&
+         workersOutside(cluster) == static_cast<int>(cluster.workers.size());
+}
 
 /// `options` for this cluster: within the client's process one step runs at a time, so that edges
 /// have a single buffer.
 inline SimulatorOptions forStepsOf(const Cluster& cluster, SimulatorOptions options) {
-  const bool overlap = std::any_of(cluster.workers.begin(), cluster.workers.end(),
-                                   [](const Worker& worker) { return !worker.inClient; });
+  const bool overlap = workersOutside(cluster) > 0;
   options.edgeSlots = overlap ? options.edgeSlots : 1;
+  options.clientSlots = overlap ? options.clientSlots : 1;
+  return options;
+}
+
+/// Options for steps that follow each other without a gap: what a step receives waits until the
+/// last worker is done with it, while others are at later steps; so edges have a buffer for each
+/// step that may be in flight (LoadedPlan), those from the client too.
+inline SimulatorOptions forManySteps(const Cluster& cluster) {
+  const int most = static_cast<int>(runtime::kMostStepsInFlight);
+  SimulatorOptions options;
+  options.edgeSlots = std::min(workersOutside(cluster) + 1, most);
+  options.clientSlots = options.edgeSlots;
   return options;
 }
 

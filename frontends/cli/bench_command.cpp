@@ -153,13 +153,16 @@ std::string textOf(const Json& inputs) {
   return absl::StrJoin(texts, ", ");
 }
 
-/// What the plan promises of runs beside each other; "" where they only queue.
+/// What the plan promises of runs beside each other; "" where nothing is told of that.
 std::string predictedText(const Json& report) {
   auto predicted = report.find("predicted_throughput_per_s");
-  return predicted == report.end()
-             ? ""
-             : absl::StrFormat("; predicted with as many in flight as use all workers: %.1f",
-                               predicted->get<double>());
+  if (predicted == report.end()) {
+    return "";
+  }
+  const bool overlap = report["session"]["predicted_period_ms"].get<double>() > 0;
+  return absl::StrFormat("; predicted %s: %.1f",
+                         overlap ? "with as many in flight as use all workers" : "one by one",
+                         predicted->get<double>());
 }
 
 void print(const Json& report) {
@@ -294,10 +297,12 @@ absl::StatusOr<Json> bench(const BenchOptions& options) {
       {"precision", options.place.precision},
       {"inputs", shapeTexts},
       {"devices", devicesOf(stats)},
+      {"objective", options.place.objective},
       {"interrupted", interrupted()},
       {"session", statsJson(stats)}};
-  if (stats.predictedPeriodNanos != 0) {
-    report["predicted_throughput_per_s"] = 1e9 / static_cast<double>(stats.predictedPeriodNanos);
+  if (stats.predictedPeriodNanos != 0 ||
+      sessionOptions.objective == runtime::Objective::kThroughput) {
+    report["predicted_throughput_per_s"] = predictedThroughput(stats);
   }
   if (sessionOptions.precision != runtime::Precision::kF32 && !interrupted()) {
     // Behind what counts memory: it takes outputs, and a session of its own.

@@ -83,6 +83,11 @@ void PlaceOptions::add(CLI::App& app) {
   app.add_option("--placement", placement,
                  "auto, a strategy (single, greedy, heft, cpop, peft, etf, sct, search, …), "
                  "on:DEVICE (all that it can run, the rest elsewhere), or a placement file (JSON)");
+  addChoice(app, "--objective", objective,
+            "What the placement is to be best at: latency, the time of one step; throughput, the "
+            "number of steps a second when several callers have one in flight each, which takes "
+            "memory for as many (latency)",
+            {"latency", "throughput"});
   app.add_option("--from", from,
                  "A placement file to begin with, of a model or cluster that was a little "
                  "different: takes a fraction of the time");
@@ -108,12 +113,11 @@ void PlaceOptions::add(CLI::App& app) {
                "Excludes algorithms that round more than the operations (Winograd)");
   app.add_flag("--deterministic", deterministic,
                "As --exact, and kernels are not chosen by measurement: equal runs, equal bits");
-  app.add_option(
-         "--precision", precision,
-         "f32: as the model says; tf32: GPUs may round the factors of products of f32 to 11 "
-         "bits, CPUs compute f32; bf16: products and what lies between them, half as many "
-         "bits; the outputs' deviation is reported (f32)")
-      ->check(CLI::IsMember({"f32", "tf32", "bf16"}));
+  addChoice(app, "--precision", precision,
+            "f32: as the model says; tf32: GPUs may round the factors of products of f32 to 11 "
+            "bits, CPUs compute f32; bf16: products and what lies between them, half as many "
+            "bits; the outputs' deviation is reported (f32)",
+            {"f32", "tf32", "bf16"});
   app.add_flag("--no-fusion", noFusion, "Makes every operation a kernel of its own");
   app.add_flag("--no-learn", noLearn,
                "Keeps nothing of what runs take; what is known from before still counts");
@@ -123,6 +127,8 @@ absl::StatusOr<runtime::SessionOptions> PlaceOptions::toSession() const {
   runtime::SessionOptions session;
   session.cluster = cluster;
   session.strategy = placement;
+  session.objective =
+      objective == "throughput" ? runtime::Objective::kThroughput : runtime::Objective::kLatency;
   session.from = from;
   session.planBudget = planBudget;
   if (!from.empty() && placement != "auto") {

@@ -46,6 +46,7 @@ void addPlanBudget(CLI::App& app, std::chrono::nanoseconds& budget);
 struct PlaceOptions {
   std::string cluster;
   std::string placement = "auto";
+  std::string objective = "latency";
   std::string from;
   std::chrono::nanoseconds planBudget{0};
   std::vector<std::string> pins;

@@ -196,6 +196,16 @@ std::string coresText(const Json& json) {
   return text;
 }
 
+/// What the placement was chosen for, and what else a step takes.
+std::string goalText(const Json& json) {
+  std::string step = absl::StrCat("a step takes ", cell(json, {"", "latency_ns", Format::kNanos}));
+  const double period = json.value("period_ns", 0.0);
+  return json.value("goal", "") != "throughput" || period <= 0
+             ? step
+             : absl::StrFormat("%s; many take one every %s, %.1f steps/s", step,
+                               cell(json, {"", "period_ns", Format::kNanos}), 1e9 / period);
+}
+
 }  // namespace
 
 std::string explainText(const std::string& source) {
@@ -203,9 +213,8 @@ std::string explainText(const std::string& source) {
   if (!json.is_object() || !json.contains("step_ns")) {
     return source + "\n";
   }
-  std::string text = absl::StrCat("placed by ", cell(json, {"", "strategy", Format::kText}),
-                                  ": a step takes ", cell(json, {"", "latency_ns", Format::kNanos}),
-                                  " (predicted; no placement takes less than ",
+  std::string text = absl::StrCat("placed by ", cell(json, {"", "strategy", Format::kText}), ": ",
+                                  goalText(json), " (predicted; no placement takes less than ",
                                   cell(json, {"", "lower_bound_ns", Format::kNanos}), ")\n");
   if (json.value("overhead_ns", 0.0) > 0) {
     absl::StrAppend(&text, "to start and end it on its workers takes ",
@@ -239,9 +248,10 @@ std::string explainText(const std::string& source) {
            {"wait", "wait_ns", Format::kNanos},
            {"time", "transfer_ns", Format::kNanos}},
           text);
+  const bool isForMany = json.value("goal", "") == "throughput";
   section(json, "strategies", "strategies",
           {{"strategy", "strategy", Format::kText},
-           {"step", "step_ns", Format::kNanos},
+           {isForMany ? "period" : "step", isForMany ? "period_ns" : "step_ns", Format::kNanos},
            {"devices", "devices_used", Format::kCount},
            {"peak", "peak_bytes", Format::kBytes},
            {"transfers", "transfers", Format::kCount},

@@ -1,11 +1,14 @@
 #include "frontends/cli/option_values.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontends/cli/command_line.h"
+#include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
 
@@ -59,6 +62,17 @@ CLI::Option* addCount(CLI::App& app, const std::string& name, uint32_t& value,
     uint64_t number = 0;
     bool good = absl::SimpleAtoi(text, &number) && number >= least && number <= most;
     return good ? "" : absl::StrCat("'", text, "' is no whole number from ", least, " to ", most);
+  };
+  return app.add_option(name, value, what)->check(CLI::Validator(check, ""));
+}
+
+CLI::Option* addChoice(CLI::App& app, const std::string& name, std::string& value,
+                       const std::string& what, const std::vector<std::string>& words) {
+  auto check = [words](const std::string& text) -> std::string {
+    const bool isKnown = std::find(words.begin(), words.end(), text) != words.end();
+    return isKnown ? ""
+                   : absl::StrCat("'", text, "' is none of ", absl::StrJoin(words, ", "),
+                                  runtime::didYouMean(text, words));
   };
   return app.add_option(name, value, what)->check(CLI::Validator(check, ""));
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -38,6 +39,10 @@ void addTolerances(CLI::App& app, double& rtol, double& atol, double& l2, double
 /// Adds an option for a whole number from `least` to `most`.
 CLI::Option* addCount(CLI::App& app, const std::string& name, uint32_t& value,
                       const std::string& what, uint32_t least, uint32_t most);
+
+/// Adds an option for one of some words; of a misspelt one it tells which was meant.
+CLI::Option* addChoice(CLI::App& app, const std::string& name, std::string& value,
+                       const std::string& what, const std::vector<std::string>& words);
 
 /// Adds an option for what random numbers begin with.
 CLI::Option* addSeed(CLI::App& app, const std::string& name, uint64_t& value,

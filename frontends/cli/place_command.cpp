@@ -57,10 +57,10 @@ struct PlaceArguments {
                    "dnn-partitioning (JSON); each is placed by itself")
         ->required();
     addCount(app, "--devices", devices, "Equal processors, for a standard task graph", 1, 1024);
-    app.add_option("--objective", objective,
-                   "latency: the time of one step; throughput: the time between steps that follow "
-                   "each other; default: the file's")
-        ->check(CLI::IsMember({"latency", "throughput"}));
+    addChoice(app, "--objective", objective,
+              "latency: the time of one step; throughput: the time between steps that follow "
+              "each other; default: the file's",
+              {"latency", "throughput"});
     app.add_flag("--contiguous", contiguous,
                  "No path may leave a device and come back to it, backward nodes aside");
     app.add_option("--strategy", strategy,

@@ -261,15 +261,25 @@ std::string deviceNames(const runtime::SessionStats& stats) {
                        });
 }
 
+/// What was predicted of a step, and of many where that is the objective: "3.100 ms; 43.2 steps/s".
+std::string predictedText(const RunOptions& options, const runtime::SessionStats& stats) {
+  std::string text = absl::StrFormat("%.3f ms", millis(stats.predictedStepNanos));
+  if (options.place.objective == "throughput") {
+    absl::StrAppendFormat(&text, "; %.1f steps/s%s", predictedThroughput(stats),
+                          stats.predictedPeriodNanos != 0 ? " with several in flight" : "");
+  }
+  return text;
+}
+
 /// What a user wants to know at the end, on stderr: how long, where, and whether that was expected.
-void tellRun(const runtime::SessionStats& stats, const Json& latency, size_t runs) {
+void tellRun(const RunOptions& options, const runtime::SessionStats& stats, const Json& latency,
+             size_t runs) {
   if (runtime::logThreshold() > runtime::LogLevel::kWarning) {
     return;
   }
-  std::string predicted =
-      stats.predictedStepNanos == 0
-          ? ""
-          : absl::StrFormat(" (predicted %.3f ms)", millis(stats.predictedStepNanos));
+  std::string predicted = stats.predictedStepNanos == 0
+                              ? ""
+                              : absl::StrCat(" (predicted ", predictedText(options, stats), ")");
   std::fprintf(stderr, "graphrun: ran %s in %.3f ms%s on %s; ready after %.1f ms\n",
                runs == 1 ? "once" : absl::StrCat(runs, " times, typically").c_str(),
                latency["p50"].get<double>(), predicted.c_str(), deviceNames(stats).c_str(),
@@ -290,7 +300,7 @@ absl::StatusOr<int> prepareOnly(const RunOptions& options, Session& session) {
     std::printf("nothing is placed yet: shapes depend on values of inputs\n");
     return kOk;
   }
-  std::printf("would run in %.3f ms, predicted\n", millis(stats.predictedStepNanos));
+  std::printf("would run in %s, predicted\n", predictedText(options, stats).c_str());
   for (const runtime::DeviceStats& device : stats.devices) {
     std::printf("%s: %.1f MiB\n", device.device.c_str(),
                 static_cast<double>(device.bytes) / (1 << 20));
@@ -353,7 +363,7 @@ absl::StatusOr<int> run(const RunOptions& options) {
     std::for_each(outputs.begin(), outputs.end(), print);
     std::fputs(deviationText(report.value("deviation", Json::array())).c_str(), stdout);
   }
-  tellRun(stats, report["latency_ms"], times.size());
+  tellRun(options, stats, report["latency_ms"], times.size());
   int code = compare(outputs, expected, options.tolerance);
   if (report.contains("compared_to")) {
     const std::string text = peerText(report["compared_to"]);

@@ -57,6 +57,12 @@ Json statsJson(const runtime::SessionStats& stats) {
           {"devices", devices}};
 }
 
+double predictedThroughput(const runtime::SessionStats& stats) {
+  const uint64_t nanos =
+      stats.predictedPeriodNanos != 0 ? stats.predictedPeriodNanos : stats.predictedStepNanos;
+  return nanos == 0 ? 0 : 1e9 / static_cast<double>(nanos);
+}
+
 Json timesJson(const runtime::StepTimes& times) {
   Json nodes = Json::array();
   for (const runtime::NodeTime& node : times.nodes) {

@@ -19,6 +19,9 @@ using Json = nlohmann::ordered_json;
 Json latencyJson(std::vector<double> milliseconds);
 /// Times, caches and devices of a session.
 Json statsJson(const runtime::SessionStats& stats);
+/// Steps a second that the last plan promises: as many in flight as use all workers, or where they
+/// wait for each other one at a time; 0 without a plan.
+double predictedThroughput(const runtime::SessionStats& stats);
 /// {"steps", "nodes": [{"node", "device", "predicted_ns", "from_measurement", "ns"}],
 /// "edges": [{"tensor", "from", "to", "bytes", "ns"}]}.
 Json timesJson(const runtime::StepTimes& times);

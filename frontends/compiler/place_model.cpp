@@ -10,6 +10,7 @@
 #include "frontends/compiler/known_costs.h"
 #include "placement/replan.h"
 #include "placement/split_devices.h"
+#include "placement/steps_in_flight.h"
 #include "placement/unit_joiner.h"
 #include "placement/validate.h"
 #include "runtime/base/clock.h"
@@ -93,8 +94,14 @@ void joinMembers(const placement::GraphOfOps& graph, placement::PlacementProblem
 /// What is to be placed, by the costs of `placed.graph` and the part of the limits that may be
 /// used.
 absl::Status makeProblem(const format::PlanRequest& request, Placed& placed) {
-  GR_ASSIGN_OR_RETURN(auto problem,
-                      placement::PlacementProblem::create(placed.graph.graph, placed.cluster));
+  const placement::Objective objective = objectiveOf(request, placed.cluster);
+  const bool isForMany = objective == placement::Objective::kThroughput;
+  GR_ASSIGN_OR_RETURN(auto problem, placement::PlacementProblem::create(
+                                        placed.graph.graph, placed.cluster,
+                                        isForMany ? placement::forManySteps(placed.cluster)
+                                                  : placement::SimulatorOptions()));
+  problem.objective = objective;
+  problem.contiguous = isForMany;
   joinMembers(placed.graph, problem);
   problem.memoryMargin = kMemoryMargin;
   for (int64_t& limit : problem.limits) {
@@ -139,9 +146,18 @@ absl::Status place(const format::PlanRequest& request, const SearchTime& time, s
     GR_RETURN_IF_ERROR(makeProblem(request, placed));
     result = found();
   }
-  GR_ASSIGN_OR_RETURN(placed.result, std::move(result));
+  if (!result.ok()) {
+    return placed.problem->contiguous
+               ? runtime::annotate(result.status(),
+                                   "for throughput each device has one piece of the graph")
+               : result.status();
+  }
+  placed.result = *std::move(result);
   return runtime::annotate(placement::validatePlacement(*placed.problem, placed.result.placement),
-                           "the placement that was found");
+                           placed.problem->contiguous
+                               ? "the placement that was found, which for throughput must give "
+                                 "each device one piece of the graph"
+                               : "the placement that was found");
 }
 
 absl::StatusOr<std::unique_ptr<Placed>> placeOn(mlir::func::FuncOp function,
@@ -218,10 +234,11 @@ bool isWorthwhile(const placement::SplitReport& report) {
   return static_cast<double>(report.stepNs) <= kWorthwhile * static_cast<double>(report.wholeNs);
 }
 
-/// Whether the planner is to look for devices that are better split.
-bool mayLook(const format::PlanRequest& request) {
+/// Whether the planner is to look for devices that are better split, for a shorter step.
+bool mayLook(const format::PlanRequest& request, const placement::Cluster& cluster) {
   return isAuto(request) && !request.single() && !isDeterministic(request) &&
-         format::textOf(request.from()).empty() && request.split() == 0;
+         format::textOf(request.from()).empty() && request.split() == 0 &&
+         objectiveOf(request, cluster) == placement::Objective::kLatency;
 }
 
 /// `whole`, or in its place what is better on split devices.
@@ -290,6 +307,12 @@ absl::StatusOr<std::unique_ptr<Placed>> placeOnParts(mlir::func::FuncOp function
 
 }  // namespace
 
+placement::Objective objectiveOf(const format::PlanRequest& request,
+                                 const placement::Cluster& cluster) {
+  return placement::stepsOverlap(cluster) ? static_cast<runtime::Objective>(request.objective())
+                                          : placement::Objective::kLatency;
+}
+
 bool isDeterministic(const format::PlanRequest& request) {
   return static_cast<runtime::Numerics>(request.numerics()) == runtime::Numerics::kDeterministic;
 }
@@ -319,7 +342,7 @@ absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
   auto whole = std::make_unique<Placed>();
   GR_RETURN_IF_ERROR(addCosts(function, request, cluster, *whole));
   const std::vector<int> partsToTry =
-      mayLook(request) ? placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))
+      mayLook(request, cluster) ? placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))
                        : std::vector<int>();
   GR_RETURN_IF_ERROR(place(request, time, 1 + partsToTry.size(), *whole));
   return placeSplit(function, request, cluster, partsToTry, time, std::move(whole));

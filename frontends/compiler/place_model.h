@@ -27,6 +27,11 @@ struct Placed {
   int64_t promisedNs = 0;
 };
 
+/// What the placement is to be judged by: where steps wait for each other, many take the least time
+/// when each does.
+placement::Objective objectiveOf(const format::PlanRequest& request,
+                                 const placement::Cluster& cluster);
+
 /// Whether the same bits are wanted of every split, so that nothing may depend on what is measured.
 bool isDeterministic(const format::PlanRequest& request);
 
@@ -35,8 +40,9 @@ absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& re
                       placement::Cluster cluster, Placed& placed);
 
 /// Places the function as the request says, on the cluster or, where that promises a shorter step,
-/// on one whose CPU devices are split (placement/split_devices.h). FailedPrecondition: there
-/// is none to split that the request wants split, or it cannot be placed.
+/// on one whose CPU devices are split (placement/split_devices.h). For throughput each device gets
+/// one piece of the graph, as it goes on with the next step when it is done with that.
+/// FailedPrecondition: there is none to split that the request wants split, or it cannot be placed.
 absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
                                                    const format::PlanRequest& request,
                                                    const placement::Cluster& cluster);

@@ -12,7 +12,6 @@
 #include "passes/model_io.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
-#include "placement/steps_in_flight.h"
 #include "runtime/base/status.h"
 #include "runtime/format/plan_file.h"
 
@@ -129,8 +128,8 @@ class PlanWriter {
           busyNs += isHere ? static_cast<uint64_t>(use.busyNs) : 0;
           peakBytes += isHere ? static_cast<uint64_t>(use.peakBytes) : 0;
         }
-        nodes = writeNodes(parts_.graph, parts_.meetings, parts_.cluster, parts_.result.placement,
-                           *id, labelsOf(function), builder_);
+        nodes = writeNodes(parts_.graph, parts_.simulator.meetings(), parts_.cluster,
+                           parts_.result.placement, *id, labelsOf(function), builder_);
       } else {
         peakBytes = slotBytes(device);
       }
@@ -212,7 +211,7 @@ class PlanWriter {
   /// Buffers of an edge where it arrives, as many as placement counts.
   uint32_t slotsOf(const passes::PartitionEdge& edge) const {
     bool isFromClient = !parts_.cluster.findDevice(edge.source).has_value();
-    const placement::SimulatorOptions counted = placement::forStepsOf(parts_.cluster, {});
+    const placement::SimulatorOptions& counted = parts_.simulator.options();
     return static_cast<uint32_t>(isFromClient ? counted.clientSlots : counted.edgeSlots);
   }
 

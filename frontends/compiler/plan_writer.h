@@ -10,6 +10,7 @@
 #include "passes/partition.h"
 #include "placement/build_cost_graph.h"
 #include "placement/cluster.h"
+#include "placement/simulator.h"
 #include "placement/strategy.h"
 #include "runtime/format/model_file.h"
 
@@ -26,7 +27,7 @@ struct PlanParts {
   const placement::Cluster& cluster;
   const passes::Partitioning& partitioning;
   const placement::GraphOfOps& graph;
-  const placement::Meetings& meetings;
+  const placement::Simulator& simulator;  ///< that predicted `result`
   const placement::PlacementResult& result;
   int64_t promisedNs;  ///< see Placed
   uint8_t splits;      ///< format::SplitChoice

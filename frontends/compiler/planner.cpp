@@ -407,8 +407,8 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   }
   GR_ASSIGN_OR_RETURN(
       planned.plan,
-      writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator.meetings(),
-                 result, placed->promisedNs, static_cast<uint8_t>(request.splits()),
+      writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator, result,
+                 placed->promisedNs, static_cast<uint8_t>(request.splits()),
                  prepared.strings, request.numerics(), request.precision()}));
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
@@ -422,6 +422,13 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     wishes.candidates = std::move(placed->candidates);
     GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
                         explainWith(*placed->problem, result, wishes));
+    if (static_cast<runtime::Objective>(request.objective()) != explanation.goal) {
+      explanation.goal = placement::Objective::kThroughput;  // of steps that wait for each other
+      explanation.periodNs = explanation.stepNs + explanation.overheadNs;
+      for (placement::StrategyReport& report : explanation.strategies) {
+        report.periodNs = report.stepNs;
+      }
+    }
     explanation.splits = std::move(placed->splits);
     explanation.annotations = std::move(prepared.annotations);
     explanation.complete = planned.remainder.empty();

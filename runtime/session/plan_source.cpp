@@ -99,6 +99,7 @@ std::vector<std::unique_ptr<format::PinT>> rulesOf(const std::vector<PlacementPi
 
 void addOptions(format::PlanRequestT& request, const SessionOptions& options) {
   request.strategy = options.strategy;
+  request.objective = static_cast<uint8_t>(options.objective);
   request.from = options.from;
   request.search_ns = static_cast<uint64_t>(options.planBudget.count());
   request.threads = options.threads;

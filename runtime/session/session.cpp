@@ -517,7 +517,9 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
         absl::StrCat("model '", name, "': the plan stays as it is: ", found.status().message()));
     return &plan;
   }
-  auto promised = static_cast<double>(found->plan->plan().predicted_step_ns());
+  const bool isForMany = options.objective == Objective::kThroughput && plan.own->mostLanes() > 1;
+  const auto promised = static_cast<double>(isForMany ? found->plan->plan().predicted_period_ns()
+                                                      : found->plan->plan().predicted_step_ns());
   if (promised > kWorthwhile * static_cast<double>(plan.typicalRunNanos()) ||
       devicesByNode(*found->plan) == devicesByNode(*plan.found.plan)) {
     return &plan;
@@ -529,7 +531,9 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
 absl::StatusOr<ActivePlan*> Session::Impl::judgePlan(ActivePlan& plan, const Remainder* stage,
                                                      absl::Span<const PlannedInput> planned) {
   const bool isAuto = options.strategy.empty() || options.strategy == "auto";
-  if (!isAuto || !options.from.empty() || options.split > 1) {
+  // Runs that come one by one say nothing of many that follow each other.
+  const bool isForMany = options.objective == Objective::kThroughput;
+  if (!isAuto || isForMany || !options.from.empty() || options.split > 1) {
     plan.judged = true;  // as the user wants it
     return &plan;
   }

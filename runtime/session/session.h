@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "runtime/base/memory_file.h"
 #include "runtime/base/numerics.h"
+#include "runtime/base/objective.h"
 #include "runtime/base/tensor.h"
 
 namespace graphrun::devices {
@@ -79,6 +80,10 @@ struct SessionOptions {
   uint32_t threads = 0;
   /// "auto", a strategy's name ("single", "heft", …), or the path of a placement file.
   std::string strategy = "auto";
+  /// What a placement is to be best at. For throughput each device gets one piece of the graph, and
+  /// edges buffers for as many steps as may be in flight: see Session on how to have them. Where
+  /// devices of this process compute, steps follow each other, and both mean the same.
+  Objective objective = Objective::kLatency;
   /// Path of a placement file for a model or cluster that was a little different, to begin with in
   /// place of a strategy; "": none.
   std::string from;

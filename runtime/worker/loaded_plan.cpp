@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/objective.h"
 #include "runtime/base/status.h"
 #include "runtime/control/first_cause.h"
 #include "runtime/format/weight_table.h"
@@ -16,8 +17,7 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr uint32_t kClientWorker = 0;  // in every plan
-constexpr size_t kMostLanes = 8;
-static_assert(kMostLanes < kStepLineSlots);
+static_assert(kMostStepsInFlight < kStepLineSlots);
 
 std::string textOf(const flatbuffers::String* text) { return std::string(format::textOf(text)); }
 
@@ -269,7 +269,7 @@ size_t LoadedPlan::countLanes() const {
   for (const format::Partition* partition : *plan_->plan().partitions()) {
     workers.insert(plan_->device(partition->device()).worker());
   }
-  return std::min(workers.size(), kMostLanes);
+  return std::min<size_t>(workers.size(), kMostStepsInFlight);
 }
 
 absl::Status LoadedPlan::openLanes(uint64_t nextStep) {

@@ -30,6 +30,7 @@ using runtime::ModelPort;
 using runtime::NamedSpec;
 using runtime::NamedTensor;
 using runtime::Numerics;
+using runtime::Objective;
 using runtime::PlacementPin;
 using runtime::Precision;
 using runtime::Session;
