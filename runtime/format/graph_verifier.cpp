@@ -20,6 +20,41 @@ absl::Status invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
+/// Bytes that count as an entry: a file whose texts and lists are all its own has less than one for
+/// each sixteen, so that short names may even be shared.
+constexpr size_t kBytesAnEntry = 16;
+
+size_t bytesOf(const StringTable* texts) {
+  size_t bytes = 4 * sizeOf(texts);
+  for (uint32_t i = 0; i < sizeOf(texts); ++i) {
+    bytes += textOf(texts->Get(i)).size();
+  }
+  return bytes;
+}
+
+/// Of what a reader makes of an attribute's value.
+size_t bytesOf(const Attribute& attribute) {
+  switch (attribute.value_type()) {
+    case AttributeValue::String:
+      return textOf(attribute.value_as_String()->value()).size();
+    case AttributeValue::Ints:
+      return sizeof(int64_t) * sizeOf(attribute.value_as_Ints()->value());
+    case AttributeValue::Floats:
+      return sizeof(double) * sizeOf(attribute.value_as_Floats()->value());
+    case AttributeValue::Bools:
+      return sizeOf(attribute.value_as_Bools()->value());
+    case AttributeValue::Strings:
+      return bytesOf(attribute.value_as_Strings()->value());
+    case AttributeValue::Type: {
+      const TensorType* type = attribute.value_as_Type()->value();
+      return type == nullptr ? 0
+                             : sizeof(int64_t) * sizeOf(type->dims()) + bytesOf(type->symbolic());
+    }
+    default:
+      return 0;
+  }
+}
+
 class GraphVerifier {
  public:
   GraphVerifier(const Graph& graph, size_t weightCount, size_t& work, OperationVisitor visit)
@@ -50,6 +85,9 @@ class GraphVerifier {
     work_ -= entries;
     return absl::OkStatus();
   }
+
+  /// Of what may be shared: each place that refers to it is read by itself.
+  absl::Status spendBytes(size_t bytes) { return spend(bytes / kBytesAnEntry); }
 
   absl::Status checkCount(absl::string_view what, size_t count, size_t limit) const {
     return count <= limit ? absl::OkStatus()
@@ -169,6 +207,7 @@ class GraphVerifier {
   }
 
   absl::Status checkParts(const Operation& operation, size_t depth) {
+    GR_RETURN_IF_ERROR(spendTexts(operation));
     GR_RETURN_IF_ERROR(checkOperands(operation));
     GR_RETURN_IF_ERROR(checkAttributes(operation));
     GR_RETURN_IF_ERROR(visit_(operation, textOf(graph_.op_names()->Get(operation.name()))));
@@ -178,6 +217,17 @@ class GraphVerifier {
     }
     // After the regions: they cannot use the results of their own operation.
     return define(operation.results(), "result");
+  }
+
+  absl::Status spendTexts(const Operation& operation) {
+    GR_RETURN_IF_ERROR(spendBytes(textOf(operation.label()).size()));
+    GR_RETURN_IF_ERROR(spend(sizeOf(operation.wishes())));
+    for (uint32_t i = 0; i < sizeOf(operation.wishes()); ++i) {
+      const Wish& wish = *operation.wishes()->Get(i);
+      GR_RETURN_IF_ERROR(spendBytes(textOf(wish.configuration()).size() +
+                                    textOf(wish.name()).size() + textOf(wish.problem()).size()));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status checkOperands(const Operation& operation) {
@@ -200,8 +250,9 @@ class GraphVerifier {
     return absl::OkStatus();
   }
 
-  absl::Status checkAttributes(const Operation& operation) const {
+  absl::Status checkAttributes(const Operation& operation) {
     GR_RETURN_IF_ERROR(checkCount("attributes", sizeOf(operation.attributes()), kMaxAttributes));
+    GR_RETURN_IF_ERROR(spend(sizeOf(operation.attributes())));
     absl::flat_hash_set<absl::string_view> names;
     for (uint32_t i = 0; i < sizeOf(operation.attributes()); ++i) {
       const Attribute& attribute = *operation.attributes()->Get(i);
@@ -212,6 +263,7 @@ class GraphVerifier {
       }
       GR_RETURN_IF_ERROR(
           annotate(checkValue(attribute), absl::StrCat("attribute ", inQuotes(name))));
+      GR_RETURN_IF_ERROR(spendBytes(name.size() + bytesOf(attribute)));
     }
     return absl::OkStatus();
   }

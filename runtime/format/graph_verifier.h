@@ -31,8 +31,10 @@ using OperationVisitor =
 /// results; names of inputs and outputs are unique, one for each argument and for each operand of
 /// the body's last operation. Which operations and attributes exist is the reader's to check.
 /// `work` bounds the time that a hostile buffer can take by referring to the same vectors again and
-/// again: give it the bytes of the buffer; each entry that is looked at takes one away, and at zero
-/// the graph is refused. Errors are InvalidArgument and name the operation.
+/// again, and the memory that its texts and lists take where each place that refers to them has its
+/// own: give it the bytes of the buffer; each entry that is looked at takes one away, and so do 16
+/// bytes of labels and attributes; at zero the graph is refused. Errors are InvalidArgument and
+/// name the operation.
 absl::Status verifyGraph(const Graph& graph, size_t weightCount, size_t& work,
                          OperationVisitor visit);
 absl::Status verifyGraph(const Graph& graph, size_t weightCount, size_t& work);

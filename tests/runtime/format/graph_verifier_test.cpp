@@ -185,6 +185,63 @@ TEST_CASE("shared parts cannot multiply the work") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
+/// A graph of `count` operations with one label and one attribute between them.
+flatbuffers::DetachedBuffer sharing(size_t count, size_t labelBytes, AttributeValue kind,
+                                    size_t bytes) {
+  flatbuffers::FlatBufferBuilder builder;
+  auto label = builder.CreateString(std::string(labelBytes, 'l'));
+  flatbuffers::Offset<void> value;
+  switch (kind) {
+    case AttributeValue::String:
+      value = CreateString(builder, builder.CreateString(std::string(bytes, 's'))).Union();
+      break;
+    case AttributeValue::Ints:
+      value = CreateInts(builder, builder.CreateVector(std::vector<int64_t>(bytes / 8))).Union();
+      break;
+    case AttributeValue::Floats:
+      value = CreateFloats(builder, builder.CreateVector(std::vector<double>(bytes / 8))).Union();
+      break;
+    case AttributeValue::Bools:
+      value = CreateBools(builder, builder.CreateVector(std::vector<uint8_t>(bytes))).Union();
+      break;
+    default:
+      value =
+          CreateStrings(builder,
+                        builder.CreateVector(std::vector<flatbuffers::Offset<flatbuffers::String>>(
+                            1, builder.CreateString(std::string(bytes, 's')))))
+              .Union();
+  }
+  auto attribute = CreateAttribute(builder, builder.CreateString("a"), kind, value);
+  auto attributes = builder.CreateVector(&attribute, 1);
+  std::vector<flatbuffers::Offset<Operation>> operations(
+      count, CreateOperation(builder, 0, label, 0, 0, 0, attributes));
+  auto body = CreateRegion(builder, 0, builder.CreateVector(operations));
+  auto name = builder.CreateString("gr.return");
+  auto names = builder.CreateVector(&name, 1);
+  builder.Finish(CreateGraph(builder, 0, names, 0, 0, 0, 0, 0, body));
+  return builder.Release();
+}
+
+TEST_CASE("what operations share counts for each of them") {
+  auto errorOfShared = [](const flatbuffers::DetachedBuffer& buffer) {
+    size_t work = buffer.size();
+    absl::Status status = verifyGraph(*flatbuffers::GetRoot<Graph>(buffer.data()), 0, work);
+    return status.ok() ? "ok" : std::string(status.message());
+  };
+  constexpr size_t kMany = 1000;
+  constexpr size_t kLong = 100'000;
+  for (AttributeValue kind : {AttributeValue::String, AttributeValue::Ints, AttributeValue::Floats,
+                              AttributeValue::Bools, AttributeValue::Strings}) {
+    CHECK(errorOfShared(sharing(1, 8, kind, kLong)) == "ok");
+    CHECK(errorOfShared(sharing(kMany, 8, kind, 8)) == "ok");
+    CHECK_THAT(errorOfShared(sharing(kMany, 8, kind, kLong)),
+               Contains("more entries than its file can hold"));
+  }
+  CHECK(errorOfShared(sharing(1, kLong, AttributeValue::Bools, 8)) == "ok");
+  CHECK_THAT(errorOfShared(sharing(kMany, kLong, AttributeValue::Bools, 8)),
+             Contains("more entries than its file can hold"));
+}
+
 TEST_CASE("operands beyond the size of the buffer are refused") {
   GraphT graph = sampleGraph();
   flatbuffers::FlatBufferBuilder builder;
