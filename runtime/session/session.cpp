@@ -245,6 +245,7 @@ struct Session::Impl {
 };
 
 absl::Status Session::Impl::open(const std::string& modelPath, const std::string& called) {
+  GR_RETURN_IF_ERROR(checkOptions(options));
   const int64_t begin = nowNanos();
   name = called;
   {
@@ -868,10 +869,7 @@ Session::~Session() {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(const std::string& modelPath,
                                                          const SessionOptions& options) {
-  GR_RETURN_IF_ERROR(checkOptions(options));
-  auto impl = std::make_unique<Impl>(options);
-  GR_RETURN_IF_ERROR(impl->open(modelPath, modelPath));
-  return std::unique_ptr<Session>(new Session(std::move(impl)));
+  return opened(std::make_unique<Impl>(options), modelPath, modelPath);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::create(absl::StatusOr<MemoryFile> model,
@@ -879,10 +877,15 @@ absl::StatusOr<std::unique_ptr<Session>> Session::create(absl::StatusOr<MemoryFi
   if (!model.ok()) {
     return atStage(model.status(), SessionStage::kModel);
   }
-  GR_RETURN_IF_ERROR(checkOptions(options));
   auto impl = std::make_unique<Impl>(options);
   const MemoryFile& file = impl->inMemory.emplace(*std::move(model));
-  GR_RETURN_IF_ERROR(impl->open(file.path(), file.name()));
+  return opened(std::move(impl), file.path(), file.name());
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::opened(std::unique_ptr<Impl> impl,
+                                                         const std::string& modelPath,
+                                                         const std::string& called) {
+  GR_RETURN_IF_ERROR(impl->open(modelPath, called));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 

@@ -337,6 +337,9 @@ class Session {
  private:
   struct Impl;
   explicit Session(std::unique_ptr<Impl> impl);
+  static absl::StatusOr<std::unique_ptr<Session>> opened(std::unique_ptr<Impl> impl,
+                                                         const std::string& modelPath,
+                                                         const std::string& called);
   std::unique_ptr<Impl> impl_;
 };
 
