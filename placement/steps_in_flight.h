@@ -32,12 +32,14 @@ inline SimulatorOptions forStepsOf(const Cluster& cluster, SimulatorOptions opti
 }
 
 /// Options for steps that follow each other without a gap: what a step receives waits until the
-/// last worker is done with it, while others are at later steps; so edges have a buffer for each
+/// last device is done with it, while others are at later steps; so edges have a buffer for each
 /// step that may be in flight (LoadedPlan), those from the client too.
 inline SimulatorOptions forManySteps(const Cluster& cluster) {
-  const int most = static_cast<int>(runtime::kMostStepsInFlight);
+  const auto stages = static_cast<int>(
+      std::count_if(cluster.devices.begin(), cluster.devices.end(),
+                    [&](const Device& device) { return !cluster.isInClient(device.worker); }));
   SimulatorOptions options;
-  options.edgeSlots = std::min(workersOutside(cluster) + 1, most);
+  options.edgeSlots = std::min(stages + 1, static_cast<int>(runtime::kMostStepsInFlight));
   options.clientSlots = options.edgeSlots;
   return options;
 }

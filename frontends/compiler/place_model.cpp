@@ -342,8 +342,9 @@ absl::StatusOr<std::unique_ptr<Placed>> placeModel(mlir::func::FuncOp function,
   auto whole = std::make_unique<Placed>();
   GR_RETURN_IF_ERROR(addCosts(function, request, cluster, *whole));
   const std::vector<int> partsToTry =
-      mayLook(request, cluster) ? placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))
-                       : std::vector<int>();
+      mayLook(request, cluster)
+          ? placement::partsToTry(cluster, placement::widthOf(whole->graph.graph))
+          : std::vector<int>();
   GR_RETURN_IF_ERROR(place(request, time, 1 + partsToTry.size(), *whole));
   return placeSplit(function, request, cluster, partsToTry, time, std::move(whole));
 }

@@ -179,19 +179,30 @@ class PlanWriter {
       uint32_t target = deviceIndex(edge.target);
       auto tensor = llvm::cast<mlir::RankedTensorType>(edge.type);
       auto bytes = static_cast<uint64_t>(ir::byteSize(tensor));
-      format::TransferMode mode = format::TransferMode::Rendezvous;
-      if (deviceWorkers_[source] == deviceWorkers_[target]) {
-        mode = format::TransferMode::InProcess;
-      } else if (bytes <= kEagerBytes) {
-        mode = format::TransferMode::Eager;
-      }
       auto type = writeType(
           {passes::elementTypeOf(tensor.getElementType()), tensor.getShape().vec()}, builder_);
       edges.push_back(format::CreateEdgeDirect(builder_, static_cast<uint32_t>(edge.id),
-                                               edge.name.c_str(), source, target, type, bytes, mode,
-                                               slotsOf(edge)));
+                                               edge.name.c_str(), source, target, type, bytes,
+                                               modeOf(edge, source, target, bytes), slotsOf(edge)));
     }
     return edges;
+  }
+
+  /// How the value of an edge between these devices of the plan gets there. GPUs of a process hand
+  /// theirs over, and end their steps together.
+  format::TransferMode modeOf(const passes::PartitionEdge& edge, uint32_t source, uint32_t target,
+                              uint64_t bytes) const {
+    auto isCpu = [&](const std::string& name) {
+      std::optional<int> id = parts_.cluster.findDevice(name);
+      return id.has_value() &&
+             parts_.cluster.devices[static_cast<size_t>(*id)].kind == placement::DeviceKind::kCpu;
+    };
+    if (deviceWorkers_[source] == deviceWorkers_[target]) {
+      return parts_.isForMany && isCpu(edge.source) && isCpu(edge.target)
+                 ? format::TransferMode::Buffered
+                 : format::TransferMode::InProcess;
+    }
+    return bytes <= kEagerBytes ? format::TransferMode::Eager : format::TransferMode::Rendezvous;
   }
 
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<format::Communicator>>>

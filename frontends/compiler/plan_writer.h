@@ -34,6 +34,7 @@ struct PlanParts {
   const passes::InternedStrings& strings;
   uint8_t numerics;   ///< runtime::Numerics
   uint8_t precision;  ///< runtime::Precision
+  bool isForMany;     ///< steps are to follow each other without a gap
 };
 
 /// The FlatBuffer of the Plan. Worker 0 is the client; a cluster's worker inside the client is the

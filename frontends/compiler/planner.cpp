@@ -408,8 +408,9 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   GR_ASSIGN_OR_RETURN(
       planned.plan,
       writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator, result,
-                 placed->promisedNs, static_cast<uint8_t>(request.splits()),
-                 prepared.strings, request.numerics(), request.precision()}));
+                 placed->promisedNs, static_cast<uint8_t>(request.splits()), prepared.strings,
+                 request.numerics(), request.precision(),
+                 placed->problem->objective == placement::Objective::kThroughput}));
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
   }

@@ -35,31 +35,37 @@ void awaitAtLeast(const std::atomic<uint64_t>& value, uint64_t target, EventCoun
 ExecutorThread::ExecutorThread() : thread_([this] { loop(); }) {}
 
 ExecutorThread::~ExecutorThread() {
+  wait();
   start(nullptr, 0, 0);
   thread_.join();
 }
 
-void ExecutorThread::start(Executor* executor, uint64_t firstStep, uint32_t steps) {
-  executor_ = executor;
-  firstStep_ = firstStep;
-  steps_ = steps;
-  asked_.fetch_add(1);
+uint64_t ExecutorThread::start(Executor* executor, uint64_t firstStep, uint32_t steps,
+                               std::optional<int64_t> deadlineNanos) {
+  const uint64_t number = asked_.load() + 1;
+  order(number) = {executor, firstStep, steps, deadlineNanos, false};
+  asked_.store(number);
   asking_.notify();
+  return number;
 }
 
-bool ExecutorThread::wait() {
-  awaitAtLeast(done_, asked_.load(), finishing_);
-  return result_;
+bool ExecutorThread::wait(uint64_t number) {
+  awaitAtLeast(done_, number, finishing_);
+  return order(number).result;
 }
 
 void ExecutorThread::loop() {
-  for (uint64_t order = 1;; ++order) {
-    awaitAtLeast(asked_, order, asking_);
-    if (executor_ == nullptr) {
+  for (uint64_t number = 1;; ++number) {
+    awaitAtLeast(asked_, number, asking_);
+    Order& next = order(number);
+    if (next.executor == nullptr) {
       return;
     }
-    result_ = executor_->run(firstStep_, steps_);
-    done_.store(order);
+    if (next.deadlineNanos.has_value()) {
+      next.executor->setDeadline(*next.deadlineNanos);
+    }
+    next.result = next.executor->run(next.firstStep, next.steps);
+    done_.store(number);
     finishing_.notify();
   }
 }

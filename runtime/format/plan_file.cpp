@@ -116,12 +116,23 @@ std::vector<uint32_t> PlanFile::edgesInto(uint32_t device) const {
   return edges;
 }
 
+uint32_t PlanFile::stagesOn(uint32_t worker) const {
+  uint32_t count = 0;
+  bool isTied = sizeOf(plan_->communicators()) != 0;
+  for (uint32_t device : devicesOf(worker)) {
+    count += partitionOn(device) != nullptr ? 1 : 0;
+    for (uint32_t id : edgesInto(device)) {
+      isTied = isTied || edge(id).mode() == TransferMode::InProcess;
+    }
+  }
+  return isTied ? std::min(count, 1U) : count;
+}
+
 uint64_t PlanFile::slotBytes(uint32_t device) const {
   uint64_t bytes = 0;
   for (uint32_t id : edgesInto(device)) {
     const Edge& edge = this->edge(id);
-    bool isOther = this->device(edge.source()).worker() != this->device(device).worker();
-    bytes += isOther ? slotStride(edge) * edge.slots() : 0;
+    bytes += edge.mode() == TransferMode::InProcess ? 0 : slotStride(edge) * edge.slots();
   }
   return bytes;
 }

@@ -74,7 +74,11 @@ class PlanFile {
   /// Ids of the edges that leave or enter a device, ascending.
   std::vector<uint32_t> edgesFrom(uint32_t device) const;
   std::vector<uint32_t> edgesInto(uint32_t device) const;
-  /// Of the buffers on a device for tensors that come from other workers, in bytes: at most 2^62.
+  /// How many steps a worker's devices can be at: as many as there are devices with a partition, or
+  /// one where they read each other's memory or meet, so that they end a step together. 0 without
+  /// a device.
+  uint32_t stagesOn(uint32_t worker) const;
+  /// Of the buffers on a device for tensors that come over edges with some, in bytes: at most 2^62.
   uint64_t slotBytes(uint32_t device) const;
 
  private:

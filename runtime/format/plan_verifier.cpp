@@ -195,10 +195,12 @@ class PlanVerifier {
     }
     uint32_t from = plan_.devices()->Get(edge.source())->worker();
     uint32_t to = plan_.devices()->Get(edge.target())->worker();
-    return edge.mode() != TransferMode::InProcess || from == to
+    const bool isWithin =
+        edge.mode() == TransferMode::InProcess || edge.mode() == TransferMode::Buffered;
+    return !isWithin || from == to
                ? absl::OkStatus()
-               : invalid("its transfer mode is in-process, but it joins workers ", from, " and ",
-                         to);
+               : invalid("its transfer mode is ", EnumNameTransferMode(edge.mode()),
+                         ", within a process, but it joins workers ", from, " and ", to);
   }
 
   static absl::Status checkBytes(const Edge& edge) {

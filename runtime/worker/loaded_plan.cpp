@@ -1,7 +1,6 @@
 #include "runtime/worker/loaded_plan.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,9 +85,12 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   }
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
   GR_RETURN_IF_ERROR(loaded->joinCommunicators(home));
+  const std::optional<uint32_t> worker = loaded->plan_->findWorker(loaded->worker_);
+  loaded->overlaps_ = *worker != kClientWorker && loaded->plan_->stagesOn(*worker) > 1;
   if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
     // A hand-over less, and no thread that waits awake on a core that the others want.
-    for (size_t i = loaded->isPinned() ? 0 : 1; i < loaded->executors_.size(); ++i) {
+    const bool hasAll = loaded->overlaps_ || loaded->isPinned();
+    for (size_t i = hasAll ? 0 : 1; i < loaded->executors_.size(); ++i) {
       loaded->threads_.push_back(std::make_unique<ExecutorThread>());
     }
   }
@@ -252,7 +254,7 @@ absl::StatusOr<void*> LoadedPlan::staging(const Endpoint& endpoint) {
   return allocate(0, std::max<size_t>(endpoint.spec.byteSize(), 1));
 }
 
-/// One more than the workers that a step passes through, as the last of them ends one while the
+/// One more than the stages that a step passes through, as the last of them ends one while the
 /// first begins the next but one; one where devices of this process compute, which steps would
 /// share, or where no other process does.
 size_t LoadedPlan::countLanes() const {
@@ -265,11 +267,11 @@ size_t LoadedPlan::countLanes() const {
       format::sizeOf(plan_->partitionOn(own.device)->nodes()) != 0) {
     return 1;
   }
-  std::set<uint32_t> workers;
-  for (const format::Partition* partition : *plan_->plan().partitions()) {
-    workers.insert(plan_->device(partition->device()).worker());
+  size_t stages = 0;
+  for (uint32_t worker = kClientWorker + 1; worker < plan_->workerCount(); ++worker) {
+    stages += plan_->stagesOn(worker);
   }
-  return std::min<size_t>(workers.size(), kMostStepsInFlight);
+  return std::min<size_t>(stages + 1, kMostStepsInFlight);
 }
 
 absl::Status LoadedPlan::openLanes(uint64_t nextStep) {
@@ -343,19 +345,47 @@ void LoadedPlan::bindOutput(const Endpoint& endpoint, void* data) {
   }
 }
 
-absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos,
-                             size_t lane) {
+absl::Status LoadedPlan::checkRunnable(uint32_t steps) const {
   if (steps == 0) {
     return absl::InvalidArgumentError("a run needs at least one step");
   }
+  return !broken() ? absl::OkStatus()
+                   : absl::FailedPreconditionError(
+                         absl::StrCat("the plan was stopped by an earlier failure on worker ",
+                                      worker_, "; load it again"));
+}
+
+absl::Status LoadedPlan::begin(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos) {
+  GR_RETURN_IF_ERROR(checkRunnable(steps));
+  running_.fetch_add(1);
+  std::vector<uint64_t>& asked = begun_.emplace_back();
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    asked.push_back(threads_[i]->start(executors_[i].get(), firstStep, steps, deadlineNanos));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlan::finish() {
+  bool ok = true;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    ok = threads_[i]->wait(begun_.front()[i]) && ok;
+  }
+  begun_.pop_front();
+  running_.fetch_sub(1);
+  return ok ? absl::OkStatus() : failureStatus();
+}
+
+absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos,
+                             size_t lane) {
   std::unique_lock lock(runMutex_, std::defer_lock);
   if (lanes() == 1) {
     lock.lock();
   }
-  if (broken()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the plan was stopped by an earlier failure on worker ", worker_, "; load it again"));
+  if (overlaps_) {
+    GR_RETURN_IF_ERROR(begin(firstStep, steps, deadlineNanos));
+    return finish();
   }
+  GR_RETURN_IF_ERROR(checkRunnable(steps));
   running_.fetch_add(1);
   bool ok = false;
   if (lanes() == 1) {

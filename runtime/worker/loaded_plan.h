@@ -3,6 +3,7 @@
 #define GRAPHRUN_RUNTIME_WORKER_LOADED_PLAN_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,7 +47,8 @@ struct PlanHome {
 
 /// A plan with one device here runs on the caller's thread, or takes turns with other callers of
 /// that device; one with several runs the first on the caller's thread and the others on one each.
-/// Devices that keep to some cores, several or in the client, have a thread each.
+/// Devices that keep to some cores, several or in the client, have a thread each, and those that go
+/// on with later steps while others are not done.
 /// Thread-safe: one run at a time, the others wait, or one on each lane; fail() at any time.
 ///
 /// Lanes: a client that computes nothing itself can have several steps in flight, as the workers
@@ -97,6 +99,13 @@ class LoadedPlan {
   /// failure carries a FirstCause. After a failure a plan with edges is broken and must be loaded
   /// again.
   absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos, size_t lane = 0);
+  /// Whether several devices of this worker can be at different steps (PlanFile::stagesOn), which
+  /// then is what begin and finish are for; run does one after the other.
+  bool overlaps() const { return overlaps_; }
+  /// Begins what run does. At most kMostStepsInFlight calls may be ahead of finish. One caller.
+  absl::Status begin(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
+  /// Waits for the first begin that was not waited for; its result as of run.
+  absl::Status finish();
   /// Stops what runs, with `cause`; does nothing when nothing runs.
   void cancel(const absl::Status& cause);
   /// As cancel, and nothing runs afterwards: also a run that is just about to start ends.
@@ -154,6 +163,7 @@ class LoadedPlan {
   absl::StatusOr<void*> staging(const Endpoint& endpoint);
   bool touchedByNetwork(const Endpoint& endpoint, bool input) const;
   bool runExecutors(uint64_t firstStep, uint32_t steps);
+  absl::Status checkRunnable(uint32_t steps) const;
   absl::Status failureStatus();
   /// Whether no step here waits for another device's, nor the other way round.
   bool isAlone() const { return edges_.empty() && !hasCommunicators_; }
@@ -173,10 +183,12 @@ class LoadedPlan {
   };
   std::vector<OpenEdge> edges_;
   bool hasCommunicators_ = false;
+  bool overlaps_ = false;
   std::vector<std::pair<Transport*, void*>> registered_;
   std::vector<std::unique_ptr<Executor>> executors_;
   /// Of the last executors; the first one has none where the caller's thread runs it.
   std::vector<std::unique_ptr<ExecutorThread>> threads_;
+  std::deque<std::vector<uint64_t>> begun_;  // by thread: what it was asked for
   ProgramLoader* loader_;
   WeightStore* weights_;
   std::vector<EdgeEnd> ends_;  // of the last part

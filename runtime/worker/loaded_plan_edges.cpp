@@ -203,7 +203,7 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   spec.peer = here ? local_->rank() : home.ranks.at(peer);
   spec.maxBytes = edge.bytes();
   spec.slots = edge.slots();
-  spec.inPlace = here;
+  spec.inPlace = here && edge.mode() == format::TransferMode::InProcess;
   if (!here) {
     GR_ASSIGN_OR_RETURN(spec.memory, carryGpuMemory(home, part, binding, peer));
   }

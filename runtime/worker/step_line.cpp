@@ -152,7 +152,9 @@ absl::StatusOr<StepStart> StepServer::next(const WaitOptions& options) {
 }
 
 absl::Status StepServer::done(const WaitOptions& options) {
-  return post(*dones_, next_ - 1, next_ - 1, memory_->dones, options);
+  GR_RETURN_IF_ERROR(post(*dones_, done_, done_, memory_->dones, options));
+  ++done_;
+  return absl::OkStatus();
 }
 
 }  // namespace graphrun::runtime

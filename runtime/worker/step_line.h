@@ -65,7 +65,9 @@ class StepServer {
 
   /// Waits for the next start. InvalidArgument: it is none.
   absl::StatusOr<StepStart> next(const WaitOptions& options);
-  /// Tells that the start which next() gave last is done.
+  /// Whether next() would not wait. Cheap.
+  bool hasNext() const { return starts_->poll(next_).has_value(); }
+  /// Tells that the first start of next() is done that was not yet told of.
   absl::Status done(const WaitOptions& options);
 
  private:
@@ -76,6 +78,7 @@ class StepServer {
   RecvEdge* starts_ = nullptr;
   SendEdge* dones_ = nullptr;
   uint64_t next_ = 0;
+  uint64_t done_ = 0;
 };
 
 }  // namespace graphrun::runtime

@@ -15,6 +15,7 @@
 #include "runtime/transport/inproc.h"
 #include "runtime/transport/ucx.h"
 #include "runtime/worker/gpu_memory_trial.h"
+#include "runtime/worker/served_steps.h"
 #include "runtime/worker/worker_trace.h"
 
 namespace graphrun::runtime {
@@ -282,14 +283,6 @@ absl::StatusOr<std::shared_ptr<LoadedPlan>> WorkerCore::prepared(uint64_t plan) 
   return entry.loaded;
 }
 
-absl::Status WorkerCore::runSteps(const StepStart& start) {
-  GR_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlan> plan, prepared(start.plan));
-  GR_RETURN_IF_ERROR(plan->run(start.firstStep, static_cast<uint32_t>(start.steps),
-                               nowNanos() + static_cast<int64_t>(start.timeoutNanos)));
-  steps_.fetch_add(start.steps);
-  return absl::OkStatus();
-}
-
 // A cancellation comes again as long as this runs: one that came before the flag was reset is not
 // lost.
 absl::Status WorkerCore::serveSteps(uint64_t run) {
@@ -297,11 +290,8 @@ absl::Status WorkerCore::serveSteps(uint64_t run) {
   GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, linked());
   GR_ASSIGN_OR_RETURN(std::unique_ptr<StepServer> line, StepServer::open(transport, run));
   const WaitOptions untilStopped{std::numeric_limits<int64_t>::max(), &stopServing_};
-  while (true) {
-    GR_ASSIGN_OR_RETURN(StepStart start, line->next(untilStopped));
-    GR_RETURN_IF_ERROR(runSteps(start));
-    GR_RETURN_IF_ERROR(line->done(untilStopped));
-  }
+  ServedSteps steps([this](uint64_t plan) { return prepared(plan); }, line.get(), &steps_);
+  return steps.serve(untilStopped);
 }
 
 absl::StatusOr<std::unique_ptr<StepStarter>> WorkerCore::openLine(uint32_t rank, uint64_t run) {

@@ -65,8 +65,6 @@ class WorkerCore final : public WorkerHandler {
   absl::Status waitForNetwork(absl::FunctionRef<bool()> ready, const WaitOptions& options);
   /// Lets waitForNetwork look again.
   void wakeNetwork();
-  /// Runs steps of a prepared plan; what serveSteps does for each start.
-  absl::Status runSteps(const StepStart& start);
   /// Ends all waits for a peer, now and later.
   void markPeerFailed(uint32_t rank, const absl::Status& cause);
   /// Returns when shutdown() was called.

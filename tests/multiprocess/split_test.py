@@ -1,6 +1,9 @@
 """The main oracle: a model split over devices and processes gives what it gives whole."""
 
+import json
 import os
+import subprocess
+import sys
 import unittest
 
 import clusters
@@ -10,6 +13,7 @@ import programs
 # Of the largest element of an output. A part may take other kernels than the whole, which sum in another
 # order: 1.3e-4 apart were seen, where ONNX Runtime was 3.5e-5 away.
 TOLERANCE = 3e-4
+BRANCHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "branches_model.py")
 
 
 class SplitTest(programs.Case):
@@ -70,6 +74,28 @@ class SplitTest(programs.Case):
             for place in (clusters.oneProcess, clusters.localProcesses):
                 self.checkAll(model, place, [2, 3, 4],
                               ["in turn", "at random", "in spans", "greedy", "heft"])
+
+    def testStagesForThroughput(self):
+        """Two stages of equal weight, on workers or on devices of one; several steps in flight give
+        what one does."""
+        path = os.path.join(programs.SCRATCH.name, "chain.onnx")
+        subprocess.run([sys.executable, BRANCHES, path, "1", "8", "256"], check=True)
+        whole = os.path.join(programs.SCRATCH.name, "chain.npy")
+        feed = [path, "--input", "x=random:3"]
+        self.assertEqual(programs.run("run", *feed, "--output", f"y=@{whole}").code, 0)
+        for place in (clusters.localProcesses, clusters.oneProcess):
+            cluster, devices = place(2)
+            options = ["--cluster", cluster, "--objective", "throughput", "--no-learn"]
+            explained = programs.run("explain", *feed, *options, "--json")
+            self.assertEqual(explained.code, 0, explained)
+            used = [node["device"] for node in json.loads(explained.out)["nodes"]]
+            self.assertEqual([used.count(device) for device in devices], [4, 4])
+            ended = programs.run("run", *feed, *options, "--expect", f"y=@{whole}", "--atol", "1e-4")
+            self.assertEqual(ended.code, 0, ended)
+            self.assertRegex(ended.err, r"predicted [\d.]+ ms; [\d.]+ steps/s with several in flight")
+            ended = programs.run("bench", *feed, *options, "--concurrency", "3", "--iterations", "60")
+            self.assertEqual(ended.code, 0, ended)
+            self.assertRegex(ended.out, r"predicted with as many in flight as use all workers: [\d.]+")
 
     def testWorkersStartedByHand(self):
         """Unix socket and loopback TCP, one worker joined late; the same bits as local ones."""

@@ -140,6 +140,27 @@ TEST_CASE("the strings of a plan are each there once") {
              Contains("plan: string 2 is 'b' again"));
 }
 
+TEST_CASE("devices of a worker that hand each other copies can be at different steps") {
+  auto after = [](const std::function<void(PlanT&)>& change) {
+    PlanT plan = samplePlan();
+    change(plan);
+    return PlanFile::parse(planBytes(plan)).value();
+  };
+  auto tied = after([](PlanT&) {});
+  CHECK(tied->stagesOn(0) == 1);
+  CHECK(tied->stagesOn(1) == 1);
+  CHECK(tied->slotBytes(1) == 0);
+  auto free = after([](PlanT& p) { p.edges[0]->mode = TransferMode::Buffered; });
+  CHECK(free->stagesOn(0) == 2);
+  CHECK(free->slotBytes(1) == 2 * runtime::kTensorAlignment);
+  auto meeting = after([](PlanT& p) {
+    p.edges[0]->mode = TransferMode::Buffered;
+    p.communicators.push_back(std::make_unique<CommunicatorT>());
+    p.communicators[0]->devices = {0, 1};
+  });
+  CHECK(meeting->stagesOn(0) == 1);
+}
+
 TEST_CASE("edges are checked") {
   auto after = [](const std::function<void(EdgeT&)>& change) {
     return errorAfter([&](PlanT& plan) { change(*plan.edges[1]); });
@@ -151,9 +172,11 @@ TEST_CASE("edges are checked") {
   CHECK_THAT(after([](EdgeT& e) { e.slots = 0; }), Contains("0 slots, expected 1 to 1024"));
   CHECK_THAT(after([](EdgeT& e) { e.slots = 1025; }), Contains("1025 slots"));
   CHECK_THAT(after([](EdgeT& e) { e.mode = TransferMode::InProcess; }),
-             Contains("in-process, but it joins workers 0 and 1"));
-  CHECK_THAT(after([](EdgeT& e) { e.mode = static_cast<TransferMode>(3); }),
-             Contains("transfer mode is 3, expected 0 to 2"));
+             Contains("InProcess, within a process, but it joins workers 0 and 1"));
+  CHECK_THAT(after([](EdgeT& e) { e.mode = TransferMode::Buffered; }),
+             Contains("Buffered, within a process, but it joins workers 0 and 1"));
+  CHECK_THAT(after([](EdgeT& e) { e.mode = static_cast<TransferMode>(4); }),
+             Contains("transfer mode is 4, expected 0 to 3"));
   CHECK_THAT(after([](EdgeT& e) { e.bytes = 15; }), Contains("bound is 15, expected 16 to 2^62"));
   CHECK_THAT(after([](EdgeT& e) { e.bytes = ~uint64_t{0}; }), Contains("expected 16 to 2^62"));
   CHECK_THAT(after([](EdgeT& e) { e.type->element = ElementType::Invalid; }),

@@ -29,6 +29,9 @@ constexpr char kTwoLocal[] =
     "  - {name: one, address: local, devices: [{cpu: {}}]}\n"
     "  - {name: two, address: local, devices: [{cpu: {}}]}\n";
 
+constexpr char kOneOfTwo[] =
+    "workers: [{name: two, address: local, devices: [{cpu: {}}]}]\n";
+
 /// Children of this process, by looking at /proc.
 std::set<pid_t> children() {
   std::set<pid_t> found;
@@ -53,8 +56,10 @@ pid_t spawn(std::vector<std::string> arguments) {
 
 struct Cluster : SessionFolder {
   std::unique_ptr<Session> open(const std::vector<std::string>& ops,
-                                const std::string& yaml = kTwoLocal) {
+                                const std::string& yaml = kTwoLocal,
+                                runtime::Objective objective = runtime::Objective::kLatency) {
     auto options = this->options();
+    options.objective = objective;
     options.cluster = write("cluster.yaml", yaml);
     options.workerCommand = {TOY_WORKER, "worker"};
     auto session = Session::create(model(ops), options);
@@ -166,6 +171,42 @@ TEST_CASE(
       CHECK(status.ok());
     }
     CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+  }
+}
+
+TEST_CASE("devices of one worker are at different steps where that is the objective") {
+  Cluster cluster;
+  std::vector<NamedTensor> outputs;
+  auto open = [&](const std::vector<std::string>& ops) {
+    return cluster.open(ops, kOneOfTwo, runtime::Objective::kThroughput);
+  };
+  SECTION("values") {
+    auto session = open(std::vector<std::string>(7, "toy.add"));
+    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
+    for (const absl::Status& status : callAtOnce(*session, 5, 200, 28)) {
+      CHECK(status.ok());
+    }
+    REQUIRE(session->run(vectorInput({5}), outputs).ok());  // another plan, alone
+    CHECK(outputs[0].tensor.as<float>()[0] == 33);
+  }
+  SECTION("time") {  // of 100 ms on each of its two devices
+    auto session = open({"toy.slow", "toy.slow"});
+    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
+    const int64_t begin = runtime::nowNanos();
+    for (const absl::Status& status : callAtOnce(*session, 3, 4, 0)) {
+      CHECK(status.ok());
+    }
+    CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+  }
+  SECTION("a failure ends all, and the session goes on") {
+    auto session = open({"toy.slow", "toy.fail", "toy.slow"});
+    for (int i = 0; i < 2; ++i) {
+      prepare(*session);
+      for (const absl::Status& status : callAtOnce(*session, 3, 1, 0)) {
+        CHECK(status.code() == absl::StatusCode::kOutOfRange);
+        CHECK_THAT(std::string(status.message()), Catch::Contains("node 'node1'"));
+      }
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/objective.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
 #include "runtime/format/door_generated.h"
@@ -133,6 +134,9 @@ class ToyPlanner {
     parts_.emplace_back(elements_);
   }
 
+  /// Steps are to follow each other without a gap.
+  void serveMany() { isForMany_ = true; }
+
   /// A step of so many nanoseconds on parts of devices.
   void promise(uint64_t ns) { plan_.promised_step_ns = ns; }
 
@@ -186,7 +190,10 @@ class ToyPlanner {
     edge->target = to;
     edge->type = vectorType(elements_);
     bool same = plan_.devices[from]->worker == plan_.devices[to]->worker;
-    edge->mode = same ? format::TransferMode::InProcess : format::TransferMode::Eager;
+    edge->mode = !same        ? format::TransferMode::Eager
+                 : isForMany_ ? format::TransferMode::Buffered
+                              : format::TransferMode::InProcess;
+    edge->slots = isForMany_ ? runtime::kMostStepsInFlight : edge->slots;
     edge->bytes = static_cast<uint64_t>(elements_) * sizeof(float);
     parts_[from].edge("gr.send", edge->id, {value}, {});
     uint32_t arrived = parts_[to].value();
@@ -264,6 +271,7 @@ class ToyPlanner {
   const format::ModelFile& model_;
   int64_t elements_;
   bool hasNodes_;
+  bool isForMany_ = false;
   format::PlanT plan_;
   std::vector<uint8_t> constants_;
   std::deque<ToyGraph> parts_;
@@ -576,6 +584,9 @@ absl::StatusOr<std::vector<uint8_t>> ToyCompiler::plan(absl::Span<const uint8_t>
     return absl::ResourceExhaustedError("the parts need more than there is");
   }
   ToyPlanner planner(*file, wanted->inputs()->Get(0)->dims()->Get(0), guesses);
+  if (static_cast<runtime::Objective>(wanted->objective()) == runtime::Objective::kThroughput) {
+    planner.serveMany();
+  }
   std::string yaml = wanted->cluster_yaml() == nullptr ? "" : wanted->cluster_yaml()->str();
   bool isBroken = isTried && parts == Parts::kBroken;
   planner.addDevice("client", isBroken ? "abacus" : yaml.empty() ? "cpu" : "host", 0);

@@ -23,7 +23,8 @@ void writeToyModel(const std::string& path, const std::vector<std::string>& ops)
 /// Plans and "compiles" toy models. Strategy "single" puts all on client/cpu:0; "auto" with a
 /// cluster deals the operations out, one after the other, to the devices (workers named in the
 /// cluster's YAML, one device toy:0 each, two for a worker whose name begins with "two"). Strategy
-/// "big" answers ResourceExhausted. "Imports" ONNX files by writing a toy model of three additions.
+/// "big" answers ResourceExhausted. For throughput edges have buffers for all steps in flight.
+/// "Imports" ONNX files by writing a toy model of three additions.
 class ToyCompiler : public runtime::Compiler {
  public:
   std::string identity() override { return "toy 1"; }

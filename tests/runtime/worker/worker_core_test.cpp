@@ -64,6 +64,11 @@ class ToyPlan {
   format::TemporaryFolder folder_;
 };
 
+/// Runs step 0 of a prepared plan, within so many nanoseconds.
+absl::Status runStep(WorkerCore& core, uint64_t plan, uint64_t nanos) {
+  return core.prepared(plan).value()->run(0, 1, nowNanos() + static_cast<int64_t>(nanos));
+}
+
 /// All workers of the plan, linked; with the plan prepared, unless it has to be met for it.
 struct ToyCluster {
   explicit ToyCluster(const std::vector<std::string>& ops = {"toy.add", "toy.add"},
@@ -157,7 +162,7 @@ TEST_CASE("a link to a peer that is gone fails as links do, with its name") {
 TEST_CASE("a worker's own deadline ends its wait for a peer, and says for what it waited") {
   ToyCluster cluster;
   int64_t begin = nowNanos();
-  absl::Status status = cluster.cores[2]->runSteps({cluster.plan.hash, 0, 300'000'000, 1});
+  absl::Status status = runStep(*cluster.cores[2], cluster.plan.hash, 300'000'000);
   int64_t took = nowNanos() - begin;
   INFO(status.message());
   CHECK(absl::IsDeadlineExceeded(status));
@@ -328,7 +333,7 @@ TEST_CASE("a member that does not come in a step is waited for until it is stopp
   WorkerCore& core = *cluster.cores[1];
   auto run = [&](Millis timeout) {
     const auto nanos = static_cast<uint64_t>(std::chrono::nanoseconds(timeout).count());
-    return core.runSteps({cluster.plan.hash, 0, nanos, 1});
+    return runStep(core, cluster.plan.hash, nanos);
   };
   SECTION("stopped") {
     auto step = std::async(std::launch::async, run, Millis(20'000));
