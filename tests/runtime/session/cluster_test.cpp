@@ -29,8 +29,7 @@ constexpr char kTwoLocal[] =
     "  - {name: one, address: local, devices: [{cpu: {}}]}\n"
     "  - {name: two, address: local, devices: [{cpu: {}}]}\n";
 
-constexpr char kOneOfTwo[] =
-    "workers: [{name: two, address: local, devices: [{cpu: {}}]}]\n";
+constexpr char kOneOfTwo[] = "workers: [{name: two, address: local, devices: [{cpu: {}}]}]\n";
 
 /// Children of this process, by looking at /proc.
 std::set<pid_t> children() {
