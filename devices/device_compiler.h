@@ -29,6 +29,9 @@ struct Tuning {
   runtime::Numerics numerics = runtime::Numerics::kFast;
   runtime::Precision precision = runtime::Precision::kF32;  ///< that the partition was made for
   bool complete = false;  ///< out: no choice waits for a measurement
+  /// In: what devices of this fingerprint refused when they loaded it (RefusedKernels::text): other
+  /// kernels are chosen.
+  std::string refused;
 };
 
 /// Machine code by the name of what it was made from, kept for other partitions and processes.

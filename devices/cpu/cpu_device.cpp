@@ -11,6 +11,7 @@
 #include "devices/cpu/instructions.h"
 #include "devices/cpu/kernel_team.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/kernel_refusals.h"
 #include "runtime/base/cgroup.h"
 #include "runtime/base/status.h"
 
@@ -46,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Program>> CpuDevice::load(absl::Span<const uint8_
   auto program =
       CpuProgram::load(executable, weights, packed_, fingerprint(), description_.memoryBytes);
   if (!program.ok()) {
-    return runtime::annotate(program.status(), description_.name);
+    return annotateKeepingRefusals(program.status(), description_.name);
   }
   return *std::move(program);
 }

@@ -4,6 +4,7 @@
 
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/packing.h"
+#include "devices/kernel_refusals.h"
 #include "devices/program_parts.h"
 
 namespace graphrun::devices::cpu {
@@ -70,12 +71,12 @@ absl::Status CpuProgram::placeArena(const Executable& executable) {
 }
 
 absl::Status CpuProgram::createSteps(const Executable& executable) {
-  for (const Step& step : executable.steps) {
-    GR_RETURN_IF_ERROR(runtime::annotate(
-        createStep(step), absl::StrCat("step ", records_.size(), " ", step.label, " (", step.kernel,
-                                       " ", step.operation, ")")));
+  RefusalCollector refusals;
+  for (size_t i = 0; i < executable.steps.size(); ++i) {
+    const Step& step = executable.steps[i];
+    GR_RETURN_IF_ERROR(refusals.take(createStep(step), step, i));
   }
-  return absl::OkStatus();
+  return refusals.status();
 }
 
 absl::Status CpuProgram::createStep(const Step& step) {

@@ -135,6 +135,22 @@ bool isFor(const Row& row, absl::string_view operation) {
   return false;
 }
 
+/// `step` as a loader gets it.
+Step withLayouts(Step step, const LayoutChoice& choice) {
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    step.inputs[i].desc = choice.inputs[i];
+  }
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    step.outputs[i].desc = choice.outputs[i];
+  }
+  for (size_t i = 0; i < step.postOps.size(); ++i) {
+    if (step.postOps[i].operand && step.postOps[i].kind != PostOpKind::kSum) {
+      step.postOps[i].operand->desc = choice.postOps[i];
+    }
+  }
+  return step;
+}
+
 /// A kernel on fewer threads than the device has.
 class NarrowKernel : public Kernel {
  public:
@@ -194,13 +210,17 @@ std::vector<Candidate> candidates(const Step& step) {
   return result;
 }
 
-absl::StatusOr<Candidate> bestCandidate(const Step& step) {
+absl::StatusOr<Candidate> bestCandidate(const Step& step, const RefusedKernels* refused) {
   std::string reasons;
   for (const Row& row : kRows) {
     if (!isFor(row, step.operation)) {
       continue;
     }
     absl::StatusOr<LayoutChoice> choice = row.entry.choose(step);
+    if (choice.ok() && refused != nullptr &&
+        refused->contains(withLayouts(step, *choice), row.entry.name)) {
+      choice = absl::UnimplementedError("refused when it was loaded");
+    }
     if (choice.ok()) {
       return Candidate{&row.entry, std::move(choice)};
     }

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "devices/executable.h"
+#include "devices/kernel_refusals.h"
 
 namespace graphrun::devices::cpu {
 
@@ -82,9 +83,9 @@ struct Candidate {
 /// Asks each kernel that computes operations (not "copy" and "generated") for `step`, in order.
 std::vector<Candidate> candidates(const Step& step);
 
-/// The first kernel that accepts `step`, with its layouts; Unimplemented with all reasons if none
-/// does.
-absl::StatusOr<Candidate> bestCandidate(const Step& step);
+/// The first kernel that accepts `step`, with its layouts, and is not `refused` (may be null) for
+/// the step with these; Unimplemented with all reasons if none does.
+absl::StatusOr<Candidate> bestCandidate(const Step& step, const RefusedKernels* refused = nullptr);
 
 /// True when the reference kernels compute `operation` on these types: the answer for placement.
 bool supportsOperation(absl::string_view operation, absl::Span<const runtime::ElementType> inputs,

@@ -9,6 +9,7 @@
 #include "devices/cuda/libraries.h"
 #include "devices/cuda/peers.h"
 #include "devices/cuda/vendor_status.h"
+#include "devices/kernel_refusals.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
@@ -98,7 +99,7 @@ class CudaDevice : public Device {
     auto program =
         CudaProgram::load(executable, weights, parts_, fingerprint_, description_.memoryBytes);
     if (!program.ok()) {
-      return runtime::annotate(program.status(), description_.name);
+      return annotateKeepingRefusals(program.status(), description_.name);
     }
     return *std::move(program);
   }

@@ -6,6 +6,7 @@
 #include "devices/cuda/kernel_errors.h"
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/vendor_status.h"
+#include "devices/kernel_refusals.h"
 #include "devices/program_parts.h"
 #include "runtime/base/status.h"
 
@@ -131,19 +132,13 @@ absl::Status CudaProgram::placeBuffers(const Executable& executable, WeightSourc
 
 absl::Status CudaProgram::createRecords(const Executable& executable) {
   GR_ASSIGN_OR_RETURN(std::vector<Action> actions, scheduleOf(executable));
-  KernelContext context{device_.context->driver(),
-                        *device_.products,
-                        *device_.cudnn,
-                        communicators_.get(),
-                        code_.get(),
-                        addresses_,
-                        errors_ == nullptr ? 0 : errors_->address()};
+  GR_ASSIGN_OR_RETURN(Kernels kernels, createKernels(executable, actions));
   for (const Action& action : actions) {
     auto record = std::make_unique<Record>(this, action.kind);
     switch (action.kind) {
       case Action::Kind::kLaunch:
       case Action::Kind::kMeet:
-        GR_RETURN_IF_ERROR(addLaunch(executable, action, context));
+        GR_RETURN_IF_ERROR(addLaunch(executable, action, kernels));
         break;
       case Action::Kind::kAwait:
         record->awaited = arrivals_.at(action.buffer).get();
@@ -161,8 +156,33 @@ absl::Status CudaProgram::createRecords(const Executable& executable) {
   return absl::OkStatus();
 }
 
+/// All that the libraries refuse is found at once, before anything is built of what they do not.
+absl::StatusOr<CudaProgram::Kernels> CudaProgram::createKernels(
+    const Executable& executable, const std::vector<Action>& actions) {
+  KernelContext context{device_.context->driver(),
+                        *device_.products,
+                        *device_.cudnn,
+                        communicators_.get(),
+                        code_.get(),
+                        addresses_,
+                        errors_ == nullptr ? 0 : errors_->address()};
+  Kernels kernels(executable.steps.size());
+  RefusalCollector refusals;
+  for (const Action& action : actions) {
+    for (uint32_t index : action.steps) {
+      const Step& step = executable.steps[index];
+      context.step = index;
+      absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, context);
+      GR_RETURN_IF_ERROR(refusals.take(kernel.status(), step, index));
+      kernels[index] = kernel.ok() ? *std::move(kernel) : nullptr;
+    }
+  }
+  GR_RETURN_IF_ERROR(refusals.status());
+  return kernels;
+}
+
 absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& action,
-                                    const KernelContext& kernels) {
+                                    Kernels& kernels) {
   const bool isRecorded = action.kind == Action::Kind::kLaunch;
   auto record = std::make_unique<Record>(this, Action::Kind::kLaunch);
   record->segment = std::make_unique<Segment>(device_.context, isRecorded);
@@ -170,16 +190,7 @@ absl::Status CudaProgram::addLaunch(const Executable& executable, const Action& 
     GR_ASSIGN_OR_RETURN(record->met, Event::create(device_.context));
   }
   for (uint32_t index : action.steps) {
-    const Step& step = executable.steps[index];
-    KernelContext context = kernels;
-    context.step = index;
-    absl::StatusOr<std::unique_ptr<Kernel>> kernel = createKernel(step, context);
-    if (!kernel.ok()) {
-      return runtime::annotate(kernel.status(),
-                               absl::StrCat("step ", index, " ", step.label, " (", step.kernel, " ",
-                                            step.operation, ")"));
-    }
-    record->segment->add(*std::move(kernel), step.label);
+    record->segment->add(std::move(kernels[index]), executable.steps[index].label);
   }
   for (uint32_t buffer : action.in) {
     if (uint64_t bytes = executable.buffers[buffer].bytes; bytes > 0) {

@@ -110,8 +110,10 @@ class CudaProgram : public Program {
   absl::Status countMemory(const Executable& executable, uint64_t limit);
   absl::Status placeBuffers(const Executable& executable, WeightSource& weights);
   absl::Status createRecords(const Executable& executable);
-  absl::Status addLaunch(const Executable& executable, const Action& action,
-                         const KernelContext& kernels);
+  using Kernels = std::vector<std::unique_ptr<Kernel>>;  ///< by step
+  absl::StatusOr<Kernels> createKernels(const Executable& executable,
+                                        const std::vector<Action>& actions);
+  absl::Status addLaunch(const Executable& executable, const Action& action, Kernels& kernels);
   absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const Step& step,
                                                        const KernelContext& context);
   absl::StatusOr<Transfer> addCopyOut(const Executable& executable, uint32_t buffer);

@@ -161,6 +161,7 @@ int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* ou
     devices::Tuning times{textOf(tuning->known), tuning->budgetNanos,
                           static_cast<runtime::Numerics>(file->plan().numerics()),
                           static_cast<runtime::Precision>(file->plan().precision())};
+    times.refused = textOf(tuning->refused);
     absl::StatusOr<std::vector<uint8_t>> executable = compiler->compile(
         partition.function, partition.device, task->fingerprint, partition.weightIndex, times);
     fill(&tuning->measured, times.timings);

@@ -432,7 +432,7 @@ absl::StatusOr<std::vector<DeviceReport>> GrpcClient::preparePlan(
   for (const control::DeviceReport& wire : reply.devices()) {
     reports.push_back({wire.device(), wire.peak_bytes(), wire.prepare_ns(), wire.from_cache(),
                        wire.tuned(), wire.shared_bytes(), wire.fingerprint(), wire.handed_over(),
-                       textsOf(wire.notes())});
+                       textsOf(wire.notes()), textsOf(wire.refusals())});
   }
   return reports;
 }

@@ -86,6 +86,7 @@ struct DeviceReport {
   std::string fingerprint;         // Device::fingerprint: equal ones take equal times
   uint32_t handedOver = 0;         // edges into it that the devices move without the host's memory
   std::vector<std::string> notes;  // of edges into it that go a longer way, and why
+  std::vector<std::string> refusals;  // kernels in whose place others had to be chosen, and why
 };
 
 /// The work behind a WorkerService. Calls come from gRPC's threads. Of one job, join … serveSteps

@@ -282,6 +282,7 @@ grpc::Status WorkerRpcs::PreparePlan(Context* context, const control::PrepareReq
       wire->set_fingerprint(report.fingerprint);
       wire->set_handed_over(report.handedOver);
       wire->mutable_notes()->Add(report.notes.begin(), report.notes.end());
+      wire->mutable_refusals()->Add(report.refusals.begin(), report.refusals.end());
     }
     return absl::OkStatus();
   };

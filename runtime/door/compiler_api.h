@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /// Both sides must have the same: the two libraries are built together.
-#define GR_COMPILER_API_VERSION 6
+#define GR_COMPILER_API_VERSION 7
 
 /// The one exported symbol: `const GrCompilerApi* grCompilerApi(void)`.
 #define GR_COMPILER_API_SYMBOL "grCompilerApi"
@@ -66,9 +66,10 @@ typedef struct GrPartition {
   uint64_t memoryBytes;  ///< for weights and arena; 0: no limit
 } GrPartition;
 
-/// What is known of the times of a device's kernels, and what compilePartition finds out.
+/// What is known of a device's kernels, and what compilePartition finds out.
 typedef struct GrTuning {
   GrBytes known;         ///< in: `measured` of an earlier call for this fingerprint; empty at first
+  GrBytes refused;       ///< in: what devices of this fingerprint refused to load, a line a step
   uint64_t budgetNanos;  ///< in: to be spent on measuring; nothing else should run meanwhile
   GrBuffer measured;     ///< out: all that is known now
   uint8_t complete;      ///< out: 1 when no choice waits for a measurement

@@ -164,6 +164,8 @@ absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const Partition
   GrTuning tuning{};
   tuning.known = toBytes(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(task.timings.data()),
                                              task.timings.size()));
+  tuning.refused = toBytes(absl::MakeConstSpan(
+      reinterpret_cast<const uint8_t*>(task.refused.data()), task.refused.size()));
   tuning.budgetNanos = task.tuneNanos;
   Result result(compiler);
   absl::Status status =

@@ -41,6 +41,7 @@ struct PartitionTask {
   uint32_t threads = 0;            // that its kernels use; 0: one a core
   uint64_t memoryBytes = 0;        // for weights and arena; 0: no limit
   absl::string_view timings;       // of devices of this fingerprint; "" at first
+  std::string refused;             // by devices of this fingerprint: devices::RefusedKernels::text
   uint64_t tuneNanos = 0;          // to be spent on measuring kernels
   CodeStore* code = nullptr;       // null: nothing is kept
 };

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/first_cause.h"
 #include "runtime/session/session_stage.h"
@@ -29,6 +31,24 @@ uint64_t bytesOf(const std::list<ActivePlan>& plans) {
     }
   }
   return bytes;
+}
+
+/// Kernels that a device's library does not have after all, when that was found out.
+void tellRefusals(const std::map<std::string, std::vector<DeviceReport>>& reports) {
+  constexpr size_t kMostTold = 8;  // of a device
+  for (const auto& [worker, ofWorker] : reports) {
+    for (const DeviceReport& report : ofWorker) {
+      const size_t count = report.refusals.size();
+      for (size_t i = 0; i < std::min(count, kMostTold); ++i) {
+        log(LogLevel::kWarning,
+            absl::StrCat(report.device, ": ", report.refusals[i], "; another takes its place"));
+      }
+      if (count > kMostTold) {
+        log(LogLevel::kWarning,
+            absl::StrCat(report.device, ": so are ", count - kMostTold, " more kernels"));
+      }
+    }
+  }
 }
 
 std::vector<DeviceStats> devicesOf(
@@ -100,6 +120,7 @@ absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
     bool unfit = isDeviceTooSmall(reports.status()) || absl::IsUnimplemented(reports.status());
     return atStage(reports.status(), unfit ? SessionStage::kPlacement : SessionStage::kRun);
   }
+  tellRefusals(*reports);
   GR_ASSIGN_OR_RETURN(plan.own, core_.prepared(file.hash()));
   plan.strings = PlanStrings(file.plan());
   plan.devices = devicesOf(file, *reports);

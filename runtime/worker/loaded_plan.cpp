@@ -173,6 +173,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   report.fromCache = part.loaded.fromCache;
   report.tuned = part.loaded.tuned;
   report.fingerprint = part.owner->device->fingerprint();
+  report.refusals = part.loaded.refusals;
   reports_.push_back(std::move(report));
   memory_->parts.push_back(std::move(part));
   return absl::OkStatus();

@@ -35,6 +35,24 @@ uint64_t memoryFor(const format::PlanFile& plan, uint32_t index, const devices::
 /// The entry of an executable whose kernels were chosen by measurement.
 std::string tunedKey(const std::string& key) { return absl::StrCat(key, "-tuned"); }
 
+/// The entry of what devices of a fingerprint refuse.
+std::string refusedKey(const std::string& compiler, const std::string& fingerprint) {
+  return CacheKey().add(compiler).add(fingerprint).add("refused").hex();
+}
+
+/// Of a partition, for one device; each knows all that the ones before it were refused.
+constexpr int kMostCompilations = 16;
+
+/// `refusal`, where `last`, of the compilation without that kernel, is no failure of another sort.
+absl::Status withoutKernel(const absl::Status& refusal, const absl::Status& last) {
+  if (!absl::IsUnimplemented(last) && devices::refusalsOf(last).empty()) {
+    return last;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat(refusal.message(), "; no other kernel does in its place (", last.message(),
+                   "); place the node on another device (--pin)"));
+}
+
 }  // namespace
 
 uint64_t communicatorBytes(const format::PlanFile& plan, uint32_t index) {
@@ -135,18 +153,73 @@ absl::StatusOr<LoadedProgram> ProgramLoader::compile(const format::PlanFile& pla
   DiskCodeStore code(compiler_->identity(), code_);
   task.code = &code;
   task.tuneNanos = tuneNanos;
+  devices::RefusedKernels refused = refusedBy(device);
+  std::vector<std::string> refusals;
+  absl::Status first;  // refusal
+  for (int compilations = 1;; ++compilations) {
+    absl::StatusOr<LoadedProgram> made = compileWithout(refused, task, key, device, weights);
+    if (made.ok()) {
+      if (!refusals.empty()) {
+        keepRefused(device, refused);
+      }
+      made->refusals = std::move(refusals);
+      return made;
+    }
+    bool learnt = false;
+    for (const devices::KernelRefusal& refusal : devices::refusalsOf(made.status())) {
+      if (refused.add(refusal)) {
+        learnt = true;
+        refusals.push_back(absl::StrCat("'", refusal.label, "': kernel ", refusal.kernel,
+                                        " is refused: ", refusal.reason));
+      }
+    }
+    if (learnt && compilations < kMostCompilations) {
+      first.Update(made.status());
+    } else {
+      return refusals.empty() ? made.status() : withoutKernel(first, made.status());
+    }
+  }
+}
+
+absl::StatusOr<LoadedProgram> ProgramLoader::compileWithout(const devices::RefusedKernels& refused,
+                                                            PartitionTask task,
+                                                            const std::string& key,
+                                                            devices::Device& device,
+                                                            PlanWeights& weights) {
+  task.refused = refused.text();
   absl::StatusOr<CompiledPartition> compiled = compileTimed(std::move(task), device, weights);
   if (!compiled.ok()) {
-    return annotate(compiled.status(), absl::StrCat("compiling for ", description.name));
-  }
-  absl::Status stored =
-      executables_->store(compiled->tuned ? tunedKey(key) : key, compiled->executable);
-  if (!stored.ok()) {
-    executables_->warnNotKept("an executable", stored);
+    return annotate(compiled.status(), absl::StrCat("compiling for ", device.description().name));
   }
   auto owner = std::make_shared<std::vector<uint8_t>>(std::move(compiled->executable));
   GR_ASSIGN_OR_RETURN(std::unique_ptr<devices::Program> program, device.load(*owner, weights));
-  return LoadedProgram{owner, std::move(program), 0, false, compiled->tuned};
+  absl::Status stored = executables_->store(compiled->tuned ? tunedKey(key) : key, *owner);
+  if (!stored.ok()) {
+    executables_->warnNotKept("an executable", stored);
+  }
+  return LoadedProgram{owner, std::move(program), 0, false, compiled->tuned, {}};
+}
+
+devices::RefusedKernels ProgramLoader::refusedBy(const devices::Device& device) const {
+  std::optional<DiskCache::Entry> known =
+      timings_->find(refusedKey(compiler_->identity(), device.fingerprint()));
+  return known.has_value()
+             ? devices::RefusedKernels(absl::string_view(
+                   reinterpret_cast<const char*>(known->bytes.data()), known->bytes.size()))
+             : devices::RefusedKernels();
+}
+
+void ProgramLoader::keepRefused(const devices::Device& device,
+                                const devices::RefusedKernels& refused) {
+  // With what other devices of the kind were refused meanwhile.
+  const std::string text =
+      devices::RefusedKernels(absl::StrCat(refusedBy(device).text(), "\n", refused.text())).text();
+  auto bytes = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  absl::Status stored =
+      timings_->store(refusedKey(compiler_->identity(), device.fingerprint()), bytes);
+  if (!stored.ok()) {
+    timings_->warnNotKept("what a library refuses", stored);
+  }
 }
 
 /// Compiles with the timings of the device's kind that are known so far, and keeps what is new.

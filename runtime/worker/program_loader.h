@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "devices/device.h"
+#include "devices/kernel_refusals.h"
 #include "runtime/door/compiler_door.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/worker/disk_cache.h"
@@ -22,7 +24,8 @@ struct LoadedProgram {
   std::shared_ptr<devices::Program> program;
   uint64_t prepareNanos = 0;
   bool fromCache = false;
-  bool tuned = false;  // no choice of a kernel waits for a measurement
+  bool tuned = false;                 // no choice of a kernel waits for a measurement
+  std::vector<std::string> refusals;  // kernels in whose place others had to be chosen, and why
 };
 
 /// Of a device of a plan: what the communicators with it take there beside the plan's tensors.
@@ -34,14 +37,17 @@ uint64_t ownSlotBytes(const format::PlanFile& plan, uint32_t index, const device
 /// Loads partitions. Thread-safe.
 class ProgramLoader {
  public:
-  /// `timings` holds what was measured, by device fingerprint and compiler; `code` that of
-  /// generated kernels.
+  /// `timings` holds what was measured and what was refused, by device fingerprint and compiler;
+  /// `code` that of generated kernels.
   ProgramLoader(Compiler* compiler, DiskCache* executables, DiskCache* timings, DiskCache* code)
       : compiler_(compiler), executables_(executables), timings_(timings), code_(code) {}
 
   /// The program of the plan's partition `index` on `device`. A cache entry that the device refuses
-  /// is compiled again, with a warning. With `tuneNanos` only a tuned entry will do, and a compiler
-  /// may measure for so long; what it finds out is kept.
+  /// is compiled again, with a warning; what was just compiled, without the kernels that its
+  /// library refused (devices/kernel_refusals.h). These are kept, so that later compilations for
+  /// such devices choose others at once; where there are none, the first refusal is the error, as
+  /// Unimplemented. With `tuneNanos` only a tuned entry will do, and a compiler may measure for so
+  /// long; what it finds out is kept.
   absl::StatusOr<LoadedProgram> load(const format::PlanFile& plan, uint32_t index,
                                      devices::Device& device, PlanWeights& weights,
                                      uint64_t tuneNanos = 0);
@@ -54,6 +60,12 @@ class ProgramLoader {
   absl::StatusOr<LoadedProgram> compile(const format::PlanFile& plan, uint32_t index,
                                         const std::string& key, devices::Device& device,
                                         PlanWeights& weights, uint64_t tuneNanos);
+  absl::StatusOr<LoadedProgram> compileWithout(const devices::RefusedKernels& refused,
+                                               PartitionTask task, const std::string& key,
+                                               devices::Device& device, PlanWeights& weights);
+  /// By devices like this one, as far as it is known.
+  devices::RefusedKernels refusedBy(const devices::Device& device) const;
+  void keepRefused(const devices::Device& device, const devices::RefusedKernels& refused);
   absl::StatusOr<CompiledPartition> compileTimed(PartitionTask task, const devices::Device& device,
                                                  PlanWeights& weights);
 

@@ -147,9 +147,10 @@ bool isReference(const Alternative& alternative) {
                                            alternative.choice.implementation.starts_with("ref"));
 }
 
-Alternatives::Alternatives(StepCosts& costs, bool sparesMemory)
+Alternatives::Alternatives(StepCosts& costs, bool sparesMemory, const RefusedKernels& refused)
     : costs_(costs),
       sparesMemory_(sparesMemory),
+      refused_(refused),
       block_(std::max<int64_t>(8, nativeVectorBits() / 32)) {}
 
 std::vector<Alternatives::Request> Alternatives::requestsFor(const LibraryStep& library,
@@ -227,7 +228,7 @@ absl::StatusOr<Candidate> Alternatives::ask(const Step& step) {
     if (step.threads != 0) {
       threads.emplace(static_cast<int>(step.threads));
     }
-    found = asked_.emplace(std::move(key), bestCandidate(step)).first;
+    found = asked_.emplace(std::move(key), bestCandidate(step, &refused_)).first;
   }
   return found->second;
 }

@@ -13,8 +13,8 @@ namespace graphrun::devices::cpu {
 class Alternatives {
  public:
   /// `sparesMemory`: also ways that are only good for needing little, where that leaves the bits
-  /// free.
-  Alternatives(StepCosts& costs, bool sparesMemory);
+  /// free. `refused`: kernels that are not to be chosen; outlives this.
+  Alternatives(StepCosts& costs, bool sparesMemory, const RefusedKernels& refused);
 
   /// Of a library step, at least one: dense, and where the operation has channels also channels
   /// last and in blocks, by each algorithm. Unimplemented, with all reasons, when no kernel takes
@@ -44,6 +44,7 @@ class Alternatives {
 
   StepCosts& costs_;
   bool sparesMemory_;
+  const RefusedKernels& refused_;
   int64_t block_;  ///< channels in a block of this CPU's convolutions
   std::unordered_map<std::string, absl::StatusOr<Candidate>> asked_;  // by all of a step
 };

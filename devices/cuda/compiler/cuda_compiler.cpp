@@ -43,8 +43,9 @@ class CudaCompiler final : public DeviceCompiler {
     Executable executable;
     executable.fingerprint = fingerprint;
     KernelCode code(*partition.getContext(), std::move(target), code_);
-    GR_ASSIGN_OR_RETURN(std::vector<Work> work,
-                        planWork(partition, {tuning.precision, capability, tuning.numerics}));
+    const RefusedKernels refused(tuning.refused);
+    GR_ASSIGN_OR_RETURN(std::vector<Work> work, planWork(partition, {tuning.precision, capability,
+                                                                     tuning.numerics, &refused}));
     GR_RETURN_IF_ERROR(
         Lowering(executable, code, weightIndex).lower(partition, work, chooseLayouts(work)));
     GR_RETURN_IF_ERROR(placeBuffers(executable));

@@ -83,10 +83,15 @@ void layByteMatrix(LibraryStep& library, mlir::Operation* op) {
   }
 }
 
-absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
+absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library, const RefusedKernels* refused) {
   takeBias(library);
   std::string reasons;
   for (Candidate& candidate : candidates(library.step)) {
+    if (candidate.choice.ok() && refused != nullptr &&
+        refused->contains(library.step, candidate.kernel->name)) {
+      candidate.choice = absl::UnimplementedError(
+          absl::StrCat("this GPU's library refused ", candidate.kernel->name));
+    }
     if (candidate.choice.ok()) {
       library.step.kernel = std::string(candidate.kernel->name);
       return LibraryChoice{std::move(library), candidate.choice->scratchBytes};
@@ -98,14 +103,15 @@ absl::StatusOr<LibraryChoice> chooseFor(LibraryStep library) {
 }
 
 /// With a sum made in place where that can be, else without.
-absl::StatusOr<LibraryChoice> chooseSummed(LibraryStep library, mlir::Operation* op) {
+absl::StatusOr<LibraryChoice> chooseSummed(LibraryStep library, mlir::Operation* op,
+                                           const RefusedKernels* refused) {
   if (std::optional<LibraryStep> inPlace = summedInPlace(library, op)) {
-    absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace));
+    absl::StatusOr<LibraryChoice> choice = chooseFor(*std::move(inPlace), refused);
     if (choice.ok()) {
       return choice;
     }
   }
-  return chooseFor(std::move(library));
+  return chooseFor(std::move(library), refused);
 }
 
 bool mayBeFloat8(ir::MatMulOp product, const GpuTarget& target) {
@@ -138,7 +144,7 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
     layChannelsLast(library.step);
   }
   layByteMatrix(library, op);
-  return chooseSummed(std::move(library), op);
+  return chooseSummed(std::move(library), op, wish.refused);
 }
 
 absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
@@ -161,12 +167,12 @@ absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
   layByteMatrix(library, op);
   library.step.attributes[kScales] =
       std::vector<double>{static_cast<double>(lhs->factor) * rhs->factor};
-  return chooseSummed(std::move(library), op);
+  return chooseSummed(std::move(library), op, target.refused);
 }
 
-absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group) {
+absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group, const RefusedKernels* refused) {
   GR_ASSIGN_OR_RETURN(LibraryStep library, attentionStep(group));
-  return chooseFor(std::move(library));
+  return chooseFor(std::move(library), refused);
 }
 
 }  // namespace graphrun::devices::cuda

@@ -3,6 +3,7 @@
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 
 #include "devices/compiler/library_step.h"
+#include "devices/kernel_refusals.h"
 #include "runtime/base/numerics.h"
 
 namespace graphrun::devices::cuda {
@@ -18,13 +19,15 @@ struct GpuTarget {
   runtime::Precision precision = runtime::Precision::kF32;
   int capability = 0;  ///< of the GPU: 80, 90; 0: of any
   runtime::Numerics numerics = runtime::Numerics::kFast;
+  const RefusedKernels* refused = nullptr;  ///< that are not to be chosen; null: none
 };
 
 /// How a step is wanted.
 struct LibraryWish {
   runtime::Precision precision =
-      runtime::Precision::kF32;  ///< kTF32: factors of f32 may be rounded
-  bool channelsLast = false;     ///< images and filters; for `hasImages` alone
+      runtime::Precision::kF32;             ///< kTF32: factors of f32 may be rounded
+  bool channelsLast = false;                ///< images and filters; for `hasImages` alone
+  const RefusedKernels* refused = nullptr;  ///< that are not to be chosen; null: none
 };
 
 /// True for convolutions and pools: their tensors may lie with the channels last.
@@ -32,7 +35,8 @@ bool hasImages(mlir::Operation* op);
 
 /// The best kernel for `op` and then `epilogue`, whose last result is `result` (see libraryStep).
 /// A tensor that is added and not needed afterwards may be where the result comes to lie (a post-op
-/// kSum). Unimplemented, with a reason, when no library takes all of it.
+/// kSum). Unimplemented, with a reason, when no library takes all of it, or those that do refused
+/// it on this GPU.
 absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
                                             mlir::Value result, const LibraryWish& wish);
@@ -45,8 +49,8 @@ absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,
                                                   llvm::ArrayRef<mlir::Operation*> epilogue,
                                                   mlir::Value result, const GpuTarget& target);
 
-/// The same for a group of an attention and the views around it.
-absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group);
+/// The same for a group of an attention and the views around it. `refused` may be null.
+absl::StatusOr<LibraryChoice> chooseAttention(ir::GroupOp group, const RefusedKernels* refused);
 
 }  // namespace graphrun::devices::cuda
 

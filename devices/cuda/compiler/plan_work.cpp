@@ -58,8 +58,7 @@ class WorkPlanner {
     if (float8.ok()) {
       return addLibrary(op, *std::move(float8));
     }
-    absl::StatusOr<std::vector<Way>> library =
-        libraryWays(op, {}, op->getResult(0), target_.precision);
+    absl::StatusOr<std::vector<Way>> library = libraryWays(op, {}, op->getResult(0), target_);
     if (library.ok() || !absl::IsUnimplemented(library.status())) {
       return library.ok() ? addMasked(op, *std::move(library)) : library.status();
     }
@@ -79,6 +78,7 @@ class WorkPlanner {
     ways.push_back(denseWay(op));
     LibraryWish wish;
     wish.precision = target_.precision;
+    wish.refused = target_.refused;
     GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, wish));
     llvm::SmallVector<mlir::Operation*> product = makeInputProduct(op);
     GR_RETURN_IF_ERROR(addEach(product));
@@ -95,7 +95,7 @@ class WorkPlanner {
       return absl::OkStatus();
     }
     if (group.getKind() == "attention" && group.getNumResults() == 1) {
-      absl::StatusOr<std::vector<Way>> whole = attentionWays(group);
+      absl::StatusOr<std::vector<Way>> whole = attentionWays(group, target_);
       if (whole.ok()) {
         return addMasked(group, *std::move(whole));
       }
@@ -119,7 +119,7 @@ class WorkPlanner {
         llvm::ArrayRef<mlir::Operation*> behind = epilogue.take_front(taken);
         absl::StatusOr<std::vector<Way>> ways =
             isFloat8 ? float8Ways(anchor, behind, last->getResult(0), target_)
-                     : libraryWays(anchor, behind, last->getResult(0), target_.precision);
+                     : libraryWays(anchor, behind, last->getResult(0), target_);
         if (ways.ok()) {
           GR_RETURN_IF_ERROR(addLibrary(anchor, *std::move(ways)));
           return addRest(epilogue.drop_front(taken));

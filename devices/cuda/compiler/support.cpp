@@ -64,7 +64,7 @@ std::string whyOneUnsupported(mlir::Operation* op) {
     return whyNotRecurrent(llvm::cast<ir::RecurrentOp>(function.front().back()));
   }
   // What may be rounded decides which engine computes an operation, not whether there is one.
-  absl::Status library = libraryWays(op, {}, op->getResult(0), runtime::Precision::kF32).status();
+  absl::Status library = libraryWays(op, {}, op->getResult(0), GpuTarget()).status();
   if (library.ok()) {
     return "";
   }
@@ -97,7 +97,8 @@ std::string whyUnsupported(mlir::Operation* op) {
   if (group.getKind() == "map" && whyNotGenerated(group).empty()) {
     return "";
   }
-  if (group.getKind() == "attention" && group.getNumResults() == 1 && chooseAttention(group).ok()) {
+  if (group.getKind() == "attention" && group.getNumResults() == 1 &&
+      chooseAttention(group, nullptr).ok()) {
     return "";
   }
   for (mlir::Operation& inner : group.getBody().front()) {

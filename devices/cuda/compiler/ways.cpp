@@ -149,18 +149,18 @@ Way denseWay(mlir::Operation* op) {
 
 absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
                                              llvm::ArrayRef<mlir::Operation*> epilogue,
-                                             mlir::Value result, runtime::Precision precision) {
+                                             mlir::Value result, const GpuTarget& target) {
   std::vector<Way> ways;
   absl::Status declined = absl::OkStatus();
   auto tryOne = [&](bool channelsLast) {
     absl::StatusOr<LibraryChoice> choice =
-        chooseLibrary(op, epilogue, result, {precision, channelsLast});
+        chooseLibrary(op, epilogue, result, {target.precision, channelsLast, target.refused});
     declined.Update(choice.status());  // the first reason: that of the layout which is wanted
     if (choice.ok()) {
       ways.push_back(wayOf(*std::move(choice)));
     }
   };
-  if (hasImages(op) && (isOnTensorCores(op, precision) || !isConvolution(op))) {
+  if (hasImages(op) && (isOnTensorCores(op, target.precision) || !isConvolution(op))) {
     tryOne(true);
   }
   if (ways.empty() || !isConvolution(op)) {
@@ -175,8 +175,8 @@ absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
   return onlyWay(chooseFloat8Product(op, epilogue, result, target));
 }
 
-absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group) {
-  return onlyWay(chooseAttention(group));
+absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group, const GpuTarget& target) {
+  return onlyWay(chooseAttention(group, target.refused));
 }
 
 std::vector<Way> generatedWays(mlir::Operation* op) {

@@ -11,7 +11,7 @@ namespace graphrun::devices::cuda {
 /// reasons, when no library takes it.
 absl::StatusOr<std::vector<Way>> libraryWays(mlir::Operation* op,
                                              llvm::ArrayRef<mlir::Operation*> epilogue,
-                                             mlir::Value result, runtime::Precision precision);
+                                             mlir::Value result, const GpuTarget& target);
 
 /// Of a step for a product of 8-bit floats (see chooseFloat8Product).
 absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<Way>> float8Ways(mlir::Operation* op,
                                             mlir::Value result, const GpuTarget& target);
 
 /// Of a step for a group of an attention (see chooseAttention).
-absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group);
+absl::StatusOr<std::vector<Way>> attentionWays(ir::GroupOp group, const GpuTarget& target);
 
 /// Of a generated kernel for `op`: dense, and where it is no slower so, with the channels last.
 /// Requires an empty whyNotGenerated(op).

@@ -263,4 +263,60 @@ TEST_CASE("a chain of 10,000 scalar additions is cheap") {
   WARN("best of 20: " << static_cast<double>(best) / 10000 << " ns an addition");
 }
 
+TEST_CASE("all kernels that a load is refused for are told, each step's once") {
+  Executable e = chain(4);
+  e.steps[0].kernel = e.steps[2].kernel = "onednn.conv";
+  e.steps[2].label = "third\tstep";
+  TestWeights weights;
+  absl::Status status = testDevice().load(writeExecutable(e), weights).status();
+  CHECK_THAT(std::string(status.message()),
+             Catch::Contains("step 0 gr.add (onednn.conv gr.add): "));
+  std::vector<KernelRefusal> refusals = refusalsOf(status);
+  REQUIRE(refusals.size() == 2);
+  CHECK(refusals[1].label == "third\tstep");
+  CHECK(refusals[1].kernel == "onednn.conv");
+  CHECK(!refusals[1].reason.empty());
+  RefusedKernels refused;
+  CHECK(refused.add(refusals[0]));
+  CHECK(!refused.add(refusals[1]));
+  CHECK(refused.contains(e.steps[1], "onednn.conv"));
+  CHECK(!refused.contains(e.steps[1], "reference"));
+  CHECK(refusalsOf(absl::InternalError("another failure")).empty());
+}
+
+TEST_CASE("want of memory, and what is no library's, is no refusal") {
+  RefusalCollector collector;
+  Step step = compute("onednn.conv", "gr.conv", {}, {0, desc({1})});
+  CHECK(absl::IsResourceExhausted(collector.take(absl::ResourceExhaustedError("full"), step, 0)));
+  CHECK(absl::IsInternal(collector.take(absl::InternalError("lost"), step, 0)));
+  step.kernel = "generated";
+  CHECK(absl::IsUnimplemented(collector.take(absl::UnimplementedError("no code"), step, 0)));
+  CHECK(collector.status().ok());
+}
+
+TEST_CASE("of a step whose kernel was refused the next one is chosen, of other steps not") {
+  Step step = compute("", "gr.conv", {{0, desc({1, 3, 8, 8})}, {0, desc({4, 3, 3, 3})}},
+                      {0, desc({1, 4, 6, 6})});
+  absl::StatusOr<Candidate> first = bestCandidate(step);
+  REQUIRE(first.ok());
+  Step made = step;
+  made.kernel = std::string(first->kernel->name);
+  for (size_t i : {0, 1}) {
+    made.inputs[i].desc = first->choice->inputs[i];
+  }
+  made.outputs[0].desc = first->choice->outputs[0];
+  RefusalCollector collector;
+  REQUIRE(collector.take(absl::UnimplementedError("no primitive"), made, 7).ok());
+  RefusedKernels refused;
+  for (const KernelRefusal& refusal : refusalsOf(collector.status())) {
+    refused.add(refusal);
+  }
+  const RefusedKernels kept(refused.text());
+  REQUIRE(bestCandidate(step, &kept).ok());
+  CHECK(bestCandidate(step, &kept)->kernel->name != first->kernel->name);
+  step.attributes["strides"] = std::vector<int64_t>{2, 2};
+  step.outputs[0].desc.dims = {1, 4, 3, 3};
+  CHECK(bestCandidate(step, &kept)->kernel->name == first->kernel->name);
+}
+
 }  // namespace graphrun::devices::cpu

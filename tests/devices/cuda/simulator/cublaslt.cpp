@@ -211,6 +211,13 @@ bool isKnown(const Object& operation, const Operand& a, const Operand& b, const 
   if (graphrun::testing::isFloat8(a.type) || graphrun::testing::isFloat8(b.type)) {
     return graphrun::testing::multipliesFloat8(termsOf(operation, a, b, c, d));
   }
+  const auto& refusals = gpu().refusals;
+  const auto epilogue =
+      operation.get<int32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  if (refusals.contains("products") ||
+      (refusals.contains("epilogues") && epilogue != CUBLASLT_EPILOGUE_DEFAULT)) {
+    return false;
+  }
   bool isOne = a.type == d.type && b.type == d.type && c.type == d.type;
   return isOne && (operation.made[0] != CUBLAS_COMPUTE_32F_FAST_TF32 || d.type == CUDA_R_32F);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tests/devices/cuda/simulator/cudnn_objects.h"
+#include "tests/devices/cuda/simulator/gpu_state.h"
 
 namespace graphrun::testing {
 namespace {
@@ -55,8 +56,15 @@ std::vector<const CudnnObject*> operationsOf(const CudnnObject& graph,
 }
 
 std::string whyNoCudnnEngine(const CudnnObject& graph) {
+  const auto& refusals = gpu().refusals;
   if (!operationsOf(graph, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR).empty()) {
-    return whyNoCudnnAttention(graph);
+    return refusals.contains("attention") ? "the simulator was told so"
+                                          : whyNoCudnnAttention(graph);
+  }
+  const bool isFusion = graph.parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS).size() > 2;  // a bias is none
+  if (!operationsOf(graph, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR).empty() &&
+      (refusals.contains("convolutions") || (isFusion && refusals.contains("fusions")))) {
+    return "the simulator was told so";
   }
   for (const CudnnObject* convolution :
        operationsOf(graph, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 
 namespace graphrun::testing {
 namespace {
@@ -30,6 +31,9 @@ GpuState::GpuState() {
   }
   if (const char* given = std::getenv("GRAPHRUN_SIMULATED_HOST_MEMORY")) {
     hostMemory = hostMemoryOf(given);
+  }
+  if (const char* given = std::getenv("GRAPHRUN_SIMULATED_REFUSALS")) {
+    refusals = absl::StrSplit(given, ',', absl::SkipEmpty());
   }
 }
 

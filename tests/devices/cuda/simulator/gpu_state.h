@@ -69,6 +69,7 @@ class GpuState {
   std::array<size_t, kMostGpus> used{};
   Peers peers = Peers::kAll;
   HostMemory hostMemory = HostMemory::kAny;
+  std::set<std::string> refusals;  // what the libraries do not have: see simulator.h
   bool managed = true;
   int version = 13000;
   std::chrono::nanoseconds added{0};  // by which the GPU's clock is ahead of the host's

@@ -5,8 +5,10 @@
 // addresses cannot be read by the host, nor by GPUs that were given no access to them. As a library
 // of its own it has GRAPHRUN_SIMULATED_GPUS GPUs (one, if that is not set), which have of each
 // other what GRAPHRUN_SIMULATED_PEERS says ("all", "none", "broken"), and treat the host's memory
-// as GRAPHRUN_SIMULATED_HOST_MEMORY says ("any", "locked", "never_locked"). One process, any
-// thread.
+// as GRAPHRUN_SIMULATED_HOST_MEMORY says ("any", "locked", "never_locked"). The libraries refuse
+// what GRAPHRUN_SIMULATED_REFUSALS names, with commas between: "products", "epilogues" (of
+// products), "convolutions", "fusions" (of convolutions with more than a bias), "attention". One
+// process, any thread.
 #ifndef GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 #define GRAPHRUN_TESTS_DEVICES_CUDA_SIMULATOR_SIMULATOR_H_
 
