@@ -28,6 +28,14 @@ std::string bar(uint64_t done, uint64_t total) {
   return absl::StrCat("[", std::string(full, '#'), std::string(kBarWidth - full, ' '), "] ");
 }
 
+/// What is few is counted.
+std::string fraction(uint64_t done, uint64_t total) {
+  constexpr uint64_t kFew = 1000;
+  return total <= kFew ? absl::StrCat(done, " of ", total)
+                       : absl::StrFormat("%.0f %%", 100 * static_cast<double>(done) /
+                                                        static_cast<double>(total));
+}
+
 void write(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
@@ -115,7 +123,7 @@ std::string ProgressDisplay::text(int64_t now) const {
   std::string line = progress_.what;
   if (progress_.total > 0) {
     line = absl::StrCat(terminal_ ? bar(progress_.done, progress_.total) : "", line, " (",
-                        progress_.done, " of ", progress_.total, " done)");
+                        fraction(progress_.done, progress_.total), " done)");
   }
   if (const int64_t most = progress_.most.count(); most > 0) {
     absl::StrAppendFormat(&line, ", at most %.1f s more",

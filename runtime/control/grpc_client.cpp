@@ -124,7 +124,8 @@ class GrpcClient final : public WorkerClient {
   absl::Status loadPlan(uint64_t plan, absl::string_view bytes) override;
   absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan,
                                                absl::Span<const WeightId> weights) override;
-  absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights) override;
+  absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights,
+                          absl::FunctionRef<void(uint64_t)> sent) override;
   absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) override;
   absl::StatusOr<std::vector<std::string>> newMeetings(
       uint64_t plan, absl::Span<const uint32_t> communicators) override;
@@ -149,7 +150,7 @@ class GrpcClient final : public WorkerClient {
   absl::Status checkCertificate(const grpc::ClientContext& context) const;
   absl::Status joinTimedOut(Millis timeout, const absl::Status& last) const;
   bool sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
-                  const WeightSource& weight);
+                  const WeightSource& weight, absl::FunctionRef<void(size_t)> sent);
   void giveUp(const absl::Status& why) {
     calls_.fail(withFirstCause(why, {.worker = options_.name}));
   }
@@ -342,7 +343,7 @@ absl::StatusOr<std::vector<bool>> GrpcClient::hasWeights(uint64_t plan,
 }
 
 bool GrpcClient::sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, uint64_t plan,
-                            const WeightSource& weight) {
+                            const WeightSource& weight, absl::FunctionRef<void(size_t)> sent) {
   control::WeightChunk chunk;
   chunk.set_plan(plan);
   chunk.set_index(weight.index);
@@ -358,11 +359,13 @@ bool GrpcClient::sendWeight(grpc::ClientWriter<control::WeightChunk>* writer, ui
       return false;
     }
     offset += data.size();
+    sent(data.size());
   } while (offset < weight.data.size());
   return true;
 }
 
-absl::Status GrpcClient::putWeights(uint64_t plan, absl::Span<const WeightSource> weights) {
+absl::Status GrpcClient::putWeights(uint64_t plan, absl::Span<const WeightSource> weights,
+                                    absl::FunctionRef<void(uint64_t)> sent) {
   uint64_t bytes = 0;
   for (const WeightSource& weight : weights) {
     bytes += weight.data.size();
@@ -370,8 +373,10 @@ absl::Status GrpcClient::putWeights(uint64_t plan, absl::Span<const WeightSource
   ClientCall call(&calls_, "PutWeights", transferTimeout(options_.callTimeout, bytes));
   control::Done done;
   auto writer = stub()->PutWeights(call.context(), &done);
+  uint64_t gone = 0;
+  auto count = [&](size_t chunk) { sent(gone += chunk); };
   for (const WeightSource& weight : weights) {
-    if (!sendWeight(writer.get(), plan, weight)) {
+    if (!sendWeight(writer.get(), plan, weight, count)) {
       break;  // Finish says why
     }
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -74,8 +75,10 @@ class WorkerClient {
   /// For each weight whether the worker has it already.
   virtual absl::StatusOr<std::vector<bool>> hasWeights(uint64_t plan,
                                                        absl::Span<const WeightId> weights) = 0;
-  /// Sends weights in chunks of kChunkBytes with checksums.
-  virtual absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights) = 0;
+  /// Sends weights in chunks of kChunkBytes with checksums; `sent` is told after each how many
+  /// bytes have gone so far.
+  virtual absl::Status putWeights(uint64_t plan, absl::Span<const WeightSource> weights,
+                                  absl::FunctionRef<void(uint64_t bytes)> sent) = 0;
   virtual absl::Status connectPeers(uint32_t rank, absl::Span<const PeerInfo> peers) = 0;
   /// As WorkerHandler's; exactly one meeting for each communicator.
   virtual absl::StatusOr<std::vector<std::string>> newMeetings(

@@ -612,9 +612,14 @@ absl::StatusOr<size_t> Coordinator::sendWeights(Worker& worker, const format::Pl
   for (const WeightSource& source : missing) {
     bytes += source.data.size();
   }
-  tell({.what = absl::StrCat("sending ", formatBytes(static_cast<int64_t>(bytes)),
-                             " of weights to worker ", worker.name)});
-  GR_RETURN_IF_ERROR(worker.client->putWeights(plan.hash(), missing));
+  Progress progress{.what = absl::StrCat("sending ", formatBytes(static_cast<int64_t>(bytes)),
+                                         " of weights to worker ", worker.name),
+                    .total = bytes};
+  tell(progress);
+  GR_RETURN_IF_ERROR(worker.client->putWeights(plan.hash(), missing, [&](uint64_t sent) {
+    progress.done = sent;
+    tell(progress);
+  }));
   return missing.size();
 }
 

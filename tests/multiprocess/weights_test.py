@@ -108,6 +108,13 @@ class WeightsTest(unittest.TestCase):
         self.check(cluster)
         self.assertEqual(self.worker.said().count("is damaged"), LAYERS, self.worker.said())
 
+    def testSendingTellsItsShare(self):
+        programs.ENVIRONMENT["GRAPHRUN_CACHE_DIR"] = scratch("empty-cache")
+        self.addCleanup(programs.ENVIRONMENT.pop, "GRAPHRUN_CACHE_DIR")
+        ended = self.run_("--cluster", self.start(), "-v")
+        self.assertEqual(ended.code, 0, ended)
+        self.assertRegex(ended.err, r"graphrun: sending [\d.]+ KiB of weights to worker far \(0 % done\)\n")
+
     @unittest.skipUnless(cache_test.mayMount(), "no disk of its own may be mounted here")
     def testFullDiskIsNoSmallDevice(self):
         """It is told as what it is, and no other plan is made for it."""

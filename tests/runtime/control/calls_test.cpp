@@ -76,7 +76,10 @@ TEST_CASE("only missing weights need to travel, and arrive whole") {
     ids.push_back({weight.checksum, weight.data.size()});
   }
   REQUIRE(*p.client->hasWeights(1, ids) == std::vector<bool>{false, false, false});
-  requireOk(p.client->putWeights(1, weights));
+  std::vector<uint64_t> told;
+  requireOk(p.client->putWeights(1, weights, [&](uint64_t bytes) { told.push_back(bytes); }));
+  REQUIRE(told == std::vector<uint64_t>{kChunkBytes, 2 * kChunkBytes, big.size(), big.size() + 4,
+                                        big.size() + 4});
   REQUIRE(*p.client->hasWeights(1, ids) == std::vector<bool>{true, true, true});
   REQUIRE(absl::StrContains(*p.client->metrics(), absl::StrCat("bytes=", big.size() + 4)));
 }
@@ -84,8 +87,9 @@ TEST_CASE("only missing weights need to travel, and arrive whole") {
 TEST_CASE("a model file that changed under its checksums is noticed") {
   InProcess p;
   std::string data = "abcdef";
-  requireError(p.client->putWeights(1, std::vector<WeightSource>{{7, checksumOf("abcdeg"), data}}),
-               absl::StatusCode::kDataLoss, {"worker node0", "PutWeights", "weight 7"});
+  const std::vector<WeightSource> weights = {{7, checksumOf("abcdeg"), data}};
+  requireError(p.client->putWeights(1, weights, [](uint64_t) {}), absl::StatusCode::kDataLoss,
+               {"worker node0", "PutWeights", "weight 7"});
 }
 
 TEST_CASE("peers get each other's address and token") {
