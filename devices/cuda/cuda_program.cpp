@@ -273,8 +273,8 @@ absl::Status CudaProgram::createErrors(const Executable& executable) {
   for (const Step& step : executable.steps) {
     stepLabels_.push_back(step.label);
   }
-  GR_ASSIGN_OR_RETURN(errors_, device_.memory->allocate(sizeof(uint32_t)));
-  GR_ASSIGN_OR_RETURN(void* seen, device_.pinned->allocate(sizeof(uint32_t)));
+  GR_ASSIGN_OR_RETURN(errors_, device_.memory->allocate(sizeof(ErrorRecord)));
+  GR_ASSIGN_OR_RETURN(void* seen, device_.pinned->allocate(sizeof(ErrorRecord)));
   seenErrors_ = PinnedMemory(seen, GiveBack{device_.pinned});
   return clearErrors();
 }

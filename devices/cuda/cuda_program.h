@@ -156,7 +156,7 @@ class CudaProgram : public Program {
   std::unique_ptr<DeviceMemory> bound_;  ///< of inputs, outputs, received tensors
   std::vector<std::shared_ptr<const DeviceMemory>> stored_;  ///< weights and constants
   std::vector<PinnedMemory> staging_;                        ///< of what is sent
-  std::unique_ptr<DeviceMemory> errors_;  ///< the error word; null: no kernel has one
+  std::unique_ptr<DeviceMemory> errors_;  ///< an ErrorRecord; null: no kernel has one
   PinnedMemory seenErrors_;               ///< what it was at the end of a step
   std::vector<std::string> stepLabels_;   ///< where there is one
   std::unique_ptr<CodeModule> code_;

@@ -80,7 +80,7 @@ absl::Status CudaProgram::finish() {
   failedStep_.clear();
   if (errors_ != nullptr) {
     GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemcpyDtoHAsync_v2, seenErrors_.get(),
-                             errors_->address(), sizeof(uint32_t), compute_->get()));
+                             errors_->address(), sizeof(ErrorRecord), compute_->get()));
   }
   GR_RETURN_IF_ERROR(computed_->record(*compute_));
   GR_RETURN_IF_ERROR(computed_->holdUp(*copyOut_));
@@ -92,19 +92,19 @@ absl::Status CudaProgram::finish() {
 
 absl::Status CudaProgram::clearErrors() {
   GR_RETURN_IF_ERROR(GR_CU(device_.context->driver(), cuMemsetD8Async, errors_->address(), 0,
-                           sizeof(uint32_t), compute_->get()));
+                           sizeof(ErrorRecord), compute_->get()));
   return compute_->synchronize();
 }
 
 absl::Status CudaProgram::readErrors() {
-  uint32_t word = *static_cast<const uint32_t*>(seenErrors_.get());
-  if (word == 0) {
+  const ErrorRecord error = *static_cast<const ErrorRecord*>(seenErrors_.get());
+  if (error.word == 0) {
     return absl::OkStatus();
   }
   GR_RETURN_IF_ERROR(clearErrors());
-  uint32_t step = stepOfError(word);
+  uint32_t step = stepOfError(error.word);
   failedStep_ = step < stepLabels_.size() ? stepLabels_[step] : "unknown step";
-  return statusOfError(word);
+  return statusOfError(error);
 }
 
 absl::Status CudaProgram::readClocks() {

@@ -45,7 +45,7 @@ struct KernelContext {
   Communicators* communicators;             ///< null: there is no program, a kernel is tried
   const CodeModule* code;                   ///< null: the executable has no generated code
   absl::Span<const CUdeviceptr> addresses;  ///< of the executable's buffers
-  CUdeviceptr errors = 0;                   ///< the error word (kernel_errors.h); 0: there is none
+  CUdeviceptr errors = 0;                   ///< the ErrorRecord (kernel_errors.h); 0: there is none
   uint32_t step = 0;                        ///< index of the step that a kernel is created for
 
   CUdeviceptr addressOf(const Argument& argument) const { return addresses[argument.buffer]; }

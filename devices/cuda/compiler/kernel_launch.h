@@ -17,7 +17,7 @@ struct KernelArgument {
     kResult,   ///< device pointer to a result, aligned to 16 bytes, apart from all operands
     kScratch,  ///< device pointer to what the operation's kernels leave each other, as a result
     kInteger,  ///< a 64-bit integer
-    kErrors,   ///< device pointer to the program's error word (kernel_errors.h)
+    kErrors,   ///< device pointer to the program's ErrorRecord (kernel_errors.h)
     kStep      ///< a 64-bit integer: what the step adds its error to
   };
   Kind kind = Kind::kOperand;

@@ -136,7 +136,18 @@ mlir::Value PointCode::loadIndex(unsigned operand, mlir::Value place, int64_t si
     mlir::Value count = code_.make<arith::IndexCastOp>(wide.getType(), number(size));
     mlir::Value shifted = fromEnd ? code_.make<arith::AddIOp>(wide, count) : wide;
     mlir::Value most = fromEnd ? code_.make<arith::AddIOp>(count, count) : count;
-    code_.complainIf(code_.make<arith::CmpIOp>(arith::CmpIPredicate::uge, shifted, most), error);
+    auto details = [&]() -> Values {
+      mlir::Type type = code_.builder().getI64Type();
+      auto asI64 = [&](mlir::Value value) { return code_.make<arith::IndexCastOp>(type, value); };
+      mlir::Value given = wide.getType() == type ? wide : code_.make<arith::ExtSIOp>(type, wide);
+      return {given, asI64(place), asI64(number(size))};
+    };
+    mlir::Value isWrong = code_.make<arith::CmpIOp>(arith::CmpIPredicate::uge, shifted, most);
+    if (error == KernelError::kIndex) {
+      code_.complainIf(isWrong, error, details);
+    } else {
+      code_.complainIf(isWrong, error);
+    }
   }
   mlir::Value index = code_.make<arith::IndexCastOp>(code_.builder().getIndexType(), wide);
   if (fromEnd) {

@@ -106,13 +106,24 @@ KernelArgument ThreadCode::argumentOf(size_t pointer) const {
                                                   : KernelArgument{Kind::kScratch, 0};
 }
 
-void ThreadCode::complainIf(mlir::Value condition, KernelError error) {
+void ThreadCode::complainIf(mlir::Value condition, KernelError error, Details details) {
   emitIf(condition, [&] {
     auto word = [&](int64_t value) { return make<mlir::arith::ConstantIntOp>(value, 32); };
     mlir::Value base = make<mlir::arith::TruncIOp>(builder_.getI32Type(), errorBase_);
     mlir::Value complaint = make<mlir::arith::AddIOp>(base, word(static_cast<int64_t>(error)));
     constexpr auto kRelaxed = mlir::LLVM::AtomicOrdering::monotonic;
-    make<mlir::LLVM::AtomicCmpXchgOp>(errors_, word(0), complaint, kRelaxed, kRelaxed);
+    mlir::Value swapped =
+        make<mlir::LLVM::AtomicCmpXchgOp>(errors_, word(0), complaint, kRelaxed, kRelaxed);
+    if (details) {
+      mlir::Value isFirst = make<mlir::LLVM::ExtractValueOp>(swapped, llvm::ArrayRef<int64_t>{1});
+      emitIf(isFirst, [&] {
+        for (auto [i, value] : llvm::enumerate(details())) {
+          mlir::Value place = constant(kErrorDetails + static_cast<int64_t>(i));
+          builder_.create<mlir::LLVM::StoreOp>(loc_, value,
+                                               element(errors_, value.getType(), place));
+        }
+      });
+    }
   });
 }
 

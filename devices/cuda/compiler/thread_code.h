@@ -58,9 +58,11 @@ class ThreadCode {
   /// All threads of the block come here before one goes on.
   void barrier();
 
-  /// Notes an error of the program where the condition holds; the first one stays. A kernel that
-  /// has such a condition gets the error word, behind all other parameters.
-  void complainIf(mlir::Value condition, KernelError error);
+  /// Notes an error of the program where the condition holds; the first one stays, with what
+  /// `details` emits of it (i64: ErrorRecord). A kernel that has such a condition gets the
+  /// ErrorRecord, behind all other parameters.
+  using Details = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
+  void complainIf(mlir::Value condition, KernelError error, Details details = nullptr);
 
   /// What `then` emits is done where the condition holds, what `otherwise` emits where it does not.
   void emitIf(mlir::Value condition, llvm::function_ref<void()> then,

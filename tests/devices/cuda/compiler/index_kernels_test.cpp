@@ -4,6 +4,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "tests/devices/cuda/compiler/kernel_case.h"
 #include "tests/devices/cuda/compiler/operation_case.h"
 
 namespace graphrun::devices::cuda {
@@ -112,7 +113,12 @@ TEST_CASE("kernels complain about indices that are out of range, of either sign"
   // Of 64 bits even where places are computed in 32.
   for (double bad : {4.0, -5.0, 4294967297.0, -1e18}) {
     CAPTURE(bad);
-    CHECK(complaintOf(gather, dataAndIndices({3}, {0, bad, 1})) == KernelError::kIndex);
+    KernelCase kernels(gather);
+    kernels.interpreted(dataAndIndices({3}, {0, bad, 1}));
+    CHECK(kernels.error() == KernelError::kIndex);
+    CHECK(kernels.errorRecord().index == static_cast<int64_t>(bad));
+    CHECK(kernels.errorRecord().place == 1);
+    CHECK(kernels.errorRecord().bound == 4);
   }
   std::string elements = function("gather_elements {axis = 0 : i64}", {"%a", "%i"},
                                   {"tensor<4x2xf32>", "tensor<1x2xi64>"}, {"tensor<1x2xf32>"});

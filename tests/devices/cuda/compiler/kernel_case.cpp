@@ -104,7 +104,7 @@ cpu::Tensors KernelCase::interpreted(const cpu::Tensors& operands, int computeCa
     memory.tables.emplace_back(table.data(), table.size());
   }
   memory.scratch.emplace_back(scratch.data(), scratch.size());
-  error_ = 0;
+  error_ = {};
   memory.errors = Bytes(reinterpret_cast<uint8_t*>(&error_), sizeof(error_));
   for (size_t i = 0; i < plan().launches.size(); ++i) {
     interpretKernel(ptx(computeCapability, i), plan().launches[i], memory);

@@ -38,7 +38,8 @@ class KernelCase {
   /// What its PTX gives.
   cpu::Tensors interpreted(const cpu::Tensors& operands, int computeCapability = 90);
   /// What the kernels of the last interpretation found wrong; 0: nothing.
-  KernelError error() const { return static_cast<KernelError>(error_ % kErrorKinds); }
+  KernelError error() const { return static_cast<KernelError>(error_.word % kErrorKinds); }
+  const ErrorRecord& errorRecord() const { return error_; }
   /// What reference kernels give, one for each operation.
   cpu::Tensors expected(const cpu::Tensors& operands) const;
 
@@ -47,7 +48,7 @@ class KernelCase {
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::Operation* op_ = nullptr;
   std::optional<OperationKernels> kernels_;
-  uint32_t error_ = 0;
+  ErrorRecord error_;
 };
 
 }  // namespace graphrun::devices::cuda
