@@ -635,6 +635,12 @@ void TransportCore::finishSend(SendSlot& slot, const absl::Status& status) noexc
   events_.notify();
 }
 
+CreditHeader TransportCore::takeCredit(RecvSlot& slot) noexcept {
+  const CreditHeader credit = slot.credit;
+  slot.tag.store(RecvSlot::kFree);
+  return credit;
+}
+
 void TransportCore::finishCredit(RecvSlot& slot, const absl::Status& status) noexcept {
   RecvEdge& edge = *slot.edge;
   if (!status.ok()) {

@@ -93,6 +93,7 @@ class TransportCore : public Transport {
   void markPeerFailed(uint32_t rank, const absl::Status& cause) override;
   absl::Status wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) override;
   void wakeWaiters() override { events_.notify(); }
+  void sendCredits() override {}
   TransportStats stats() const override;
 
   // To be implemented: how things travel. May be called by any thread.
@@ -103,7 +104,8 @@ class TransportCore : public Transport {
   virtual void postControl(Link& link, const ControlMessage& message) = 0;
   /// Sends a slot; finishSend when its data is no longer read.
   virtual void postData(Link& link, SendSlot& slot) = 0;
-  /// Sends a slot's credit; finishCredit when it has gone.
+  /// Sends a slot's credit, maybe later with a payload for the same peer: takeCredit, and
+  /// finishCredit when it has gone.
   virtual void postCredit(Link& link, RecvSlot& slot) = 0;
   /// Called after a link failed: whatever waits in queues to or from it may be dropped.
   virtual void onLinkFailed(Link&) {}
@@ -120,6 +122,8 @@ class TransportCore : public Transport {
   void finishReceive(RecvSlot& slot, const void* data, const absl::Status& status) noexcept;
   void onCredit(const CreditHeader& header) noexcept;
   void finishSend(SendSlot& slot, const absl::Status& status) noexcept;
+  /// The credit of a slot that was released, which from now on may be used again.
+  static CreditHeader takeCredit(RecvSlot& slot) noexcept;
   void finishCredit(RecvSlot& slot, const absl::Status& status) noexcept;
   /// Counts and logs a message that was not accepted. When edges close, some are usual.
   void dropMessage(absl::string_view why, LogLevel level = LogLevel::kWarning) noexcept;

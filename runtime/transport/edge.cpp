@@ -70,7 +70,7 @@ absl::StatusOr<bool> SendEdge::trySend(uint64_t step, const void* data, size_t b
   }
   slot.data = data;
   slot.bytes = bytes;
-  slot.header = {remote_.load(std::memory_order_relaxed), handle_, step};
+  slot.header.data = {remote_.load(std::memory_order_relaxed), handle_, step};
   slot.nextStep.store(step + 1, std::memory_order_relaxed);
   slot.state.store(SendSlot::kBusy | SendSlot::kUncredited);
   pins_.fetch_add(1);
@@ -148,7 +148,7 @@ void RecvEdge::release(uint64_t step) {
   }
   slot.credit.step = step;
   pins_.fetch_add(1);
-  slot.tag.store(RecvSlot::kFree);
+  slot.tag.store(RecvSlot::tagOf(step, RecvSlot::kReleased));
   core_->postCredit(*link_, slot);
 }
 

@@ -110,7 +110,7 @@ class InprocTransport final : public TransportCore {
 
   void postData(Link& link, SendSlot& slot) override {
     portOf(link).call([&](TransportCore& peer) {
-      RecvSlot* landing = peer.beginReceive(slot.header, slot.bytes);
+      RecvSlot* landing = peer.beginReceive(slot.header.data, slot.bytes);
       if (landing == nullptr) {
         return;
       }
@@ -124,7 +124,7 @@ class InprocTransport final : public TransportCore {
   }
 
   void postCredit(Link& link, RecvSlot& slot) override {
-    CreditHeader credit = slot.credit;
+    const CreditHeader credit = takeCredit(slot);
     finishCredit(slot, absl::OkStatus());
     portOf(link).call([&](TransportCore& peer) { peer.onCredit(credit); });
   }

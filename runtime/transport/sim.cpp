@@ -266,7 +266,7 @@ class SimTransport final : public TransportCore {
 
   void postData(Link& link, SendSlot& slot) override {
     Message m = begin(link, CommandKind::kData);
-    m.header = slot.header;
+    m.header = slot.header.data;
     m.bytes = slot.bytes;
     m.slot = &slot;
     network_->send(std::move(m));
@@ -274,7 +274,7 @@ class SimTransport final : public TransportCore {
 
   void postCredit(Link& link, RecvSlot& slot) override {
     Message m = begin(link, CommandKind::kCredit);
-    m.credit = slot.credit;
+    m.credit = takeCredit(slot);
     finishCredit(slot, absl::OkStatus());
     network_->send(std::move(m));
   }

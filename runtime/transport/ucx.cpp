@@ -23,6 +23,8 @@ namespace {
 enum AmId : unsigned { kControlAm = 0, kDataAm = 1, kCreditAm = 2 };
 
 constexpr int64_t kNapNanos = 100'000;
+// How long a credit waits for a payload to go with.
+constexpr int64_t kHoldNanos = 30'000;
 // The background thread sleeps on UCX's event fd; this is only a net under it.
 constexpr int64_t kBackgroundSleepNanos = 500'000'000;
 constexpr int64_t kFlushNanos = 200'000'000;
@@ -30,6 +32,9 @@ constexpr int64_t kFlushNanos = 200'000'000;
 struct UcxLink : Link {
   ucp_ep_h endpoint = nullptr;
   ucp_ep_h beats = nullptr;  // another connection: payloads on their way do not hold them up
+  RecvSlot* held = nullptr;  // credits that wait for a payload, the latest first
+  UcxLink* nextHolding = nullptr;
+  bool isHolding = false;  // it is in the list of links that may hold some
 };
 
 struct ControlCommand : Command {
@@ -87,6 +92,8 @@ class UcxTransport final : public TransportCore {
   void postControl(Link& link, const ControlMessage& message) override;
   void postData(Link&, SendSlot& slot) override { submit(&slot); }
   void postCredit(Link&, RecvSlot& slot) override { submit(&slot); }
+  void sendCredits() override;
+  TransportStats stats() const override;
   void sleep(uint32_t ticket, int64_t untilNanos) override;
 
  private:
@@ -103,6 +110,10 @@ class UcxTransport final : public TransportCore {
   void begin(Command& command);
   void beginData(SendSlot& slot);
   void beginCredit(RecvSlot& slot);
+  static RecvSlot& takeHeld(UcxLink& link);
+  size_t addCredits(UcxLink& link, PayloadHeader& header);
+  void sendCredit(RecvSlot& slot);
+  bool sendHeld();
   void beginControl(ControlCommand& command);
   void kickBackground();
   void kickIfAsleep();
@@ -132,7 +143,12 @@ class UcxTransport final : public TransportCore {
 
   std::atomic<bool> owned_{false};
   CommandQueue commands_;
-  bool pending_ = false;  // by the owner: something was begun that needs progress to complete
+  // By the owner:
+  bool pending_ = false;        // something was begun that needs progress to complete
+  UcxLink* holding_ = nullptr;  // the links that may hold credits
+  size_t held_ = 0;             // how many there are,
+  int64_t heldSince_ = 0;       // and since when there are any
+  std::atomic<uint64_t> loneCredits_{0};
   std::atomic<uint64_t> driven_{0};  // counts the progress made by waiters
 
   std::thread background_;
@@ -220,6 +236,7 @@ UcxTransport::~UcxTransport() {
   if (worker_ != nullptr) {
     own();
     drain();
+    sendHeld();
     closeEndpoints();
     ucx().ucp_worker_destroy(worker_);
     for (Command* command = commands_.takeAll(); command != nullptr;) {
@@ -375,6 +392,9 @@ bool UcxTransport::progress() {
   }
   bool any = drain();
   any |= ucx().ucp_worker_progress(worker_) != 0;
+  if (held_ != 0 && nowNanos() - heldSince_ >= kHoldNanos) {
+    any |= sendHeld();
+  }
   driven_.fetch_add(1, std::memory_order_relaxed);
   disown();
   return any;
@@ -413,8 +433,10 @@ void UcxTransport::beginData(SendSlot& slot) {
     ucx().ucp_request_free(request);
     ownerOf(sent).finishSend(sent, ucxStatus(status, "sending a payload"));
   };
-  void* request = ucx().ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kDataAm, &slot.header,
-                                        sizeof slot.header, slot.data, slot.bytes, &params);
+  auto& to = static_cast<UcxLink&>(link);
+  const size_t headerBytes = addCredits(to, slot.header);
+  void* request = ucx().ucp_am_send_nbx(to.endpoint, kDataAm, &slot.header, headerBytes, slot.data,
+                                        slot.bytes, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
   } else {
@@ -422,8 +444,68 @@ void UcxTransport::beginData(SendSlot& slot) {
   }
 }
 
+RecvSlot& UcxTransport::takeHeld(UcxLink& link) {
+  RecvSlot& slot = *link.held;
+  link.held = static_cast<RecvSlot*>(slot.next);
+  return slot;
+}
+
+/// Puts credits that are held for the link behind a payload's header. The bytes of both.
+size_t UcxTransport::addCredits(UcxLink& link, PayloadHeader& header) {
+  size_t count = 0;
+  for (; link.held != nullptr && count < kMostRiding; ++count) {
+    RecvSlot& slot = takeHeld(link);
+    header.credits[count] = takeCredit(slot);
+    finishCredit(slot, absl::OkStatus());
+  }
+  held_ -= count;
+  return sizeof header.data + count * sizeof header.credits[0];
+}
+
+/// Holds the credit back for a payload to the same peer, unless nobody is awake who would send it
+/// if none comes.
 void UcxTransport::beginCredit(RecvSlot& slot) {
+  if (backgroundState_.load() == Background::kAsleep) {
+    return sendCredit(slot);
+  }
+  auto& link = static_cast<UcxLink&>(linkOf(slot));
+  slot.next = link.held;
+  link.held = &slot;
+  heldSince_ = held_++ != 0 ? heldSince_ : nowNanos();
+  if (!link.isHolding) {
+    link.isHolding = true;
+    link.nextHolding = holding_;
+    holding_ = &link;
+  }
+}
+
+/// Sends what is held as messages of their own; whether that was any.
+bool UcxTransport::sendHeld() {
+  for (; holding_ != nullptr; holding_ = holding_->nextHolding) {
+    holding_->isHolding = false;
+    while (holding_->held != nullptr) {
+      sendCredit(takeHeld(*holding_));
+    }
+  }
+  return std::exchange(held_, 0) != 0;
+}
+
+void UcxTransport::sendCredits() {
+  if (tryOwn()) {  // whoever else has it sends them in time
+    sendHeld();
+    disown();
+  }
+}
+
+TransportStats UcxTransport::stats() const {
+  TransportStats stats = TransportCore::stats();
+  stats.loneCredits = loneCredits_.load();
+  return stats;
+}
+
+void UcxTransport::sendCredit(RecvSlot& slot) {
   Link& link = linkOf(slot);
+  takeCredit(slot);
   if (link.failed.load()) {
     return finishCredit(slot, link.failure);
   }
@@ -435,6 +517,7 @@ void UcxTransport::beginCredit(RecvSlot& slot) {
     ucx().ucp_request_free(request);
     ownerOf(sent).finishCredit(sent, ucxStatus(status, "sending a credit"));
   };
+  loneCredits_.fetch_add(1, std::memory_order_relaxed);
   void* request = ucx().ucp_am_send_nbx(static_cast<UcxLink&>(link).endpoint, kCreditAm,
                                         &slot.credit, sizeof slot.credit, nullptr, 0, &params);
   if (UCS_PTR_IS_PTR(request)) {
@@ -496,13 +579,18 @@ ucs_status_t UcxTransport::onCreditAm(void* self, const void* header, size_t hea
 ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t headerBytes, void* data,
                                     size_t bytes, const ucp_am_recv_param_t* param) noexcept {
   auto& transport = *static_cast<UcxTransport*>(self);
-  DataHeader message;
-  if (headerBytes != sizeof message) {
+  PayloadHeader message;
+  const size_t creditBytes = headerBytes - sizeof message.data;
+  if (headerBytes < sizeof message.data || headerBytes > sizeof message ||
+      creditBytes % sizeof message.credits[0] != 0) {
     transport.dropMessage("a payload whose header has the wrong size");
     return UCS_OK;
   }
-  std::memcpy(&message, header, sizeof message);
-  RecvSlot* slot = transport.beginReceive(message, bytes);
+  std::memcpy(&message, header, headerBytes);
+  for (size_t i = 0; i < creditBytes / sizeof message.credits[0]; ++i) {
+    transport.onCredit(message.credits[i]);
+  }
+  RecvSlot* slot = transport.beginReceive(message.data, bytes);
   if (slot == nullptr) {
     return UCS_OK;
   }
@@ -591,7 +679,7 @@ void UcxTransport::runBackground() {
       napWhileOthersDrive();
       continue;
     }
-    while (drain() || ucx().ucp_worker_progress(worker_) != 0) {
+    while (drain() || sendHeld() || ucx().ucp_worker_progress(worker_) != 0) {
       tend(/*listened=*/true);
     }
     pending_ = false;

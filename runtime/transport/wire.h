@@ -16,7 +16,7 @@ namespace graphrun::runtime {
 static_assert(std::endian::native == std::endian::little);
 
 /// Bump when a message below changes.
-inline constexpr uint32_t kWireMagic = 0x47525403;  // "GRT", version 3
+inline constexpr uint32_t kWireMagic = 0x47525404;  // "GRT", version 4
 
 enum class ControlKind : uint32_t {
   kHello = 1,  ///< I am `rank`, here is our token.
@@ -66,6 +66,16 @@ struct CreditHeader {
   uint64_t step = 0;
 };
 
+/// Credits that may go with one payload.
+inline constexpr uint32_t kMostRiding = 8;
+
+/// What goes before a payload: its header, and credits for the peer that gets it.
+struct PayloadHeader {
+  DataHeader data;
+  CreditHeader credits[kMostRiding];
+};
+static_assert(sizeof(PayloadHeader) == sizeof(DataHeader) + kMostRiding * sizeof(CreditHeader));
+
 enum class CommandKind : uint8_t { kData, kCredit, kControl };
 
 /// Something to be sent; a node of the queue of whoever may talk to the network.
@@ -84,7 +94,7 @@ struct SendSlot : Command {
   SendEdge* edge = nullptr;
   const void* data = nullptr;
   size_t bytes = 0;
-  DataHeader header;
+  PayloadHeader header;
   std::atomic<uint32_t> state{0};
   std::atomic<uint64_t> nextStep{0};  ///< 1 + the last step that used the slot.
 };
@@ -94,6 +104,7 @@ struct RecvSlot : Command {
   static constexpr uint64_t kFree = 0;
   static constexpr uint64_t kLanding = 1;
   static constexpr uint64_t kReady = 2;
+  static constexpr uint64_t kReleased = 3;  ///< Its credit has not been sent yet.
   static constexpr uint64_t kPhaseMask = 3;
   static constexpr uint64_t tagOf(uint64_t step, uint64_t phase) { return step << 2 | phase; }
 

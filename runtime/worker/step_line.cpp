@@ -146,13 +146,15 @@ absl::StatusOr<StepStart> StepServer::next(const WaitOptions& options) {
   }
   StepStart start;
   std::memcpy(&start, message.data, sizeof start);
-  starts_->release(next_++);
+  ++next_;
   GR_RETURN_IF_ERROR(check(start));
   return start;
 }
 
 absl::Status StepServer::done(const WaitOptions& options) {
+  starts_->release(done_);  // goes with the message
   GR_RETURN_IF_ERROR(post(*dones_, done_, done_, memory_->dones, options));
+  transport_->sendCredits();  // the next step may begin at once, and nobody would for its length
   ++done_;
   return absl::OkStatus();
 }

@@ -125,7 +125,7 @@ TEST_CASE("an edge keeps to its first announcement") {
     const ControlMessage message = announcement(1, handle, handle == 5 ? 0 : 1);
     transport.onControl(&message, sizeof message);
     REQUIRE(edge->trySend(handle, &handle, 8).value());
-    CHECK(transport.sent->header.recvHandle == 5);
+    CHECK(transport.sent->header.data.recvHandle == 5);
     CHECK(TransportCore::isOfHosts(*transport.sent));
   }
   CHECK(edge->status().ok());

@@ -100,6 +100,42 @@ TEST_CASE("two processes exchange payloads of all sizes") {
   }
 }
 
+TEST_CASE("a credit goes with the next payload for its peer") {
+  constexpr uint64_t kSteps = 1000;
+  for (const char* tls : kNetworks) {
+    INFO("UCX_TLS=" << tls);
+    Duo duo(tls, {8, 8}, kSteps);
+    for (uint64_t step = 0; step < kSteps; ++step) {
+      for (size_t i = 0; i < 2; ++i) {
+        REQUIRE_OK(duo.out[i]->send(step, duo.data[i]->data(), 8, soon()));
+        REQUIRE_OK(duo.in[i]->wait(step, soon()).status());
+        duo.in[i]->release(step);
+      }
+    }
+    // A thread that loses its core between the two calls sends it late, and then by itself.
+    CHECK(duo.transport->stats().loneCredits < kSteps);
+    CHECK(duo.process->wait() == 0);
+  }
+}
+
+TEST_CASE("a credit that no payload follows is sent all the same") {
+  for (const char* tls : kNetworks) {
+    INFO("UCX_TLS=" << tls);
+    Duo duo(tls, {8}, 1'000'000);
+    for (uint64_t step = 0; step < 8; ++step) {
+      REQUIRE_OK(duo.out[0]->send(step, duo.data[0]->data(), 8, soon()));
+      REQUIRE_OK(duo.in[0]->wait(step, soon()).status());
+      const uint64_t before = duo.transport->stats().loneCredits;
+      duo.in[0]->release(step);
+      const WaitOptions end = soon();
+      while (duo.transport->stats().loneCredits == before && nowNanos() < end.deadlineNanos) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));  // and drives nothing
+      }
+      CHECK(duo.transport->stats().loneCredits == before + 1);
+    }
+  }
+}
+
 /// The peer gets a signal while `bytes` are under way in both directions; heartbeats, here a
 /// thread, report it 0.3 s later. Every wait must end, closing must take no time, and the memory
 /// must stay until the transport goes.
