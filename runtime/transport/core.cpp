@@ -661,6 +661,16 @@ absl::Status TransportCore::wait(absl::FunctionRef<bool()> ready, const WaitOpti
   return status;
 }
 
+/// Whether nobody took it for long.
+bool TransportCore::offerCore(int64_t now) {
+  sched_yield();
+  const int64_t back = nowNanos();
+  if (back - now > kSliceNanos) {
+    waryUntil_.store(back + kWaryNanos, std::memory_order_relaxed);
+  }
+  return back - now <= kOfferNanos;
+}
+
 absl::Status TransportCore::drive(absl::FunctionRef<bool()> ready, const WaitOptions& options) {
   int64_t activeAt = nowNanos();
   while (!ready()) {
@@ -673,11 +683,11 @@ absl::Status TransportCore::drive(absl::FunctionRef<bool()> ready, const WaitOpt
     }
     if (progress()) {
       activeAt = now;
-    } else if (now - activeAt < kSpinNanos) {
+    } else if (now - activeAt <
+               (now < waryUntil_.load(std::memory_order_relaxed) ? kWarySpinNanos : kSpinNanos)) {
       relaxCpu();
     } else if (now - activeAt < kPatienceNanos) {
-      sched_yield();
-      if (nowNanos() - now > kOfferNanos) {
+      if (!offerCore(now)) {
         activeAt = now - kPatienceNanos;
       }
     } else {

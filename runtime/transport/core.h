@@ -23,8 +23,15 @@
 
 namespace graphrun::runtime {
 
-/// How long a waiter polls past the last activity without a thought of others.
-inline constexpr int64_t kSpinNanos = 40'000;
+/// How long a waiter polls past the last activity without a thought of others: as long as a message
+/// over shared memory and its answer take. Who waits longer may wait for one that has no core.
+inline constexpr int64_t kSpinNanos = 1'000;
+/// The same where a core that was offered lately went to somebody who computes: at each offer he
+/// gets all that the scheduler gives at a time, some milliseconds.
+inline constexpr int64_t kWarySpinNanos = 40'000;
+/// How late a core is back from one who computes, and for how long that is remembered.
+inline constexpr int64_t kSliceNanos = 500'000;
+inline constexpr int64_t kWaryNanos = 50'000'000;
 /// How long it polls, past the last activity, while nobody else wants its core: waking a thread
 /// takes longer than most kernels, and between 5 and 200 us, so that no step would take what the
 /// last did.
@@ -162,6 +169,7 @@ class TransportCore : public Transport {
 
  private:
   absl::Status drive(absl::FunctionRef<bool()> ready, const WaitOptions& options);
+  bool offerCore(int64_t now);
 
   struct Outgoing {
     Link* link;
@@ -199,6 +207,7 @@ class TransportCore : public Transport {
   std::vector<std::unique_ptr<Link>> oldLinks_;  // replaced after a failure
   int64_t listenedAt_ = 0;                       // guarded by mutex_
   std::atomic<int64_t> nextHello_{kNever};       // the earliest of all links
+  std::atomic<int64_t> waryUntil_{0};            // see kWarySpinNanos
   std::map<EdgeKey, std::unique_ptr<SendEdge>> sends_;
   std::map<EdgeKey, std::unique_ptr<RecvEdge>> recvs_;
   std::vector<std::unique_ptr<SendEdge>> retiredSends_;

@@ -1,5 +1,6 @@
 // UCX between two processes, over shared memory and over TCP: data, and peers that die or stop.
 #include <dlfcn.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -135,6 +136,50 @@ TEST_CASE("a credit that no payload follows is sent all the same") {
     }
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Keeps this thread, and whatever it starts, to the first core that it may use.
+class OneCore {
+ public:
+  OneCore() {
+    REQUIRE(sched_getaffinity(0, sizeof all_, &all_) == 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int core = 0; CPU_COUNT(&one) == 0; ++core) {
+      if (CPU_ISSET(core, &all_)) {
+        CPU_SET(core, &one);
+      }
+    }
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  }
+  ~OneCore() { sched_setaffinity(0, sizeof all_, &all_); }
+  OneCore(const OneCore&) = delete;
+  OneCore& operator=(const OneCore&) = delete;
+
+ private:
+  cpu_set_t all_;
+};
+
+TEST_CASE("processes that wait for each other hand their only core over") {
+  constexpr uint64_t kSteps = 100;
+  constexpr uint64_t kTries = 50;
+  const OneCore core;
+  Duo duo("posix,self", {8}, kSteps * kTries);
+  int64_t shortest = kSecond;
+  for (uint64_t first = 0; first < kSteps * kTries; first += kSteps) {  // others want it in some
+    const int64_t begin = nowNanos();
+    for (uint64_t step = first; step < first + kSteps; ++step) {
+      REQUIRE_OK(duo.out[0]->send(step, duo.data[0]->data(), 8, soon()));
+      REQUIRE_OK(duo.in[0]->wait(step, soon()).status());
+      duo.in[0]->release(step);
+    }
+    shortest = std::min(shortest, nowNanos() - begin);
+  }
+  // A round trip. Where both poll for 40 us before they let go of the core it takes over 80.
+  CHECK(shortest / static_cast<int64_t>(kSteps) < 60'000);
+  CHECK(duo.process->wait() == 0);
+}
+#endif
 
 /// The peer gets a signal while `bytes` are under way in both directions; heartbeats, here a
 /// thread, report it 0.3 s later. Every wait must end, closing must take no time, and the memory
