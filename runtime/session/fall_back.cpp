@@ -1,7 +1,6 @@
 #include "runtime/session/fall_back.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/base/status.h"
 #include "runtime/format/weight_table.h"
@@ -23,22 +22,25 @@ bool isAsPromised(const ActivePlan& plan) {
   return static_cast<double>(plan.typicalRunNanos()) <= kAsPromised * promisedNanos(plan.found);
 }
 
-/// Whether all that is computed is on one device, or runs have decided already that it is not.
+/// Whether nothing was promised, all that is computed is on one device, or runs have decided
+/// already that it is not.
 bool isBeyondDoubt(const format::Plan& plan) {
   const auto& partitions = *plan.partitions();
   auto computing = std::count_if(partitions.begin(), partitions.end(), [](const auto* partition) {
     return format::sizeOf(partition->nodes()) > 0;
   });
-  return computing < 2 || plan.splits() == static_cast<uint8_t>(format::SplitChoice::Tried);
+  return plan.predicted_step_ns() == 0 || computing < 2 ||
+         plan.splits() == static_cast<uint8_t>(format::SplitChoice::Tried);
 }
 
 /// Of a plan that was tried in the place of another.
-absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const JudgingSession& session) {
-  const ActivePlan::Rival rival = *std::exchange(plan.rival, std::nullopt);
+absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const ActivePlan::Rival& rival,
+                                   const JudgingSession& session) {
   if (static_cast<double>(plan.typicalRunNanos()) <=
       kWorthwhile * static_cast<double>(rival.runNanos)) {
     session.keep(plan.found);
     plan.found.response.clear();
+    plan.rival.reset();
     return &plan;
   }
   GR_ASSIGN_OR_RETURN(ActivePlan * back, session.replace(plan, rival.found));
@@ -51,7 +53,7 @@ absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const JudgingSession& sessi
 absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& session) {
   plan.judged = true;
   if (plan.rival.has_value()) {
-    return decide(plan, session);
+    return decide(plan, ActivePlan::Rival(*plan.rival), session);
   }
   if (isBeyondDoubt(plan.found.plan->plan()) || isAsPromised(plan)) {
     return &plan;
