@@ -23,6 +23,7 @@ class FixedMemory {
   void move(int node, int device);
   /// No device holds more than its limit.
   bool fits() const;
+  int64_t bytes(int device) const { return bytes_[static_cast<size_t>(device)]; }
   /// Takes back the moves since the last keep, or makes them permanent.
   void undo();
   void keep() { moved_.clear(); }

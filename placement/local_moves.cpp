@@ -27,7 +27,31 @@ void LocalMoves::use(Schedule& schedule) {
   criticalIsOld_ = true;
   if (FixedMemory::mayBind(problem_)) {
     memory_.emplace(problem_, schedule.placement(""));
+    live_.emplace(problem_);
   }
+  useWindow();
+}
+
+void LocalMoves::useWindow() {
+  if (live_.has_value()) {
+    live_->use(*schedule_);
+  }
+}
+
+double LocalMoves::overrun() {
+  if (!memory_.has_value() || !live_.has_value()) {
+    return 0;
+  }
+  const std::vector<int64_t>& live = live_->peaks();
+  double sum = 0;
+  for (int d = 0; d < problem_.deviceCount(); ++d) {
+    const int64_t limit = problem_.limits[static_cast<size_t>(d)];
+    const int64_t bytes = memory_->bytes(d) + live[static_cast<size_t>(d)];
+    sum += bytes <= limit ? 0
+                          : static_cast<double>(bytes - limit) /
+                                static_cast<double>(std::max<int64_t>(limit, 1));
+  }
+  return sum;
 }
 
 double LocalMoves::uniform() {

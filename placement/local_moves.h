@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "placement/fixed_memory.h"
+#include "placement/live_memory.h"
 #include "placement/problem.h"
 #include "placement/schedule.h"
 
@@ -26,6 +27,8 @@ class LocalMoves {
 
   /// Moves are drawn for this schedule from now on.
   void use(Schedule& schedule);
+  /// The schedule has another window from now on, or none. After keep or undo.
+  void useWindow();
 
   /// Changes the schedule; false if what was drawn is no change, or needs more memory than there
   /// is. Then comes keep or undo.
@@ -38,6 +41,9 @@ class LocalMoves {
   void save(Snapshot& snapshot) const;
   /// Brings them back. After keep or undo.
   void restore(const Snapshot& snapshot);
+
+  /// By which parts of their limits devices exceed them, all together, as the schedule is now.
+  double overrun();
 
   /// From 0 to 1.
   double uniform();
@@ -64,7 +70,8 @@ class LocalMoves {
   std::vector<Constraints> levels_;
   std::mt19937_64 random_;
   Schedule* schedule_ = nullptr;
-  std::optional<FixedMemory> memory_;  // if a limit may bind
+  std::optional<FixedMemory> memory_;  // if a limit may bind, and so
+  std::optional<LiveMemory> live_;
   std::vector<int> critical_;
   bool criticalIsOld_ = true;
   std::vector<int> byRank_;  // scratch

@@ -19,6 +19,9 @@ constexpr int kLongestWindow = 512;
 /// Moves after which what windows gave is compared with what there was: nodes over this, at least.
 constexpr int kNodesByCheck = 4;
 constexpr int64_t kMovesByCheck = 4096;
+/// What it costs if a device holds more than its limit by some part of that: so many such parts of
+/// the step.
+constexpr double kOverrunCost = 4;
 
 }  // namespace
 
@@ -84,8 +87,9 @@ void LocalSearch::sweep(int round, int64_t moves, SearchLimit& limit) {
 void LocalSearch::annealWindow(int first, int last, int64_t moves, SearchLimit& limit) {
   schedule_->openWindow(first, last);
   moves_.keep();
+  moves_.useWindow();
   moves_.save(snapshot_);
-  int64_t best = schedule_->stepNs();
+  int64_t best = schedule_->stepNs() + overrunNs();
   int64_t now = anneal(moves, limit, [&](int64_t stepNs) {
     best = stepNs;
     moves_.save(snapshot_);
@@ -107,7 +111,14 @@ void LocalSearch::check() {
   schedule_->learnTails();
 }
 
-/// Returns the step that it ends with.
+/// What the schedule's step counts more for memory beyond the limits. After stepNs.
+int64_t LocalSearch::overrunNs() {
+  return limited_
+             ? static_cast<int64_t>(kOverrunCost * moves_.overrun() * static_cast<double>(bestNs_))
+             : 0;
+}
+
+/// Returns the step that it ends with, with what memory beyond the limits counts.
 int64_t LocalSearch::anneal(int64_t moves, SearchLimit& limit, const Better& better) {
   constexpr double kHot = 0.3;  // of a node's share of the step
   constexpr double kCold = 0.004;
@@ -117,7 +128,7 @@ int64_t LocalSearch::anneal(int64_t moves, SearchLimit& limit, const Better& bet
   double hot = std::max(kCold, kHot * std::min(1.0, movesOfNode / kMovesToCool));
   double nodesOfDevice = static_cast<double>(problem_.graph().nodeCount()) / problem_.deviceCount();
   double scale = static_cast<double>(bestNs_) / std::max(nodesOfDevice, kFewest);
-  int64_t now = schedule_->stepNs();
+  int64_t now = schedule_->stepNs() + overrunNs();
   int64_t best = now;
   for (int64_t i = 0; i < moves && best > boundNs_ && !limit.spend(); ++i) {
     if (!moves_.propose()) {
@@ -126,14 +137,20 @@ int64_t LocalSearch::anneal(int64_t moves, SearchLimit& limit, const Better& bet
     }
     double progress = static_cast<double>(i) / static_cast<double>(moves);
     double heat = scale * hot * std::pow(kCold / hot, progress);
-    int64_t step = schedule_->stepNs();
-    if (step > now && moves_.uniform() >= std::exp(static_cast<double>(now - step) / heat)) {
+    double luck = -1;  // drawn where it decides
+    auto isTooLong = [&](int64_t ns) {
+      luck = ns > now && luck < 0 ? moves_.uniform() : luck;
+      return ns > now && luck >= std::exp(static_cast<double>(now - ns) / heat);
+    };
+    const int64_t step = schedule_->stepNs();
+    const int64_t more = isTooLong(step) ? -1 : overrunNs();
+    if (more < 0 || isTooLong(step + more)) {
       moves_.undo();
       continue;
     }
     moves_.keep();
-    now = step;
-    if (now < best && better(now)) {
+    now = step + more;
+    if (now < best && more == 0 && better(now)) {
       best = now;
     }
   }

@@ -16,7 +16,8 @@ namespace graphrun::placement {
 /// Simulated annealing in rounds, each with twice the moves of the one before, each from the best
 /// placement so far. Source: Kirkpatrick, Gelatt, Vecchi, Science 220, 1983. Of a large graph
 /// windows of the order are annealed one after the other (see Schedule): a move then costs what a
-/// window does. Devices run one node at a time.
+/// window does. What devices hold beyond their limits counts like time, so that the way to a better
+/// placement may lead over some that do not fit. Devices run one node at a time.
 class LocalSearch {
  public:
   /// `start` stays within the limits; `levels` as LocalMoves has them.
@@ -29,12 +30,14 @@ class LocalSearch {
   const PlacementResult& best() const { return best_; }
 
  private:
-  /// Called with each step that is shorter than all before; false if it does not count.
+  /// Called with each step within the limits that is shorter than all before; false if it does not
+  /// count.
   using Better = std::function<bool(int64_t stepNs)>;
 
   void sweep(int round, int64_t moves, SearchLimit& limit);
   void annealWindow(int first, int last, int64_t moves, SearchLimit& limit);
   int64_t anneal(int64_t moves, SearchLimit& limit, const Better& better);
+  int64_t overrunNs();
   void begin();
   void check();
   bool consider(int64_t stepNs);

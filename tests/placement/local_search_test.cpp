@@ -5,7 +5,9 @@
 #include <random>
 #include <utility>
 
+#include "placement/fixed_memory.h"
 #include "placement/heavy_edges.h"
+#include "placement/live_memory.h"
 #include "placement/tied_units.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
@@ -136,6 +138,81 @@ TEST_CASE("where times differ by device search is no worse than what it begins w
     CHECK(found->simulation.stepNs < start->simulation.stepNs);
     CHECK(found->simulation.stepNs >= planted.optimumNs);
   }
+}
+
+/// What devices hold of tensors, as search follows it, with what they hold for the whole step.
+void requirePeaks(const PlacementProblem& problem, const Schedule& schedule, LiveMemory& live) {
+  const Placement placement = schedule.placement("test");
+  const FixedMemory fixed(problem, placement);
+  auto simulation = problem.simulator.run(placement);
+  REQUIRE(simulation.ok());
+  for (int d = 0; d < problem.deviceCount(); ++d) {
+    const DeviceUse& use = simulation->devices[static_cast<size_t>(d)];
+    CHECK(fixed.bytes(d) + live.peaks()[static_cast<size_t>(d)] == use.peakBytes);
+  }
+}
+
+TEST_CASE("live memory that follows changes is the simulator's") {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    CAPTURE(trial);
+    RandomOptions options;
+    options.devices = 1 + trial % 4;
+    CostGraph graph = randomGraph(random, options);
+    Cluster cluster = simpleCluster(options.devices);
+    PlacementProblem problem = makeProblem(graph, cluster);
+    auto schedule = Schedule::create(problem.simulator,
+                                     placeRandom(problem, static_cast<uint64_t>(trial))->placement);
+    LiveMemory live(problem);
+    live.use(*schedule);
+    for (int move = 0; move < 10; ++move) {
+      const auto node = static_cast<int>(random() % graph.nodes.size());
+      const Unit& unit = problem.constraints.unit(node);
+      for (int other : unit.nodes) {
+        schedule->setDevice(other, unit.allowed[random() % unit.allowed.size()]);
+      }
+      const auto [first, last] = schedule->rankRange(node);
+      const auto ranks = static_cast<unsigned>(last - first + 1);
+      schedule->setRank(node, first + static_cast<int>(random() % ranks));
+      requirePeaks(problem, *schedule, live);
+      schedule->stepNs();
+      schedule->keep();
+    }
+    schedule->learnTails();
+    const int half = graph.nodeCount() / 2;
+    schedule->openWindow(half / 2, half + 1);
+    live.use(*schedule);
+    requirePeaks(problem, *schedule, live);
+  }
+}
+
+/// Tensors that are each made, and read next, on the device that is full with two of them; the
+/// other one takes longer, and has them all, made before any is read.
+TEST_CASE("the way to a better placement keeps within the memory") {
+  constexpr int kTensors = 40;
+  constexpr int64_t kBytes = 1000;
+  Cluster cluster = simpleCluster(2);
+  CostGraph graph;
+  std::vector<int> order;
+  for (int i = 0; i < kTensors; ++i) {
+    order.push_back(addNode(graph, absl::StrCat("make", i), {10, 30}));
+  }
+  for (int i = 0; i < kTensors; ++i) {
+    order.push_back(addNode(graph, absl::StrCat("read", i), {10, 30}));
+    addTensor(graph, i, {kTensors + i}, kBytes);
+  }
+  REQUIRE(graph.finish(2).ok());
+  PlacementProblem problem = makeProblem(graph, cluster);
+  problem.limits = {2 * kBytes, kUnlimited};
+  PlacementResult start;
+  start.placement.device.assign(order.size(), 1);
+  start.placement.setOrder(order);
+  start.simulation = problem.simulator.run(start.placement).value();
+  LocalSearch search(problem, start, {problem.constraints});
+  SearchLimit limit(0, 40'000);
+  search.run(0, limit);
+  CHECK(placementViolations(problem, search.best().placement).empty());
+  CHECK(search.best().simulation.stepNs <= 1800);  // 2160 where it finds out afterwards
 }
 
 TEST_CASE("nodes are tied where the horizon leaves no time for a transfer") {
