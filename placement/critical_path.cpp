@@ -45,8 +45,29 @@ class Walker {
     }
   }
 
+  /// What a device of a node's meeting did last before it came to that; -1 where it meets nobody.
+  int lastToMeet(int node) const {
+    const PlacedBy placed{placement_};
+    if (!meetings_.meets(placed, node)) {
+      return -1;
+    }
+    const int meeting = graph_.node(node).meeting;
+    const std::vector<int> devices = meetings_.devicesOf(meeting, placed);
+    const int begin = placed.rank(meetings_.firstStep(meeting, placed));
+    int last = -1;
+    for (int n = 0; n < graph_.nodeCount(); ++n) {
+      bool isBefore =
+          placed.rank(n) < begin && std::binary_search(devices.begin(), devices.end(), deviceOf(n));
+      last = isBefore && (last < 0 || finishOf(n) > finishOf(last)) ? n : last;
+    }
+    return last;
+  }
+
   void addWait(int node, int64_t start, int64_t finish) {
     int behind = before_.empty() ? -1 : before_[static_cast<size_t>(node)];
+    if (int last = lastToMeet(node); last >= 0) {
+      behind = behind < 0 || finishOf(last) > finishOf(behind) ? last : behind;
+    }
     bool isOther = behind >= 0 && deviceOf(behind) != deviceOf(node);
     add(isOther ? PathKind::kCoreWait : PathKind::kDeviceWait, node, start, finish,
         isOther ? behind : -1);

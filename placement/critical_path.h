@@ -14,7 +14,8 @@ enum class PathKind : uint8_t {
   kCompute,     // a node runs
   kLink,        // a tensor travels
   kDeviceWait,  // the node's inputs are there, its device is busy with others
-  kCoreWait,    // the node's inputs are there, another device has a core of its device
+  kCoreWait,    // the node's inputs are there, another device has a core of its device, or has yet
+                // to come to their collective
   kLinkWait,    // the tensor is ready, its link is busy with others
 };
 
@@ -28,7 +29,7 @@ struct PathSegment {
   int id = 0;
   int64_t start = 0;
   int64_t finish = 0;
-  int behind = -1;  ///< kCoreWait: the node of another device that had a core last
+  int behind = -1;  ///< kCoreWait: the node of another device that had a core, or ran there, last
 };
 
 /// From time 0 to the end of the step without a hole: the segments' lengths add up to stepNs.
@@ -40,7 +41,8 @@ struct CriticalPath {
 };
 
 /// Walks back from the last event along the input that arrived last (ties: the lowest tensor id).
-/// O(path * fan-in), and O(nodes * cores of a device) where devices share cores.
+/// O(path * fan-in), and O(nodes * cores of a device) where devices share cores; O(nodes)
+/// for each collective that a library carries out.
 CriticalPath criticalPath(const Simulator& simulator, const Placement& placement,
                           const Simulation& simulation);
 

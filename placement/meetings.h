@@ -80,6 +80,27 @@ class Meetings {
     return isEnd;
   }
 
+  /// Whether a node waits until all devices of its meeting have come to it: what takes the time
+  /// does (placedNs).
+  template <typename Placed>
+  bool meets(const Placed& placed, int node) const {
+    const int meeting = empty() ? -1 : graph_.node(node).meeting;
+    return meeting >= 0 && isHeld(meeting, placed) && isFirst(meeting, placed, node);
+  }
+
+  /// The first of a meeting's steps in the order of all nodes. A device has come to the meeting
+  /// when it is done with what is before that.
+  template <typename Placed>
+  int firstStep(int meeting, const Placed& placed) const {
+    int first = -1;
+    for (const MeetingMember& member : graph_.meetings[static_cast<size_t>(meeting)].members) {
+      for (int node : member.nodes) {
+        first = first < 0 || placed.rank(node) < placed.rank(first) ? node : first;
+      }
+    }
+    return first;
+  }
+
   /// The devices of its members, ascending, each once.
   template <typename Placed>
   std::vector<int> devicesOf(int meeting, const Placed& placed) const {

@@ -279,6 +279,7 @@ void Schedule::setRank(int node, int to) {
   }
   ranksBefore_.emplace_back(node, from);
   readers_.moved.push_back(node);
+  touchMeetingsAfter(node);
   turnOrder(node, to);
   touchAgain(std::min(from, to), std::max(from, to));
   int on = device(node);

@@ -194,6 +194,43 @@ class Schedule {
       }
     }
   }
+  /// Calls `visit` with what a node that meets others waits for on each core of theirs: the last
+  /// there before the meeting.
+  template <typename Visit>
+  void forArrivals(int node, const Visit& visit) const {
+    if (!meetings_->meets(*this, node)) {
+      return;
+    }
+    const int meeting = graph_->node(node).meeting;
+    const int first = meetings_->firstStep(meeting, *this);
+    for (int device : meetings_->devicesOf(meeting, *this)) {
+      for (int core : cores_->of(device)) {
+        int last = nodeBefore(first, core);
+        last = last == first ? turnOn(first, core).before : last;
+        if (last != kNone) {
+          visit(last);
+        }
+      }
+    }
+  }
+  /// Calls `visit` with the nodes of all meetings that may wait for a node: their first step is
+  /// between it and the next one on a core.
+  template <typename Visit>
+  void forMeetingsAfter(int node, const Visit& visit) const {
+    if (meetings_->empty()) {
+      return;
+    }
+    int end = rank(node);
+    forTurns(node, [&](const Turn& turn) {
+      end = turn.after == kNone ? end : std::max(end, rank(turn.after));
+    });
+    for (int r = rank(node) + 1; r <= end; ++r) {
+      const int meeting = graph_->node(nodeAt(r)).meeting;
+      if (meeting >= 0 && meetings_->firstStep(meeting, *this) == nodeAt(r)) {
+        forMeeting(nodeAt(r), visit);
+      }
+    }
+  }
   bool queues(int link) const { return simulator_->links().link(link).model.queues; }
   int rankOf(const Sending& sending) const {
     return sending.producer < 0 ? kNone : rank(sending.producer);
@@ -322,6 +359,7 @@ class Schedule {
   void touchSharers(int node);
   bool readsTakeTime() const { return simulator_->links().readsTakeTime(); }
   void touchFellows(int node);
+  void touchMeetingsAfter(int node);
   void touchSending(int sending);
   void touchAgain(int firstRank, int lastRank);
   void followNode(int64_t was, int64_t is, int node);

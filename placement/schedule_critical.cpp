@@ -55,6 +55,11 @@ int Schedule::blocker(int node) const {
     found = isLater ? turn.before : found;
     latest = isLater ? finishOf(turn.before) : latest;
   });
+  forArrivals(node, [&](int other) {
+    bool isLater = counts(other) && (found == kNone || finishOf(other) > latest);
+    found = isLater ? other : found;
+    latest = isLater ? finishOf(other) : latest;
+  });
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge++];

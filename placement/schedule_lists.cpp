@@ -49,6 +49,7 @@ int Schedule::nodeBefore(int node, int core) const {
 }
 
 void Schedule::leaveDevice(int node) {
+  touchMeetingsAfter(node);
   for (int core : coresOf(node)) {
     Turn left = turnOn(node, core);
     List& list = onCore_.edit(core);
@@ -66,6 +67,7 @@ void Schedule::joinDevice(int node, int device) {
   for (int core : cores_->of(device)) {
     joinCore(node, core);
   }
+  touchMeetingsAfter(node);
 }
 
 void Schedule::joinCore(int node, int core) {

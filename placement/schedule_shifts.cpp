@@ -37,6 +37,11 @@ void Schedule::shift(int64_t delay, int cut) {
   }
   touchReaders(cut);
   touchFirsts(cut);
+  for (int r = cut; !meetings_->empty() && r < nodeCount(); ++r) {
+    if (graph_->node(nodeAt(r)).meeting >= 0) {
+      touchNode(nodeAt(r));
+    }
+  }
   for (int l = 0; l < onLink_.size(); ++l) {
     if (isShared_[static_cast<size_t>(l)] != 0) {
       mergeLine(Way::kLink, l, cut);

@@ -19,6 +19,7 @@ int64_t Schedule::earliestStart(int node) const {
   forTurns(node, [&](const Turn& turn) {
     start = turn.before == kNone ? start : std::max(start, finishOf(turn.before));
   });
+  forArrivals(node, [&](int other) { start = std::max(start, finishOf(other)); });
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {
     int arrived = arrives_[edge++];
@@ -41,6 +42,11 @@ void Schedule::touchSharers(int node) {
     }
   }
   forMeeting(node, [&](int other) { touchNode(other); });
+}
+
+/// Who waits for a device to come to a meeting may wait for another node of it now.
+void Schedule::touchMeetingsAfter(int node) {
+  forMeetingsAfter(node, [&](int other) { touchNode(other); });
 }
 
 /// Another node may be the first to read a tensor where this one is, or has been.
@@ -117,6 +123,7 @@ void Schedule::settleNode(int node) {
       followNode(was + delay, finish + delay, turn.after);
     }
   });
+  touchMeetingsAfter(node);
   for (int tensor : flat_->outputs(node)) {
     for (const Use& use : flat_->uses(tensor)) {
       if (arrives_[use.edge] == kNone) {

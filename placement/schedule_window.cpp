@@ -69,6 +69,11 @@ int64_t Schedule::tailOfNode(int node) const {
     bool isWaitedFor = turn.after != kNone;
     longest = std::max(longest, isWaitedFor ? tails_[static_cast<size_t>(turn.after)] : 0);
   });
+  forMeetingsAfter(node, [&](int other) {
+    forArrivals(other, [&](int last) {
+      longest = std::max(longest, last == node ? tails_[static_cast<size_t>(other)] : 0);
+    });
+  });
   for (int tensor : flat_->outputs(node)) {
     for (const Use& use : flat_->uses(tensor)) {
       if (arrives_[use.edge] == kNone) {
@@ -115,6 +120,11 @@ void Schedule::findReaders() {
     });
   }
   for (int r = window_.first; r < window_.last; ++r) {
+    forMeetingsAfter(nodeAt(r), [&](int other) {
+      if (rank(other) >= window_.last) {
+        window_.readers.push_back(other);
+      }
+    });
     for (int tensor : flat_->outputs(nodeAt(r))) {
       if (graph_->tensor(tensor).isOutput) {
         window_.ends.push_back(tensor);
@@ -138,6 +148,9 @@ int64_t Schedule::startAfterWindow(int node) const {
   int64_t start = 0;
   forTurns(node, [&](const Turn& turn) {
     start = counts(turn.before) ? std::max(start, nodes_[turn.before].finish) : start;
+  });
+  forArrivals(node, [&](int other) {
+    start = counts(other) ? std::max(start, nodes_[other].finish) : start;
   });
   auto edge = static_cast<int>(flat_->firstEdge(node));
   for (int tensor : flat_->inputs(node)) {

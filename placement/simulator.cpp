@@ -81,6 +81,7 @@ class Run {
     for (size_t d = 0; d < byDevice_.size(); ++d) {
       toCome_[d] = ports_[d].arrivals;
     }
+    findMeeting();
   }
 
   absl::StatusOr<Simulation> run() {
@@ -136,6 +137,36 @@ class Run {
     return core(cores_.isShared() ? cores_.of(static_cast<int>(device)).front()
                                   : static_cast<int>(device));
   }
+  /// Who waits for what other devices do before they come to a meeting.
+  void findMeeting() {
+    const PlacedBy placed{placement_};
+    meeting_.resize(meetings_.empty() ? 0 : graph_.nodes.size());
+    for (size_t n = 0; n < meeting_.size(); ++n) {
+      const int node = static_cast<int>(n);
+      if (!meetings_.meets(placed, node)) {
+        continue;
+      }
+      const int meeting = graph_.node(node).meeting;
+      const int first = meetings_.firstStep(meeting, placed);
+      for (int device : meetings_.devicesOf(meeting, placed)) {
+        for (int id : cores_.of(device)) {
+          if (int last = lastBefore(first, id); last >= 0) {
+            meeting_[static_cast<size_t>(last)].push_back(node);
+            ++missing_[n];
+          }
+        }
+      }
+    }
+  }
+
+  /// The last node on a core that comes before a node; -1: none.
+  int lastBefore(int node, int id) const {
+    absl::Span<const int> nodes = onCore_[static_cast<size_t>(id)].nodes;
+    auto place = std::partition_point(nodes.begin(), nodes.end(),
+                                      [&](int other) { return rankOf(other) < rankOf(node); });
+    return place == nodes.begin() ? -1 : *(place - 1);
+  }
+
   int rankOf(int node) const { return node < 0 ? -1 : placement_.rank[static_cast<size_t>(node)]; }
 
   void start() {
@@ -246,11 +277,15 @@ class Run {
 
   void deliver(Delivery delivery, int64_t now) {
     for (size_t i = delivery.begin; i < delivery.end; ++i) {
-      int node = receivers_[i];
-      auto d = static_cast<size_t>(deviceOf(node));
-      if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).oneCall) {
-        device(d).lanes == 0 ? startNode(node, now) : startNext(coreOf(d), now);
-      }
+      arrive(receivers_[i], now);
+    }
+  }
+
+  /// One thing less that a node waits for.
+  void arrive(int node, int64_t now) {
+    auto d = static_cast<size_t>(deviceOf(node));
+    if (--missing_[static_cast<size_t>(node)] == 0 && !device(d).oneCall) {
+      device(d).lanes == 0 ? startNode(node, now) : startNext(coreOf(d), now);
     }
   }
 
@@ -317,6 +352,9 @@ class Run {
     }
     forCores(node, [&](int id) { --core(id).running; });
     publishOutputs(node, now);
+    for (size_t i = 0; !meeting_.empty() && i < meeting_[static_cast<size_t>(node)].size(); ++i) {
+      arrive(meeting_[static_cast<size_t>(node)][i], now);
+    }
     forCores(node, [&](int id) { startNext(core(id), now); });
   }
 
@@ -409,7 +447,9 @@ class Run {
   std::vector<Core> onCore_;
   std::vector<PortUse> ports_;
   std::vector<int> toCome_;   // by device that is one call: tensors from elsewhere
-  std::vector<int> missing_;  // by node: inputs not there yet
+  std::vector<int> missing_;  // by node: inputs not there yet, and devices not at its meeting
+  std::vector<std::vector<int>>
+      meeting_;  // by node: who waits for it to meet; empty if nobody meets
   std::vector<int64_t> linkFree_;
   std::vector<int64_t> sideFree_;
   std::vector<int64_t> sideBusy_;

@@ -107,8 +107,9 @@ struct Simulation {
 /// by. Outputs and workspace of a node live from its start; a tensor lives until its last consumer
 /// on the device has finished and its last transfer has arrived. Deterministic, O((V + E) log V).
 /// Of nodes that share work (SharedWork) the first on a device takes the time, and the tensors of
-/// all are one in memory. What a library carries out (Meeting) begins on each device when all
-/// operands are made and takes each of them as long.
+/// all are one in memory. What a library carries out (Meeting) begins when all operands are made
+/// and all devices have come to it, and holds each of them as long: it is in line with what they
+/// compute.
 ///
 /// Keeps references to graph and cluster, which must outlive it. Devices that share cores have one
 /// lane and are no calls. Immutable: safe to use from

@@ -1,5 +1,7 @@
 #include "placement/simulator.h"
 
+#include <algorithm>
+
 #include "placement/critical_path.h"
 #include "runtime/memory/communicator_memory.h"
 #include "tests/placement/graphs.h"
@@ -273,6 +275,36 @@ TEST_CASE("what a library carries out is sent by nobody and takes each device as
   // The least of what was measured is what they take.
   graph.meetings[0].measuredNs = {{70, 60, -1}};
   CHECK(simulate(graph, cluster, placed({0, 1, 0, 1, 1})).stepNs == 220);
+}
+
+TEST_CASE("a collective begins when all devices have come to it, and holds each until it ends") {
+  Cluster cluster = simpleCluster(2);
+  cluster.devices[0].library = cluster.devices[1].library = "one";
+  CostGraph graph;
+  for (const char* name : {"a", "busy", "r/0", "r/1", "next"}) {
+    addNode(graph, name, {100, 100});
+  }
+  graph.nodes[1].timeNs = {700, 700};
+  addTensor(graph, 0, {2, 3}, 8);
+  addTensor(graph, 2, {4}, 8);
+  addTensor(graph, 3, {}, 8);
+  graph.meetings.push_back({{{{2}, 0}, {{3}, -1}}, 8, 2});
+  graph.meetings[0].measuredNs = {{50, 50}};
+  REQUIRE(graph.finish(2).ok());
+  Placement placement = placed({0, 1, 0, 1, 0});
+  Simulation met = simulate(graph, cluster, placement);
+  CHECK((met.ops[2].start == 700 && met.ops[2].finish == 750));
+  CHECK((met.ops[3].start == 700 && met.ops[3].finish == 750));
+  CHECK((met.ops[4].start == 750 && met.stepNs == 850));
+  CriticalPath path = criticalPath(Simulator(graph, cluster), placement, met);
+  auto waits = std::find_if(path.segments.begin(), path.segments.end(), [](const auto& segment) {
+    return segment.kind == PathKind::kCoreWait;
+  });
+  REQUIRE(waits != path.segments.end());
+  CHECK((waits->behind == 1 && waits->start == 100 && waits->finish == 700));
+  // Who is not of it keeps nobody waiting.
+  placement.setOrder({0, 2, 3, 1, 4});
+  CHECK(simulate(graph, cluster, placement).ops[2].start == 100);
 }
 
 TEST_CASE(
