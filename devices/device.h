@@ -29,6 +29,7 @@ struct DeviceDescription {
   /// What carries out collectives between devices of this kind ("nccl 2.28.3"): those with equal
   /// texts can be in one communicator; "": nothing.
   std::string collectives;
+  bool multipliesBytes = false;  ///< as discovered; cpu: u8 by i8, exactly and fast
 };
 
 /// One step of a program. Fixed size, so that a stream is an array.

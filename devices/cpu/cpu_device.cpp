@@ -92,7 +92,9 @@ std::vector<DeviceDescription> discoverCpuDevices() {
   if (!instructionLimit().ok()) {
     return {};
   }
-  return {{"cpu:0", "cpu", 0, allowedCores(), runtime::usableMemory()}};
+  DeviceDescription device{"cpu:0", "cpu", 0, allowedCores(), runtime::usableMemory()};
+  device.multipliesBytes = sumsBytesExactly();
+  return {device};
 }
 
 std::vector<std::string> cpuFindings() { return {describeInstructions()}; }

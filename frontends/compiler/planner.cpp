@@ -1,6 +1,8 @@
 #include "frontends/compiler/planner.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -227,11 +229,27 @@ absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
   return shapes;
 }
 
-/// Whether products of bytes are worth making: asked of this machine, which workers are taken to be
-/// like.
-bool multipliesBytes() {
+/// Whether products of bytes are worth making: whether all CPUs of the cluster do them well, since
+/// groups are formed before nodes are placed. Workers that said nothing are this machine's, or have
+/// not been reached: it is asked for them.
+bool multipliesBytes(const format::PlanRequest& request, const placement::Cluster& cluster) {
   auto compiler = devices::createDeviceCompiler("cpu");
-  return compiler.ok() && (*compiler)->multipliesBytes();
+  const bool here = compiler.ok() && (*compiler)->multipliesBytes();
+  auto isOn = [&](const placement::Device& device) {
+    const std::string& worker = cluster.workers[static_cast<size_t>(device.worker)].name;
+    for (uint32_t i = 0; i < format::sizeOf(request.found()); ++i) {
+      const format::FoundDevice& found = *request.found()->Get(i);
+      if (found.kind()->str() == "cpu" && found.worker()->str() == worker) {
+        return found.multiplies_bytes();
+      }
+    }
+    return here;
+  };
+  std::vector<placement::Device> cpus;
+  std::copy_if(
+      cluster.devices.begin(), cluster.devices.end(), std::back_inserter(cpus),
+      [](const placement::Device& device) { return device.kind == placement::DeviceKind::kCpu; });
+  return cpus.empty() ? here : std::all_of(cpus.begin(), cpus.end(), isOn);
 }
 
 /// The graph that the request is about: the model's, or what is left of it.
@@ -305,8 +323,9 @@ absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::Model
   }
   annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
   strings = passes::internStrings(*function);
-  passes::GroupOptions options{
-      request.fusion(), static_cast<runtime::Precision>(request.precision()), multipliesBytes()};
+  passes::GroupOptions options{request.fusion(),
+                               static_cast<runtime::Precision>(request.precision()),
+                               multipliesBytes(request, cluster)};
   if (mlir::failed(passes::simplifyAndGroup(module, options))) {
     return failure();
   }

@@ -92,7 +92,8 @@ JoinedWorker fromWire(const control::JoinReply& reply) {
                                     {wire.cores().begin(), wire.cores().end()},
                                     wire.memory_bytes(),
                                     wire.model(),
-                                    wire.collectives().substr(0, kMaxNameBytes)});
+                                    wire.collectives().substr(0, kMaxNameBytes),
+                                    wire.multiplies_bytes()});
   }
   joined.offer.missing = textsOf(reply.missing());
   joined.offer.carriesGpuMemory = reply.carries_gpu_memory();

@@ -34,6 +34,7 @@ struct DeviceOffer {
   uint64_t memoryBytes = 0;
   std::string model;
   std::string collectives;  // devices::DeviceDescription::collectives
+  bool multipliesBytes = false;
 };
 
 /// What a worker brings.

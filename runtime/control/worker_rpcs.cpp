@@ -52,6 +52,7 @@ void fillReply(const WorkerOffer& offer, control::JoinReply* reply) {
     wire->set_memory_bytes(device.memoryBytes);
     wire->set_model(device.model);
     wire->set_collectives(device.collectives);
+    wire->set_multiplies_bytes(device.multipliesBytes);
   }
   reply->set_carries_gpu_memory(offer.carriesGpuMemory);
   reply->mutable_missing()->Add(offer.missing.begin(), offer.missing.end());

@@ -82,6 +82,7 @@ void addFound(format::PlanRequestT& request,
       entry->cores = device.cores;
       entry->memory_bytes = device.memoryBytes;
       entry->collectives = device.collectives;
+      entry->multiplies_bytes = device.multipliesBytes;
       request.found.push_back(std::move(entry));
     }
   }

@@ -84,9 +84,12 @@ constexpr size_t kMaxNotes = 16;
 /// Signatures for which it is remembered which inputs' elements decide shapes.
 constexpr size_t kMaxRemembered = 1024;
 
-/// Of devices that cluster.yaml gives only what carries out collectives between them is asked.
-std::vector<DeviceOffer> collectivesOf(std::vector<DeviceOffer> offers) {
-  std::erase_if(offers, [](const DeviceOffer& offer) { return offer.collectives.empty(); });
+/// Of devices that cluster.yaml gives only this is asked: what carries out collectives between
+/// them, and what a CPU that is not this machine's computes well.
+std::vector<DeviceOffer> traitsOf(const GivenWorker& worker, std::vector<DeviceOffer> offers) {
+  std::erase_if(offers, [&](const DeviceOffer& offer) {
+    return offer.collectives.empty() && (worker.isLocal() || offer.kind != "cpu");
+  });
   for (DeviceOffer& offer : offers) {
     offer.cores.clear();
     offer.memoryBytes = 0;
@@ -326,8 +329,8 @@ absl::StatusOr<std::vector<NamedSpec>> Session::Impl::inOrder(
 }
 
 /// Devices of workers for which cluster.yaml gives none; without a cluster, those of this process.
-/// Of the others what devices carry out together: of workers that were reached, and to `run` on
-/// several GPUs they have to be.
+/// Of the others what devices carry out together and which instructions they have: of workers that
+/// were reached, and to `run` on several GPUs, or where others have started them, they have to be.
 absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::foundDevices(
     bool run) {
   std::map<std::string, std::vector<DeviceOffer>> found;
@@ -350,13 +353,13 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
   }
   const bool isAsked = run && namesSeveralGpus(*cluster);
   for (const GivenWorker& worker : cluster->processes()) {
-    if (!worker.devicesGiven || isAsked) {
+    if (!worker.devicesGiven || isAsked || (run && !worker.isLocal())) {
       GR_RETURN_IF_ERROR(coordinator->start());
     }
     const auto joined = coordinator->joined().find(worker.name);
     if (joined != coordinator->joined().end()) {
       const std::vector<DeviceOffer>& offers = joined->second.offer.devices;
-      found[worker.name] = worker.devicesGiven ? collectivesOf(offers) : offers;
+      found[worker.name] = worker.devicesGiven ? traitsOf(worker, offers) : offers;
     }
   }
   return found;

@@ -118,7 +118,7 @@ std::vector<DeviceOffer> WorkerCore::offers() const {
   offers.reserve(found.size());
   for (const devices::DeviceDescription& device : found) {
     offers.push_back({device.kind, device.index, device.cores, device.memoryBytes, device.name,
-                      device.collectives});
+                      device.collectives, device.multipliesBytes});
   }
   return offers;
 }

@@ -13,7 +13,11 @@ import programs
 # Of the largest element of an output. A part may take other kernels than the whole, which sum in another
 # order: 1.3e-4 apart were seen, where ONNX Runtime was 3.5e-5 away.
 TOLERANCE = 3e-4
-BRANCHES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "branches_model.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+BRANCHES = os.path.join(HERE, "..", "cli", "branches_model.py")
+QUANTIZED = os.path.join(HERE, "quantized_product.py")
+# No instruction of it multiplies bytes exactly.
+OLDER = ("env", "GRAPHRUN_MAX_ISA=avx2")
 
 
 class SplitTest(programs.Case):
@@ -125,6 +129,33 @@ class SplitTest(programs.Case):
         for worker in workers:
             ended = worker.end()
             self.assertEqual(ended.code, 0, ended)
+
+    def nodesRun(self, model, cluster, prefix=()):
+        """What a run says that its nodes are."""
+        report = os.path.join(programs.SCRATCH.name, "nodes.json")
+        ended = programs.run("run", model, "--input", "x=random:1", "--cluster", cluster, "--no-learn",
+                             "--iterations", "3", "--report", report, prefix=prefix)
+        self.assertEqual(ended.code, 0, ended)
+        with open(report, encoding="utf-8") as file:
+            return [node["node"] for node in json.load(file)["times"]["nodes"]]
+
+    def testWorkersOfOtherInstructions(self):
+        """Whether products of bytes are made is the workers' affair, not that of who plans."""
+        model = os.path.join(programs.SCRATCH.name, "quantized.onnx")
+        subprocess.run([sys.executable, QUANTIZED, model], check=True)
+        local, _ = clusters.localProcesses(1)
+        floats, here = (self.nodesRun(model, local, prefix) for prefix in (OLDER, ()))
+        if floats == here:
+            self.skipTest("this machine has no instructions for products of bytes")
+        place = f"unix:{programs.SCRATCH.name}/older.sock"
+        clustersOf = [clusters.write({"w0": (place, 1)}),
+                      clusters.writeWorkers([{"name": "w0", "address": place}])]
+        for prefix, planner, nodes in ((OLDER, (), floats), ((), OLDER, here)):
+            worker = programs.startWorker(place, prefix=prefix)
+            for cluster in clustersOf:
+                with self.subTest(worker=prefix, cluster=cluster):
+                    self.assertEqual(self.nodesRun(model, cluster, planner), nodes)
+            self.assertEqual(worker.end().code, 0)
 
     def testWorkersWithCertificatesOnLoopback(self):
         model = models.seeded("squeezenet")
