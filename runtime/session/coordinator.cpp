@@ -202,6 +202,7 @@ struct Coordinator::Steps {
       }
       core->wakeNetwork();
     }
+    stopped.reset();  // whoever waits for this loads the plan again, when its edges must be closed
     std::lock_guard lock(mutex);
     serving.erase(rank);
     changed.notify_all();
