@@ -80,6 +80,8 @@ struct PlanWishes {
   SplitWish split = SplitWish::kAsKept;  ///< others need `anew`
   /// What nothing else decides goes to the best single device. Needs `anew`; it is not kept.
   bool single = false;
+  /// False: nothing is to run by it, so that workers need not be reached.
+  bool runs = true;
 };
 
 /// `request` with all that `costs` know of its cluster, and with the wishes; `splits` is what

@@ -369,7 +369,7 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
                                                   absl::Span<const PlannedInput> planned,
                                                   PlanWishes wishes) {
   const int64_t begin = nowNanos();
-  GR_ASSIGN_OR_RETURN(auto devices, foundDevices(wishes.explain == nullptr));
+  GR_ASSIGN_OR_RETURN(auto devices, foundDevices(wishes.runs && wishes.explain == nullptr));
   if (absl::Status same = model.model->checkUnchanged(); !same.ok()) {
     return atStage(same, SessionStage::kModel);
   }
@@ -941,7 +941,8 @@ absl::StatusOr<std::string> Session::costs(absl::Span<const NamedSpec> inputs) {
   Flights::Lock lock = impl_->alone();
   GR_ASSIGN_OR_RETURN(std::vector<NamedSpec> shapes, impl_->inOrder(inputs));
   std::vector<PlannedInput> planned = plannedInputs(shapes);
-  GR_ASSIGN_OR_RETURN(FoundPlan found, impl_->findPlan(nullptr, planned));  // tells what is wrong
+  GR_ASSIGN_OR_RETURN(FoundPlan found,  // tells what is wrong
+                      impl_->findPlan(nullptr, planned, {.runs = false}));
   GR_RETURN_IF_ERROR(impl_->checkPlaceable(found));
   GR_ASSIGN_OR_RETURN(auto devices, impl_->foundDevices(false));
   std::string request = withCosts(

@@ -58,7 +58,7 @@ TEST_CASE("a missing or an old library is explained") {
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
   CompilerDoor old(OLD_COMPILER);
   CHECK(absl::IsInternal(old.check()));
-  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 6"));
+  CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 7"));
   CHECK_FALSE(old.loaded());
 }
 
