@@ -134,6 +134,7 @@ std::optional<Received> RecvEdge::poll(uint64_t step) const {
 
 absl::StatusOr<Received> RecvEdge::wait(uint64_t step, const WaitOptions& options) const {
   GR_RETURN_IF_ERROR(waitFor([&] { return poll(step).has_value(); }, step, "the payload", options));
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): it was waited for
   return *poll(step);
 }
 
