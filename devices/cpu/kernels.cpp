@@ -144,8 +144,9 @@ Step withLayouts(Step step, const LayoutChoice& choice) {
     step.outputs[i].desc = choice.outputs[i];
   }
   for (size_t i = 0; i < step.postOps.size(); ++i) {
-    if (step.postOps[i].operand && step.postOps[i].kind != PostOpKind::kSum) {
-      step.postOps[i].operand->desc = choice.postOps[i];
+    auto& postOp = step.postOps[i];
+    if (postOp.operand.has_value() && postOp.kind != PostOpKind::kSum) {
+      postOp.operand->desc = choice.postOps[i];
     }
   }
   return step;
