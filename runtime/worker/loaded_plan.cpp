@@ -86,7 +86,8 @@ absl::StatusOr<std::unique_ptr<LoadedPlan>> LoadedPlan::load(
   GR_RETURN_IF_ERROR(loaded->stageEndpoints());
   GR_RETURN_IF_ERROR(loaded->joinCommunicators(home));
   const std::optional<uint32_t> worker = loaded->plan_->findWorker(loaded->worker_);
-  loaded->overlaps_ = *worker != kClientWorker && loaded->plan_->stagesOn(*worker) > 1;
+  loaded->overlaps_ =
+      worker.has_value() && *worker != kClientWorker && loaded->plan_->stagesOn(*worker) > 1;
   if (loaded->executors_.size() > 1 || loaded->pinsUser()) {
     // A hand-over less, and no thread that waits awake on a core that the others want.
     const bool hasAll = loaded->overlaps_ || loaded->isPinned();
