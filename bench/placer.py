@@ -2,11 +2,12 @@
 """
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+import usage
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "placement"))
 import placement_checker  # noqa: E402
@@ -14,23 +15,20 @@ import placement_checker  # noqa: E402
 
 def run(args, paths, options):
     """The answers for some files, in one process, and the MiB that it took; none ends the bench."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen([args.graphrun, "place", *paths, "--json", *options],
-                                   stdout=out, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        if process.returncode != 0:
-            sys.exit(f"bench: exit code {process.returncode} from graphrun place: "
-                     f"{errors.read().decode(errors='replace')}")
-        out.seek(0)
-        rest = out.read().decode()
+    with tempfile.NamedTemporaryFile("r") as told:
+        done = subprocess.run([*usage.into(told.name), args.graphrun, "place", *paths, "--json",
+                               *options], capture_output=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"bench: exit code {done.returncode} from graphrun place: "
+                     f"{done.stderr.decode(errors='replace')}")
+        peak = json.load(told)["peak_mib"]
+    rest = done.stdout.decode()
     answers = []
     for _ in paths:
         answer, end = json.JSONDecoder().raw_decode(rest)
         rest = rest[end:].lstrip()
         answers.append(answer)
-    return answers, usage.ru_maxrss / 1024
+    return answers, peak
 
 
 def check(path, answer, options):

@@ -12,17 +12,18 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import large_graphs
 import onnx
 import onnxruntime
 import report
+import usage
 from models import catalogue
 from onnx import TensorProto, helper
 
 TURNS = 5
-USAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "usage.py")
 LARGE = (1000, 10000, 50000)
 LARGE_SECONDS, LARGE_MEBIBYTES = 10, 1024
 STARTED = ("resnet50", "squeezenet", "bert_base")
@@ -157,8 +158,10 @@ def benchWorkers(args, results):
 def measured(command, cache):
     """User seconds and peak memory in MiB of a program, with nothing cached; what fails ends the bench."""
     shutil.rmtree(cache, ignore_errors=True)
-    usage = json.loads(run([sys.executable, USAGE, *command], cache)[0])
-    return usage["user_s"], usage["peak_mib"]
+    with tempfile.NamedTemporaryFile("r") as told:
+        run([*usage.into(told.name), *command], cache)
+        used = json.load(told)
+    return used["user_s"], used["peak_mib"]
 
 
 def benchLarge(args, results):
