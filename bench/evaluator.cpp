@@ -14,6 +14,7 @@
 #include "placement/schedule.h"
 #include "placement/strategy.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/median.h"
 
 namespace graphrun::placement {
 namespace {
@@ -85,11 +86,6 @@ void change(Schedule& schedule, int devices, std::mt19937_64& random) {
   }
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + kRounds / 2, values.end());
-  return values[kRounds / 2];
-}
-
 nlohmann::ordered_json measure(const Scene& scene) {
   CostGraph graph = graphOf(scene.devices, 1);
   Cluster cluster = clusterOf(scene);
@@ -125,9 +121,9 @@ nlohmann::ordered_json measure(const Scene& scene) {
           {"workers", scene.workers},
           {"start", scene.start},
           {"nodes", kNodes},
-          {"full_us", median(full)},
-          {"change_us", median(changed)},
-          {"ratio", median(full) / median(changed)}};
+          {"full_us", runtime::median(full)},
+          {"change_us", runtime::median(changed)},
+          {"ratio", runtime::median(full) / runtime::median(changed)}};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "frontends/cli/peer/onnxruntime_peer.h"
 #include "runtime/base/cgroup.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/median.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::cli {
@@ -22,7 +23,7 @@ using runtime::NamedTensor;
 constexpr double kL2 = 1e-3;
 constexpr double kHalfL2 = 2e-2;
 
-/// Of f16 and bf16 results more is lost in rounding, whatever the session's precision.
+/// Results of f16 and bf16 lose more in rounding, whatever the session's precision.
 Tolerance toleranceFor(const runtime::HostTensor& expected, const PeerOptions& options) {
   const runtime::ElementType type = expected.spec().type;
   const bool isHalf = type == runtime::ElementType::kF16 || type == runtime::ElementType::kBF16;
@@ -58,12 +59,6 @@ Json compareOutputs(const std::vector<NamedTensor>& got, const std::vector<Named
                        : compareOutput(*found, want, options));
   }
   return list;
-}
-
-double medianOf(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 std::string cell(const Json& row, const char* key) {
@@ -129,7 +124,7 @@ absl::StatusOr<Json> compareToPeer(const PeerOptions& options, const std::string
       {"pairs", ratios.size()},
       {"outputs", compared},
       {"latency_ms", {{"graphrun", latencyJson(here)}, {"onnxruntime", latencyJson(there)}}},
-      {"ratio", medianOf(ratios)}};
+      {"ratio", runtime::median(ratios)}};
 }
 
 std::string peerText(const Json& comparison) {

@@ -148,54 +148,54 @@ std::vector<absl::Status> callAtOnce(Session& session, int count, int runs, floa
   return ends;
 }
 
+/// A session of seven "toy.add" gives each of several callers, and then one alone, its own values.
+void checkOwnValues(Session& session) {
+  std::vector<NamedTensor> outputs;
+  REQUIRE(session.run(vectorInput({1, 2}), outputs).ok());
+  for (const absl::Status& status : callAtOnce(session, 5, 200, 28)) {
+    CHECK(status.ok());
+  }
+  REQUIRE(session.run(vectorInput({5}), outputs).ok());  // another plan, alone
+  CHECK(outputs[0].tensor.as<float>()[0] == 33);
+}
+
+/// Steps of 100 ms on each of two devices overlap where several callers run them.
+void checkOverlap(Session& session) {
+  std::vector<NamedTensor> outputs;
+  REQUIRE(session.run(vectorInput({1, 2}), outputs).ok());
+  const int64_t begin = runtime::nowNanos();
+  for (const absl::Status& status : callAtOnce(session, 3, 4, 0)) {
+    CHECK(status.ok());
+  }
+  CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+}
+
 TEST_CASE(
     "runs of several callers are in flight on the workers at once, each with its own values") {
   Cluster cluster;
-  std::vector<NamedTensor> outputs;
   SECTION("values") {
     auto session = cluster.open(std::vector<std::string>(7, "toy.add"));
-    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
-    for (const absl::Status& status : callAtOnce(*session, 5, 200, 28)) {
-      CHECK(status.ok());
-    }
-    REQUIRE(session->run(vectorInput({5}), outputs).ok());  // another plan, alone
-    CHECK(outputs[0].tensor.as<float>()[0] == 33);
+    checkOwnValues(*session);
     CHECK(session->stats().runs == 1002);
   }
   SECTION("time") {  // of 100 ms on each of two workers
     auto session = cluster.open({"toy.slow", "toy.slow"});
-    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
-    const int64_t begin = runtime::nowNanos();
-    for (const absl::Status& status : callAtOnce(*session, 3, 4, 0)) {
-      CHECK(status.ok());
-    }
-    CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+    checkOverlap(*session);
   }
 }
 
 TEST_CASE("devices of one worker are at different steps where that is the objective") {
   Cluster cluster;
-  std::vector<NamedTensor> outputs;
   auto open = [&](const std::vector<std::string>& ops) {
     return cluster.open(ops, kOneOfTwo, runtime::Objective::kThroughput);
   };
   SECTION("values") {
     auto session = open(std::vector<std::string>(7, "toy.add"));
-    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
-    for (const absl::Status& status : callAtOnce(*session, 5, 200, 28)) {
-      CHECK(status.ok());
-    }
-    REQUIRE(session->run(vectorInput({5}), outputs).ok());  // another plan, alone
-    CHECK(outputs[0].tensor.as<float>()[0] == 33);
+    checkOwnValues(*session);
   }
   SECTION("time") {  // of 100 ms on each of its two devices
     auto session = open({"toy.slow", "toy.slow"});
-    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
-    const int64_t begin = runtime::nowNanos();
-    for (const absl::Status& status : callAtOnce(*session, 3, 4, 0)) {
-      CHECK(status.ok());
-    }
-    CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+    checkOverlap(*session);
   }
   SECTION("a failure ends all, and the session goes on") {
     auto session = open({"toy.slow", "toy.fail", "toy.slow"});
