@@ -43,7 +43,7 @@ class LinkTable {
   }
   const std::vector<LinkInfo>& links() const { return links_; }
   const LinkInfo& link(int id) const { return links_[static_cast<size_t>(id)]; }
-  /// Of a transfer that waits for nothing.
+  /// What a transfer takes that waits for nothing.
   int64_t nanos(int id, int64_t bytes) const {
     const LinkInfo& by = link(id);
     int64_t ns = by.model.transferNs(bytes);

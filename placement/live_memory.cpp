@@ -57,7 +57,7 @@ void LiveMemory::run(int node, std::vector<Device>& devices) const {
   }
 }
 
-/// Of what nodes of these ranks make.
+/// Finds the last uses of what nodes of these ranks make.
 void LiveMemory::findLastUses(int first, int last) {
   for (int r = first; r < last; ++r) {
     for (int t : flat_.outputs(schedule_->nodeAt(r))) {

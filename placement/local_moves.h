@@ -42,7 +42,7 @@ class LocalMoves {
   /// Brings them back. After keep or undo.
   void restore(const Snapshot& snapshot);
 
-  /// By which parts of their limits devices exceed them, all together, as the schedule is now.
+  /// The sum, over the devices that exceed their limits, of the excess as a part of the limit.
   double overrun();
 
   /// From 0 to 1.

@@ -30,7 +30,7 @@ enum class KernelError : uint8_t {
 
 inline constexpr uint32_t kErrorKinds = 256;
 
-/// Of the first error. What is behind the word is of an index: what it is, its number among the
+/// The first error. An index fills what is behind the word: what it is, its number among the
 /// indices, and how many there may be; nothing where it may be none at all.
 struct ErrorRecord {
   uint32_t word = 0;  ///< 0: there is none; else the step's base and the kind

@@ -28,7 +28,7 @@ std::string bar(uint64_t done, uint64_t total) {
   return absl::StrCat("[", std::string(full, '#'), std::string(kBarWidth - full, ' '), "] ");
 }
 
-/// What is few is counted.
+/// A count where that is small, else a percentage.
 std::string fraction(uint64_t done, uint64_t total) {
   constexpr uint64_t kFew = 1000;
   return total <= kFew ? absl::StrCat(done, " of ", total)

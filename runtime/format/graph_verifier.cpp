@@ -32,7 +32,7 @@ size_t bytesOf(const StringTable* texts) {
   return bytes;
 }
 
-/// Of what a reader makes of an attribute's value.
+/// The bytes that a reader makes of an attribute's value.
 size_t bytesOf(const Attribute& attribute) {
   switch (attribute.value_type()) {
     case AttributeValue::String:
@@ -86,7 +86,7 @@ class GraphVerifier {
     return absl::OkStatus();
   }
 
-  /// Of what may be shared: each place that refers to it is read by itself.
+  /// Counts what a file may share: each place that refers to it is read by itself.
   absl::Status spendBytes(size_t bytes) { return spend(bytes / kBytesAnEntry); }
 
   absl::Status checkCount(absl::string_view what, size_t count, size_t limit) const {

@@ -78,7 +78,7 @@ class PlanFile {
   /// one where they read each other's memory or meet, so that they end a step together. 0 without
   /// a device.
   uint32_t stagesOn(uint32_t worker) const;
-  /// Of the buffers on a device for tensors that come over edges with some, in bytes: at most 2^62.
+  /// The bytes of the buffers on a device for tensors that come over edges: at most 2^62.
   uint64_t slotBytes(uint32_t device) const;
 
  private:

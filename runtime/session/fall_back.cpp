@@ -33,7 +33,7 @@ bool isBeyondDoubt(const format::Plan& plan) {
          plan.splits() == static_cast<uint8_t>(format::SplitChoice::Tried);
 }
 
-/// Of a plan that was tried in the place of another.
+/// Decides whether a plan that was tried in the place of another stays.
 absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const ActivePlan::Rival& rival,
                                    const JudgingSession& session) {
   if (static_cast<double>(plan.typicalRunNanos()) <=

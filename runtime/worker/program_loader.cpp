@@ -40,7 +40,8 @@ std::string refusedKey(const std::string& compiler, const std::string& fingerpri
   return CacheKey().add(compiler).add(fingerprint).add("refused").hex();
 }
 
-/// Of a partition, for one device; each knows all that the ones before it were refused.
+/// A partition is compiled so often at most for one device; each time all earlier refusals are
+/// known.
 constexpr int kMostCompilations = 16;
 
 /// `refusal`, where `last`, of the compilation without that kernel, is no failure of another sort.
@@ -211,7 +212,7 @@ devices::RefusedKernels ProgramLoader::refusedBy(const devices::Device& device) 
 
 void ProgramLoader::keepRefused(const devices::Device& device,
                                 const devices::RefusedKernels& refused) {
-  // With what other devices of the kind were refused meanwhile.
+  // Other devices of the kind may have been refused more meanwhile.
   const std::string text =
       devices::RefusedKernels(absl::StrCat(refusedBy(device).text(), "\n", refused.text())).text();
   auto bytes = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
