@@ -1,4 +1,6 @@
 // gr dialect -> FlatBuffer graph.
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/MapVector.h"
@@ -46,8 +48,15 @@ class GraphExporter {
     auto symbolNames = builder_.CreateVectorOfStrings(symbols);
     auto inputNames = builder_.CreateVectorOfStrings(inputs);
     auto outputNames = builder_.CreateVectorOfStrings(outputs);
+    std::set<std::string> folded;
+    for (const std::string& node : foldedNames(func)) {
+      folded.insert(node.substr(0, kMaxLabel));
+    }
+    auto foldedList = folded.empty() ? 0
+                                     : builder_.CreateVectorOfStrings(
+                                           std::vector<std::string>(folded.begin(), folded.end()));
     return format::CreateGraph(builder_, name, opNames, types, valueTypes, symbolNames, inputNames,
-                               outputNames, body);
+                               outputNames, body, foldedList);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/model_io.h"
+#include "passes/passes.h"
 #include "passes/type_codec.h"
 #include "passes/wishes.h"
 #include "runtime/base/status.h"
@@ -439,6 +440,13 @@ class GraphImporter {
     }
     if (!symbols.empty()) {
       func->setAttr(ir::kSymbolsAttr, builder_.getArrayAttr(symbols));
+    }
+    llvm::SmallVector<llvm::StringRef> folded;
+    for (uint32_t i = 0; i < countOf(graph_.folded_names()); ++i) {
+      folded.push_back(refOf(graph_.folded_names()->Get(i)));
+    }
+    if (!folded.empty()) {
+      func->setAttr(kFoldedAttr, builder_.getStrArrayAttr(folded));
     }
     return absl::OkStatus();
   }

@@ -1,8 +1,11 @@
 // Names of graphs, inputs, outputs and operations.
+#include <set>
+
 #include "ir/dialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/Builders.h"
 #include "passes/passes.h"
 
 namespace graphrun::passes {
@@ -31,6 +34,59 @@ std::string labelOf(mlir::Location loc) {
       })
       .Case([](mlir::CallSiteLoc site) { return labelOf(site.getCallee()); })
       .Default([](mlir::LocationAttr) { return std::string(); });
+}
+
+namespace {
+
+void addNames(mlir::LocationAttr loc, llvm::StringSet<>& names) {
+  if (auto name = llvm::dyn_cast<mlir::NameLoc>(loc)) {
+    names.insert(name.getName().getValue());
+  } else if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(loc)) {
+    for (mlir::Location part : fused.getLocations()) {
+      addNames(part, names);
+    }
+  } else if (auto site = llvm::dyn_cast<mlir::CallSiteLoc>(loc)) {
+    addNames(site.getCallee(), names);
+  }
+}
+
+}  // namespace
+
+llvm::StringSet<> operationNames(mlir::func::FuncOp func) {
+  llvm::StringSet<> names;
+  func.walk([&](mlir::Operation* op) {
+    if (!llvm::isa<mlir::func::FuncOp, mlir::func::ReturnOp, ir::ConstantOp>(op)) {
+      addNames(op->getLoc(), names);
+    }
+  });
+  return names;
+}
+
+std::vector<std::string> foldedNames(mlir::func::FuncOp func) {
+  std::vector<std::string> names;
+  if (auto list = func->getAttrOfType<mlir::ArrayAttr>(kFoldedAttr)) {
+    for (auto name : list.getAsRange<mlir::StringAttr>()) {
+      names.push_back(name.str());
+    }
+  }
+  return names;
+}
+
+void noteFolded(mlir::func::FuncOp func, const llvm::StringSet<>& names) {
+  const llvm::StringSet<> left = operationNames(func);
+  std::set<std::string> folded;
+  for (const std::string& name : foldedNames(func)) {
+    folded.insert(name);
+  }
+  for (const auto& entry : names) {
+    if (!left.contains(entry.getKey())) {
+      folded.insert(entry.getKey().str());
+    }
+  }
+  llvm::SmallVector<llvm::StringRef> list(folded.begin(), folded.end());
+  if (!list.empty()) {
+    func->setAttr(kFoldedAttr, mlir::Builder(func.getContext()).getStrArrayAttr(list));
+  }
 }
 
 mlir::FailureOr<mlir::func::FuncOp> graphOf(mlir::ModuleOp module) {

@@ -3,7 +3,10 @@
 #define GRAPHRUN_PASSES_PASSES_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -20,6 +23,17 @@ std::string outputName(mlir::func::FuncOp func, unsigned index);
 /// The name that the source model gave an operation or value: the text of its location. "" when
 /// there is none.
 std::string labelOf(mlir::Location loc);
+
+/// Names of the operations of a graph, constants excepted: of each all that its location holds, as
+/// several may have become one.
+llvm::StringSet<> operationNames(mlir::func::FuncOp func);
+
+/// Function attribute: foldedNames (array of strings).
+inline constexpr llvm::StringLiteral kFoldedAttr = "gr.folded";
+/// Names of the source model's nodes of which `func` has no operation; ascending.
+std::vector<std::string> foldedNames(mlir::func::FuncOp func);
+/// Adds to them those of `names` that no operation of `func` has.
+void noteFolded(mlir::func::FuncOp func, const llvm::StringSet<>& names);
 
 /// The one function of a module of one graph; fails with a diagnostic on the module otherwise.
 mlir::FailureOr<mlir::func::FuncOp> graphOf(mlir::ModuleOp module);

@@ -52,7 +52,16 @@ mlir::LogicalResult runVerifiedOnce(mlir::PassManager& manager, mlir::ModuleOp m
 mlir::LogicalResult simplify(mlir::ModuleOp module) {
   mlir::PassManager manager(module.getContext());
   buildSimplifyPipeline(manager, Twins::kKept);
-  return runVerifiedOnce(manager, module);
+  mlir::FailureOr<mlir::func::FuncOp> graph = graphOf(module);
+  if (mlir::failed(graph)) {
+    return mlir::failure();
+  }
+  const llvm::StringSet<> names = operationNames(*graph);
+  if (mlir::failed(runVerifiedOnce(manager, module))) {
+    return mlir::failure();
+  }
+  noteFolded(*graph, names);
+  return mlir::success();
 }
 
 mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options) {

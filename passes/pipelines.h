@@ -28,7 +28,8 @@ struct GroupOptions {
 void buildGroupPipeline(mlir::OpPassManager& manager, const GroupOptions& options);
 
 /// Runs a pipeline on `module`; the diagnostics of a failure are those of its passes. `simplify` is
-/// for graphs that are written to a file, and keeps twins.
+/// for graphs that are written to a file: it keeps twins, and notes whose operations are gone
+/// (foldedNames).
 mlir::LogicalResult simplify(mlir::ModuleOp module);
 mlir::LogicalResult simplifyAndGroup(mlir::ModuleOp module, const GroupOptions& options = {});
 

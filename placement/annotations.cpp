@@ -99,7 +99,7 @@ class Annotations {
   Target byNodeRule(const std::string& label) const {
     for (const PinRule& rule : cluster_.pins) {
       if (!rule.annotation && cluster_.findDevice(rule.device) &&
-          runtime::matchesGlob(rule.nodes, label)) {
+          runtime::matchesLabel(rule.nodes, label)) {
         return {rule.device, rule.source, std::nullopt};
       }
     }
@@ -231,14 +231,19 @@ void markKnownRules(mlir::func::FuncOp function, Cluster& cluster) {
   forEachOperation(function, [&](mlir::Operation* op, const Wishes&) {
     labels.insert(passes::labelOf(op->getLoc()));
   });
+  const std::vector<std::string> folded = passes::foldedNames(function);
   for (std::vector<PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
     for (PinRule& rule : *rules) {
       // Of nodes with one label the second is called "label#2".
       const std::string pattern = rule.nodes.substr(0, rule.nodes.find('#'));
-      rule.known = pattern == "*" ||  // also where import has folded all of it
-                   std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
-                     return runtime::matchesGlob(pattern, label);
-                   });
+      auto matchesAny = [&](const auto& names) {
+        return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+          return runtime::matchesLabel(pattern, name);
+        });
+      };
+      const bool isLeft = matchesAny(labels);
+      rule.known = isLeft || pattern == "*" || matchesAny(folded);
+      rule.folded = rule.known && !isLeft;
     }
   }
 }

@@ -16,8 +16,8 @@ namespace graphrun::placement {
 /// model, or names no device of the cluster.
 absl::Status checkAnnotationRules(mlir::func::FuncOp function, const Cluster& cluster);
 
-/// Marks the rules on names of nodes that are for some in `function`, the whole model
-/// (PinRule::known).
+/// Marks the rules on names of nodes that are for some in `function`, the whole model, or were for
+/// some that were folded when it was imported (PinRule::known, folded).
 void markKnownRules(mlir::func::FuncOp function, Cluster& cluster);
 
 /// Gives each operation of `function` the pin that follows from, in this order:

@@ -200,6 +200,8 @@ struct PinRule {
   /// It is for nodes of the model, which need not be in each of its graphs (passes/stages.h), nor
   /// be left when that has been simplified: that a graph has none of them is no mistake.
   bool known = false;
+  /// It is `known`, and the model, once imported, has no operation of its nodes.
+  bool folded = false;
 };
 
 /// The rule "NODES=DEVICE", or for "@ANNOTATION=DEVICE" the one on annotations.

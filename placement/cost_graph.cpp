@@ -295,11 +295,12 @@ int CostGraph::addTensor(CostTensor tensor) {
 absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
 
 std::vector<int> CostGraph::nodesOf(const PinRule& rule) const {
-  auto matches = [&](const std::string& name) { return runtime::matchesGlob(rule.nodes, name); };
+  auto matches = [&](const std::string& label) { return runtime::matchesLabel(rule.nodes, label); };
   std::vector<int> result;
   for (int n = 0; n < nodeCount(); ++n) {
     const std::vector<std::string>& members = node(n).members;
-    if (matches(node(n).name) || std::any_of(members.begin(), members.end(), matches)) {
+    if (runtime::matchesGlob(rule.nodes, node(n).name) || matches(node(n).label) ||
+        std::any_of(members.begin(), members.end(), matches)) {
       result.push_back(n);
     }
   }

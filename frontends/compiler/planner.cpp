@@ -369,14 +369,18 @@ void markRules(const format::PlanRequest& request, mlir::ModuleOp module,
   }
 }
 
-/// A line for each rule that decides nothing, as what it names was folded.
-void noteIdleRules(const placement::Cluster& cluster, const placement::CostGraph& graph,
+/// A line for each rule that decides nothing, as what it names was folded: while the model was
+/// imported, or, where `graph` is all of it, by now.
+void noteIdleRules(const placement::Cluster& cluster, const placement::CostGraph* graph,
                    std::vector<std::string>& notes) {
   for (const std::vector<placement::PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
     for (const placement::PinRule& rule : *rules) {
-      if (!rule.annotation && graph.nodesOf(rule).empty()) {
-        notes.push_back(absl::StrCat(rule.source, ": nothing of '", rule.nodes,
-                                     "' is left to run when the model has been simplified"));
+      const bool isIdle = rule.folded || (graph != nullptr && graph->nodesOf(rule).empty());
+      if (!rule.annotation && isIdle) {
+        notes.push_back(absl::StrCat(
+            rule.source, ": nothing of '", rule.nodes,
+            "' is left to run when the model has been simplified: it is a constant, or what other "
+            "nodes do by themselves, and has no device"));
       }
     }
   }
@@ -434,8 +438,9 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     planned.notes.push_back(std::move(note));
   }
   llvm::append_range(planned.notes, prepared.context.takeWarnings());
-  if (request.remainder() == nullptr && planned.remainder.empty()) {
-    noteIdleRules(cluster, placed->graph.graph, planned.notes);
+  if (request.remainder() == nullptr) {
+    noteIdleRules(cluster, planned.remainder.empty() ? &placed->graph.graph : nullptr,
+                  planned.notes);
   }
   if (request.explains()) {
     ExplanationWishes wishes = explanationWishes(request);

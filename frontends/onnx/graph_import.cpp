@@ -7,6 +7,7 @@
 #include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include "passes/passes.h"
 #include "passes/wishes.h"
 
 namespace graphrun::frontends {
@@ -344,6 +345,7 @@ void GraphImport::importNode(int index) {
     return poisonOutputs(node, where);
   }
   mlir::Location loc = passes::withWishes(named(context_, nodeName(index)), wishes_);
+  nodes_.insert(nodeName(index));
   if (!inlineAttributes(node, where)) {
     return poisonOutputs(node, where);
   }
@@ -558,6 +560,7 @@ void GraphImport::finish() {
       function_.getArgumentTypes(), llvm::to_vector(mlir::ValueRange(results).getTypes())));
   mlir::function_interface_impl::setAllResultAttrDicts(
       llvm::cast<mlir::FunctionOpInterface>(function_.getOperation()), attributes);
+  passes::noteFolded(function_, nodes_);
 }
 
 }  // namespace graphrun::frontends

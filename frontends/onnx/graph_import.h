@@ -9,6 +9,7 @@
 #include "frontends/onnx/op_table.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -109,6 +110,7 @@ class GraphImport {
   mlir::OpBuilder builder_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp function_;
+  llvm::StringSet<> nodes_;  // names of what was imported, calls of functions excepted
   llvm::StringMap<int64_t> versions_;
   std::vector<std::string> warnings_;
   llvm::SmallPtrSet<const ::onnx::TypeProto*, 4> contradicted_;  // declarations that were warned of

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -29,6 +30,23 @@ size_t editDistance(absl::string_view a, absl::string_view b) {
 
 bool matchesGlob(const std::string& glob, const std::string& name) {
   return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+bool matchesLabel(const std::string& glob, const std::string& label) {
+  if (matchesGlob(glob, label)) {
+    return true;
+  }
+  const std::vector<std::string> parts = absl::StrSplit(label, '+');
+  for (size_t begin = 0; parts.size() > 1 && begin < parts.size(); ++begin) {
+    std::string name;
+    for (size_t end = begin; end < parts.size(); ++end) {
+      absl::StrAppend(&name, end == begin ? "" : "+", parts[end]);
+      if (matchesGlob(glob, name)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool isGlob(absl::string_view text) { return text.find_first_of("*?[") != absl::string_view::npos; }

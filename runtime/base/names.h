@@ -12,6 +12,10 @@ namespace graphrun::runtime {
 /// True if `name` matches the shell pattern `glob`; '*' also matches '/', as in "encoder/*".
 bool matchesGlob(const std::string& glob, const std::string& name);
 
+/// True if `glob` matches the label of an operation, or a name in the label of one that several
+/// nodes became: "conv" or "bn" in "conv+bn". Names may have a "+" themselves.
+bool matchesLabel(const std::string& glob, const std::string& label);
+
 /// True if `text` has a character that makes it a pattern: * ? or [.
 bool isGlob(absl::string_view text);
 

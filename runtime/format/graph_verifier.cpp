@@ -119,6 +119,7 @@ class GraphVerifier {
     GR_RETURN_IF_ERROR(checkNames("symbols", graph_.symbols(), kMaxInputs, 0));
     GR_RETURN_IF_ERROR(checkNames("input names", graph_.input_names(), kMaxInputs));
     GR_RETURN_IF_ERROR(checkNames("output names", graph_.output_names(), kMaxInputs));
+    GR_RETURN_IF_ERROR(checkNames("folded names", graph_.folded_names(), kMaxGraphEntries));
     GR_RETURN_IF_ERROR(checkCount("types", sizeOf(graph_.types()), kMaxGraphEntries));
     GR_RETURN_IF_ERROR(checkCount("values", sizeOf(graph_.value_types()), kMaxGraphEntries));
     GR_RETURN_IF_ERROR(spend(sizeOf(graph_.types()) + sizeOf(graph_.value_types())));

@@ -157,6 +157,34 @@ func.func @main() -> (tensor<f32> {gr.name = "a"}, tensor<f32> {gr.name = "b"}) 
   CHECK_THAT(textOf(**second), Contains("{gr.weight = 0 : i64} dense<2.0"));
 }
 
+TEST_CASE("names of nodes without operations come back") {
+  mlir::MLIRContext context;
+  auto module = parse(R"(
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = "y"}) attributes {gr.folded = ["a", "b/c"]} {
+  return %x : tensor<4xf32>
+})",
+                      context);
+  Exported exported(*module);
+  requireOk(exported.status);
+  auto imported = importGraph(exported.graph(), exported.view(), context);
+  requireOk(imported.status());
+  checkSameText(**imported, *module);
+}
+
+TEST_CASE("simplification notes whose operations are gone") {
+  mlir::MLIRContext context;
+  auto module = parse(R"(
+func.func @main(%x: tensor<4xf32> {gr.name = "x"}) -> (tensor<4xf32> {gr.name = "y"}) attributes {gr.folded = ["before"]} {
+  %a = gr.constant dense<1.0> : tensor<4xf32> : tensor<4xf32> loc("weight")
+  %b = gr.add %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("sum")
+  %c = gr.add %x, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("kept")
+  return %c : tensor<4xf32>
+})",
+                      context);
+  REQUIRE(mlir::succeeded(simplify(*module)));
+  CHECK(foldedNames(*graphOf(*module)) == std::vector<std::string>{"before", "sum"});
+}
+
 TEST_CASE("labels of nodes come back") {
   mlir::MLIRContext context;
   auto module = parse(R"(

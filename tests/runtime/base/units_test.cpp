@@ -93,6 +93,14 @@ TEST_CASE("globs cross slashes and the nearest name is found") {
   CHECK(matchesGlob("encoder/*", "encoder/layer0/add"));
   CHECK(!matchesGlob("encoder/*", "decoder/add"));
   CHECK(matchesGlob("conv[0-3]", "conv2"));
+  for (const char* glob : {"conv1", "bn", "bn+relu", "conv1+bn+relu", "re*"}) {
+    CHECK(matchesLabel(glob, "conv1+bn+relu"));
+  }
+  for (const char* glob : {"conv", "bn+", "n", "relu+bn", ""}) {
+    CHECK(!matchesLabel(glob, "conv1+bn+relu"));
+  }
+  CHECK(matchesLabel("a", "a"));
+  CHECK(!matchesLabel("b", "a"));
   CHECK(isGlob("a*"));
   CHECK(!isGlob("a/b"));
   CHECK(nearestName("adress", {"name", "address"}) == "address");

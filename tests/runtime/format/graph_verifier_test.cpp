@@ -44,6 +44,10 @@ TEST_CASE("the tables of a graph are checked") {
              Contains("input names: entry 1 is 'x' again"));
   CHECK_THAT(errorAfter([](GraphT& g) { g.output_names[0] = ""; }),
              Contains("output names: entry 0 has 0 bytes"));
+  CHECK_THAT(errorAfter([](GraphT& g) { g.folded_names[1] = "shape"; }),
+             Contains("folded names: entry 1 is 'shape' again"));
+  CHECK_THAT(errorAfter([](GraphT& g) { g.folded_names[0] = ""; }),
+             Contains("folded names: entry 0 has 0 bytes"));
   CHECK_THAT(errorAfter([](GraphT& g) { g.input_names.pop_back(); }),
              Contains("1 input names, expected one for each of the body's 2 arguments"));
   CHECK_THAT(errorAfter([](GraphT& g) { g.output_names.pop_back(); }),

@@ -181,6 +181,7 @@ GraphT sampleGraph() {
   graph.symbols = {"batch"};
   graph.input_names = {"x", "condition"};
   graph.output_names = {"y", "z"};
+  graph.folded_names = {"shape", "sum"};
   graph.body = std::make_unique<RegionT>();
   graph.body->arguments = {0, 1};
   auto conv = operation(0, {0}, {2});
