@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/run_report.h"
 #include "runtime/base/private_folder.h"
 #include "runtime/base/status.h"
@@ -148,12 +149,10 @@ int cacheCommand(int argc, char** argv) {
   for (const Part& part : kParts) {
     names.emplace_back(part.folder);
   }
-  app.add_option("ACTION", action, "list: what there is; clear: removes it")
-      ->required()
-      ->check(CLI::IsMember({"list", "clear"}));
-  app.add_option("PART", parts,
-                 absl::StrCat("What to clear; default: all of ", absl::StrJoin(names, ", ")))
-      ->check(CLI::IsMember(names));
+  addChoice(app, "ACTION", action, "list: what there is; clear: removes it", {"list", "clear"})
+      ->required();
+  addChoices(app, "PART", parts,
+             absl::StrCat("What to clear; default: all of ", absl::StrJoin(names, ", ")), names);
   app.add_flag("--json", json, "Prints JSON (list)");
   return parseAndRun(app, argc, argv, [&]() -> int {
     const std::string cache = runtime::defaultCacheDirectory();

@@ -19,6 +19,16 @@ std::string timeText(std::chrono::nanoseconds time) {
   return runtime::formatDuration(time.count());
 }
 
+CLI::Validator oneOf(const std::vector<std::string>& words) {
+  auto check = [words](const std::string& text) -> std::string {
+    const bool isKnown = std::find(words.begin(), words.end(), text) != words.end();
+    return isKnown ? ""
+                   : absl::StrCat("'", text, "' is none of ", absl::StrJoin(words, ", "),
+                                  runtime::didYouMean(text, words));
+  };
+  return {check, ""};
+}
+
 }  // namespace
 
 CLI::Option* addTime(CLI::App& app, const std::string& name, std::chrono::nanoseconds& time,
@@ -68,13 +78,12 @@ CLI::Option* addCount(CLI::App& app, const std::string& name, uint32_t& value,
 
 CLI::Option* addChoice(CLI::App& app, const std::string& name, std::string& value,
                        const std::string& what, const std::vector<std::string>& words) {
-  auto check = [words](const std::string& text) -> std::string {
-    const bool isKnown = std::find(words.begin(), words.end(), text) != words.end();
-    return isKnown ? ""
-                   : absl::StrCat("'", text, "' is none of ", absl::StrJoin(words, ", "),
-                                  runtime::didYouMean(text, words));
-  };
-  return app.add_option(name, value, what)->check(CLI::Validator(check, ""));
+  return app.add_option(name, value, what)->check(oneOf(words));
+}
+
+CLI::Option* addChoices(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                        const std::string& what, const std::vector<std::string>& words) {
+  return app.add_option(name, values, what)->check(oneOf(words));
 }
 
 CLI::Option* addSeed(CLI::App& app, const std::string& name, uint64_t& value,

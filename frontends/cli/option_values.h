@@ -43,6 +43,9 @@ CLI::Option* addCount(CLI::App& app, const std::string& name, uint32_t& value,
 /// Adds an option for one of some words; of a misspelt one it tells which was meant.
 CLI::Option* addChoice(CLI::App& app, const std::string& name, std::string& value,
                        const std::string& what, const std::vector<std::string>& words);
+/// The same for any number of them.
+CLI::Option* addChoices(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                        const std::string& what, const std::vector<std::string>& words);
 
 /// Adds an option for what random numbers begin with.
 CLI::Option* addSeed(CLI::App& app, const std::string& name, uint64_t& value,

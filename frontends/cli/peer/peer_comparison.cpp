@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "frontends/cli/interrupt.h"
+#include "frontends/cli/option_values.h"
 #include "frontends/cli/peer/onnxruntime_peer.h"
 #include "runtime/base/cgroup.h"
 #include "runtime/base/clock.h"
@@ -71,12 +72,11 @@ std::string cell(const Json& row, const char* key) {
 }  // namespace
 
 void PeerOptions::add(CLI::App& app) {
-  app.add_option(
-         "--compare-to", name,
-         "Runs the ONNX file with the same inputs in another runtime as well, in turns, and "
-         "tells differences and times: onnxruntime (of the Python in $GRAPHRUN_PYTHON, or "
-         "python3)")
-      ->check(CLI::IsMember({"onnxruntime"}));
+  addChoice(app, "--compare-to", name,
+            "Runs the ONNX file with the same inputs in another runtime as well, in turns, and "
+            "tells differences and times: onnxruntime (of the Python in $GRAPHRUN_PYTHON, or "
+            "python3)",
+            {"onnxruntime"});
 }
 
 void PeerOptions::take(const CLI::App& app, const Tolerance& given, const std::string& precision) {
