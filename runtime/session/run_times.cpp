@@ -72,7 +72,7 @@ struct Step {
   std::set<std::pair<uint32_t, NodeId>> ends;           // edges and nodes that send or receive them
   int64_t begin = std::numeric_limits<int64_t>::max();  // of the first node's first kernel
   int64_t end = 0;
-  size_t devices = 0;  // that recorded it whole
+  std::set<uint32_t> devices;  // that recorded it whole
 };
 
 /// Adds what one device recorded to the steps.
@@ -112,7 +112,7 @@ class StreamReader {
   void add(const std::vector<TraceEvent>& events, const TraceEvent& whole) {
     Step& step = steps_[whole.step];
     step.end = std::max(step.end, whole.endNs + offset_);
-    ++step.devices;
+    step.devices.insert(device_);
     for (uint32_t node : nodes_) {
       if (!stream_.stepTimes.has_value()) {
         step.nodes.try_emplace({device_, node});
@@ -200,16 +200,23 @@ using Memory = std::map<NodeId, devices::RecordMemory>;
 /// ns by nodes of devices with a clock of their own.
 using OwnTimes = std::map<NodeId, int64_t>;
 
-/// Adds what a stream says of its kernels; scratch of kernels that follow each other is one.
+/// Adds what a stream says of its kernels; scratch of kernels that follow each other is one. Each
+/// stream of a device has all of its kernels: the most that one says counts.
 void addMemory(const TraceStream& stream, uint32_t device, const Labels& nodes, Memory& memory) {
   size_t known = std::min(
       {stream.kernelNames.size(), stream.kernelWeights.size(), stream.kernelScratch.size()});
+  std::map<uint32_t, devices::RecordMemory> sums;
   for (size_t i = 0; i < known; ++i) {
     if (auto node = nodes.find(stream.kernelNames[i]); node != nodes.end()) {
-      devices::RecordMemory& sum = memory[{device, node->second}];
+      devices::RecordMemory& sum = sums[node->second];
       sum.weights += stream.kernelWeights[i];
       sum.scratch = std::max(sum.scratch, stream.kernelScratch[i]);
     }
+  }
+  for (const auto& [node, sum] : sums) {
+    devices::RecordMemory& most = memory[{device, node}];
+    most.weights = std::max(most.weights, sum.weights);
+    most.scratch = std::max(most.scratch, sum.scratch);
   }
 }
 
@@ -217,7 +224,8 @@ uint64_t typicalNanos(std::vector<int64_t> values) {
   return static_cast<uint64_t>(std::max<int64_t>(median(std::move(values)), 0));
 }
 
-/// Nodes of a device by its own clock; all of them as soon as it has told anything.
+/// Nodes of a device by its own clock; all of them as soon as it has told anything. What runs its
+/// steps by turns measures each for itself: the longest counts.
 void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& nodes,
                   OwnTimes& times) {
   if (!stream.stepTimes.has_value() || stream.stepTimes->empty()) {
@@ -226,10 +234,15 @@ void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& node
   for (const auto& [label, node] : nodes) {
     times.try_emplace({device, node}, 0);
   }
+  std::map<uint32_t, int64_t> sums;
   for (const StepTime& step : *stream.stepTimes) {
     if (auto node = nodes.find(step.label); node != nodes.end()) {
-      times[{device, node->second}] += static_cast<int64_t>(step.ns);
+      sums[node->second] += static_cast<int64_t>(step.ns);
     }
+  }
+  for (const auto& [node, ns] : sums) {
+    int64_t& longest = times[{device, node}];
+    longest = std::max(longest, ns);
   }
 }
 
@@ -350,7 +363,7 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
   }
   std::map<uint64_t, const Step*> whole;
   for (const auto& [number, step] : steps) {
-    if (step.devices == format::sizeOf(plan.plan().partitions())) {
+    if (step.devices.size() == format::sizeOf(plan.plan().partitions())) {
       whole[number] = &step;
     }
   }

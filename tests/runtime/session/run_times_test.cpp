@@ -76,6 +76,36 @@ TEST_CASE("of a device with a clock of its own the records' times say nothing of
   CHECK(after.spans.at(3) == before.spans.at(3));
 }
 
+TEST_CASE("streams of one device that run its steps by turns are told as one") {
+  auto plan = planWithNodes();
+  std::vector<TraceStream> lanes[2];
+  for (std::vector<TraceStream>& lane : lanes) {
+    lane = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
+  }
+  for (uint64_t step = 0; step < 6; ++step) {
+    addStep(lanes[step % 2], step, static_cast<int64_t>(10'000 * step));
+  }
+  // Recorded whole by one device twice, and not by another.
+  addStep(lanes[0], 6, 60'000);
+  addStep(lanes[1], 6, 60'000);
+  lanes[0][2].events.resize(lanes[0][2].events.size() - 4);
+  lanes[1][2].events.resize(lanes[1][2].events.size() - 4);
+  RunTimes times =
+      runTimes(*plan, std::vector<TraceProcess>{{"client", 0, {lanes[0][0], lanes[1][0]}},
+                                                {"a", 0, {lanes[0][1], lanes[1][1]}},
+                                                {"b", 0, {lanes[0][2], lanes[1][2]}}});
+  CHECK(times.steps == 6);
+  REQUIRE(times.nodes.size() == 3);
+  CHECK(times.nodes[0].ns == 100);
+  CHECK(times.nodes[0].weightBytes == 128);
+  CHECK(times.nodes[0].scratchBytes == 9);
+  lanes[0][1].stepTimes = {{"n1", 700}};
+  lanes[1][1].stepTimes = {{"n1", 600}, {"inner", 50}};
+  times = runTimes(*plan, std::vector<TraceProcess>{{"a", 0, {lanes[0][1], lanes[1][1]}}});
+  REQUIRE(times.nodes.size() == 1);
+  CHECK(times.nodes[0].ns == 700);
+}
+
 TEST_CASE("nodes and edges are told apart in what was recorded") {
   auto plan = planWithNodes();
   std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
