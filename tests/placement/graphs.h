@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/problem.h"
+#include "placement/simulator.h"
 #include "placement/strategy.h"
 #include "tests/placement/build.h"
 
@@ -23,6 +25,27 @@ inline PlacementProblem makeProblem(const CostGraph& graph, const Cluster& clust
   INFO(messageOf(problem.status()));
   REQUIRE(problem.ok());
   return *std::move(problem);
+}
+
+/// Nodes on these devices, by id, in `order`; without one in that of their ids.
+inline Placement placed(std::vector<int> devices, std::vector<int> order = {}) {
+  if (order.empty()) {
+    order.resize(devices.size());
+    std::iota(order.begin(), order.end(), 0);
+  }
+  Placement placement;
+  placement.device = std::move(devices);
+  placement.setOrder(order);
+  return placement;
+}
+
+/// What the simulator says of a placement that it must be able to run.
+inline Simulation simulate(const CostGraph& graph, const Cluster& cluster,
+                           const Placement& placement, const SimulatorOptions& options = {}) {
+  auto result = Simulator(graph, cluster, options).run(placement);
+  INFO(messageOf(result.status()));
+  REQUIRE(result.ok());
+  return *std::move(result);
 }
 
 /// Places by "auto" with budgets of more and more units of work: REQUIREs that none gives a worse

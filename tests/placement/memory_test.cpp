@@ -7,16 +7,6 @@ namespace {
 
 using namespace testing;
 
-Simulation simulate(const CostGraph& graph, const Cluster& cluster, std::vector<int> devices,
-                    std::vector<int> order) {
-  Placement placement;
-  placement.device = std::move(devices);
-  placement.setOrder(order);
-  auto result = Simulator(graph, cluster).run(placement);
-  REQUIRE(result.ok());
-  return *std::move(result);
-}
-
 TEST_CASE(
     "weights stay, tensors live until their last consumer, workspace only while its node runs") {
   Cluster cluster = simpleCluster(1);
@@ -29,7 +19,7 @@ TEST_CASE(
   addTensor(graph, b, {c}, 30);
   addTensor(graph, c, {}, 4, true);
   REQUIRE(graph.finish(1).ok());
-  DeviceUse use = simulate(graph, cluster, {0, 0, 0}, {a, b, c}).devices[0];
+  DeviceUse use = simulate(graph, cluster, placed({0, 0, 0}, {a, b, c})).devices[0];
   CHECK(use.weightBytes == 1000);
   CHECK(use.receiveBytes == 64);  // one buffer for what comes from the client
   REQUIRE(use.memory.size() == 3);
@@ -48,7 +38,7 @@ TEST_CASE("an edge between devices holds its slots on the receiver for the whole
   int c = addNode(graph, "c", {10, 10});
   addTensor(graph, a, {b, c}, 100);
   REQUIRE(graph.finish(2).ok());
-  Simulation s = simulate(graph, cluster, {0, 1, 1}, {a, b, c});
+  Simulation s = simulate(graph, cluster, placed({0, 1, 1}, {a, b, c}));
   CHECK(s.devices[0].peakBytes == 100);
   CHECK(s.devices[1].peakBytes == 200);
   CHECK(s.devices[1].receiveBytes == 200);
@@ -64,9 +54,9 @@ TEST_CASE("within the client's process, where one step runs at a time, an edge h
   int b = addNode(graph, "b", {10, 10});
   addTensor(graph, a, {b}, 100);
   REQUIRE(graph.finish(2).ok());
-  CHECK(simulate(graph, cluster, {0, 1}, {a, b}).devices[1].receiveBytes == 100);
+  CHECK(simulate(graph, cluster, placed({0, 1}, {a, b})).devices[1].receiveBytes == 100);
   cluster.workers[0].inClient = false;
-  CHECK(simulate(graph, cluster, {0, 1}, {a, b}).devices[1].receiveBytes == 200);
+  CHECK(simulate(graph, cluster, placed({0, 1}, {a, b})).devices[1].receiveBytes == 200);
 }
 
 TEST_CASE("a tensor that is on its way is still in its sender's memory") {
@@ -80,7 +70,7 @@ TEST_CASE("a tensor that is on its way is still in its sender's memory") {
   addTensor(graph, c, {}, 70);
   addTensor(graph, later, {}, 70);
   REQUIRE(graph.finish(2).ok());
-  Simulation s = simulate(graph, cluster, {0, 1, 0, 0}, {a, b, c, later});
+  Simulation s = simulate(graph, cluster, placed({0, 1, 0, 0}, {a, b, c, later}));
   REQUIRE(s.devices[0].memory.size() == 3);
   CHECK(s.devices[0].memory[1].bytes == 75);  // c starts at 10
   CHECK(s.devices[0].memory[2].bytes == 75);  // later starts at 20
@@ -98,15 +88,13 @@ TEST_CASE("what a device sent stays until the step ends") {
   addTensor(graph, late, {last}, 70);
   addTensor(graph, last, {}, 1);
   REQUIRE(graph.finish(2).ok());
-  Simulation s = simulate(graph, cluster, {0, 1, 0, 0}, {a, b, late, last});
+  Simulation s = simulate(graph, cluster, placed({0, 1, 0, 0}, {a, b, late, last}));
   REQUIRE(s.devices[0].memory.size() == 3);
   CHECK(s.devices[0].memory[2].bytes == 5 + 70 + 1);
   SimulatorOptions lets;
   lets.holdsSent = false;
-  Placement placement;
-  placement.device = {0, 1, 0, 0};
-  placement.setOrder({a, b, late, last});
-  CHECK(Simulator(graph, cluster, lets).run(placement)->devices[0].memory[2].bytes == 70 + 1);
+  s = simulate(graph, cluster, placed({0, 1, 0, 0}, {a, b, late, last}), lets);
+  CHECK(s.devices[0].memory[2].bytes == 70 + 1);
 }
 
 TEST_CASE("nodes that take no time still have memory") {
@@ -117,7 +105,7 @@ TEST_CASE("nodes that take no time still have memory") {
   addTensor(graph, a, {b}, 100);
   addTensor(graph, b, {}, 50, true);
   REQUIRE(graph.finish(1).ok());
-  CHECK(simulate(graph, cluster, {0, 0}, {a, b}).devices[0].peakBytes == 150);
+  CHECK(simulate(graph, cluster, placed({0, 0}, {a, b})).devices[0].peakBytes == 150);
 }
 
 TEST_CASE("outputs at home on the device and resident inputs stay to the end") {
@@ -131,7 +119,7 @@ TEST_CASE("outputs at home on the device and resident inputs stay to the end") {
   graph.tensors[static_cast<size_t>(resident)].inputHome = 0;
   addTensor(graph, b, {}, 50);
   REQUIRE(graph.finish(1).ok());
-  DeviceUse use = simulate(graph, cluster, {0, 0}, {a, b}).devices[0];
+  DeviceUse use = simulate(graph, cluster, placed({0, 0}, {a, b})).devices[0];
   CHECK(use.peakBytes == 158);
 }
 
@@ -151,8 +139,8 @@ TEST_CASE("the lean order finishes one branch before it begins the next") {
   REQUIRE(graph.finish(1).ok());
   Cluster cluster = simpleCluster(1);
   std::vector<int> all(9, 0);
-  Simulation lean = simulate(graph, cluster, all, leanOrder(graph));
-  Simulation byId = simulate(graph, cluster, all, graph.topologicalOrder);
+  Simulation lean = simulate(graph, cluster, placed(all, leanOrder(graph)));
+  Simulation byId = simulate(graph, cluster, placed(all, graph.topologicalOrder));
   CHECK(lean.devices[0].peakBytes == 1004);
   CHECK(byId.devices[0].peakBytes == 4001);
 }

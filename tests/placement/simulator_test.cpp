@@ -11,24 +11,6 @@ namespace {
 
 using namespace testing;
 
-Placement placed(std::vector<int> devices) {
-  Placement placement;
-  std::vector<int> order(devices.size());
-  for (size_t n = 0; n < order.size(); ++n) {
-    order[n] = static_cast<int>(n);
-  }
-  placement.device = std::move(devices);
-  placement.setOrder(order);
-  return placement;
-}
-
-Simulation simulate(const CostGraph& graph, const Cluster& cluster, const Placement& placement) {
-  auto result = Simulator(graph, cluster).run(placement);
-  INFO(messageOf(result.status()));
-  REQUIRE(result.ok());
-  return *std::move(result);
-}
-
 TEST_CASE("a chain on one device: input transfer, nodes, output transfer") {
   Cluster cluster = simpleCluster(1);
   CostGraph graph;
