@@ -6,6 +6,7 @@ Its table lies in a file beside the model and is all zero but for a few rows, th
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import tempfile
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+import usage  # noqa: E402
 
 ROWS, WIDTH = 300_000, 2048
 BYTES = ROWS * WIDTH * 4
@@ -50,15 +54,12 @@ def writeModel(folder):
 
 def run(program, *arguments, code=0):
     """What it prints, and its largest resident memory in bytes."""
-    with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen([program, *arguments], stdout=output, stderr=output)
-        _, status, usage = os.wait4(process.pid, 0)
-        output.seek(0)
-        text = output.read()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != code:
-        raise SystemExit(f"{' '.join(arguments)}: exit code {process.returncode}, expected {code}\n{text}")
-    return text, usage.ru_maxrss * 1024
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as told:
+        done = subprocess.run([*usage.into(told.name), program, *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != code:
+            raise SystemExit(f"{' '.join(arguments)}: exit code {done.returncode}, expected {code}\n{done.stdout}")
+        return done.stdout, json.load(told)["peak_mib"] * 2**20
 
 
 def checkRun(program, folder, model):
