@@ -166,10 +166,6 @@ int32_t compilePartition(const GrPartition* task, GrTuning* tuning, GrBuffer* ou
         partition.function, partition.device, task->fingerprint, partition.weightIndex, times);
     fill(&tuning->measured, times.timings);
     tuning->complete = times.complete ? 1 : 0;
-    if (!executable.ok()) {
-      return runtime::annotate(executable.status(),
-                               absl::StrCat("compiling for ", partition.device.name));
-    }
     return executable;
   });
 }

@@ -173,7 +173,7 @@ absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const Partition
   Result measured(compiler, tuning.measured);
   releaseMemory(compiler);
   if (!status.ok() && !context.failure.ok()) {
-    return annotate(context.failure, "compiling a partition");
+    return context.failure;
   }
   GR_RETURN_IF_ERROR(status);
   return CompiledPartition{result.bytes(), measured.text(), tuning.complete != 0};

@@ -49,7 +49,7 @@ TEST_CASE("errors keep code and message, also those of weights") {
   };
   absl::Status status = door.compilePartition({}, missing).status();
   CHECK(status.code() == absl::StatusCode::kDataLoss);
-  CHECK_THAT(std::string(status.message()), Catch::Contains("weight 'w' is damaged"));
+  CHECK(status.message() == "weight 'w' is damaged");  // whoever compiles says for whom
 }
 
 TEST_CASE("a missing or an old library is explained") {
