@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/base/process.h"
 #include "runtime/base/status.h"
 #include "runtime/base/tensor.h"
 
@@ -16,14 +18,14 @@ absl::StatusOr<Memory> allocateAligned(size_t bytes, size_t alignment) {
   // Asked for first: the system would promise it, and fail when it is touched.
   size_t most = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * pageSize();
   if (bytes > most) {
-    return absl::ResourceExhaustedError(
+    return runtime::outOfMemory(
         absl::StrCat("cannot allocate ", bytes, " bytes, the machine has ", most));
   }
   alignment = bytes >= kHugePage ? kHugePage : alignment;
   size_t rounded = (bytes / alignment + 1) * alignment;
   Memory memory(static_cast<uint8_t*>(std::aligned_alloc(alignment, rounded)));
   if (memory == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", bytes, " bytes"));
+    return runtime::outOfMemory(absl::StrCat("cannot allocate ", bytes, " bytes"));
   }
   // A wish, not a need; what begins the last huge page would take all of it.
   if (size_t whole = bytes / kHugePage * kHugePage; whole > 0) {

@@ -18,7 +18,8 @@ struct FreeMemory {
 using Memory = std::unique_ptr<uint8_t, FreeMemory>;
 
 /// Uninitialised memory aligned to kTensorAlignment; from 2 MiB on aligned to huge pages, which the
-/// kernel is asked for. Never null when OK. ResourceExhausted when there is none.
+/// kernel is asked for. Never null when OK. Unavailable when the system gives none: what is beyond
+/// a device's limit is ResourceExhausted, and another plan may keep to that.
 absl::StatusOr<Memory> allocateMemory(size_t bytes);
 
 /// The same in whole pages that nothing else is in; *pages spans them.

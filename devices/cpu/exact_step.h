@@ -16,7 +16,7 @@ namespace graphrun::devices::cpu {
 /// f32 on dense copies. Slow, with memory of its own: for the few steps that meet such values.
 class ExactStep : public Kernel {
  public:
-  /// `step` is laid out. Fails as its kernels do; ResourceExhausted without memory.
+  /// `step` is laid out. Fails as its kernels do; Unavailable without memory.
   static absl::StatusOr<std::unique_ptr<ExactStep>> make(const Step& step, PlanFunction plan,
                                                          const OneDnn& onednn);
 

@@ -8,6 +8,7 @@
 
 #include "devices/cpu/instructions.h"
 #include "devices/executable.h"
+#include "runtime/base/process.h"
 
 namespace graphrun::devices::cpu {
 
@@ -43,14 +44,14 @@ auto guarded(absl::string_view what, Function function) -> absl::StatusOr<declty
       case dnnl_unimplemented:
         return absl::UnimplementedError(message);
       case dnnl_out_of_memory:
-        return absl::ResourceExhaustedError(message);
+        return runtime::outOfMemory(message);
       case dnnl_invalid_arguments:
         return absl::InvalidArgumentError(message);
       default:
         return absl::InternalError(message);
     }
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(absl::StrCat(what, ": out of memory"));
+    return runtime::outOfMemory(what);
   }
 }
 

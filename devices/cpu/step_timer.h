@@ -12,7 +12,7 @@ class StepTimer {
   /// Runs `step` by `candidate` some times, on pseudo-random elements. In nanoseconds, of the
   /// fastest run: other processes make a run slower, never faster. Large operands that are laid out
   /// at load are cold each time, as a weight is that was last read one inference ago; the others
-  /// are warm. Fails as making or running the kernel fails; ResourceExhausted without memory for
+  /// are warm. Fails as making or running the kernel fails; Unavailable without memory for
   /// it.
   absl::StatusOr<double> run(const Step& step, const Candidate& candidate);
 };

@@ -49,7 +49,8 @@ void printUsage(FILE* to) {
       to,
       "\nMODEL is a .fb or .onnx file. `graphrun run --help` and `graphrun COMMAND --help` "
       "list options.\nExit codes: 0 ok, 1 a result differs, 2 wrong usage, 3 bad model or "
-      "file, 4 cannot be placed,\n5 a worker or link failed, 6 internal error.\n");
+      "file, 4 cannot be placed,\n5 a worker or link failed, or memory ran out, 6 internal "
+      "error.\n");
 }
 
 /// The command that was meant by a word that is neither one nor a file; "" for a model's path.
@@ -95,11 +96,14 @@ int unexpected(const std::exception* what) {
       (system != nullptr && system->code() == std::errc::resource_unavailable_try_again);
   std::fprintf(
       stderr, "graphrun: %s%s\n",
-      isMemory ? "the memory, or the threads, that this takes are not there" : "internal error: ",
+      isMemory
+          ? "the memory, or the threads, that this takes are not there; allow more (`ulimit -v`, "
+            "`ulimit -u`)"
+          : "internal error: ",
       isMemory          ? ""
       : what == nullptr ? "an exception of an unknown kind"
                         : what->what());
-  return graphrun::cli::kInternal;
+  return isMemory ? graphrun::cli::kWorker : graphrun::cli::kInternal;
 }
 
 /// In the place of an abort: of exceptions that leave a thread.

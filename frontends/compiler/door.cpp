@@ -1,6 +1,7 @@
 // The compile world behind the door: what libgraphrun-compiler exports.
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <new>
 #include <set>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "frontends/compiler/placement_json.h"
 #include "frontends/compiler/planner.h"
 #include "frontends/onnx/importer.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "passes/model_io.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
@@ -39,29 +41,37 @@ std::string textOf(GrBytes bytes) {
 }
 
 void fill(GrBuffer* out, absl::Span<const uint8_t> bytes) {
-  out->size = bytes.size();
   size_t room = (bytes.size() + 63) / 64 * 64;
   out->data = room == 0 ? nullptr : static_cast<uint8_t*>(std::aligned_alloc(64, room));
-  if (out->data != nullptr) {
-    std::memcpy(out->data, bytes.data(), bytes.size());
+  if (room != 0 && out->data == nullptr) {
+    throw std::bad_alloc();
   }
+  std::copy(bytes.begin(), bytes.end(), out->data);
+  out->size = bytes.size();
 }
 
 void fill(GrBuffer* out, absl::string_view text) {
   fill(out, absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
-/// Runs `function` and puts its result, or its message, into `out`.
+/// Runs `function` and puts its result, or its message, into `out`; no text where memory ran out.
 template <typename Function>
 int32_t answer(GrBuffer* out, Function function) {
-  auto result = function();
-  if (result.ok()) {
-    fill(out, *result);
-    return 0;
+  try {
+    auto result = function();
+    if (result.ok()) {
+      fill(out, *result);
+      return 0;
+    }
+    fill(out, result.status().message());
+    return static_cast<int32_t>(result.status().code());
+  } catch (const std::bad_alloc&) {
+    return static_cast<int32_t>(absl::StatusCode::kUnavailable);
   }
-  fill(out, result.status().message());
-  return static_cast<int32_t>(result.status().code());
 }
+
+/// LLVM would end the process where memory runs out.
+void throwOutOfMemory(void*, const char*, bool) { throw std::bad_alloc(); }
 
 absl::StatusOr<const format::PlanRequest*> requestOf(GrBytes bytes) {
   format::BudgetVerifier verifier(spanOf(bytes));
@@ -218,4 +228,10 @@ constexpr GrCompilerApi kApi = {
 }  // namespace
 }  // namespace graphrun::compiler
 
-extern "C" const GrCompilerApi* grCompilerApi() { return &graphrun::compiler::kApi; }
+extern "C" const GrCompilerApi* grCompilerApi() {
+  static const bool isInstalled = [] {
+    llvm::install_bad_alloc_error_handler(graphrun::compiler::throwOutOfMemory);
+    return true;
+  }();
+  return isInstalled ? &graphrun::compiler::kApi : nullptr;
+}

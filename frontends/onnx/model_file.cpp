@@ -9,6 +9,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "runtime/base/process.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -167,6 +168,9 @@ absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> readModel(const std::string&
                                           /*RequiresNullTerminator=*/false);
   if (std::error_code error = file.getError()) {
     std::string text = absl::StrCat("cannot read ", path, ": ", error.message());
+    if (error == std::errc::not_enough_memory) {
+      return runtime::outOfMemory(text);
+    }
     return error == std::errc::no_such_file_or_directory ? absl::NotFoundError(text)
                                                          : absl::InternalError(text);
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/process.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -26,7 +27,6 @@ absl::StatusCode codeOf(int errnoValue) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-    case ENOMEM:
     case EMFILE:
     case ENFILE:
       return absl::StatusCode::kResourceExhausted;
@@ -34,6 +34,8 @@ absl::StatusCode codeOf(int errnoValue) {
     case ENAMETOOLONG:
     case ELOOP:
       return absl::StatusCode::kInvalidArgument;
+    case EIO:
+      return absl::StatusCode::kDataLoss;
     default:
       return absl::StatusCode::kUnavailable;
   }
@@ -89,8 +91,9 @@ absl::StatusOr<MappedFile> MappedFile::map(const std::string& path, bool isWatch
     file.written_ = info.st_mtim;
   }
   if (address == MAP_FAILED) {
-    file.size_ = 0;
-    return fileError("map", path, error);
+    const size_t bytes = std::exchange(file.size_, 0);
+    return error == ENOMEM ? outOfMemory(absl::StrCat("cannot map '", path, "', ", bytes, " bytes"))
+                           : fileError("map", path, error);
   }
   file.data_ = static_cast<const uint8_t*>(address);
   return file;

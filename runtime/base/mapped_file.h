@@ -15,7 +15,8 @@
 namespace graphrun::runtime {
 
 /// Status of a failed system call: "cannot <what> '<path>': <text of errnoValue>" with the code
-/// that fits (NotFound, PermissionDenied, ResourceExhausted …).
+/// that fits (NotFound, PermissionDenied, ResourceExhausted for a full disk or too many open files,
+/// DataLoss for a failing one, else Unavailable).
 absl::Status fileError(absl::string_view what, absl::string_view path, int errnoValue);
 
 /// What happened to a file since it was mapped.
@@ -30,7 +31,8 @@ enum class FileChange {
 /// rename is fine).
 class MappedFile {
  public:
-  /// Fails with NotFound, PermissionDenied, or InvalidArgument for what is not a regular file.
+  /// Fails with NotFound, PermissionDenied, InvalidArgument for what is not a regular file, or
+  /// Unavailable where memory has no room for it (outOfMemory).
   static absl::StatusOr<MappedFile> open(const std::string& path);
   /// As open; the file stays open, which takes a descriptor, so that change() can tell.
   static absl::StatusOr<MappedFile> openWatched(const std::string& path);

@@ -184,6 +184,17 @@ absl::Status checkAddressSpace(uint64_t threads, uint64_t bytes, absl::string_vi
       " (`ulimit -v ", kibibytes, "`) or `ulimit -v unlimited`"));
 }
 
+absl::Status outOfMemory(absl::string_view what) {
+  const rlim_t limit = addressSpaceLimit();
+  return absl::UnavailableError(absl::StrCat(
+      what, ": the system gives no more memory",
+      limit == RLIM_INFINITY
+          ? "; free some, or raise the limit of the container"
+          : absl::StrCat("; the address space of this process is limited to ", mebibytes(limit),
+                         ", of which it has used ", mebibytes(usedAddressSpace()),
+                         ": allow more (`ulimit -v`)")));
+}
+
 void endByCutFiles(int exitCode) {
   cutFileExitCode.store(exitCode);
   struct sigaction action = {};

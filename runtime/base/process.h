@@ -24,6 +24,10 @@ void spareAddressSpace();
 /// `bytes` besides; `what` needs them. Libraries that meet such a limit abort without a word.
 absl::Status checkAddressSpace(uint64_t threads, uint64_t bytes, absl::string_view what);
 
+/// Unavailable, as no other plan helps: "<what>: the system gives no more memory", with the limit
+/// of the address space where there is one.
+absl::Status outOfMemory(absl::string_view what);
+
 /// From now on the process ends with `exitCode` and the name of the file, not by SIGBUS, when it
 /// touches a mapped file beyond its end: somebody cut it short, or its disk fails.
 void endByCutFiles(int exitCode);

@@ -96,7 +96,8 @@ typedef struct GrCosts {
 } GrCosts;
 
 /// All functions are thread-safe. Each returns an absl::StatusCode (0: OK) and sets `out`, also on
-/// failure: then it holds the message, UTF-8 without a final zero. No exception leaves them.
+/// failure: then it holds the message, UTF-8 without a final zero. Without a message: Unavailable,
+/// memory ran out. No exception leaves them.
 typedef struct GrCompilerApi {
   uint32_t version;  ///< GR_COMPILER_API_VERSION
 

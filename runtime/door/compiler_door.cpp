@@ -4,7 +4,9 @@
 #include <malloc.h>
 #include <sys/stat.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/process.h"
 #include "runtime/base/sibling_library.h"
 #include "runtime/base/status.h"
 
@@ -28,8 +30,13 @@ class Result {
     return {reinterpret_cast<const char*>(buffer_.data), static_cast<size_t>(buffer_.size)};
   }
   std::vector<uint8_t> bytes() const { return {buffer_.data, buffer_.data + buffer_.size}; }
+  /// No text where there was no memory for one.
   absl::Status status(int32_t code) const {
-    return code == 0 ? absl::OkStatus() : absl::Status(static_cast<absl::StatusCode>(code), text());
+    const auto kind = static_cast<absl::StatusCode>(code);
+    return code == 0 ? absl::OkStatus()
+           : kind == absl::StatusCode::kUnavailable && buffer_.data == nullptr
+               ? outOfMemory("the compiler")
+               : absl::Status(kind, text());
   }
 
  private:
@@ -107,12 +114,23 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   if (api_ != nullptr) {
     return api_;
   }
+  if (struct stat file; stat(library_.c_str(), &file) == 0) {
+    absl::Status room =
+        checkAddressSpace(0, static_cast<uint64_t>(file.st_size), "the compiler's library");
+    if (!room.ok()) {
+      return absl::UnavailableError(room.message());  // no plan needs less
+    }
+  }
   // Lazily: of the thousands of functions that MLIR could call, few are.
   void* handle = dlopen(library_.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
-    return absl::InternalError(
-        absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror(), ". Put ", kLibrary,
-                     " beside libgraphrun.so or name it in ", kVariable));
+    const std::string why =
+        absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror());
+    // Of it, or of a library that it needs; that is all that the loader says of it.
+    return absl::StrContains(why, "failed to map")
+               ? outOfMemory(why)
+               : absl::InternalError(absl::StrCat(
+                     why, ". Put ", kLibrary, " beside libgraphrun.so or name it in ", kVariable));
   }
   auto entry = reinterpret_cast<const GrCompilerApi* (*)()>(dlsym(handle, GR_COMPILER_API_SYMBOL));
   const GrCompilerApi* api = entry == nullptr ? nullptr : entry();

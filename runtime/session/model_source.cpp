@@ -66,9 +66,11 @@ absl::Status checkWhole(const format::ModelFile& model) {
   return absl::OkStatus();
 }
 
-/// The imported model in the cache; null where it is not there, or damaged.
-std::shared_ptr<const format::ModelFile> findKept(const std::string& key, const std::string& target,
-                                                  DiskCache& cache) {
+/// The imported model in the cache; null where it is not there, or damaged. Unavailable where
+/// memory has no room for it.
+absl::StatusOr<std::shared_ptr<const format::ModelFile>> findKept(const std::string& key,
+                                                                  const std::string& target,
+                                                                  DiskCache& cache) {
   if (!cache.has(key)) {
     return nullptr;
   }
@@ -77,6 +79,9 @@ std::shared_ptr<const format::ModelFile> findKept(const std::string& key, const 
   if (whole.ok()) {
     cache.used(key);
     return *std::move(model);
+  }
+  if (absl::IsUnavailable(whole)) {
+    return whole;
   }
   log(LogLevel::kWarning, absl::StrCat("cache entry ", target, " is damaged (", whole.message(),
                                        "); it is made again"));
@@ -87,7 +92,7 @@ std::shared_ptr<const format::ModelFile> findKept(const std::string& key, const 
 /// Whether the folder is at fault, not the model.
 bool isFolders(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status) ||
-         absl::IsNotFound(status) || absl::IsUnavailable(status);
+         absl::IsNotFound(status) || absl::IsDataLoss(status);
 }
 
 absl::Status importTo(const std::string& target, const std::string& path, Compiler& compiler,
@@ -129,7 +134,7 @@ absl::Status import(const std::string& path, Compiler& compiler, DiskCache& cach
   absl::Status status = target.status();
   if (target.ok()) {
     opened.path = *target;
-    opened.model = findKept(key, *target, cache);
+    GR_ASSIGN_OR_RETURN(opened.model, findKept(key, *target, cache));
     if (opened.model != nullptr) {
       return absl::OkStatus();
     }
@@ -140,7 +145,7 @@ absl::Status import(const std::string& path, Compiler& compiler, DiskCache& cach
       return absl::OkStatus();
     }
   }
-  if (!isFolders(status)) {
+  if (target.ok() && !isFolders(status)) {
     return status;
   }
   cache.warnNotKept("the imported model", status);
@@ -234,18 +239,19 @@ std::string ModelPort::toString() const {
   return absl::StrCat(ranked ? text : "*x", elementTypeName(type));
 }
 
+absl::Status modelError(const absl::Status& status) {
+  return atStage(status, absl::IsUnavailable(status) ? SessionStage::kRun : SessionStage::kModel);
+}
+
 absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler, DiskCache& cache) {
   OpenModel opened;
   opened.path = path;
   if (absl::EndsWithIgnoreCase(path, ".onnx")) {
-    absl::Status status = import(path, compiler, cache, opened);
-    return status.ok() ? absl::StatusOr<OpenModel>(std::move(opened))
-                       : atStage(status, SessionStage::kModel);
+    GR_RETURN_IF_ERROR(modelError(import(path, compiler, cache, opened)));
+    return opened;
   }
   auto model = format::ModelFile::open(opened.path);
-  if (!model.ok()) {
-    return atStage(model.status(), SessionStage::kModel);
-  }
+  GR_RETURN_IF_ERROR(modelError(model.status()));
   opened.model = *std::move(model);
   return opened;
 }

@@ -24,6 +24,10 @@ struct OpenModel {
   std::shared_ptr<const ScratchFolder> scratch;  // that has model.fb where the cache takes none
 };
 
+/// What failed with a model, at its stage: that of running where the memory lacks that it takes
+/// (Unavailable), else that of the model itself. OK stays OK.
+absl::Status modelError(const absl::Status& status);
+
 /// Opens model.fb, or imports an ONNX file (told by its ending) into the cache and opens that. The
 /// key of the cache is the file's content; with external data, also the files beside it. What is
 /// damaged in the cache is imported again, and where there is no room the file lies elsewhere as

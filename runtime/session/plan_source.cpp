@@ -184,8 +184,9 @@ absl::Status planError(const absl::Status& status) {
   bool refused = absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
   return atStage(status, refused                    ? SessionStage::kPlacement
                          : absl::IsNotFound(status) ? SessionStage::kInput
-                         : absl::IsInternal(status) ? SessionStage::kRun
-                                                    : SessionStage::kModel);
+                         : absl::IsInternal(status) || absl::IsUnavailable(status)
+                             ? SessionStage::kRun
+                             : SessionStage::kModel);
 }
 
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,

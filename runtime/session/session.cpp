@@ -878,7 +878,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::create(const std::string& mode
 absl::StatusOr<std::unique_ptr<Session>> Session::create(absl::StatusOr<MemoryFile> model,
                                                          const SessionOptions& options) {
   if (!model.ok()) {
-    return atStage(model.status(), SessionStage::kModel);
+    return modelError(model.status());
   }
   auto impl = std::make_unique<Impl>(options);
   const MemoryFile& file = impl->inMemory.emplace(*std::move(model));
@@ -1015,7 +1015,8 @@ absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::
   CompilerDoor door;
   absl::StatusOr<std::string> warnings =
       (compiler != nullptr ? compiler : &door)->importOnnx(onnxPath, outPath);
-  return warnings.ok() ? warnings : atStage(warnings.status(), SessionStage::kModel);
+  GR_RETURN_IF_ERROR(modelError(warnings.status()));
+  return warnings;
 }
 
 absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
@@ -1027,8 +1028,9 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
   if (warnings.ok()) {
     return warnings;
   }
-  bool misplaced = absl::IsFailedPrecondition(warnings.status());
-  return atStage(warnings.status(), misplaced ? SessionStage::kInput : SessionStage::kModel);
+  return absl::IsFailedPrecondition(warnings.status())
+             ? atStage(warnings.status(), SessionStage::kInput)
+             : modelError(warnings.status());
 }
 
 absl::StatusOr<std::string> calibrationModel(uint32_t number, const std::string& outPath,

@@ -133,8 +133,8 @@ absl::StatusOr<std::optional<LoadedProgram>> ProgramLoader::loadCached(const std
   if (program.ok()) {
     return LoadedProgram{owner, *std::move(program), 0, true};
   }
-  if (absl::IsResourceExhausted(program.status())) {
-    return program.status();
+  if (absl::IsResourceExhausted(program.status()) || absl::IsUnavailable(program.status())) {
+    return program.status();  // memory lacks, which another executable would take as well
   }
   log(LogLevel::kWarning,
       absl::StrCat("cached executable ", key, " for ", device.description().name,

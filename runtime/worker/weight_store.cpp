@@ -45,6 +45,14 @@ std::shared_ptr<const DiskCache::Entry> WeightStore::hold(const WeightId& id, bo
   return found->second.entry;
 }
 
+absl::Status WeightStore::notHeld(const WeightId& id) const {
+  return absl::UnavailableError(
+      absl::StrCat("it lies in ", cache_->folder(),
+                   " and cannot be mapped: was it removed, or does the address space of the worker "
+                   "(`ulimit -v`) not have room for its ",
+                   id.bytes, " bytes?"));
+}
+
 bool WeightStore::has(const WeightId& id) {
   std::optional<InModel> inModel = findInModel(id);
   if (inModel.has_value() && !inModel->model->wasWritten()) {
@@ -84,11 +92,7 @@ absl::Status WeightStore::put(const WeightPiece& piece) {
   lock.unlock();
   bool isChecked = false;
   if (status.ok() && hold(piece.id, &isChecked) == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("weight ", piece.index, " was written to ", cache_->folder(),
-                     " and cannot be mapped: was it removed, or does the address space of the "
-                     "worker (`ulimit -v`) not have room for its ",
-                     piece.id.bytes, " bytes?"));
+    return annotate(notHeld(piece.id), absl::StrCat("weight ", piece.index));
   }
   return status;
 }
@@ -126,6 +130,9 @@ absl::StatusOr<devices::Weight> WeightStore::getKept(const WeightId& id) {
         held_.erase(found);
       }
     }
+  }
+  if (entry == nullptr && cache_->has(fileName(id))) {
+    return notHeld(id);
   }
   if (!isChecked) {
     return absl::NotFoundError(absl::StrCat(

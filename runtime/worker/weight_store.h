@@ -43,7 +43,8 @@ class WeightStore {
   /// The job is over: lets go of what it asked for, and of what has not come whole.
   void endJob();
 
-  /// A weight whose content has been found right, and what keeps it mapped. NotFound.
+  /// A weight whose content has been found right, and what keeps it mapped. NotFound; Unavailable
+  /// where the address space has no room for it.
   absl::StatusOr<devices::Weight> get(const WeightId& id);
   /// Lets go of the memory of a weight that is in a model file, until it is read again.
   void release(const WeightId& id);
@@ -64,6 +65,8 @@ class WeightStore {
   /// Opens an entry of the cache, or finds it open; null if there is none.
   std::shared_ptr<const DiskCache::Entry> hold(const WeightId& id, bool* isChecked);
   absl::StatusOr<devices::Weight> getKept(const WeightId& id);
+  /// Of an entry that is there and cannot be opened: Unavailable.
+  absl::Status notHeld(const WeightId& id) const;
 
   DiskCache* cache_;
   std::mutex mutex_;

@@ -107,7 +107,9 @@ TEST_CASE("memory of a device is aligned and holds what is copied") {
       CHECK(in == out);
       device->deallocate(*memory);
     }
-    CHECK(absl::IsResourceExhausted(device->allocate(size_t{1} << 62).status()));
+    // The host's memory is the process's, which no other plan gives it more of.
+    absl::Status most = device->allocate(size_t{1} << 62).status();
+    CHECK((absl::IsResourceExhausted(most) || absl::IsUnavailable(most)));
   }
 }
 
