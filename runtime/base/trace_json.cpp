@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/atomic_file.h"
 #include "runtime/base/status.h"
+#include "runtime/base/utf8.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -25,29 +26,6 @@ absl::string_view categoryOf(TraceKind kind) {
       return "step";
   }
   return "unknown";
-}
-
-// Bytes of the well-formed UTF-8 sequence at the start of `text` (Unicode 15, table 3-7); 0 if
-// none.
-size_t utf8Length(absl::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0; };
-  auto within = [&](size_t i, int low, int high) { return byte(i) >= low && byte(i) <= high; };
-  int lead = byte(0);
-  if (lead < 0x80) {
-    return 1;
-  }
-  if (lead >= 0xc2 && lead <= 0xdf) {
-    return within(1, 0x80, 0xbf) ? 2 : 0;
-  }
-  if (lead >= 0xe0 && lead <= 0xef) {
-    bool second = within(1, lead == 0xe0 ? 0xa0 : 0x80, lead == 0xed ? 0x9f : 0xbf);
-    return second && within(2, 0x80, 0xbf) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    bool second = within(1, lead == 0xf0 ? 0x90 : 0x80, lead == 0xf4 ? 0x8f : 0xbf);
-    return second && within(2, 0x80, 0xbf) && within(3, 0x80, 0xbf) ? 4 : 0;
-  }
-  return 0;
 }
 
 class Writer {

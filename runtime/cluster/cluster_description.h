@@ -97,7 +97,8 @@ struct ClusterFile {
   std::vector<GivenWorker> processes() const;
 };
 
-/// NotFound where the file cannot be read; else as parseClusterDescription.
+/// Of a file or a pipe. The system's reason where that cannot be read (fileError); else as
+/// parseClusterDescription.
 absl::StatusOr<ClusterFile> readClusterFile(const std::string& path);
 
 }  // namespace graphrun::runtime

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -13,6 +14,7 @@
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
+#include "runtime/base/utf8.h"
 #include "runtime/cluster/cluster_description.h"
 
 namespace graphrun::runtime {
@@ -21,10 +23,20 @@ namespace {
 /// An empty file has no mark at all.
 int lineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
 
+/// Problems of a file that are told one by one.
+constexpr size_t kMostTold = 100;
+
 /// Of devices; the most is as far from 1.
 constexpr double kLeastWeight = 0.01;
 
 bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Scalar().empty(); }
+
+/// Whether a text can be told as it is.
+bool isPlain(const std::string& text) {
+  return isUtf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
+           return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+         });
+}
 
 class ClusterReader {
  public:
@@ -170,7 +182,7 @@ void ClusterReader::readAddress(const YAML::Node& map, const std::string& where,
 
 void ClusterReader::readWorker(const YAML::Node& node) {
   std::string where = absl::StrCat("workers[", cluster_.workers.size(), "]");
-  if (node.IsMap() && node["name"] && isText(node["name"])) {
+  if (node.IsMap() && node["name"] && isText(node["name"]) && isPlain(node["name"].Scalar())) {
     where = absl::StrCat("worker '", node["name"].Scalar(), "'");
   }
   GivenWorker worker;
@@ -178,10 +190,12 @@ void ClusterReader::readWorker(const YAML::Node& node) {
   if (checkMap(node, where, {"name", "address", "devices"})) {
     worker.name = text(node, "name", where);
     if (!worker.name.empty()) {
-      if (worker.name == kClientAddress ||
-          worker.name.find_first_of("/ \t,=") != std::string::npos) {
+      if (worker.name == kClientAddress || worker.name.find_first_of("/ ,=") != std::string::npos ||
+          !isPlain(worker.name)) {
         problem(node["name"],
-                absl::StrCat(where, ": a name must not be 'client' nor hold / , = or blanks"));
+                absl::StrCat(where,
+                             ": a name must not be 'client' nor hold / , = blanks or control "
+                             "characters, and must be UTF-8"));
       } else if (cluster_.findWorker(worker.name) != nullptr) {
         problem(node["name"], absl::StrCat(where, ": the name is given twice"));
       }
@@ -474,16 +488,36 @@ void ClusterReader::readRoot(const YAML::Node& root) {
 }
 
 absl::Status ClusterReader::report() const {
-  return absl::InvalidArgumentError(
-      absl::StrJoin(problems_, "\n", [&](std::string* out, const auto& problem) {
-        absl::StrAppend(out, fileName_, ":", problem.first, ": ", problem.second);
-      }));
+  std::string lines;
+  size_t told = 0;
+  for (const auto& [line, text] : problems_) {
+    if (++told > kMostTold) {
+      absl::StrAppend(&lines, "\n", fileName_, ": and ", problems_.size() - kMostTold,
+                      " problems more");
+      break;
+    }
+    absl::StrAppend(&lines, lines.empty() ? "" : "\n", fileName_, ":", line, ": ", text);
+  }
+  return absl::InvalidArgumentError(lines);
 }
 
 absl::StatusOr<ClusterDescription> ClusterReader::read(absl::string_view text) {
   // yaml-cpp reports by exception; none leaves this function.
   try {
-    readRoot(YAML::Load(std::string(text)));
+    // Where it is of wider characters these hold zeros, at the latest the fourth byte.
+    const bool isWide =
+        text.substr(0, 4).find('\0') != text.npos || absl::StartsWith(text, "\xff\xfe");
+    if (const size_t zero = text.find('\0'); zero != text.npos && !isWide) {
+      const auto lines =
+          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+      problems_.emplace(lines + 1, "not YAML: a byte is zero");
+      return report();
+    }
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    readRoot(documents.empty() ? YAML::Node() : documents.front());
+    if (documents.size() > 1) {
+      problem(documents[1], "a second document begins; expected one");
+    }
   } catch (const YAML::Exception& error) {
     problems_.emplace(error.mark.line + 1, absl::StrCat("not YAML: ", error.msg));
   }

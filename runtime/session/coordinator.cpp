@@ -292,7 +292,12 @@ absl::Status Coordinator::startAll() {
   pulse_ = std::make_unique<Pulse>(
       [this](const std::string& worker, const absl::Status& why) { onLost(worker, why); });
   GR_RETURN_IF_ERROR(prepareProcesses());
-  GR_RETURN_IF_ERROR(makeClients());
+  if (absl::Status made = makeClients(); !made.ok()) {
+    // It reads the certificates, and reaches nobody yet.
+    const bool isFile =
+        absl::IsNotFound(made) || absl::IsInvalidArgument(made) || absl::IsPermissionDenied(made);
+    return isFile ? atStage(made, SessionStage::kModel) : made;
+  }
   GR_RETURN_IF_ERROR(join());
   GR_RETURN_IF_ERROR(checkDevices());
   return linkAll();
