@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "frontends/cli/compare.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/float16.h"
 #include "runtime/base/reduced.h"
@@ -91,6 +92,10 @@ absl::Status storeFloat(HostTensor& tensor, const std::string& text) {
     return noValue(text, tensor.spec().type, "a number, inf or nan");
   }
   setElement(tensor, 0, value);
+  const bool isMeant = text.find_first_of("nN") != text.npos;  // of "inf", "infinity" and "nan"
+  if (!isMeant && std::isinf(elementAt(tensor, 0))) {
+    return noValue(text, tensor.spec().type, "a number that is within its range, inf or nan");
+  }
   return absl::OkStatus();
 }
 

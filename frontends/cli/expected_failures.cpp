@@ -1,19 +1,20 @@
 #include "frontends/cli/expected_failures.h"
 
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "frontends/cli/command_line.h"
+#include "runtime/base/mapped_file.h"
 
 namespace graphrun::cli {
 
 absl::StatusOr<ExpectedFailures> readExpectedFailures(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
-    return fileError(
-        absl::NotFoundError(absl::StrCat("cannot open the expected failures '", path, "'")));
+    return fileError(runtime::fileError("open the expected failures", path, errno));
   }
   ExpectedFailures failures;
   size_t number = 0;

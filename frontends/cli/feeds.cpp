@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -49,6 +50,10 @@ absl::StatusOr<const ModelPort*> needPort(absl::Span<const ModelPort> ports,
                                  absl::StrJoin(names, ", ")));
 }
 
+absl::Status givenTwice(absl::string_view option, absl::string_view input) {
+  return usageError(absl::StrCat(option, ": input '", input, "' is given twice"));
+}
+
 /// Dims of --shape by input; the fixed shape of an input where there is none.
 absl::StatusOr<std::map<std::string, std::vector<int64_t>>> knownDims(
     const FeedOptions& options, absl::Span<const ModelPort> ports) {
@@ -59,6 +64,7 @@ absl::StatusOr<std::map<std::string, std::vector<int64_t>>> knownDims(
       dims[port.name] = port.dims;
     }
   }
+  std::set<std::string> named;
   for (const std::string& shape : options.shapes) {
     size_t colon = shape.rfind(':');  // names of inputs may hold colons, shapes do not
     if (colon == std::string::npos) {
@@ -66,6 +72,9 @@ absl::StatusOr<std::map<std::string, std::vector<int64_t>>> knownDims(
     }
     std::string name = shape.substr(0, colon);
     GR_RETURN_IF_ERROR(needPort(ports, name, "--shape").status());
+    if (!named.insert(name).second) {
+      return givenTwice("--shape", name);
+    }
     GR_ASSIGN_OR_RETURN(dims[name], parseDims(shape.substr(colon + 1)));
   }
   return dims;
@@ -249,9 +258,13 @@ absl::StatusOr<std::vector<NamedTensor>> feeds(const FeedOptions& options,
       given[tensor.name] = std::move(tensor.tensor);
     }
   }
+  std::set<std::string> named;
   for (const std::string& input : options.inputs) {
     GR_ASSIGN_OR_RETURN(auto pair, splitPair(input, '=', "--input"));
     GR_ASSIGN_OR_RETURN(const ModelPort* port, needPort(ports, pair.first, "--input"));
+    if (!named.insert(pair.first).second) {
+      return givenTwice("--input", pair.first);
+    }
     GR_ASSIGN_OR_RETURN(given[pair.first], inputTensor(*port, pair.second, dims));
   }
   std::vector<NamedTensor> tensors;

@@ -963,12 +963,16 @@ absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs)
   if (absl::Status checked = impl_->model.model->verifyWeights(); !checked.ok()) {
     return atStage(checked, SessionStage::kModel);
   }
+  if (!inputs.empty()) {
+    GR_RETURN_IF_ERROR(checkInputs(impl_->inputs, inputs));
+  }
   std::string request = planRequest(impl_->options, nullptr, nullptr, plannedInputs(inputs), {});
   auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(request.data()), request.size());
   absl::StatusOr<std::string> text =
       impl_->compiler->inspect(impl_->model.model->bytes(), impl_->name, bytes);
-  return text.ok() ? text : atStage(text.status(), SessionStage::kModel);
+  GR_RETURN_IF_ERROR(modelError(text.status()));
+  return text;
 }
 
 SessionStats Session::stats() const {
