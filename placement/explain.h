@@ -155,7 +155,8 @@ struct Explanation {
   int64_t measuredNs = 0;
   int64_t interpolatedNs = 0;
   int64_t estimatedNs = 0;
-  bool complete = true;  // false: what waits for data is placed when the model runs
+  bool singleByRuns = false;  // on one device, since runs on several took longer
+  bool complete = true;       // false: what waits for data is placed when the model runs
 };
 
 /// Describes a result of this problem. `candidates` (see runCandidates) fills the comparison.
@@ -188,7 +189,7 @@ std::string explanationText(const NodeExplanation& explanation);
 ///  "splits": [{"devices", "parts", "threads", "whole_step_ns", "step_ns" (null: not looked at),
 ///              "taken", "why"}], numbers of parts that were thought of,
 ///  "choices": [explanationJson of a node], of those that were asked for,
-///  "complete"}
+///  "single_by_runs" (on one device, since runs on several took longer), "complete"}
 ///
 /// With `details` also what a picture of the step needs; nodes, tensors and edges are given by
 /// their positions in these lists:

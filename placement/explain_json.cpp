@@ -150,6 +150,7 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation, bool deta
                {"annotations", listOf(explanation.annotations)},
                {"splits", listOf(explanation.splits)},
                {"choices", listOf(explanation.choices)},
+               {"single_by_runs", explanation.singleByRuns},
                {"complete", explanation.complete}};
   if (details) {
     addDetails(explanation, json);

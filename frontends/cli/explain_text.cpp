@@ -226,6 +226,11 @@ std::string explainText(const std::string& source) {
         "without what was added or changed: ", cell(json, {"", "step_ns_without", Format::kNanos}),
         ", ", absl::StrFormat("%.2f", now / json.value("latency_ns", now)), " times as long\n");
   }
+  if (json.value("single_by_runs", false)) {
+    absl::StrAppend(&text,
+                    "on one device: runs on several took longer than was promised, and "
+                    "longer than on this one\n");
+  }
   absl::StrAppend(&text, splitsText(json), sourcesText(json.value("times", Json::object())));
   section(json, "devices", "devices",
           {{"device", "device", Format::kText},

@@ -56,6 +56,7 @@ class PlanWriter {
     plan.add_predicted_period_ns(static_cast<uint64_t>(parts_.result.simulation.periodNs));
     plan.add_promised_step_ns(static_cast<uint64_t>(parts_.promisedNs));
     plan.add_splits(parts_.splits);
+    plan.add_single(parts_.single);
     plan.add_strings(strings);
     plan.add_string_values(stringValues);
     plan.add_numerics(parts_.numerics);

@@ -31,6 +31,7 @@ struct PlanParts {
   const placement::PlacementResult& result;
   int64_t promisedNs;  ///< see Placed
   uint8_t splits;      ///< format::SplitChoice
+  bool single;         ///< see PlanRequest
   const passes::InternedStrings& strings;
   uint8_t numerics;   ///< runtime::Numerics
   uint8_t precision;  ///< runtime::Precision

@@ -431,8 +431,8 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   GR_ASSIGN_OR_RETURN(
       planned.plan,
       writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator, result,
-                 placed->promisedNs, static_cast<uint8_t>(request.splits()), prepared.strings,
-                 request.numerics(), request.precision(),
+                 placed->promisedNs, static_cast<uint8_t>(request.splits()), request.single(),
+                 prepared.strings, request.numerics(), request.precision(),
                  placed->problem->objective == placement::Objective::kThroughput}));
   if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
     planned.notes.push_back(std::move(note));
@@ -455,6 +455,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
       }
     }
     explanation.splits = std::move(placed->splits);
+    explanation.singleByRuns = request.single();
     explanation.annotations = std::move(prepared.annotations);
     explanation.complete = planned.remainder.empty();
     planned.explanationJson = explanationText(explanation, request.details());

@@ -168,6 +168,13 @@ format::SplitChoice splitsFor(SplitWish wish, const absl::StatusOr<FoundPlan>& b
              : format::SplitChoice::ByCosts;
 }
 
+/// Whether a plan is to be for one device: to be tried there, or to be explained as runs have
+/// decided, which is what the next run does.
+bool isSingle(const PlanWishes& wishes, const absl::StatusOr<FoundPlan>& before) {
+  return wishes.single || (wishes.explain != nullptr && before.ok() && before->plan != nullptr &&
+                           before->plan->plan().single());
+}
+
 /// Where this is a file its content decides, not its name alone.
 void addPlacementFile(CacheKey& key, const std::string& path) {
   std::error_code error;
@@ -251,6 +258,8 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
   if (absl::Status checked = model.verifyWeights(); !checked.ok()) {
     return atStage(checked, SessionStage::kModel);
   }
+  const bool isTrial = wishes.split == SplitWish::kTry || wishes.single;
+  wishes.single = isSingle(wishes, kept);
   absl::StatusOr<std::vector<uint8_t>> made = compiler_->plan(
       bytes, name, bytesOf(withCosts(request, costs, wishes, splitsFor(wishes.split, kept))));
   if (!made.ok()) {
@@ -263,7 +272,7 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
   }
   found->key = holdsText(request) ? "" : key;
   found->response = wishes.explain == nullptr ? *std::move(made) : withoutExplanation(*made);
-  if (wishes.split != SplitWish::kTry && !wishes.single) {
+  if (!isTrial) {
     keep(*found);
     found->response.clear();
   }

@@ -78,7 +78,8 @@ struct PlanWishes {
   /// tensors and weights. Less than 1 needs `anew`.
   float memoryShare = 1;
   SplitWish split = SplitWish::kAsKept;  ///< others need `anew`
-  /// What nothing else decides goes to the best single device. Needs `anew`; it is not kept.
+  /// What nothing else decides goes to the best single device. Needs `anew`; it is not kept. An
+  /// explanation is of such a plan without this, too, where runs have decided so (fall_back.h).
   bool single = false;
   /// False: nothing is to run by it, so that workers need not be reached.
   bool runs = true;
