@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clock.h"
@@ -37,15 +38,34 @@ bool isEstimated(const format::PlanFile& plan) {
 }
 
 uint64_t ActivePlan::typicalRunNanos() const {
-  return median(std::vector<uint64_t>(lastRuns.begin(), lastRuns.end()));
+  std::vector<uint64_t> nanos;
+  for (const LastRun& run : lastRuns) {
+    nanos.push_back(run.nanos);
+  }
+  return median(std::move(nanos));
+}
+
+size_t ActivePlan::runsBeside() const {
+  return static_cast<size_t>(std::count_if(lastRuns.begin(), lastRuns.end(),
+                                           [](const LastRun& run) { return run.beside; }));
+}
+
+uint64_t ActivePlan::typicalPeriodNanos() const {
+  std::vector<uint64_t> nanos;
+  for (const LastRun& run : lastRuns) {
+    if (run.beside) {
+      nanos.push_back(run.nanos);
+    }
+  }
+  return median(std::move(nanos));
 }
 
 void ActivePlan::noteRun(int64_t begin) {
   const int64_t end = nowNanos();
-  const auto nanos = static_cast<uint64_t>(end - std::max(begin, lastEnd));
+  const LastRun run{static_cast<uint64_t>(end - std::max(begin, lastEnd)), begin < lastEnd};
   lastEnd = end;
-  ranNanos += nanos;
-  lastRuns.push_back(nanos);
+  ranNanos += run.nanos;
+  lastRuns.push_back(run);
   if (lastRuns.size() > kMostRuns) {
     lastRuns.pop_front();
   }

@@ -24,6 +24,12 @@ namespace graphrun::runtime {
 /// Whether times that the placement was chosen by were guessed.
 bool isEstimated(const format::PlanFile& plan);
 
+/// One of a plan's runs.
+struct LastRun {
+  uint64_t nanos = 0;   // of one beside others, from the end of the one before it
+  bool beside = false;  // it began before the one before it had ended
+};
+
 /// A plan in use. Not thread-safe, but for what is done to different lanes (LoadedPlan).
 struct ActivePlan {
   size_t stage = 0;  // of the run: 0 for the model's own graph
@@ -33,11 +39,11 @@ struct ActivePlan {
   PlanStrings strings;
   std::vector<DeviceStats> devices;
   uint64_t nextStep = 0;
-  uint64_t loadNanos = 0;         // of the last time
-  std::deque<uint64_t> lastRuns;  // nanoseconds of runs since it was loaded last
-  uint64_t ranNanos = 0;          // all runs together
-  uint64_t tuneNanos = 0;         // what it was given for measuring last
-  int64_t lastEnd = 0;            // of a run, of nowNanos()
+  uint64_t loadNanos = 0;        // of the last time
+  std::deque<LastRun> lastRuns;  // since it was loaded last
+  uint64_t ranNanos = 0;         // all runs together
+  uint64_t tuneNanos = 0;        // what it was given for measuring last
+  int64_t lastEnd = 0;           // of a run, of nowNanos()
   /// What a lane uses in the place of a run's inputs and outputs that are not aligned.
   struct Aligned {
     std::map<std::string, HostTensor> inputs;
@@ -60,6 +66,10 @@ struct ActivePlan {
   bool isTuned() const;
   /// The median of lastRuns, which must not be empty.
   uint64_t typicalRunNanos() const;
+  /// Of lastRuns, those that were in flight beside others; and the median of these, which must not
+  /// be none: what the plan takes for one of many that follow each other.
+  size_t runsBeside() const;
+  uint64_t typicalPeriodNanos() const;
 
   /// A run has ended that began at `begin`. Of runs that were in flight beside each other each
   /// counts from the end of the one before it.

@@ -248,8 +248,9 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
   const uint64_t first = plan.nextStep - plan.lastRuns.size();  // of lastRuns
   std::vector<uint64_t> rest;
   for (const auto& [step, span] : times.spans) {
-    if (step >= first && step < plan.nextStep) {
-      const uint64_t whole = plan.lastRuns[step - first];
+    // One beside others began before it was waited for.
+    if (step >= first && step < plan.nextStep && !plan.lastRuns[step - first].beside) {
+      const uint64_t whole = plan.lastRuns[step - first].nanos;
       rest.push_back(whole - std::min(whole, span + inputs.ns));
     }
   }

@@ -14,29 +14,37 @@ constexpr double kAsPromised = 1.03;
 /// take of that, to stay.
 constexpr double kWorthwhile = 0.98;
 
-double promisedNanos(const FoundPlan& found) {
-  return static_cast<double>(found.plan->plan().predicted_step_ns());
+double promisedNanos(const FoundPlan& found, const JudgingSession& session) {
+  const format::Plan& plan = found.plan->plan();
+  return static_cast<double>(session.isForMany ? plan.predicted_period_ns()
+                                               : plan.predicted_step_ns());
 }
 
-bool isAsPromised(const ActivePlan& plan) {
-  return static_cast<double>(plan.typicalRunNanos()) <= kAsPromised * promisedNanos(plan.found);
+uint64_t takenNanos(const ActivePlan& plan, const JudgingSession& session) {
+  return session.isForMany ? plan.typicalPeriodNanos() : plan.typicalRunNanos();
+}
+
+bool isAsPromised(const ActivePlan& plan, const JudgingSession& session) {
+  return static_cast<double>(takenNanos(plan, session)) <=
+         kAsPromised * promisedNanos(plan.found, session);
 }
 
 /// Whether nothing was promised, all that is computed is on one device, or runs have decided
 /// already that it is not.
-bool isBeyondDoubt(const format::Plan& plan) {
+bool isBeyondDoubt(const FoundPlan& found, const JudgingSession& session) {
+  const format::Plan& plan = found.plan->plan();
   const auto& partitions = *plan.partitions();
   auto computing = std::count_if(partitions.begin(), partitions.end(), [](const auto* partition) {
     return format::sizeOf(partition->nodes()) > 0;
   });
-  return plan.predicted_step_ns() == 0 || computing < 2 ||
+  return promisedNanos(found, session) == 0 || computing < 2 ||
          plan.splits() == static_cast<uint8_t>(format::SplitChoice::Tried);
 }
 
 /// Decides whether a plan that was tried in the place of another stays.
 absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const ActivePlan::Rival& rival,
                                    const JudgingSession& session) {
-  if (static_cast<double>(plan.typicalRunNanos()) <=
+  if (static_cast<double>(takenNanos(plan, session)) <=
       kWorthwhile * static_cast<double>(rival.runNanos)) {
     session.keep(plan.found);
     plan.found.response.clear();
@@ -55,7 +63,7 @@ absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& sessio
   if (plan.rival.has_value()) {
     return decide(plan, ActivePlan::Rival(*plan.rival), session);
   }
-  if (isBeyondDoubt(plan.found.plan->plan()) || isAsPromised(plan)) {
+  if (isBeyondDoubt(plan.found, session) || isAsPromised(plan, session)) {
     return &plan;
   }
   session.learn(plan);
@@ -64,8 +72,8 @@ absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& sessio
   if (!single.ok() || !single->neededInputs.empty() || isEstimated(*single->plan)) {
     return &plan;
   }
-  const ActivePlan::Rival rival{plan.found, plan.typicalRunNanos()};
-  if (promisedNanos(*single) > kWorthwhile * static_cast<double>(rival.runNanos)) {
+  const ActivePlan::Rival rival{plan.found, takenNanos(plan, session)};
+  if (promisedNanos(*single, session) > kWorthwhile * static_cast<double>(rival.runNanos)) {
     return &plan;
   }
   GR_ASSIGN_OR_RETURN(ActivePlan * tried, session.replace(plan, *single));

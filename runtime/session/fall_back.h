@@ -18,6 +18,9 @@ struct JudgingSession {
   std::function<void(const ActivePlan&)> learn;  ///< what its runs took
   /// Loads the second in the place of the first; where that fails, the first again.
   std::function<absl::StatusOr<ActivePlan*>(ActivePlan&, FoundPlan)> replace;
+  /// What counts is not how long a run takes but how often one ends, of those that are in flight
+  /// beside others.
+  bool isForMany = false;
 };
 
 /// Looks, after some runs of `plan`, whether they take longer than was promised and longer than the

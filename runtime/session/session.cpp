@@ -201,6 +201,7 @@ struct Session::Impl {
   ActivePlan* planInFlight(absl::Span<const StageInput> values);
   bool mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const;
   bool mayImprove(const ActivePlan& plan) const;
+  bool isForMany(const ActivePlan& plan) const;
   uint64_t tuneNanos() const {
     return static_cast<uint64_t>(std::chrono::nanoseconds(options.tuneBudget).count());
   }
@@ -492,9 +493,19 @@ bool Session::Impl::mayTrySplit(const ActivePlan& plan, absl::Span<const StageIn
   return !values.empty() && isTrialDue(plan, tuneNanos());
 }
 
-/// Whether it is due to look for a better placement, or to judge the plan by its runs.
+/// Whether what counts is how often steps of the plan end.
+bool Session::Impl::isForMany(const ActivePlan& plan) const {
+  return options.objective == Objective::kThroughput && plan.own->mostLanes() > 1;
+}
+
+/// Whether it is due to look for a better placement, or to judge the plan by its runs. Those that
+/// come one by one say nothing of many that follow each other.
 bool Session::Impl::mayImprove(const ActivePlan& plan) const {
-  return !(plan.settled && plan.judged) && !hasOneDevice() && plan.lastRuns.size() >= kRunsToLearn;
+  if ((plan.settled && plan.judged) || hasOneDevice()) {
+    return false;
+  }
+  const bool isForOthers = plan.settled && isForMany(plan);
+  return (isForOthers ? plan.runsBeside() : plan.lastRuns.size()) >= kRunsToLearn;
 }
 
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
@@ -511,7 +522,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
   }
   if (plan.settled || !isEstimated(*plan.found.plan)) {
     plan.settled = true;
-    return judgePlan(plan, stage, planned);
+    return mayImprove(plan) ? judgePlan(plan, stage, planned) : &plan;
   }
   plan.settled = true;
   learn(plan);
@@ -521,9 +532,9 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
         absl::StrCat("model '", name, "': the plan stays as it is: ", found.status().message()));
     return &plan;
   }
-  const bool isForMany = options.objective == Objective::kThroughput && plan.own->mostLanes() > 1;
-  const auto promised = static_cast<double>(isForMany ? found->plan->plan().predicted_period_ns()
-                                                      : found->plan->plan().predicted_step_ns());
+  const auto promised =
+      static_cast<double>(isForMany(plan) ? found->plan->plan().predicted_period_ns()
+                                          : found->plan->plan().predicted_step_ns());
   if (promised > kWorthwhile * static_cast<double>(plan.typicalRunNanos()) ||
       devicesByNode(*found->plan) == devicesByNode(*plan.found.plan)) {
     return &plan;
@@ -535,17 +546,16 @@ absl::StatusOr<ActivePlan*> Session::Impl::improve(ActivePlan& plan, const Remai
 absl::StatusOr<ActivePlan*> Session::Impl::judgePlan(ActivePlan& plan, const Remainder* stage,
                                                      absl::Span<const PlannedInput> planned) {
   const bool isAuto = options.strategy.empty() || options.strategy == "auto";
-  // Runs that come one by one say nothing of many that follow each other.
-  const bool isForMany = options.objective == Objective::kThroughput;
-  if (!isAuto || isForMany || !options.from.empty() || options.split > 1) {
+  if (!isAuto || !options.from.empty() || options.split > 1) {
     plan.judged = true;  // as the user wants it
     return &plan;
   }
-  return judge(
-      plan, {[&] { return findPlan(stage, planned, {.anew = true, .single = true}); },
-             [&](const FoundPlan& found) { planSource.keep(found); },
-             [&](const ActivePlan& run) { learn(run); },
-             [&](ActivePlan& old, FoundPlan better) { return replace(old, std::move(better)); }});
+  return judge(plan,
+               {[&] { return findPlan(stage, planned, {.anew = true, .single = true}); },
+                [&](const FoundPlan& found) { planSource.keep(found); },
+                [&](const ActivePlan& run) { learn(run); },
+                [&](ActivePlan& old, FoundPlan better) { return replace(old, std::move(better)); },
+                isForMany(plan)});
 }
 
 /// Loads a better plan in the place of one; where that fails, the old one again.

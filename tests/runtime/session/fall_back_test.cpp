@@ -16,6 +16,7 @@ namespace {
 FoundPlan planOf(uint64_t promised, bool isSingle, bool isMeasured = true) {
   format::PlanT plan = format::samplePlan();
   plan.predicted_step_ns = promised;
+  plan.predicted_period_ns = promised / 2;
   for (size_t p = 0; p < plan.partitions.size(); ++p) {
     if (isSingle && p > 0) {
       plan.partitions[p]->nodes.clear();
@@ -37,7 +38,12 @@ struct Judged {
   void load(FoundPlan found, uint64_t runNanos) {
     plan = std::make_unique<ActivePlan>();
     plan->found = std::move(found);
-    plan->lastRuns = {runNanos};
+    take(runNanos);
+  }
+  /// Runs take so long one by one, and beside others half of that.
+  void take(uint64_t runNanos) {
+    plan->lastRuns.assign(
+        {LastRun{runNanos, false}, LastRun{runNanos, false}, LastRun{runNanos / 2, true}});
   }
   ActivePlan& judge() {
     return *runtime::judge(*plan, {[&] {
@@ -49,7 +55,8 @@ struct Judged {
                                    [&](ActivePlan&, FoundPlan found) {
                                      load(std::move(found), 0);
                                      return absl::StatusOr<ActivePlan*>(plan.get());
-                                   }})
+                                   },
+                                   isForMany})
                 .value();
   }
 
@@ -58,6 +65,7 @@ struct Judged {
   std::shared_ptr<const format::PlanFile> kept;
   int asked = 0;
   int learned = 0;
+  bool isForMany = false;
 };
 
 TEST_CASE("runs that take what was promised, or are on one device, are not doubted") {
@@ -77,17 +85,34 @@ TEST_CASE(
   CHECK(tried.found.plan == judged.single.plan);
   CHECK((!tried.judged && judged.kept == nullptr));
   SECTION("it does") {
-    tried.lastRuns = {950};
+    judged.take(950);
     ActivePlan& last = judged.judge();
     CHECK(last.found.plan == judged.single.plan);
     CHECK((last.judged && last.found.response.empty()));
     CHECK(judged.kept == judged.single.plan);
   }
   SECTION("it does not") {
-    tried.lastRuns = {1010};
+    judged.take(1010);
     ActivePlan& last = judged.judge();
     CHECK(last.found.plan == several.plan);
     CHECK((last.judged && judged.kept == nullptr));
+  }
+}
+
+TEST_CASE("for throughput runs beside others are held against the period that was promised") {
+  Judged judged(planOf(1000, false), 1000);
+  judged.isForMany = true;
+  SECTION("as promised, however long each takes") {
+    judged.plan->lastRuns.assign({LastRun{5000, false}, LastRun{5000, false}, LastRun{510, true}});
+    CHECK_FALSE(judged.judge().rival.has_value());
+    CHECK((judged.plan->judged && judged.asked == 0));
+  }
+  SECTION("not as promised, and one device is faster") {
+    judged.plan->lastRuns.assign({LastRun{400, false}, LastRun{400, false}, LastRun{600, true}});
+    CHECK(judged.judge().found.plan == judged.single.plan);
+    judged.take(1000);  // 500 beside others
+    CHECK(judged.judge().found.plan == judged.single.plan);
+    CHECK(judged.kept == judged.single.plan);
   }
 }
 
