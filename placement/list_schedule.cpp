@@ -15,7 +15,8 @@ ListSchedule::ListSchedule(const PlacementProblem& problem, std::vector<int64_t>
       unitDevice_(problem.constraints.units.size(), -1),
       times_(graph_.nodes.size()),
       busy_(static_cast<size_t>(cores_.count())),
-      linkFree_(problem.simulator.links().links().size(), 0),
+      lineFree_(problem.simulator.links().links().size() + problem.simulator.links().sides().size(),
+                0),
       arrivals_(graph_.tensors.size() * budget_.size(), -1),
       memory_(budget_.size()),
       weightsThere_(graph_.sharedWeights.size() * budget_.size(), 0) {
@@ -67,22 +68,45 @@ void ListSchedule::look(int node) {
   }
 }
 
+/// When a link, or a side of an interface, is free again after what else the node has sent.
+int64_t& ListSchedule::freeAgain(size_t line) {
+  auto queued = std::find_if(queued_.begin(), queued_.end(),
+                             [&](const auto& entry) { return entry.first == line; });
+  if (queued == queued_.end()) {
+    queued_.emplace_back(line, lineFree_[line]);
+    queued = queued_.end() - 1;
+  }
+  return queued->second;
+}
+
+/// When a transfer that may start at `from` has its turn on a side of an interface.
+int64_t ListSchedule::passSide(int side, int64_t bytes, int64_t from) {
+  if (side < 0) {
+    return from;
+  }
+  const LinkTable& table = problem_.simulator.links();
+  int64_t& free = freeAgain(table.links().size() + static_cast<size_t>(side));
+  const int64_t start = std::max(from, free);
+  free = start + table.side(side).nanos(bytes);
+  return start;
+}
+
 /// When what is read is on a device, if it is sent there after what else the node has sent.
 int64_t ListSchedule::send(const Reading& reading, int device) {
   const LinkTable& table = problem_.simulator.links();
-  int link = table.id(reading.from, device);
-  const LinkModel& model = table.link(link).model;
-  if (!model.queues) {
-    return reading.ready + model.transferNs(reading.bytes);
+  const int link = table.id(reading.from, device);
+  const LinkInfo& info = table.link(link);
+  int64_t start = reading.ready;
+  if (info.model.queues) {
+    start = std::max(start, freeAgain(static_cast<size_t>(link)));
   }
-  auto queued = std::find_if(queued_.begin(), queued_.end(),
-                             [&](const auto& entry) { return entry.first == link; });
-  if (queued == queued_.end()) {
-    queued_.emplace_back(link, linkFree_[static_cast<size_t>(link)]);
-    queued = queued_.end() - 1;
+  start = passSide(info.leaves, reading.bytes, start);
+  start = passSide(info.enters, reading.bytes, start);
+  const int64_t there = start + table.nanos(link, reading.bytes);
+  if (info.model.queues) {
+    freeAgain(static_cast<size_t>(link)) = there;
   }
-  queued->second = std::max(reading.ready, queued->second) + model.transferNs(reading.bytes);
-  return queued->second;
+  return there;
 }
 
 /// The first time from `ready` on when all cores of the device are free for so long.
@@ -209,8 +233,8 @@ void ListSchedule::commit(int node, const Trial& trial) {
     int64_t& there = arrivals(graph_.node(node).inputs[i])[d];
     there = there < 0 ? send(readings_[i], trial.device) : there;
   }
-  for (auto [link, free] : queued_) {
-    linkFree_[static_cast<size_t>(link)] = free;
+  for (auto [line, free] : queued_) {
+    lineFree_[line] = free;
   }
   device_[static_cast<size_t>(node)] = trial.device;
   commitMemory(node, trial);

@@ -68,6 +68,8 @@ class ListSchedule {
   int64_t startOn(int device, int64_t ready, int64_t duration) const;
   int64_t sharedUntil(int device) const;
   int64_t send(const Reading& reading, int device);
+  int64_t& freeAgain(size_t line);
+  int64_t passSide(int side, int64_t bytes, int64_t from);
   void commitMemory(int node, const Trial& trial);
   bool isThere(int weights, int device) const;
 
@@ -81,7 +83,7 @@ class ListSchedule {
   std::vector<int> commits_;        // nodes in order
   std::vector<OpTime> times_;       // by node
   std::vector<CoreTimeline> busy_;  // by core
-  std::vector<int64_t> linkFree_;   // by link
+  std::vector<int64_t> lineFree_;   // by link, then by side of an interface
   std::vector<int64_t> arrivals_;   // [tensor][device], -1: not there
   std::vector<int> users_;          // by tensor: consumers to come
   std::vector<Memory> memory_;      // by device
@@ -89,12 +91,12 @@ class ListSchedule {
 
   // Of the node that is tried.
   std::vector<Reading> readings_;
-  const std::vector<int64_t>* timesOf_ = nullptr;  // by device
-  const SharedWork* shared_ = nullptr;             // null: its work is its own
-  int64_t weightBytes_ = 0;                        // of its unit, if that is not placed yet
-  std::vector<int> sharedWeights_;                 // that its unit reads, likewise
-  int64_t runBytes_ = 0;                           // outputs and workspace
-  std::vector<std::pair<int, int64_t>> queued_;    // links that it uses, and when they are free
+  const std::vector<int64_t>* timesOf_ = nullptr;   // by device
+  const SharedWork* shared_ = nullptr;              // null: its work is its own
+  int64_t weightBytes_ = 0;                         // of its unit, if that is not placed yet
+  std::vector<int> sharedWeights_;                  // that its unit reads, likewise
+  int64_t runBytes_ = 0;                            // outputs and workspace
+  std::vector<std::pair<size_t, int64_t>> queued_;  // of lineFree_: what it uses, free from when on
   std::vector<Trial> trials_;
 };
 

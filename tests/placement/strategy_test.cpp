@@ -137,6 +137,27 @@ TEST_CASE("branches are spread when they are worth the transfers") {
   }
 }
 
+TEST_CASE("heuristics know that transfers of several links share an interface") {
+  Cluster cluster = simpleCluster(3);
+  cluster.interfaces.push_back({{0}, 1e9});
+  CostGraph graph;
+  int source = addNode(graph, "source", {10, 10, 10});
+  graph.pins = {{source, 0, "test"}};
+  for (const char* name : {"left", "right"}) {
+    int reader = addNode(graph, name, {130, 10, 10});
+    addTensor(graph, source, {reader}, 100);
+  }
+  REQUIRE(graph.finish(3).ok());
+  for (const char* strategy : {"greedy", "heft", "cpop", "peft"}) {
+    CAPTURE(strategy);
+    // The second to leave would be there at 220; where nobody else leaves, it is at 120.
+    CHECK(placeOk(makeProblem(graph, cluster), strategy).simulation.stepNs == 140);
+    Cluster apart = cluster;
+    apart.interfaces.clear();
+    CHECK(placeOk(makeProblem(graph, apart), strategy).simulation.stepNs == 130);
+  }
+}
+
 TEST_CASE("heft fills gaps that greedy leaves") {
   // Greedy runs the cheap nodes first, as the program has them; the long chain then comes late.
   Cluster cluster = simpleCluster(2);
