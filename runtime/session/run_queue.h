@@ -8,24 +8,29 @@
 #include <future>
 #include <mutex>
 #include <thread>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/session/session.h"
 
 namespace graphrun::runtime {
 
-/// Carries out what is added, one after the other, on one thread that begins with the first.
-/// Thread-safe.
+/// Carries out what is added: a run begins when the one before it has begun or, if that lets no
+/// other begin beside it, has ended. A thread is started when none is free for a run that may
+/// begin, kMostStepsInFlight of them at most. Thread-safe.
 class RunQueue {
  public:
   using Result = absl::StatusOr<TensorMap>;
-  using Run = std::function<Result(const TensorMap& inputs)>;
+  /// Told by a run, once at most: the next may begin.
+  using Begun = absl::FunctionRef<void()>;
+  using Run = std::function<Result(const TensorMap& inputs, Begun begun)>;
 
   /// At most `limit` runs wait for their turn.
   RunQueue(Run run, size_t limit) : run_(std::move(run)), limit_(limit) {}
-  /// Waits for the run that has begun; those that wait end with Cancelled.
+  /// Waits for the runs that threads have taken; those that wait end with Cancelled.
   ~RunQueue();
 
-  /// ResourceExhausted, at once, where `limit` are waiting.
+  /// ResourceExhausted, at once, where `limit` are waiting or there is no thread to be had.
   std::future<Result> add(TensorMap inputs);
 
  private:
@@ -35,14 +40,18 @@ class RunQueue {
   };
 
   void serve();
+  Result carryOut(const TensorMap& inputs);
+  absl::Status provideThread();
 
   const Run run_;
   const size_t limit_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
+  bool isBeginning_ = false;  // a run that was taken has not begun
   bool isEnding_ = false;
-  std::thread thread_;
+  size_t free_ = 0;  // threads without a run
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace graphrun::runtime

@@ -187,8 +187,9 @@ struct Session::Impl {
   std::vector<TraceProcess> tracesOf(const ActivePlan& plan);
   void learn(const ActivePlan& plan);
   void learnAll();
-  absl::Status run(const std::vector<StageInput>& given, std::vector<NamedTensor>& results);
-  absl::StatusOr<TensorMap> runByName(const TensorMap& given);
+  absl::Status run(const std::vector<StageInput>& given, std::vector<NamedTensor>& results,
+                   RunQueue::Begun begun);
+  absl::StatusOr<TensorMap> runByName(const TensorMap& given, RunQueue::Begun begun);
   absl::Status runStages(std::vector<StageInput> values, std::vector<NamedTensor>& results);
   /// Runs a step whose inputs and outputs are bound.
   using Execute = absl::FunctionRef<absl::Status(ActivePlan& plan)>;
@@ -197,7 +198,7 @@ struct Session::Impl {
                         Execute execute);
   absl::Status runAlone(ActivePlan& plan);
   absl::Status runOrdered(std::vector<StageInput> values, std::vector<NamedTensor>& results,
-                          Flights::Lock& lock);
+                          Flights::Lock& lock, RunQueue::Begun begun);
   ActivePlan* planInFlight(absl::Span<const StageInput> values);
   bool mayTrySplit(const ActivePlan& plan, absl::Span<const StageInput> values) const;
   bool mayImprove(const ActivePlan& plan) const;
@@ -207,7 +208,8 @@ struct Session::Impl {
   }
   std::optional<absl::Status> fly(ActivePlan& plan, size_t lane,
                                   absl::Span<const StageInput> values,
-                                  std::vector<NamedTensor>& results, Flights::Lock& lock);
+                                  std::vector<NamedTensor>& results, Flights::Lock& lock,
+                                  RunQueue::Begun begun);
   void noteFailure(ActivePlan& plan);
   void noteStep(ActivePlan& plan, int64_t begin, bool ok);
   Flights::Lock alone();
@@ -245,7 +247,8 @@ struct Session::Impl {
   SessionStats stats;
   std::set<std::string> noted;  // notes of plans that the user was told
   std::unique_ptr<RunQueue> queue = std::make_unique<RunQueue>(
-      [this](const TensorMap& given) { return runByName(given); }, options.maxWaitingRuns);
+      [this](const TensorMap& given, RunQueue::Begun begun) { return runByName(given, begun); },
+      options.maxWaitingRuns);
 };
 
 absl::Status Session::Impl::open(const std::string& modelPath, const std::string& called) {
@@ -757,12 +760,13 @@ ActivePlan* Session::Impl::planInFlight(absl::Span<const StageInput> values) {
 }
 
 /// Runs the model once with its inputs in their order, in flight beside other runs where the plan
-/// allows that, else alone.
+/// allows that, else alone. `begun` is told in the first case, when its step has its number.
 absl::Status Session::Impl::runOrdered(std::vector<StageInput> values,
-                                       std::vector<NamedTensor>& results, Flights::Lock& lock) {
+                                       std::vector<NamedTensor>& results, Flights::Lock& lock,
+                                       RunQueue::Begun begun) {
   while (ActivePlan* plan = planInFlight(values)) {
     if (std::optional<size_t> lane = flights.take(*plan)) {
-      std::optional<absl::Status> status = fly(*plan, *lane, values, results, lock);
+      std::optional<absl::Status> status = fly(*plan, *lane, values, results, lock, begun);
       if (status.has_value()) {
         return *status;
       }
@@ -786,7 +790,7 @@ absl::Status Session::Impl::runOrdered(std::vector<StageInput> values,
 std::optional<absl::Status> Session::Impl::fly(ActivePlan& plan, size_t lane,
                                                absl::Span<const StageInput> values,
                                                std::vector<NamedTensor>& results,
-                                               Flights::Lock& lock) {
+                                               Flights::Lock& lock, RunQueue::Begun begun) {
   const size_t given = results.size();
   {
     std::lock_guard statsLock(statsMutex);
@@ -803,6 +807,7 @@ std::optional<absl::Status> Session::Impl::fly(ActivePlan& plan, size_t lane,
     }
     lock.unlock();
     GR_RETURN_IF_ERROR(flight.status());
+    begun();
     return coordinator->finish(*std::move(flight), lane);
   };
   std::vector<StageInput> made;
@@ -828,7 +833,7 @@ std::shared_ptr<DeviceSet> makeDeviceSet() {
 
 /// Runs the model once; see Session::run.
 absl::Status Session::Impl::run(const std::vector<StageInput>& given,
-                                std::vector<NamedTensor>& results) {
+                                std::vector<NamedTensor>& results, RunQueue::Begun begun) {
   std::vector<NamedSpec> specs;
   specs.reserve(given.size());
   for (const StageInput& input : given) {
@@ -852,20 +857,20 @@ absl::Status Session::Impl::run(const std::vector<StageInput>& given,
     }
   }
   results.resize(count);  // the tensors in lists follow
-  GR_RETURN_IF_ERROR(runOrdered(std::move(values), results, lock));
+  GR_RETURN_IF_ERROR(runOrdered(std::move(values), results, lock, begun));
   lock.unlock();
   std::lock_guard statsLock(statsMutex);
   ++stats.runs;
   return absl::OkStatus();
 }
 
-absl::StatusOr<TensorMap> Session::Impl::runByName(const TensorMap& given) {
+absl::StatusOr<TensorMap> Session::Impl::runByName(const TensorMap& given, RunQueue::Begun begun) {
   std::vector<StageInput> values;
   for (const auto& [input, tensor] : given) {
     values.push_back({input, &tensor, nullptr});
   }
   std::vector<NamedTensor> results;
-  GR_RETURN_IF_ERROR(run(values, results));
+  GR_RETURN_IF_ERROR(run(values, results, begun));
   TensorMap named;
   for (NamedTensor& result : results) {
     named.insert_or_assign(std::move(result.name), std::move(result.tensor));
@@ -910,10 +915,12 @@ absl::Status Session::run(absl::Span<const NamedTensor> inputs, std::vector<Name
   for (const NamedTensor& input : inputs) {
     values.push_back({input.name, &input.tensor, nullptr});
   }
-  return impl_->run(values, outputs);
+  return impl_->run(values, outputs, [] {});
 }
 
-absl::StatusOr<TensorMap> Session::run(const TensorMap& inputs) { return impl_->runByName(inputs); }
+absl::StatusOr<TensorMap> Session::run(const TensorMap& inputs) {
+  return impl_->runByName(inputs, [] {});
+}
 
 std::future<absl::StatusOr<TensorMap>> Session::runAsync(TensorMap inputs) {
   return impl_->queue->add(std::move(inputs));

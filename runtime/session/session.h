@@ -120,7 +120,7 @@ struct SessionOptions {
   /// data: at most so many, and none but the last when they take more memory than that.
   size_t maxPlans = 64;
   uint64_t maxPlanBytes = uint64_t{4} << 30;
-  /// Runs of runAsync that may wait for the one before them; one more is refused.
+  /// Runs of runAsync that may wait for those before them; one more is refused.
   size_t maxWaitingRuns = 64;
   /// Sessions with the same devices hold weights that they have in common once, packed; the memory
   /// goes with the last of them. Null: devices of its own.
@@ -283,8 +283,8 @@ class Session {
   /// Opens a model.fb in memory, sealed; or returns the error in its place.
   static absl::StatusOr<std::unique_ptr<Session>> create(absl::StatusOr<MemoryFile> model,
                                                          const SessionOptions& options = {});
-  /// Waits for the run that has begun, ends the workers that it started and leaves the others. Runs
-  /// of runAsync that have not begun end with Cancelled.
+  /// Waits for the runs that have begun, ends the workers that it started and leaves the others.
+  /// Runs of runAsync that have not begun end with Cancelled.
   ~Session();
 
   const std::vector<ModelPort>& inputs() const;
@@ -299,13 +299,16 @@ class Session {
   /// The same by names: all outputs of the model for all of its inputs.
   ///     GR_ASSIGN_OR_RETURN(TensorMap outputs, session->run(inputs));
   absl::StatusOr<TensorMap> run(const TensorMap& inputs);
-  /// The same without waiting for it. Runs begin in the order of the calls, one at a time, on one
-  /// thread of the session's, which starts with the first; they take turns with callers of `run`.
-  /// The result is a status or all outputs, as of `run`: no exception is stored. Views among the
-  /// inputs must live until it is there; a future that is dropped drops the result, not the run.
-  /// ResourceExhausted, at once, where maxWaitingRuns wait already. To have several steps in
-  /// flight at a time, call `run` on several threads where only workers compute, or use several
-  /// sessions with the same SessionOptions::devices.
+  /// The same without waiting for it. Runs begin in the order of the calls, and take turns with
+  /// callers of `run`. Where only workers compute, a run begins as soon as the one before it has
+  /// begun and a step more may be in flight; a failure ends those in flight, and those that wait
+  /// begin then. Elsewhere it begins when the one before it has ended. The session starts threads
+  /// for that when they are needed: one, and where only workers compute one for each step in flight
+  /// and the next, eight at most. The result is a status or all outputs, as of `run`: no exception
+  /// is stored. Views among the inputs must live until it is there; a future that is dropped drops
+  /// the result, not the run. ResourceExhausted, at once, where maxWaitingRuns wait already. To
+  /// have runs beside each other in this process, use several sessions with the same
+  /// SessionOptions::devices.
   std::future<absl::StatusOr<TensorMap>> runAsync(TensorMap inputs);
 
   /// Does everything that a run with inputs of these shapes needs, but run.

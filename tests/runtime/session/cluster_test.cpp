@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -59,12 +60,15 @@ struct Cluster : SessionFolder {
                                 runtime::Objective objective = runtime::Objective::kLatency) {
     auto options = this->options();
     options.objective = objective;
+    options.maxWaitingRuns = maxWaitingRuns;
     options.cluster = write("cluster.yaml", yaml);
     options.workerCommand = {TOY_WORKER, "worker"};
     auto session = Session::create(model(ops), options);
     REQUIRE(session.ok());
     return *std::move(session);
   }
+
+  size_t maxWaitingRuns = 64;
 };
 
 /// Runs steps until one fails; its status and how long that took from the fault on.
@@ -181,6 +185,73 @@ TEST_CASE(
   SECTION("time") {  // of 100 ms on each of two workers
     auto session = cluster.open({"toy.slow", "toy.slow"});
     checkOverlap(*session);
+  }
+}
+
+using AsyncResults = std::vector<std::future<absl::StatusOr<runtime::TensorMap>>>;
+
+/// `count` runs that nobody waits for, with the inputs {0, 1}, {1, 1} …
+AsyncResults addRuns(Session& session, int count) {
+  AsyncResults results;
+  for (int i = 0; i < count; ++i) {
+    runtime::TensorMap inputs;
+    inputs["x"] = std::move(vectorInput({static_cast<float>(i), 1})[0].tensor);
+    results.push_back(session.runAsync(std::move(inputs)));
+  }
+  return results;
+}
+
+TEST_CASE("runs that nobody waits for are in flight on the workers at once, on few threads") {
+  Cluster cluster;
+  cluster.maxWaitingRuns = 1000;
+  SECTION("values") {
+    auto session = cluster.open(std::vector<std::string>(7, "toy.add"));
+    std::vector<NamedTensor> outputs;
+    REQUIRE(session->run(vectorInput({1, 2}), outputs).ok());
+    const size_t before = threadCount();
+    AsyncResults results = addRuns(*session, 1000);
+    size_t most = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      most = std::max(most, threadCount());
+      auto made = results[i].get();
+      REQUIRE(made.ok());
+      REQUIRE(made->at("y").as<float>()[0] == static_cast<float>(i) + 28);
+    }
+    // gRPC may begin some of its own meanwhile.
+    CHECK(most <= before + runtime::kMostStepsInFlight + 8);
+    CHECK(session->stats().runs == 1001);
+  }
+  SECTION("time") {  // of 100 ms on each of two workers
+    auto session = cluster.open({"toy.slow", "toy.slow"});
+    prepare(*session);
+    const int64_t begin = runtime::nowNanos();
+    for (auto& result : addRuns(*session, 12)) {
+      CHECK(result.get().ok());
+    }
+    CHECK(runtime::nowNanos() - begin < 1'900'000'000);  // one after the other: 2.4 s
+  }
+  SECTION("each has the failure of its own or of one that was in flight beside it") {
+    auto session = cluster.open({"toy.slow", "toy.fail", "toy.slow"});
+    for (auto& result : addRuns(*session, 5)) {
+      const absl::Status status = result.get().status();
+      CHECK(status.code() == absl::StatusCode::kOutOfRange);
+      CHECK_THAT(std::string(status.message()), Catch::Contains("node 'node1'"));
+    }
+  }
+  SECTION("those that have not begun when the session ends are cancelled") {
+    auto session = cluster.open({"toy.slow", "toy.slow"});
+    prepare(*session);
+    AsyncResults results = addRuns(*session, 20);
+    REQUIRE(results[0].get().ok());
+    session.reset();
+    size_t ran = 0;
+    for (size_t i = 1; i < results.size(); ++i) {
+      const absl::Status status = results[i].get().status();
+      CHECK((status.ok() || absl::IsCancelled(status)));
+      CHECK((!status.ok() || ran == i - 1));  // in their order
+      ran += status.ok() ? 1 : 0;
+    }
+    CHECK(ran < 12);
   }
 }
 

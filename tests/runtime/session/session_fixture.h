@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,12 @@ class SessionFolder {
  private:
   std::string path_;
 };
+
+/// How many threads this process has.
+inline size_t threadCount() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
 
 inline std::vector<runtime::NamedTensor> vectorInput(const std::vector<float>& values) {
   runtime::HostTensor tensor({runtime::ElementType::kF32, {static_cast<int64_t>(values.size())}});

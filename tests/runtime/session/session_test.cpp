@@ -43,6 +43,25 @@ TEST_CASE("a model runs in this process with inputs and outputs in place") {
   CHECK((*session)->stats().devices[0].device == "client/cpu:0");
 }
 
+TEST_CASE("where this process computes, runs that nobody waits for take one thread") {
+  SessionFolder folder;
+  auto session = *Session::create(folder.model({"toy.add", "toy.add"}), folder.options());
+  std::vector<NamedTensor> outputs;
+  REQUIRE(session->run(vectorInput({1}), outputs).ok());
+  const size_t before = threadCount();
+  for (int i = 0; i < 200; ++i) {  // the thread is free again before its last result is there
+    std::future<absl::StatusOr<runtime::TensorMap>> results[2];
+    for (auto& result : results) {
+      runtime::TensorMap inputs;
+      inputs["x"] = std::move(vectorInput({static_cast<float>(i)})[0].tensor);
+      result = session->runAsync(std::move(inputs));
+    }
+    REQUIRE(results[1].get()->at("y").as<float>()[0] == static_cast<float>(i) + 3);
+    REQUIRE(results[0].get().ok());
+  }
+  CHECK(threadCount() == before + 1);
+}
+
 TEST_CASE("a cluster that is only thought of is explained and runs nothing") {
   SessionFolder folder;
   auto options = folder.options();
