@@ -135,142 +135,188 @@ bool Executor::enter() {
 }
 
 bool Executor::runStep(uint64_t step) {
+  beginStep(step);
+  while (true) {
+    switch (advance()) {
+      case Progress::kDone:
+        return true;
+      case Progress::kFailed:
+        return false;
+      case Progress::kWaits:
+        if (!block()) {
+          return false;
+        }
+    }
+  }
+}
+
+void Executor::beginStep(uint64_t step) {
+  at_ = Position();
+  at_.step = step;
+  at_.begin = at_.start = nowNanos();
+  at_.forwarded = transfers_.size();
+}
+
+Executor::Progress Executor::advance(size_t limit) {
   if (control_->stopped()) {
-    return false;
+    return Progress::kFailed;
   }
   void* const* buffers = buffers_.data();
-  size_t transfers = 0;
-  const int64_t begin = nowNanos();
-  int64_t start = begin;
-  uint32_t position = 0;
-  for (const OpRecord& record : records_) {
+  for (; at_.record < records_.size(); ++at_.record) {
+    const OpRecord& record = records_[at_.record];
     TraceKind kind = TraceKind::kKernel;
-    uint32_t id = position++;
+    uint32_t id = at_.record;
     if (record.kind == OpRecord::Kind::kCompute) [[likely]] {
       if (int code = record.run(record.state, buffers); code != 0) [[unlikely]] {
-        return fail(program_->errorMessage(record, code), &record);
+        fail(program_->errorMessage(record, code), &record);
+        return Progress::kFailed;
       }
     } else {
-      bool sends = record.kind == OpRecord::Kind::kSend;
-      if (!transfer(transfers++, step, start)) {
-        return false;
+      if (Progress moved = transfer(limit); moved != Progress::kDone) {
+        return moved;
       }
-      kind = sends ? TraceKind::kSend : TraceKind::kReceive;
+      kind = record.kind == OpRecord::Kind::kSend ? TraceKind::kSend : TraceKind::kReceive;
       id = record.edge;
     }
     int64_t end = nowNanos();
-    ring_.record({kind, id, step, start, end});
-    start = end;
+    ring_.record({kind, id, at_.step, at_.start, end});
+    at_.start = end;
     if (control_->stopped()) [[unlikely]] {
-      return false;
+      return Progress::kFailed;
     }
   }
-  if (!transfers_.empty() && !finishStep(step)) {
-    return false;
-  }
-  ring_.record({TraceKind::kStep, 0, step, begin, nowNanos()});
-  return true;
+  return endStep(limit);
 }
 
-/// Does a send or receive, which began at `start`; moves that behind a wait for other steps.
-bool Executor::transfer(size_t index, uint64_t step, int64_t& start) {
-  const Transfer& transfer = transfers_[index];
-  const OpRecord& record = *transfer.record;
-  if (order_ != nullptr && !order_->isTurn(step, index)) {
-    if (!await(index, step, &record)) {
-      return false;
-    }
-    start = nowNanos();
+/// The send or receive that comes next. A wait for other steps, or for the reader of an earlier
+/// one, is not what it takes.
+Executor::Progress Executor::transfer(size_t limit) {
+  if (at_.transfer >= limit) {
+    at_.waitsForOthers = true;
+    return Progress::kWaits;
   }
-  if (!(transfer.end.send != nullptr ? send(transfer, step, record, start)
-                                     : receive(transfer, step, record))) {
-    return false;
+  if (at_.waitsForOthers) {
+    at_.start = nowNanos();
   }
-  if (order_ != nullptr) {
-    order_->pass(step, index);
-  }
-  return true;
+  const Transfer& transfer = transfers_[at_.transfer];
+  const Progress moved = transfer.end.send != nullptr ? send(transfer) : receive(transfer);
+  at_.waitsForOthers = moved == Progress::kWaits && transfer.end.send != nullptr;
+  at_.transfer += moved == Progress::kDone ? 1 : 0;
+  return moved;
 }
 
-bool Executor::await(size_t index, uint64_t step, const OpRecord* record) {
-  absl::Status status = order_->await(step, index, waitOptions());
-  return status.ok() || fail(std::move(status), record);
-}
-
-// A wait for the reader of an earlier step is not what the transfer takes.
-bool Executor::send(const Transfer& transfer, uint64_t step, const OpRecord& record,
-                    int64_t& start) {
-  SendEdge& edge = *transfer.end.send;
-  absl::StatusOr<bool> sent = edge.trySend(step, buffers_[transfer.buffer], transfer.bytes);
-  while (sent.ok() && !*sent) {
-    absl::Status waited = edge.waitSlot(step, waitOptions());
-    start = nowNanos();
-    sent = waited.ok() ? edge.trySend(step, buffers_[transfer.buffer], transfer.bytes) : waited;
+Executor::Progress Executor::send(const Transfer& transfer) {
+  absl::StatusOr<bool> sent =
+      transfer.end.send->trySend(at_.step, buffers_[transfer.buffer], transfer.bytes);
+  if (!sent.ok()) {
+    fail(sent.status(), transfer.record);
+    return Progress::kFailed;
   }
-  return sent.ok() || fail(sent.status(), &record);
+  return *sent ? Progress::kDone : Progress::kWaits;
 }
 
-bool Executor::receive(const Transfer& transfer, uint64_t step, const OpRecord& record) {
-  std::optional<Received> received = transfer.end.receive->poll(step);
+Executor::Progress Executor::receive(const Transfer& transfer) {
+  const RecvEdge& edge = *transfer.end.receive;
+  const std::optional<Received> received = edge.poll(at_.step);
   if (!received.has_value()) {
-    absl::StatusOr<Received> waited = transfer.end.receive->wait(step, waitOptions());
-    if (!waited.ok()) {
-      return fail(waited.status(), &record);
+    if (edge.failed()) {
+      fail(edge.status(), transfer.record);
+      return Progress::kFailed;
     }
-    received = *waited;
+    return Progress::kWaits;
   }
   if (received->bytes != transfer.bytes) {
-    return fail(
-        absl::InternalError(absl::StrCat("step ", step, " of edge ", record.edge, " brought ",
-                                         received->bytes, " bytes, expected ", transfer.bytes)),
-        &record);
+    fail(absl::InternalError(absl::StrCat("step ", at_.step, " of edge ", transfer.record->edge,
+                                          " brought ", received->bytes, " bytes, expected ",
+                                          transfer.bytes)),
+         transfer.record);
+    return Progress::kFailed;
   }
   buffers_[transfer.buffer] = const_cast<void*>(received->data);
-  return true;
+  return Progress::kDone;
 }
 
-bool Executor::finishStep(uint64_t step) {
-  if (order_ == nullptr) {
-    return giveBackSlots(step);
+Executor::Progress Executor::endStep(size_t limit) {
+  if (!transfers_.empty()) {
+    if (at_.transfer >= limit) {
+      return Progress::kWaits;
+    }
+    giveBackSlots();
+    if (Progress moved = giveBackForwarded(); moved != Progress::kDone) {
+      return moved;
+    }
+    if (Progress moved = awaitSent(std::nullopt); moved != Progress::kDone) {
+      return moved;
+    }
   }
-  if (!await(order_->end(), step, nullptr) || !giveBackSlots(step)) {
-    return false;
-  }
-  order_->pass(step, order_->end());
-  return true;
+  ring_.record({TraceKind::kStep, 0, at_.step, at_.begin, nowNanos()});
+  return Progress::kDone;
 }
 
-// Slots go back before the wait: two devices that read each other's memory would wait for ever. A
-// tensor that went through here is given back once the next reader has taken it, the latest first:
-// its readers come later in the plan's one order, so some device can always go on.
-bool Executor::giveBackSlots(uint64_t step) {
+// Before any wait for the readers of what was sent: two devices that read each other's memory would
+// wait for ever.
+void Executor::giveBackSlots() {
+  if (std::exchange(at_.gaveBack, true)) {
+    return;
+  }
   for (const Transfer& transfer : transfers_) {
     if (transfer.end.receive != nullptr && !transfer.forwarded) {
-      transfer.end.receive->release(step);
+      transfer.end.receive->release(at_.step);
     }
   }
-  for (auto transfer = transfers_.rbegin(); transfer != transfers_.rend(); ++transfer) {
-    if (transfer->end.receive != nullptr && transfer->forwarded) {
-      if (!waitSent(step, transfer->buffer)) {
-        return false;
-      }
-      transfer->end.receive->release(step);
-    }
-  }
-  return waitSent(step, std::nullopt);
 }
 
-bool Executor::waitSent(uint64_t step, std::optional<uint32_t> buffer) {
-  for (const Transfer& transfer : transfers_) {
-    if (transfer.end.send != nullptr && transfer.buffer == buffer.value_or(transfer.buffer) &&
-        !transfer.end.send->sent(step)) {
-      absl::Status status = transfer.end.send->waitSent(step, waitOptions());
-      if (!status.ok()) {
-        return fail(std::move(status), transfer.record);
-      }
+// A tensor that went through here is given back once the next reader has taken it, the latest
+// first: its readers come later in the plan's one order, so some device can always go on.
+Executor::Progress Executor::giveBackForwarded() {
+  for (; at_.forwarded > 0; --at_.forwarded) {
+    const Transfer& transfer = transfers_[at_.forwarded - 1];
+    if (transfer.end.receive == nullptr || !transfer.forwarded) {
+      continue;
     }
+    if (Progress moved = awaitSent(transfer.buffer); moved != Progress::kDone) {
+      return moved;
+    }
+    transfer.end.receive->release(at_.step);
   }
-  return true;
+  return Progress::kDone;
+}
+
+/// Whether what was sent of `buffer`, or of all, is taken.
+Executor::Progress Executor::awaitSent(std::optional<uint32_t> buffer) {
+  for (const Transfer& transfer : transfers_) {
+    const SendEdge* edge = transfer.end.send;
+    if (edge == nullptr || transfer.buffer != buffer.value_or(transfer.buffer) ||
+        edge->sent(at_.step)) {
+      continue;
+    }
+    at_.unsent = &transfer;
+    if (edge->failed()) {
+      fail(edge->status(), transfer.record);
+      return Progress::kFailed;
+    }
+    return Progress::kWaits;
+  }
+  return Progress::kDone;
+}
+
+bool Executor::block() {
+  const bool isAtEnd = at_.record == records_.size();
+  const Transfer& transfer = isAtEnd ? *at_.unsent : transfers_[at_.transfer];
+  const WaitOptions options = waitOptions();
+  absl::Status status = isAtEnd ? transfer.end.send->waitSent(at_.step, options)
+                        : transfer.end.send != nullptr
+                            ? transfer.end.send->waitSlot(at_.step, options)
+                            : transfer.end.receive->wait(at_.step, options).status();
+  return status.ok() || fail(std::move(status), transfer.record);
+}
+
+void Executor::failTurn(uint64_t before) {
+  const bool isAtEnd = at_.transfer == transfers_.size();
+  fail(absl::DeadlineExceededError(
+           absl::StrCat("step ", at_.step, " waited for step ", before, ", which is not done with ",
+                        isAtEnd ? "its end" : absl::StrCat("its transfer ", at_.transfer))),
+       isAtEnd ? nullptr : transfers_[at_.transfer].record);
 }
 
 bool Executor::fail(absl::Status status, const OpRecord* record) {

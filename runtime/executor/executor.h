@@ -3,6 +3,7 @@
 #define GRAPHRUN_RUNTIME_EXECUTOR_EXECUTOR_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,6 @@
 #include "runtime/base/trace.h"
 #include "runtime/base/trace_json.h"
 #include "runtime/executor/step_control.h"
-#include "runtime/executor/transfer_order.h"
 #include "runtime/transport/edge.h"
 
 namespace graphrun::runtime {
@@ -49,12 +49,29 @@ class Executor {
   /// here or elsewhere; the control knows what.
   bool run(uint64_t firstStep, uint32_t steps);
 
-  /// Between steps: other executors of this program's partition run steps before and after this
-  /// one's at the same time, with the same ends. `order` must outlive the executor.
-  void follow(TransferOrder* order) { order_ = order; }
   /// Between steps: when the waits of this executor end, of nowNanos(), in place of the control's
   /// deadline, which is that of all steps in flight.
   void setDeadline(int64_t nanos) { deadlineNanos_ = nanos; }
+
+  // A step piece by piece, for a caller who must not wait: see StepsInFlight.
+
+  enum class Progress : uint8_t { kWaits, kDone, kFailed };
+  static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+  /// Makes the thread fit for what follows, once for each. False: that failed.
+  bool enter();
+  void beginStep(uint64_t step);
+  /// Goes on until the step waits for others, is done or failed. It does not come to transfer
+  /// `limit`, in the order of the records, where the end of the step counts as one more.
+  Progress advance(size_t limit = kNoLimit);
+  /// The transfer to which the step comes next.
+  size_t nextTransfer() const { return at_.transfer; }
+  /// Waits for what advance could not go on without, for no longer than to the deadline. False:
+  /// that failed.
+  bool block();
+  /// Fails the step because it could not come to its next transfer, for step `before`, in time.
+  void failTurn(uint64_t before);
+  /// After a step that failed.
+  void settle() { program_->settle(); }
 
   /// The memory of an input or output, by position in the program's list; aligned to
   /// kTensorAlignment and valid while steps run.
@@ -80,17 +97,14 @@ class Executor {
            StepControl* control);
   absl::Status addTransfers(absl::Span<const EdgeEnd> ends);
   absl::Status addTransfer(const devices::OpRecord& record, absl::Span<const EdgeEnd> ends);
-  bool enter();
   bool runStep(uint64_t step);
-  bool transfer(size_t index, uint64_t step, int64_t& start);
-  bool await(size_t index, uint64_t step, const devices::OpRecord* record);
-  bool send(const Transfer& transfer, uint64_t step, const devices::OpRecord& record,
-            int64_t& start);
-  bool receive(const Transfer& transfer, uint64_t step, const devices::OpRecord& record);
-  bool finishStep(uint64_t step);
-  bool giveBackSlots(uint64_t step);
-  /// Waits until what was sent of `buffer`, or of all, is taken.
-  bool waitSent(uint64_t step, std::optional<uint32_t> buffer);
+  Progress transfer(size_t limit);
+  Progress send(const Transfer& transfer);
+  Progress receive(const Transfer& transfer);
+  Progress endStep(size_t limit);
+  void giveBackSlots();
+  Progress giveBackForwarded();
+  Progress awaitSent(std::optional<uint32_t> buffer);
   bool fail(absl::Status status, const devices::OpRecord* record);
   WaitOptions waitOptions() const;
 
@@ -101,8 +115,20 @@ class Executor {
   absl::Span<const devices::OpRecord> records_;
   absl::Span<void*> buffers_;
   std::vector<Transfer> transfers_;
-  TransferOrder* order_ = nullptr;
   std::optional<int64_t> deadlineNanos_;
+  /// Where the step is.
+  struct Position {
+    uint64_t step = 0;
+    int64_t begin = 0;
+    int64_t start = 0;  // of the record
+    uint32_t record = 0;
+    size_t transfer = 0;
+    bool waitsForOthers = false;       // what the record does begins when these are done
+    bool gaveBack = false;             // the slots that are not forwarded
+    size_t forwarded = 0;              // transfers from here on have given theirs back
+    const Transfer* unsent = nullptr;  // that the end waits for
+  };
+  Position at_;
   TraceRing ring_;
 };
 

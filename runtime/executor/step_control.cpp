@@ -17,9 +17,6 @@ void StepControl::fail(StepFailure failure) {
   for (Transport* transport : transports_) {
     transport->wakeWaiters();
   }
-  for (EventCount* sleepers : sleepers_) {
-    sleepers->notify();
-  }
 }
 
 std::optional<StepFailure> StepControl::failure() const {

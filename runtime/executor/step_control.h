@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "devices/device.h"
-#include "runtime/transport/event_count.h"
 #include "runtime/transport/transport.h"
 
 namespace graphrun::runtime {
@@ -33,9 +32,6 @@ class StepControl {
   /// interrupts it; it must outlive this.
   void interrupts(devices::Program* program) { programs_.push_back(program); }
 
-  /// While no step runs: executors sleep there, too, until they are notified.
-  void wakes(EventCount* sleepers) { sleepers_.push_back(sleepers); }
-
   /// Before steps run: the end of every wait, in terms of nowNanos().
   void begin(int64_t deadlineNanos) { deadlineNanos_.store(deadlineNanos); }
   WaitOptions waitOptions() const { return {deadlineNanos_.load(), &stopped_}; }
@@ -52,7 +48,6 @@ class StepControl {
  private:
   const std::vector<Transport*> transports_;
   std::vector<devices::Program*> programs_;
-  std::vector<EventCount*> sleepers_;
   std::atomic<int64_t> deadlineNanos_{0};
   std::atomic<bool> stopped_{false};
   mutable std::mutex mutex_;

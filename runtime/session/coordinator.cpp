@@ -830,7 +830,9 @@ absl::StatusOr<Coordinator::Flight> Coordinator::begin(const std::shared_ptr<Loa
 }
 
 absl::Status Coordinator::finish(Flight flight, size_t lane) {
-  absl::Status status = flight.own->run(flight.step, 1, flight.deadlineNanos, lane);
+  absl::Status status = flight.own->runLane(flight.step, flight.deadlineNanos, lane, [&] {
+    return flight.isDone() || steps_->failed.load();
+  });
   if (status.ok() && !flight.starts.empty()) {
     status = waitUntilDone(flight);
   }

@@ -284,11 +284,8 @@ absl::Status LoadedPlan::openLanes(uint64_t nextStep) {
   if (more.empty()) {
     return absl::OkStatus();
   }
-  order_ = std::make_unique<TransferOrder>(ends_.size(), nextStep);
-  control_.wakes(&order_->waiters());
-  executors_[0]->follow(order_.get());
+  inFlight_ = std::make_unique<StepsInFlight>(network_.get(), &control_, nextStep);
   for (std::unique_ptr<Lane>& lane : more) {
-    lane->executor->follow(order_.get());
     lanes_.push_back(std::move(lane));
   }
   return absl::OkStatus();
@@ -377,27 +374,29 @@ absl::Status LoadedPlan::finish() {
   return ok ? absl::OkStatus() : failureStatus();
 }
 
-absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos,
-                             size_t lane) {
-  std::unique_lock lock(runMutex_, std::defer_lock);
-  if (lanes() == 1) {
-    lock.lock();
-  }
+absl::Status LoadedPlan::run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos) {
+  std::lock_guard lock(runMutex_);
   if (overlaps_) {
     GR_RETURN_IF_ERROR(begin(firstStep, steps, deadlineNanos));
     return finish();
   }
   GR_RETURN_IF_ERROR(checkRunnable(steps));
   running_.fetch_add(1);
-  bool ok = false;
-  if (lanes() == 1) {
-    control_.begin(deadlineNanos);
-    ok = runExecutors(firstStep, steps);
-  } else {
-    Executor& executor = lane == 0 ? *executors_[0] : *lanes_[lane]->executor;
-    executor.setDeadline(deadlineNanos);
-    ok = executor.run(firstStep, steps);
+  control_.begin(deadlineNanos);
+  const bool ok = runExecutors(firstStep, steps);
+  running_.fetch_sub(1);
+  return ok ? absl::OkStatus() : failureStatus();
+}
+
+absl::Status LoadedPlan::runLane(uint64_t step, int64_t deadlineNanos, size_t lane,
+                                 absl::FunctionRef<bool()> others) {
+  if (inFlight_ == nullptr) {
+    return run(step, 1, deadlineNanos);
   }
+  GR_RETURN_IF_ERROR(checkRunnable(1));
+  running_.fetch_add(1);
+  Executor& executor = lane == 0 ? *executors_[0] : *lanes_[lane]->executor;
+  const bool ok = inFlight_->run(executor, step, deadlineNanos, others);
   running_.fetch_sub(1);
   return ok ? absl::OkStatus() : failureStatus();
 }

@@ -18,6 +18,7 @@
 #include "runtime/base/trace_json.h"
 #include "runtime/control/worker_handler.h"
 #include "runtime/executor/executor_thread.h"
+#include "runtime/executor/steps_in_flight.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/transport/transport.h"
 #include "runtime/worker/device_set.h"
@@ -98,7 +99,11 @@ class LoadedPlan {
   /// Runs steps; every wait ends at `deadlineNanos` (of nowNanos()). The status of the first
   /// failure carries a FirstCause. After a failure a plan with edges is broken and must be loaded
   /// again.
-  absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos, size_t lane = 0);
+  absl::Status run(uint64_t firstStep, uint32_t steps, int64_t deadlineNanos);
+  /// The same for one step on a lane; returns when `others` holds as well, which is called by any
+  /// of the threads that run lanes, or the deadline has passed: see StepsInFlight.
+  absl::Status runLane(uint64_t step, int64_t deadlineNanos, size_t lane,
+                       absl::FunctionRef<bool()> others);
   /// Whether several devices of this worker can be at different steps (PlanFile::stagesOn), which
   /// then is what begin and finish are for; run does one after the other.
   bool overlaps() const { return overlaps_; }
@@ -194,9 +199,9 @@ class LoadedPlan {
   std::vector<EdgeEnd> ends_;  // of the last part
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t mostLanes_ = 1;
-  std::unique_ptr<TransferOrder> order_;  // null with one lane
-  std::mutex runMutex_;                   // for one lane
-  std::atomic<uint32_t> running_{0};      // runs
+  std::unique_ptr<StepsInFlight> inFlight_;  // null with one lane
+  std::mutex runMutex_;                      // for one lane
+  std::atomic<uint32_t> running_{0};         // runs
 };
 
 }  // namespace graphrun::runtime

@@ -8,6 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/executor/executor_thread.h"
+#include "runtime/executor/steps_in_flight.h"
 #include "runtime/transport/inproc.h"
 #include "tests/runtime/executor/fake_program.h"
 
@@ -315,7 +316,6 @@ struct Lanes {
     serves->compute("add10", {got, made, 10, codeOnServer});
     serves->send(1, made, 1);
     server = *Executor::create(&far, std::move(serves), {receive0, send1}, links.control.get());
-    links.control->wakes(&order.waiters());
     for (std::unique_ptr<Executor>& lane : lanes) {
       auto program = std::make_unique<FakeProgram>();
       uint32_t in = program->addBuffer(0), back = program->addBuffer(0),
@@ -326,10 +326,13 @@ struct Lanes {
       program->receive(1, back, 1);
       program->compute("copy", {back, out, 0});
       lane = *Executor::create(&near, std::move(program), {send0, receive1}, links.control.get());
-      lane->follow(&order);
     }
   }
 
+  /// Runs a step on a lane, within `nanos`.
+  bool runStep(size_t lane, uint64_t step, int64_t nanos = 30 * kSecond) {
+    return inFlight.run(*lanes[lane], step, runtime::nowNanos() + nanos, [] { return true; });
+  }
   /// Runs the steps of a lane, each second one, and tells whether all had their own value.
   bool runLane(size_t lane, uint64_t steps, std::chrono::microseconds pause) {
     alignas(64) float x[1] = {};
@@ -340,7 +343,7 @@ struct Lanes {
     for (uint64_t step = lane; step < steps; step += 2) {
       x[0] = static_cast<float>(step);
       std::this_thread::sleep_for(pause);
-      right = lanes[lane]->run(step, 1) && y[0] == static_cast<float>(step) + 10 && right;
+      right = runStep(lane, step) && y[0] == static_cast<float>(step) + 10 && right;
     }
     return right;
   }
@@ -348,7 +351,7 @@ struct Lanes {
   Links links;
   FakeDevice near{"client/fake:0"};
   FakeDevice far{"node0/fake:0"};
-  runtime::TransferOrder order{2, 0};
+  runtime::StepsInFlight inFlight{links.transport.get(), links.control.get(), 0};
   std::unique_ptr<Executor> server;
   std::unique_ptr<Executor> lanes[2];
 };
@@ -385,14 +388,15 @@ TEST_CASE("a step whose turn does not come ends at its own deadline, or when ste
   Lanes both(2);
   const int64_t begin = runtime::nowNanos();
   std::thread stopper;
-  SECTION("deadline") { both.lanes[1]->setDeadline(begin + kSecond / 10); }
+  int64_t within = 30 * kSecond;
+  SECTION("deadline") { within = kSecond / 10; }
   SECTION("stop") {
     stopper = std::thread([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       both.links.control->fail({absl::CancelledError("enough"), "", ""});
     });
   }
-  CHECK_FALSE(both.runLane(1, 2, std::chrono::microseconds(0)));  // nobody runs step 0
+  CHECK_FALSE(both.runStep(1, 1, within));  // nobody runs step 0
   CHECK(runtime::nowNanos() - begin < kSecond);
   absl::Status status = both.links.control->failure()->status;
   if (stopper.joinable()) {
@@ -402,6 +406,49 @@ TEST_CASE("a step whose turn does not come ends at its own deadline, or when ste
     CHECK(absl::IsDeadlineExceeded(status));
     CHECK_THAT(std::string(status.message()), Catch::Contains("step 1 waited for step 0"));
   }
+}
+
+TEST_CASE("of the threads with steps in flight one polls for all, and hands that on at its end") {
+  Lanes both(2);
+  std::atomic<bool> isDone[2] = {};
+  std::atomic<std::thread::id> polled[2] = {};  // who asked last whether a step is done
+  std::thread threads[2];
+  alignas(64) float memory[4][16] = {};
+  auto begin = [&](size_t lane) {
+    both.lanes[lane]->bindInput(0, memory[lane]);
+    both.lanes[lane]->bindOutput(0, memory[2 + lane]);
+    threads[lane] = std::thread([&, lane] {
+      CHECK(both.inFlight.run(*both.lanes[lane], lane, runtime::nowNanos() + 30 * kSecond, [&] {
+        polled[lane] = std::this_thread::get_id();
+        return isDone[lane].load();
+      }));
+    });
+  };
+  auto awaitPoll = [&](size_t lane, std::thread::id by) {
+    const int64_t until = runtime::nowNanos() + 10 * kSecond;
+    while (polled[lane].load() != by && runtime::nowNanos() < until) {
+      both.links.transport->wakeWaiters();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(polled[lane].load() == by);
+  };
+  ExecutorThread server;
+  server.start(both.server.get(), 0, 2);
+  begin(0);
+  awaitPoll(0, threads[0].get_id());
+  begin(1);
+  awaitPoll(1, threads[0].get_id());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(polled[1].load() == threads[0].get_id());
+  const std::thread::id second = threads[1].get_id();
+  isDone[0] = true;
+  both.links.transport->wakeWaiters();
+  threads[0].join();
+  awaitPoll(1, second);
+  isDone[1] = true;
+  both.links.transport->wakeWaiters();
+  threads[1].join();
+  CHECK(server.wait());
 }
 
 TEST_CASE("what a sender waits for a slot is not what the send takes in the trace") {
