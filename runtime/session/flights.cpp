@@ -1,6 +1,7 @@
 #include "runtime/session/flights.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace graphrun::runtime {
 
@@ -9,13 +10,18 @@ void Flights::waitAlone(Lock& lock) {
     ++waitAlone_;
     changed_.wait(lock, [this] { return count_ == 0; });
     --waitAlone_;
-    changed_.notify_all();  // who waited for this caller, and comes once it lets go of the mutex
   }
+  // Who waited for this caller comes once it lets go of the mutex, and may find other plans then.
+  changed_.notify_all();
+  freed_.notify_all();
 }
 
 std::optional<size_t> Flights::take(const ActivePlan& plan) {
-  if (waitAlone_ > 0 || (plan_ != nullptr && plan_ != &plan)) {
+  if (waitAlone_ > 0 || (count_ > 0 && plan_ != &plan)) {
     return std::nullopt;
+  }
+  if (std::exchange(plan_, &plan) != &plan) {
+    freed_.notify_all();  // they wait for another plan's lanes
   }
   taken_.resize(plan.own->lanes(), false);
   auto lane = std::find(taken_.begin(), taken_.end(), false);
@@ -23,7 +29,6 @@ std::optional<size_t> Flights::take(const ActivePlan& plan) {
     return std::nullopt;
   }
   *lane = true;
-  plan_ = &plan;
   ++count_;
   return static_cast<size_t>(lane - taken_.begin());
 }
@@ -32,12 +37,18 @@ bool Flights::wantsLanes(const ActivePlan& plan) const {
   return plan_ == &plan && count_ == plan.own->lanes() && count_ < plan.own->mostLanes();
 }
 
+void Flights::wait(Lock& lock, const ActivePlan& plan) {
+  (plan_ == &plan && waitAlone_ == 0 ? freed_ : changed_).wait(lock);
+}
+
 bool Flights::giveBack(size_t lane) {
   taken_[lane] = false;
   if (--count_ == 0) {
-    plan_ = nullptr;
+    changed_.notify_all();
   }
-  changed_.notify_all();
+  if (waitAlone_ == 0) {
+    freed_.notify_one();
+  }
   return count_ == 0;
 }
 

@@ -25,17 +25,18 @@ class Flights {
   std::optional<size_t> take(const ActivePlan& plan);
   /// Whether all lanes are taken, and the plan may have more of them.
   bool wantsLanes(const ActivePlan& plan) const;
-  /// Waits until that may have changed.
-  void wait(Lock& lock) { changed_.wait(lock); }
+  /// Waits until `plan` may have a lane for this caller, or somebody was alone.
+  void wait(Lock& lock, const ActivePlan& plan);
   /// The run on `lane` has ended; whether it was the last one in flight.
   bool giveBack(size_t lane);
 
  private:
-  const ActivePlan* plan_ = nullptr;  // whose lanes are taken; null: nothing is in flight
+  const ActivePlan* plan_ = nullptr;  // whose lanes are taken, or were last
   std::vector<bool> taken_;           // by lane
   size_t count_ = 0;
-  size_t waitAlone_ = 0;  // callers
-  std::condition_variable changed_;
+  size_t waitAlone_ = 0;             // callers
+  std::condition_variable freed_;    // for lanes of plan_, each of which one caller can take
+  std::condition_variable changed_;  // for all else
 };
 
 }  // namespace graphrun::runtime

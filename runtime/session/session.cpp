@@ -776,7 +776,7 @@ absl::Status Session::Impl::runOrdered(std::vector<StageInput> values,
         GR_RETURN_IF_ERROR(plan->own->openLanes(plan->nextStep));
       }
     } else {
-      flights.wait(lock);
+      flights.wait(lock, *plan);
     }
   }
   flights.waitAlone(lock);

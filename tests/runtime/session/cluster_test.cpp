@@ -186,6 +186,26 @@ TEST_CASE(
     auto session = cluster.open({"toy.slow", "toy.slow"});
     checkOverlap(*session);
   }
+  SECTION("callers of two plans, more than there are lanes") {
+    auto session = cluster.open(std::vector<std::string>(7, "toy.add"));
+    std::atomic<int> right{0};
+    std::vector<std::thread> callers;
+    for (size_t caller = 0; caller < 12; ++caller) {
+      callers.emplace_back([&, caller] {
+        const auto own = static_cast<float>(caller);
+        std::vector<NamedTensor> outputs;
+        for (int i = 0; i < 100; ++i) {
+          const bool ok =
+              session->run(vectorInput(std::vector<float>(1 + caller % 2, own)), outputs).ok();
+          right += ok && outputs[0].tensor.as<float>()[0] == own + 28 ? 1 : 0;
+        }
+      });
+    }
+    for (std::thread& caller : callers) {
+      caller.join();
+    }
+    CHECK(right == 1200);
+  }
 }
 
 using AsyncResults = std::vector<std::future<absl::StatusOr<runtime::TensorMap>>>;
