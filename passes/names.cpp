@@ -7,6 +7,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "passes/passes.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::passes {
 
@@ -70,6 +71,17 @@ std::vector<std::string> foldedNames(mlir::func::FuncOp func) {
     }
   }
   return names;
+}
+
+bool isFolded(mlir::func::FuncOp func, const std::string& glob) {
+  return llvm::any_of(foldedNames(func),
+                      [&](const std::string& name) { return runtime::matchesGlob(glob, name); });
+}
+
+std::string foldedText(const std::string& glob) {
+  return "nothing of '" + glob +
+         "' is left to run when the model has been simplified: it is a constant, or what other "
+         "nodes do by themselves, and has no device";
 }
 
 void noteFolded(mlir::func::FuncOp func, const llvm::StringSet<>& names) {

@@ -295,7 +295,9 @@ int CostGraph::addTensor(CostTensor tensor) {
 absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
 
 std::vector<int> CostGraph::nodesOf(const PinRule& rule) const {
-  auto matches = [&](const std::string& label) { return runtime::matchesLabel(rule.nodes, label); };
+  auto matches = [&](const std::string& label) {
+    return !label.empty() && runtime::matchesLabel(rule.nodes, label);
+  };
   std::vector<int> result;
   for (int n = 0; n < nodeCount(); ++n) {
     const std::vector<std::string>& members = node(n).members;

@@ -35,6 +35,9 @@ class Exposed {
       }
     }
     for (const auto& [pattern, found] : found_) {
+      if (!found && passes::isFolded(function_, pattern)) {
+        return absl::NotFoundError(absl::StrCat("--dump: ", passes::foldedText(pattern)));
+      }
       if (!found) {
         return absl::NotFoundError(absl::StrCat("--dump '", pattern, "' matches no node",
                                                 runtime::didYouMean(pattern, labels_)));

@@ -377,10 +377,7 @@ void noteIdleRules(const placement::Cluster& cluster, const placement::CostGraph
     for (const placement::PinRule& rule : *rules) {
       const bool isIdle = rule.folded || (graph != nullptr && graph->nodesOf(rule).empty());
       if (!rule.annotation && isIdle) {
-        notes.push_back(absl::StrCat(
-            rule.source, ": nothing of '", rule.nodes,
-            "' is left to run when the model has been simplified: it is a constant, or what other "
-            "nodes do by themselves, and has no device"));
+        notes.push_back(absl::StrCat(rule.source, ": ", passes::foldedText(rule.nodes)));
       }
     }
   }
@@ -403,6 +400,19 @@ ExplanationWishes explanationWishes(const format::PlanRequest& request) {
     wishes.nodes.push_back(request.explained()->Get(i)->str());
   }
   return wishes;
+}
+
+/// NotFound for a node that is to be explained and was folded.
+absl::Status checkExplained(mlir::func::FuncOp function, const placement::CostGraph& graph,
+                            const std::vector<std::string>& nodes) {
+  for (const std::string& name : nodes) {
+    placement::PinRule rule;
+    rule.nodes = name;
+    if (graph.nodesOf(rule).empty() && passes::isFolded(function, name)) {
+      return absl::NotFoundError(absl::StrCat("--op: ", passes::foldedText(name)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -444,6 +454,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
   }
   if (request.explains()) {
     ExplanationWishes wishes = explanationWishes(request);
+    GR_RETURN_IF_ERROR(checkExplained(prepared.function, placed->graph.graph, wishes.nodes));
     wishes.candidates = std::move(placed->candidates);
     GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
                         explainWith(*placed->problem, result, wishes));
