@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -131,6 +132,7 @@ int main(int argc, char** argv) {
   // that it allocates, which would be given back and faulted in again every time.
   mallopt(M_TRIM_THRESHOLD, 8 << 20);
   std::set_terminate(endByException);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not be that large is told as any failed write
   graphrun::cli::openStandardStreams();
   graphrun::runtime::raiseFileLimit();
   graphrun::runtime::spareAddressSpace();

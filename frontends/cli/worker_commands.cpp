@@ -14,6 +14,7 @@
 #include "frontends/cli/command_line.h"
 #include "frontends/cli/commands.h"
 #include "frontends/cli/option_values.h"
+#include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
 #include "runtime/control/certs.h"
 #include "runtime/control/control_plane.h"
@@ -85,8 +86,9 @@ bool checkMachine() {
   return compiler.ok() && control.ok() && writable && !versions.ucx.empty();
 }
 
-absl::Status checkCluster(const std::string& path) {
-  absl::StatusOr<runtime::ClusterFile> cluster = runtime::readClusterFile(path);
+absl::Status checkCluster(const PlaceOptions& place) {
+  GR_ASSIGN_OR_RETURN(const runtime::SessionOptions session, place.toSession());
+  absl::StatusOr<runtime::ClusterFile> cluster = runtime::readClusterFile(place.cluster);
   if (!cluster.ok()) {
     return fileError(cluster.status());
   }
@@ -98,6 +100,7 @@ absl::Status checkCluster(const std::string& path) {
   runtime::WorkerCore core(coreOptions);
   runtime::CoordinatorOptions options;
   options.workers = cluster->processes();
+  options.joinTimeout = session.joinTimeout;
   if (const std::optional<runtime::GivenSecurity>& files = cluster->description.security) {
     options.security = {files->ca, files->cert, files->key};
   }
@@ -133,6 +136,17 @@ absl::Status printCalibration(const CalibrationOptions& options) {
   return absl::OkStatus();
 }
 
+/// That what the options name can be read.
+absl::Status checkFiles(const runtime::WorkerMainOptions& options) {
+  const runtime::Security& security = options.security;
+  for (const std::string& path : {security.ca, security.cert, security.key, options.model}) {
+    if (!path.empty()) {
+      GR_RETURN_IF_ERROR(fileError(runtime::MappedFile::open(path).status()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int workerCommand(int argc, char** argv) {
@@ -156,6 +170,9 @@ int workerCommand(int argc, char** argv) {
   return parseAndRun(app, argc, argv, [&]() -> int {
     runtime::CompilerDoor door;
     options.core.compiler = &door;
+    if (absl::Status files = checkFiles(options); !files.ok()) {
+      return report(files);
+    }
     absl::Status status = runtime::runWorker(options);
     if (status.ok()) {
       return kOk;
@@ -180,8 +197,8 @@ int doctorCommand(int argc, char** argv) {
   return parseAndRun(app, argc, argv, [&]() -> int {
     int code = checkMachine() ? kOk : kInternal;
     std::fflush(stdout);
-    const std::string& cluster = calibration.place.cluster;
-    absl::Status status = cluster.empty() ? absl::OkStatus() : checkCluster(cluster);
+    const PlaceOptions& place = calibration.place;
+    absl::Status status = place.cluster.empty() ? absl::OkStatus() : checkCluster(place);
     if (status.ok() && *calibrated) {
       status = printCalibration(calibration);
     }

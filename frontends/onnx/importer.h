@@ -25,8 +25,9 @@ namespace graphrun::frontends {
 /// nodes of their bodies, named "<call>/<node>".
 ///
 /// Loads the dialects it needs into `context`, which no other thread may use meanwhile. Fails with
-/// NotFound or Internal when the file cannot be read, InvalidArgument when it is no ONNX model or
-/// one that GraphRun cannot run: the message then has one line for each problem of the file.
+/// NotFound, InvalidArgument or, where memory lacks, Unavailable when the file cannot be read,
+/// InvalidArgument when it is no ONNX model or one that GraphRun cannot run: the message then has
+/// one line for each problem of the file.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importOnnx(mlir::MLIRContext& context,
                                                              const std::string& path);
 

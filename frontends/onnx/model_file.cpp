@@ -172,7 +172,7 @@ absl::StatusOr<std::unique_ptr<::onnx::ModelProto>> readModel(const std::string&
       return runtime::outOfMemory(text);
     }
     return error == std::errc::no_such_file_or_directory ? absl::NotFoundError(text)
-                                                         : absl::InternalError(text);
+                                                         : absl::InvalidArgumentError(text);
   }
   llvm::StringRef bytes = (*file)->getBuffer();
   return parseChecked(absl::string_view(bytes.data(), bytes.size()), path,

@@ -36,8 +36,14 @@ absl::StatusCode codeOf(int errnoValue) {
       return absl::StatusCode::kInvalidArgument;
     case EIO:
       return absl::StatusCode::kDataLoss;
-    default:
+    case ENOMEM:
+    case EAGAIN:
+    case EBUSY:
+    case EINTR:
+    case ETXTBSY:
       return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInvalidArgument;
   }
 }
 

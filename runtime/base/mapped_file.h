@@ -16,7 +16,7 @@ namespace graphrun::runtime {
 
 /// Status of a failed system call: "cannot <what> '<path>': <text of errnoValue>" with the code
 /// that fits (NotFound, PermissionDenied, ResourceExhausted for a full disk or too many open files,
-/// DataLoss for a failing one, else Unavailable).
+/// DataLoss for a failing one, Unavailable for what lacks or is busy now, else InvalidArgument).
 absl::Status fileError(absl::string_view what, absl::string_view path, int errnoValue);
 
 /// What happened to a file since it was mapped.

@@ -127,8 +127,9 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
     const std::string why =
         absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror());
     // Of it, or of a library that it needs; that is all that the loader says of it.
-    return absl::StrContains(why, "failed to map")
-               ? outOfMemory(why)
+    return absl::StrContains(why, "failed to map") ? outOfMemory(why)
+           : absl::StrContains(why, "Too many open files")
+               ? absl::UnavailableError(absl::StrCat(why, "; allow more (`ulimit -n`)"))
                : absl::InternalError(absl::StrCat(
                      why, ". Put ", kLibrary, " beside libgraphrun.so or name it in ", kVariable));
   }

@@ -240,7 +240,8 @@ std::string ModelPort::toString() const {
 }
 
 absl::Status modelError(const absl::Status& status) {
-  return atStage(status, absl::IsUnavailable(status) ? SessionStage::kRun : SessionStage::kModel);
+  const bool isOurs = absl::IsUnavailable(status) || absl::IsInternal(status);
+  return atStage(status, isOurs ? SessionStage::kRun : SessionStage::kModel);
 }
 
 absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler, DiskCache& cache) {

@@ -24,8 +24,8 @@ struct OpenModel {
   std::shared_ptr<const ScratchFolder> scratch;  // that has model.fb where the cache takes none
 };
 
-/// What failed with a model, at its stage: that of running where the memory lacks that it takes
-/// (Unavailable), else that of the model itself. OK stays OK.
+/// What failed with a model, at its stage: that of running where memory lacks (Unavailable) or the
+/// fault is ours (Internal), else that of the model itself. OK stays OK.
 absl::Status modelError(const absl::Status& status);
 
 /// Opens model.fb, or imports an ONNX file (told by its ending) into the cache and opens that. The

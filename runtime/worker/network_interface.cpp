@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "runtime/base/names.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -122,6 +125,11 @@ absl::Status notOurs(const Address& address, const addrinfo* found) {
       absl::StrJoin(wanted, " or "), "; it has ", absl::StrJoin(have, ", "), "; give one of them"));
 }
 
+bool isRdmaDevice(const std::string& name) {
+  return !name.empty() && name.find('/') == name.npos && name[0] != '.' &&
+         access(absl::StrCat("/sys/class/infiniband/", name).c_str(), F_OK) == 0;
+}
+
 }  // namespace
 
 std::string loopbackInterface() {
@@ -150,6 +158,24 @@ absl::StatusOr<std::string> interfaceOfListener(const Address& address) {
     }
   }
   return notOurs(address, found->get());
+}
+
+absl::Status checkInterfaces(const std::string& interfaces) {
+  for (const std::string& name : std::vector<std::string>(
+           absl::StrSplit(interfaces == "all" ? "" : interfaces, ',', absl::SkipEmpty()))) {
+    const std::string device = name.substr(0, name.find(':'));
+    if (if_nametoindex(device.c_str()) == 0 && !isRdmaDevice(device)) {
+      std::set<std::string> names;
+      for (const Own& own : ownAddresses()) {
+        names.insert(own.interface);
+      }
+      const std::vector<std::string> known(names.begin(), names.end());
+      return absl::InvalidArgumentError(absl::StrCat("this machine has no interface '", name, "'",
+                                                     didYouMean(device, known),
+                                                     " (known: ", absl::StrJoin(known, ", "), ")"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 std::string interfaceTowards(const std::string& host) {

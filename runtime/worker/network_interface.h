@@ -17,6 +17,10 @@ std::string loopbackInterface();
 /// cannot be, or no interface of this machine has the address.
 absl::StatusOr<std::string> interfaceOfListener(const Address& address);
 
+/// InvalidArgument where one of `interfaces`, a list with commas, is no interface of this machine:
+/// of the network, or an RDMA device, whose port may follow ("mlx5_0:1"). "all" and "" are for any.
+absl::Status checkInterfaces(const std::string& interfaces);
+
 /// Name of the interface over which the kernel would reach `host` (an IP address or a name);
 /// loopback's for a loopback address; "" when there is no way.
 std::string interfaceTowards(const std::string& host);

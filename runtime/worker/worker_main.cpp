@@ -91,6 +91,7 @@ BuildVersions buildVersions() { return {GRAPHRUN_VERSION, ucxVersion()}; }
 absl::Status runWorker(const WorkerMainOptions& options) {
   GR_RETURN_IF_ERROR(checkAddressSpace(kThreadsOfWorker, kBytesOfWorker, "a worker"));
   GR_ASSIGN_OR_RETURN(Address address, parseAddress(options.listen));
+  GR_RETURN_IF_ERROR(checkInterfaces(options.core.networkInterface));
   WorkerCoreOptions coreOptions = options.core;
   coreOptions.threads = coreOptions.threads != 0 ? coreOptions.threads : fewerThreads();
   GR_ASSIGN_OR_RETURN(std::string interface, interfaceOfListener(address));

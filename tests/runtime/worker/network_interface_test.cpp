@@ -38,6 +38,18 @@ TEST_CASE("the address of all interfaces leaves the choice open") {
   CHECK(listener("[::]:7070").empty());
 }
 
+TEST_CASE("a list of interfaces names those of this machine") {
+  for (const std::string& list : {std::string(), std::string("all"), loopbackInterface(),
+                                  loopbackInterface() + "," + loopbackInterface() + ":1"}) {
+    CHECK(checkInterfaces(list).ok());
+  }
+  for (const char* list : {"nosuch0", "../net", ".", "lo,nosuch0:1"}) {
+    const absl::Status status = checkInterfaces(list);
+    CHECK(absl::IsInvalidArgument(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains("known: "));
+  }
+}
+
 TEST_CASE("an address that no interface has is refused") {
   const absl::Status status =
       interfaceOfListener(parseAddress("203.0.113.9:7070").value()).status();
