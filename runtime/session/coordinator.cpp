@@ -65,9 +65,14 @@ class FirstFailure {
   absl::Status first_;
 };
 
-/// The worker of a partition, by name.
+/// The worker of a device, by name.
+absl::string_view workerOf(const format::PlanFile& plan, uint32_t device) {
+  return format::textOf(plan.worker(plan.device(device).worker()).name());
+}
+
+/// The same of a partition.
 absl::string_view workerOf(const format::PlanFile& plan, const format::Partition& partition) {
-  return format::textOf(plan.worker(plan.device(partition.device()).worker()).name());
+  return workerOf(plan, partition.device());
 }
 
 absl::string_view bytesOf(const format::PlanFile& plan) {
@@ -79,6 +84,19 @@ bool needsOthers(const format::PlanFile& plan) {
   return std::any_of(partitions.begin(), partitions.end(), [&](const format::Partition* partition) {
     return workerOf(plan, *partition) != kClientName;
   });
+}
+
+/// Whether a worker gets something from a device of this process that computes nothing, and so
+/// sends it at once.
+bool getsInputs(const format::PlanFile& plan, const std::string& worker) {
+  for (uint32_t i = 0; i < plan.edgeCount(); ++i) {
+    const format::Edge& edge = plan.edge(i);
+    if (workerOf(plan, edge.source()) == kClientName && workerOf(plan, edge.target()) == worker &&
+        format::sizeOf(plan.partitionOn(edge.source())->nodes()) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Weights of the model that a worker's partitions read.
@@ -541,12 +559,14 @@ std::vector<Coordinator::Worker*> Coordinator::workersOf(const format::PlanFile&
 }
 
 // Nothing of another plan is in flight then, see begin.
-const std::vector<Coordinator::Worker*>& Coordinator::workersOfStep(const format::PlanFile& plan) {
+const std::vector<Coordinator::StepWorker>& Coordinator::workersOfStep(
+    const format::PlanFile& plan) {
   if (stepPlan_ != plan.hash()) {
-    stepWorkers_ = workersOf(plan);
+    stepWorkers_.clear();
     stepPlan_ = plan.hash();
     std::set<uint32_t> ranks;
-    for (const Worker* worker : stepWorkers_) {
+    for (Worker* worker : workersOf(plan)) {
+      stepWorkers_.push_back({worker, getsInputs(plan, worker->name)});
       ranks.insert(worker->rank);
     }
     std::lock_guard lock(steps_->mutex);
@@ -743,7 +763,8 @@ void Coordinator::unload(const format::PlanFile& plan) {
 
 /// Starts a step on a worker, which is asked to serve steps first if it does not. The number of
 /// the start.
-absl::StatusOr<uint64_t> Coordinator::startOn(Worker& worker, const StepStart& start) {
+absl::StatusOr<uint64_t> Coordinator::startOn(const StepWorker& at, const StepStart& start) {
+  Worker& worker = *at.worker;
   if (!steps_->isServing(worker.rank)) {
     worker.line.reset();
     {
@@ -755,7 +776,8 @@ absl::StatusOr<uint64_t> Coordinator::startOn(Worker& worker, const StepStart& s
     GR_ASSIGN_OR_RETURN(worker.line, core_->openLine(worker.rank, run));
   }
   return worker.line->start(
-      start, WaitOptions::within(static_cast<int64_t>(start.timeoutNanos), &steps_->failed));
+      start, at.getsInputs,
+      WaitOptions::within(static_cast<int64_t>(start.timeoutNanos), &steps_->failed));
 }
 
 bool Coordinator::Flight::isDone() {
@@ -811,20 +833,20 @@ absl::StatusOr<Coordinator::Flight> Coordinator::begin(const std::shared_ptr<Loa
                                                        uint64_t step, Millis timeout) {
   const int64_t nanos = std::chrono::nanoseconds(timeout).count();
   Flight flight{ownPart, step, nowNanos() + nanos, {}};
-  const std::vector<Worker*>& workers = workersOfStep(ownPart->plan());
+  const std::vector<StepWorker>& workers = workersOfStep(ownPart->plan());
   {
     std::lock_guard lock(mutex_);
     GR_RETURN_IF_ERROR(lost_);
     GR_RETURN_IF_ERROR(steps_->begin(ownPart));
     running_ = ownPart;
   }
-  for (Worker* worker : workers) {
+  for (const StepWorker& worker : workers) {
     absl::StatusOr<uint64_t> number =
-        startOn(*worker, {ownPart->plan().hash(), step, static_cast<uint64_t>(nanos), 1});
+        startOn(worker, {ownPart->plan().hash(), step, static_cast<uint64_t>(nanos), 1});
     if (!number.ok()) {
       steps_->fail(number.status());
     }
-    flight.starts.push_back({worker, number.ok() ? std::optional(*number) : std::nullopt});
+    flight.starts.push_back({worker.worker, number.ok() ? std::optional(*number) : std::nullopt});
   }
   return flight;
 }

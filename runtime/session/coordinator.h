@@ -91,6 +91,11 @@ class Coordinator {
     std::unique_ptr<StepStarter> line = nullptr;  // of the call by which it serves steps
   };
   struct Steps;
+  /// A worker that has a part of a step.
+  struct StepWorker {
+    Worker* worker;
+    bool getsInputs;  // from this process
+  };
 
   absl::Status startAll();
   void endAll(const absl::Status& why);
@@ -128,13 +133,13 @@ class Coordinator {
     std::optional<uint64_t> number;  // none: it could not be sent
     bool done = false;
   };
-  absl::StatusOr<uint64_t> startOn(Worker& worker, const StepStart& start);
+  absl::StatusOr<uint64_t> startOn(const StepWorker& worker, const StepStart& start);
   absl::Status waitUntilDone(Flight& flight);
   absl::Status abandon(const Flight& flight);
   /// Workers with a part of the plan, without this process.
   std::vector<Worker*> workersOf(const format::PlanFile& plan);
   /// The same for a step; found once for steps of one plan.
-  const std::vector<Worker*>& workersOfStep(const format::PlanFile& plan);
+  const std::vector<StepWorker>& workersOfStep(const format::PlanFile& plan);
   /// Calls `work` for each worker, side by side; returns when all are done.
   void forEach(absl::Span<Worker* const> workers, absl::FunctionRef<void(Worker&)> work);
 
@@ -146,8 +151,8 @@ class Coordinator {
   std::vector<Worker> workers_;
   std::map<std::string, JoinedWorker> joined_;
   const std::shared_ptr<Steps> steps_;
-  std::optional<uint64_t> stepPlan_;  // the plan of the last step,
-  std::vector<Worker*> stepWorkers_;  // and the workers that have a part of it
+  std::optional<uint64_t> stepPlan_;     // the plan of the last step,
+  std::vector<StepWorker> stepWorkers_;  // and the workers that have a part of it
 
   mutable std::mutex mutex_;  // guards what the threads of pulse_ and local_ use
   absl::Status lost_;

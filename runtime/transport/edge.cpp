@@ -54,7 +54,8 @@ bool SendEdge::slotFree(uint64_t step) const {
   return remote_.load() != 0 && slots_[step % spec_.slots].state.load() == 0;
 }
 
-absl::StatusOr<bool> SendEdge::trySend(uint64_t step, const void* data, size_t bytes) {
+absl::StatusOr<bool> SendEdge::trySend(uint64_t step, const void* data, size_t bytes,
+                                       bool mayRide) {
   if (failed()) {
     return status();
   }
@@ -70,6 +71,7 @@ absl::StatusOr<bool> SendEdge::trySend(uint64_t step, const void* data, size_t b
   }
   slot.data = data;
   slot.bytes = bytes;
+  slot.mayRide = mayRide;
   slot.header.data = {remote_.load(std::memory_order_relaxed), handle_, step};
   slot.nextStep.store(step + 1, std::memory_order_relaxed);
   slot.state.store(SendSlot::kBusy | SendSlot::kUncredited);
@@ -79,9 +81,9 @@ absl::StatusOr<bool> SendEdge::trySend(uint64_t step, const void* data, size_t b
 }
 
 absl::Status SendEdge::send(uint64_t step, const void* data, size_t bytes,
-                            const WaitOptions& options) {
+                            const WaitOptions& options, bool mayRide) {
   while (true) {
-    absl::StatusOr<bool> started = trySend(step, data, bytes);
+    absl::StatusOr<bool> started = trySend(step, data, bytes, mayRide);
     if (!started.ok()) {
       return started.status();
     }

@@ -55,11 +55,14 @@ class SendEdge final : public Edge {
   /// consumer has not yet released `step - slots` (or not yet opened its end); nothing was done.
   /// Of `data` nothing may change until sent(step). A slot's steps must ascend.
   /// InvalidArgument: over maxBytes. Else the edge's failure.
-  absl::StatusOr<bool> trySend(uint64_t step, const void* data, size_t bytes);
+  /// `mayRide`: another payload for this peer follows at once, and may take this one along; if none
+  /// comes, or this one is not small (RidingPayload), it goes by itself some 30 us later at most.
+  absl::StatusOr<bool> trySend(uint64_t step, const void* data, size_t bytes, bool mayRide = false);
   /// Waits until trySend finds the slot free.
   absl::Status waitSlot(uint64_t step, const WaitOptions& options) const;
   /// trySend, waiting for the slot.
-  absl::Status send(uint64_t step, const void* data, size_t bytes, const WaitOptions& options);
+  absl::Status send(uint64_t step, const void* data, size_t bytes, const WaitOptions& options,
+                    bool mayRide = false);
   /// Whether the buffer of `step` may be written again. In place: whether it was released.
   bool sent(uint64_t step) const;
   absl::Status waitSent(uint64_t step, const WaitOptions& options) const;

@@ -72,6 +72,7 @@ struct TransportStats {
   size_t retiredEdges = 0;  ///< Closed, but the network may still touch their memory.
   uint64_t droppedMessages = 0;
   uint64_t loneCredits = 0;  ///< Credits that were messages of their own (UCX).
+  uint64_t ridden = 0;       ///< Payloads that were no messages of their own (UCX).
 };
 
 /// The tensor plane of one process and one kind of network. All methods are thread-safe except as
@@ -145,8 +146,9 @@ class Transport {
   /// wants the core, then sleeps. `ready` may be called often and must depend on edges of this
   /// transport only. Cancelled, DeadlineExceeded.
   virtual absl::Status wait(absl::FunctionRef<bool()> ready, const WaitOptions& options) = 0;
-  /// Credits that were released go with the next payload for their peer, if one follows within some
-  /// 30 us. This sends them now, for a caller who knows that none follows.
+  /// Credits that were released, and payloads that may ride, go with the next payload for their
+  /// peer, if one follows within some 30 us. This sends them now, for a caller who knows that none
+  /// follows.
   virtual void sendCredits() = 0;
   /// Makes all waits look at their cancel flags now.
   virtual void wakeWaiters() = 0;

@@ -23,7 +23,7 @@ namespace {
 enum AmId : unsigned { kControlAm = 0, kDataAm = 1, kCreditAm = 2 };
 
 constexpr int64_t kNapNanos = 100'000;
-// How long a credit waits for a payload to go with.
+// How long a credit or small payload waits for a payload to go with.
 constexpr int64_t kHoldNanos = 30'000;
 // The background thread sleeps on UCX's event fd; this is only a net under it.
 constexpr int64_t kBackgroundSleepNanos = 500'000'000;
@@ -32,7 +32,9 @@ constexpr int64_t kFlushNanos = 200'000'000;
 struct UcxLink : Link {
   ucp_ep_h endpoint = nullptr;
   ucp_ep_h beats = nullptr;  // another connection: payloads on their way do not hold them up
-  RecvSlot* held = nullptr;  // credits that wait for a payload, the latest first
+  // Credits and payloads that wait for a payload, the latest first.
+  RecvSlot* heldCredits = nullptr;
+  SendSlot* heldPayloads = nullptr;
   UcxLink* nextHolding = nullptr;
   bool isHolding = false;  // it is in the list of links that may hold some
 };
@@ -110,11 +112,18 @@ class UcxTransport final : public TransportCore {
   void begin(Command& command);
   void beginData(SendSlot& slot);
   void beginCredit(RecvSlot& slot);
-  static RecvSlot& takeHeld(UcxLink& link);
-  size_t addCredits(UcxLink& link, PayloadHeader& header);
+  template <typename Slot>
+  void hold(UcxLink& link, Slot*& list, Slot& slot);
+  template <typename Slot>
+  Slot& takeHeld(Slot*& list);
+  void addRiding(UcxLink& link, PayloadHeader& header);
+  void sendData(SendSlot& slot);
   void sendCredit(RecvSlot& slot);
   bool sendHeld();
   void beginControl(ControlCommand& command);
+  void takeRiding(const PayloadHeader& header) noexcept;
+  void land(RecvSlot& slot, const void* data, size_t bytes) noexcept;
+  bool mayHold() const;
   void kickBackground();
   void kickIfAsleep();
 
@@ -145,10 +154,11 @@ class UcxTransport final : public TransportCore {
   CommandQueue commands_;
   // By the owner:
   bool pending_ = false;        // something was begun that needs progress to complete
-  UcxLink* holding_ = nullptr;  // the links that may hold credits
+  UcxLink* holding_ = nullptr;  // the links that may hold credits and payloads
   size_t held_ = 0;             // how many there are,
   int64_t heldSince_ = 0;       // and since when there are any
   std::atomic<uint64_t> loneCredits_{0};
+  std::atomic<uint64_t> ridden_{0};
   std::atomic<uint64_t> driven_{0};  // counts the progress made by waiters
 
   std::thread background_;
@@ -413,7 +423,18 @@ void UcxTransport::begin(Command& command) {
   }
 }
 
+/// Whether nobody is awake who would send what is held back if no payload comes to take it along.
+bool UcxTransport::mayHold() const { return backgroundState_.load() != Background::kAsleep; }
+
 void UcxTransport::beginData(SendSlot& slot) {
+  if (slot.mayRide && slot.bytes <= RidingPayload::kMostBytes && isOfHosts(slot) && mayHold()) {
+    auto& link = static_cast<UcxLink&>(linkOf(slot));
+    return hold(link, link.heldPayloads, slot);
+  }
+  sendData(slot);
+}
+
+void UcxTransport::sendData(SendSlot& slot) {
   Link& link = linkOf(slot);
   if (link.failed.load()) {
     return finishSend(slot, link.failure);
@@ -434,9 +455,9 @@ void UcxTransport::beginData(SendSlot& slot) {
     ownerOf(sent).finishSend(sent, ucxStatus(status, "sending a payload"));
   };
   auto& to = static_cast<UcxLink&>(link);
-  const size_t headerBytes = addCredits(to, slot.header);
-  void* request = ucx().ucp_am_send_nbx(to.endpoint, kDataAm, &slot.header, headerBytes, slot.data,
-                                        slot.bytes, &params);
+  addRiding(to, slot.header);
+  void* request = ucx().ucp_am_send_nbx(to.endpoint, kDataAm, &slot.header, slot.header.size(),
+                                        slot.data, slot.bytes, &params);
   if (UCS_PTR_IS_PTR(request)) {
     pending_ = true;
   } else {
@@ -444,33 +465,51 @@ void UcxTransport::beginData(SendSlot& slot) {
   }
 }
 
-RecvSlot& UcxTransport::takeHeld(UcxLink& link) {
-  RecvSlot& slot = *link.held;
-  link.held = static_cast<RecvSlot*>(slot.next);
-  return slot;
-}
-
-/// Puts credits that are held for the link behind a payload's header. The bytes of both.
-size_t UcxTransport::addCredits(UcxLink& link, PayloadHeader& header) {
-  size_t count = 0;
-  for (; link.held != nullptr && count < kMostRiding; ++count) {
-    RecvSlot& slot = takeHeld(link);
-    header.credits[count] = takeCredit(slot);
+/// Puts what is held for the link behind a payload's header.
+void UcxTransport::addRiding(UcxLink& link, PayloadHeader& header) {
+  uint8_t* end = header.riding;
+  auto append = [&](const auto& message) {
+    std::memcpy(end, &message, sizeof message);
+    end += sizeof message;
+  };
+  header.credits = 0;
+  for (; link.heldCredits != nullptr && header.credits < kMostRidingCredits; ++header.credits) {
+    RecvSlot& slot = takeHeld(link.heldCredits);
+    append(takeCredit(slot));
     finishCredit(slot, absl::OkStatus());
   }
-  held_ -= count;
-  return sizeof header.data + count * sizeof header.credits[0];
+  header.payloads = 0;
+  for (; link.heldPayloads != nullptr && header.payloads < kMostRidingPayloads; ++header.payloads) {
+    SendSlot& slot = takeHeld(link.heldPayloads);
+    RidingPayload payload{slot.header.data, slot.bytes, {}};
+    std::copy_n(static_cast<const uint8_t*>(slot.data), slot.bytes, payload.payload);
+    append(payload);
+    finishSend(slot, absl::OkStatus());
+  }
+  ridden_.fetch_add(header.payloads, std::memory_order_relaxed);
 }
 
-/// Holds the credit back for a payload to the same peer, unless nobody is awake who would send it
-/// if none comes.
 void UcxTransport::beginCredit(RecvSlot& slot) {
-  if (backgroundState_.load() == Background::kAsleep) {
+  if (!mayHold()) {
     return sendCredit(slot);
   }
   auto& link = static_cast<UcxLink&>(linkOf(slot));
-  slot.next = link.held;
-  link.held = &slot;
+  hold(link, link.heldCredits, slot);
+}
+
+template <typename Slot>
+Slot& UcxTransport::takeHeld(Slot*& list) {
+  Slot& slot = *list;
+  list = static_cast<Slot*>(slot.next);
+  --held_;
+  return slot;
+}
+
+/// Holds it back, in a list of the link's, for a payload to the same peer.
+template <typename Slot>
+void UcxTransport::hold(UcxLink& link, Slot*& list, Slot& slot) {
+  slot.next = list;
+  list = &slot;
   heldSince_ = held_++ != 0 ? heldSince_ : nowNanos();
   if (!link.isHolding) {
     link.isHolding = true;
@@ -479,15 +518,20 @@ void UcxTransport::beginCredit(RecvSlot& slot) {
   }
 }
 
-/// Sends what is held as messages of their own; whether that was any.
+/// Sends what is held: a payload takes the rest along, credits are messages of their own. Whether
+/// that was any.
 bool UcxTransport::sendHeld() {
+  const bool any = held_ != 0;
   for (; holding_ != nullptr; holding_ = holding_->nextHolding) {
     holding_->isHolding = false;
-    while (holding_->held != nullptr) {
-      sendCredit(takeHeld(*holding_));
+    while (holding_->heldPayloads != nullptr) {
+      sendData(takeHeld(holding_->heldPayloads));
+    }
+    while (holding_->heldCredits != nullptr) {
+      sendCredit(takeHeld(holding_->heldCredits));
     }
   }
-  return std::exchange(held_, 0) != 0;
+  return any;
 }
 
 void UcxTransport::sendCredits() {
@@ -500,6 +544,7 @@ void UcxTransport::sendCredits() {
 TransportStats UcxTransport::stats() const {
   TransportStats stats = TransportCore::stats();
   stats.loneCredits = loneCredits_.load();
+  stats.ridden = ridden_.load();
   return stats;
 }
 
@@ -576,33 +621,65 @@ ucs_status_t UcxTransport::onCreditAm(void* self, const void* header, size_t hea
   return UCS_OK;
 }
 
+/// Whether that was one, of the size that it says.
+bool readHeader(const void* bytes, size_t size, PayloadHeader& header) noexcept {
+  if (size < PayloadHeader::sizeOf(0, 0) || size > sizeof header) {
+    return false;
+  }
+  std::memcpy(&header, bytes, size);
+  return header.credits <= kMostRidingCredits && header.payloads <= kMostRidingPayloads &&
+         header.size() == size;
+}
+
+/// The credits and payloads behind a payload's header.
+void UcxTransport::takeRiding(const PayloadHeader& header) noexcept {
+  const uint8_t* next = header.riding;
+  auto take = [&](auto& message) {
+    std::memcpy(&message, next, sizeof message);
+    next += sizeof message;
+  };
+  for (uint32_t i = 0; i < header.credits; ++i) {
+    CreditHeader credit;
+    take(credit);
+    onCredit(credit);
+  }
+  for (uint32_t i = 0; i < header.payloads; ++i) {
+    RidingPayload riding;
+    take(riding);
+    if (riding.bytes > RidingPayload::kMostBytes) {
+      dropMessage("a payload behind another whose size cannot be");
+    } else if (RecvSlot* slot = beginReceive(riding.data, riding.bytes)) {
+      land(*slot, riding.payload, riding.bytes);
+    }
+  }
+}
+
+/// Of a payload that came with its message.
+void UcxTransport::land(RecvSlot& slot, const void* data, size_t bytes) noexcept {
+  if (specOf(slot).memory != MemoryKind::kHost) {
+    return finishReceive(slot, nullptr, eagerForDevice_);
+  }
+  if (bytes != 0) {
+    std::memcpy(slot.buffer, data, bytes);
+  }
+  finishReceive(slot, slot.buffer, absl::OkStatus());
+}
+
 ucs_status_t UcxTransport::onDataAm(void* self, const void* header, size_t headerBytes, void* data,
                                     size_t bytes, const ucp_am_recv_param_t* param) noexcept {
   auto& transport = *static_cast<UcxTransport*>(self);
   PayloadHeader message;
-  const size_t creditBytes = headerBytes - sizeof message.data;
-  if (headerBytes < sizeof message.data || headerBytes > sizeof message ||
-      creditBytes % sizeof message.credits[0] != 0) {
+  if (!readHeader(header, headerBytes, message)) {
     transport.dropMessage("a payload whose header has the wrong size");
     return UCS_OK;
   }
-  std::memcpy(&message, header, headerBytes);
-  for (size_t i = 0; i < creditBytes / sizeof message.credits[0]; ++i) {
-    transport.onCredit(message.credits[i]);
-  }
+  transport.takeRiding(message);
   RecvSlot* slot = transport.beginReceive(message.data, bytes);
   if (slot == nullptr) {
     return UCS_OK;
   }
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0) {
-    if (specOf(*slot).memory != MemoryKind::kHost) {
-      transport.finishReceive(*slot, nullptr, transport.eagerForDevice_);
-      return UCS_OK;
-    }
-    if (bytes != 0) {
-      std::memcpy(slot->buffer, data, bytes);
-    }
-    transport.finishReceive(*slot, slot->buffer, absl::OkStatus());
+    transport.land(*slot, data, bytes);
     return UCS_OK;
   }
   ucp_request_param_t params{};

@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <mutex>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/ucx_library.h"
@@ -39,12 +42,16 @@ ucs_log_func_rc_t logUcx(const char*, unsigned, const char*, ucs_log_level_t lev
   return UCS_LOG_FUNC_RC_STOP;
 }
 
+bool isBefore115() {
+  unsigned major = 0, minor = 0, patch = 0;
+  ucx().ucp_get_version(&major, &minor, &patch);
+  return major == 1 && minor < 15;
+}
+
 // Before 1.15, ucp_config_modify takes options of one transport without its prefix; only TCP has
 // the two below.
 std::string tcpOption(absl::string_view name) {
-  unsigned major = 0, minor = 0, patch = 0;
-  ucx().ucp_get_version(&major, &minor, &patch);
-  return major == 1 && minor < 15 ? std::string(name) : absl::StrCat("TCP_", name);
+  return isBefore115() ? std::string(name) : absl::StrCat("TCP_", name);
 }
 
 absl::Status setDefault(ucp_config_t* config, absl::string_view variable, const std::string& name,
@@ -56,22 +63,35 @@ absl::Status setDefault(ucp_config_t* config, absl::string_view variable, const 
                    absl::StrFormat("setting %s=%s", variable, value));
 }
 
-// Whether the user's choice of transports leaves TCP in; UCX warns of options without a use.
-bool mayUseTcp() {
+// Whether the user's choice of transports leaves one in, that has these names; UCX warns of options
+// without a use.
+bool mayUse(std::initializer_list<absl::string_view> names) {
   const char* chosen = std::getenv("UCX_TLS");
   absl::string_view list = chosen == nullptr ? "all" : chosen;
-  return absl::StartsWith(list, "^") != (absl::StrContains(list, "tcp") || list == "all");
+  const std::vector<absl::string_view> listed = absl::StrSplit(absl::StripPrefix(list, "^"), ',');
+  const bool isListed =
+      list == "all" || std::any_of(listed.begin(), listed.end(), [&](absl::string_view one) {
+        return std::find(names.begin(), names.end(), one) != names.end();
+      });
+  return absl::StartsWith(list, "^") != isListed;
 }
 
 absl::Status configure(ucp_config_t* config, const UcxOptions& options) {
-  if (mayUseTcp()) {  // the defaults, 8 and 64 KiB, reach a fifth of a socket's bandwidth
+  if (mayUse({"tcp"})) {  // the defaults, 8 and 64 KiB, reach a fifth of a socket's bandwidth
     GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_TX_SEG_SIZE", tcpOption("TX_SEG_SIZE"), "64k"));
     GR_RETURN_IF_ERROR(setDefault(config, "UCX_TCP_RX_SEG_SIZE", tcpOption("RX_SEG_SIZE"), "128k"));
+  }
+  // A small message lies in the receiver's queue itself, credits and what rides with it included,
+  // where 128 bytes would do for half of that. Both ends must have the same, see kAddressPrefix.
+  // What newer libraries call it is not known.
+  if (isBefore115() && mayUse({"shm", "sm", "mm", "posix", "sysv"})) {
+    GR_RETURN_IF_ERROR(setDefault(config, "UCX_MM_FIFO_ELEM_SIZE", "MM_FIFO_ELEM_SIZE", "256"));
   }
   return setDefault(config, "UCX_NET_DEVICES", "NET_DEVICES", options.networkInterface);
 }
 
-constexpr absl::string_view kAddressPrefix = "gr-ucx ";
+/// Changes with the options that both ends of shared memory must have alike.
+constexpr absl::string_view kAddressPrefix = "gr-ucx2 ";
 
 absl::string_view minorVersion(absl::string_view version) {
   size_t first = version.find('.');

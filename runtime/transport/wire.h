@@ -16,7 +16,7 @@ namespace graphrun::runtime {
 static_assert(std::endian::native == std::endian::little);
 
 /// Bump when a message below changes.
-inline constexpr uint32_t kWireMagic = 0x47525404;  // "GRT", version 4
+inline constexpr uint32_t kWireMagic = 0x47525405;  // "GRT", version 5
 
 enum class ControlKind : uint32_t {
   kHello = 1,  ///< I am `rank`, here is our token.
@@ -66,15 +66,38 @@ struct CreditHeader {
   uint64_t step = 0;
 };
 
-/// Credits that may go with one payload.
-inline constexpr uint32_t kMostRiding = 8;
+/// A small payload that goes with another one for the same peer.
+struct RidingPayload {
+  static constexpr size_t kMostBytes = 32;
 
-/// What goes before a payload: its header, and credits for the peer that gets it.
+  DataHeader data;
+  uint64_t bytes = 0;
+  uint8_t payload[kMostBytes];
+};
+static_assert(sizeof(RidingPayload) == 64);
+
+/// Credits, and small payloads, that may go with one payload.
+inline constexpr uint32_t kMostRidingCredits = 8;
+inline constexpr uint32_t kMostRidingPayloads = 2;
+
+/// What goes before a payload: its header, then credits and small payloads for the peer that gets
+/// it, as many as there are, without gaps.
 struct PayloadHeader {
   DataHeader data;
-  CreditHeader credits[kMostRiding];
+  uint32_t credits = 0;
+  uint32_t payloads = 0;
+  uint8_t riding[kMostRidingCredits * sizeof(CreditHeader) +
+                 kMostRidingPayloads * sizeof(RidingPayload)];
+
+  /// Of all up to the last that rides.
+  size_t size() const { return sizeOf(credits, payloads); }
+  static constexpr size_t sizeOf(size_t credits, size_t payloads) {
+    return offsetof(PayloadHeader, riding) + credits * sizeof(CreditHeader) +
+           payloads * sizeof(RidingPayload);
+  }
 };
-static_assert(sizeof(PayloadHeader) == sizeof(DataHeader) + kMostRiding * sizeof(CreditHeader));
+static_assert(sizeof(PayloadHeader) ==
+              PayloadHeader::sizeOf(kMostRidingCredits, kMostRidingPayloads));
 
 enum class CommandKind : uint8_t { kData, kCredit, kControl };
 
@@ -94,6 +117,7 @@ struct SendSlot : Command {
   SendEdge* edge = nullptr;
   const void* data = nullptr;
   size_t bytes = 0;
+  bool mayRide = false;  ///< It may wait for another payload to go with.
   PayloadHeader header;
   std::atomic<uint32_t> state{0};
   std::atomic<uint64_t> nextStep{0};  ///< 1 + the last step that used the slot.

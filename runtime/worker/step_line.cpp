@@ -48,14 +48,15 @@ absl::StatusOr<RecvEdge*> receive(Transport& transport, const EdgeSpec& spec,
 /// Sends a message as number `number`, from memory that is its slot's.
 template <typename Message>
 absl::Status post(SendEdge& edge, uint64_t number, const Message& message,
-                  std::array<Message, kStepLineSlots>& messages, const WaitOptions& options) {
+                  std::array<Message, kStepLineSlots>& messages, const WaitOptions& options,
+                  bool mayRide = false) {
   // The network may still read what the slot had before, although the other end has it already.
   if (number >= kStepLineSlots) {
     GR_RETURN_IF_ERROR(edge.waitSent(number - kStepLineSlots, options));
   }
   Message& slot = messages[number % kStepLineSlots];
   slot = message;
-  return edge.send(number, &slot, sizeof slot, options);
+  return edge.send(number, &slot, sizeof slot, options, mayRide);
 }
 
 /// What a coordinator of another build, or none at all, may send.
@@ -98,8 +99,9 @@ absl::StatusOr<std::unique_ptr<StepStarter>> StepStarter::open(std::shared_ptr<T
   return line;
 }
 
-absl::StatusOr<uint64_t> StepStarter::start(const StepStart& start, const WaitOptions& options) {
-  GR_RETURN_IF_ERROR(post(*starts_, started_, start, memory_->starts, options));
+absl::StatusOr<uint64_t> StepStarter::start(const StepStart& start, bool inputsFollow,
+                                            const WaitOptions& options) {
+  GR_RETURN_IF_ERROR(post(*starts_, started_, start, memory_->starts, options, inputsFollow));
   return started_++;
 }
 

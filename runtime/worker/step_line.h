@@ -39,8 +39,10 @@ class StepStarter {
   ~StepStarter();
 
   /// Sends the next start and gives its number; waits while kStepLineSlots of them are under way.
-  /// One thread at a time.
-  absl::StatusOr<uint64_t> start(const StepStart& start, const WaitOptions& options);
+  /// `inputsFollow`: the caller sends what the worker needs for the step at once, which takes the
+  /// start along. One thread at a time.
+  absl::StatusOr<uint64_t> start(const StepStart& start, bool inputsFollow,
+                                 const WaitOptions& options);
   /// Whether the start with this number is done; true once, which makes room for another. Cheap.
   /// One thread at a time for a number.
   bool takeDone(uint64_t number);

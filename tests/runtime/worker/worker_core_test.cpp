@@ -190,7 +190,8 @@ struct Served {
   absl::Status start(const StepStart& start) {
     absl::Status status;
     for (const auto& line : lines) {
-      absl::StatusOr<uint64_t> number = line->start(start, WaitOptions::within(20 * kSecond));
+      absl::StatusOr<uint64_t> number =
+          line->start(start, false, WaitOptions::within(20 * kSecond));
       status.Update(number.status());
       last = number.value_or(last);
     }
