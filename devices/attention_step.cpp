@@ -9,10 +9,6 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-absl::Status invalid(const Step& step, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
-}
-
 AttentionView denseView(const Dims& dims) {
   Dims strides = denseStrides(dims);
   return {0, {strides[0], strides[1], strides[2], strides[3]}};
@@ -23,14 +19,14 @@ absl::Status readDims(const Step& step, Attention& a) {
   const Dims &query = step.inputs[0].desc.dims, &key = step.inputs[1].desc.dims,
              &value = step.inputs[2].desc.dims, &output = step.outputs[0].desc.dims;
   if (query.size() != 4 || key.size() != 4 || value.size() != 4 || output.size() != 4) {
-    return invalid(step, "query, key and value must be of rank 4");
+    return invalidStep(step, "query, key and value must be of rank 4");
   }
   a.batch = query[0], a.heads = query[1], a.rows = query[2], a.width = query[3];
   a.keyHeads = key[1], a.keys = key[2], a.valueWidth = value[3];
   if (key != Dims{a.batch, a.keyHeads, a.keys, a.width} ||
       value != Dims{a.batch, a.keyHeads, a.keys, a.valueWidth} ||
       output != Dims{a.batch, a.heads, a.rows, a.valueWidth}) {
-    return invalid(step, "the shapes of the operands and the result do not fit");
+    return invalidStep(step, "the shapes of the operands and the result do not fit");
   }
   a.query = denseView(query), a.key = denseView(key), a.value = denseView(value);
   a.output = denseView(output);
@@ -56,7 +52,7 @@ absl::Status readViews(const Step& step, Attention& a) {
   GR_ASSIGN_OR_RETURN(auto sizes, attribute<std::vector<int64_t>>(step, "sizes"));
   GR_ASSIGN_OR_RETURN(auto views, attribute<std::vector<int64_t>>(step, "views"));
   if (sizes.size() != 7 || views.size() != 20) {
-    return invalid(step, "sizes or views are of another number");
+    return invalidStep(step, "sizes or views are of another number");
   }
   a.batch = sizes[0], a.heads = sizes[1], a.keyHeads = sizes[2], a.rows = sizes[3];
   a.keys = sizes[4], a.width = sizes[5], a.valueWidth = sizes[6];
@@ -72,19 +68,19 @@ absl::Status readViews(const Step& step, Attention& a) {
       isInside(a.key, {a.batch, a.keyHeads, a.keys, a.width}, step.inputs[1].desc) &&
       isInside(a.value, {a.batch, a.keyHeads, a.keys, a.valueWidth}, step.inputs[2].desc) &&
       isInside(a.output, {a.batch, a.heads, a.rows, a.valueWidth}, step.outputs[0].desc);
-  return inside ? absl::OkStatus() : invalid(step, "a view leaves its tensor");
+  return inside ? absl::OkStatus() : invalidStep(step, "a view leaves its tensor");
 }
 
 }  // namespace
 
 absl::StatusOr<Attention> attentionOf(const Step& step) {
   if (step.inputs.size() < 3 || step.inputs.size() > 4 || step.outputs.size() != 1) {
-    return invalid(step, "expected query, key, value, perhaps a mask, and one result");
+    return invalidStep(step, "expected query, key, value, perhaps a mask, and one result");
   }
   Attention a;
   GR_RETURN_IF_ERROR(step.attributes.contains("views") ? readViews(step, a) : readDims(step, a));
   if (a.keyHeads < 1 || a.heads % a.keyHeads != 0) {
-    return invalid(step, "the query's heads are no multiple of the key's");
+    return invalidStep(step, "the query's heads are no multiple of the key's");
   }
   if (step.inputs.size() == 4) {
     GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, step.inputs[3].desc.dims,

@@ -176,6 +176,11 @@ absl::StatusOr<uint64_t> memoryOf(const Executable& executable);
 /// The consistency that readExecutable demands.
 absl::Status checkExecutable(const Executable& executable, LayoutBytes layoutBytes);
 
+/// InvalidArgument that names the step's operation.
+inline absl::Status invalidStep(const Step& step, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
+}
+
 /// Attribute `name` of `step`: `otherwise` when there is none, InvalidArgument when it is of
 /// another kind. An int64_t is accepted where a double is wanted.
 template <typename T>

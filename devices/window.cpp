@@ -7,10 +7,6 @@ namespace {
 
 constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay within 64 bits
 
-absl::Status invalid(const Step& step, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
-}
-
 /// Strides, dilations and pads as given, each of the right length and in range.
 absl::StatusOr<Window> readWindow(const Step& step, absl::Span<const int64_t> kernel) {
   size_t n = kernel.size();
@@ -26,7 +22,7 @@ absl::StatusOr<Window> readWindow(const Step& step, absl::Span<const int64_t> ke
       std::any_of(w.dilations.begin(), w.dilations.end(), outside(1)) ||
       std::any_of(w.kernel.begin(), w.kernel.end(), outside(1)) ||
       std::any_of(pads.begin(), pads.end(), outside(-kLimit))) {
-    return invalid(step, "kernel, strides, dilations or pads do not fit the spatial dims");
+    return invalidStep(step, "kernel, strides, dilations or pads do not fit the spatial dims");
   }
   w.padsBegin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(n));
   w.padsEnd.assign(pads.begin() + static_cast<int64_t>(n), pads.end());
@@ -42,7 +38,7 @@ void splitPadding(bool upper, int64_t total, int64_t& begin, int64_t& end) {
 
 absl::Status checkRanks(const Step& step, size_t input, size_t kernel, size_t output) {
   if (input != kernel || output != kernel || kernel == 0) {
-    return invalid(step, "input, kernel and result have different numbers of spatial dims");
+    return invalidStep(step, "input, kernel and result have different numbers of spatial dims");
   }
   return absl::OkStatus();
 }
@@ -57,7 +53,7 @@ absl::StatusOr<Window> windowOf(const Step& step, absl::Span<const int64_t> inpu
   GR_ASSIGN_OR_RETURN(std::string padding, attributeOr(step, "padding", std::string("explicit")));
   for (size_t i = 0; i < kernel.size(); ++i) {
     if (input[i] > kLimit || output[i] > kLimit) {
-      return invalid(step, "a spatial dim is too large");
+      return invalidStep(step, "a spatial dim is too large");
     }
     int64_t reach = (output[i] - 1) * w.strides[i] + w.extent(i);
     if (padding != "explicit") {
@@ -70,8 +66,8 @@ absl::StatusOr<Window> windowOf(const Step& step, absl::Span<const int64_t> inpu
     bool fits =
         output[i] == count || (ceilMode && output[i] == count + 1 && slack % w.strides[i] != 0);
     if (!fits && output[i] != 0) {
-      return invalid(step, absl::StrCat("spatial dim ", i, " of the result is ", output[i],
-                                        ", expected ", count));
+      return invalidStep(step, absl::StrCat("spatial dim ", i, " of the result is ", output[i],
+                                            ", expected ", count));
     }
   }
   return w;
@@ -88,18 +84,18 @@ absl::StatusOr<Window> transposedWindowOf(const Step& step, absl::Span<const int
   GR_ASSIGN_OR_RETURN(std::vector<int64_t> extra,
                       attributeOr(step, "output_padding", std::vector<int64_t>(kernel.size(), 0)));
   if (extra.size() != kernel.size()) {
-    return invalid(step, "output_padding does not fit the spatial dims");
+    return invalidStep(step, "output_padding does not fit the spatial dims");
   }
   for (size_t i = 0; i < kernel.size(); ++i) {
     if (input[i] > kLimit || output[i] > kLimit || std::abs(extra[i]) > kLimit) {
-      return invalid(step, "a spatial dim is too large");
+      return invalidStep(step, "a spatial dim is too large");
     }
     int64_t full = (input[i] - 1) * w.strides[i] + w.extent(i) + extra[i];
     if (!shape.empty() || padding != "explicit") {
       splitPadding(padding == "same_upper", full - output[i], w.padsBegin[i], w.padsEnd[i]);
     } else if (full - w.padsBegin[i] - w.padsEnd[i] != output[i]) {
-      return invalid(step, absl::StrCat("spatial dim ", i, " of the result is ", output[i],
-                                        ", expected ", full - w.padsBegin[i] - w.padsEnd[i]));
+      return invalidStep(step, absl::StrCat("spatial dim ", i, " of the result is ", output[i],
+                                            ", expected ", full - w.padsBegin[i] - w.padsEnd[i]));
     }
     w.padsCovering.push_back(full - extra[i] - w.padsBegin[i] - output[i]);
   }

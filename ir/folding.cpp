@@ -36,6 +36,14 @@ llvm::SmallVector<int64_t> intsOf(mlir::DenseElementsAttr attr) {
   return values;
 }
 
+llvm::SmallVector<double> numbersOf(mlir::DenseElementsAttr attr) {
+  if (llvm::isa<mlir::FloatType>(attr.getElementType())) {
+    return floatsOf(attr);
+  }
+  llvm::SmallVector<int64_t> ints = intsOf(attr);
+  return llvm::SmallVector<double>(ints.begin(), ints.end());
+}
+
 mlir::DenseElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values) {
   const llvm::fltSemantics& semantics =
       llvm::cast<mlir::FloatType>(type.getElementType()).getFloatSemantics();

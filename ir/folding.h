@@ -21,6 +21,8 @@ mlir::DenseElementsAttr denseOf(mlir::Attribute value);
 /// Elements of a dense attribute as doubles (floating-point types) or integers.
 llvm::SmallVector<double> floatsOf(mlir::DenseElementsAttr attr);
 llvm::SmallVector<int64_t> intsOf(mlir::DenseElementsAttr attr);
+/// Elements of either kind as doubles.
+llvm::SmallVector<double> numbersOf(mlir::DenseElementsAttr attr);
 
 /// Dense attribute of `type` from `values`, rounded to its element type. One value makes a splat.
 mlir::DenseElementsAttr makeFloats(mlir::RankedTensorType type, llvm::ArrayRef<double> values);

@@ -24,14 +24,6 @@ struct Lines {
   }
 };
 
-/// The constant integers or floating-point numbers of `value`, if they are few; empty otherwise.
-llvm::SmallVector<double> numbersOf(mlir::DenseElementsAttr value) {
-  return llvm::isa<mlir::FloatType>(value.getElementType())
-             ? floatsOf(value)
-             : llvm::to_vector(llvm::map_range(intsOf(value),
-                                               [](int64_t x) { return static_cast<double>(x); }));
-}
-
 /// True for a constant of small, static shape.
 bool isSmall(mlir::DenseElementsAttr value) {
   return value && value.getNumElements() <= kMaxFoldedElements;

@@ -45,14 +45,6 @@ std::optional<llvm::SmallVector<T>> evaluateAll(mlir::Operation* op,
   return results;
 }
 
-llvm::SmallVector<double> numbersOf(mlir::DenseElementsAttr attr) {
-  if (llvm::isa<mlir::FloatType>(attr.getElementType())) {
-    return floatsOf(attr);
-  }
-  llvm::SmallVector<int64_t> ints = intsOf(attr);
-  return llvm::SmallVector<double>(ints.begin(), ints.end());
-}
-
 /// Dense attribute of `type`, or null when it has no elements (no attribute can be made of none).
 template <typename T>
 mlir::Attribute makeResult(mlir::RankedTensorType type, llvm::ArrayRef<T> values) {

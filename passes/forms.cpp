@@ -9,7 +9,7 @@ namespace graphrun::passes {
 namespace {
 
 /// More factors or terms than any form has.
-constexpr size_t kMaxParts = 8;
+constexpr size_t kMaxTerms = 8;
 /// More operations than any form has: what lies behind them stays one value.
 constexpr size_t kMaxVisits = 32;
 
@@ -62,7 +62,7 @@ Product productOf(mlir::Value form) {
     mlir::Value value = parts.next();
     if (std::optional<double> number = uniformOf(value)) {
       take(*number);
-    } else if (product.values.size() >= kMaxParts || parts.exhausted()) {
+    } else if (product.values.size() >= kMaxTerms || parts.exhausted()) {
       product.values.push_back(value);
     } else if (auto mul = partOf<ir::MulOp>(value, form)) {
       parts.push(mul.getLhs(), mul.getRhs());
@@ -87,7 +87,7 @@ Sum sumOf(mlir::Value form) {
     mlir::Value value = parts.next();
     if (std::optional<double> number = uniformOf(value)) {
       sum.constant += *number;
-    } else if (sum.values.size() >= kMaxParts || parts.exhausted()) {
+    } else if (sum.values.size() >= kMaxTerms || parts.exhausted()) {
       sum.values.push_back(value);
     } else if (auto plus = partOf<ir::AddOp>(value, form)) {
       parts.push(plus.getLhs(), plus.getRhs());

@@ -23,7 +23,7 @@ bool isPostBinary(mlir::Operation* op) {
       op);
 }
 
-bool sameShape(llvm::ArrayRef<ir::Dim> a, llvm::ArrayRef<ir::Dim> b) {
+bool sameDims(llvm::ArrayRef<ir::Dim> a, llvm::ArrayRef<ir::Dim> b) {
   return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
            return provablyEqual(std::get<0>(pair), std::get<1>(pair));
          });
@@ -107,7 +107,7 @@ bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool n
     return true;
   }
   // A slope of a whole tensor is no library's post-operation.
-  return sameShape(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
+  return sameDims(*dims, *otherDims) && !llvm::isa<ir::PReluOp>(op);
 }
 
 /// Part of a weight that devices lay out at load, where it must stand alone.

@@ -16,8 +16,8 @@
 namespace graphrun::passes {
 namespace {
 
-constexpr llvm::StringLiteral kYieldName = "gr.yield";
-constexpr size_t kMaxDepth = 32;
+constexpr llvm::StringLiteral kYield = "gr.yield";
+constexpr size_t kMaxRegionDepth = 32;
 constexpr size_t kWeightAlignment = 64;
 
 template <typename... Parts>
@@ -112,8 +112,8 @@ class GraphImporter {
   }
 
   absl::Status importRegion(const format::Region& region, mlir::Region& body, size_t depth) {
-    if (depth > kMaxDepth) {
-      return invalid("regions are nested deeper than ", kMaxDepth);
+    if (depth > kMaxRegionDepth) {
+      return invalid("regions are nested deeper than ", kMaxRegionDepth);
     }
     mlir::OpBuilder::InsertionGuard guard(builder_);
     mlir::Block& block = body.emplaceBlock();
@@ -161,8 +161,8 @@ class GraphImporter {
     bool isPlain = countOf(operation.results()) + countOf(operation.regions()) +
                        countOf(operation.attributes()) ==
                    0;
-    if (name != kYieldName || !isPlain) {
-      return invalid("the graph ends in '", name, "', expected a plain ", kYieldName.str());
+    if (name != kYield || !isPlain) {
+      return invalid("the graph ends in '", name, "', expected a plain ", kYield.str());
     }
     llvm::SmallVector<mlir::Value> operands;
     GR_RETURN_IF_ERROR(importOperands(operation, operands));

@@ -9,7 +9,7 @@ namespace graphrun::passes {
 namespace {
 
 /// Lists in lists: ONNX has optional sequences, and sequences of those of tensors.
-constexpr int kMaxDepth = 4;
+constexpr int kMaxListDepth = 4;
 constexpr size_t kMaxLength = 1 << 16;
 
 /// What the names of the tensors say of a list.
@@ -68,7 +68,7 @@ class ListExpander {
     Tree* tree = &root;
     for (int depth = 0; !rest.empty(); ++depth) {
       size_t place = 0;
-      if (depth == kMaxDepth || !rest.consume_front("[")) {
+      if (depth == kMaxListDepth || !rest.consume_front("[")) {
         return badName(shape);
       }
       if (rest == "]") {

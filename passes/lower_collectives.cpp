@@ -19,7 +19,7 @@ namespace graphrun::passes {
 namespace {
 
 /// Where and when an operation runs, and what it is called.
-struct Place {
+struct DevicePlace {
   mlir::StringAttr name;
   ir::DeviceAttr device;
   mlir::IntegerAttr rank;     // null where the graph has none
@@ -29,23 +29,23 @@ struct Place {
   mlir::Location loc() const { return mlir::NameLoc::get(name); }
 };
 
-Place placeOf(mlir::Operation* op) {
+DevicePlace placeOf(mlir::Operation* op) {
   return {mlir::StringAttr::get(op->getContext(), labelOf(op->getLoc())),
           op->getAttrOfType<ir::DeviceAttr>(ir::kDeviceAttr),
           op->getAttrOfType<mlir::IntegerAttr>(ir::kRankAttr),
           op->getAttrOfType<mlir::IntegerAttr>(ir::kThreadsAttr)};
 }
 
-mlir::FailureOr<std::vector<Place>> placesOf(mlir::Operation* op, size_t steps) {
+mlir::FailureOr<std::vector<DevicePlace>> placesOf(mlir::Operation* op, size_t steps) {
   auto entries = op->getAttrOfType<mlir::ArrayAttr>(kStepsAttr);
   if (!entries || entries.size() != steps) {
     return op->emitOpError() << "has " << (entries ? entries.size() : 0) << " entries in "
                              << kStepsAttr << ", expected " << steps << ": place the graph first";
   }
-  std::vector<Place> places;
+  std::vector<DevicePlace> places;
   for (mlir::Attribute entry : entries) {
     auto fields = llvm::dyn_cast<mlir::DictionaryAttr>(entry);
-    Place place;
+    DevicePlace place;
     if (fields) {
       place = {fields.getAs<mlir::StringAttr>("name"), fields.getAs<ir::DeviceAttr>("device"),
                fields.getAs<mlir::IntegerAttr>("rank"), fields.getAs<mlir::IntegerAttr>("threads")};
@@ -64,9 +64,9 @@ using Values = llvm::SmallVector<mlir::Value>;
 /// The members of a collective on each device, in order of their first.
 using Members = llvm::MapVector<ir::DeviceAttr, llvm::SmallVector<unsigned>>;
 
-class Lowering {
+class CollectiveLowering {
  public:
-  Lowering(mlir::func::FuncOp func, const CollectiveLibraries& libraries)
+  CollectiveLowering(mlir::func::FuncOp func, const CollectiveLibraries& libraries)
       : func_(func), libraries_(libraries), builder_(func.getContext()) {}
 
   mlir::LogicalResult run() {
@@ -117,19 +117,20 @@ class Lowering {
 
   /// Whether all steps are on one device.
   bool areTogether() const {
-    return llvm::all_of(places_, [&](const Place& p) { return p.device == places_[0].device; });
+    return llvm::all_of(places_,
+                        [&](const DevicePlace& p) { return p.device == places_[0].device; });
   }
 
   /// The place of the step that is first.
-  const Place& firstPlace() const {
+  const DevicePlace& firstPlace() const {
     return *std::min_element(places_.begin(), places_.end(),
                              [](const auto& a, const auto& b) { return a.order() < b.order(); });
   }
 
   /// The place of what is done for all steps at once, called as the collective: behind what all of
   /// them read, before whatever reads what one of them makes.
-  Place commonPlace(ir::DeviceAttr device) const {
-    Place place = firstPlace();
+  DevicePlace commonPlace(ir::DeviceAttr device) const {
+    DevicePlace place = firstPlace();
     place.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()));
     place.device = device;
     return place;
@@ -137,7 +138,7 @@ class Lowering {
 
   /// Gives all operations that `build` makes at the builder's place this one.
   template <typename Build>
-  auto at(const Place& place, Build build) {
+  auto at(const DevicePlace& place, Build build) {
     mlir::Operation* before = builder_.getInsertionPoint()->getPrevNode();
     auto result = build(place.loc());
     mlir::Operation* end = &*builder_.getInsertionPoint();
@@ -150,7 +151,7 @@ class Lowering {
     return result;
   }
 
-  static void settle(mlir::Operation* op, const Place& place) {
+  static void settle(mlir::Operation* op, const DevicePlace& place) {
     op->setAttr(ir::kDeviceAttr, place.device);
     if (place.rank) {
       op->setAttr(ir::kRankAttr, place.rank);
@@ -204,12 +205,12 @@ class Lowering {
   // Of the collective that is being lowered:
   mlir::Operation* op_ = nullptr;
   std::vector<CollectiveStep> steps_;
-  std::vector<Place> places_;
+  std::vector<DevicePlace> places_;
   llvm::DenseMap<mlir::Value, Values> parts_;  // of operands
 };
 
 /// Each step where it was placed. What several make on one device is made once.
-Values Lowering::lowerToSteps() {
+Values CollectiveLowering::lowerToSteps() {
   Values cut;
   Values results(op_->getNumResults());
   std::map<std::pair<const void*, bool>, mlir::Value>
@@ -239,8 +240,8 @@ Values Lowering::lowerToSteps() {
 }
 
 /// A step as the first of all that are done with it.
-mlir::Value Lowering::buildPlaced(size_t step, mlir::ValueRange inputs) {
-  Place place = places_[step];
+mlir::Value CollectiveLowering::buildPlaced(size_t step, mlir::ValueRange inputs) {
+  DevicePlace place = places_[step];
   for (size_t i = step + 1; i < steps_.size() && !steps_[step].isOwn; ++i) {
     bool isSame = steps_[i].joins == steps_[step].joins && places_[i].device == place.device;
     if (isSame && places_[i].order() < place.order()) {
@@ -253,12 +254,12 @@ mlir::Value Lowering::buildPlaced(size_t step, mlir::ValueRange inputs) {
 }
 
 /// Cuts an operand right behind what makes it, on its device.
-mlir::Value Lowering::partOf(mlir::Value operand, unsigned member) {
+mlir::Value CollectiveLowering::partOf(mlir::Value operand, unsigned member) {
   auto [found, isNew] = parts_.try_emplace(operand);
   if (isNew) {
     mlir::OpBuilder::InsertionGuard guard(builder_);
     builder_.setInsertionPointAfter(operand.getDefiningOp());
-    Place place = placeOf(operand.getDefiningOp());
+    DevicePlace place = placeOf(operand.getDefiningOp());
     place.name = mlir::StringAttr::get(op_->getContext(), labelOf(op_->getLoc()) + "/parts");
     Values parts =
         at(place, [&](mlir::Location loc) { return buildParts(builder_, loc, op_, operand); });
@@ -268,7 +269,7 @@ mlir::Value Lowering::partOf(mlir::Value operand, unsigned member) {
 }
 
 /// Whether each device can take its members' part by one gr.collective_member.
-bool Lowering::canCommunicate(const Members& members) const {
+bool CollectiveLowering::canCommunicate(const Members& members) const {
   // A member's steps on two devices: its result is not where its part is combined.
   bool isWhole = llvm::all_of(llvm::zip(steps_, places_), [&](auto pair) {
     const auto& [step, place] = pair;
@@ -278,7 +279,7 @@ bool Lowering::canCommunicate(const Members& members) const {
   return isWhole && isCarried(op_) && hasOneLibrary(members) && keepsOrder(members);
 }
 
-bool Lowering::hasOneLibrary(const Members& members) const {
+bool CollectiveLowering::hasOneLibrary(const Members& members) const {
   auto textOf = [&](ir::DeviceAttr device) {
     auto found = libraries_.find(device.getName().str());
     return found == libraries_.end() ? std::string() : found->second;
@@ -289,14 +290,14 @@ bool Lowering::hasOneLibrary(const Members& members) const {
 }
 
 /// Where parts have an order: whether devices have equally many members, next to each other.
-bool Lowering::keepsOrder(const Members& members) const {
+bool CollectiveLowering::keepsOrder(const Members& members) const {
   return llvm::isa<ir::AllReduceOp>(op_) || llvm::all_of(members, [&](const auto& entry) {
            return entry.second.size() == members.front().second.size() &&
                   entry.second.back() - entry.second.front() + 1 == entry.second.size();
          });
 }
 
-int64_t Lowering::communicatorOf(const Members& members) {
+int64_t CollectiveLowering::communicatorOf(const Members& members) {
   Communicator devices;
   for (const auto& [device, mine] : members) {
     devices.push_back(device.getName().str());
@@ -311,12 +312,12 @@ int64_t Lowering::communicatorOf(const Members& members) {
 
 /// One gr.collective_member a device, for what its members have together. They all have the same
 /// place in the order: so members of several collectives meet in one order everywhere.
-Values Lowering::lowerToMembers(const Members& members) {
+Values CollectiveLowering::lowerToMembers(const Members& members) {
   int64_t communicator = communicatorOf(members);
   auto devices = static_cast<int64_t>(members.size());
   Values results(op_->getNumResults());
   for (const auto& [device, mine] : members) {
-    Place place = commonPlace(device);
+    DevicePlace place = commonPlace(device);
     place.threads = nullptr;
     Values operands;
     for (unsigned member : mine) {
@@ -344,8 +345,8 @@ Values Lowering::lowerToMembers(const Members& members) {
 
 /// What the device has of the collective when `value` is its own. Dims of 1 before the axis do not
 /// change where elements are.
-mlir::Value Lowering::buildMember(mlir::Location loc, mlir::Value value, int64_t communicator,
-                                  int64_t devices) {
+mlir::Value CollectiveLowering::buildMember(mlir::Location loc, mlir::Value value,
+                                            int64_t communicator, int64_t devices) {
   auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
   bool hasAxis = gathers() || scatters();
   llvm::ArrayRef<int64_t> dims = type.getShape().drop_front(hasAxis ? axis() : 0);
@@ -385,7 +386,7 @@ struct LowerCollectivesPass : impl::LowerCollectivesBase<LowerCollectivesPass> {
 
 mlir::LogicalResult lowerCollectives(mlir::func::FuncOp func,
                                      const CollectiveLibraries& libraries) {
-  return Lowering(func, libraries).run();
+  return CollectiveLowering(func, libraries).run();
 }
 
 }  // namespace graphrun::passes

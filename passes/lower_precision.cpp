@@ -39,9 +39,9 @@ bool canLieBetween(mlir::Operation* op) {
 }
 
 /// Rewrites one block, in order: what an operation reads has been decided on before.
-class Lowering {
+class PrecisionLowering {
  public:
-  explicit Lowering(mlir::MLIRContext* context)
+  explicit PrecisionLowering(mlir::MLIRContext* context)
       : builder_(context), to_(mlir::BFloat16Type::get(context)) {}
 
   void run(mlir::Block& block) {
@@ -109,7 +109,7 @@ class Lowering {
 struct LowerPrecisionPass : impl::LowerPrecisionBase<LowerPrecisionPass> {
   void runOnOperation() override {
     if (!getOperation().isExternal()) {
-      Lowering(&getContext()).run(getOperation().getBody().front());
+      PrecisionLowering(&getContext()).run(getOperation().getBody().front());
     }
   }
 };

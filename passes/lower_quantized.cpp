@@ -22,14 +22,16 @@ using mlir::LogicalResult;
 using mlir::PatternRewriter;
 using Dims = llvm::SmallVector<int64_t>;
 
-mlir::RankedTensorType typeOf(mlir::Value value) {
+mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
 }
 
 bool isUnsignedByte(mlir::Value value) {
-  return typeOf(value).getElementType().isUnsignedInteger(8);
+  return tensorTypeOf(value).getElementType().isUnsignedInteger(8);
 }
-bool isSignedByte(mlir::Value value) { return typeOf(value).getElementType().isSignlessInteger(8); }
+bool isSignedByte(mlir::Value value) {
+  return tensorTypeOf(value).getElementType().isSignlessInteger(8);
+}
 
 mlir::Type unsignedByte(PatternRewriter& rewriter) {
   return rewriter.getIntegerType(8, /*isSigned=*/false);
@@ -38,7 +40,8 @@ mlir::Type unsignedByte(PatternRewriter& rewriter) {
 template <typename Op>
 mlir::Value withNumber(PatternRewriter& rewriter, mlir::Location loc, mlir::Value value,
                        double number) {
-  mlir::Value scalar = ir::createScalar(rewriter, loc, typeOf(value).getElementType(), number);
+  mlir::Value scalar =
+      ir::createScalar(rewriter, loc, tensorTypeOf(value).getElementType(), number);
   return rewriter.create<Op>(loc, value.getType(), value, scalar);
 }
 
@@ -91,7 +94,8 @@ struct SkipFloats : mlir::OpRewritePattern<ir::CastOp> {
     std::optional<Dequantized> from =
         dequantizedOf(moves != nullptr ? moves->getOperand(0) : quantized->input);
     if (!from || !from->isUniform() || from->scales[0] != quantized->scale ||
-        from->zero != quantized->zero || typeOf(from->integers).getElementType() != op.getTo() ||
+        from->zero != quantized->zero ||
+        tensorTypeOf(from->integers).getElementType() != op.getTo() ||
         !mayBecomeOne(op, from->integers)) {
       return mlir::failure();
     }
@@ -102,7 +106,7 @@ struct SkipFloats : mlir::OpRewritePattern<ir::CastOp> {
     rewriter.setInsertionPoint(moves);
     mlir::Operation* moved = rewriter.clone(*moves);
     moved->setOperand(0, from->integers);
-    moved->getResult(0).setType(typeOf(moves->getResult(0)).clone(op.getTo()));
+    moved->getResult(0).setType(tensorTypeOf(moves->getResult(0)).clone(op.getTo()));
     rewriter.replaceOp(op, moved->getResults());
     return mlir::success();
   }
@@ -236,11 +240,11 @@ mlir::Value padded(PatternRewriter& rewriter, ir::ConvOp op, mlir::Value input, 
   pads.append(given.begin(), given.begin() + spatial);
   pads.append(2, 0);
   pads.append(given.begin() + spatial, given.end());
-  Dims dims(typeOf(input).getShape());
+  Dims dims(tensorTypeOf(input).getShape());
   for (size_t d = 0; d < dims.size(); ++d) {
     dims[d] += pads[d] + pads[dims.size() + d];
   }
-  mlir::Type element = typeOf(input).getElementType();
+  mlir::Type element = tensorTypeOf(input).getElementType();
   return rewriter.create<ir::PadOp>(op.getLoc(), mlir::RankedTensorType::get(dims, element), input,
                                     ir::createInts(rewriter, op.getLoc(), pads),
                                     ir::createScalar(rewriter, op.getLoc(), element, zero),
@@ -261,7 +265,7 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
     if (pads && op.getPadding() != "explicit") {
       return mlir::failure();
     }
-    int64_t channels = typeOf(op.getFilter()).getDimSize(0);
+    int64_t channels = tensorTypeOf(op.getFilter()).getDimSize(0);
     auto depth = static_cast<int64_t>(product->elements.size()) / channels;
     std::vector<int64_t> sums(channels, 0);
     for (auto [i, element] : llvm::enumerate(product->elements)) {
@@ -279,11 +283,11 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
     }
     auto made = llvm::cast<ir::ConvOp>(rewriter.clone(*op));
     made->setOperands({input, product->weights.integers});
-    made->getResult(0).setType(typeOf(op).clone(rewriter.getI32Type()));
+    made->getResult(0).setType(tensorTypeOf(op).clone(rewriter.getI32Type()));
     if (pads) {
       made.setPads(Dims(op.getPads().size(), 0));
     }
-    int64_t rank = typeOf(op).getRank() - 1;
+    int64_t rank = tensorTypeOf(op).getRank() - 1;
     mlir::Value result = scaled(rewriter, op.getLoc(), made, rank, *product, *offsets);
     if (!ofUnits) {
       auto type = channelsType(channels, rank, rewriter.getF32Type());
@@ -299,10 +303,10 @@ struct ConvolveBytes : mlir::OpRewritePattern<ir::ConvOp> {
 struct MultiplyBytes : mlir::OpRewritePattern<ir::MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
-    mlir::RankedTensorType weights = typeOf(op.getRhs());
+    mlir::RankedTensorType weights = tensorTypeOf(op.getRhs());
     bool transposed = op.getTransposeRhs();
     std::optional<ByteProduct> product =
-        weights.getRank() == 2 && typeOf(op.getLhs()).getRank() >= 2 && !op.getTransposeLhs()
+        weights.getRank() == 2 && tensorTypeOf(op.getLhs()).getRank() >= 2 && !op.getTransposeLhs()
             ? byteProduct(op.getLhs(), op.getRhs(), transposed ? 0 : 1)
             : std::nullopt;
     if (!product) {
@@ -320,7 +324,7 @@ struct MultiplyBytes : mlir::OpRewritePattern<ir::MatMulOp> {
       return mlir::failure();
     }
     mlir::Value made = rewriter.create<ir::MatMulOp>(
-        op.getLoc(), typeOf(op).clone(rewriter.getI32Type()), product->input.integers,
+        op.getLoc(), tensorTypeOf(op).clone(rewriter.getI32Type()), product->input.integers,
         product->weights.integers, false, transposed);
     rewriter.replaceOp(op, scaled(rewriter, op.getLoc(), made, 1, *product, *offsets));
     return mlir::success();
@@ -338,7 +342,7 @@ struct DequantizeWeights : mlir::OpRewritePattern<ir::MulOp> {
     std::optional<std::vector<int64_t>> integers =
         weights && llvm::all_of(op->getUsers(), isProduct) ? integersOf(weights->integers)
                                                            : std::nullopt;
-    mlir::RankedTensorType type = typeOf(op);
+    mlir::RankedTensorType type = tensorTypeOf(op);
     if (!integers || static_cast<int64_t>(integers->size()) != type.getNumElements()) {
       return mlir::failure();
     }

@@ -8,9 +8,9 @@ namespace graphrun::passes {
 namespace {
 
 constexpr llvm::StringLiteral kDevice = "device";
-constexpr llvm::StringLiteral kSource = "source";
+constexpr llvm::StringLiteral kPinSource = "source";
 /// More operations than any form is made of.
-constexpr size_t kMaxParts = 256;
+constexpr size_t kMaxPinParts = 256;
 
 llvm::StringRef textOf(mlir::DictionaryAttr pin, llvm::StringRef key) {
   auto text = pin.getAs<mlir::StringAttr>(key);
@@ -21,7 +21,7 @@ llvm::StringRef textOf(mlir::DictionaryAttr pin, llvm::StringRef key) {
 
 Pin pinOf(mlir::Operation* op) {
   auto pin = op->getAttrOfType<mlir::DictionaryAttr>(kPinAttr);
-  return pin ? Pin{textOf(pin, kDevice), textOf(pin, kSource)} : Pin();
+  return pin ? Pin{textOf(pin, kDevice), textOf(pin, kPinSource)} : Pin();
 }
 
 void setPin(mlir::Operation* op, Pin pin) {
@@ -32,7 +32,7 @@ void setPin(mlir::Operation* op, Pin pin) {
   mlir::Builder builder(op->getContext());
   op->setAttr(kPinAttr, builder.getDictionaryAttr(
                             {builder.getNamedAttr(kDevice, builder.getStringAttr(pin.device)),
-                             builder.getNamedAttr(kSource, builder.getStringAttr(pin.source))}));
+                             builder.getNamedAttr(kPinSource, builder.getStringAttr(pin.source))}));
 }
 
 bool mayBecomeOne(mlir::Operation* result, mlir::ValueRange inputs) {
@@ -54,7 +54,7 @@ bool mayBecomeOne(mlir::Operation* result, mlir::ValueRange inputs) {
         parts.insert(source);
       }
     }
-    if (parts.size() > kMaxParts) {
+    if (parts.size() > kMaxPinParts) {
       return false;
     }
   }

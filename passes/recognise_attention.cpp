@@ -31,7 +31,7 @@ struct Form {
   llvm::SmallVector<mlir::Value> inputs;  ///< all that it is made from
 };
 
-int64_t rankOf(mlir::Value value) {
+int64_t knownRankOf(mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   return type ? type.getRank() : -1;
 }
@@ -153,7 +153,7 @@ class ScoreReader {
     }
     for (mlir::Value inner : {sum.getLhs(), sum.getRhs()}) {
       mlir::Value mask = otherOperand(sum, inner);
-      if (inner.getType() == scores.getType() && rankOf(mask) <= rankOf(scores) &&
+      if (inner.getType() == scores.getType() && knownRankOf(mask) <= knownRankOf(scores) &&
           ScoreReader(form_).readUnderMask(inner)) {
         bool causal = isCausalMask(mask);
         form_.causal |= causal;
@@ -187,7 +187,7 @@ class ScoreReader {
 
 std::optional<Form> formOf(ir::MatMulOp op) {
   auto softmax = op.getLhs().getDefiningOp<ir::SoftmaxOp>();
-  int64_t rank = softmax ? rankOf(softmax) : -1;
+  int64_t rank = softmax ? knownRankOf(softmax) : -1;
   if (!softmax || !softmax->hasOneUse() || softmax.getLog() || op.getTransposeLhs() ||
       (rank != 3 && rank != 4) || (softmax.getAxis() != -1 && softmax.getAxis() != rank - 1)) {
     return std::nullopt;
@@ -196,8 +196,8 @@ std::optional<Form> formOf(ir::MatMulOp op) {
   form.value = op.getRhs();
   form.valueTransposed = op.getTransposeRhs();
   bool own = softmax.getInput().hasOneUse();
-  if (!own || !ScoreReader(form).read(softmax.getInput()) || rankOf(form.query) != rank ||
-      rankOf(form.key) != rank || rankOf(form.value) != rank || rankOf(op) != rank) {
+  if (!own || !ScoreReader(form).read(softmax.getInput()) || knownRankOf(form.query) != rank ||
+      knownRankOf(form.key) != rank || knownRankOf(form.value) != rank || knownRankOf(op) != rank) {
     return std::nullopt;
   }
   form.inputs.append({form.query, form.key, form.value});
@@ -220,7 +220,7 @@ mlir::Value headsOf(PatternRewriter& rewriter, mlir::Location loc, mlir::Value v
     mlir::FailureOr<mlir::Operation*> op = ir::createOp(rewriter, loc, name, {value}, {list});
     return mlir::failed(op) ? mlir::Value() : (*op)->getResult(0);
   };
-  if (rankOf(value) == 3) {
+  if (knownRankOf(value) == 3) {
     value = create("gr.unsqueeze", "axes", {1});
   }
   return transposed && value ? create("gr.transpose", "permutation", {0, 1, 3, 2}) : value;
@@ -238,8 +238,9 @@ mlir::Value maskOf(PatternRewriter& rewriter, mlir::Location loc, const Form& fo
     auto both = hides && mask ? ir::createOp(rewriter, loc, "gr.add", {hides, mask}) : made;
     mask = mlir::failed(both) ? mlir::Value() : (*both)->getResult(0);
   }
-  return mask && rankOf(form.query) == 3 && rankOf(mask) == 3 ? headsOf(rewriter, loc, mask, false)
-                                                              : mask;
+  return mask && knownRankOf(form.query) == 3 && knownRankOf(mask) == 3
+             ? headsOf(rewriter, loc, mask, false)
+             : mask;
 }
 
 struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
@@ -265,7 +266,7 @@ struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
       return mlir::failure();
     }
     mlir::Value result = (*made)->getResult(0);
-    if (rankOf(op) == 3) {
+    if (knownRankOf(op) == 3) {
       rewriter.replaceOpWithNewOp<ir::SqueezeOp>(op, op.getType(), result,
                                                  rewriter.getDenseI64ArrayAttr({1}));
     } else {

@@ -12,11 +12,11 @@
 namespace graphrun::placement {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-class Writer {
+class CostFileWriter {
  public:
-  explicit Writer(const PlacementProblem& problem)
+  explicit CostFileWriter(const PlacementProblem& problem)
       : problem_(problem), graph_(problem.graph()), cluster_(problem.cluster()) {}
 
   absl::StatusOr<std::string> run() {
@@ -31,7 +31,7 @@ class Writer {
     writeNodes();
     writeTensors();
     writeConstraints();
-    return json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   }
 
  private:
@@ -43,9 +43,9 @@ class Writer {
   }
 
   void writeDevices() {
-    json_["devices"] = Json::array();
+    json_["devices"] = OrderedJson::array();
     for (int d = 0; d < problem_.deviceCount(); ++d) {
-      Json entry = {{"name", device(d).name}, {"worker", workerName(device(d).worker)}};
+      OrderedJson entry = {{"name", device(d).name}, {"worker", workerName(device(d).worker)}};
       if (device(d).kind != DeviceKind::kCpu) {
         entry["kind"] = deviceKindName(device(d).kind);
       }
@@ -115,7 +115,7 @@ class Writer {
   /// one for each two kinds.
   absl::Status writeLinks() {
     GR_ASSIGN_OR_RETURN(auto links, linksByKind());
-    json_["links"] = Json::array();
+    json_["links"] = OrderedJson::array();
     for (const auto& [workers, forth] : links) {
       const LinksByKind& back = links.at({workers.second, workers.first});
       bool byKind = !areAlike(forth) || !areAlike(back);
@@ -133,7 +133,7 @@ class Writer {
     return absl::OkStatus();
   }
 
-  static void addTimes(const LinkModel& model, Json& entry) {
+  static void addTimes(const LinkModel& model, OrderedJson& entry) {
     entry["latency_ns"] = model.latencyNs;
     if (std::isfinite(model.bytesPerSecond)) {
       entry["bytes_per_second"] = model.bytesPerSecond;
@@ -147,7 +147,8 @@ class Writer {
 
   void writeInterfaces() {
     for (const Interface& interface : cluster_.interfaces) {
-      Json entry = {{"workers", Json::array()}, {"bytes_per_second", interface.bytesPerSecond}};
+      OrderedJson entry = {{"workers", OrderedJson::array()},
+                           {"bytes_per_second", interface.bytesPerSecond}};
       for (int worker : interface.workers) {
         entry["workers"].push_back(workerName(worker));
       }
@@ -157,7 +158,7 @@ class Writer {
 
   void writeStepStarts() {
     for (const StepStart& step : cluster_.stepStarts) {
-      Json entry = {{"workers", step.workers}};
+      OrderedJson entry = {{"workers", step.workers}};
       addTimes(step.start, entry);
       json_["step_starts"].push_back(std::move(entry));
     }
@@ -166,7 +167,7 @@ class Writer {
   void addLink(Workers workers, const std::optional<Kinds>& kinds, const LinkModel& model,
                bool oneWay) {
     auto [a, b] = workers;
-    Json entry = {{"between", {workerName(a), workerName(b)}}};
+    OrderedJson entry = {{"between", {workerName(a), workerName(b)}}};
     if (kinds) {
       entry["kinds"] = {deviceKindName(kinds->first), deviceKindName(kinds->second)};
     }
@@ -188,11 +189,11 @@ class Writer {
   }
 
   void writeNodes() {
-    json_["nodes"] = Json::array();
+    json_["nodes"] = OrderedJson::array();
     for (const CostNode& node : graph_.nodes) {
-      Json entry = {{"name", node.name}, {"op", node.op}};
+      OrderedJson entry = {{"name", node.name}, {"op", node.op}};
       addUnlessEmpty(entry, "kind", node.kind);
-      Json times = Json::object();
+      OrderedJson times = OrderedJson::object();
       for (int d = 0; d < problem_.deviceCount(); ++d) {
         if (node.supports(d)) {
           times[device(d).name] = node.timeNs[static_cast<size_t>(d)];
@@ -208,27 +209,27 @@ class Writer {
     }
   }
 
-  static void addUnlessZero(Json& entry, const char* key, int64_t value) {
+  static void addUnlessZero(OrderedJson& entry, const char* key, int64_t value) {
     if (value != 0) {
       entry[key] = value;
     }
   }
 
-  static void addUnlessEmpty(Json& entry, const char* key, const std::string& value) {
+  static void addUnlessEmpty(OrderedJson& entry, const char* key, const std::string& value) {
     if (!value.empty()) {
       entry[key] = value;
     }
   }
 
   void writeTensors() {
-    json_["tensors"] = Json::array();
+    json_["tensors"] = OrderedJson::array();
     for (const CostTensor& tensor : graph_.tensors) {
-      Json entry = {{"name", tensor.name}};
+      OrderedJson entry = {{"name", tensor.name}};
       addUnlessEmpty(entry, "type", tensor.type);
       if (tensor.producer >= 0) {
         entry["producer"] = nodeName(tensor.producer);
       }
-      entry["consumers"] = Json::array();
+      entry["consumers"] = OrderedJson::array();
       for (int consumer : tensor.consumers) {
         entry["consumers"].push_back(nodeName(consumer));
       }
@@ -246,16 +247,16 @@ class Writer {
   }
 
   void writeConstraints() {
-    json_["colocate"] = Json::array();
+    json_["colocate"] = OrderedJson::array();
     for (const std::vector<int>& group : graph_.colocation) {
-      Json names = Json::array();
+      OrderedJson names = OrderedJson::array();
       for (int node : group) {
         names.push_back(nodeName(node));
       }
       json_["colocate"].push_back(std::move(names));
     }
     for (const SharedWork& work : graph_.shared) {
-      Json entry = {{"nodes", Json::array()}};
+      OrderedJson entry = {{"nodes", OrderedJson::array()}};
       for (int node : work.nodes) {
         entry["nodes"].push_back(nodeName(node));
       }
@@ -265,13 +266,13 @@ class Writer {
       json_["shared_work"].push_back(std::move(entry));
     }
     for (const SharedWeights& weights : graph_.sharedWeights) {
-      Json entry = {{"nodes", Json::array()}, {"bytes", weights.bytes}};
+      OrderedJson entry = {{"nodes", OrderedJson::array()}, {"bytes", weights.bytes}};
       for (int node : weights.nodes) {
         entry["nodes"].push_back(nodeName(node));
       }
       json_["shared_weights"].push_back(std::move(entry));
     }
-    json_["pins"] = Json::array();
+    json_["pins"] = OrderedJson::array();
     for (const NodePin& pin : graph_.pins) {
       json_["pins"].push_back({{"node", nodeName(pin.node)}, {"device", device(pin.device).name}});
     }
@@ -280,13 +281,13 @@ class Writer {
   const PlacementProblem& problem_;
   const CostGraph& graph_;
   const Cluster& cluster_;
-  Json json_;
+  OrderedJson json_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::string> writeCostFile(const PlacementProblem& problem) {
-  return Writer(problem).run();
+  return CostFileWriter(problem).run();
 }
 
 }  // namespace graphrun::placement

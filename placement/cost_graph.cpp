@@ -15,11 +15,11 @@ namespace graphrun::placement {
 namespace {
 
 /// Nodes of a cycle that its message names.
-constexpr size_t kMostShown = 20;
+constexpr size_t kMostCycleNodes = 20;
 
-class Checker {
+class CostGraphChecker {
  public:
-  Checker(CostGraph& graph, int deviceCount) : graph_(graph), deviceCount_(deviceCount) {}
+  CostGraphChecker(CostGraph& graph, int deviceCount) : graph_(graph), deviceCount_(deviceCount) {}
 
   absl::Status run() {
     checkNodes();
@@ -60,7 +60,7 @@ class Checker {
   std::vector<std::string> problems_;
 };
 
-void Checker::checkNodes() {
+void CostGraphChecker::checkNodes() {
   std::set<std::string> names;
   for (const CostNode& node : graph_.nodes) {
     if (node.name.empty() || !names.insert(node.name).second) {
@@ -78,7 +78,7 @@ void Checker::checkNodes() {
   }
 }
 
-void Checker::checkTensors() {
+void CostGraphChecker::checkTensors() {
   for (const CostTensor& tensor : graph_.tensors) {
     bool ids = (tensor.producer == -1 || isNode(tensor.producer)) &&
                std::all_of(tensor.consumers.begin(), tensor.consumers.end(),
@@ -93,7 +93,7 @@ void Checker::checkTensors() {
   }
 }
 
-void Checker::checkConstraints() {
+void CostGraphChecker::checkConstraints() {
   for (const std::vector<int>& group : graph_.colocation) {
     if (!std::all_of(group.begin(), group.end(), [&](int n) { return isNode(n); })) {
       problem("a colocation group names a node that does not exist");
@@ -106,7 +106,7 @@ void Checker::checkConstraints() {
   }
 }
 
-void Checker::link() {
+void CostGraphChecker::link() {
   for (CostNode& node : graph_.nodes) {
     node.inputs.clear();
     node.outputs.clear();
@@ -127,7 +127,7 @@ void Checker::link() {
   }
 }
 
-void Checker::share() {
+void CostGraphChecker::share() {
   for (size_t s = 0; s < graph_.shared.size(); ++s) {
     const std::vector<int>& nodes = graph_.shared[s].nodes;
     if (nodes.empty() ||
@@ -146,7 +146,7 @@ void Checker::share() {
   }
 }
 
-void Checker::shareWeights() {
+void CostGraphChecker::shareWeights() {
   for (size_t w = 0; w < graph_.sharedWeights.size(); ++w) {
     const SharedWeights& weights = graph_.sharedWeights[w];
     if (weights.bytes < 0 ||
@@ -176,7 +176,7 @@ void Checker::shareWeights() {
   }
 }
 
-void Checker::meet() {
+void CostGraphChecker::meet() {
   for (size_t m = 0; m < graph_.meetings.size(); ++m) {
     const std::vector<MeetingMember>& members = graph_.meetings[m].members;
     for (size_t i = 0; i < members.size(); ++i) {
@@ -188,7 +188,7 @@ void Checker::meet() {
   }
 }
 
-void Checker::checkAlike(const CostNode& node, const CostNode& other) {
+void CostGraphChecker::checkAlike(const CostNode& node, const CostNode& other) {
   bool alike = node.outputs.size() == other.outputs.size();
   for (size_t i = 0; alike && i < node.outputs.size(); ++i) {
     alike = graph_.tensor(node.outputs[i]).bytes == graph_.tensor(other.outputs[i]).bytes;
@@ -203,7 +203,7 @@ void Checker::checkAlike(const CostNode& node, const CostNode& other) {
   }
 }
 
-void Checker::order() {
+void CostGraphChecker::order() {
   std::vector<int> pending(graph_.nodes.size(), 0);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int n = 0; n < graph_.nodeCount(); ++n) {
@@ -233,7 +233,7 @@ void Checker::order() {
 }
 
 /// Walks back along unfinished producers until a node repeats.
-void Checker::reportCycle(const std::vector<int>& pending) {
+void CostGraphChecker::reportCycle(const std::vector<int>& pending) {
   auto start = std::find_if(pending.begin(), pending.end(), [](int p) { return p > 0; });
   std::vector<int> path = {static_cast<int>(start - pending.begin())};
   auto seen = path.end();
@@ -252,7 +252,7 @@ void Checker::reportCycle(const std::vector<int>& pending) {
   }
   std::vector<int> cycle(seen, path.end());
   std::reverse(cycle.begin(), cycle.end());
-  size_t more = cycle.size() > kMostShown ? cycle.size() - kMostShown : 0;
+  size_t more = cycle.size() > kMostCycleNodes ? cycle.size() - kMostCycleNodes : 0;
   cycle.resize(cycle.size() - more);
   problem("the nodes form a cycle: ",
           absl::StrJoin(cycle, " -> ",
@@ -292,7 +292,9 @@ int CostGraph::addTensor(CostTensor tensor) {
   return tensorCount() - 1;
 }
 
-absl::Status CostGraph::finish(int deviceCount) { return Checker(*this, deviceCount).run(); }
+absl::Status CostGraph::finish(int deviceCount) {
+  return CostGraphChecker(*this, deviceCount).run();
+}
 
 std::vector<int> CostGraph::nodesOf(const PinRule& rule) const {
   auto matches = [&](const std::string& label) {

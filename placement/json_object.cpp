@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostShown = 50;
+constexpr size_t kMostProblems = 50;
 constexpr size_t kMostDepth = 32;
 constexpr size_t kMostText = 60;
 
@@ -27,9 +27,9 @@ std::string shorten(absl::string_view text) {
 }
 
 /// Looks at the text before it becomes a tree: depth, keys that are given twice, syntax.
-class Checker final : public nlohmann::json_sax<Json> {
+class TextChecker final : public nlohmann::json_sax<Json> {
  public:
-  Checker(absl::string_view text, FileProblems& problems) : text_(text), problems_(problems) {}
+  TextChecker(absl::string_view text, FileProblems& problems) : text_(text), problems_(problems) {}
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -82,12 +82,12 @@ class Checker final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 void FileProblems::add(absl::string_view place, absl::string_view what) {
-  if (++count_ <= static_cast<int64_t>(kMostShown)) {
+  if (++count_ <= static_cast<int64_t>(kMostProblems)) {
     lines_.push_back(absl::StrCat(fileName_, place.empty() ? "" : ": ", place, ": ", what));
   }
 }
 
-bool FileProblems::full() const { return count_ >= static_cast<int64_t>(kMostShown); }
+bool FileProblems::full() const { return count_ >= static_cast<int64_t>(kMostProblems); }
 
 absl::Status FileProblems::status() const {
   if (none()) {
@@ -100,7 +100,7 @@ absl::Status FileProblems::status() const {
 }
 
 std::optional<Json> parseJson(absl::string_view text, FileProblems& problems) {
-  Checker checker(text, problems);
+  TextChecker checker(text, problems);
   if (!Json::sax_parse(text.begin(), text.end(), &checker) || !problems.none()) {
     return std::nullopt;
   }

@@ -17,7 +17,7 @@ namespace {
 using Kind = PlacementRule::Kind;
 
 /// Rules of a conflict that are told, and limits whose least change is looked for.
-constexpr size_t kMostShown = 8;
+constexpr size_t kMostLines = 8;
 constexpr size_t kMostLimits = 3;
 
 /// The problem with fewer rules, tried with two heuristics.
@@ -109,11 +109,11 @@ class MemoryRules {
     }
     std::vector<std::string> lines = {
         "no placement was found that keeps to all of these, and each of them has a part in it:"};
-    for (size_t i = 0; i < conflict.size() && i < kMostShown; ++i) {
+    for (size_t i = 0; i < conflict.size() && i < kMostLines; ++i) {
       lines.push_back(absl::StrCat("  - ", describeRule(conflict[i])));
     }
-    if (conflict.size() > kMostShown) {
-      lines.push_back(absl::StrCat("  - and ", conflict.size() - kMostShown, " more"));
+    if (conflict.size() > kMostLines) {
+      lines.push_back(absl::StrCat("  - and ", conflict.size() - kMostLines, " more"));
     }
     std::vector<std::string> enough = changesOf(conflict);
     lines.emplace_back(enough.empty() ? "no single change of these is enough"

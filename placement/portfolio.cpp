@@ -21,10 +21,10 @@ constexpr double kLeastForHeuristic = 0.15;
 constexpr double kLeastForSearch = 0.4;
 /// Of the work that a search sees fit, the first turn; each later one is twice as long.
 constexpr double kFirstEffort = 1.0 / 64;
-constexpr int kMostRounds = 64;
+constexpr int kMostTurns = 64;
 
 /// Why nothing was found: memory, if any way failed for it.
-absl::Status combined(const std::vector<absl::Status>& failures) {
+absl::Status allFailed(const std::vector<absl::Status>& failures) {
   bool memory = false;
   std::vector<std::string> reasons;
   for (const absl::Status& failure : failures) {
@@ -120,7 +120,7 @@ void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
       problem_.search.isLimited() && (searches.size() > 1 || searches.front()->hasPhases);
   PlacementProblem within = problem_;
   within.search.effort = inTurns ? kFirstEffort : problem_.search.effort;
-  for (int round = 0; round < (inTurns ? kMostRounds : 1); ++round) {
+  for (int round = 0; round < (inTurns ? kMostTurns : 1); ++round) {
     for (const Strategy* strategy : searches) {
       if (isOver()) {
         return;
@@ -133,7 +133,7 @@ void Portfolio::runSearches(const std::vector<const Strategy*>& searches) {
 }
 
 absl::StatusOr<PlacementResult> Portfolio::result() const {
-  return best_.has_value() ? absl::StatusOr<PlacementResult>(*best_) : combined(failures_);
+  return best_.has_value() ? absl::StatusOr<PlacementResult>(*best_) : allFailed(failures_);
 }
 
 std::vector<Candidate> runCandidates(const PlacementProblem& problem) {

@@ -16,9 +16,9 @@ namespace graphrun::placement {
 namespace {
 
 /// Moves of the searches: about a hundredth of what they have on their own.
-constexpr int64_t kMovesByNode = 1;
-constexpr int64_t kMostChanges = 40'000;
-constexpr int64_t kLeastMost = 60;
+constexpr int64_t kReplanMovesByNode = 1;
+constexpr int64_t kMostReplanMoves = 40'000;
+constexpr int64_t kLeastReplanMoves = 60;
 constexpr int64_t kLoadMoves = 80'000;
 /// Devices tried for new nodes, in all.
 constexpr int kMostTried = 240;
@@ -187,7 +187,8 @@ absl::StatusOr<PlacementResult> improve(const PlacementProblem& problem, Placeme
     return start;
   }
   int64_t nodes = problem.graph().nodeCount();
-  int64_t moves = std::min(kMovesByNode * nodes, std::max(kLeastMost, kMostChanges / nodes));
+  int64_t moves =
+      std::min(kReplanMovesByNode * nodes, std::max(kLeastReplanMoves, kMostReplanMoves / nodes));
   SearchLimit limit(problem.search.budgetNs, moves);
   LocalSearch search(problem, std::move(start), {problem.constraints});
   search.run(kNoBound, limit);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 /// States of use beyond which devices are used in one order only, each at most once.
-constexpr size_t kMostStates = 256;
+constexpr size_t kMostReached = 256;
 
 }  // namespace
 
@@ -100,9 +100,9 @@ bool SegmentPlanner::canEnd(size_t state, size_t cut, int64_t below) const {
 void SegmentPlanner::addStates() {
   size_t states = 1;
   for (const Kind& kind : kinds_) {
-    states = std::min(states * (kind.again ? 1 : kind.devices.size() + 1), kMostStates + 1);
+    states = std::min(states * (kind.again ? 1 : kind.devices.size() + 1), kMostReached + 1);
   }
-  if (states > kMostStates) {
+  if (states > kMostReached) {
     for (size_t k = 0; k < kinds_.size(); ++k) {
       for (size_t i = 0; i < kinds_[k].devices.size(); ++i) {
         int next = static_cast<int>(steps_.size()) + 1;

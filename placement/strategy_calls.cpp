@@ -15,7 +15,7 @@ namespace {
 /// Beginnings of calls that are looked at for a placement to begin with: for each piece, and in
 /// all.
 constexpr int64_t kPartsPerPiece = 100;
-constexpr int64_t kMostParts = 60'000;
+constexpr int64_t kMostPieceParts = 60'000;
 /// Moves without a budget, times nodes that each looks at.
 constexpr int64_t kMostVisits = 400'000'000;
 
@@ -52,7 +52,7 @@ absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
     known = *start;
   }
   const int64_t begin = runtime::nowNanos();
-  SearchLimit limit(problem.search, std::min(kPartsPerPiece * pieces.count(), kMostParts));
+  SearchLimit limit(problem.search, std::min(kPartsPerPiece * pieces.count(), kMostPieceParts));
   GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, pieces, std::move(known), limit));
   if (limit.isCut()) {
     return best;

@@ -19,7 +19,7 @@ constexpr int kOrders = 50;
 constexpr int kFreshAmong = 8;
 /// Beginnings of parts that are looked at without a budget: so many orders, or as many in all.
 constexpr int64_t kMostOrders = 1000;
-constexpr int64_t kMostParts = 80'000;
+constexpr int64_t kMostSegmentParts = 80'000;
 /// Times that the limits are lowered by what an estimate of memory was wrong.
 constexpr int kMostCorrections = 20;
 
@@ -138,7 +138,7 @@ bool isForThroughput(const PlacementProblem& problem) {
 absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& problem,
                                                   const PlacementResult* start) {
   GR_ASSIGN_OR_RETURN(Pieces pieces, contiguousPieces(problem));
-  SearchLimit limit(problem.search, std::min(kMostOrders * pieces.count(), kMostParts));
+  SearchLimit limit(problem.search, std::min(kMostOrders * pieces.count(), kMostSegmentParts));
   SegmentSearch search(problem, pieces);
   int64_t bound = start == nullptr ? lowerBounds(problem).ns() : boundOf(problem, *start);
   GR_RETURN_IF_ERROR(search.run(bound, limit));

@@ -14,7 +14,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLog2OfE = 0x1.71547652b82fep+0;
 constexpr double kLog2 = 0x1.62e42fefa39efp-1, kLog2Rest = 0x1.abc9e3b39803fp-56;
 /// A float of about 2^52: what is added to it is rounded to a whole number in its last bits.
-constexpr double kRounding = 0x1.8p52;
+constexpr double kRoundingShift = 0x1.8p52;
 /// Exponentials of more are infinite, of less 0.
 constexpr double kMostExponent = 800;
 
@@ -29,8 +29,8 @@ struct Exponential {
 Exponential exponentialOf(const Pair& number) {
   Term high = number.high.atMost(kMostExponent).atLeast(-kMostExponent);
   Term low = (high == number.high).choose(number.low, high.number(0));
-  Term shifted = fused(high, high.number(kLog2OfE), high.number(kRounding));
-  Term count = shifted - high.number(kRounding);
+  Term shifted = fused(high, high.number(kLog2OfE), high.number(kRoundingShift));
+  Term count = shifted - high.number(kRoundingShift);
   Pair r =
       sumOf(fused(-count, high.number(kLog2), high), fused(-count, high.number(kLog2Rest), low));
   std::array<double, 12> series;  // 1/2!, 1/3!, …
@@ -41,7 +41,7 @@ Exponential exponentialOf(const Pair& number) {
   }
   Term beyond = r.high * r.high * polynomial(r.high, series);
   Pair rest = quickSum(r.high, beyond + fused(r.low, r.high, r.low));
-  return {bitsOf(shifted) - bitsOf(high.number(kRounding)), rest};
+  return {bitsOf(shifted) - bitsOf(high.number(kRoundingShift)), rest};
 }
 
 /// x 2^power, rounded once where the first half of the power keeps x normal.

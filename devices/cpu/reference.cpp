@@ -187,10 +187,6 @@ absl::StatusOr<LayoutChoice> chooseReference(const Step& step) {
 
 KernelOr createReference(const Step& step, KernelContext&) { return makeReference(step); }
 
-absl::Status invalidStep(const Step& step, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(step.operation, ": ", what));
-}
-
 absl::StatusOr<uint32_t> scratchBuffer(const Step& step, uint64_t bytes) {
   uint64_t given = step.scratch ? step.scratch->desc.spec().byteSize() : 0;
   if (!step.scratch || given < bytes) {

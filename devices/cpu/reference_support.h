@@ -17,9 +17,6 @@ using runtime::ElementType;
 using Dims = std::vector<int64_t>;
 using KernelOr = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-/// InvalidArgument about the operation of `step`.
-absl::Status invalidStep(const Step& step, absl::string_view what);
-
 int64_t countOf(absl::Span<const int64_t> dims);
 
 /// The buffer of the step's scratch memory; InvalidArgument unless it has that many bytes (as

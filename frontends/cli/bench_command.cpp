@@ -165,7 +165,7 @@ std::string predictedText(const Json& report) {
                          predicted->get<double>());
 }
 
-void print(const Json& report) {
+void printReport(const Json& report) {
   const Json& latency = report["latency_ms"];
   std::printf("latency    p50 %.3f ms, p90 %.3f, p95 %.3f, p99 %.3f, min %.3f, mean %.3f\n",
               latency["p50"].get<double>(), latency["p90"].get<double>(),
@@ -331,7 +331,8 @@ int benchCommand(int argc, char** argv) {
       int code = report(result.status());
       return interrupted() ? static_cast<int>(kInterrupted) : code;
     }
-    options.json ? static_cast<void>(std::fputs(dump(*result).c_str(), stdout)) : print(*result);
+    options.json ? static_cast<void>(std::fputs(dump(*result).c_str(), stdout))
+                 : printReport(*result);
     return interrupted()                     ? kInterrupted
            : result->contains("compared_to") ? peerCode((*result)["compared_to"])
                                              : kOk;

@@ -26,10 +26,6 @@ constexpr size_t kMostOff = 1;
 /// ONNX's own runner allows bfloat16 an error in its last two bits.
 constexpr double kBFloat16Rtol = 1.0 / 64;
 
-bool isFloat(const HostTensor& tensor) {
-  return runtime::elementTypeInfo(tensor.spec().type).kind == runtime::NumberKind::kFloat;
-}
-
 template <typename T>
 double load(const HostTensor& tensor, size_t index) {
   return static_cast<double>(tensor.as<T>()[index]);
@@ -118,6 +114,10 @@ std::string differentStrings(const HostTensor& actual, const HostTensor& expecte
 }
 
 }  // namespace
+
+bool isFloat(const HostTensor& tensor) {
+  return runtime::elementTypeInfo(tensor.spec().type).kind == runtime::NumberKind::kFloat;
+}
 
 std::string elementText(const HostTensor& tensor, size_t index) {
   switch (tensor.spec().type) {

@@ -38,6 +38,9 @@ struct Differences {
 };
 Differences differencesOf(const runtime::HostTensor& actual, const runtime::HostTensor& expected);
 
+/// True for a tensor of floating-point numbers.
+bool isFloat(const runtime::HostTensor& tensor);
+
 /// Element `index` of a tensor for people to read: a number, or a quoted string.
 std::string elementText(const runtime::HostTensor& tensor, size_t index);
 

@@ -39,10 +39,6 @@ Extremes extremesOf(const HostTensor& got, const HostTensor& expected) {
   return found;
 }
 
-bool isFloat(const HostTensor& tensor) {
-  return runtime::elementTypeInfo(tensor.spec().type).kind == runtime::NumberKind::kFloat;
-}
-
 }  // namespace
 
 absl::StatusOr<Json> deviationFromF32(const std::string& model, runtime::SessionOptions options,

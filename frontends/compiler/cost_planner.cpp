@@ -72,7 +72,7 @@ Json devicesJson(const CostFile& file, const PlacementProblem& problem,
   return list;
 }
 
-absl::string_view textOf(const GrBytes& bytes) {
+absl::string_view viewOf(const GrBytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data), bytes.size};
 }
 
@@ -81,10 +81,10 @@ absl::string_view textOf(const GrBytes& bytes) {
 absl::StatusOr<PlacementResult> placeAs(const GrCosts& costs, const PlacementProblem& problem,
                                         std::vector<placement::Candidate>& candidates) {
   if (costs.placement.size > 0) {
-    return placement::placeFromJson(problem, textOf(costs.placement), costs.placementName);
+    return placement::placeFromJson(problem, viewOf(costs.placement), costs.placementName);
   }
   if (costs.from.size > 0) {
-    return placement::replan(problem, textOf(costs.from), costs.fromName);
+    return placement::replan(problem, viewOf(costs.from), costs.fromName);
   }
   return placement::place(problem, costs.strategy, &candidates);
 }
@@ -118,7 +118,7 @@ Json nodesJson(const CostFile& file, const PlacementResult& result) {
 absl::StatusOr<std::string> placeCosts(const GrCosts& costs) {
   GR_ASSIGN_OR_RETURN(placement::CostFileOptions options, optionsOf(costs));
   GR_ASSIGN_OR_RETURN(CostFile file,
-                      placement::readCostFile(textOf(costs.bytes), costs.name, options));
+                      placement::readCostFile(viewOf(costs.bytes), costs.name, options));
   GR_ASSIGN_OR_RETURN(PlacementProblem problem, file.problem());
   problem.search = {costs.seed, static_cast<int64_t>(costs.budgetNanos)};
   std::vector<placement::Candidate> candidates;

@@ -14,6 +14,11 @@ void ignoreConsumed(Node& node) {
   }
 }
 
+Values unary(Node& node) {
+  ignoreConsumed(node);
+  return {node.emit(node.target(), {node.input(0)})};
+}
+
 mlir::Value computable(Node& node, mlir::Value value) {
   bool as = !value || ir::isStrings(value.getType()) || ir::isComputed(node.elementOf(value));
   return as ? value : castTo(node, value, node.builder().getF32Type());

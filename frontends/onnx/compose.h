@@ -9,6 +9,14 @@ namespace graphrun::frontends {
 /// Ignores an attribute that operations of opset 1 have: which inputs may be overwritten.
 void ignoreConsumed(Node& node);
 
+/// The operation of the row, of the node's first input.
+Values unary(Node& node);
+
+/// The end of a slice that goes as far as the axis does.
+inline constexpr int64_t kEnd = INT64_MAX;
+/// What normalizations add to a variance where the node does not say.
+inline constexpr double kDefaultEpsilon = 1e-5F;
+
 /// `value` in the element type of `like`. Null for null, as all below.
 inline mlir::Value castLike(Node& node, mlir::Value value, mlir::Value like) {
   return like ? castTo(node, value, node.elementOf(like)) : mlir::Value();

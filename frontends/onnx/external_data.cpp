@@ -20,7 +20,7 @@ namespace graphrun::frontends {
 namespace {
 
 /// What the blobs of weights are aligned to at least; data that is not is copied.
-constexpr size_t kDataAlignment = 8;
+constexpr size_t kFileAlignment = 8;
 
 /// A file descriptor that closes itself.
 class Descriptor {
@@ -200,11 +200,11 @@ std::optional<mlir::AsmResourceBlob> ExternalData::read(const ::onnx::TensorProt
     return std::nullopt;
   }
   llvm::ArrayRef<char> bytes = all.slice(*offset, *length);
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % kDataAlignment != 0) {
-    return mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, kDataAlignment);
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kFileAlignment != 0) {
+    return mlir::HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, kFileAlignment);
   }
   return mlir::AsmResourceBlob(
-      bytes, kDataAlignment, [file](void*, size_t, size_t) {}, /*dataIsMutable=*/false);
+      bytes, kFileAlignment, [file](void*, size_t, size_t) {}, /*dataIsMutable=*/false);
 }
 
 bool ExternalData::inlineInto(::onnx::TensorProto& tensor, std::string& problem) {

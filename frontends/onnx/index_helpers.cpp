@@ -6,6 +6,12 @@
 
 namespace graphrun::frontends {
 
+std::optional<int64_t> axisOf(Node& node, int64_t absent) {
+  int64_t given = node.attributes().integer("axis", absent);
+  std::optional<int64_t> rank = node.rankOf(node.input(0));
+  return rank ? node.axisOf(given, *rank) : std::nullopt;
+}
+
 mlir::Value castTo(Node& node, mlir::Value value, mlir::Type element) {
   if (!value || node.elementOf(value) == element) {
     return value;

@@ -8,6 +8,9 @@ namespace graphrun::frontends {
 
 // All of them pass a null value on, as Node::emit does.
 
+/// The attribute "axis", `absent` where it is left out, in [0, rank of input 0); nothing when it is
+/// wrong.
+std::optional<int64_t> axisOf(Node& node, int64_t absent);
 /// `value` with another element type; itself when it has that one.
 mlir::Value castTo(Node& node, mlir::Value value, mlir::Type element);
 /// Dim `axis` of `value` as an i64 vector of one element.

@@ -84,6 +84,15 @@ mlir::Value asMatrix(Node& node, mlir::Value input) {
   return *rank == 2 ? input : node.emit("gr.unsqueeze", {input}, {node.integers("axes", {0})});
 }
 
+mlir::Value toFloat(Node& node, mlir::Value value) {
+  return castTo(node, value, node.builder().getF32Type());
+}
+
+mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value places) {
+  return node.emit("gr.gather", {labels, castTo(node, places, node.builder().getI64Type())},
+                   {node.integer("axis", 0)});
+}
+
 mlir::Value labelsOf(Node& node, llvm::StringRef integers, llvm::StringRef texts) {
   llvm::SmallVector<int64_t> numbers = node.attributes().integers(integers);
   llvm::SmallVector<llvm::StringRef> words = node.attributes().texts(texts);

@@ -26,6 +26,11 @@ mlir::Value asReal(Node& node, mlir::Value input);
 /// `input` of rank 1 or 2 as a matrix: a vector is one row.
 mlir::Value asMatrix(Node& node, mlir::Value input);
 
+/// `value` as f32.
+mlir::Value toFloat(Node& node, mlir::Value value);
+/// The labels at the integers `places`.
+mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value places);
+
 /// A result that does not exist in the other type: exactly one of the two attributes is given, and
 /// its elements are the labels. Null, reported, otherwise.
 mlir::Value labelsOf(Node& node, llvm::StringRef integers, llvm::StringRef texts);

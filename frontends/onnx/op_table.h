@@ -8,6 +8,10 @@
 
 namespace graphrun::frontends {
 
+// The newest operator sets, in rows.
+inline constexpr int kLast = kLastOpset;
+inline constexpr int kLastMl = 5;
+
 // The rows of each family, beside their handlers.
 llvm::ArrayRef<OpRow> mathOps();
 llvm::ArrayRef<OpRow> bitOps();

@@ -6,11 +6,6 @@
 namespace graphrun::frontends {
 namespace {
 
-Values unary(Node& node) {
-  ignoreConsumed(node);
-  return {node.emit(node.target(), {node.input(0)})};
-}
-
 /// An activation with the parameter alpha, whose default is the gr operation's own.
 mlir::Value withAlpha(Node& node, double alpha) {
   ignoreConsumed(node);
@@ -129,8 +124,7 @@ Values thresholdedRelu(Node& node) {
   return {node.emit("gr.where", {above, x, node.scalarLike(x, 0)})};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kActivationOps[] = {
     {"Relu", 1, kLast, 1, 1, 1, unary, "gr.relu"},
     {"Sigmoid", 1, kLast, 1, 1, 1, unary, "gr.sigmoid"},
     {"Tanh", 1, kLast, 1, 1, 1, unary, "gr.tanh"},
@@ -153,6 +147,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> activationOps() { return kRows; }
+llvm::ArrayRef<OpRow> activationOps() { return kActivationOps; }
 
 }  // namespace graphrun::frontends

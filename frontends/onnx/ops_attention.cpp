@@ -8,8 +8,6 @@
 namespace graphrun::frontends {
 namespace {
 
-constexpr int64_t kEnd = INT64_MAX;
-
 /// One Attention node: its attributes, and its operands as N x H x S x D.
 struct Attention {
   mlir::Value query, key, value;
@@ -334,8 +332,7 @@ Values rotaryEmbedding(Node& node) {
   return {packed ? reshapeTo(node, result, node.emit("gr.shape", {node.input(0)})) : result};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kAttentionOps[] = {
     {"Attention", 23, 23, 3, 6, 4, attention},
     {"Attention", 24, kLast, 3, 7, 4, attention},
     {"RotaryEmbedding", 23, kLast, 3, 4, 1, rotaryEmbedding},
@@ -343,6 +340,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> attentionOps() { return kRows; }
+llvm::ArrayRef<OpRow> attentionOps() { return kAttentionOps; }
 
 }  // namespace graphrun::frontends

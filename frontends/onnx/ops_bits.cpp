@@ -48,8 +48,7 @@ Values isInf(Node& node) {
   return {node.emit("gr.equal", {value, node.scalarLike(x, positive ? INFINITY : -INFINITY)})};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kBitOps[] = {
     {"BitShift", 11, kLast, 2, 2, 1, bitShift},
     {"BitwiseAnd", 18, kLast, 2, 2, 1, bitwise, "gr.and"},
     {"BitwiseOr", 18, kLast, 2, 2, 1, bitwise, "gr.or"},
@@ -61,6 +60,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> bitOps() { return kRows; }
+llvm::ArrayRef<OpRow> bitOps() { return kBitOps; }
 
 }  // namespace graphrun::frontends

@@ -390,8 +390,7 @@ Values sequenceMap(Node& node) {
   return makeLoop(node, parts, /*hasCondition=*/false, elements, collect);
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kControlOps[] = {
     {"If", 1, kLast, 1, 1, kMany, branch},
     {"Loop", 1, kLast, 0, kMany, kMany, loop, "", /*takesLists=*/true},
     {"SequenceMap", 17, kLast, 1, kMany, kMany, sequenceMap, "", /*takesLists=*/true},
@@ -401,6 +400,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> controlOps() { return kRows; }
+llvm::ArrayRef<OpRow> controlOps() { return kControlOps; }
 
 }  // namespace graphrun::frontends

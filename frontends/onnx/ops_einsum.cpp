@@ -37,14 +37,13 @@ Values einsum(Node& node) {
 
 Values det(Node& node) { return {node.emit("gr.det", {node.input(0)})}; }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kEinsumOps[] = {
     {"Einsum", 12, kLast, 1, kMany, 1, einsum},
     {"Det", 11, kLast, 1, 1, 1, det},
 };
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> einsumOps() { return kRows; }
+llvm::ArrayRef<OpRow> einsumOps() { return kEinsumOps; }
 
 }  // namespace graphrun::frontends

@@ -88,12 +88,12 @@ Values flexAttention(Node& node) {
   return {castTo(node, mixed, element)};
 }
 
-const OpRow kRows[] = {
+const OpRow kFlexOps[] = {
     {"ai.onnx.preview.FlexAttention", 1, kLastOpset, 3, 3, 1, flexAttention},
 };
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> flexOps() { return kRows; }
+llvm::ArrayRef<OpRow> flexOps() { return kFlexOps; }
 
 }  // namespace graphrun::frontends

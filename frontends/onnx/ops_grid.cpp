@@ -229,8 +229,7 @@ Values tileOne(Node& node) {
   return {node.emit("gr.tile", {node.input(0), repeats})};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kGridOps[] = {
     {"Size", 1, kLast, 1, 1, 1, size},
     {"Range", 11, kLast, 3, 3, 1, range},
     {"Trilu", 14, kLast, 1, 2, 1, trilu},
@@ -245,6 +244,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> gridOps() { return kRows; }
+llvm::ArrayRef<OpRow> gridOps() { return kGridOps; }
 
 }  // namespace graphrun::frontends

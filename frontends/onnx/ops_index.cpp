@@ -12,12 +12,6 @@
 namespace graphrun::frontends {
 namespace {
 
-std::optional<int64_t> axisOf(Node& node, int64_t absent) {
-  int64_t given = node.attributes().integer("axis", absent);
-  std::optional<int64_t> rank = node.rankOf(node.input(0));
-  return rank ? node.axisOf(given, *rank) : std::nullopt;
-}
-
 Values gatherElements(Node& node) {
   std::optional<int64_t> axis = axisOf(node, 0);
   return {axis ? node.emit("gr.gather_elements", node.inputs(), {node.integer("axis", *axis)})
@@ -234,8 +228,7 @@ Values nonMaxSuppression(Node& node) {
   return {firstOf(node, results[0], results[1], 0)};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kIndexOps[] = {
     {"GatherElements", 11, kLast, 2, 2, 1, gatherElements},
     {"GatherND", 11, kLast, 2, 2, 1, gatherNd},
     {"Scatter", 9, kLast, 3, 3, 1, scatterElements},
@@ -257,6 +250,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> indexOps() { return kRows; }
+llvm::ArrayRef<OpRow> indexOps() { return kIndexOps; }
 
 }  // namespace graphrun::frontends

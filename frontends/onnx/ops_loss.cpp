@@ -79,14 +79,13 @@ Values softmaxCrossEntropy(Node& node) {
   return {negativeLogLikelihood(node, logarithms), logarithms};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kLossOps[] = {
     {"NegativeLogLikelihoodLoss", 12, kLast, 2, 3, 1, nllLoss},
     {"SoftmaxCrossEntropyLoss", 12, kLast, 2, 3, 2, softmaxCrossEntropy},
 };
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> lossOps() { return kRows; }
+llvm::ArrayRef<OpRow> lossOps() { return kLossOps; }
 
 }  // namespace graphrun::frontends

@@ -12,11 +12,6 @@
 namespace graphrun::frontends {
 namespace {
 
-Values unary(Node& node) {
-  ignoreConsumed(node);
-  return {node.emit(node.target(), {node.input(0)})};
-}
-
 /// Integers, which the first version takes, are computed in f32 and truncated.
 Values erf(Node& node) {
   mlir::Value x = node.input(0);
@@ -224,8 +219,7 @@ Values where(Node& node) {
   return {node.emit("gr.where", {node.input(0), node.input(1), node.input(2)})};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kMathOps[] = {
     {"Abs", 1, kLast, 1, 1, 1, unary, "gr.abs"},
     {"Neg", 1, kLast, 1, 1, 1, unary, "gr.neg"},
     {"Exp", 1, kLast, 1, 1, 1, unary, "gr.exp"},
@@ -279,6 +273,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> mathOps() { return kRows; }
+llvm::ArrayRef<OpRow> mathOps() { return kMathOps; }
 
 }  // namespace graphrun::frontends

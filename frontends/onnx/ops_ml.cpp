@@ -375,8 +375,7 @@ Values refuseMap(Node& node) {
       "of scores (options={'zipmap': False} in skl2onnx)")};
 }
 
-constexpr int kLastMl = 5;
-const OpRow kRows[] = {
+const OpRow kMlOps[] = {
     {"TfIdfVectorizer", 9, kLastOpset, 1, 1, 1, ngrams},
     {"ai.onnx.ml.ArrayFeatureExtractor", 1, kLastMl, 2, 2, 1, arrayFeatureExtractor},
     {"ai.onnx.ml.Binarizer", 1, kLastMl, 1, 1, 1, binarizer},
@@ -397,6 +396,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> mlOps() { return kRows; }
+llvm::ArrayRef<OpRow> mlOps() { return kMlOps; }
 
 }  // namespace graphrun::frontends

@@ -193,10 +193,6 @@ class ListedTrees {
   std::map<Name, size_t> indices_;
 };
 
-mlir::Value toFloat(Node& node, mlir::Value value) {
-  return castTo(node, value, node.builder().getF32Type());
-}
-
 /// `scores` plus `base`, one number for all columns or one for each.
 mlir::Value withBase(Node& node, mlir::Value scores, llvm::ArrayRef<double> base) {
   return base.empty() || !scores
@@ -223,11 +219,6 @@ Values treeRegressor(Node& node) {
   }
   mlir::Value scores = withBase(node, emitTrees(node, x, trees, aggregate, targets), base);
   return {toFloat(node, postTransform(node, scores, transform))};
-}
-
-mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value place) {
-  return node.emit("gr.gather", {labels, castTo(node, place, node.builder().getI64Type())},
-                   {node.integer("axis", 0)});
 }
 
 /// Two classes of which the trees score one, in column `column` of two. Weights that are all
@@ -346,8 +337,7 @@ Values treeEnsemble(Node& node) {
   return {postTransform(node, scores, kTransforms[transform])};
 }
 
-constexpr int kLastMl = 5;
-const OpRow kRows[] = {
+const OpRow kMlEnsembleOps[] = {
     {"ai.onnx.ml.TreeEnsemble", 5, kLastMl, 1, 1, 1, treeEnsemble},
     {"ai.onnx.ml.TreeEnsembleClassifier", 1, kLastMl, 1, 1, 2, treeClassifier},
     {"ai.onnx.ml.TreeEnsembleRegressor", 1, kLastMl, 1, 1, 1, treeRegressor},
@@ -355,6 +345,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> mlEnsembleOps() { return kRows; }
+llvm::ArrayRef<OpRow> mlEnsembleOps() { return kMlEnsembleOps; }
 
 }  // namespace graphrun::frontends

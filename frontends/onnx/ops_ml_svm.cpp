@@ -68,10 +68,6 @@ mlir::Value matrixOf(Node& node, mlir::Value x, llvm::ArrayRef<double> values, i
   return x ? realConstant(node, values, node.elementOf(x), {rows, count / rows}) : mlir::Value();
 }
 
-mlir::Value toFloat(Node& node, mlir::Value value) {
-  return castTo(node, value, node.builder().getF32Type());
-}
-
 Values svmRegressor(Node& node) {
   Machine machine = readMachine(node);
   int64_t supports = node.attributes().integer("n_supports", 0);
@@ -205,10 +201,6 @@ class PairMachines {
   int64_t total_ = 0;
 };
 
-mlir::Value labelAt(Node& node, mlir::Value labels, mlir::Value place) {
-  return node.emit("gr.gather", {labels, place}, {node.integer("axis", 0)});
-}
-
 /// The scores at the end: one decision stands for two classes, the second of which comes first in
 /// sign.
 mlir::Value finalScores(Node& node, const Machine& machine, mlir::Value scores, int64_t columns) {
@@ -248,14 +240,13 @@ Values svmClassifier(Node& node) {
           finalScores(node, machine, decisions, pairs.pairs())};
 }
 
-constexpr int kLastMl = 5;
-const OpRow kRows[] = {
+const OpRow kMlSvmOps[] = {
     {"ai.onnx.ml.SVMClassifier", 1, kLastMl, 1, 1, 2, svmClassifier},
     {"ai.onnx.ml.SVMRegressor", 1, kLastMl, 1, 1, 1, svmRegressor},
 };
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> mlSvmOps() { return kRows; }
+llvm::ArrayRef<OpRow> mlSvmOps() { return kMlSvmOps; }
 
 }  // namespace graphrun::frontends

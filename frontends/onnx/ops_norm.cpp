@@ -6,11 +6,9 @@
 namespace graphrun::frontends {
 namespace {
 
-constexpr double kEpsilon = 1e-5F;
-
 Values instanceNorm(Node& node) {
   ignoreConsumed(node);
-  double epsilon = node.attributes().real("epsilon", kEpsilon);
+  double epsilon = node.attributes().real("epsilon", kDefaultEpsilon);
   return {node.emit("gr.instance_norm", node.inputs(), {node.real("epsilon", epsilon)})};
 }
 
@@ -49,8 +47,7 @@ Values softmax(Node& node) {
   return {reshapeTo(node, normal, node.emit("gr.shape", {x}))};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kNormOps[] = {
     {"InstanceNormalization", 1, kLast, 3, 3, 1, instanceNorm},
     {"LRN", 1, kLast, 1, 1, 1, lrn},
     {"Softmax", 1, kLast, 1, 1, 1, softmax},
@@ -59,6 +56,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> normOps() { return kRows; }
+llvm::ArrayRef<OpRow> normOps() { return kNormOps; }
 
 }  // namespace graphrun::frontends

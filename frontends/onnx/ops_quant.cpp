@@ -19,10 +19,6 @@ mlir::Value cast(Node& node, mlir::Value value, mlir::Type element) {
   return node.emit("gr.cast", {value}, {node.named("to", mlir::TypeAttr::get(element))});
 }
 
-mlir::Value binary(Node& node, llvm::StringRef operation, mlir::Value lhs, mlir::Value rhs) {
-  return node.emit(operation, {lhs, rhs});
-}
-
 bool isIntegerType(mlir::Type element) { return llvm::isa<mlir::IntegerType>(element); }
 
 /// The type that attribute `name` states; null when it is absent (0 is ONNX's "not given") or,
@@ -142,7 +138,7 @@ mlir::Value quantizeToInteger(Node& node, mlir::Value ratio, mlir::Value zeroPoi
   mlir::Type f32 = node.builder().getF32Type();
   mlir::Value whole = cast(node, node.emit("gr.round", {ratio}), f32);
   if (zeroPoint && !isZero(zeroPoint)) {
-    whole = binary(node, "gr.add", whole, cast(node, zeroPoint, f32));
+    whole = node.emit("gr.add", {whole, cast(node, zeroPoint, f32)});
   }
   Range range = rangeOf(to);
   mlir::Value kept =
@@ -153,7 +149,7 @@ mlir::Value quantizeToInteger(Node& node, mlir::Value ratio, mlir::Value zeroPoi
 /// The same for the small floating-point types, of which only f8's can exceed the range.
 mlir::Value quantizeToFloat(Node& node, mlir::Value ratio, mlir::Value zeroPoint, mlir::Type to) {
   if (ratio && zeroPoint && !isZero(zeroPoint)) {
-    ratio = binary(node, "gr.add", ratio, cast(node, zeroPoint, node.elementOf(ratio)));
+    ratio = node.emit("gr.add", {ratio, cast(node, zeroPoint, node.elementOf(ratio))});
   }
   return converted(node, ratio, to);
 }
@@ -201,7 +197,7 @@ Values quantizeLinear(Node& node) {
     return {nullptr};
   }
   mlir::Value scale = spread(node, cast(node, node.input(1), division), *how);
-  mlir::Value ratio = binary(node, "gr.div", cast(node, node.input(0), division), scale);
+  mlir::Value ratio = node.emit("gr.div", {cast(node, node.input(0), division), scale});
   return {quantize(node, ratio, spread(node, node.input(2), *how), to)};
 }
 
@@ -209,7 +205,7 @@ Values quantizeLinear(Node& node) {
 mlir::Value centred(Node& node, mlir::Value value, mlir::Value zeroPoint, mlir::Type element) {
   value = cast(node, value, element);
   return zeroPoint && !isZero(zeroPoint)
-             ? binary(node, "gr.sub", value, cast(node, zeroPoint, element))
+             ? node.emit("gr.sub", {value, cast(node, zeroPoint, element)})
              : value;
 }
 
@@ -231,7 +227,7 @@ Values dequantizeLinear(Node& node) {
   mlir::Value zeroPoint = spread(node, node.input(2), *how);
   mlir::Value offset = centred(node, node.input(0), zeroPoint, own.isInteger(32) ? own : f32);
   mlir::Value scale = spread(node, cast(node, node.input(1), f32), *how);
-  return {cast(node, binary(node, "gr.mul", cast(node, offset, f32), scale), to)};
+  return {cast(node, node.emit("gr.mul", {cast(node, offset, f32), scale}), to)};
 }
 
 /// Largest or smallest element, with 0 among them.
@@ -243,7 +239,7 @@ mlir::Value extreme(Node& node, int64_t rank, llvm::StringRef kind) {
         "gr.reduce", {x},
         {node.text("kind", kind), node.integers("axes", axes), node.boolean("keepdims", false)});
   }
-  return binary(node, kind == "max" ? "gr.max" : "gr.min", x, node.scalarLike(x, 0));
+  return node.emit(kind == "max" ? "gr.max" : "gr.min", {x, node.scalarLike(x, 0)});
 }
 
 /// The range of the elements, with 0 in it, becomes that of u8.
@@ -254,14 +250,14 @@ Values dynamicQuantizeLinear(Node& node) {
   }
   mlir::Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
   mlir::Value low = extreme(node, *rank, "min");
-  mlir::Value range = binary(node, "gr.sub", extreme(node, *rank, "max"), low);
+  mlir::Value range = node.emit("gr.sub", {extreme(node, *rank, "max"), low});
   mlir::Value zero = node.scalarLike(low, 0);
-  mlir::Value width = node.emit(
-      "gr.where", {binary(node, "gr.equal", range, zero), node.scalarLike(low, 1), range});
-  mlir::Value scale = binary(node, "gr.div", width, node.scalarLike(low, 255));
-  mlir::Value start = binary(node, "gr.sub", zero, binary(node, "gr.div", low, scale));
+  mlir::Value width =
+      node.emit("gr.where", {node.emit("gr.equal", {range, zero}), node.scalarLike(low, 1), range});
+  mlir::Value scale = node.emit("gr.div", {width, node.scalarLike(low, 255)});
+  mlir::Value start = node.emit("gr.sub", {zero, node.emit("gr.div", {low, scale})});
   mlir::Value zeroPoint = quantizeToInteger(node, start, nullptr, u8);
-  mlir::Value ratio = binary(node, "gr.div", node.input(0), scale);
+  mlir::Value ratio = node.emit("gr.div", {node.input(0), scale});
   return {quantizeToInteger(node, ratio, zeroPoint, u8), scale, zeroPoint};
 }
 
@@ -310,10 +306,10 @@ Values convInteger(Node& node) {
 mlir::Value requantize(Node& node, mlir::Value sum, mlir::Value first, mlir::Value second,
                        mlir::Value result, mlir::Value zeroPoint) {
   mlir::Type f32 = node.builder().getF32Type();
-  mlir::Value scale = binary(
-      node, "gr.div", binary(node, "gr.mul", cast(node, first, f32), cast(node, second, f32)),
-      cast(node, result, f32));
-  mlir::Value scaled = binary(node, "gr.mul", cast(node, sum, f32), scale);
+  mlir::Value scale =
+      node.emit("gr.div", {node.emit("gr.mul", {cast(node, first, f32), cast(node, second, f32)}),
+                           cast(node, result, f32)});
+  mlir::Value scaled = node.emit("gr.mul", {cast(node, sum, f32), scale});
   return zeroPoint ? quantize(node, scaled, zeroPoint, node.elementOf(zeroPoint)) : mlir::Value();
 }
 
@@ -328,8 +324,9 @@ Values qLinearMatMul(Node& node) {
                           quantizedAll(node, node.input(3), node.input(5)));
   } else {
     mlir::Type f32 = node.builder().getF32Type();
-    sum = binary(node, "gr.matmul", centred(node, node.input(0), ofRows(node, node.input(2)), f32),
-                 centred(node, node.input(3), withoutRank(node, node.input(5)), f32));
+    sum = node.emit("gr.matmul",
+                    {centred(node, node.input(0), ofRows(node, node.input(2)), f32),
+                     centred(node, node.input(3), withoutRank(node, node.input(5)), f32)});
   }
   return {requantize(node, sum, ofRows(node, node.input(1)), withoutRank(node, node.input(4)),
                      ofRows(node, node.input(6)), ofRows(node, node.input(7)))};
@@ -351,8 +348,7 @@ Values qLinearConv(Node& node) {
                      withoutRank(node, node.input(7)))};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kQuantOps[] = {
     {"BitCast", 26, kLast, 1, 1, 1, bitcast},
     {"QuantizeLinear", 10, kLast, 2, 3, 1, quantizeLinear},
     {"DequantizeLinear", 10, kLast, 2, 3, 1, dequantizeLinear},
@@ -386,6 +382,6 @@ mlir::Value converted(Node& node, mlir::Value value, mlir::Type element) {
   return node.emit("gr.cast", {value}, attributes);
 }
 
-llvm::ArrayRef<OpRow> quantOps() { return kRows; }
+llvm::ArrayRef<OpRow> quantOps() { return kQuantOps; }
 
 }  // namespace graphrun::frontends

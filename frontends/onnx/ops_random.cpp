@@ -170,8 +170,7 @@ Values dropout(Node& node) {
   return {node.emit("gr.where", {keep, scaled, node.scalarLike(x, 0)}), keep};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kRandomOps[] = {
     {"RandomNormal", 1, kLast, 0, 0, 1, randomOfShape, "normal"},
     {"RandomUniform", 1, kLast, 0, 0, 1, randomOfShape, "uniform"},
     {"RandomNormalLike", 1, kLast, 1, 1, 1, randomLike, "normal"},
@@ -184,6 +183,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> randomOps() { return kRows; }
+llvm::ArrayRef<OpRow> randomOps() { return kRandomOps; }
 
 }  // namespace graphrun::frontends

@@ -8,8 +8,6 @@
 namespace graphrun::frontends {
 namespace {
 
-constexpr int64_t kEnd = INT64_MAX;
-
 /// The state, or zeros, before the input: N x C x (K - 1 + L).
 mlir::Value withState(Node& node) {
   if (node.input(3)) {
@@ -163,14 +161,13 @@ Values linearAttention(Node& node) {
           castLike(node, results[1], node.input(3) ? node.input(3) : node.input(0))};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kRecurrenceOps[] = {
     {"CausalConvWithState", 27, kLast, 2, 4, 2, causalConv},
     {"LinearAttention", 27, kLast, 3, 6, 2, linearAttention},
 };
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> recurrenceOps() { return kRows; }
+llvm::ArrayRef<OpRow> recurrenceOps() { return kRecurrenceOps; }
 
 }  // namespace graphrun::frontends

@@ -324,8 +324,7 @@ Values recurrent(Node& node) {
   return Recurrent(node, cell, options).run();
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kRecurrentOps[] = {
     {"RNN", 1, kLast, 3, 6, 2, recurrent, "rnn"},
     {"GRU", 1, kLast, 3, 6, 2, recurrent, "gru"},
     {"LSTM", 1, kLast, 3, 8, 3, recurrent, "lstm"},
@@ -333,6 +332,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> recurrentOps() { return kRows; }
+llvm::ArrayRef<OpRow> recurrentOps() { return kRecurrentOps; }
 
 }  // namespace graphrun::frontends

@@ -129,8 +129,7 @@ Values globalLp(Node& node) {
   return {rootOf(node, sum, p)};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kReduceOps[] = {
     {"ReduceSum", 1, 12, 1, 1, 1, plain, "sum"},
     {"ReduceSum", 13, kLast, 1, 2, 1, plain, "sum"},
     {"ReduceMean", 1, 17, 1, 1, 1, plain, "mean"},
@@ -158,6 +157,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> reduceOps() { return kRows; }
+llvm::ArrayRef<OpRow> reduceOps() { return kReduceOps; }
 
 }  // namespace graphrun::frontends

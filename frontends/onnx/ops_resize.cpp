@@ -176,8 +176,7 @@ Values resize(Node& node) {
   return {scales || sizes ? resizeBy(node, scales, sizes, sampling) : mlir::Value()};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kResizeOps[] = {
     {"Upsample", 1, 6, 1, 1, 1, upsampleImage},  {"Upsample", 7, 8, 1, 1, 1, upsampleByAttribute},
     {"Upsample", 9, 9, 2, 2, 1, resizeByScales}, {"Resize", 10, 10, 2, 2, 1, resizeByScales},
     {"Resize", 11, kLast, 1, 4, 1, resize},
@@ -185,6 +184,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> resizeOps() { return kRows; }
+llvm::ArrayRef<OpRow> resizeOps() { return kResizeOps; }
 
 }  // namespace graphrun::frontends

@@ -100,7 +100,7 @@ Values erase(Node& node) {
   return {make(node, elements)};
 }
 
-Values concat(Node& node) {
+Values concatFromSequence(Node& node) {
   node.attributes().require("axis");
   int64_t axis = node.attributes().integer("axis", 0);
   bool isNew = node.attributes().integer("new_axis", 0) != 0;
@@ -126,12 +126,12 @@ Values concat(Node& node) {
 
 /// Sizes of the parts into which SplitToSequence cuts `dim`.
 std::optional<llvm::SmallVector<int64_t>> partSizes(Node& node, int64_t dim) {
-  mlir::Value split = node.input(1);
-  if (!split) {
+  mlir::Value splitToSequence = node.input(1);
+  if (!splitToSequence) {
     return llvm::SmallVector<int64_t>(dim, 1);
   }
-  std::optional<int64_t> rank = node.rankOf(split);
-  auto given = rank ? node.known(split, "split") : std::nullopt;
+  std::optional<int64_t> rank = node.rankOf(splitToSequence);
+  auto given = rank ? node.known(splitToSequence, "splitToSequence") : std::nullopt;
   if (!given) {
     return std::nullopt;
   }
@@ -157,7 +157,7 @@ std::optional<llvm::SmallVector<int64_t>> partSizes(Node& node, int64_t dim) {
   return given;
 }
 
-Values split(Node& node) {
+Values splitToSequence(Node& node) {
   bool keep = node.attributes().integer("keepdims", 1) != 0 || node.input(1);
   int64_t axis = node.attributes().integer("axis", 0);
   std::optional<int64_t> rank = node.rankOf(node.input(0));
@@ -231,10 +231,9 @@ Values getElement(Node& node) {
   return {list.getElements().front()};
 }
 
-constexpr int kLast = kLastOpset;
 constexpr bool kLists = true;
-const OpRow kRows[] = {
-    {"ConcatFromSequence", 11, kLast, 1, 1, 1, concat, "", kLists},
+const OpRow kSequenceOps[] = {
+    {"ConcatFromSequence", 11, kLast, 1, 1, 1, concatFromSequence, "", kLists},
     {"Optional", 15, kLast, 0, 1, 1, optional, "", kLists},
     {"OptionalGetElement", 15, kLast, 1, 1, 1, getElement, "", kLists},
     {"OptionalHasElement", 15, kLast, 0, 1, 1, hasElement, "", kLists},
@@ -244,11 +243,11 @@ const OpRow kRows[] = {
     {"SequenceErase", 11, kLast, 1, 2, 1, erase, "", kLists},
     {"SequenceInsert", 11, kLast, 2, 3, 1, insert, "", kLists},
     {"SequenceLength", 11, kLast, 1, 1, 1, length, "", kLists},
-    {"SplitToSequence", 11, kLast, 1, 2, 1, split},
+    {"SplitToSequence", 11, kLast, 1, 2, 1, splitToSequence},
 };
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> sequenceOps() { return kRows; }
+llvm::ArrayRef<OpRow> sequenceOps() { return kSequenceOps; }
 
 }  // namespace graphrun::frontends

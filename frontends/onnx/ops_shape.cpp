@@ -203,8 +203,7 @@ Values unsqueeze(Node& node) {
                        : mlir::Value()};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kShapeOps[] = {
     {"Constant", 1, kLast, 0, 0, 1, constant},
     {"ConstantOfShape", 9, kLast, 1, 1, 1, constantOfShape},
     {"Shape", 1, kLast, 1, 1, 1, shape},
@@ -218,6 +217,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> shapeOps() { return kRows; }
+llvm::ArrayRef<OpRow> shapeOps() { return kShapeOps; }
 
 }  // namespace graphrun::frontends

@@ -247,8 +247,7 @@ Values stft(Node& node) {
   return {transform(node, framed, 2, 0, /*inverse=*/false, onesided)};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kSignalOps[] = {
     {"DFT", 17, 19, 1, 2, 1, dft},
     {"DFT", 20, kLast, 1, 3, 1, dft},
     {"STFT", 17, kLast, 2, 4, 1, stft},
@@ -260,6 +259,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> signalOps() { return kRows; }
+llvm::ArrayRef<OpRow> signalOps() { return kSignalOps; }
 
 }  // namespace graphrun::frontends

@@ -8,8 +8,6 @@ namespace {
 
 using Axes = llvm::SmallVector<int64_t>;
 
-constexpr double kEpsilon = 1e-5F;
-
 struct Statistics {
   mlir::Value centred, mean, variance;
 };
@@ -54,7 +52,7 @@ Values layerNormWithStatistics(Node& node, mlir::Type stash, double epsilon) {
 
 Values layerNorm(Node& node) {
   mlir::Type stash = floatTypeAttribute(node, "stash_type", 1);
-  double epsilon = node.attributes().real("epsilon", kEpsilon);
+  double epsilon = node.attributes().real("epsilon", kDefaultEpsilon);
   int64_t axis = node.attributes().integer("axis", -1);
   if (!stash) {
     return {nullptr};
@@ -73,7 +71,7 @@ Values layerNorm(Node& node) {
 /// x / sqrt(mean(x^2) + epsilon) in the type of stash_type, then scaled in the type of the scale.
 Values rmsNorm(Node& node) {
   mlir::Type stash = floatTypeAttribute(node, "stash_type", 1);
-  double epsilon = node.attributes().real("epsilon", kEpsilon);
+  double epsilon = node.attributes().real("epsilon", kDefaultEpsilon);
   std::optional<Axes> axes = trailingAxes(node);
   mlir::Value x = stash ? castTo(node, node.input(0), stash) : mlir::Value();
   if (!axes || !x) {
@@ -104,7 +102,7 @@ Values groupNorm(Node& node) {
   Attributes& attributes = node.attributes();
   attributes.require("num_groups");
   int64_t groups = attributes.integer("num_groups", 1);
-  double epsilon = attributes.real("epsilon", kEpsilon);
+  double epsilon = attributes.real("epsilon", kDefaultEpsilon);
   mlir::Value x = node.input(0);
   std::optional<int64_t> rank = node.rankOf(x);
   if (!rank || (node.opset() >= 21 && !floatTypeAttribute(node, "stash_type", 1))) {
@@ -251,7 +249,7 @@ Values batchNorm(Node& node) {
   Attributes& attributes = node.attributes();
   ignoreConsumed(node);
   attributes.ignore({"is_test"});
-  double epsilon = attributes.real("epsilon", kEpsilon);
+  double epsilon = attributes.real("epsilon", kDefaultEpsilon);
   double momentum = attributes.real("momentum", 0.9F);
   bool spatial = node.opset() >= 9 || attributes.integer("spatial", 1) != 0;
   std::optional<int64_t> rank = node.rankOf(node.input(0));
@@ -272,8 +270,7 @@ Values batchNorm(Node& node) {
   return batchNormInference(node, layout, epsilon);
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kStatisticOps[] = {
     {"BatchNormalization", 1, 13, 5, 5, 5, batchNorm},
     {"BatchNormalization", 14, kLast, 5, 5, 3, batchNorm},
     {"LayerNormalization", 17, kLast, 2, 3, 3, layerNorm},
@@ -285,6 +282,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> statisticOps() { return kRows; }
+llvm::ArrayRef<OpRow> statisticOps() { return kStatisticOps; }
 
 }  // namespace graphrun::frontends

@@ -260,8 +260,7 @@ mlir::Value numbersFromText(Node& node, mlir::Value input, mlir::Type element) {
   return node.evaluated(isFloat ? ir::makeFloats(type, reals) : ir::makeInts(type, integers));
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kStringOps[] = {
     {"StringConcat", 20, kLast, 2, 2, 1, stringConcat},
     {"RegexFullMatch", 20, kLast, 1, 1, 1, regexFullMatch},
     {"StringSplit", 20, kLast, 1, 1, 2, stringSplit},
@@ -329,6 +328,6 @@ Values uniqueStrings(Node& node) {
           emitInts(node, {all}, element, inverse), emitInts(node, {count}, element, counts)};
 }
 
-llvm::ArrayRef<OpRow> stringOps() { return kRows; }
+llvm::ArrayRef<OpRow> stringOps() { return kStringOps; }
 
 }  // namespace graphrun::frontends

@@ -21,13 +21,6 @@ Values transpose(Node& node) {
   return {node.emit("gr.transpose", {node.input(0)}, {node.integers("permutation", permutation)})};
 }
 
-/// The attribute "axis" in [0, rank of input 0); nothing when it is wrong.
-std::optional<int64_t> axisOf(Node& node, int64_t absent) {
-  int64_t given = node.attributes().integer("axis", absent);
-  std::optional<int64_t> rank = node.rankOf(node.input(0));
-  return rank ? node.axisOf(given, *rank) : std::nullopt;
-}
-
 Values concat(Node& node) {
   if (node.opset() >= 4) {
     node.attributes().require("axis");
@@ -185,8 +178,7 @@ Values pad(Node& node) {
 
 Values withSecond(Node& node) { return {node.emit(node.target(), {node.input(0), node.input(1)})}; }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kTensorOps[] = {
     {"Identity", 1, kLast, 1, 1, 1, identity, "", /*takesLists=*/true},
     {"Transpose", 1, kLast, 1, 1, 1, transpose},
     {"Concat", 1, kLast, 1, kMany, 1, concat},
@@ -205,6 +197,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> tensorOps() { return kRows; }
+llvm::ArrayRef<OpRow> tensorOps() { return kTensorOps; }
 
 }  // namespace graphrun::frontends

@@ -114,7 +114,7 @@ Values momentum(Node& node) {
   });
 }
 
-const OpRow kRows[] = {
+const OpRow kTrainingOps[] = {
     {"ai.onnx.preview.training.Adagrad", 1, 1, 5, kMany, kMany, adagrad},
     {"ai.onnx.preview.training.Adam", 1, 1, 6, kMany, kMany, adam},
     {"ai.onnx.preview.training.Momentum", 1, 1, 5, kMany, kMany, momentum},
@@ -122,6 +122,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> trainingOps() { return kRows; }
+llvm::ArrayRef<OpRow> trainingOps() { return kTrainingOps; }
 
 }  // namespace graphrun::frontends

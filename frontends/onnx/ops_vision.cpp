@@ -203,8 +203,7 @@ Values maxUnpool(Node& node) {
   return {node.emit("gr.pad", {y, around, node.scalarLike(y, 0)}, {node.text("mode", "constant")})};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kVisionOps[] = {
     {"GridSample", 16, kLast, 2, 2, 1, gridSample}, {"AffineGrid", 20, kLast, 2, 2, 1, affineGrid},
     {"RoiAlign", 10, kLast, 3, 3, 1, roiAlign},     {"MaxRoiPool", 1, kLast, 2, 2, 1, maxRoiPool},
     {"Col2Im", 18, kLast, 3, 3, 1, col2Im},         {"MaxUnpool", 9, kLast, 2, 3, 1, maxUnpool},
@@ -212,6 +211,6 @@ const OpRow kRows[] = {
 
 }  // namespace
 
-llvm::ArrayRef<OpRow> visionOps() { return kRows; }
+llvm::ArrayRef<OpRow> visionOps() { return kVisionOps; }
 
 }  // namespace graphrun::frontends

@@ -214,8 +214,7 @@ Values averagePool(Node& node) {
   return {node.emit("gr.avg_pool", {node.input(0)}, *attributes)};
 }
 
-constexpr int kLast = kLastOpset;
-const OpRow kRows[] = {
+const OpRow kWindowOps[] = {
     {"Conv", 1, kLast, 2, 3, 1, conv},
     {"ConvTranspose", 1, kLast, 2, 3, 1, convTranspose},
     {"DeformConv", 19, kLast, 3, 5, 1, deformConv},
@@ -259,6 +258,6 @@ std::optional<PaddedInput> paddedInput(Node& node, mlir::Value x, mlir::Value ze
       node.emit("gr.pad", {x, node.constant(pads), filler}, {node.text("mode", "constant")}), true};
 }
 
-llvm::ArrayRef<OpRow> windowOps() { return kRows; }
+llvm::ArrayRef<OpRow> windowOps() { return kWindowOps; }
 
 }  // namespace graphrun::frontends

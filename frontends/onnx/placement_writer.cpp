@@ -102,7 +102,7 @@ bool hasExternalData(const ::onnx::ModelProto& model) {
                      });
 }
 
-fs::path folderOf(const std::string& path) {
+fs::path absoluteFolderOf(const std::string& path) {
   std::error_code error;
   return fs::weakly_canonical(fs::absolute(path, error).parent_path(), error);
 }
@@ -344,11 +344,11 @@ absl::Status save(const ::onnx::ModelProto& model, const std::string& path) {
 absl::StatusOr<std::string> writePlacement(const std::string& path, const NodePlacement& placement,
                                            const std::string& outPath) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<::onnx::ModelProto> model, readModel(path));
-  if (folderOf(path) != folderOf(outPath) && hasExternalData(*model)) {
+  if (absoluteFolderOf(path) != absoluteFolderOf(outPath) && hasExternalData(*model)) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot write ", outPath, ": the weights of ", path,
                      " are in files beside it, which a copy elsewhere would miss; write into ",
-                     folderOf(path).string()));
+                     absoluteFolderOf(path).string()));
   }
   std::string warnings = PlacementWriter(*model, placement).run();
   GR_RETURN_IF_ERROR(save(*model, outPath));

@@ -20,10 +20,6 @@ mlir::Type i32(Node& node) { return node.builder().getI32Type(); }
 
 mlir::Value inI32(Node& node, mlir::Value value) { return castTo(node, value, i32(node)); }
 
-mlir::Value binary(Node& node, llvm::StringRef operation, mlir::Value lhs, mlir::Value rhs) {
-  return node.emit(operation, {lhs, rhs});
-}
-
 /// `values` (of i8, in range) as a constant.
 mlir::Value constantBytes(Node& node, llvm::ArrayRef<int64_t> dims,
                           llvm::ArrayRef<int64_t> values) {
@@ -41,7 +37,7 @@ QuantizedOperand shifted(Node& node, const QuantizedOperand& operand, int64_t sh
   to = shift < 0 ? mlir::Type(node.builder().getIntegerType(8)) : to;
   auto moved = [&](mlir::Value value) {
     value = inI32(node, value);
-    return binary(node, "gr.add", value, node.scalarLike(value, static_cast<double>(shift)));
+    return node.emit("gr.add", {value, node.scalarLike(value, static_cast<double>(shift))});
   };
   mlir::Value zero = operand.zeroPoint ? operand.zeroPoint : node.scalarLike(operand.value, 0);
   return {castTo(node, moved(operand.value), to), moved(zero)};
@@ -135,13 +131,13 @@ mlir::Value sumOver(Node& node, mlir::Value value, const Ints& axes) {
 
 /// `value - factor * other`; `value` where the factor is null.
 mlir::Value less(Node& node, mlir::Value value, mlir::Value factor, mlir::Value other) {
-  return factor ? binary(node, "gr.sub", value, binary(node, "gr.mul", factor, other)) : value;
+  return factor ? node.emit("gr.sub", {value, node.emit("gr.mul", {factor, other})}) : value;
 }
 
 /// The operand's elements less its zero point, in i32.
 mlir::Value centred(Node& node, const QuantizedOperand& operand) {
   mlir::Value value = inI32(node, operand.value);
-  return operand.zeroPoint ? binary(node, "gr.sub", value, inI32(node, operand.zeroPoint)) : value;
+  return operand.zeroPoint ? node.emit("gr.sub", {value, inI32(node, operand.zeroPoint)}) : value;
 }
 
 /// The convolution where it cannot be one of bytes.
@@ -174,8 +170,8 @@ mlir::Value channelOffset(Node& node, mlir::Value zeroPoint, mlir::Value weights
   // O x 1 x 1 …, of which the result's rank wants one dim less behind the batch.
   mlir::Value sums = sumOver(node, weights, llvm::to_vector(llvm::seq<int64_t>(1, rank)));
   sums = node.emit("gr.squeeze", {sums}, {node.integers("axes", {1})});
-  mlir::Value taken = binary(node, "gr.mul", zeroPoint, sums);
-  return offset ? binary(node, "gr.sub", offset, taken) : node.emit("gr.neg", {taken});
+  mlir::Value taken = node.emit("gr.mul", {zeroPoint, sums});
+  return offset ? node.emit("gr.sub", {offset, taken}) : node.emit("gr.neg", {taken});
 }
 
 /// Sums of `x` less its zero point over what each window covers: a convolution with ones, for all
@@ -188,7 +184,7 @@ mlir::Value windowSums(Node& node, const PaddedInput& x, mlir::Value zeroPoint,
   mlir::Value ones = constantBytes(node, dims, elements);
   mlir::Value sums = convolution(node, {x.value, ones}, x.isPadded);
   mlir::Value offset = channelOffset(node, zeroPoint, ones, nullptr);
-  return offset ? binary(node, "gr.add", sums, offset) : sums;
+  return offset ? node.emit("gr.add", {sums, offset}) : sums;
 }
 
 }  // namespace
@@ -200,11 +196,11 @@ mlir::Value quantizedMatMul(Node& node, const QuantizedOperand& lhs, const Quant
     return nullptr;
   }
   if (*lhsRank < 2 || *rhsRank < 2) {
-    return binary(node, "gr.matmul", centred(node, lhs), centred(node, rhs));
+    return node.emit("gr.matmul", {centred(node, lhs), centred(node, rhs)});
   }
   QuantizedOperand a = leftOperand(node, lhs);
   QuantizedOperand b = rightOperand(node, rhs);
-  mlir::Value product = binary(node, "gr.matmul", a.value, b.value);
+  mlir::Value product = node.emit("gr.matmul", {a.value, b.value});
   // (a - p)(b - q) = ab - p * sums of b's columns - (sums of (a - p)'s rows) * q
   product = less(node, product, a.zeroPoint,
                  a.zeroPoint ? sumOver(node, b.value, {*rhsRank - 2}) : mlir::Value());
@@ -232,7 +228,7 @@ mlir::Value quantizedConvolution(Node& node, const QuantizedOperand& x,
   }
   mlir::Value product = convolution(node, {padded->value, b.value}, padded->isPadded);
   mlir::Value offset = channelOffset(node, a.zeroPoint, b.value, bias);
-  product = offset ? binary(node, "gr.add", product, offset) : product;
+  product = offset ? node.emit("gr.add", {product, offset}) : product;
   if (!b.zeroPoint) {
     return product;
   }

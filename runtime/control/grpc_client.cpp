@@ -40,7 +40,6 @@ constexpr int64_t kNanosPerMilli = 1'000'000;
 constexpr int kMinBackoffMs = 50;
 constexpr int kMaxBackoffMs = 500;
 constexpr int kConnectTimeoutMs = 5'000;
-constexpr int kMaxMetadataBytes = 64 << 10;
 
 grpc::ChannelArguments channelArguments() {
   grpc::ChannelArguments args;

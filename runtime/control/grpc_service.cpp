@@ -26,7 +26,6 @@ namespace {
 constexpr int kMaxThreads = 64;
 constexpr int kMaxStreams = 64;             // calls side by side on one connection
 constexpr int kHandshakeTimeoutMs = 5'000;  // a peer that connects and says nothing
-constexpr int kMaxMetadataBytes = 64 << 10;
 constexpr Millis kStopGrace{500};
 
 void configure(grpc::ServerBuilder& builder) {

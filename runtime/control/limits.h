@@ -15,6 +15,8 @@ inline constexpr uint32_t kControlProtocol = 2;
 inline constexpr size_t kChunkBytes = size_t{1} << 20;
 /// The largest message that either end accepts; a longer one is refused unread.
 inline constexpr size_t kMaxMessageBytes = size_t{4} << 20;
+/// The most bytes of a call's headers that either end accepts.
+inline constexpr int kMaxMetadataBytes = 64 << 10;
 /// The largest plan. Weights do not count: they travel on their own.
 inline constexpr size_t kMaxPlanBytes = size_t{512} << 20;
 /// The largest single weight.

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/format/invalid.h"
 #include "runtime/format/weight_table.h"
 
 namespace graphrun::format {
@@ -14,11 +15,6 @@ namespace {
 
 using Ids = flatbuffers::Vector<uint32_t>;
 using runtime::annotate;
-
-template <typename... Parts>
-absl::Status invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 /// Bytes that count as an entry: a file whose texts and lists are all its own has less than one for
 /// each sixteen, so that short names may even be shared.

@@ -1,5 +1,4 @@
 #include "runtime/format/plan_verifier.h"
-#include "runtime/base/numerics.h"
 
 #include <cstdint>
 #include <limits>
@@ -9,8 +8,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/checked.h"
+#include "runtime/base/numerics.h"
 #include "runtime/base/status.h"
 #include "runtime/format/graph_verifier.h"
+#include "runtime/format/invalid.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/format/weight_table.h"
 
@@ -18,11 +19,6 @@ namespace graphrun::format {
 namespace {
 
 using runtime::annotate;
-
-template <typename... Parts>
-absl::Status invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 absl::Status checkCount(absl::string_view what, size_t count, size_t limit) {
   return count <= limit ? absl::OkStatus()

@@ -12,7 +12,7 @@ namespace {
 constexpr double kAsPromised = 1.03;
 /// What the single device must promise of what runs take, to be tried; and what its own runs may
 /// take of that, to stay.
-constexpr double kWorthwhile = 0.98;
+constexpr double kPromised = 0.98;
 
 double promisedNanos(const FoundPlan& found, const JudgingSession& session) {
   const format::Plan& plan = found.plan->plan();
@@ -45,7 +45,7 @@ bool isBeyondDoubt(const FoundPlan& found, const JudgingSession& session) {
 absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const ActivePlan::Rival& rival,
                                    const JudgingSession& session) {
   if (static_cast<double>(takenNanos(plan, session)) <=
-      kWorthwhile * static_cast<double>(rival.runNanos)) {
+      kPromised * static_cast<double>(rival.runNanos)) {
     session.keep(plan.found);
     plan.found.response.clear();
     plan.rival.reset();
@@ -73,7 +73,7 @@ absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& sessio
     return &plan;
   }
   const ActivePlan::Rival rival{plan.found, takenNanos(plan, session)};
-  if (promisedNanos(*single, session) > kWorthwhile * static_cast<double>(rival.runNanos)) {
+  if (promisedNanos(*single, session) > kPromised * static_cast<double>(rival.runNanos)) {
     return &plan;
   }
   GR_ASSIGN_OR_RETURN(ActivePlan * tried, session.replace(plan, *single));

@@ -10,10 +10,10 @@ namespace {
 using Transfers = absl::Span<const format::TransferTime>;
 
 /// More runs than this make a time no surer: all sizes are to count much alike.
-constexpr uint64_t kSureRuns = 50;
+constexpr uint64_t kSureTransfers = 50;
 
 double weightOf(const format::TransferTime& transfer) {
-  return static_cast<double>(std::min(transfer.runs(), kSureRuns));
+  return static_cast<double>(std::min(transfer.runs(), kSureTransfers));
 }
 
 /// The line with the least squares, each transfer weighed by what `before` says it takes; neither

@@ -14,11 +14,11 @@ namespace graphrun::runtime {
 namespace {
 
 /// Runs that tell what one takes: so many, or fewer that take so long.
-constexpr int kMostRuns = 48;
+constexpr int kMostTrialRuns = 48;
 constexpr int kFewestRuns = 5;
 constexpr int64_t kEnoughNanos = 200'000'000;
 /// What runs on split devices may take of the others: a few percent are chance.
-constexpr double kWorthwhile = 0.95;
+constexpr double kWorthwhileSplit = 0.95;
 
 bool usesParts(const format::PlanFile& plan) {
   const auto& devices = *plan.plan().devices();
@@ -31,7 +31,7 @@ bool usesParts(const format::PlanFile& plan) {
 absl::StatusOr<uint64_t> typicalRun(ActivePlan& plan, int64_t limit, const TrialSession& session) {
   const int64_t begin = nowNanos();
   plan.lastRuns.clear();
-  for (int runs = 0; runs < kMostRuns; ++runs) {
+  for (int runs = 0; runs < kMostTrialRuns; ++runs) {
     const int64_t spent = nowNanos() - begin;
     if (runs < kFewestRuns && spent > limit) {
       return 0;
@@ -56,7 +56,7 @@ absl::StatusOr<bool> isFaster(ActivePlan& split, ActivePlans& plans, uint64_t wh
   GR_RETURN_IF_ERROR(session.run(split));
   GR_RETURN_IF_ERROR(plans.tune(split, tuneNanos));
   GR_ASSIGN_OR_RETURN(uint64_t parts, typicalRun(split, limit, session));
-  return parts != 0 && static_cast<double>(parts) <= kWorthwhile * static_cast<double>(whole);
+  return parts != 0 && static_cast<double>(parts) <= kWorthwhileSplit * static_cast<double>(whole);
 }
 
 }  // namespace

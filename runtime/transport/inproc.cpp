@@ -43,7 +43,7 @@ struct InprocLink : Link {
   std::shared_ptr<Port> port;
 };
 
-constexpr absl::string_view kPrefix = "inproc:";
+constexpr absl::string_view kInprocPrefix = "inproc:";
 
 }  // namespace
 
@@ -84,14 +84,14 @@ class InprocTransport final : public TransportCore {
 
   bool join() { return joined_ = hub_->add(rank(), port_); }
 
-  std::string localAddress() const override { return absl::StrCat(kPrefix, rank()); }
+  std::string localAddress() const override { return absl::StrCat(kInprocPrefix, rank()); }
   bool sharesMemory() const override { return true; }
   bool progress() override { return false; }
 
   absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t peer,
                                                  absl::string_view address) override {
     uint32_t rank = 0;
-    if (!absl::ConsumePrefix(&address, kPrefix) || !absl::SimpleAtoi(address, &rank)) {
+    if (!absl::ConsumePrefix(&address, kInprocPrefix) || !absl::SimpleAtoi(address, &rank)) {
       return absl::InvalidArgumentError(absl::StrFormat(
           "rank %d: not an in-process address: \"%s\"", peer, absl::CHexEscape(address)));
     }

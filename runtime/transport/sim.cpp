@@ -45,7 +45,7 @@ struct Later {
   }
 };
 
-constexpr absl::string_view kPrefix = "sim:";
+constexpr absl::string_view kSimPrefix = "sim:";
 
 }  // namespace
 
@@ -241,7 +241,7 @@ class SimTransport final : public TransportCore {
 
   bool join() { return joined_ = network_->add(this); }
 
-  std::string localAddress() const override { return absl::StrCat(kPrefix, rank()); }
+  std::string localAddress() const override { return absl::StrCat(kSimPrefix, rank()); }
   bool progress() override { return network_->deliverNext(); }
   bool carries(MemoryKind kind) const override {
     return kind == MemoryKind::kHost || network_->copiesGpuMemory();
@@ -250,7 +250,7 @@ class SimTransport final : public TransportCore {
   absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t peer,
                                                  absl::string_view address) override {
     uint32_t rank = 0;
-    if (!absl::ConsumePrefix(&address, kPrefix) || !absl::SimpleAtoi(address, &rank) ||
+    if (!absl::ConsumePrefix(&address, kSimPrefix) || !absl::SimpleAtoi(address, &rank) ||
         rank != peer) {
       return absl::InvalidArgumentError(absl::StrFormat(
           "rank %d: not its simulated address: \"%s\"", peer, absl::CHexEscape(address)));

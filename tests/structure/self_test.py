@@ -201,6 +201,16 @@ class Tidy(unittest.TestCase):
         self.assertEqual(tidy.readCommands(f"{self.root}/build")[0]["command"],
                          "c++ -O2 -std=c++20 -o a.o -c /a.cpp")
 
+    def testFilesThatAreCompiledTogetherAreReadEachByItself(self):
+        unit = f"{self.root}/build/Unity/unity_0_cxx.cxx"
+        write(self.root, unit, '/* made */\n\n#include "/s/a.cpp"\n\n#include "/s/b.cpp"\n')
+        write(self.root, "build/compile_commands.json",
+              json.dumps([{"file": unit, "command": f"c++ -o u.o -c {unit}"}]))
+        self.assertEqual([(entry["file"], entry["command"])
+                          for entry in tidy.readCommands(f"{self.root}/build")],
+                         [("/s/a.cpp", "c++ -o u.o -c /s/a.cpp"),
+                          ("/s/b.cpp", "c++ -o u.o -c /s/b.cpp")])
+
 
 class WhatRan(unittest.TestCase):
     RUN = """<testsuite>

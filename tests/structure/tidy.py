@@ -22,6 +22,8 @@ CLANG_TIDY = ["clang-tidy-19", "--quiet", "--extra-arg=-Wno-unknown-warning-opti
               "--extra-arg=-Wno-deprecated-declarations"]
 # A file is read without precompiled headers, which are g++'s: it includes what it uses.
 PRECOMPILED = re.compile(r" -Winvalid-pch| -fpch-preprocess| -include \S+cmake_pch\.hxx")
+# What a unit of several files consists of.
+INCLUDED = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 # Commits of main whose files are checked on main itself.
 COMMITS = 20
 
@@ -63,13 +65,25 @@ def changedFiles(root, compiled):
     return found
 
 
+def joinedFiles(path):
+    """The files that a unit of several includes; none where `path` is no such unit."""
+    if os.path.basename(os.path.dirname(path)) != "Unity" or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return INCLUDED.findall(file.read())
+
+
 def readCommands(build):
-    """The compile commands of a build, as clang-tidy takes them."""
+    """The compile commands of a build, as clang-tidy takes them: one for each file, also of those that
+    are compiled together."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         entries = json.load(file)
+    single = []
     for entry in entries:
-        entry["command"] = PRECOMPILED.sub("", entry["command"])
-    return entries
+        command = PRECOMPILED.sub("", entry["command"])
+        single += [{**entry, "file": path, "command": command.replace(entry["file"], path)}
+                   for path in joinedFiles(entry["file"]) or [entry["file"]]]
+    return single
 
 
 def writeCommands(entries, folder):

@@ -156,7 +156,7 @@ absl::Status Lowering::lowerMap(const Work& work, const Alternative& way) {
   step.kernel = "generated";
   step.operation = work.op->getName().getStringRef().str();
   step.label = labelOf(work.op);
-  step.threads = threadsOf(work.op);
+  step.threads = devices::threadsOf(work.op);
   for (auto [operand, desc] : llvm::zip(work.operands, way.map.operands)) {
     GR_ASSIGN_OR_RETURN(Argument argument, values_.read(operand, desc));
     step.inputs.push_back(argument);

@@ -79,7 +79,7 @@ bool averagesSlowly(const Step& step) {
          !isDense(step.inputs[0].desc) && !hasBlocks(step.inputs[0].desc);
 }
 
-uint64_t bytesOf(const TensorDesc& desc) {
+uint64_t sizeOf(const TensorDesc& desc) {
   absl::StatusOr<uint64_t> bytes = layoutBytes(desc);
   return bytes.ok() ? *bytes : 0;
 }
@@ -109,7 +109,7 @@ double startNanos(int threads) { return kStartNanos + (threads > 1 ? kForkNanos 
 
 double moveNanos(const TensorDesc& desc, int threads) {
   return startNanos(threads) +
-         2e9 * static_cast<double>(bytesOf(desc)) / (kBytesPerSecond * threads);
+         2e9 * static_cast<double>(sizeOf(desc)) / (kBytesPerSecond * threads);
 }
 
 double estimateNanos(const Step& step, const Candidate& candidate, int threads) {
@@ -117,10 +117,10 @@ double estimateNanos(const Step& step, const Candidate& candidate, int threads) 
   std::string name = candidate.kernel->name == "reference" ? "ref" : choice.implementation;
   uint64_t bytes = 0;
   for (size_t i = 0; i < choice.inputs.size(); ++i) {
-    bytes += step.inputs[i].desc.any ? 0 : bytesOf(choice.inputs[i]);
+    bytes += step.inputs[i].desc.any ? 0 : sizeOf(choice.inputs[i]);
   }
   for (const TensorDesc& output : choice.outputs) {
-    bytes += bytesOf(output);
+    bytes += sizeOf(output);
   }
   std::optional<int64_t> tile =
       step.operation == "gr.conv" ? winogradTile(choice.inputs[1]) : std::nullopt;
