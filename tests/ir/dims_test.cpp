@@ -12,8 +12,8 @@
 namespace graphrun::ir {
 namespace {
 
-struct Fixture {
-  Fixture() : builder(&context) {
+struct DimsFixture {
+  DimsFixture() : builder(&context) {
     context.loadDialect<GRDialect, mlir::func::FuncDialect>();
     module = mlir::ModuleOp::create(builder.getUnknownLoc());
     builder.setInsertionPointToEnd(module->getBody());
@@ -26,7 +26,7 @@ struct Fixture {
   Dim n;
 };
 
-TEST_CASE_METHOD(Fixture, "arithmetic on dims keeps what is known") {
+TEST_CASE_METHOD(DimsFixture, "arithmetic on dims keeps what is known") {
   CHECK((Dim(2) + Dim(3)).value() == 5);
   CHECK((Dim(7).floorDiv(2)).value() == 3);
   CHECK((Dim(7).ceilDiv(2)).value() == 4);
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(Fixture, "arithmetic on dims keeps what is known") {
   CHECK(!provablyDifferent(n, Dim(2)));
 }
 
-TEST_CASE_METHOD(Fixture, "every number is one, the smallest too") {
+TEST_CASE_METHOD(DimsFixture, "every number is one, the smallest too") {
   Dim least(INT64_MIN);
   CHECK(least.isStatic());
   CHECK(!least.isUnknown());
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(Fixture, "every number is one, the smallest too") {
   CHECK(toString({least}) == "-9223372036854775808");
 }
 
-TEST_CASE_METHOD(Fixture, "types carry symbolic dims and give them back") {
+TEST_CASE_METHOD(DimsFixture, "types carry symbolic dims and give them back") {
   mlir::Type f32 = builder.getF32Type();
   Dims dims = {n, Dim(3), Dim(), n * Dim(2)};
   mlir::RankedTensorType type = tensorType(dims, f32);
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(Fixture, "types carry symbolic dims and give them back") {
   CHECK(!dimsOf(mlir::UnrankedTensorType::get(f32)));
 }
 
-TEST_CASE_METHOD(Fixture, "broadcasting follows NumPy") {
+TEST_CASE_METHOD(DimsFixture, "broadcasting follows NumPy") {
   CHECK(provablyEqual(*broadcast(Dim(1), n), n));
   CHECK(broadcast(n, Dim(4))->value() == 4);
   CHECK(broadcast(n, Dim())->isUnknown());
@@ -79,7 +79,8 @@ TEST_CASE_METHOD(Fixture, "broadcasting follows NumPy") {
   CHECK(toString(*broadcast(Dims{Dim(3), Dim(1)}, Dims{Dim(2), Dim(1), Dim(4)})) == "2x3x4");
 }
 
-TEST_CASE_METHOD(Fixture, "createOp infers types, and reports misuse without leaving anything") {
+TEST_CASE_METHOD(DimsFixture,
+                 "createOp infers types, and reports misuse without leaving anything") {
   mlir::Location loc = builder.getUnknownLoc();
   mlir::Value a = createScalar(builder, loc, builder.getF32Type(), 1.5);
   mlir::Value b = createInts(builder, loc, {2, 3});
@@ -100,7 +101,7 @@ TEST_CASE_METHOD(Fixture, "createOp infers types, and reports misuse without lea
         static_cast<std::ptrdiff_t>(before));
 }
 
-TEST_CASE_METHOD(Fixture, "createOp refuses a missing attribute before it is asked for") {
+TEST_CASE_METHOD(DimsFixture, "createOp refuses a missing attribute before it is asked for") {
   mlir::Location loc = builder.getUnknownLoc();
   mlir::Value a = createInts(builder, loc, {2, 3});
   std::string message;

@@ -15,8 +15,10 @@
 namespace graphrun::passes {
 namespace {
 
-struct Fixture {
-  Fixture() : builder(&context) { context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>(); }
+struct WeightsFixture {
+  WeightsFixture() : builder(&context) {
+    context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
+  }
 
   mlir::RankedTensorType type(llvm::ArrayRef<int64_t> shape, mlir::Type element) {
     return mlir::RankedTensorType::get(shape, element);
@@ -26,7 +28,7 @@ struct Fixture {
   mlir::OpBuilder builder;
 };
 
-TEST_CASE_METHOD(Fixture, "floats of every width are written rounded and read back") {
+TEST_CASE_METHOD(WeightsFixture, "floats of every width are written rounded and read back") {
   std::vector<double> values(100);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = std::ldexp(1 + static_cast<double>(i % 8) / 8, static_cast<int>(i % 9) - 4);
@@ -47,14 +49,14 @@ TEST_CASE_METHOD(Fixture, "floats of every width are written rounded and read ba
   CHECK(floatsOf(third)->front() == static_cast<double>(1.0F / 3.0F));
 }
 
-TEST_CASE_METHOD(Fixture, "a splat is spread out, an integer has no floats") {
+TEST_CASE_METHOD(WeightsFixture, "a splat is spread out, an integer has no floats") {
   auto splat = mlir::DenseElementsAttr::get(type({3}, builder.getF32Type()), 2.5F);
   CHECK(floatsOf(splat) == std::vector<double>{2.5, 2.5, 2.5});
   CHECK(!floatsOf(mlir::DenseElementsAttr::get(type({1}, builder.getI64Type()), int64_t{1})));
   CHECK(!floatsOf(mlir::ElementsAttr()));
 }
 
-TEST_CASE_METHOD(Fixture, "bools are one byte each in files") {
+TEST_CASE_METHOD(WeightsFixture, "bools are one byte each in files") {
   llvm::SmallVector<bool> bools = {true, false, true};
   auto attr = mlir::DenseElementsAttr::get(type({3}, builder.getI1Type()), bools);
   std::optional<ElementBytes> raw = bytesOf(attr);
@@ -65,7 +67,7 @@ TEST_CASE_METHOD(Fixture, "bools are one byte each in files") {
   CHECK(bytesOf(splat)->bytes.size() == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "a resource without its bytes has no elements") {
+TEST_CASE_METHOD(WeightsFixture, "a resource without its bytes has no elements") {
   std::vector<char> bytes(12);
   auto attr = mlir::DenseResourceElementsAttr::get(
       type({100}, builder.getF32Type()), "short",
@@ -86,7 +88,8 @@ std::vector<double> apply(const std::vector<double>& w, const std::vector<double
   return y;
 }
 
-TEST_CASE_METHOD(Fixture, "a folded convolution computes what convolution and normalisation do") {
+TEST_CASE_METHOD(WeightsFixture,
+                 "a folded convolution computes what convolution and normalisation do") {
   constexpr int64_t kIn = 16, kOut = 24;
   std::mt19937 random(7);
   std::uniform_real_distribution<float> real(0.1F, 2.0F);

@@ -10,11 +10,11 @@ namespace {
 
 using namespace testing;
 
-struct Fixture {
+struct ExplainFixture {
   Cluster cluster = simpleCluster(2, {1 << 20, 0});
   CostGraph graph;
 
-  Fixture() {
+  ExplainFixture() {
     int a = addNode(graph, "stem", {1000, 1000}, 4096);
     int b = addNode(graph, "left", {4000, 4000}, 2048, 512);
     int c = addNode(graph, "right", {4000, 4000}, 2048);
@@ -34,7 +34,7 @@ struct Fixture {
 };
 
 TEST_CASE("the text is aligned and stable") {
-  Fixture f;
+  ExplainFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   std::vector<Candidate> candidates = runCandidates(problem);
   const PlacementResult* best = bestCandidate(problem, candidates);
@@ -78,7 +78,7 @@ strategies
 }
 
 TEST_CASE("why a node is where it is, with every device's time or reason") {
-  Fixture f;
+  ExplainFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   PlacementResult result = place(problem, "auto").value();
   CHECK(explanationText(explainNodes(problem, result, "right").value().at(0)) ==
@@ -100,7 +100,7 @@ TEST_CASE("why a node is where it is, with every device's time or reason") {
 }
 
 TEST_CASE("pins and memory are given as reasons") {
-  Fixture f;
+  ExplainFixture f;
   f.graph.pins = {{1, 0, "c.yaml:7"}};
   f.cluster.devices[0].memoryBytes = 8000;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
@@ -114,7 +114,7 @@ TEST_CASE("pins and memory are given as reasons") {
 }
 
 TEST_CASE("the JSON holds what the text holds, and every node") {
-  Fixture f;
+  ExplainFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   std::vector<Candidate> candidates = runCandidates(problem);
   auto json = explanationJson(explain(problem, *bestCandidate(problem, candidates), candidates));
@@ -149,7 +149,7 @@ TEST_CASE("the JSON holds what the text holds, and every node") {
 }
 
 TEST_CASE("details: what a picture of the step needs, by positions in the lists") {
-  Fixture f;
+  ExplainFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   PlacementResult result = place(problem, "greedy").value();
   auto json = explanationJson(explain(problem, result), /*details=*/true);
@@ -265,7 +265,7 @@ TEST_CASE("of many nodes the main ones are explained, within the work allowed") 
 }
 
 TEST_CASE("a strategy that failed is in the table, long lists are cut") {
-  Fixture f;
+  ExplainFixture f;
   f.cluster.devices[0].memoryBytes = 8000;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   std::vector<Candidate> candidates = runCandidates(problem);

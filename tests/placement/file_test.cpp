@@ -9,11 +9,11 @@ namespace {
 
 using namespace testing;
 
-struct Fixture {
+struct FileFixture {
   Cluster cluster = simpleCluster(2, {1000, 1000});
   CostGraph graph;
 
-  Fixture() {
+  FileFixture() {
     int a = addNode(graph, "encoder/a", {10, 10}, 600);
     int b = addNode(graph, "encoder/b", {10, 10}, 600);
     int c = addNode(graph, "head", {10, kUnsupported});
@@ -24,7 +24,7 @@ struct Fixture {
 };
 
 TEST_CASE("a file places by name, then by the first glob") {
-  Fixture f;
+  FileFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   auto result = placeFromJson(
       problem, R"({"encoder/*": "n1/cpu:0", "*": "n0/cpu:0", "encoder/b": "n0/cpu:0"})", "p.json");
@@ -36,7 +36,7 @@ TEST_CASE("a file places by name, then by the first glob") {
 }
 
 TEST_CASE("problems of a file are all reported") {
-  Fixture f;
+  FileFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   auto errorOf = [&](const char* json) {
     return messageOf(placeFromJson(problem, json, "p.json").status());
@@ -113,7 +113,7 @@ TEST_CASE("an explanation, read back as a file, gives the same placement") {
 }
 
 TEST_CASE("a file that breaks a rule of placement is refused with that rule") {
-  Fixture f;
+  FileFixture f;
   PlacementProblem problem = makeProblem(f.graph, f.cluster);
   auto unsupported = placeFromJson(problem, R"({"*": "n1/cpu:0"})", "p.json").status();
   CHECK(absl::IsFailedPrecondition(unsupported));

@@ -15,7 +15,7 @@
 namespace graphrun::placement::testing {
 namespace {
 
-constexpr int64_t kMeanNs = 10'000;
+constexpr int64_t kPlantedMeanNs = 10'000;
 
 struct Task {
   int device;
@@ -55,7 +55,7 @@ class Planter {
 
   void cutIntoTasks() {
     int each = options_.tasks / options_.devices;
-    planted_.optimumNs = each * kMeanNs;
+    planted_.optimumNs = each * kPlantedMeanNs;
     for (int d = 0; d < options_.devices; ++d) {
       std::set<int64_t> cuts = {0, planted_.optimumNs};
       while (static_cast<int>(cuts.size()) <= each) {
@@ -104,7 +104,7 @@ class Planter {
     for (auto [from, to] : edges) {
       const Task& a = tasks_[from];
       const Task& b = tasks_[to];
-      auto ns = uniform(0, std::llround(2 * options_.ccr * static_cast<double>(kMeanNs)));
+      auto ns = uniform(0, std::llround(2 * options_.ccr * static_cast<double>(kPlantedMeanNs)));
       if (a.device != b.device) {
         int64_t& free = freeAt[{a.device, b.device}];
         int64_t start = options_.queues ? std::max(free, a.finish) : a.finish;
