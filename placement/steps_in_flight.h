@@ -31,15 +31,22 @@ inline SimulatorOptions forStepsOf(const Cluster& cluster, SimulatorOptions opti
   return options;
 }
 
+/// Steps that may be in flight at a time where one passes through so many devices of workers
+/// (LoadedPlan): the last of them ends one while the first begins the next but one.
+inline int stepsInFlight(int stages) {
+  return std::min(stages + 1, static_cast<int>(runtime::kMostStepsInFlight));
+}
+
 /// Options for steps that follow each other without a gap: what a step receives waits until the
 /// last device is done with it, while others are at later steps; so edges have a buffer for each
-/// step that may be in flight (LoadedPlan), those from the client too.
+/// step that may be in flight, those from the client too. All devices count, as it is not known yet
+/// which of them a placement uses: a plan has fewer buffers where it leaves some out.
 inline SimulatorOptions forManySteps(const Cluster& cluster) {
   const auto stages = static_cast<int>(
       std::count_if(cluster.devices.begin(), cluster.devices.end(),
                     [&](const Device& device) { return !cluster.isInClient(device.worker); }));
   SimulatorOptions options;
-  options.edgeSlots = std::min(stages + 1, static_cast<int>(runtime::kMostStepsInFlight));
+  options.edgeSlots = stepsInFlight(stages);
   options.clientSlots = options.edgeSlots;
   return options;
 }

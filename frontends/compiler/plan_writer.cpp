@@ -12,6 +12,7 @@
 #include "passes/model_io.h"
 #include "passes/passes.h"
 #include "passes/type_codec.h"
+#include "placement/steps_in_flight.h"
 #include "runtime/base/status.h"
 #include "runtime/format/plan_file.h"
 
@@ -23,7 +24,7 @@ constexpr uint64_t kEagerBytes = 8192;
 
 class PlanWriter {
  public:
-  explicit PlanWriter(const PlanParts& parts) : parts_(parts) {}
+  explicit PlanWriter(const PlanParts& parts) : parts_(parts), stages_(countStages()) {}
 
   absl::StatusOr<std::vector<uint8_t>> write() {
     workers_.push_back(format::CreatePlanWorkerDirect(builder_, "client"));
@@ -220,14 +221,30 @@ class PlanWriter {
     return written.empty() ? 0 : builder_.CreateVector(written);
   }
 
-  /// Buffers of an edge where it arrives, as many as placement counts.
+  /// Buffers of an edge where it arrives: as many as placement counts, but no more than steps of
+  /// this plan may be in flight, which may leave devices of the cluster out.
   uint32_t slotsOf(const passes::PartitionEdge& edge) const {
     bool isFromClient = !parts_.cluster.findDevice(edge.source).has_value();
     const placement::SimulatorOptions& counted = parts_.simulator.options();
-    return static_cast<uint32_t>(isFromClient ? counted.clientSlots : counted.edgeSlots);
+    const int slots = isFromClient ? counted.clientSlots : counted.edgeSlots;
+    return static_cast<uint32_t>(std::min(slots, placement::stepsInFlight(stages_)));
+  }
+
+  /// The devices outside the client's process that have something to do.
+  int countStages() const {
+    int stages = 0;
+    for (auto function : parts_.partitioning.module.get().getOps<mlir::func::FuncOp>()) {
+      std::optional<int> id = parts_.cluster.findDevice(function.getSymName().str());
+      stages +=
+          id && !parts_.cluster.isInClient(parts_.cluster.devices[static_cast<size_t>(*id)].worker)
+              ? 1
+              : 0;
+    }
+    return stages;
   }
 
   const PlanParts& parts_;
+  const int stages_;
   flatbuffers::FlatBufferBuilder builder_;
   passes::WeightTable weights_;
   std::map<int, uint32_t> workerIndices_;
