@@ -376,9 +376,11 @@ TEST_CASE("a failure ends the steps in flight with one cause") {
   ExecutorThread server;
   server.start(both.server.get(), 0, 2);
   const int64_t begin = runtime::nowNanos();
-  std::thread other([&] { CHECK_FALSE(both.runLane(0, 1, std::chrono::microseconds(0))); });
+  bool first = true;
+  std::thread other([&] { first = both.runLane(0, 1, std::chrono::microseconds(0)); });
   CHECK_FALSE(both.runLane(1, 2, std::chrono::microseconds(0)));
   other.join();
+  CHECK_FALSE(first);
   CHECK_FALSE(server.wait());
   CHECK(runtime::nowNanos() - begin < kSecond);
   CHECK(both.links.control->failure()->label == "add10");
@@ -412,16 +414,19 @@ TEST_CASE("of the threads with steps in flight one polls for all, and hands that
   Lanes both(2);
   std::atomic<bool> isDone[2] = {};
   std::atomic<std::thread::id> polled[2] = {};  // who asked last whether a step is done
+  bool ok[2] = {};
   std::thread threads[2];
   alignas(64) float memory[4][16] = {};
   auto begin = [&](size_t lane) {
     both.lanes[lane]->bindInput(0, memory[lane]);
     both.lanes[lane]->bindOutput(0, memory[2 + lane]);
     threads[lane] = std::thread([&, lane] {
-      CHECK(both.inFlight.run(*both.lanes[lane], lane, runtime::nowNanos() + 30 * kSecond, [&] {
+      auto others = [&] {
         polled[lane] = std::this_thread::get_id();
         return isDone[lane].load();
-      }));
+      };
+      ok[lane] =
+          both.inFlight.run(*both.lanes[lane], lane, runtime::nowNanos() + 30 * kSecond, others);
     });
   };
   auto awaitPoll = [&](size_t lane, std::thread::id by) {
@@ -448,6 +453,8 @@ TEST_CASE("of the threads with steps in flight one polls for all, and hands that
   isDone[1] = true;
   both.links.transport->wakeWaiters();
   threads[1].join();
+  CHECK(ok[0]);
+  CHECK(ok[1]);
   CHECK(server.wait());
 }
 
