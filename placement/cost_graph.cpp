@@ -297,13 +297,16 @@ absl::Status CostGraph::finish(int deviceCount) {
 }
 
 std::vector<int> CostGraph::nodesOf(const PinRule& rule) const {
-  auto matches = [&](const std::string& label) {
-    return !label.empty() && runtime::matchesLabel(rule.nodes, label);
+  auto matches = [&](const std::string& label) { return runtime::matchesLabel(rule.nodes, label); };
+  // Its whole label is also that of others, "label#2", which have names of their own.
+  auto matchesPart = [&](const std::string& label) {
+    return label.find('+') != label.npos && !runtime::matchesGlob(rule.nodes, label) &&
+           matches(label);
   };
   std::vector<int> result;
   for (int n = 0; n < nodeCount(); ++n) {
     const std::vector<std::string>& members = node(n).members;
-    if (runtime::matchesGlob(rule.nodes, node(n).name) || matches(node(n).label) ||
+    if (runtime::matchesGlob(rule.nodes, node(n).name) || matchesPart(node(n).label) ||
         std::any_of(members.begin(), members.end(), matches)) {
       result.push_back(n);
     }

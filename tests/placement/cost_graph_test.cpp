@@ -75,6 +75,20 @@ TEST_CASE("pin rules match globs and must match something") {
   CHECK(graph.applyPinRules(cluster).ok());
 }
 
+TEST_CASE("a rule is for a node by its name, or by a part of the label that several nodes became") {
+  CostGraph graph;
+  for (const char* name : {"x", "x#2", "a+b"}) {
+    graph.nodes[static_cast<size_t>(addNode(graph, name, {1}))].label = name[0] == 'x' ? "x" : name;
+  }
+  auto nodesOf = [&](const char* pattern) { return graph.nodesOf(makePinRule(pattern, "", "")); };
+  CHECK(nodesOf("x") == std::vector<int>{0});
+  CHECK(nodesOf("x#2") == std::vector<int>{1});
+  CHECK(nodesOf("x*") == std::vector<int>{0, 1});
+  CHECK(nodesOf("b") == std::vector<int>{2});
+  CHECK(nodesOf("a+b") == std::vector<int>{2});
+  CHECK(nodesOf("").empty());
+}
+
 TEST_CASE("nodes that share work must be alike, and share no other") {
   CostGraph graph;
   addNode(graph, "a", {1, 1});
