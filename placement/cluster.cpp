@@ -190,6 +190,7 @@ LinkModel Cluster::link(int fromDevice, int toDevice) const {
       model.measured = given.measured;
       model.large = given.large;
       model.readNsPerByte = given.readNsPerByte;
+      model.sendNsPerByte = given.sendNsPerByte;
       model.latencyNs = given.latencyNs.value_or(model.latencyNs);
       model.bytesPerSecond = given.bytesPerSecond.value_or(model.bytesPerSecond);
       model.queues = given.queues.value_or(model.queues);

@@ -133,8 +133,11 @@ struct LinkModel {
   bool measured = false;
   std::optional<LargeTransfers> large;
   /// ns a byte that the first node which reads a tensor takes longer when it has come over the
-  /// link: it is in no cache of the device yet.
+  /// link: it is in no cache of the device yet, and may have to be laid out for the node.
   double readNsPerByte = 0;
+  /// ns a byte that a node is busy for longer with sending what it makes over the link: laying it
+  /// out, and handing it to the network. A transfer begins after that.
+  double sendNsPerByte = 0;
 
   bool operator==(const LinkModel&) const = default;
   LinkLine small() const { return {latencyNs, bytesPerSecond}; }
@@ -178,6 +181,7 @@ struct LinkOverride {
   /// takes another way. The client's memory is a CPU's.
   std::optional<std::pair<DeviceKind, DeviceKind>> kinds = std::nullopt;
   double readNsPerByte = 0;  // see LinkModel
+  double sendNsPerByte = 0;
 
   /// Whether it is for what goes from one end to the other.
   bool isFor(int fromWorker, DeviceKind fromKind, int toWorker, DeviceKind toKind) const;
@@ -188,6 +192,13 @@ struct LinkOverride {
 struct Interface {
   std::vector<int> workers;
   double bytesPerSecond = 0;
+};
+
+/// CPU devices of workers of one machine: while another of them computes, each takes longer by so
+/// much of its time, for each other one.
+struct Crowd {
+  std::vector<int> workers;
+  double share = 0;
 };
 
 /// Nodes whose name matches a shell pattern go to a device.
@@ -215,6 +226,8 @@ struct Cluster {
   std::vector<LinkOverride> links;
   /// Each worker, and the client, is behind one at most; behind none where nothing limits it.
   std::vector<Interface> interfaces;
+  /// Each worker is in one at most; in none where nothing is known, which is taken for nothing.
+  std::vector<Crowd> crowds;
   /// What is known of it, ascending in workers; nothing: it is taken to cost nothing.
   std::vector<StepStart> stepStarts;
   /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.

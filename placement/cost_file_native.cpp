@@ -25,8 +25,8 @@ class NativeReader {
 
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
-                    "default_link", "interfaces", "step_starts", "nodes", "tensors", "colocate",
-                    "shared_work", "shared_weights", "pins"});
+                    "default_link", "interfaces", "crowds", "step_starts", "nodes", "tensors",
+                    "colocate", "shared_work", "shared_weights", "pins"});
     readHead();
     forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
     if (file_.cluster.devices.empty()) {
@@ -39,6 +39,7 @@ class NativeReader {
     }
     forEach("links", false, [&](const JsonObject& json) { readLink(json); });
     forEach("interfaces", false, [&](const JsonObject& json) { readInterface(json); });
+    forEach("crowds", false, [&](const JsonObject& json) { readCrowd(json); });
     forEach("step_starts", false, [&](const JsonObject& json) { readStepStart(json); });
     forEach("nodes", true, [&](const JsonObject& json) { readNode(json); });
     forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
@@ -236,6 +237,20 @@ class NativeReader {
     file_.cluster.interfaces.push_back(std::move(interface));
   }
 
+  void readCrowd(const JsonObject& json) {
+    json.onlyKeys({"workers", "share"});
+    Crowd crowd;
+    for (const std::string& name : json.texts("workers", true)) {
+      crowd.workers.push_back(endOf(json, "workers", name));
+      if (crowd.workers.back() == kClient || !crowded_.insert(crowd.workers.back()).second) {
+        json.problem("workers", absl::StrCat(describeJson(nlohmann::json(name)),
+                                             " is no worker, or in a crowd already"));
+      }
+    }
+    crowd.share = json.number("share", 0, 1);
+    file_.cluster.crowds.push_back(std::move(crowd));
+  }
+
   void readStepStart(const JsonObject& json) {
     json.onlyKeys({"workers", "latency_ns", "bytes_per_second", "large"});
     StepStart step;
@@ -254,7 +269,7 @@ class NativeReader {
 
   void readLink(const JsonObject& json) {
     json.onlyKeys({"between", "kinds", "one_way", "latency_ns", "bytes_per_second", "large",
-                   "shared", "queues", "read_ns_per_byte"});
+                   "shared", "queues", "read_ns_per_byte", "send_ns_per_byte"});
     std::vector<std::string> ends = json.texts("between", true);
     if (ends.size() != 2) {
       json.problem("between", "expected two names of workers, or 'client'");
@@ -271,6 +286,7 @@ class NativeReader {
     }
     link.large = readLarge(json);
     link.readNsPerByte = json.number("read_ns_per_byte", 0, kMostReadNs);
+    link.sendNsPerByte = json.number("send_ns_per_byte", 0, kMostReadNs);
     link.kinds = readKinds(json);
     link.shared = json.flag("shared", true);
     link.oneWay = json.flag("one_way", false);
@@ -423,6 +439,7 @@ class NativeReader {
   Ids classIds_;
   Ids cores_;
   std::set<int> behindInterface_;     // workers
+  std::set<int> crowded_;             // workers
   std::vector<std::string> classes_;  // by device, "" without one
 };
 

@@ -27,6 +27,7 @@ class CostFileWriter {
     writeDevices();
     GR_RETURN_IF_ERROR(writeLinks());
     writeInterfaces();
+    writeCrowds();
     writeStepStarts();
     writeNodes();
     writeTensors();
@@ -76,7 +77,8 @@ class CostFileWriter {
 
   static bool isAlike(const LinkModel& a, const LinkModel& b) {
     return a.latencyNs == b.latencyNs && a.bytesPerSecond == b.bytesPerSecond &&
-           a.queues == b.queues && a.large == b.large && a.readNsPerByte == b.readNsPerByte;
+           a.queues == b.queues && a.large == b.large && a.readNsPerByte == b.readNsPerByte &&
+           a.sendNsPerByte == b.sendNsPerByte;
   }
 
   using Workers = std::pair<int, int>;  ///< from, to
@@ -156,6 +158,16 @@ class CostFileWriter {
     }
   }
 
+  void writeCrowds() {
+    for (const Crowd& crowd : cluster_.crowds) {
+      OrderedJson entry = {{"workers", OrderedJson::array()}, {"share", std::min(crowd.share, 1.0)}};
+      for (int worker : crowd.workers) {
+        entry["workers"].push_back(workerName(worker));
+      }
+      json_["crowds"].push_back(std::move(entry));
+    }
+  }
+
   void writeStepStarts() {
     for (const StepStart& step : cluster_.stepStarts) {
       OrderedJson entry = {{"workers", step.workers}};
@@ -177,6 +189,9 @@ class CostFileWriter {
     addTimes(model, entry);
     if (model.readNsPerByte > 0) {
       entry["read_ns_per_byte"] = model.readNsPerByte;
+    }
+    if (model.sendNsPerByte > 0) {
+      entry["send_ns_per_byte"] = model.sendNsPerByte;
     }
     bool perDevice = model.kind == LinkKind::kInProcess || model.kind == LinkKind::kPcie;
     if (a != b && perDevice) {

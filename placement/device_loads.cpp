@@ -15,6 +15,7 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
       readers_(pieces.tensors.size() * devices_, 0),
       sharers_(problem.graph().shared.size() * devices_, 0),
       total_(static_cast<size_t>(cores_.count()) + problem.simulator.links().links().size(), 0),
+      crowds_(static_cast<size_t>(problem.simulator.crowding().machines()), 0),
       bytes_(devices_, 0),
       power_(total_.size(), 0),
       isChanged_(total_.size(), false) {
@@ -72,9 +73,16 @@ int64_t DeviceLoads::loadNs(size_t resource) const {
 }
 
 int64_t DeviceLoads::periodNs() const {
+  const Crowding& crowding = problem_.simulator.crowding();
+  const auto cores = static_cast<size_t>(cores_.count());
   int64_t most = 0;
   for (size_t r = 0; r < total_.size(); ++r) {
-    most = std::max(most, loadNs(r));
+    const int machine =
+        r < cores ? crowding.machineOf(cores_.devices(static_cast<int>(r)).front()) : -1;
+    const int64_t crowded =
+        machine < 0 ? 0
+                    : crowding.periodNs(machine, crowds_[static_cast<size_t>(machine)], total_[r]);
+    most = std::max(most, loadNs(r) + crowded);
   }
   return most;
 }
@@ -108,6 +116,9 @@ void DeviceLoads::addDevice(int device, int64_t ns) {
   for (int core : cores_.of(device)) {
     add(static_cast<size_t>(core), ns);
   }
+  if (int machine = problem_.simulator.crowding().machineOf(device); machine >= 0) {
+    crowds_[static_cast<size_t>(machine)] += ns;
+  }
 }
 
 void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
@@ -120,6 +131,14 @@ void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
   }
 }
 
+/// What makes the tensor is busy with sending it.
+void DeviceLoads::addSend(const CostTensor& tensor, int home, int to, int sign) {
+  if (tensor.producer >= 0) {
+    const LinkTable& links = problem_.simulator.links();
+    addDevice(home, sign * links.sendNs(links.id(home, to), tensor.bytes));
+  }
+}
+
 /// The tensor comes from `home` to another device.
 void DeviceLoads::enter(size_t tensor, int home, int device, int sign) {
   const CostTensor& whole = problem_.graph().tensor(pieces_.tensors[tensor].tensor);
@@ -129,6 +148,11 @@ void DeviceLoads::enter(size_t tensor, int home, int device, int sign) {
   }
   bytes_[d] += sign * problem_.simulator.receiveBytes(whole, home);
   addLink(home, device, whole.bytes, sign);
+  if (readers(tensor, device) > 0) {
+    const LinkTable& links = problem_.simulator.links();
+    addDevice(device, sign * links.readNs(links.id(home, device), whole.bytes));
+  }
+  addSend(whole, home, device, sign);
 }
 
 /// Adds (or takes away) what the tensor costs all, as its producer and consumers are placed.
@@ -146,6 +170,7 @@ void DeviceLoads::count(size_t tensor, int sign) {
   }
   if (out == kClient && home != kClient) {
     addLink(home, kClient, whole.bytes, sign);
+    addSend(whole, home, kClient, sign);
   }
   if (leaves && home != kClient && problem_.cluster().devices[static_cast<size_t>(home)].hasPort) {
     addDevice(home, sign * whole.portNs);

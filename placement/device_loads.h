@@ -10,8 +10,9 @@
 namespace graphrun::placement {
 
 /// What the simulator says of a placement's loads, weights and receive buffers, kept up to date
-/// move by move. A resource is a core (CoreTable) or a link. O(tensors of the piece x devices) for
-/// a move. Not synchronised.
+/// move by move; the first to read a tensor takes longer even if it has nothing else to do. A
+/// resource is a core (CoreTable) or a link. O(tensors of the piece x devices) for a move. Not
+/// synchronised.
 class DeviceLoads {
  public:
   /// `device` by piece.
@@ -41,6 +42,7 @@ class DeviceLoads {
   void addDevice(int device, int64_t ns);
   void count(size_t tensor, int sign);
   void enter(size_t tensor, int home, int device, int sign);
+  void addSend(const CostTensor& tensor, int home, int to, int sign);
   void addLink(int from, int to, int64_t bytes, int sign);
   void addPiece(int piece, int device, int sign);
   int64_t shareNs(int node, int device, int sign);
@@ -57,6 +59,7 @@ class DeviceLoads {
   std::vector<int> readers_;     // [tensor][device]: consuming pieces
   std::vector<int> sharers_;     // [shared work][device]: its nodes
   std::vector<int64_t> total_;   // by core, then by link: ns of all lanes
+  std::vector<int64_t> crowds_;  // by machine of Crowding: ns of its devices
   std::vector<int64_t> bytes_;   // by device
   std::vector<double> power_;    // by core and link
   std::vector<size_t> changed_;  // cores and links, in this move

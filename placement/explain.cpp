@@ -25,6 +25,7 @@ class Explainer {
     out_.objectiveNs = problem_.objectiveNs(simulation_);
     out_.stepNs = simulation_.stepNs;
     out_.overheadNs = simulation_.overheadNs;
+    out_.crowdingNs = simulation_.crowdingNs;
     out_.periodNs = simulation_.periodNs;
     describeNodes();
     describeTensors();

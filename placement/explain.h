@@ -134,6 +134,7 @@ struct Explanation {
   int64_t objectiveNs = 0;
   int64_t stepNs = 0;
   int64_t overheadNs = 0;    // beside stepNs, to start and end it on workers; 0: none is known
+  int64_t crowdingNs = 0;    // beside both, as devices of a machine compute side by side
   int64_t periodNs = 0;      // of steps that follow each other without a gap
   int64_t lowerBoundNs = 0;  // of the objective
   std::vector<DeviceReport> devices;
@@ -157,6 +158,8 @@ struct Explanation {
   int64_t estimatedNs = 0;
   bool singleByRuns = false;  // on one device, since runs on several took longer
   bool complete = true;       // false: what waits for data is placed when the model runs
+
+  int64_t latencyNs() const { return stepNs + overheadNs + crowdingNs; }
 };
 
 /// Describes a result of this problem. `candidates` (see runCandidates) fills the comparison.
@@ -169,7 +172,8 @@ std::string explanationText(const NodeExplanation& explanation);
 
 /// {"strategy", "goal" ("latency", "throughput"), "objective_ns", "step_ns" (the timeline's
 /// length),
-///  "overhead_ns" (beside it, to start and end a step on workers), "latency_ns" (their sum, which
+///  "overhead_ns" (beside it, to start and end a step on workers), "crowding_ns" (beside both, what
+///  devices of a machine take longer that compute at a time), "latency_ns" (their sum, which
 ///  "step_ns" of strategies and of splits is, too), "period_ns",
 ///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",

@@ -19,7 +19,7 @@ std::string percent(int64_t part, int64_t whole) {
 
 std::string header(const Explanation& e) {
   return absl::StrCat("placement: ", e.strategy, ", predicted step ",
-                      runtime::formatDuration(e.stepNs + e.overheadNs), " (no placement is below ",
+                      runtime::formatDuration(e.latencyNs()), " (no placement is below ",
                       runtime::formatDuration(e.lowerBoundNs), ")\n");
 }
 

@@ -55,6 +55,7 @@ LinkTable::LinkTable(const Cluster& cluster)
       if (fresh) {
         links_.push_back({name, model});
         readsTakeTime_ = readsTakeTime_ || model.readNsPerByte > 0;
+        sendsTakeTime_ = sendsTakeTime_ || model.sendNsPerByte > 0;
       }
       ids_[static_cast<size_t>(from + 1) * stride_ + static_cast<size_t>(to + 1)] = it->second;
     }

@@ -3,6 +3,7 @@
 #define GRAPHRUN_PLACEMENT_LINK_TABLE_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,8 +53,16 @@ class LinkTable {
     }
     return ns;
   }
-  /// Whether LinkModel::readNsPerByte of some link is not 0.
+  /// Whether LinkModel::readNsPerByte, or sendNsPerByte, of some link is not 0.
   bool readsTakeTime() const { return readsTakeTime_; }
+  bool sendsTakeTime() const { return sendsTakeTime_; }
+  /// What so many bytes cost the node that sends them, or the first to read them there.
+  int64_t sendNs(int id, int64_t bytes) const {
+    return std::llround(link(id).model.sendNsPerByte * static_cast<double>(bytes));
+  }
+  int64_t readNs(int id, int64_t bytes) const {
+    return std::llround(link(id).model.readNsPerByte * static_cast<double>(bytes));
+  }
   const std::vector<InterfaceSide>& sides() const { return sides_; }
   const InterfaceSide& side(int id) const { return sides_[static_cast<size_t>(id)]; }
 
@@ -65,6 +74,7 @@ class LinkTable {
   std::vector<LinkInfo> links_;
   std::vector<InterfaceSide> sides_;
   bool readsTakeTime_ = false;
+  bool sendsTakeTime_ = false;
 };
 
 }  // namespace graphrun::placement

@@ -63,8 +63,8 @@ void ListSchedule::look(int node) {
     const CostTensor& tensor = graph_.tensor(t);
     int from = homeOf(tensor);
     int64_t ready = tensor.producer < 0 ? 0 : times_[static_cast<size_t>(tensor.producer)].finish;
-    readings_.push_back(
-        {from, ready, arrivals(t), tensor.bytes, problem_.simulator.receiveBytes(tensor, from)});
+    readings_.push_back({from, ready, arrivals(t), tensor.bytes,
+                         problem_.simulator.receiveBytes(tensor, from), tensor.producer >= 0});
   }
 }
 
@@ -96,7 +96,7 @@ int64_t ListSchedule::send(const Reading& reading, int device) {
   const LinkTable& table = problem_.simulator.links();
   const int link = table.id(reading.from, device);
   const LinkInfo& info = table.link(link);
-  int64_t start = reading.ready;
+  int64_t start = reading.ready + (reading.isMade ? table.sendNs(link, reading.bytes) : 0);
   if (info.model.queues) {
     start = std::max(start, freeAgain(static_cast<size_t>(link)));
   }

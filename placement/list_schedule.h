@@ -54,6 +54,7 @@ class ListSchedule {
     const int64_t* arrivals;  // by device
     int64_t bytes;
     int64_t receiveBytes;
+    bool isMade;  // by a node, which then sends it
   };
   struct Memory {
     int64_t fixed = 0;     // weights and receive buffers

@@ -87,8 +87,8 @@ std::optional<MachineProblem> MachineProblem::of(const PlacementProblem& problem
     task[static_cast<size_t>(n)] = static_cast<int>(duration.size());
     duration.push_back(graph.node(n).timeNs[0]);
   }
-  if (!problem.cluster().stepStarts.empty() || !isClassical(problem) ||
-      !transfersAreFree(problem) || !memorySuffices(problem)) {
+  if (!problem.cluster().stepStarts.empty() || !problem.cluster().crowds.empty() ||
+      !isClassical(problem) || !transfersAreFree(problem) || !memorySuffices(problem)) {
     return std::nullopt;
   }
   std::vector<std::vector<int>> before(duration.size());

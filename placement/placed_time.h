@@ -3,7 +3,6 @@
 #define GRAPHRUN_PLACEMENT_PLACED_TIME_H_
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "placement/cost_graph.h"
@@ -64,8 +63,7 @@ int64_t firstReadsNs(const CostGraph& graph, const FlatGraph& flat, const LinkTa
     const bool isFirst = std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
       return placed.device(use.node) == device && placed.rank(use.node) < placed.rank(node);
     });
-    const double rate = links.link(links.id(home, device)).model.readNsPerByte;
-    sum += isFirst ? std::llround(rate * static_cast<double>(tensor.bytes)) : 0;
+    sum += isFirst ? links.readNs(links.id(home, device), tensor.bytes) : 0;
   }
   return sum;
 }

@@ -13,7 +13,8 @@ Schedule::Schedule(const Simulator& simulator)
       flat_(&simulator.flat()),
       cores_(&simulator.cores()),
       meetings_(&simulator.meetings()),
-      starts_(&simulator.starts()) {}
+      starts_(&simulator.starts()),
+      crowding_(&simulator.crowding()) {}
 
 absl::StatusOr<Schedule> Schedule::create(const Simulator& simulator, const Placement& placement) {
   GR_ASSIGN_OR_RETURN(Simulation simulation, simulator.run(placement));
@@ -34,6 +35,7 @@ void Schedule::build(const Placement& placement, const Simulation& simulation) {
   onCore_.assign(cores, {});
   onLink_.assign(links, {});
   toldFor_.assign(simulator_->cluster().workers.size(), 0);
+  busy_.assign(static_cast<size_t>(crowding_->machines()), 0);
   dueRanks_ = DueRanks(static_cast<int>(nodes));
   nodeDue_.assign(nodes, 0);
   lately_.resize(cores);
@@ -121,6 +123,7 @@ int Schedule::make(int tensor, int to) {
   sending.next = sent_[tensor];
   sent_.edit(tensor) = id;
   joinLink(id);
+  touchSender(tensor);
   return id;
 }
 
@@ -150,6 +153,7 @@ void Schedule::release(int id) {
     place = &sendings_.edit(*place).next;
   }
   *place = gone.next;
+  touchSender(gone.tensor);
   sendingDue_[static_cast<size_t>(id)] = 0;
   gone_.push_back(id);
 }
@@ -306,6 +310,7 @@ void Schedule::undo() {
   passages_.undo();
   onSide_.undo();
   toldFor_.undo();
+  busy_.undo();
   for (auto change = ranksBefore_.rbegin(); change != ranksBefore_.rend(); ++change) {
     turnOrder(change->first, change->second);
   }
@@ -336,6 +341,7 @@ void Schedule::commit() {
   passages_.keep();
   onSide_.keep();
   toldFor_.keep();
+  busy_.keep();
   ranksBefore_.clear();
   free_.insert(free_.end(), gone_.begin(), gone_.end());
   made_.clear();

@@ -358,6 +358,7 @@ class Schedule {
   void touchNode(int node);
   void touchSharers(int node);
   bool readsTakeTime() const { return simulator_->links().readsTakeTime(); }
+  void touchSender(int tensor);
   void touchFellows(int node);
   void touchMeetingsAfter(int node);
   void touchSending(int sending);
@@ -369,7 +370,8 @@ class Schedule {
   int64_t passSides(int sending, int64_t begin);
   void settleRank(int rank);
   void settleAll();
-  int64_t overheadNs() const;
+  int64_t besideNs(int64_t step) const;
+  void countBusy(int node, int64_t ns);
   void forget();
 
   // schedule_shifts.cpp: delays of everything from a rank on.
@@ -396,6 +398,7 @@ class Schedule {
   const CoreTable* cores_;
   const Meetings* meetings_;
   const StepStarts* starts_;
+  const Crowding* crowding_;
   int moreCores_ = 0;  // of the device with the most, beside the first
   /// [device][core], -1: not its own; empty if no device shares.
   std::vector<std::vector<int>> coreIndex_;
@@ -412,10 +415,11 @@ class Schedule {
   UndoableVector<Passage> passages_;  // [sending][leaves, enters]; empty without sides
   UndoableVector<List> onSide_;
   std::vector<Way> wayOfSide_;
-  UndoableVector<int> toldFor_;  // by worker: nodes for which it must be told
-  std::vector<char> isShared_;   // by link: several endpoints send over it
-  std::vector<int> ends_;        // outputs of the graph
-  bool asksLinks_ = false;       // rather than the outputs, for the end of the step
+  UndoableVector<int> toldFor_;   // by worker: nodes for which it must be told
+  UndoableVector<int64_t> busy_;  // by machine of Crowding: what its nodes take
+  std::vector<char> isShared_;    // by link: several endpoints send over it
+  std::vector<int> ends_;         // outputs of the graph
+  bool asksLinks_ = false;        // rather than the outputs, for the end of the step
 
   std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
   std::vector<int> free_;                         // sendings that stand for nothing

@@ -48,8 +48,16 @@ int Schedule::nodeBefore(int node, int core) const {
   return kNone;
 }
 
+/// So much more is computed on the machine of a node's device.
+void Schedule::countBusy(int node, int64_t ns) {
+  if (int machine = ns == 0 ? kNone : crowding_->machineOf(device(node)); machine >= 0) {
+    busy_.edit(machine) += ns;
+  }
+}
+
 void Schedule::leaveDevice(int node) {
   touchMeetingsAfter(node);
+  countBusy(node, nodes_[node].start - nodes_[node].finish);
   for (int core : coresOf(node)) {
     Turn left = turnOn(node, core);
     List& list = onCore_.edit(core);
@@ -64,6 +72,7 @@ void Schedule::leaveDevice(int node) {
 
 void Schedule::joinDevice(int node, int device) {
   nodes_.edit(node).device = device;
+  countBusy(node, nodes_[node].finish - nodes_[node].start);
   for (int core : cores_->of(device)) {
     joinCore(node, core);
   }

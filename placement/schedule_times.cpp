@@ -49,6 +49,14 @@ void Schedule::touchMeetingsAfter(int node) {
   forMeetingsAfter(node, [&](int other) { touchNode(other); });
 }
 
+/// What makes the tensor has another one to send it to now, or one less.
+void Schedule::touchSender(int tensor) {
+  if (int producer = graph_->tensor(tensor).producer;
+      producer >= 0 && simulator_->links().sendsTakeTime()) {
+    touchNode(producer);
+  }
+}
+
 /// Another node may be the first to read a tensor where this one is, or has been.
 void Schedule::touchFellows(int node) {
   for (int tensor : flat_->inputs(node)) {
@@ -109,6 +117,7 @@ void Schedule::settleNode(int node) {
   if (start == at.start && finish == was) {
     return;
   }
+  countBusy(node, finish - start - (at.finish - at.start));
   Node& settled = nodes_.edit(node);
   settled.start = start;
   settled.finish = finish;
@@ -227,10 +236,14 @@ void Schedule::settleAll() {
   }
 }
 
-/// To start and end the step on its workers.
-int64_t Schedule::overheadNs() const {
+/// What a step of `step` ns takes beside that: Simulation::overheadNs and crowdingNs.
+int64_t Schedule::besideNs(int64_t step) const {
+  int64_t crowded = 0;
+  if (!crowding_->empty()) {
+    crowded = crowding_->stepNs([this](int machine) { return busy_[machine]; }, step);
+  }
   if (starts_->empty()) {
-    return 0;
+    return crowded;
   }
   int workers = 0;
   for (int w = 0; w < toldFor_.size(); ++w) {
@@ -240,7 +253,7 @@ int64_t Schedule::overheadNs() const {
   for (int l = 0; l < onLink_.size(); ++l) {
     bytes += starts_->isHandedOut(l) ? onLink_[l].bytes : 0;
   }
-  return starts_->ns(workers, bytes);
+  return crowded + starts_->ns(workers, bytes);
 }
 
 int64_t Schedule::stepNs() {
@@ -260,7 +273,7 @@ int64_t Schedule::stepNs() {
   for (size_t i = 0; !asksLinks_ && i < ends_.size(); ++i) {
     forSendings(ends_[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
   }
-  return step + overheadNs();
+  return step + besideNs(step);
 }
 
 /// Nothing is due any more; after a window it stays due, what has to be and perhaps some more.

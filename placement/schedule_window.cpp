@@ -180,7 +180,7 @@ int64_t Schedule::windowNs() {
   for (int tensor : window_.ends) {
     forSendings(tensor, [&](int id) { step = std::max(step, sendings_[id].finish); });
   }
-  return step + overheadNs();
+  return step + besideNs(step);
 }
 
 /// The node after the window, or the last one in it, that makes the step as long as it is.

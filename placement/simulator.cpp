@@ -95,6 +95,7 @@ class Run {
     GR_RETURN_IF_ERROR(checkAllRan());
     fillLoads();
     fillOverhead();
+    fillCrowding();
     profileMemory(simulator_, placement_, byDevice_, result_);
     return std::move(result_);
   }
@@ -378,14 +379,22 @@ class Run {
     for (size_t d = 0; d < byDevice_.size(); ++d) {
       result_.devices[d].portNs = ports_[d].inNs + ports_[d].outNs;
     }
+    const Crowding& crowding = simulator_.crowding();
+    const std::vector<int64_t> loads =
+        onMachines([](const DeviceUse& use) { return use.busyNs + use.portNs; });
     for (int core = 0; core < cores_.count(); ++core) {
       int64_t load = 0;
       for (int d : cores_.devices(core)) {
         const DeviceUse& use = result_.devices[static_cast<size_t>(d)];
         load += use.busyNs + use.portNs;
       }
-      int lanes = device(static_cast<size_t>(cores_.devices(core).front())).lanes;
-      result_.periodNs = std::max(result_.periodNs, lanes == 0 ? 0 : (load + lanes - 1) / lanes);
+      const int first = cores_.devices(core).front();
+      int lanes = device(static_cast<size_t>(first)).lanes;
+      int64_t period = lanes == 0 ? 0 : (load + lanes - 1) / lanes;
+      if (int machine = crowding.machineOf(first); machine >= 0) {
+        period += crowding.periodNs(machine, loads[static_cast<size_t>(machine)], load);
+      }
+      result_.periodNs = std::max(result_.periodNs, period);
     }
     for (size_t l = 0; l < result_.links.size(); ++l) {
       bool queues = simulator_.links().link(static_cast<int>(l)).model.queues;
@@ -409,6 +418,25 @@ class Run {
       bytes += starts.isHandedOut(static_cast<int>(l)) ? result_.links[l].bytes : 0;
     }
     result_.overheadNs = starts.ns(static_cast<int>(told.size()), bytes);
+  }
+
+  /// By machine, what `nsOf` says of its devices together.
+  template <typename NsOf>
+  std::vector<int64_t> onMachines(const NsOf& nsOf) const {
+    const Crowding& crowding = simulator_.crowding();
+    std::vector<int64_t> sum(static_cast<size_t>(crowding.machines()), 0);
+    for (size_t d = 0; d < byDevice_.size() && !crowding.empty(); ++d) {
+      if (int machine = crowding.machineOf(static_cast<int>(d)); machine >= 0) {
+        sum[static_cast<size_t>(machine)] += nsOf(result_.devices[d]);
+      }
+    }
+    return sum;
+  }
+
+  void fillCrowding() {
+    const std::vector<int64_t> busy = onMachines([](const DeviceUse& use) { return use.busyNs; });
+    result_.crowdingNs = simulator_.crowding().stepNs(
+        [&](int machine) { return busy[static_cast<size_t>(machine)]; }, result_.stepNs);
   }
 
   absl::Status checkAllRan() const {
@@ -480,7 +508,8 @@ Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOp
       flat_(graph),
       cores_(cluster),
       meetings_(graph, cluster, links_),
-      starts_(cluster, links_) {}
+      starts_(cluster, links_),
+      crowding_(cluster) {}
 
 absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
   GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));

@@ -9,6 +9,7 @@
 #include "placement/cluster.h"
 #include "placement/core_table.h"
 #include "placement/cost_graph.h"
+#include "placement/crowding.h"
 #include "placement/flat_graph.h"
 #include "placement/link_table.h"
 #include "placement/meetings.h"
@@ -78,6 +79,9 @@ struct Simulation {
   int64_t stepNs = 0;
   /// Beside that, to start and end the step on its workers (StepStarts).
   int64_t overheadNs = 0;
+  /// Beside that, what devices that compute at the same time take longer for each other (Crowding);
+  /// no time of a node tells it.
+  int64_t crowdingNs = 0;
   /// The load of the busiest core (the nodes and ports of all devices that have it, spread over
   /// their lanes; nothing without a limit) or link that queues: what a step takes when many follow
   /// each other.
@@ -90,7 +94,7 @@ struct Simulation {
   std::vector<LinkUse> links;
 
   /// What the one who asked for the step waits.
-  int64_t latencyNs() const { return stepNs + overheadNs; }
+  int64_t latencyNs() const { return stepNs + overheadNs + crowdingNs; }
   /// The transfer of `tensor` to `to`, nullptr if there is none.
   const Transfer* transfer(int tensor, int to) const;
 };
@@ -131,6 +135,7 @@ class Simulator {
   const CoreTable& cores() const { return cores_; }
   const Meetings& meetings() const { return meetings_; }
   const StepStarts& starts() const { return starts_; }
+  const Crowding& crowding() const { return crowding_; }
   const SimulatorOptions& options() const { return options_; }
 
   /// Receive buffers that a tensor from `from` takes on another device.
@@ -147,6 +152,7 @@ class Simulator {
   CoreTable cores_;
   Meetings meetings_;
   StepStarts starts_;
+  Crowding crowding_;
 };
 
 }  // namespace graphrun::placement

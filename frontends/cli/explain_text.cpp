@@ -220,6 +220,10 @@ std::string explainText(const std::string& source) {
     absl::StrAppend(&text, "to start and end it on its workers takes ",
                     cell(json, {"", "overhead_ns", Format::kNanos}), " of it\n");
   }
+  if (json.value("crowding_ns", 0.0) > 0) {
+    absl::StrAppend(&text, "as devices of a machine compute at the same time it takes ",
+                    cell(json, {"", "crowding_ns", Format::kNanos}), " longer\n");
+  }
   if (double now = json.value("step_ns_without", 0.0); now > 0) {
     absl::StrAppend(
         &text,

@@ -1,6 +1,7 @@
 #include "frontends/compiler/known_costs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "placement/unsure_link.h"
@@ -132,6 +133,7 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         link.bytesPerSecond = model.bytesPerSecond;
         link.large = model.large;
         link.readNsPerByte = std::max(costs.read_ns_per_byte(), 0.0);
+        link.sendNsPerByte = std::max(costs.send_ns_per_byte(), 0.0);
         link.oneWay = true;
         link.measured = true;
         link.kinds = {*from, *to};
@@ -149,6 +151,23 @@ std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request)
     starts.push_back({static_cast<int>(costs.workers()), modelOf(*costs.start())});
   }
   return starts;
+}
+
+std::vector<placement::Crowd> crowds(const format::PlanRequest& request,
+                                     const placement::Cluster& cluster) {
+  std::vector<placement::Crowd> crowds;
+  for (uint32_t i = 0; i < format::sizeOf(request.crowd_costs()); ++i) {
+    const format::CrowdCosts& costs = *request.crowd_costs()->Get(i);
+    placement::Crowd crowd;
+    crowd.share = std::max(costs.share(), 0.0);
+    for (uint32_t w = 0; w < format::sizeOf(costs.workers()); ++w) {
+      const std::vector<int> workers = workersOf(cluster, costs.workers()->Get(w)->str());
+      std::copy_if(workers.begin(), workers.end(), std::back_inserter(crowd.workers),
+                   [](int worker) { return worker != placement::kClient; });
+    }
+    crowds.push_back(std::move(crowd));
+  }
+  return crowds;
 }
 
 uint64_t wayOf(const format::PlanRequest& request) {

@@ -27,6 +27,10 @@ void readCosts(const format::PlanRequest& request, const placement::Cluster& clu
 std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& request,
                                                    const placement::Cluster& cluster);
 
+/// What devices of one machine that compute at the same time take longer, as measured.
+std::vector<placement::Crowd> crowds(const format::PlanRequest& request,
+                                     const placement::Cluster& cluster);
+
 /// What starting and ending a step takes on workers outside the client's process, as measured.
 std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request);
 

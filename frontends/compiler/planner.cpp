@@ -143,6 +143,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
   cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
   cluster.stepStarts = stepStarts(request);
+  cluster.crowds = crowds(request, cluster);
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
   cluster.interfaces = placement::interfacesOf(cluster);
   setLibraries(request, cluster);
@@ -460,7 +461,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                         explainWith(*placed->problem, result, wishes));
     if (static_cast<runtime::Objective>(request.objective()) != explanation.goal) {
       explanation.goal = placement::Objective::kThroughput;  // of steps that wait for each other
-      explanation.periodNs = explanation.stepNs + explanation.overheadNs;
+      explanation.periodNs = explanation.latencyNs();
       for (placement::StrategyReport& report : explanation.strategies) {
         report.periodNs = report.stepNs;
       }

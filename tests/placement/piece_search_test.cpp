@@ -124,6 +124,14 @@ TEST_CASE("loads after moves are those of the simulator") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     Case made = randomCase(seed, 30, 3, Devices::kAny);
+    for (LinkOverride& link : made.cluster.links) {
+      link.sendNsPerByte = seed % 4 == 1 ? 0.5 : 0;
+    }
+    for (int w = 0; seed % 3 == 1 && w < static_cast<int>(made.cluster.workers.size()); ++w) {
+      made.cluster.crowds.resize(1);
+      made.cluster.crowds.front().share = 0.25;
+      made.cluster.crowds.front().workers.push_back(w);
+    }
     PlacementProblem problem = made.problem(Objective::kThroughput, false);
     Pieces pieces = unitPieces(problem);
     std::mt19937 random(seed);

@@ -51,9 +51,9 @@ class Problem:
     interfaces: list = field(default_factory=list)  # (workers, rate)
 
     def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1,
-                  cores=()):
+                  cores=(), kind="cpu"):
         self.devices[name] = dict(worker=worker, memory=memory, port=port, once=once, lanes=lanes,
-                                  cores=set(cores))
+                                  cores=set(cores), kind=kind)
 
     def addTensor(self, producer, consumers, size=0, port=0, output=False, home=CLIENT):
         self.tensors.append(dict(producer=producer, consumers=consumers, bytes=size, port=port,
@@ -75,10 +75,10 @@ class Problem:
         key = tuple(ends) if shared and ends[0] != ends[1] else (a, b)
         return key, linesOf(latency, rate, large), queues
 
-    def readNs(self, a, b):
-        """A byte of what is sent from a to b."""
+    def byteNs(self, which, a, b):
+        """What a byte of what is sent from a to b costs its reader or its sender."""
         ends = [CLIENT if x == CLIENT else self.devices[x]["worker"] for x in (a, b)]
-        found = [given.get("read_ns_per_byte", 0) for pair, given in self.links
+        found = [given.get(which, 0) for pair, given in self.links
                  if list(pair) == ends or
                  (list(pair) == ends[::-1] and not given.get("one_way", False))]
         return found[-1] if found else 0
@@ -157,7 +157,8 @@ def readNative(source, objective):
     for d in source["devices"]:
         problem.addDevice(d["name"], d.get("worker", d["name"]), d.get("memory_bytes", math.inf),
                           d.get("port", False), d.get("calls") == "once",
-                          d.get("lanes", 1) or math.inf, d.get("cores", ()))
+                          d.get("lanes", 1) or math.inf, d.get("cores", ()),
+                          d.get("kind", "cpu"))
         classes[d["name"]] = d.get("class")
     link = source.get("default_link", {})
     problem.default_link = (link.get("latency_ns", 0), link.get("bytes_per_second", math.inf),
@@ -165,6 +166,8 @@ def readNative(source, objective):
     problem.links = [(link["between"], link) for link in source.get("links", [])]
     problem.interfaces = [(entry["workers"], entry["bytes_per_second"])
                           for entry in source.get("interfaces", [])]
+    problem.crowds = [(crowd["workers"], crowd.get("share", 0))
+                      for crowd in source.get("crowds", [])]
     problem.starts = [(start["workers"],
                        linesOf(start.get("latency_ns", 0), start.get("bytes_per_second", math.inf),
                                start.get("large"))) for start in source.get("step_starts", [])]
@@ -252,7 +255,8 @@ class Check:
             if time is None:
                 self.fail(f"node {name} cannot run on {device}")
             elif not self.near(self.finish[name] - self.start[name],
-                               time + (self.firstReads(name) if time > 0 else 0)):
+                               time + (self.firstReads(name) if time > 0 else 0)
+                               + self.sends(name)):
                 self.fail(f"node {name} takes {self.finish[name] - self.start[name]}, not {time}")
             if self.start[name] < 0:
                 self.fail(f"node {name} starts before 0")
@@ -266,8 +270,15 @@ class Check:
             first = min(fellows, default=None,
                         key=lambda node: (self.start[node], self.finish[node], node))
             if first == name and self.homeOf(tensor) != device:
-                sum += round(self.problem.readNs(self.homeOf(tensor), device) * tensor["bytes"])
+                sum += round(self.problem.byteNs("read_ns_per_byte", self.homeOf(tensor), device) * tensor["bytes"])
         return sum
+
+    def sends(self, name):
+        """What a node takes longer for what it sends."""
+        return sum(round(self.problem.byteNs("send_ns_per_byte", self.device[name], target)
+                         * tensor["bytes"])
+                   for tensor in self.problem.tensors if tensor["producer"] == name
+                   for target in self.targetsOf(tensor))
 
     def findSharers(self):
         """The nodes that take no time, as another of their device has done their work, or there is
@@ -446,6 +457,29 @@ class Check:
                     break
                 outside |= after[node] - seen
 
+    def busyOf(self):
+        busy = defaultdict(float)
+        for node, device in self.device.items():
+            busy[device] += self.finish[node] - self.start[node]
+        return busy
+
+    def crowdOf(self, name):
+        """The crowd that a device belongs to: its other devices and the share; none: ()."""
+        device = self.problem.devices[name]
+        if device["kind"] == "cpu" and device["lanes"] == 1 and not device["once"]:
+            for workers, share in self.problem.crowds:
+                if device["worker"] in workers:
+                    return tuple(workers), share
+        return ()
+
+    def crowded(self, loads):
+        """What loads by device are on each crowd, and the share."""
+        sums = defaultdict(float)
+        for name, load in loads.items():
+            if self.crowdOf(name):
+                sums[self.crowdOf(name)] += load
+        return sums
+
     def checkObjective(self):
         if self.problem.objective == "latency":
             value = max([*self.finish.values(), *self.end.values(), *self.arrival.values()],
@@ -454,17 +488,25 @@ class Check:
             handedOut = sum(tensor["bytes"] for tensor in self.problem.tensors
                             for target in self.targetsOf(tensor)
                             if self.homeOf(tensor) == CLIENT and target != CLIENT)
-            value += round(self.problem.startOf(len(workers), handedOut))
+            more = max([share * max(0, busy - value) for (_, share), busy
+                        in self.crowded(self.busyOf()).items()], default=0)
+            value += round(self.problem.startOf(len(workers), handedOut)) + round(more)
         else:
-            busy = defaultdict(float)
-            for node, device in self.device.items():
-                busy[device] += self.finish[node] - self.start[node]
+            busy = self.busyOf()
             loads = [math.ceil((busy[name] + self.ports[name]) / device["lanes"])
                      if 1 < device["lanes"] < math.inf else
                      0 if device["lanes"] == math.inf else busy[name] + self.ports[name]
                      for name, device in self.problem.devices.items()]
             onCores = [sum(busy[name] + self.ports[name] for name in self.having(core))
                        for core in self.cores()]
+            sums = self.crowded({name: busy[name] + self.ports[name] for name in busy})
+            for name in busy:
+                if self.crowdOf(name):
+                    cores = [core for core in self.cores() if name in self.having(core)]
+                    for own in [[name], *(self.having(core) for core in cores)]:
+                        load = sum(busy[other] + self.ports[other] for other in own)
+                        share = self.crowdOf(name)[1]
+                        onCores.append(load + round(share * (sums[self.crowdOf(name)] - load)))
             value = max([*loads, *onCores, *self.linkBusy.values()])
         claimed, bound = self.answer["objective"], self.answer["lower_bound"]
         if not self.near(claimed, value):

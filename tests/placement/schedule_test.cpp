@@ -92,6 +92,17 @@ void giveInterfaces(std::mt19937& random, Cluster& cluster) {
   }
 }
 
+/// Lets devices hold each other up: those of one worker each, or of all.
+void giveCrowds(std::mt19937& random, Cluster& cluster) {
+  const bool together = random() % 2 == 0;
+  for (int w = 0; w < static_cast<int>(cluster.workers.size()); ++w) {
+    if (!together || cluster.crowds.empty()) {
+      cluster.crowds.push_back({{}, static_cast<double>(1 + random() % 4) / 8});
+    }
+    cluster.crowds.back().workers.push_back(w);
+  }
+}
+
 /// One of the clusters on which schedules are tried, by its number.
 Cluster clusterOf(int number, int devices, std::mt19937& random) {
   if (number % 4 == 0) {
@@ -122,8 +133,12 @@ void followRandomChanges(unsigned seed, int trials) {
     if (trial % 7 < 3) {
       giveInterfaces(random, cluster);
     }
+    if (trial % 11 < 4) {
+      giveCrowds(random, cluster);
+    }
     for (size_t l = 0; l < cluster.links.size(); ++l) {
       cluster.links[l].readNsPerByte = trial % 3 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
+      cluster.links[l].sendNsPerByte = trial % 5 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
       cluster.links[l].queues = trial % 3 != 0 || random() % 2 == 0;
     }
     PlacementProblem problem = makeProblem(graph, cluster);
@@ -204,8 +219,12 @@ TEST_CASE("what windows put off is done when they are closed") {
     if (trial % 7 < 3) {
       giveInterfaces(random, cluster);
     }
+    if (trial % 11 < 4) {
+      giveCrowds(random, cluster);
+    }
     for (LinkOverride& link : cluster.links) {
       link.readNsPerByte = trial % 4 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
+      link.sendNsPerByte = trial % 3 == 1 ? static_cast<double>(random() % 3) / 2 : 0;
       link.queues = trial % 3 != 0 || random() % 2 == 0;
     }
     PlacementProblem problem = makeProblem(graph, cluster);
