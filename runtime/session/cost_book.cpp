@@ -19,8 +19,6 @@ namespace {
 constexpr uint32_t kVersion = 1;
 /// A new measurement's share in a time, once there are many.
 constexpr double kShare = 0.25;
-/// So many times as long as known a disturbed operation counts for.
-constexpr double kDisturbed = 1.25;
 /// Operations that a book holds; more come in when it is new again.
 constexpr size_t kMostOps = 200'000;
 /// Kinds of devices that a host is remembered to have; the oldest go first.
@@ -99,10 +97,12 @@ std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd, const char* wh
 }
 
 constexpr char kReads[] = "reads";
+constexpr char kSends[] = "sends";
 
 std::string stepKey(const std::string& hosts, uint32_t workers) {
   return CacheKey().add("step").add(hosts).add(uint64_t{workers}).hex();
 }
+std::string crowdKey(const std::string& host) { return CacheKey().add("crowd").add(host).hex(); }
 std::string hostKey(const std::string& host) { return CacheKey().add("host").add(host).hex(); }
 
 std::vector<uint8_t> finish(flatbuffers::FlatBufferBuilder& builder) {
@@ -196,10 +196,6 @@ void CostBook::note(const format::OpTime& measured, Where where) {
   if (where == Where::kBorder && isKnown) {
     return;
   }
-  uint64_t now = measured.ns();
-  if (where == Where::kDisturbed && isKnown) {
-    now = std::min(now, static_cast<uint64_t>(kDisturbed * static_cast<double>(op.ns())));
-  }
   updated_ = secondsNow();
   float& spread = opSpreads_[measured.signature()];
   spread = spreadWith(spread, op.ns(), op.runs(), measured.ns(), measured.runs());
@@ -208,7 +204,7 @@ void CostBook::note(const format::OpTime& measured, Where where) {
                                 measured.family(),
                                 measured.flops(),
                                 measured.bytes(),
-                                merged(op.ns(), op.runs(), now, measured.runs()),
+                                merged(op.ns(), op.runs(), measured.ns(), measured.runs()),
                                 counts ? op.runs() + measured.runs() : 0,
                                 measured.weight_bytes(),
                                 measured.scratch_bytes()};
@@ -298,6 +294,10 @@ CostBook CostShelf::link(const LinkEnd& from, const LinkEnd& to) { return read(l
 CostBook CostShelf::reads(const LinkEnd& from, const LinkEnd& to) {
   return read(linkKey(from, to, kReads));
 }
+CostBook CostShelf::sends(const LinkEnd& from, const LinkEnd& to) {
+  return read(linkKey(from, to, kSends));
+}
+CostBook CostShelf::crowd(const std::string& host) { return read(crowdKey(host)); }
 CostBook CostShelf::step(const std::string& hosts, uint32_t workers) {
   return read(stepKey(hosts, workers));
 }
@@ -312,6 +312,14 @@ absl::Status CostShelf::keepLink(const LinkEnd& from, const LinkEnd& to, const C
 
 absl::Status CostShelf::keepReads(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
   return cache_->store(linkKey(from, to, kReads), book.write());
+}
+
+absl::Status CostShelf::keepSends(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
+  return cache_->store(linkKey(from, to, kSends), book.write());
+}
+
+absl::Status CostShelf::keepCrowd(const std::string& host, const CostBook& book) {
+  return cache_->store(crowdKey(host), book.write());
 }
 
 absl::Status CostShelf::keepStep(const std::string& hosts, uint32_t workers, const CostBook& book) {

@@ -27,15 +27,13 @@ class CostBook {
   /// Where in a partition an operation was measured.
   enum class Where : uint8_t {
     kInner,
-    kDisturbed,  ///< as the worker moved a tensor: company is usual, but such times may be many
-                 ///< times too long, so they count as little more than what is known
-    kBorder,     ///< beside an edge
+    kBorder,  ///< beside an edge, or while the worker moved a tensor: that is the edge's doing
   };
   /// Adds a measurement, the median of measured.runs() runs: each run counts alike until there are
   /// many; then new ones for a fixed share, so that what has changed is followed. What is many
   /// times as long as known counts as three times as long; where little was known, and is many
-  /// times as long as what is measured now, that takes its place. What was measured at the border,
-  /// or disturbed, counts until there is something better.
+  /// times as long as what is measured now, that takes its place. What was measured at the border
+  /// counts until there is something better.
   void note(const format::OpTime& measured, Where where);
   struct Transfer {
     uint64_t bytes = 0;
@@ -113,6 +111,11 @@ class CostShelf {
   /// What the first node that reads a tensor takes longer where it has come over the link, by
   /// bytes.
   CostBook reads(const LinkEnd& from, const LinkEnd& to);
+  /// What the device that makes a tensor is busy with sending it over the link, by bytes.
+  CostBook sends(const LinkEnd& from, const LinkEnd& to);
+  /// What nodes of a host's CPU devices take longer in company (RunTimes::Node::company), by the
+  /// ns that they take without, times their company.
+  CostBook crowd(const std::string& host);
   /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
   /// part; by bytes of the graph's inputs that they get.
   CostBook step(const std::string& hosts, uint32_t workers);
@@ -122,9 +125,11 @@ class CostShelf {
   absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
   absl::Status keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
   absl::Status keepReads(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
+  absl::Status keepSends(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
+  absl::Status keepCrowd(const std::string& host, const CostBook& book);
   absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
-  /// Of what one of these four returned; OK tells nothing.
+  /// Of what one of these returned; OK tells nothing.
   void warnNotKept(const absl::Status& kept) const {
     if (!kept.ok()) {
       cache_->warnNotKept("what runs took", kept);

@@ -19,8 +19,18 @@ namespace {
 constexpr char kThisHost[] = "localhost";
 constexpr char kCpu[] = "cpu";
 constexpr uint32_t kClientWorker = 0;  // index in a plan
-/// So many times as long as usual a kernel may take for no reason.
-constexpr double kNoise = 1.15;
+/// Nodes with less company are alone, and tell how fast the machine is now if they take as much of
+/// the others' time; those with as much company tell what it costs.
+constexpr double kAlone = 0.1;
+constexpr double kEnoughAlone = 0.1;
+constexpr double kMuchCompany = 0.5;
+/// More than that no company makes of a node's time.
+constexpr double kMostCrowd = 1;
+/// Of smaller tensors what their ends are busy with is mostly the same however small they are: it
+/// says nothing of a byte, and counts for the transfer.
+constexpr uint64_t kLargeBytes = 32 << 10;
+/// What a receiver may have before its sender is done with sending was still under way for so long.
+constexpr uint64_t kLeastTransferNanos = 500;
 
 std::string hostOf(const std::string& text) {
   absl::StatusOr<Address> address = parseAddress(text);
@@ -82,6 +92,110 @@ class Fingerprints {
   std::map<uint32_t, std::string> byThreads_;  // parts of devices
 };
 
+/// The edges to which it is due that a node takes longer than within.
+class Neighbours {
+ public:
+  struct Edges {
+    std::vector<uint32_t> edges;
+    bool areRead = false;  // else they are sent
+  };
+
+  Neighbours(const format::PlanFile& plan, const RunTimes& times)
+      : reads_(times.nodes.size()), sends_(times.nodes.size()) {
+    for (const RunTimes::End& end : times.ends) {
+      const bool isRead = plan.edge(end.edge).target() == times.nodes[end.node].device;
+      (isRead ? reads_ : sends_)[end.node].push_back(end.edge);
+    }
+    for (const RunTimes::Edge& time : times.edges) {
+      ofDevice_[plan.edge(time.edge).target()].push_back(time.edge);
+    }
+    for (const RunTimes::Node& node : times.nodes) {
+      deviceOf_.push_back(node.device);
+    }
+  }
+
+  /// Those that it reads, or else sends; where there are none, all that come to its device.
+  Edges of(size_t node) const {
+    if (!reads_[node].empty() || !sends_[node].empty()) {
+      return reads_[node].empty() ? Edges{sends_[node], false} : Edges{reads_[node], true};
+    }
+    auto all = ofDevice_.find(deviceOf_[node]);
+    return {all == ofDevice_.end() ? std::vector<uint32_t>() : all->second, true};
+  }
+
+ private:
+  std::vector<std::vector<uint32_t>> reads_;  // by node
+  std::vector<std::vector<uint32_t>> sends_;
+  std::map<uint32_t, std::vector<uint32_t>> ofDevice_;
+  std::vector<uint32_t> deviceOf_;  // by node
+};
+
+/// What nodes of one host took, beside what they take alone.
+class CrowdRuns {
+ public:
+  void add(const RunTimes::Node& node, double usual) {
+    const auto ns = static_cast<double>(node.ns);
+    if (node.company >= kMuchCompany && usual > 0) {
+      crowded_.push_back({ns / usual, node.company, usual * node.company});
+      companyNanos_ += usual * node.company;
+      crowdedUsual_ += usual;
+    } else if (node.company < kAlone && node.isCalm) {
+      alone_ += ns;
+      aloneUsual_ += usual;
+    }
+  }
+
+  /// So many times as long as usual takes who is alone; 1 where that is hardly known.
+  double speed() const {
+    return aloneUsual_ > kEnoughAlone * crowdedUsual_ ? alone_ / aloneUsual_ : 1;
+  }
+  /// Of nodes with company, their time alone times that.
+  double companyNanos() const { return companyNanos_; }
+  /// What company makes longer, as a part: the median over that. Some nodes take longer for another
+  /// reason, as they lay out what has come.
+  double share() const {
+    std::vector<std::pair<double, double>> shares;  // with their weights
+    for (const Crowded& node : crowded_) {
+      shares.emplace_back((node.longer / speed() - 1) / node.company, node.weight);
+    }
+    std::sort(shares.begin(), shares.end());
+    double below = 0;
+    for (const auto& [share, weight] : shares) {
+      below += weight;
+      if (2 * below >= companyNanos_) {
+        return share;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  struct Crowded {
+    double longer;  // so many times as long as alone
+    double company;
+    double weight;
+  };
+  std::vector<Crowded> crowded_;
+  double companyNanos_ = 0;
+  double crowdedUsual_ = 0;
+  double alone_ = 0;
+  double aloneUsual_ = 0;
+};
+
+/// What edges cost in all, by their bytes.
+struct Sum {
+  double bytes = 0;
+  double ns = 0;
+
+  void add(uint64_t more, double nanos) {
+    bytes += static_cast<double>(more);
+    ns += nanos;
+  }
+  CostBook::Transfer whole() const {
+    return {static_cast<uint64_t>(bytes), static_cast<uint64_t>(std::max(ns, 0.0))};
+  }
+};
+
 }  // namespace
 
 CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
@@ -103,13 +217,62 @@ Place CostLearning::placeOf(const std::string& worker) const {
   return known == places_.end() ? places_.front() : *known;
 }
 
+std::vector<std::string> CostLearning::hostsOf(const format::PlanFile& plan) const {
+  std::vector<std::string> hosts;
+  for (uint32_t w = 0; w < plan.workerCount(); ++w) {
+    hosts.push_back(placeOf(plan.worker(w).name()->str()).host);
+  }
+  return hosts;
+}
+
 void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces) {
-  RunTimes times = runTimes(*plan.found.plan, traces);
+  RunTimes times = runTimes(*plan.found.plan, traces, hostsOf(*plan.found.plan));
   if (times.steps < kFewestSteps) {
     return;
   }
-  learnLinks(plan, times, learnDevices(plan, times));
+  Books books;
+  const Crowds crowds = learnCrowds(plan, times, books);
+  learnDevices(plan, times, crowds, books);
+  learnLinks(plan, times, crowds, books);
   learnStep(plan, times);
+}
+
+// Nodes of CPU devices with and without company, of which it is known what they take alone. A
+// machine is not as fast in one minute as in the next: those without company tell by how much.
+CostLearning::Crowds CostLearning::learnCrowds(const ActivePlan& plan, const RunTimes& times,
+                                               Books& books) {
+  const format::PlanFile& file = *plan.found.plan;
+  const Fingerprints fingerprints(plan);
+  std::map<std::string, CrowdRuns> runs;  // by host
+  for (const RunTimes::Node& node : times.nodes) {
+    const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
+    const std::string kept = fingerprints.of(node, entry);
+    const format::PlanDevice& device = file.device(node.device);
+    if (!entry.inner() || kept.empty() || device.kind()->str() != kCpu) {
+      continue;
+    }
+    const CostBook& book = bookOf(kept, books);
+    auto known = book.ops().find(entry.signature());
+    if (known != book.ops().end() && known->second.runs() > 0) {
+      const std::string host = placeOf(file.worker(device.worker()).name()->str()).host;
+      runs[host].add(node, static_cast<double>(known->second.ns()));
+    }
+  }
+  Crowds crowds;
+  for (const auto& [host, of] : runs) {
+    Crowd& crowd = crowds[host];
+    crowd.speed = of.speed();
+    if (of.companyNanos() < 1) {
+      continue;
+    }
+    crowd.share = std::clamp(of.share(), 0.0, kMostCrowd);
+    const double more = crowd.share * of.companyNanos();
+    CostBook book = shelf_.crowd(host);
+    book.noteReads({{static_cast<uint64_t>(of.companyNanos()), static_cast<uint64_t>(more)}},
+                   times.steps);
+    shelf_.warnNotKept(shelf_.keepCrowd(host, book));
+  }
+  return crowds;
 }
 
 CostBook& CostLearning::bookOf(const std::string& fingerprint, Books& books) {
@@ -120,10 +283,18 @@ CostBook& CostLearning::bookOf(const std::string& fingerprint, Books& books) {
   return book->second;
 }
 
-CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times) {
+const CostLearning::Crowd& CostLearning::crowdOf(const Crowds& crowds, const format::PlanFile& plan,
+                                                 uint32_t device) const {
+  static const Crowd kNone;
+  const uint32_t worker = plan.device(device).worker();
+  auto crowd = crowds.find(placeOf(plan.worker(worker).name()->str()).host);
+  return crowd == crowds.end() ? kNone : crowd->second;
+}
+
+void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
+                                Books& books) {
   const format::PlanFile& file = *plan.found.plan;
   const Fingerprints fingerprints(plan);
-  Books books;
   for (const DeviceStats& device : plan.devices) {
     std::optional<uint32_t> index = file.findDevice(device.device);
     if (!index.has_value() || device.fingerprint.empty()) {
@@ -132,13 +303,14 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
     const format::PlanDevice& planned = file.device(*index);
     const format::Partition& partition = *file.partitionOn(*index);
     bookOf(device.fingerprint, books);
-    for (const RunTimes::Node& node : times.nodes) {
+    for (RunTimes::Node node : times.nodes) {
       if (node.device == *index) {
+        node.ns =
+            static_cast<uint64_t>(static_cast<double>(node.ns) / longerIn(crowds, file, node));
         const format::PlanNode& entry = *partition.nodes()->Get(node.node);
         if (std::string kept = fingerprints.of(node, entry); !kept.empty()) {
-          auto where = !entry.inner() ? CostBook::Where::kBorder
-                       : node.isCalm  ? CostBook::Where::kInner
-                                      : CostBook::Where::kDisturbed;
+          auto where =
+              entry.inner() && node.isCalm ? CostBook::Where::kInner : CostBook::Where::kBorder;
           bookOf(kept, books).note(opTime(entry, node, times.steps), where);
         }
       }
@@ -154,54 +326,60 @@ CostLearning::Books CostLearning::learnDevices(const ActivePlan& plan, const Run
   for (const auto& [fingerprint, book] : books) {
     shelf_.warnNotKept(shelf_.keepDevice(fingerprint, book));
   }
-  return books;
 }
 
 // At the border of a partition nodes take longer than within: what they read is in no cache, and
-// what costs nothing within, as a concatenation in place, has to be done. That is the edges' doing;
-// but a long kernel that is some percent off itself says nothing of them, nor one that another
-// edge's tensor disturbed. What a sender takes longer the tensor waits for; what a reader takes
-// longer its device is busy with, whoever waits.
+// what costs nothing within, as a concatenation in place, has to be done. And a tensor that comes
+// while its worker computes takes the core from a kernel. That is the edges' doing; a long kernel
+// that is some percent off says nothing of them, but many do together, so that what some take less
+// counts as well as what others take more. What a sender takes longer the tensor waits for; what a
+// reader takes longer its device is busy with, whoever waits.
 std::map<uint32_t, CostLearning::Excess> CostLearning::excessByEdge(const ActivePlan& plan,
                                                                     const RunTimes& times,
-                                                                    const Books& books) {
+                                                                    const Crowds& crowds,
+                                                                    const Books& books) const {
   const format::PlanFile& file = *plan.found.plan;
   const Fingerprints fingerprints(plan);
-  std::map<size_t, std::vector<uint32_t>> edgesOf;  // by node
-  for (const RunTimes::End& end : times.ends) {
-    edgesOf[end.node].push_back(end.edge);
-  }
+  const Neighbours neighbours(file, times);
   std::map<uint32_t, Excess> excess;
-  for (const auto& [index, edges] : edgesOf) {
-    const RunTimes::Node& node = times.nodes[index];
+  for (size_t n = 0; n < times.nodes.size(); ++n) {
+    const RunTimes::Node& node = times.nodes[n];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
     auto book = books.find(fingerprints.of(node, entry));
-    if (book == books.end() || !node.isCalm) {
+    const bool isAlone = node.isCalm && node.company < kAlone;
+    if (book == books.end() || (entry.inner() && isAlone)) {
       continue;
     }
     auto within = book->second.ops().find(entry.signature());
     if (within == book->second.ops().end() || within->second.runs() == 0) {
       continue;
     }
-    const auto usual = static_cast<uint64_t>(kNoise * static_cast<double>(within->second.ns()));
+    const double usual = static_cast<double>(within->second.ns()) * longerIn(crowds, file, node) *
+                         crowdOf(crowds, file, node.device).speed;
+    const auto [edges, reads] = neighbours.of(n);
+    double bytes = 0;
     for (uint32_t edge : edges) {
-      const uint64_t part = (node.ns - std::min(node.ns, usual)) / edges.size();
-      const bool reads = file.edge(edge).target() == node.device;
+      bytes += static_cast<double>(file.edge(edge).bytes());
+    }
+    for (uint32_t edge : edges) {
+      const double part = static_cast<double>(file.edge(edge).bytes()) / std::max(bytes, 1.0);
       Excess& of = excess[edge];
-      (reads ? of.readNs : of.sendNs) += part;
+      (reads ? of.readNs : of.sendNs) += part * (static_cast<double>(node.ns) - usual);
       of.isReadKnown = of.isReadKnown || reads;
     }
   }
   return excess;
 }
 
-void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books) {
+void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
+                              const Books& books) {
   const format::PlanFile& file = *plan.found.plan;
-  std::map<uint32_t, Excess> excess = excessByEdge(plan, times, books);
+  std::map<uint32_t, Excess> excess = excessByEdge(plan, times, crowds, books);
   struct Link {
     LinkEnd from, to;
     std::vector<CostBook::Transfer> transfers;
-    std::vector<CostBook::Transfer> reads;
+    Sum sends;
+    Sum reads;
   };
   std::map<std::string, Link> links;  // by what tells them apart
   for (const RunTimes::Edge& time : times.edges) {
@@ -213,20 +391,31 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
     const LinkEnd to = linkEnd(file, edge.target());
     std::string name =
         absl::StrJoin({from.place.worker, from.kind, to.place.worker, to.kind}, "\n");
-    Link& link = links.try_emplace(std::move(name), Link{from, to, {}, {}}).first->second;
+    Link& link = links.try_emplace(std::move(name), Link{from, to, {}, {}, {}}).first->second;
     const Excess& more = excess[time.edge];
-    link.transfers.push_back({edge.bytes(), time.ns + more.sendNs});
+    const bool isLarge = edge.bytes() >= kLargeBytes;
+    if (time.isWaitedFor) {
+      link.transfers.push_back(
+          {edge.bytes(), isLarge ? std::max(time.ns, kLeastTransferNanos) : time.wholeNs()});
+    }
+    if (!isLarge) {
+      continue;
+    }
+    link.sends.add(edge.bytes(), static_cast<double>(time.sendNs) + more.sendNs);
     if (more.isReadKnown) {
-      link.reads.push_back({edge.bytes(), more.readNs});
+      link.reads.add(edge.bytes(), static_cast<double>(time.readNs) + more.readNs);
     }
   }
   for (const auto& [name, link] : links) {
     CostBook book = shelf_.link(link.from, link.to);
     book.noteTransfers(link.transfers, times.steps);
     shelf_.warnNotKept(shelf_.keepLink(link.from, link.to, book));
-    if (!link.reads.empty()) {
+    CostBook sends = shelf_.sends(link.from, link.to);
+    sends.noteReads({link.sends.whole()}, times.steps);
+    shelf_.warnNotKept(shelf_.keepSends(link.from, link.to, sends));
+    if (link.reads.bytes > 0) {
       CostBook reads = shelf_.reads(link.from, link.to);
-      reads.noteReads(link.reads, times.steps);
+      reads.noteReads({link.reads.whole()}, times.steps);
       shelf_.warnNotKept(shelf_.keepReads(link.from, link.to, reads));
     }
   }
@@ -348,12 +537,28 @@ void CostLearning::addTo(format::PlanRequestT& request) {
     }
   }
   addLinks(ends, request);
+  addCrowds(request);
   for (uint32_t workers = 1; workers < places_.size(); ++workers) {
     if (std::optional<LinkFit> fit = shelf_.step(hosts_, workers).fit()) {
       auto step = std::make_unique<format::StepCostsT>();
       step->workers = workers;
       step->start = costsOf(*fit);
       request.step_costs.push_back(std::move(step));
+    }
+  }
+}
+
+void CostLearning::addCrowds(format::PlanRequestT& request) {
+  std::map<std::string, std::vector<std::string>> workersOn;
+  for (const Place& place : places_) {
+    workersOn[place.host].push_back(place.worker);
+  }
+  for (auto& [host, workers] : workersOn) {
+    if (const double share = shelf_.crowd(host).nanosPerByte(); share > 0) {
+      auto crowd = std::make_unique<format::CrowdCostsT>();
+      crowd->workers = std::move(workers);
+      crowd->share = share;
+      request.crowd_costs.push_back(std::move(crowd));
     }
   }
 }
@@ -371,6 +576,7 @@ void CostLearning::addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT
         link->transfer = costsOf(*fit);
         link->unsure = book.isUnsure();
         link->read_ns_per_byte = shelf_.reads(from, to).nanosPerByte();
+        link->send_ns_per_byte = shelf_.sends(from, to).nanosPerByte();
         request.link_costs.push_back(std::move(link));
       }
     }

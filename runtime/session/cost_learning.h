@@ -43,18 +43,37 @@ class CostLearning {
   using Books = std::map<std::string, CostBook>;  // by fingerprint
   /// Of `books`, into which it is read when it is wanted first.
   CostBook& bookOf(const std::string& fingerprint, Books& books);
-  /// Returns the books of the plan's devices.
-  Books learnDevices(const ActivePlan& plan, const RunTimes& times);
-  void learnLinks(const ActivePlan& plan, const RunTimes& times, const Books& books);
+  /// Of a host in the runs of a plan.
+  struct Crowd {
+    /// What its CPU devices take longer for each other one that computes meanwhile, as a part of
+    /// their time.
+    double share = 0;
+    /// So many times as long as known nodes take that nothing holds up.
+    double speed = 1;
+  };
+  using Crowds = std::map<std::string, Crowd>;  // by its name
+  /// Learns that from nodes whose time without company is known.
+  Crowds learnCrowds(const ActivePlan& plan, const RunTimes& times, Books& books);
+  const Crowd& crowdOf(const Crowds& crowds, const format::PlanFile& plan, uint32_t device) const;
+  /// So many times as long as alone a node took in its company.
+  double longerIn(const Crowds& crowds, const format::PlanFile& plan,
+                  const RunTimes::Node& node) const {
+    return 1 + crowdOf(crowds, plan, node.device).share * node.company;
+  }
+  /// Adds to the books of the plan's devices what its nodes would take without company.
+  void learnDevices(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
+                    Books& books);
+  void learnLinks(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
+                  const Books& books);
   /// What the ends of an edge take longer than where nothing crosses.
   struct Excess {
-    uint64_t sendNs = 0;
-    uint64_t readNs = 0;
+    double sendNs = 0;  // less than 0: shorter
+    double readNs = 0;
     bool isReadKnown = false;
   };
   /// By edge.
-  static std::map<uint32_t, Excess> excessByEdge(const ActivePlan& plan, const RunTimes& times,
-                                                 const Books& books);
+  std::map<uint32_t, Excess> excessByEdge(const ActivePlan& plan, const RunTimes& times,
+                                          const Crowds& crowds, const Books& books) const;
   void learnStep(const ActivePlan& plan, const RunTimes& times);
   /// What of the graph's inputs the workers of a plan get.
   struct ClientInputs {
@@ -63,6 +82,9 @@ class CostLearning {
     uint64_t ns = 0;  // on the way, by what is known of the links
   };
   ClientInputs clientInputs(const format::PlanFile& plan);
+  void addCrowds(format::PlanRequestT& request);
+  /// The host of each of a plan's workers.
+  std::vector<std::string> hostsOf(const format::PlanFile& plan) const;
   /// What is known of the links between these ends.
   void addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request);
 

@@ -14,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/median.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/companions.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -49,14 +50,16 @@ struct Passage {
   int64_t sendEnd = -1;
   int64_t receiveStart = -1;
   int64_t receiveEnd = -1;
-  int64_t layoutNs = 0;  // changes of layout for it, at both ends
+  int64_t sendLayoutNs = 0;  // changes of layout for it, at both ends
+  int64_t readLayoutNs = 0;
 
-  std::optional<int64_t> ns() const {
-    bool whole = sendStart >= 0 && receiveStart >= 0;
-    return whole && receiveStart < sendEnd && receiveEnd > sendStart
-               ? std::optional(receiveEnd - sendStart + layoutNs)
-               : std::nullopt;
+  bool isWhole() const { return sendStart >= 0 && receiveStart >= 0; }
+  /// What the sender is busy with it, until the receiver has it if that is sooner.
+  int64_t sendNs() const {
+    return sendLayoutNs + (isWaitedFor() ? std::min(sendEnd, receiveEnd) : sendEnd) - sendStart;
   }
+  bool isWaitedFor() const { return isWhole() && receiveStart < sendEnd && receiveEnd > sendStart; }
+  int64_t ns() const { return isWaitedFor() ? std::max<int64_t>(receiveEnd - sendEnd, 0) : 0; }
 
   /// Whether it may have been under way during a part of `run`. One that nobody waited for may have
   /// come long before it was received.
@@ -159,7 +162,7 @@ class StreamReader {
       ns += layoutNs_;
     }
     for (uint32_t edge : received_) {
-      step.edges[edge].layoutNs += layoutNs_ / static_cast<int64_t>(received_.size());
+      step.edges[edge].readLayoutNs += layoutNs_ / static_cast<int64_t>(received_.size());
       step.ends.insert({edge, {device_, *node}});
     }
     layoutNs_ = 0;
@@ -176,7 +179,7 @@ class StreamReader {
     Passage& passage = step.edges[event.id];
     passage.sendStart = event.startNs + offset_;
     passage.sendEnd = event.endNs + offset_;
-    passage.layoutNs += layoutNs_;
+    passage.sendLayoutNs += layoutNs_;
     layoutNs_ = 0;
     if (last_.has_value()) {
       step.ends.insert({event.id, {device_, *last_}});
@@ -249,26 +252,73 @@ void addStepTimes(const TraceStream& stream, uint32_t device, const Labels& node
 /// What the steps recorded of a node.
 struct NodeRuns {
   std::vector<int64_t> ns;
-  size_t disturbed = 0;  // of them: while a tensor was under way from or to the worker
+  size_t disturbed = 0;         // of them: while a tensor was under way from or to the worker
+  std::vector<double> company;  // RunTimes::Node::company
 };
 
+/// What the steps recorded of an edge.
+struct EdgeRuns {
+  std::vector<int64_t> ns;  // where it was waited for
+  std::vector<int64_t> sendNs;
+  std::vector<int64_t> readNs;
+
+  void add(const Passage& passage) {
+    if (passage.isWaitedFor()) {
+      ns.push_back(passage.ns());
+    }
+    sendNs.push_back(passage.sendNs());
+    readNs.push_back(passage.readLayoutNs);
+  }
+};
+
+/// The workers at the ends of an edge, as indices in the plan.
+using Way = std::pair<uint32_t, uint32_t>;
+
+Way wayOf(const format::PlanFile& plan, uint32_t edge) {
+  return {plan.device(plan.edge(edge).source()).worker(),
+          plan.device(plan.edge(edge).target()).worker()};
+}
+
+/// By their way, how long tensors are under way at most, as far as those tell that were waited for.
+std::map<Way, int64_t> longestPassages(const format::PlanFile& plan,
+                                       const std::map<uint64_t, const Step*>& steps) {
+  constexpr int64_t kSlow = 4;  // times the median: large ones take longer
+  std::map<Way, std::vector<int64_t>> times;
+  for (const auto& [number, step] : steps) {
+    for (const auto& [edge, passage] : step->edges) {
+      if (passage.isWaitedFor()) {
+        times[wayOf(plan, edge)].push_back(passage.receiveEnd - passage.sendStart);
+      }
+    }
+  }
+  std::map<Way, int64_t> longest;
+  for (auto& [way, all] : times) {
+    longest[way] = kSlow * median(std::move(all));
+  }
+  return longest;
+}
+
 /// The edges of a step between workers, by each of the two.
-std::map<uint32_t, std::vector<Passage>> passagesOf(const format::PlanFile& plan,
-                                                    const Step& step) {
+std::map<uint32_t, std::vector<Passage>> passagesOf(const format::PlanFile& plan, const Step& step,
+                                                    const std::map<Way, int64_t>& longest) {
   std::map<uint32_t, std::vector<Passage>> passages;
-  for (const auto& [edge, passage] : step.edges) {
-    uint32_t from = plan.device(plan.edge(edge).source()).worker();
-    uint32_t to = plan.device(plan.edge(edge).target()).worker();
-    if (from != to) {
-      passages[from].push_back(passage);
-      passages[to].push_back(passage);
+  for (const auto& [edge, recorded] : step.edges) {
+    const Way way = wayOf(plan, edge);
+    Passage passage = recorded;
+    if (auto known = longest.find(way); known != longest.end() && !passage.isWaitedFor()) {
+      passage.receiveEnd = std::min(passage.receiveEnd, passage.sendEnd + known->second);
+    }
+    if (way.first != way.second) {
+      passages[way.first].push_back(passage);
+      passages[way.second].push_back(passage);
     }
   }
   return passages;
 }
 
-void addNodes(const format::PlanFile& plan, const Step& step, std::map<NodeId, NodeRuns>& nodes) {
-  std::map<uint32_t, std::vector<Passage>> passages = passagesOf(plan, step);
+void addNodes(const format::PlanFile& plan, const Step& step, const std::map<Way, int64_t>& longest,
+              std::map<NodeId, NodeRuns>& nodes) {
+  std::map<uint32_t, std::vector<Passage>> passages = passagesOf(plan, step, longest);
   for (const auto& entry : step.nodes) {
     const NodeRun& run = entry.second;
     const std::vector<Passage>& around = passages[plan.device(entry.first.first).worker()];
@@ -281,39 +331,70 @@ void addNodes(const format::PlanFile& plan, const Step& step, std::map<NodeId, N
   }
 }
 
+/// Steps may be in flight beside each other, so that nodes of one have company of another.
+void addCompany(const format::PlanFile& plan, const std::map<uint64_t, const Step*>& steps,
+                absl::Span<const std::string> machines, std::map<NodeId, NodeRuns>& nodes) {
+  if (machines.empty()) {
+    return;
+  }
+  Companions companions(plan, machines);
+  auto forRuns = [&](const auto& visit) {
+    for (const auto& [number, step] : steps) {
+      for (const auto& [node, run] : step->nodes) {
+        if (run.end > run.start) {
+          visit(node, run);
+        }
+      }
+    }
+  };
+  forRuns([&](const NodeId& node, const NodeRun& run) {
+    companions.add(node.first, run.start, run.end);
+  });
+  forRuns([&](const NodeId& node, const NodeRun& run) {
+    nodes[node].company.push_back(companions.of(node.first, run.start, run.end));
+  });
+}
+
 RunTimes mediansOf(const format::PlanFile& plan, const std::map<uint64_t, const Step*>& steps,
-                   const OwnTimes& own, const Memory& memory) {
+                   absl::Span<const std::string> machines, const OwnTimes& own,
+                   const Memory& memory) {
   std::map<NodeId, NodeRuns> nodes;
   for (const auto& [node, ns] : own) {
     nodes[node].ns = {ns};
   }
-  std::map<uint32_t, std::vector<int64_t>> edges;
+  std::map<uint32_t, EdgeRuns> edges;
   std::set<std::pair<uint32_t, NodeId>> ends;
   RunTimes times;
+  const std::map<Way, int64_t> longest = longestPassages(plan, steps);
   for (const auto& [number, step] : steps) {
-    addNodes(plan, *step, nodes);
+    addNodes(plan, *step, longest, nodes);
     for (const auto& [edge, passage] : step->edges) {
-      if (std::optional<int64_t> ns = passage.ns()) {
-        edges[edge].push_back(*ns);
+      if (passage.isWhole()) {
+        edges[edge].add(passage);
       }
     }
     ends.insert(step->ends.begin(), step->ends.end());
     times.spans[number] = static_cast<uint64_t>(std::max<int64_t>(step->end - step->begin, 0));
   }
   times.steps = steps.size();
+  addCompany(plan, steps, machines, nodes);
   for (auto& [node, runs] : nodes) {
     auto bytes = memory.find(node);
     devices::RecordMemory known = bytes == memory.end() ? devices::RecordMemory() : bytes->second;
     bool isCalm = 2 * runs.disturbed < runs.ns.size();
+    const double company = runs.company.empty() ? 0 : median(std::move(runs.company));
     times.nodes.push_back({node.first, node.second, typicalNanos(std::move(runs.ns)), isCalm,
-                           known.weights, known.scratch});
+                           company, known.weights, known.scratch});
   }
   for (const auto& [edge, node] : ends) {
     times.ends.push_back(
         {edge, static_cast<size_t>(std::distance(nodes.begin(), nodes.find(node)))});
   }
-  for (auto& [edge, values] : edges) {
-    times.edges.push_back({edge, typicalNanos(std::move(values))});
+  for (auto& [edge, runs] : edges) {
+    const bool isWaitedFor = !runs.ns.empty();
+    times.edges.push_back({edge, isWaitedFor ? typicalNanos(std::move(runs.ns)) : 0, isWaitedFor,
+                           typicalNanos(std::move(runs.sendNs)),
+                           typicalNanos(std::move(runs.readNs))});
   }
   return times;
 }
@@ -337,7 +418,8 @@ std::optional<uint32_t> foreignEdge(const format::PlanFile& plan, uint32_t devic
 
 }  // namespace
 
-RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {
+RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes,
+                  absl::Span<const std::string> machines) {
   std::map<uint64_t, Step> steps;
   Memory memory;
   OwnTimes own;
@@ -367,7 +449,7 @@ RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> p
       whole[number] = &step;
     }
   }
-  return mediansOf(plan, whole, own, memory);
+  return mediansOf(plan, whole, machines, own, memory);
 }
 
 StepTimes timesOf(const format::PlanFile& plan, absl::Span<const TraceProcess> processes) {
@@ -382,10 +464,13 @@ StepTimes timesOf(const format::PlanFile& plan, absl::Span<const TraceProcess> p
   }
   step.edges.reserve(times.edges.size());
   for (const RunTimes::Edge& time : times.edges) {
+    if (!time.isWaitedFor) {
+      continue;
+    }
     const format::Edge& edge = plan.edge(time.edge);
     step.edges.push_back({std::string(format::textOf(edge.name())),
                           plan.device(edge.source()).name()->str(),
-                          plan.device(edge.target()).name()->str(), edge.bytes(), time.ns});
+                          plan.device(edge.target()).name()->str(), edge.bytes(), time.wholeNs()});
   }
   return step;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -22,15 +23,25 @@ struct RunTimes {
     /// In most steps no tensor was under way from or to its worker meanwhile: who moves one takes
     /// the processor from kernels, over TCP for as long as that takes.
     bool isCalm = true;
+    /// Other devices of its machine that computed meanwhile, on the average; 0 where nobody told
+    /// which workers are on one machine.
+    double company = 0;
     uint64_t weightBytes = 0;
     uint64_t scratchBytes = 0;
   };
-  /// From the end of the last kernel that makes the tensor to the start of the first that reads it,
-  /// both ends' changes of layout included. Only of edges that were waited for: how long another
-  /// was under way is not known.
   struct Edge {
     uint32_t edge = 0;
+    /// From when its sender has gone on to something else to when its receiver has it; 0 where
+    /// nobody waited for it: how long such a one was under way is not known.
     uint64_t ns = 0;
+    bool isWaitedFor = false;
+    /// That the sender is busy with it: it lays it out, and hands it to the network.
+    uint64_t sendNs = 0;
+    /// That the receiver lays it out.
+    uint64_t readNs = 0;
+
+    /// From the end of the last kernel that makes it to the start of the first that reads it.
+    uint64_t wholeNs() const { return ns + sendNs + readNs; }
   };
   /// A node that sends or receives: the edge and the node's position in `nodes`.
   struct End {
@@ -46,8 +57,10 @@ struct RunTimes {
   size_t steps = 0;  ///< that were recorded whole
 };
 
-/// Reads the streams of `plan`; processes have told their clocks' offsets.
-RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes);
+/// Reads the streams of `plan`; processes have told their clocks' offsets. `machines`: the machine
+/// of each of the plan's workers; may be empty.
+RunTimes runTimes(const format::PlanFile& plan, absl::Span<const TraceProcess> processes,
+                  absl::Span<const std::string> machines = {});
 
 /// The same with names, beside what was predicted.
 StepTimes timesOf(const format::PlanFile& plan, absl::Span<const TraceProcess> processes);

@@ -119,19 +119,6 @@ TEST_CASE("what was measured at a border counts until something better is") {
   CHECK(book.ops().at(5).ns() == 400);
 }
 
-TEST_CASE("what was measured beside a transfer counts for little more than what is known") {
-  CostBook book;
-  book.note(took(5, 14'000, 10), Where::kDisturbed);
-  CHECK(book.ops().at(5).ns() == 14'000);  // nothing better
-  book.note(took(5, 1000, 10), Where::kInner);
-  CHECK(book.ops().at(5).ns() == 1000);
-  book.note(took(5, 14'000, 10), Where::kDisturbed);
-  CHECK(book.ops().at(5).ns() == 1125);
-  book.note(took(5, 1125, 20), Where::kDisturbed);
-  CHECK(book.ops().at(5).ns() == 1125);
-  CHECK(book.ops().at(5).runs() == 40);
-}
-
 TEST_CASE("a link's line goes through what transfers took") {
   CostBook book;
   CHECK_FALSE(book.fit().has_value());

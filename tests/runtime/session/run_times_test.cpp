@@ -71,8 +71,8 @@ TEST_CASE("of a device with a clock of its own the records' times say nothing of
   RunTimes after = timesOf();
   REQUIRE(after.nodes.size() == 3);
   CHECK(after.nodes[1].ns == 770);
-  REQUIRE(after.edges.size() == 1);
-  CHECK(after.edges[0].ns == 510 + 10);  // a launch is no change of layout
+  REQUIRE(after.edges.size() == 2);
+  CHECK(after.edges[0].wholeNs() == 510 + 10);  // a launch is no change of layout
   CHECK(after.spans.at(3) == before.spans.at(3));
 }
 
@@ -129,9 +129,14 @@ TEST_CASE("nodes and edges are told apart in what was recorded") {
   CHECK(times.nodes[2].ns == 99);   // both of its kernels
   CHECK(times.nodes[2].weightBytes == 128);
   CHECK(times.nodes[2].scratchBytes == 9);
-  REQUIRE(times.edges.size() == 1);
-  CHECK(times.edges[0].edge == 0);
-  CHECK(times.edges[0].ns == 510 + 10 + 20);
+  REQUIRE(times.edges.size() == 2);
+  CHECK((times.edges[0].edge == 0 && times.edges[0].isWaitedFor));
+  CHECK(times.edges[0].sendNs == 10 + 10);  // the layout, and handing it over
+  CHECK(times.edges[0].ns == 500);
+  CHECK(times.edges[0].readNs == 20);
+  CHECK(times.edges[0].wholeNs() == 510 + 10 + 20);
+  CHECK((times.edges[1].edge == 1 && !times.edges[1].isWaitedFor));
+  CHECK(times.edges[1].sendNs == 10);
   REQUIRE(times.ends.size() == 4);
   CHECK(times.ends[0].node == 0);  // sends edge 0
   CHECK(times.ends[1].node == 1);  // receives it
@@ -141,7 +146,9 @@ TEST_CASE("nodes and edges are told apart in what was recorded") {
   runtime::StepTimes named = timesOf(*plan, processes);
   CHECK(named.nodes[1].node == "n1");
   CHECK(named.nodes[1].predictedNanos == 77);
+  REQUIRE(named.edges.size() == 1);  // the other was not waited for
   CHECK(named.edges[0].tensor == "edge value");
+  CHECK(named.edges[0].nanos == 540);
 }
 
 TEST_CASE("nodes that run while their worker moves a tensor are not calm") {
@@ -167,6 +174,28 @@ TEST_CASE("nodes that run while their worker moves a tensor are not calm") {
   CHECK(isCalm(0));
   CHECK(isCalm(kSteps / 2));
   CHECK_FALSE(isCalm(kSteps / 2 + 1));
+}
+
+TEST_CASE("a node has the company of devices of its machine that compute meanwhile") {
+  auto plan = planWithNodes();
+  std::vector<TraceStream> streams = {streamOf(*plan, 0), streamOf(*plan, 1), streamOf(*plan, 2)};
+  constexpr int64_t kBegin[] = {0, 50, 100};
+  constexpr int64_t kEnd[] = {100, 150, 150};
+  for (size_t d = 0; d < 3; ++d) {
+    streams[d].events = {{TraceKind::kKernel, 1, 0, kBegin[d], kEnd[d]},
+                         {TraceKind::kStep, 0, 0, kBegin[d], kEnd[d]}};
+  }
+  auto companyOf = [&](std::vector<std::string> machines) {  // of the client and of node1
+    std::vector<double> company;
+    for (const RunTimes::Node& node :
+         runTimes(*plan, std::vector<TraceProcess>{{"all", 0, streams}}, machines).nodes) {
+      company.push_back(node.company);
+    }
+    return company;
+  };
+  CHECK(companyOf({"here", "here"}) == std::vector<double>{0.5, 1, 1});
+  CHECK(companyOf({"here", "there"}) == std::vector<double>{0.5, 0.5, 0});
+  CHECK(companyOf({}) == std::vector<double>{0, 0, 0});
 }
 
 TEST_CASE("a node without a kernel takes no time") {
@@ -202,7 +231,7 @@ TEST_CASE("clocks of other machines are put right") {
   }
   std::vector<TraceProcess> processes = {
       {"client", 0, {streams[0]}}, {"a", -5'000'000, {streams[1]}}, {"b", 0, {streams[2]}}};
-  CHECK(runTimes(*plan, processes).edges[0].ns == 540);
+  CHECK(runTimes(*plan, processes).edges[0].wholeNs() == 540);
   processes.pop_back();  // a worker whose trace was not to be had
   CHECK(runTimes(*plan, processes).steps == 0);
 }
