@@ -140,6 +140,19 @@ std::map<std::string, std::string> devicesByNode(const format::PlanFile& plan) {
   return devices;
 }
 
+/// Of a run that began at `begin` and has come to its stage `number`: what is left of its time.
+absl::StatusOr<Millis> timeLeft(Millis timeout, int64_t begin, size_t number) {
+  const auto spent =
+      std::chrono::duration_cast<Millis>(std::chrono::nanoseconds(nowNanos() - begin));
+  if (spent < timeout) {
+    return timeout - spent;
+  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the run was not done after ", timeout.count(), " ms, ", number,
+      " parts of it were: values of the model decide how many there are; allow it more time, or "
+      "look for a loop that does not end"));
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -196,7 +209,7 @@ struct Session::Impl {
   absl::Status runStage(ActivePlan& plan, size_t lane, absl::Span<const StageInput> values,
                         std::vector<NamedTensor>& results, std::vector<StageInput>& made,
                         Execute execute);
-  absl::Status runAlone(ActivePlan& plan);
+  absl::Status runAlone(ActivePlan& plan, Millis timeout);
   absl::Status runOrdered(std::vector<StageInput> values, std::vector<NamedTensor>& results,
                           Flights::Lock& lock, RunQueue::Begun begun);
   ActivePlan* planInFlight(absl::Span<const StageInput> values);
@@ -591,7 +604,7 @@ absl::StatusOr<ActivePlan*> Session::Impl::trySplitPlan(ActivePlan& plan, uint64
         std::vector<NamedTensor> results;
         std::vector<StageInput> made;
         return runStage(tried, 0, values, results, made,
-                        [this](ActivePlan& one) { return runAlone(one); });
+                        [this](ActivePlan& one) { return runAlone(one, timeout()); });
       },
       [&](const ActivePlan& tried) { learn(tried); }};
   GR_ASSIGN_OR_RETURN(ActivePlan * best, trySplit(plan, *plans, tuneNanos, session));
@@ -688,6 +701,7 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
                                       std::vector<NamedTensor>& results) {
   std::shared_ptr<const Remainder> stage;
   size_t number = 0;
+  std::optional<int64_t> began;  // the first stage; plans of the others are part of the run
   do {
     const int64_t begin = nowNanos();
     GR_ASSIGN_OR_RETURN(ActivePlan * plan,
@@ -697,9 +711,13 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
       noteLoad(*plan);
     }
     notePrepared(begin);
+    began = began.value_or(nowNanos());
+    absl::StatusOr<Millis> left = timeLeft(timeout(), *began, number - 1);
     std::vector<StageInput> made;
-    absl::Status status = runStage(*plan, 0, values, results, made,
-                                   [this](ActivePlan& one) { return runAlone(one); });
+    absl::Status status = left.ok()
+                              ? runStage(*plan, 0, values, results, made,
+                                         [&](ActivePlan& one) { return runAlone(one, *left); })
+                              : left.status();
     if (!status.ok()) {
       noteFailure(*plan);
       return atStage(status, SessionStage::kRun);
@@ -711,9 +729,9 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
   return absl::OkStatus();
 }
 
-absl::Status Session::Impl::runAlone(ActivePlan& plan) {
+absl::Status Session::Impl::runAlone(ActivePlan& plan, Millis timeout) {
   const int64_t begin = nowNanos();
-  absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout());
+  absl::Status status = coordinator->run(plan.own, plan.nextStep++, timeout);
   noteStep(plan, begin, status.ok());
   return status;
 }

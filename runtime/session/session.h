@@ -109,6 +109,7 @@ struct SessionOptions {
   std::chrono::milliseconds tuneBudget{5'000};
 
   /// For one run, at most a week; 0: an hour. Every wait for an edge, on any worker, ends with it.
+  /// Where the model's values decide on what follows, planning that is part of the run.
   std::chrono::milliseconds stepTimeout{0};
   std::chrono::milliseconds joinTimeout{30'000};  ///< for workers that are not up yet
   /// Program and first arguments that start a worker on this machine; empty: `graphrun worker`,
