@@ -327,8 +327,11 @@ class Rules {
       noDevice("pin", rule);
     }
     for (int n : matched("pin", rule)) {
-      graph_.pins.push_back({n, device.value_or(0), rule.source});
-      pinned_.insert(n);
+      // A rule on a part of what several nodes became gives way to one on the whole of it.
+      if (isForWhole(rule, n) || !isAnyForWhole(n)) {
+        graph_.pins.push_back({n, device.value_or(0), rule.source});
+        pinned_.insert(n);
+      }
     }
   }
 
@@ -369,6 +372,16 @@ class Rules {
            runtime::matchesGlob(cluster_.fullName(rule.device), device.name) ||
            (device.whole >= 0 &&
             matches(rule, cluster_.devices[static_cast<size_t>(device.whole)]));
+  }
+  bool isForWhole(const PinRule& rule, int id) const {
+    const CostNode& node = graph_.node(id);
+    auto matches = [&](const std::string& name) { return runtime::matchesGlob(rule.nodes, name); };
+    return matches(node.name) || std::any_of(node.members.begin(), node.members.end(), matches);
+  }
+  bool isAnyForWhole(int id) const {
+    return std::any_of(cluster_.pins.begin(), cluster_.pins.end(), [&](const PinRule& rule) {
+      return !rule.annotation && isForWhole(rule, id);
+    });
   }
   std::vector<int> matched(absl::string_view what, const PinRule& rule) {
     std::vector<int> nodes = graph_.nodesOf(rule);

@@ -167,7 +167,8 @@ struct CostGraph {
   /// Whether the device can run the node, were nothing forbidden.
   bool supportsWithoutForbids(int node, int device) const;
 
-  /// Nodes that the rule is for, by their own names or their members'.
+  /// Nodes that the rule is for, by their own names or their members', or a part of such a name
+  /// where several nodes became one.
   std::vector<int> nodesOf(const PinRule& rule) const;
 
   int nodeCount() const { return static_cast<int>(nodes.size()); }

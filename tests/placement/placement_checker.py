@@ -49,6 +49,7 @@ class Problem:
     default_link: tuple = (0, math.inf, True)
     starts: list = field(default_factory=list)  # (workers, lines), ascending
     interfaces: list = field(default_factory=list)  # (workers, rate)
+    crowds: list = field(default_factory=list)  # (workers, share)
 
     def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1,
                   cores=(), kind="cpu"):
@@ -248,6 +249,7 @@ class Check:
             self.start[name], self.finish[name] = row["start"], row["finish"]
         if set(self.device) != set(self.problem.times):
             self.fail("the nodes of the answer are not those of the file")
+            return False
         free = self.findSharers()
         for name, device in self.device.items():
             time = self.problem.times.get(name, {}).get(device)
