@@ -1,9 +1,12 @@
 // cluster.yaml: every problem of the file goes into one report.
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -28,6 +31,36 @@ constexpr size_t kMostTold = 100;
 
 /// Of devices; the most is as far from 1.
 constexpr double kLeastWeight = 0.01;
+
+/// Where a document begins; what is in it does not matter.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  std::optional<int> line;  ///< from 1
+
+  void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+/// The line where a second document begins; nothing where there is none. Two documents and no more
+/// are looked at: the library finds documents without end in a text that it cannot go on with
+/// (",").
+std::optional<int> secondDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart first, second;
+  const bool any = parser.HandleNextDocument(first) && parser.HandleNextDocument(second);
+  return any ? second.line : std::nullopt;
+}
 
 bool isText(const YAML::Node& node) { return node.IsScalar() && !node.Scalar().empty(); }
 
@@ -513,10 +546,10 @@ absl::StatusOr<ClusterDescription> ClusterReader::read(absl::string_view text) {
       problems_.emplace(lines + 1, "not YAML: a byte is zero");
       return report();
     }
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    readRoot(documents.empty() ? YAML::Node() : documents.front());
-    if (documents.size() > 1) {
-      problem(documents[1], "a second document begins; expected one");
+    const std::string whole(text);
+    readRoot(YAML::Load(whole));
+    if (const std::optional<int> line = secondDocument(whole)) {
+      problems_.emplace(*line, "a second document begins; expected one");
     }
   } catch (const YAML::Exception& error) {
     problems_.emplace(error.mark.line + 1, absl::StrCat("not YAML: ", error.msg));

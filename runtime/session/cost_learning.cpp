@@ -155,6 +155,7 @@ class CrowdRuns {
   /// reason, as they lay out what has come.
   double share() const {
     std::vector<std::pair<double, double>> shares;  // with their weights
+    shares.reserve(crowded_.size());
     for (const Crowded& node : crowded_) {
       shares.emplace_back((node.longer / speed() - 1) / node.company, node.weight);
     }
@@ -219,6 +220,7 @@ Place CostLearning::placeOf(const std::string& worker) const {
 
 std::vector<std::string> CostLearning::hostsOf(const format::PlanFile& plan) const {
   std::vector<std::string> hosts;
+  hosts.reserve(plan.workerCount());
   for (uint32_t w = 0; w < plan.workerCount(); ++w) {
     hosts.push_back(placeOf(plan.worker(w).name()->str()).host);
   }
