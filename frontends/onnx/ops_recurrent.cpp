@@ -153,6 +153,7 @@ class Recurrent {
     if (!prepare()) {
       return Values(node_.outputCount());
     }
+    parts.reserve(options_.directions());
     for (int64_t d = 0; d < options_.directions(); ++d) {
       parts.push_back(direction(d));
     }

@@ -302,6 +302,7 @@ Values uniqueStrings(Node& node) {
   std::map<std::vector<llvm::StringRef>, llvm::SmallVector<int64_t>> slices;
   for (int64_t i = 0; i < dims[axis]; ++i) {
     std::vector<llvm::StringRef> slice;
+    slice.reserve(outer * inner);
     for (int64_t o = 0; o < outer * inner; ++o) {
       slice.push_back((*strings)[(o / inner * dims[axis] + i) * inner + o % inner]);
     }

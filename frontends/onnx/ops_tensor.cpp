@@ -1,5 +1,6 @@
 // Movement of data.
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/index_helpers.h"
 #include "frontends/onnx/op_table.h"
 #include "frontends/onnx/tensors.h"
 
