@@ -39,6 +39,7 @@ bool isEstimated(const format::PlanFile& plan) {
 
 uint64_t ActivePlan::typicalRunNanos() const {
   std::vector<uint64_t> nanos;
+  nanos.reserve(lastRuns.size());
   for (const LastRun& run : lastRuns) {
     nanos.push_back(run.nanos);
   }
