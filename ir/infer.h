@@ -20,6 +20,16 @@ inline mlir::LogicalResult push(Types& types, const std::optional<Dims>& dims, m
   return mlir::success();
 }
 
+/// Fails unless `value` is of rank `rank`, where that is known.
+inline mlir::LogicalResult requireRank(mlir::Operation* op, mlir::Value value, llvm::StringRef what,
+                                       size_t rank) {
+  std::optional<Dims> dims = dimsOf(value);
+  if (!dims || dims->size() == rank) {
+    return mlir::success();
+  }
+  return op->emitOpError() << what << " is of rank " << dims->size() << ", expected " << rank;
+}
+
 /// Fails unless the elements of `value` are of a type that is computed in.
 inline mlir::LogicalResult requireComputed(mlir::Operation* op, mlir::Value value,
                                            llvm::StringRef what) {

@@ -7,15 +7,6 @@ namespace {
 mlir::Type wholeType(mlir::Operation* op) { return mlir::IntegerType::get(op->getContext(), 64); }
 
 /// Fails when the rank of `value` is known to be another.
-mlir::LogicalResult requireRank(mlir::Operation* op, mlir::Value value, size_t rank,
-                                llvm::StringRef what) {
-  std::optional<Dims> dims = dimsOf(value);
-  if (!dims || dims->size() == rank) {
-    return mlir::success();
-  }
-  return op->emitOpError() << what << " is of rank " << dims->size() << ", expected " << rank;
-}
-
 mlir::LogicalResult requireElement(mlir::Operation* op, mlir::Value value, mlir::Type element,
                                    llvm::StringRef what) {
   if (elementOf(value) == element) {
@@ -56,7 +47,7 @@ Dim dimAt(mlir::Value value, size_t i) {
 
 mlir::LogicalResult LookupOp::inferTypes(Types& types) {
   if (mlir::failed(requireSameElement(*this, getInput(), getKeys())) ||
-      mlir::failed(requireRank(*this, getKeys(), 1, "keys"))) {
+      mlir::failed(requireRank(*this, getKeys(), "keys", 1))) {
     return mlir::failure();
   }
   return push(types, dimsOf(getInput()), wholeType(*this));
@@ -67,7 +58,7 @@ mlir::LogicalResult NgramCountOp::inferTypes(Types& types) {
   std::optional<Dims> dims = dimsOf(getInput());
   mlir::Type element = elementOf(getInput());
   if (mlir::failed(requireSameElement(*this, getInput(), getPool())) ||
-      mlir::failed(requireRank(*this, getPool(), 1, "pool"))) {
+      mlir::failed(requireRank(*this, getPool(), "pool", 1))) {
     return mlir::failure();
   }
   if (!isStrings(element) && !element.isSignlessInteger(64)) {
@@ -99,13 +90,13 @@ mlir::LogicalResult TreeEnsembleOp::inferTypes(Types& types) {
   mlir::Type element = elementOf(getInput());
   mlir::Type whole = wholeType(*this);
   if (mlir::failed(requireFloat(*this, getInput(), "input")) ||
-      mlir::failed(requireRank(*this, getInput(), 2, "input")) ||
-      mlir::failed(requireRank(*this, getSplits(), 1, "splits")) ||
-      mlir::failed(requireRank(*this, getNodes(), 2, "nodes")) ||
-      mlir::failed(requireRank(*this, getMembers(), 1, "members")) ||
-      mlir::failed(requireRank(*this, getWeights(), 1, "weights")) ||
-      mlir::failed(requireRank(*this, getTargets(), 1, "targets")) ||
-      mlir::failed(requireRank(*this, getRoots(), 1, "roots")) ||
+      mlir::failed(requireRank(*this, getInput(), "input", 2)) ||
+      mlir::failed(requireRank(*this, getSplits(), "splits", 1)) ||
+      mlir::failed(requireRank(*this, getNodes(), "nodes", 2)) ||
+      mlir::failed(requireRank(*this, getMembers(), "members", 1)) ||
+      mlir::failed(requireRank(*this, getWeights(), "weights", 1)) ||
+      mlir::failed(requireRank(*this, getTargets(), "targets", 1)) ||
+      mlir::failed(requireRank(*this, getRoots(), "roots", 1)) ||
       mlir::failed(requireElement(*this, getSplits(), element, "splits")) ||
       mlir::failed(requireElement(*this, getMembers(), element, "members")) ||
       mlir::failed(requireElement(*this, getWeights(), element, "weights")) ||
@@ -133,8 +124,8 @@ OpCost TreeEnsembleOp::cost() {
 mlir::LogicalResult SquaredDistanceOp::inferTypes(Types& types) {
   if (mlir::failed(requireFloat(*this, getLhs(), "lhs")) ||
       mlir::failed(requireSameElement(*this, getLhs(), getRhs())) ||
-      mlir::failed(requireRank(*this, getLhs(), 2, "lhs")) ||
-      mlir::failed(requireRank(*this, getRhs(), 2, "rhs"))) {
+      mlir::failed(requireRank(*this, getLhs(), "lhs", 2)) ||
+      mlir::failed(requireRank(*this, getRhs(), "rhs", 2))) {
     return mlir::failure();
   }
   if (provablyDifferent(dimAt(getLhs(), 1), dimAt(getRhs(), 1))) {
@@ -151,7 +142,7 @@ OpCost SquaredDistanceOp::cost() {
 
 mlir::LogicalResult CoupleProbabilitiesOp::inferTypes(Types& types) {
   if (mlir::failed(requireFloat(*this, getPairwise(), "pairwise")) ||
-      mlir::failed(requireRank(*this, getPairwise(), 3, "pairwise"))) {
+      mlir::failed(requireRank(*this, getPairwise(), "pairwise", 3))) {
     return mlir::failure();
   }
   Dim rows = dimAt(getPairwise(), 1);

@@ -5,16 +5,6 @@
 namespace graphrun::ir {
 namespace {
 
-/// Fails unless `value` is of rank `rank`, where that is known.
-mlir::LogicalResult requireRank(mlir::Operation* op, mlir::Value value, llvm::StringRef what,
-                                size_t rank) {
-  std::optional<Dims> dims = dimsOf(value);
-  if (!dims || dims->size() == rank) {
-    return mlir::success();
-  }
-  return op->emitOpError() << what << " is of rank " << dims->size() << ", expected " << rank;
-}
-
 /// Fails unless dim `dim` of `value`, where known, is `expected`.
 mlir::LogicalResult requireDim(mlir::Operation* op, mlir::Value value, llvm::StringRef what,
                                size_t dim, const Dim& expected) {

@@ -16,8 +16,6 @@ namespace {
 
 using flatbuffers::Offset;
 
-/// Ends every region in files; in a function's body it stands for func.return.
-constexpr llvm::StringLiteral kYieldName = "gr.yield";
 constexpr llvm::StringLiteral kSegmentsAttr = "operandSegmentSizes";
 /// Longer labels are cut: they are for messages.
 constexpr size_t kMaxLabel = 1024;

@@ -16,7 +16,6 @@
 namespace graphrun::passes {
 namespace {
 
-constexpr llvm::StringLiteral kYield = "gr.yield";
 constexpr size_t kMaxRegionDepth = 32;
 constexpr size_t kWeightAlignment = 64;
 
@@ -161,8 +160,8 @@ class GraphImporter {
     bool isPlain = countOf(operation.results()) + countOf(operation.regions()) +
                        countOf(operation.attributes()) ==
                    0;
-    if (name != kYield || !isPlain) {
-      return invalid("the graph ends in '", name, "', expected a plain ", kYield.str());
+    if (name != kYieldName || !isPlain) {
+      return invalid("the graph ends in '", name, "', expected a plain ", kYieldName.str());
     }
     llvm::SmallVector<mlir::Value> operands;
     GR_RETURN_IF_ERROR(importOperands(operation, operands));

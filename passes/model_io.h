@@ -20,6 +20,9 @@
 
 namespace graphrun::passes {
 
+/// Ends every region in files; in a function's body it stands for func.return.
+inline constexpr llvm::StringLiteral kYieldName = "gr.yield";
+
 /// The constants that exported graphs refer to by index; each attribute once. Holds no data: spans
 /// point into the MLIR context (or a mapped file behind it), which must outlive the table.
 class WeightTable {

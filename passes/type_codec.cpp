@@ -15,7 +15,6 @@ namespace {
 
 using runtime::ElementType;
 
-constexpr size_t kMaxRank = 16;
 constexpr size_t kMaxExpression = 256;  // bytes; bounds the depth that the parser can reach
 
 std::string textOf(mlir::AffineExpr expr) {

@@ -11,6 +11,9 @@
 
 namespace graphrun::passes {
 
+/// The most dims of a tensor in a model file.
+inline constexpr size_t kMaxRank = 16;
+
 /// kInvalid for a type that files do not have.
 runtime::ElementType elementTypeOf(mlir::Type type);
 /// Null for kInvalid and values outside the enum.

@@ -16,8 +16,6 @@
 namespace graphrun::builder {
 namespace {
 
-constexpr size_t kMaxConstantRank = 16;  // of model files
-
 std::string elementName(mlir::Type element) {
   return std::string(runtime::elementTypeName(passes::elementTypeOf(element)));
 }
@@ -87,9 +85,9 @@ Tensor ConstantMaker::problem(const std::string& message) {
 
 bool ConstantMaker::check(const runtime::TensorSpec& spec) {
   absl::Status status = runtime::checkedByteSize(spec.type, spec.dims).status();
-  if (status.ok() && spec.dims.size() > kMaxConstantRank) {
+  if (status.ok() && spec.dims.size() > passes::kMaxRank) {
     status = absl::InvalidArgumentError(absl::StrCat("tensor is of rank ", spec.dims.size(),
-                                                     ", expected at most ", kMaxConstantRank));
+                                                     ", expected at most ", passes::kMaxRank));
   }
   if (!status.ok()) {
     problem(std::string(status.message()));

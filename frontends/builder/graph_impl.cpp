@@ -14,8 +14,6 @@
 namespace graphrun::builder {
 namespace {
 
-constexpr size_t kMaxRank = 16;  // of model files
-
 bool isDimName(const std::string& name) {
   return !absl::ascii_isdigit(name[0]) && llvm::all_of(name, [](char c) {
     return absl::ascii_isalnum(c) || absl::StrContains("_.-:", c);
@@ -219,8 +217,8 @@ std::string GraphImpl::problemOfInput(const std::string& name, ElementType type,
   if (runtime::elementSize(type) == 0) {
     return absl::StrCat("has no element type of GraphRun (", static_cast<int>(type), ")");
   }
-  if (dims.size() > kMaxRank) {
-    return absl::StrCat("is of rank ", dims.size(), ", expected at most ", kMaxRank);
+  if (dims.size() > passes::kMaxRank) {
+    return absl::StrCat("is of rank ", dims.size(), ", expected at most ", passes::kMaxRank);
   }
   for (const Dim& dim : dims) {
     if (dim.name().empty() && dim.size() < 0 && !dim.isUnknown()) {

@@ -3,15 +3,13 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 namespace graphrun::frontends {
 namespace {
-
-/// Constants of at most this many elements are held by the context, as the importer's others.
-constexpr int64_t kMaxRowElements = 4096;
 
 /// The bytes of a constant's elements: of one element for a splat. Nothing for other values.
 std::optional<llvm::ArrayRef<char>> bytesOf(mlir::Value value) {
@@ -46,7 +44,7 @@ mlir::Value sliceRows(Node& node, mlir::Value value, int64_t index, int64_t size
 
 mlir::ElementsAttr makeElements(Node& node, mlir::RankedTensorType type,
                                 llvm::ArrayRef<char> bytes) {
-  if (type.getNumElements() <= kMaxRowElements) {
+  if (type.getNumElements() <= kMaxDenseElements) {
     return mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
   }
   return mlir::DenseResourceElementsAttr::get(

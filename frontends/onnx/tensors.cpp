@@ -25,9 +25,6 @@ using ::onnx::TensorProto;
 
 static_assert(std::endian::native == std::endian::little, "ONNX raw data is little-endian");
 
-/// Tensors of at most this many elements are held by the context, where passes can fold them.
-constexpr int64_t kMaxDenseElements = 4096;
-
 /// What the allocator guarantees for the blocks that protobuf and std::vector hold data in.
 constexpr size_t kDataAlignment = 8;
 

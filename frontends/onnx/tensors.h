@@ -15,6 +15,8 @@ class ExternalData;
 /// A tensor of a file may have so many dims, and elements.
 inline constexpr int kMaxRank = 64;
 inline constexpr int64_t kMaxElements = int64_t{1} << 48;
+/// Constants of at most so many elements are held by the context, where passes can fold them.
+inline constexpr int64_t kMaxDenseElements = 4096;
 
 /// The type of the elements of a TensorProto.DataType; null for one that GraphRun does not have.
 mlir::Type elementType(mlir::MLIRContext* context, int32_t dataType);

@@ -97,7 +97,7 @@ struct ClusterFile {
   std::vector<GivenWorker> processes() const;
 };
 
-/// Of a file or a pipe. The system's reason where that cannot be read (fileError); else as
+/// Reads a file or a pipe. The system's reason where that cannot be read (fileError); else as
 /// parseClusterDescription.
 absl::StatusOr<ClusterFile> readClusterFile(const std::string& path);
 

@@ -126,7 +126,7 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   if (handle == nullptr) {
     const std::string why =
         absl::StrCat("the compiler is needed but cannot be loaded: ", dlerror());
-    // Of it, or of a library that it needs; that is all that the loader says of it.
+    // The loader says no more, be it of the compiler or of a library that it needs.
     return absl::StrContains(why, "failed to map") ? outOfMemory(why)
            : absl::StrContains(why, "Too many open files")
                ? absl::UnavailableError(absl::StrCat(why, "; allow more (`ulimit -n`)"))

@@ -66,8 +66,8 @@ struct ActivePlan {
   bool isTuned() const;
   /// The median of lastRuns, which must not be empty.
   uint64_t typicalRunNanos() const;
-  /// Of lastRuns, those that were in flight beside others; and the median of these, which must not
-  /// be none: what the plan takes for one of many that follow each other.
+  /// How many of lastRuns were in flight beside others, and the median of these, which must not be
+  /// none: what the plan takes for one of many that follow each other.
   size_t runsBeside() const;
   uint64_t typicalPeriodNanos() const;
 

@@ -44,10 +44,10 @@ class CostBook {
   void noteTransfers(absl::Span<const Transfer> transfers, uint64_t runs) {
     noteBySize(transfers, runs, merged);
   }
-  /// Adds what reading them took longer than usual: a difference, so that a small one is no surer
-  /// than a large one, and both count alike.
-  void noteReads(absl::Span<const Transfer> reads, uint64_t runs) {
-    noteBySize(reads, runs, averaged);
+  /// Adds what reading or sending them, or company, took longer than usual: a difference, so that a
+  /// small one is no surer than a large one, and both count alike.
+  void noteExcess(absl::Span<const Transfer> excess, uint64_t runs) {
+    noteBySize(excess, runs, averaged);
   }
 
   /// What is known, for people.
@@ -129,7 +129,7 @@ class CostShelf {
   absl::Status keepCrowd(const std::string& host, const CostBook& book);
   absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
-  /// Of what one of these returned; OK tells nothing.
+  /// Warns of what one of these returned, unless it is OK.
   void warnNotKept(const absl::Status& kept) const {
     if (!kept.ok()) {
       cache_->warnNotKept("what runs took", kept);

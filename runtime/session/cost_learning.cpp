@@ -26,8 +26,8 @@ constexpr double kEnoughAlone = 0.1;
 constexpr double kMuchCompany = 0.5;
 /// More than that no company makes of a node's time.
 constexpr double kMostCrowd = 1;
-/// Of smaller tensors what their ends are busy with is mostly the same however small they are: it
-/// says nothing of a byte, and counts for the transfer.
+/// The ends of smaller tensors are busy for about the same time, however small these are: it says
+/// nothing of a byte, and counts for the transfer.
 constexpr uint64_t kLargeBytes = 32 << 10;
 /// What a receiver may have before its sender is done with sending was still under way for so long.
 constexpr uint64_t kLeastTransferNanos = 500;
@@ -149,7 +149,7 @@ class CrowdRuns {
   double speed() const {
     return aloneUsual_ > kEnoughAlone * crowdedUsual_ ? alone_ / aloneUsual_ : 1;
   }
-  /// Of nodes with company, their time alone times that.
+  /// The time that nodes with company take alone, times their company.
   double companyNanos() const { return companyNanos_; }
   /// What company makes longer, as a part: the median over that. Some nodes take longer for another
   /// reason, as they lay out what has come.
@@ -270,8 +270,8 @@ CostLearning::Crowds CostLearning::learnCrowds(const ActivePlan& plan, const Run
     crowd.share = std::clamp(of.share(), 0.0, kMostCrowd);
     const double more = crowd.share * of.companyNanos();
     CostBook book = shelf_.crowd(host);
-    book.noteReads({{static_cast<uint64_t>(of.companyNanos()), static_cast<uint64_t>(more)}},
-                   times.steps);
+    book.noteExcess({{static_cast<uint64_t>(of.companyNanos()), static_cast<uint64_t>(more)}},
+                    times.steps);
     shelf_.warnNotKept(shelf_.keepCrowd(host, book));
   }
   return crowds;
@@ -413,11 +413,11 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
     book.noteTransfers(link.transfers, times.steps);
     shelf_.warnNotKept(shelf_.keepLink(link.from, link.to, book));
     CostBook sends = shelf_.sends(link.from, link.to);
-    sends.noteReads({link.sends.whole()}, times.steps);
+    sends.noteExcess({link.sends.whole()}, times.steps);
     shelf_.warnNotKept(shelf_.keepSends(link.from, link.to, sends));
     if (link.reads.bytes > 0) {
       CostBook reads = shelf_.reads(link.from, link.to);
-      reads.noteReads({link.reads.whole()}, times.steps);
+      reads.noteExcess({link.reads.whole()}, times.steps);
       shelf_.warnNotKept(shelf_.keepReads(link.from, link.to, reads));
     }
   }

@@ -43,7 +43,7 @@ class CostLearning {
   using Books = std::map<std::string, CostBook>;  // by fingerprint
   /// Of `books`, into which it is read when it is wanted first.
   CostBook& bookOf(const std::string& fingerprint, Books& books);
-  /// Of a host in the runs of a plan.
+  /// How a host was in the runs of a plan.
   struct Crowd {
     /// What its CPU devices take longer for each other one that computes meanwhile, as a part of
     /// their time.

@@ -140,7 +140,8 @@ std::map<std::string, std::string> devicesByNode(const format::PlanFile& plan) {
   return devices;
 }
 
-/// Of a run that began at `begin` and has come to its stage `number`: what is left of its time.
+/// The time that a run which began at `begin` has left for its stage `number`; DeadlineExceeded
+/// where that is none.
 absl::StatusOr<Millis> timeLeft(Millis timeout, int64_t begin, size_t number) {
   const auto spent =
       std::chrono::duration_cast<Millis>(std::chrono::nanoseconds(nowNanos() - begin));

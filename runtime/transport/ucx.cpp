@@ -654,7 +654,7 @@ void UcxTransport::takeRiding(const PayloadHeader& header) noexcept {
   }
 }
 
-/// Of a payload that came with its message.
+/// Takes a payload that came with its message.
 void UcxTransport::land(RecvSlot& slot, const void* data, size_t bytes) noexcept {
   if (specOf(slot).memory != MemoryKind::kHost) {
     return finishReceive(slot, nullptr, eagerForDevice_);

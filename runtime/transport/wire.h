@@ -89,7 +89,7 @@ struct PayloadHeader {
   uint8_t riding[kMostRidingCredits * sizeof(CreditHeader) +
                  kMostRidingPayloads * sizeof(RidingPayload)];
 
-  /// Of all up to the last that rides.
+  /// The bytes up to the last that rides.
   size_t size() const { return sizeOf(credits, payloads); }
   static constexpr size_t sizeOf(size_t credits, size_t payloads) {
     return offsetof(PayloadHeader, riding) + credits * sizeof(CreditHeader) +

@@ -65,7 +65,7 @@ class WeightStore {
   /// Opens an entry of the cache, or finds it open; null if there is none.
   std::shared_ptr<const DiskCache::Entry> hold(const WeightId& id, bool* isChecked);
   absl::StatusOr<devices::Weight> getKept(const WeightId& id);
-  /// Of an entry that is there and cannot be opened: Unavailable.
+  /// Unavailable where there is an entry that cannot be opened.
   absl::Status notHeld(const WeightId& id) const;
 
   DiskCache* cache_;

@@ -103,9 +103,9 @@ TEST_CASE("few runs of one session leave a link unsure") {
 TEST_CASE("what reading takes longer is averaged") {
   CostBook book;
   CHECK(book.nanosPerByte() == 0);
-  book.noteReads({{1000, 900}, {8000, 3600}}, 10);
+  book.noteExcess({{1000, 900}, {8000, 3600}}, 10);
   CHECK(book.nanosPerByte() == Approx(0.5));
-  book.noteReads({{1000, 0}, {8000, 0}}, 10);  // no truer than what there was
+  book.noteExcess({{1000, 0}, {8000, 0}}, 10);  // no truer than what there was
   CHECK(book.nanosPerByte() == Approx(0.25));
 }
 
