@@ -160,7 +160,8 @@ class CostFileWriter {
 
   void writeCrowds() {
     for (const Crowd& crowd : cluster_.crowds) {
-      OrderedJson entry = {{"workers", OrderedJson::array()}, {"share", std::min(crowd.share, 1.0)}};
+      OrderedJson entry = {{"workers", OrderedJson::array()},
+                           {"share", std::min(crowd.share, 1.0)}};
       for (int worker : crowd.workers) {
         entry["workers"].push_back(workerName(worker));
       }
