@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/problem.h"
 #include "placement/schedule.h"
 #include "placement/strategy.h"
 #include "runtime/base/clock.h"

@@ -2,7 +2,9 @@
 #include <functional>
 #include <vector>
 
+#include "placement/call_bound.h"
 #include "placement/call_times.h"
+#include "placement/lower_bounds.h"
 
 namespace graphrun::placement {
 namespace {

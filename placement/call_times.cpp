@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "placement/contiguity.h"
-#include "placement/strategy.h"
+#include "placement/problem.h"
+#include "placement/throughput_searches.h"
 
 namespace graphrun::placement {
 

@@ -51,11 +51,6 @@ class CallGoal : public SearchGoal {
   int64_t last_ = 0;
 };
 
-/// No placement has a shorter step: what the nodes of one path take at least when they are cut into
-/// calls that fit, with the ports' time of what the path hands over. Paths that are long with and
-/// without ports are looked at. O(V + E + L^2) for paths of L nodes.
-int64_t callPathBound(const PlacementProblem& problem);
-
 }  // namespace graphrun::placement
 
 #endif  // GRAPHRUN_PLACEMENT_CALL_TIMES_H_

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "placement/problem.h"
+#include "placement/cluster.h"
+#include "placement/cost_graph.h"
 
 namespace graphrun::placement {
 
@@ -47,11 +48,6 @@ std::string describeRule(const CostGraph& graph, const Cluster& cluster, const P
 /// blame.
 std::string describeUnitConflict(const CostGraph& graph, const Cluster& cluster,
                                  const std::vector<int>& unit);
-
-/// For a problem that cannot be placed for its memory limits: which limits, pins, forbids and
-/// colocation leave no placement that `greedy` or `single` find, and which single changes are
-/// enough, some lines; "" if memory is not to blame. Some ten placements for each rule in it.
-std::string describeMemoryConflict(const PlacementProblem& problem);
 
 }  // namespace graphrun::placement
 

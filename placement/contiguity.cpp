@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/memory_budget.h"
+#include "placement/memory_limits.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "placement/placement_result.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

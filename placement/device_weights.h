@@ -4,7 +4,8 @@
 
 #include <memory>
 
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 
 namespace graphrun::placement {
 

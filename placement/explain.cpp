@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "placement/lower_bounds.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::placement {
 namespace {

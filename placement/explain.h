@@ -9,6 +9,8 @@
 
 #include "placement/critical_path.h"
 #include "placement/node_choices.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 
 namespace graphrun::placement {

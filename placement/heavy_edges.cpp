@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "placement/lower_bounds.h"
 #include "placement/unit_joiner.h"
 
 namespace graphrun::placement {

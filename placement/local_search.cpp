@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "placement/contiguity.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::placement {
 namespace {

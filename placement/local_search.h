@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "placement/local_moves.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/search_limit.h"
-#include "placement/strategy.h"
 
 namespace graphrun::placement {
 

@@ -1,11 +1,10 @@
-// What no placement can be better than.
+#include "placement/lower_bounds.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
-
-#include "placement/problem.h"
 
 namespace graphrun::placement {
 
@@ -275,6 +274,10 @@ LowerBounds lowerBounds(const PlacementProblem& problem) {
                           ? problem.simulator.starts().leastNs(problem.graph())
                           : 0;
   return bounds;
+}
+
+int64_t boundOf(const PlacementProblem& problem, const PlacementResult& result) {
+  return result.boundNs > 0 ? result.boundNs : lowerBounds(problem).ns();
 }
 
 }  // namespace graphrun::placement

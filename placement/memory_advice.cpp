@@ -7,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "placement/strategy.h"
+#include "placement/heuristics.h"
+#include "placement/placement_result.h"
 #include "runtime/base/units.h"
 
 namespace graphrun::placement {

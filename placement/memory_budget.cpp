@@ -6,7 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
+#include "placement/memory_limits.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
@@ -63,33 +66,6 @@ absl::Status checkTime(const PlacementProblem& problem, size_t placed) {
   return looks && runtime::nowNanos() > problem.search.endNs
              ? absl::DeadlineExceededError("the plan budget was used up")
              : absl::OkStatus();
-}
-
-absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation) {
-  std::vector<std::string> broken;
-  for (size_t d = 0; d < simulation.devices.size(); ++d) {
-    const DeviceUse& use = simulation.devices[d];
-    if (use.peakBytes > problem.limits[d]) {
-      std::string at =
-          use.peakNode < 0
-              ? ""
-              : absl::StrCat(" while '", problem.graph().node(use.peakNode).name, "' runs");
-      broken.push_back(absl::StrCat(problem.cluster().devices[d].name, " needs ",
-                                    runtime::formatBytes(use.peakBytes), at, ", limit ",
-                                    runtime::formatBytes(problem.limits[d])));
-    }
-  }
-  return broken.empty() ? absl::OkStatus()
-                        : absl::ResourceExhaustedError(absl::StrJoin(broken, "; "));
-}
-
-std::vector<int64_t> excessBytes(const PlacementProblem& problem, const Simulation& simulation) {
-  std::vector<int64_t> excess;
-  excess.reserve(problem.limits.size());
-  for (size_t d = 0; d < problem.limits.size(); ++d) {
-    excess.push_back(std::max<int64_t>(simulation.devices[d].peakBytes - problem.limits[d], 0));
-  }
-  return excess;
 }
 
 absl::StatusOr<TriedPlacement> tryDevices(const PlacementProblem& problem, std::vector<int> device,

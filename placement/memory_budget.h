@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "placement/list_schedule.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 
 namespace graphrun::placement {
 
@@ -27,10 +28,6 @@ absl::Status fitsNowhere(const PlacementProblem& problem, int node, absl::Span<c
 /// `placed` nodes only.
 absl::Status checkTime(const PlacementProblem& problem, size_t placed);
 
-/// OK, or ResourceExhausted naming every device whose peak passes its limit, with the node of the
-/// peak.
-absl::Status checkLimits(const PlacementProblem& problem, const Simulation& simulation);
-
 /// A placement, its prediction, and whether it is an answer (see checkFeasible).
 struct TriedPlacement {
   PlacementResult result;
@@ -41,9 +38,6 @@ struct TriedPlacement {
 /// memory. An error where devices would wait for each other.
 absl::StatusOr<TriedPlacement> tryDevices(const PlacementProblem& problem, std::vector<int> device,
                                           const char* strategy);
-
-/// By device, what the simulation uses beyond the limits.
-std::vector<int64_t> excessBytes(const PlacementProblem& problem, const Simulation& simulation);
 
 /// The devices in turn: all that fits goes to the first, the rest to the next and so on, nodes in
 /// the given topological order. Finds room where earliest-finish heuristics paint themselves into a

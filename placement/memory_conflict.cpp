@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/conflict.h"
-#include "placement/strategy.h"
+#include "placement/heuristics.h"
+#include "placement/memory_conflict.h"
+#include "placement/placement_result.h"
 #include "runtime/base/units.h"
 
 namespace graphrun::placement {

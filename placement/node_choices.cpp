@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
 #include "placement/critical_path.h"
+#include "placement/latency_searches.h"
+#include "placement/placement_result.h"
 #include "placement/schedule.h"
 #include "runtime/base/names.h"
 

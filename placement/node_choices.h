@@ -9,7 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 
 namespace graphrun::placement {
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "placement/memory_budget.h"
+#include "placement/memory_limits.h"
+#include "placement/placement_result.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "placement/load_search.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 
 namespace graphrun::placement {
 

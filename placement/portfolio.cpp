@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_join.h"
 #include "placement/device_weights.h"
+#include "placement/lower_bounds.h"
+#include "placement/placement_result.h"
 #include "runtime/base/clock.h"
 
 namespace graphrun::placement {

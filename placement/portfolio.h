@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 
 namespace graphrun::placement {

@@ -2,7 +2,6 @@
 #ifndef GRAPHRUN_PLACEMENT_PROBLEM_H_
 #define GRAPHRUN_PLACEMENT_PROBLEM_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -60,30 +59,8 @@ struct PlacementProblem {
   }
 };
 
-/// Lower bounds of any placement's objective, ns.
-struct LowerBounds {
-  /// The longest path with each node on its fastest allowed device and free transfers; 0 for
-  /// throughput.
-  int64_t criticalPathNs = 0;
-  /// All nodes, cut at will and spread over all lanes as their times on each allow. What may run on
-  /// a device without a limit of lanes does not count.
-  int64_t workNs = 0;
-  /// The largest unit on the device that is best for it.
-  int64_t unitNs = 0;
-  /// To start and end the step, beside what these bound; 0 for throughput.
-  int64_t overheadNs = 0;
-
-  int64_t ns() const { return std::max({criticalPathNs, workNs, unitNs}) + overheadNs; }
-};
-
-LowerBounds lowerBounds(const PlacementProblem& problem);
-
 /// Whether transfers of the graph's tensors take no time, to and from the client neither.
 bool transfersAreFree(const PlacementProblem& problem);
-
-/// The smallest time of `node` on a device its constraints allow, ns; 0 where another
-/// node may do its work, or a library.
-int64_t fastestNs(const PlacementProblem& problem, int node);
 
 }  // namespace graphrun::placement
 

@@ -6,10 +6,16 @@
 
 #include "placement/contiguity.h"
 #include "placement/device_weights.h"
+#include "placement/heuristics.h"
+#include "placement/latency_searches.h"
 #include "placement/local_search.h"
+#include "placement/lower_bounds.h"
 #include "placement/orders.h"
 #include "placement/piece_search.h"
 #include "placement/placement_file.h"
+#include "placement/placement_result.h"
+#include "placement/strategy.h"
+#include "placement/throughput_searches.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

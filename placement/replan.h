@@ -2,7 +2,8 @@
 #ifndef GRAPHRUN_PLACEMENT_REPLAN_H_
 #define GRAPHRUN_PLACEMENT_REPLAN_H_
 
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 
 namespace graphrun::placement {
 

@@ -10,8 +10,12 @@
 #include "absl/strings/strip.h"
 #include "placement/conflict.h"
 #include "placement/device_weights.h"
+#include "placement/heuristics.h"
+#include "placement/latency_searches.h"
 #include "placement/memory_advice.h"
+#include "placement/memory_conflict.h"
 #include "placement/portfolio.h"
+#include "placement/throughput_searches.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
 
@@ -85,10 +89,6 @@ absl::StatusOr<const Strategy*> findStrategy(absl::string_view name) {
   return absl::NotFoundError(
       absl::StrCat("no placement strategy '", name, "'", runtime::didYouMean(name, names),
                    " (known: ", absl::StrJoin(names, ", "), ", random:SEED, on:DEVICE)"));
-}
-
-int64_t boundOf(const PlacementProblem& problem, const PlacementResult& result) {
-  return result.boundNs > 0 ? result.boundNs : lowerBounds(problem).ns();
 }
 
 absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem, const Strategy& strategy,

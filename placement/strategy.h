@@ -8,21 +8,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "placement/placement.h"
+#include "placement/placement_result.h"
 #include "placement/problem.h"
 
 namespace graphrun::placement {
-
-/// A placement and its prediction.
-struct PlacementResult {
-  Placement placement;
-  Simulation simulation;
-  /// No placement has a smaller objective, ns; 0: nobody has looked.
-  int64_t boundNs = 0;
-};
-
-/// The bound of a result, from lowerBounds if it has none.
-int64_t boundOf(const PlacementProblem& problem, const PlacementResult& result);
 
 /// One way to place: a heuristic, a search, or what runs all of them ("auto"). Deterministic, but
 /// for what has a budget (SearchOptions), which stops at a time. What comes back is accepted by
@@ -80,62 +69,6 @@ absl::StatusOr<PlacementResult> placeWith(const PlacementProblem& problem, const
 /// memory that would do (see memory_advice.h). `candidates` as for placeWith.
 absl::StatusOr<PlacementResult> place(const PlacementProblem& problem, absl::string_view strategy,
                                       std::vector<Candidate>* candidates = nullptr);
-
-// The strategies of the table, one file each.
-
-/// All nodes on the one device that gives the smallest objective; pinned nodes where they are
-/// pinned.
-absl::StatusOr<PlacementResult> placeSingle(const PlacementProblem& problem);
-/// All that `device` may have there, the rest where it takes the least time.
-absl::StatusOr<PlacementResult> placeOn(const PlacementProblem& problem, int device);
-/// That with the device for which it is best: a GPU, say, with the rest on a CPU.
-absl::StatusOr<PlacementResult> placeMost(const PlacementProblem& problem);
-/// Whether some device cannot have all: else placeSingle gives the same.
-bool isForMost(const PlacementProblem& problem);
-/// In program order, each node where it finishes first and fits.
-absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
-/// Heterogeneous earliest finish time: by upward rank, with insertion, where it finishes first and
-/// fits.
-absl::StatusOr<PlacementResult> placeHeft(const PlacementProblem& problem);
-/// Critical path on a processor; see strategy_cpop.cpp for the sources of this and the next.
-absl::StatusOr<PlacementResult> placeCpop(const PlacementProblem& problem);
-/// Predicted earliest finish time.
-absl::StatusOr<PlacementResult> placePeft(const PlacementProblem& problem);
-/// Earliest task first, and small communication times: within memory limits.
-absl::StatusOr<PlacementResult> placeEtf(const PlacementProblem& problem);
-absl::StatusOr<PlacementResult> placeSct(const PlacementProblem& problem);
-
-/// Devices that are all alike and free transfers: see machine_schedule.h. Proves the optimum of
-/// small graphs.
-absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
-                                                  const PlacementResult* start);
-bool isForMachines(const PlacementProblem& problem);
-/// The shortest step on devices that share cores: list schedules in which each node has a device
-/// with about as many cores as others leave it. See strategy_cores.cpp.
-absl::StatusOr<PlacementResult> improveByCores(const PlacementProblem& problem,
-                                               const PlacementResult* start);
-bool isForCores(const PlacementProblem& problem);
-/// The shortest step on devices that run one node at a time, by local search from `start`, or from
-/// what placeGreedy gives: see local_search.h.
-absl::StatusOr<PlacementResult> improveBySearch(const PlacementProblem& problem,
-                                                const PlacementResult* start);
-bool isForSearch(const PlacementProblem& problem);
-
-/// For throughput. Cuts many topological orders into one part for each device, the best way for
-/// each order: contiguous, with the smallest load. See segment_plan.h.
-absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& problem,
-                                                  const PlacementResult* start);
-/// For throughput. Moves nodes until the loads of devices and links are even; contiguous where that
-/// is asked for. See load_search.h.
-absl::StatusOr<PlacementResult> improveByBalance(const PlacementProblem& problem,
-                                                 const PlacementResult* start);
-bool isForThroughput(const PlacementProblem& problem);
-
-/// For the step of devices that are one call, beside others without a limit of nodes at a time and
-/// with free transfers. See call_times.h.
-absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
-                                               const PlacementResult* start);
-bool isForCalls(const PlacementProblem& problem);
 
 /// Each unit on one of the devices that may have it, drawn with `seed`: for tests that a split
 /// model gives what it gives whole. FailedPrecondition when that breaks a memory limit.

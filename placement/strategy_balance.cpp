@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
 #include "placement/piece_search.h"
 #include "placement/pieces.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
+#include "placement/throughput_searches.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

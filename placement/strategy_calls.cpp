@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "placement/call_bound.h"
 #include "placement/call_times.h"
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
 #include "placement/piece_orders.h"
 #include "placement/piece_search.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/segment_plan.h"
-#include "placement/strategy.h"
+#include "placement/throughput_searches.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

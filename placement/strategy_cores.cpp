@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "placement/heuristics.h"
+#include "placement/latency_searches.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

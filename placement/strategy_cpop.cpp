@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "placement/heuristics.h"
+#include "placement/lower_bounds.h"
 #include "placement/mean_costs.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::placement {
 namespace {

@@ -7,8 +7,10 @@
 #include <queue>
 #include <tuple>
 
+#include "placement/heuristics.h"
 #include "placement/mean_costs.h"
 #include "placement/memory_budget.h"
+#include "placement/placement_result.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -3,6 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "placement/orders.h"
 #include "placement/placement_file.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "runtime/base/status.h"

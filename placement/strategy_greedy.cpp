@@ -1,5 +1,7 @@
+#include "placement/heuristics.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::placement {
 

@@ -1,6 +1,8 @@
 // HEFT. Source: Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002.
+#include "placement/heuristics.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::placement {
 

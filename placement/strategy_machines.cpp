@@ -2,8 +2,10 @@
 #include <numeric>
 #include <optional>
 
+#include "placement/latency_searches.h"
 #include "placement/machine_schedule.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -2,8 +2,10 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "placement/heuristics.h"
 #include "placement/memory_budget.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "placement/heuristics.h"
 #include "placement/mean_costs.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::placement {
 namespace {

@@ -1,6 +1,8 @@
 #include <random>
 
 #include "placement/orders.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "runtime/base/status.h"

@@ -5,9 +5,13 @@
 #include <vector>
 
 #include "placement/heavy_edges.h"
+#include "placement/heuristics.h"
+#include "placement/latency_searches.h"
 #include "placement/local_search.h"
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
 #include "placement/tied_units.h"
 #include "runtime/base/status.h"
 

@@ -3,10 +3,14 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
+#include "placement/memory_limits.h"
 #include "placement/piece_orders.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/segment_plan.h"
-#include "placement/strategy.h"
+#include "placement/throughput_searches.h"
 #include "runtime/base/status.h"
 #include "runtime/base/units.h"
 

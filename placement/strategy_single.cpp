@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
+#include "placement/heuristics.h"
 #include "placement/orders.h"
-#include "placement/strategy.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

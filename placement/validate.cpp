@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
 #include "placement/memory_budget.h"
+#include "placement/memory_limits.h"
 
 namespace graphrun::placement {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "placement/placement_result.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::compiler {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "placement/explain.h"
+#include "placement/placement_result.h"
 
 namespace graphrun::compiler {
 

@@ -7,7 +7,6 @@
 
 #include "placement/cluster.h"
 #include "placement/measured_costs.h"
-#include "placement/strategy.h"
 #include "runtime/format/door_generated.h"
 
 namespace graphrun::compiler {

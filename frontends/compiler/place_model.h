@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "placement/build_cost_graph.h"
 #include "placement/explain.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "runtime/format/door_generated.h"
 

@@ -10,8 +10,8 @@
 #include "passes/partition.h"
 #include "placement/build_cost_graph.h"
 #include "placement/cluster.h"
+#include "placement/placement_result.h"
 #include "placement/simulator.h"
-#include "placement/strategy.h"
 #include "runtime/format/model_file.h"
 
 namespace graphrun::compiler {

@@ -34,6 +34,7 @@
 #include "placement/cost_file.h"
 #include "placement/explain.h"
 #include "placement/interfaces.h"
+#include "placement/placement_result.h"
 #include "placement/what_if.h"
 #include "runtime/base/numerics.h"
 #include "runtime/base/status.h"

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "placement/lower_bounds.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"

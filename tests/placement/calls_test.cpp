@@ -1,5 +1,6 @@
 // Devices with ports, with several lanes, and those whose nodes are one call; the period of steps.
 #include "placement/contiguity.h"
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"

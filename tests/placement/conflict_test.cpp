@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "placement/memory_conflict.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

@@ -2,6 +2,7 @@
 #include "placement/cost_file.h"
 
 #include "absl/strings/str_cat.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

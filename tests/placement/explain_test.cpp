@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "placement/memory_budget.h"
+#include "placement/memory_limits.h"
+#include "placement/placement_result.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

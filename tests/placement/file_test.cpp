@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "placement/explain.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

@@ -1,5 +1,6 @@
 // What the list heuristics do on examples whose answers are published or plain.
 #include "placement/mean_costs.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

@@ -1,4 +1,5 @@
 #include "placement/memory_advice.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

@@ -7,7 +7,11 @@
 
 #include "placement/fixed_memory.h"
 #include "placement/heavy_edges.h"
+#include "placement/heuristics.h"
+#include "placement/latency_searches.h"
 #include "placement/live_memory.h"
+#include "placement/lower_bounds.h"
+#include "placement/placement_result.h"
 #include "placement/tied_units.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"

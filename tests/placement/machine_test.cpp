@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "placement/latency_searches.h"
+#include "placement/lower_bounds.h"
 #include "placement/machine_schedule.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"

@@ -3,7 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
+#include "placement/memory_limits.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

@@ -5,12 +5,16 @@
 #include <limits>
 #include <optional>
 
+#include "placement/call_bound.h"
 #include "placement/call_times.h"
 #include "placement/contiguity.h"
+#include "placement/lower_bounds.h"
 #include "placement/memory_budget.h"
 #include "placement/piece_orders.h"
+#include "placement/problem.h"
 #include "placement/segment_plan.h"
 #include "placement/strategy.h"
+#include "placement/throughput_searches.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
 

@@ -5,6 +5,8 @@
 #include <random>
 
 #include "placement/core_timeline.h"
+#include "placement/heuristics.h"
+#include "placement/lower_bounds.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
 #include "tests/placement/large_graphs.h"

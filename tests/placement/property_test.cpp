@@ -1,5 +1,8 @@
 #include "placement/critical_path.h"
+#include "placement/lower_bounds.h"
 #include "placement/orders.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"

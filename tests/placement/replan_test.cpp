@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "placement/device_weights.h"
+#include "placement/heuristics.h"
+#include "placement/placement_result.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
 

@@ -1,5 +1,6 @@
 #include "placement/schedule.h"
 
+#include "placement/problem.h"
 #include "placement/strategy.h"
 #include "tests/placement/graphs.h"
 

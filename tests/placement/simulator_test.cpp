@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "placement/critical_path.h"
+#include "placement/lower_bounds.h"
 #include "runtime/memory/communicator_memory.h"
 #include "tests/placement/graphs.h"
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "placement/heuristics.h"
+#include "placement/placement_result.h"
+#include "placement/problem.h"
 #include "placement/validate.h"
 #include "tests/placement/graphs.h"
 
