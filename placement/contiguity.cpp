@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "placement/memory_budget.h"
 #include "placement/memory_limits.h"
 #include "runtime/base/status.h"
 

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/contiguity.h"
-#include "placement/memory_budget.h"
 #include "placement/memory_limits.h"
 
 namespace graphrun::placement {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/packing.h"
 #include "devices/kernel_refusals.h"

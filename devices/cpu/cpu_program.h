@@ -8,7 +8,7 @@
 
 #include "devices/cpu/code_image.h"
 #include "devices/cpu/cpu_memory.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 #include "devices/cpu/onednn_primitive.h"
 #include "devices/cpu/packed_weights.h"
 #include "devices/device.h"

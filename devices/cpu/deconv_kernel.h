@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

@@ -1,8 +1,10 @@
 #include "devices/cpu/exact_step.h"
 
 #include "devices/cpu/nan_guard.h"
+#include "devices/cpu/onednn_kernels.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/reference_support.h"
+#include "devices/cpu/simple_kernels.h"
 
 namespace graphrun::devices::cpu {
 namespace {
@@ -217,9 +219,11 @@ absl::Status ExactStep::move(const Argument& from, const Argument& to) {
   step.outputs = {to};
   if (isDense(to.desc)) {
     step.outputs[0].desc = denseLike(to.desc);
-    return add(*findKernel(isDense(from.desc) ? "copy" : "onednn.reorder"), std::move(step));
   }
-  return add(*findKernel("onednn.reorder"), std::move(step));
+  if (isDense(from.desc) && isDense(to.desc)) {
+    return add({"copy", chooseCopy, createCopy}, std::move(step));
+  }
+  return add({"onednn.reorder", chooseWith<planReorder>, createWith<planReorder>}, std::move(step));
 }
 
 absl::StatusOr<Argument> ExactStep::addPostOp(const PostOp& op, const Argument& value) {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "devices/cpu/onednn_memory.h"
-#include "devices/cpu/winograd_filter.h"
+#include "devices/cpu/winograd_layout.h"
 
 namespace graphrun::devices::cpu {
 namespace {

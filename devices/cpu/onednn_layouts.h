@@ -1,5 +1,5 @@
 // Layouts of tensors as plain data: what the compiler may ask about a layout without oneDNN's
-// headers. Which layout a kernel wants is told by KernelEntry::choose (kernels.h).
+// headers. Which layout a kernel wants is told by KernelEntry::choose (kernel.h).
 #ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_LAYOUTS_H_
 #define GRAPHRUN_DEVICES_CPU_ONEDNN_LAYOUTS_H_
 
@@ -66,7 +66,7 @@ absl::StatusOr<TensorDesc> movedLastDesc(runtime::ElementType type,
 /// A tensor with that blocking: for layouts that the compiler derives (a slice, a concatenation).
 absl::StatusOr<TensorDesc> blockedDesc(runtime::ElementType type, const Blocking& blocking);
 
-/// An f32 filter of `dims`, O x I x 3 x 3, transformed as winograd_filter.h says for results of
+/// An f32 filter of `dims`, O x I x 3 x 3, transformed as winograd_layout.h says for results of
 /// tile x tile, 2 or 4. InvalidArgument for other dims and tiles.
 absl::StatusOr<TensorDesc> winogradDesc(const std::vector<int64_t>& dims, int64_t tile);
 

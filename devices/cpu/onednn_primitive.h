@@ -7,7 +7,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "devices/cpu/after_ops.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 #include "devices/cpu/onednn_memory.h"
 
 namespace graphrun::devices::cpu {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 #include "devices/cpu/plane_strips.h"
 
 namespace graphrun::devices::cpu {

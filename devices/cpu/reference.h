@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_REFERENCE_H_
 #define GRAPHRUN_DEVICES_CPU_REFERENCE_H_
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 
@@ -42,6 +42,10 @@ enum class TypeRule {
 /// True when `rule` allows these types.
 bool allowsTypes(TypeRule rule, absl::Span<const runtime::ElementType> inputs,
                  absl::Span<const runtime::ElementType> outputs);
+
+/// True when the reference kernels compute `operation` on these types: the answer for placement.
+bool supportsOperation(absl::string_view operation, absl::Span<const runtime::ElementType> inputs,
+                       absl::Span<const runtime::ElementType> outputs);
 
 /// Makes the kernel of one operation; checks shapes and attributes. Arity and types are checked
 /// before: there is a first operand and a first result, and their types are as the rule says.

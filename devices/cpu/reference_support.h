@@ -6,7 +6,7 @@
 
 #include "devices/broadcast_strides.h"
 #include "devices/cpu/element.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/parallel.h"
 #include "devices/cpu/reference.h"

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 #include "devices/cpu/post_op_functions.h"
 
 namespace graphrun::devices::cpu {

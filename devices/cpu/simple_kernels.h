@@ -3,7 +3,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_SIMPLE_KERNELS_H_
 #define GRAPHRUN_DEVICES_CPU_SIMPLE_KERNELS_H_
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_SOFTMAX_KERNEL_H_
 #define GRAPHRUN_DEVICES_CPU_SOFTMAX_KERNEL_H_
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_STEP_TIMER_H_
 #define GRAPHRUN_DEVICES_CPU_STEP_TIMER_H_
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel_list.h"
 
 namespace graphrun::devices::cpu {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "devices/cuda/matrix_product.h"
+#include "devices/cuda/product_library.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/status.h"
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "devices/cuda/context.h"
 #include "devices/cuda/kernel_errors.h"
+#include "devices/cuda/kernel_list.h"
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/vendor_status.h"
 #include "devices/kernel_refusals.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/layouts.h"
 #include "runtime/base/status.h"
 

@@ -4,7 +4,7 @@
 #define GRAPHRUN_DEVICES_CUDA_CUDNN_KERNEL_H_
 
 #include "devices/cuda/cudnn_graph.h"
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel.h"
 
 namespace graphrun::devices::cuda {
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "devices/cuda/communicators.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {

@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CUDA_NCCL_COLLECTIVE_H_
 #define GRAPHRUN_DEVICES_CUDA_NCCL_COLLECTIVE_H_
 
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel.h"
 
 namespace graphrun::devices::cuda {
 

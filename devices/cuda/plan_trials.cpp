@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include "devices/cuda/context.h"
+#include "devices/cuda/kernel_list.h"
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/segment.h"
+#include "devices/cuda/symbols.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/status.h"
 

@@ -8,7 +8,7 @@
 
 #include "devices/cuda/cudnn_library.h"
 #include "devices/cuda/device_memory.h"
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel.h"
 #include "devices/cuda/product_library.h"
 
 namespace graphrun::devices::cuda {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel.h"
 #include "devices/cuda/step_clock.h"
 #include "runtime/base/trace.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devices/cuda/code_module.h"
 #include "devices/cuda/kernel_errors.h"
 #include "devices/cuda/vendor_status.h"
 #include "runtime/base/status.h"

@@ -3,7 +3,7 @@
 #ifndef GRAPHRUN_DEVICES_CUDA_SIMPLE_KERNELS_H_
 #define GRAPHRUN_DEVICES_CUDA_SIMPLE_KERNELS_H_
 
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel.h"
 
 namespace graphrun::devices::cuda {
 

@@ -2,8 +2,8 @@
 """Checks that the include lines follow the layers: no arrow up, vendor headers in one place each.
 
 LAYERS says which folders a folder may include; what those may include comes with them, except that
-nothing from the run world ever reaches the compile world. VENDORS says where a library's headers
-may appear. Prints one line a violation; exit code 1 if there is any.
+nothing from the run world ever reaches the compile world. SUBFOLDERS says in which order the
+subfolders of a folder stand. VENDORS says where a library's headers may appear. Prints one line a violation; exit code 1 if there is any.
 """
 
 import argparse
@@ -18,7 +18,7 @@ RUN = ["runtime/base", "runtime/cluster", "runtime/format", "runtime/memory", "r
        "runtime/door", "devices"]
 COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
-EVERYTHING = ["ir", "passes", "placement", "runtime", "runtime/*", "devices", "devices/*",
+EVERYTHING = ["ir", "passes", "placement", "placement/*", "runtime", "runtime/*", "devices", "devices/*",
               "devices/codegen", "devices/compiler", "devices/*/compiler", "frontends/*", "tests", "bench"]
 
 # Folder (the first match counts) -> folders it may include beside itself.
@@ -30,7 +30,8 @@ LAYERS = {
     "runtime/transport": ["runtime/base"],
     "runtime/control": ["runtime/base", "runtime/format"],
     "runtime/door": ["runtime/base", "runtime/format"],
-    "devices": ["runtime/base", "runtime/format", "runtime/memory"],
+    "devices/executable": ["runtime/base", "runtime/format", "runtime/memory"],
+    "devices": ["devices/executable"],
     "devices/functions": [],
     "devices/codegen": ["ir", "passes", "devices/functions"],
     "devices/compiler": ["ir", "passes", "devices"],
@@ -50,6 +51,16 @@ LAYERS = {
     "frontends/cli": EVERYTHING,
     "tests": EVERYTHING,
     "bench": EVERYTHING,
+}
+# Folder -> its subfolders, each of which may include those before it; "." is what lies in it itself.
+SUBFOLDERS = {
+    "placement": ["text", "cluster", "cost_graph", "rules", "simulator", "problem", "bounds", "list_scheduling",
+                  "search", "throughput", "formats", "strategies", "explain", "from_ir", "planner"],
+    "passes": [".", "serialization"],
+    "devices/cpu": ["threading", "vectors", "base", "reference", "onednn", "kernels", "runtime", "compiler"],
+    "devices/cuda": ["driver", "kernels", "cudnn", "cublaslt", "nccl", "program", "compiler"],
+    "devices/cuda/compiler": ["emit", "."],
+    "frontends/onnx": [".", "operators"],
 }
 # The list of devices names every device, so it stands above them.
 # The compile world's half of the device contract lies beside the run world's.
@@ -144,6 +155,21 @@ def checkArrow(path, unit, header):
     return f"{folder} may not include {target[1]}"
 
 
+def subfolderOf(path, folder):
+    """The subfolder of `folder`, among those that have an order, that `path` lies in, or None."""
+    below = os.path.relpath(path, folder).split("/")
+    name = below[0] if len(below) > 1 else "."
+    return name if below[0] != ".." and name in SUBFOLDERS[folder] else None
+
+
+def checkOrder(path, header):
+    for folder, order in SUBFOLDERS.items():
+        source, target = subfolderOf(path, folder), subfolderOf(header, folder)
+        if source and target and order.index(target) > order.index(source):
+            return f"within {folder}, {source} stands below {target}"
+    return None
+
+
 def checkBase(path, header):
     """runtime/base stands on the standard library, POSIX and Abseil only."""
     plain = re.fullmatch(r"[a-z0-9_]+(\.h)?|(sys|netinet|arpa|linux)/[a-z0-9_]+\.h", header)
@@ -166,7 +192,7 @@ def violations(root, files):
             continue
         for number, header in includesOf(root, path):
             problem = checkVendor(path, header) or checkArrow(path, unit, header)
-            problem = problem or checkBase(path, header)
+            problem = problem or checkOrder(path, header) or checkBase(path, header)
             if problem:
                 found.append(f"{path}:{number}: includes {header}: {problem}")
     return found

@@ -49,7 +49,7 @@ PLANTED = [
     ("devices/device.h", "#include <cudnn_graph.h>", "header of CUDA"),
     ("runtime/session/s.cpp", "#include <nccl.h>", "header of CUDA"),
     ("frontends/cli/c.cpp", "#include <nvml.h>", "header of CUDA"),
-    ("devices/cuda/compiler/c.cpp", '#include "devices/cuda/kernels.h"', None),
+    ("devices/cuda/compiler/c.cpp", '#include "devices/cuda/kernel_list.h"', None),
     ("runtime/worker/w.cpp", '#include "devices/cuda/cuda_device.h"', None),
     ("runtime/executor/e.cpp", '#include "devices/cuda/cuda_device.h"', "may not include devices/cuda"),
     ("devices/registry.cpp", '#include "devices/cpu/device.h"', None),
@@ -81,6 +81,10 @@ PLANTED = [
     ("frontends/cli/graphrun_opt.cpp", '#include "mlir/IR/Value.h"', None),
     ("tests/ir/t.cpp", '#include "mlir/IR/Value.h"', None),
     ("newfolder/x.cpp", "#include <vector>", None),
+    ("placement/search/s.cpp", '#include "placement/text/t.h"', None),
+    ("placement/text/t.cpp", '#include "placement/search/s.h"', "within placement, text stands below search"),
+    ("frontends/onnx/i.cpp", '#include "frontends/onnx/operators/o.h"', "stands below operators"),
+    ("devices/executable/e.cpp", '#include "devices/device.h"', "may not include devices"),
     ("runtime/newfolder/x.cpp", "#include <vector>", "is no folder of the design"),
 ]
 

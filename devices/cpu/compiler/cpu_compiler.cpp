@@ -9,6 +9,7 @@
 #include "devices/cpu/cpu_device.h"
 #include "devices/cpu/instructions.h"
 #include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/reference.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "passes/type_codec.h"
 

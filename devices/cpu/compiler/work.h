@@ -6,7 +6,7 @@
 
 #include "devices/compiler/library_step.h"
 #include "devices/cpu/compiler/channel_blocks.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

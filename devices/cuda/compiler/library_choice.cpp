@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel_list.h"
 #include "devices/cuda/layouts.h"
 #include "devices/cuda/matrix_product.h"
 #include "ir/cost.h"

@@ -1,4 +1,4 @@
-// Steps of the kernel list (devices/cuda/kernels.h) for operations and their epilogues.
+// Steps of the kernel list (devices/cuda/kernel_list.h) for operations and their epilogues.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 

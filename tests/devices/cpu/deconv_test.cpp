@@ -4,7 +4,8 @@
 #include <cstring>
 
 #include "devices/cpu/instructions.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/onednn_primitive.h"
 #include "tests/devices/cpu/step_runner.h"

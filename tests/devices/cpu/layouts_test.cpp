@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "tests/devices/cpu/step_runner.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "tests/devices/cpu/step_runner.h"
 

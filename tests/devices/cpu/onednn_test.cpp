@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "devices/cpu/instructions.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/row_images.h"
 #include "tests/devices/cpu/step_runner.h"

@@ -1,7 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel_list.h"
+#include "devices/cpu/reference.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "devices/cpu/element.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 
 namespace graphrun::devices::cpu {

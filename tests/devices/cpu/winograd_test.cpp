@@ -4,7 +4,8 @@
 #include <functional>
 
 #include "devices/cpu/cpu_memory.h"
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel.h"
+#include "devices/cpu/kernel_list.h"
 #include "devices/cpu/onednn_layouts.h"
 #include "devices/cpu/packed_weights.h"
 #include "devices/cpu/packing.h"

@@ -2,6 +2,7 @@
 #include <map>
 #include <thread>
 
+#include "devices/cuda/communicators.h"
 #include "devices/cuda/cuda_device.h"
 #include "devices/cuda/nccl_collective.h"
 #include "runtime/base/clock.h"

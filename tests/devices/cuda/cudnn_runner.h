@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel_list.h"
 #include "devices/cuda/shared_weights.h"
 #include "tests/devices/cpu/step_runner.h"
 #include "tests/devices/cuda/cudnn_steps.h"

@@ -1,7 +1,7 @@
 // Matrix products as the library takes them, column by column.
 #include "devices/cuda/matrix_product.h"
 
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel_list.h"
 #include "devices/cuda/layouts.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 

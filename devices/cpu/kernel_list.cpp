@@ -1,4 +1,4 @@
-#include "devices/cpu/kernels.h"
+#include "devices/cpu/kernel_list.h"
 
 #include "devices/cpu/attention_kernel.h"
 #include "devices/cpu/concat_kernel.h"
@@ -170,10 +170,6 @@ class NarrowKernel : public Kernel {
 };
 
 }  // namespace
-
-absl::Status Kernel::errorMessage(int code) const {
-  return absl::InternalError(absl::StrCat("kernel error ", code));
-}
 
 absl::Span<const KernelEntry> kernels() {
   static const std::vector<KernelEntry> list = [] {

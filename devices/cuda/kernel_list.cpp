@@ -1,4 +1,4 @@
-#include "devices/cuda/kernels.h"
+#include "devices/cuda/kernel_list.h"
 
 #include "devices/cuda/cublaslt_matmul.h"
 #include "devices/cuda/cudnn_attention.h"
@@ -7,7 +7,6 @@
 #include "devices/cuda/cudnn_pool.h"
 #include "devices/cuda/nccl_collective.h"
 #include "devices/cuda/simple_kernels.h"
-#include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -36,15 +35,6 @@ const KernelEntry* findKernel(absl::string_view name) {
     }
   }
   return nullptr;
-}
-
-absl::StatusOr<size_t> planOf(const Step& step) {
-  GR_ASSIGN_OR_RETURN(int64_t plan, attributeOr<int64_t>(step, "plan", 0));
-  if (plan < 0 || plan >= static_cast<int64_t>(kMostPlans)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(step.label, ": plan ", plan, ", expected 0 to ", kMostPlans - 1));
-  }
-  return static_cast<size_t>(plan);
 }
 
 std::vector<Candidate> candidates(const Step& step) {

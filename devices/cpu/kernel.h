@@ -1,17 +1,15 @@
-// The kernels of a CPU device: one ordered list. Asked by the compiler, by explain and by the
-// loader.
-#ifndef GRAPHRUN_DEVICES_CPU_KERNELS_H_
-#define GRAPHRUN_DEVICES_CPU_KERNELS_H_
+// What a kernel of the CPU is: how it is chosen for a step, made and run.
+#ifndef GRAPHRUN_DEVICES_CPU_KERNEL_H_
+#define GRAPHRUN_DEVICES_CPU_KERNEL_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "devices/executable.h"
-#include "devices/kernel_refusals.h"
 
 namespace graphrun::devices::cpu {
 
@@ -63,34 +61,6 @@ struct KernelEntry {
   absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Step& step, KernelContext& context);
 };
 
-/// All kernels, best first, the reference last: the first that accepts a step is the one to use,
-/// unless measurements say otherwise.
-absl::Span<const KernelEntry> kernels();
-
-/// The kernel of that name, or null.
-const KernelEntry* findKernel(absl::string_view name);
-
-/// `entry`'s kernel for `step`, which runs on as many threads as the step says: those of the
-/// calling thread's ScopedThreads, or step.threads.
-absl::StatusOr<std::unique_ptr<Kernel>> createKernel(const KernelEntry& entry, const Step& step,
-                                                     KernelContext& context);
-
-struct Candidate {
-  const KernelEntry* kernel;
-  absl::StatusOr<LayoutChoice> choice;  ///< or why it declines
-};
-
-/// Asks each kernel that computes operations (not "copy" and "generated") for `step`, in order.
-std::vector<Candidate> candidates(const Step& step);
-
-/// The first kernel that accepts `step`, with its layouts, and is not `refused` (may be null) for
-/// the step with these; Unimplemented with all reasons if none does.
-absl::StatusOr<Candidate> bestCandidate(const Step& step, const RefusedKernels* refused = nullptr);
-
-/// True when the reference kernels compute `operation` on these types: the answer for placement.
-bool supportsOperation(absl::string_view operation, absl::Span<const runtime::ElementType> inputs,
-                       absl::Span<const runtime::ElementType> outputs);
-
 }  // namespace graphrun::devices::cpu
 
-#endif  // GRAPHRUN_DEVICES_CPU_KERNELS_H_
+#endif  // GRAPHRUN_DEVICES_CPU_KERNEL_H_

@@ -1,23 +1,24 @@
-// The kernels of a CUDA device: one ordered list. Asked by the compiler, by explain and by the
-// loader.
-#ifndef GRAPHRUN_DEVICES_CUDA_KERNELS_H_
-#define GRAPHRUN_DEVICES_CUDA_KERNELS_H_
+// What a kernel of a GPU is: how it is chosen for a step, made and enqueued.
+#ifndef GRAPHRUN_DEVICES_CUDA_KERNEL_H_
+#define GRAPHRUN_DEVICES_CUDA_KERNEL_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "devices/cuda/code_module.h"
-#include "devices/cuda/communicators.h"
-#include "devices/cuda/context.h"
-#include "devices/cuda/cudnn_library.h"
-#include "devices/cuda/product_library.h"
+#include "devices/cuda/symbols.h"
 #include "devices/executable.h"
 
 namespace graphrun::devices::cuda {
+
+class CodeModule;
+class Communicators;
+class CudnnLibrary;
+class ProductLibrary;
 
 /// One step, ready to run: all addresses are known.
 class Kernel {
@@ -69,20 +70,6 @@ struct KernelEntry {
   bool hasPlans = false;
 };
 
-/// All kernels; for one operation best first.
-absl::Span<const KernelEntry> kernels();
-
-/// The kernel of that name, or null.
-const KernelEntry* findKernel(absl::string_view name);
-
-struct Candidate {
-  const KernelEntry* kernel;
-  absl::StatusOr<KernelChoice> choice;  ///< or why it declines
-};
-
-/// Asks each kernel that computes the step's operation, in order.
-std::vector<Candidate> candidates(const Step& step);
-
 }  // namespace graphrun::devices::cuda
 
-#endif  // GRAPHRUN_DEVICES_CUDA_KERNELS_H_
+#endif  // GRAPHRUN_DEVICES_CUDA_KERNEL_H_
