@@ -1,39 +1,29 @@
 #include "placement/constraints.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/conflict.h"
+#include "placement/disjoint_sets.h"
 #include "placement/shared_weights.h"
 
 namespace graphrun::placement {
 namespace {
 
-int findRoot(std::vector<int>& parent, int node) {
-  while (parent[static_cast<size_t>(node)] != node) {
-    int& up = parent[static_cast<size_t>(node)];
-    up = parent[static_cast<size_t>(up)];
-    node = up;
-  }
-  return node;
-}
-
 Constraints makeUnits(const CostGraph& graph) {
-  std::vector<int> parent(graph.nodes.size());
-  std::iota(parent.begin(), parent.end(), 0);
+  DisjointSets sets(graph.nodes.size());
   for (const std::vector<int>& group : graph.colocation) {
     for (int node : group) {
-      int a = findRoot(parent, group[0]);
-      int b = findRoot(parent, node);
-      parent[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+      int a = sets.root(group[0]);
+      int b = sets.root(node);
+      sets.join(std::max(a, b), std::min(a, b));
     }
   }
   Constraints result;
   result.unitOf.resize(graph.nodes.size());
   for (int n = 0; n < graph.nodeCount(); ++n) {
-    int root = findRoot(parent, n);
+    int root = sets.root(n);
     if (root == n) {
       result.unitOf[static_cast<size_t>(n)] = static_cast<int>(result.units.size());
       result.units.emplace_back();

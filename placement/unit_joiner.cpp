@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "placement/shared_weights.h"
@@ -12,18 +11,8 @@ namespace graphrun::placement {
 UnitJoiner::UnitJoiner(const PlacementProblem& problem)
     : graph_(problem.graph()),
       constraints_(problem.constraints),
-      parent_(constraints_.units.size()),
-      allowed_(constraints_.units.size()) {
-  std::iota(parent_.begin(), parent_.end(), 0);
-}
-
-int UnitJoiner::root(int unit) {
-  auto parent = [&](int u) -> int& { return parent_[static_cast<size_t>(u)]; };
-  while (parent(unit) != unit) {
-    unit = parent(unit) = parent(parent(unit));
-  }
-  return unit;
-}
+      sets_(constraints_.units.size()),
+      allowed_(constraints_.units.size()) {}
 
 const std::vector<int>& UnitJoiner::allowed(int root) const {
   auto r = static_cast<size_t>(root);
@@ -39,16 +28,16 @@ bool UnitJoiner::join(int a, int b) {
   if (both.empty()) {
     return false;
   }
-  parent_[static_cast<size_t>(a)] = b;
+  sets_.join(a, b);
   allowed_[static_cast<size_t>(b)] = std::move(both);
   return true;
 }
 
 Constraints UnitJoiner::joined() {
-  std::vector<int> newUnit(parent_.size(), -1);
+  std::vector<int> newUnit(constraints_.units.size(), -1);
   Constraints result;
   result.unitOf.resize(constraints_.unitOf.size());
-  for (size_t u = 0; u < parent_.size(); ++u) {
+  for (size_t u = 0; u < constraints_.units.size(); ++u) {
     int top = root(static_cast<int>(u));
     int& unit = newUnit[static_cast<size_t>(top)];
     if (unit < 0) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "placement/disjoint_sets.h"
 #include "placement/problem.h"
 
 namespace graphrun::placement {
@@ -14,7 +15,7 @@ class UnitJoiner {
   explicit UnitJoiner(const PlacementProblem& problem);
 
   /// The unit that stands for all that this one was joined with.
-  int root(int unit);
+  int root(int unit) { return sets_.root(unit); }
   /// False, and nothing is done, if no device may have both.
   bool join(int a, int b);
   /// The units as they are now.
@@ -25,7 +26,7 @@ class UnitJoiner {
 
   const CostGraph& graph_;
   const Constraints& constraints_;
-  std::vector<int> parent_;                // by unit
+  DisjointSets sets_;                      // of units
   std::vector<std::vector<int>> allowed_;  // by root; empty: the unit's own
 };
 
