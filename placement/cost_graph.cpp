@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "placement/ready_nodes.h"
 #include "runtime/base/names.h"
 
 namespace graphrun::placement {
@@ -53,7 +54,7 @@ class CostGraphChecker {
   void meet();
   void checkAlike(const CostNode& node, const CostNode& other);
   void order();
-  void reportCycle(const std::vector<int>& pending);
+  void reportCycle(const ReadyNodes& nodes);
 
   CostGraph& graph_;
   int deviceCount_;
@@ -204,43 +205,34 @@ void CostGraphChecker::checkAlike(const CostNode& node, const CostNode& other) {
 }
 
 void CostGraphChecker::order() {
-  std::vector<int> pending(graph_.nodes.size(), 0);
+  ReadyNodes nodes(graph_);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int n = 0; n < graph_.nodeCount(); ++n) {
-    for (int t : graph_.node(n).inputs) {
-      pending[static_cast<size_t>(n)] += graph_.tensor(t).producer >= 0 ? 1 : 0;
-    }
-    if (pending[static_cast<size_t>(n)] == 0) {
-      ready.push(n);
-    }
-  }
+  auto push = [&](int n) { ready.push(n); };
+  nodes.forFirst(push);
   graph_.topologicalOrder.clear();
   while (!ready.empty()) {
     int n = ready.top();
     ready.pop();
     graph_.topologicalOrder.push_back(n);
-    for (int t : graph_.node(n).outputs) {
-      for (int consumer : graph_.tensor(t).consumers) {
-        if (--pending[static_cast<size_t>(consumer)] == 0) {
-          ready.push(consumer);
-        }
-      }
-    }
+    nodes.done(n, push);
   }
   if (graph_.topologicalOrder.size() != graph_.nodes.size()) {
-    reportCycle(pending);
+    reportCycle(nodes);
   }
 }
 
 /// Walks back along unfinished producers until a node repeats.
-void CostGraphChecker::reportCycle(const std::vector<int>& pending) {
-  auto start = std::find_if(pending.begin(), pending.end(), [](int p) { return p > 0; });
-  std::vector<int> path = {static_cast<int>(start - pending.begin())};
+void CostGraphChecker::reportCycle(const ReadyNodes& nodes) {
+  int start = 0;
+  while (nodes.missing(start) <= 0) {
+    ++start;
+  }
+  std::vector<int> path = {start};
   auto seen = path.end();
   while (true) {
     for (int t : graph_.node(path.back()).inputs) {
       int producer = graph_.tensor(t).producer;
-      if (producer >= 0 && pending[static_cast<size_t>(producer)] > 0) {
+      if (producer >= 0 && nodes.missing(producer) > 0) {
         path.push_back(producer);
         break;
       }

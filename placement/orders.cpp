@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "placement/mean_costs.h"
+#include "placement/ready_nodes.h"
 
 namespace graphrun::placement {
 namespace {
@@ -14,27 +15,20 @@ namespace {
 class LeanOrder {
  public:
   explicit LeanOrder(const CostGraph& graph)
-      : graph_(graph), pending_(graph.nodes.size(), 0), users_(graph.tensors.size(), 0) {
-    for (int t = 0; t < graph.tensorCount(); ++t) {
-      const CostTensor& tensor = graph.tensor(t);
-      users_[static_cast<size_t>(t)] = static_cast<int>(tensor.consumers.size());
-      for (int consumer : tensor.consumers) {
-        pending_[static_cast<size_t>(consumer)] += tensor.producer >= 0 ? 1 : 0;
-      }
+      : graph_(graph), nodes_(graph), isDone_(graph.nodes.size(), false) {
+    users_.reserve(graph.tensors.size());
+    for (const CostTensor& tensor : graph.tensors) {
+      users_.push_back(static_cast<int>(tensor.consumers.size()));
     }
   }
 
   std::vector<int> run() {
     std::vector<int> order;
-    for (int n = 0; n < graph_.nodeCount(); ++n) {
-      if (pending_[static_cast<size_t>(n)] == 0) {
-        ready_.insert({growth(n), n});
-      }
-    }
+    nodes_.forFirst([&](int n) { ready_.insert({growth(n), n}); });
     while (!ready_.empty()) {
       int n = ready_.begin()->second;
       ready_.erase(ready_.begin());
-      pending_[static_cast<size_t>(n)] = -1;
+      isDone_[static_cast<size_t>(n)] = true;
       order.push_back(n);
       retire(n);
     }
@@ -71,18 +65,12 @@ class LeanOrder {
         ready_.insert({growth(last), last});
       }
     }
-    for (int t : graph_.node(n).outputs) {
-      for (int consumer : graph_.tensor(t).consumers) {
-        if (--pending_[static_cast<size_t>(consumer)] == 0) {
-          ready_.insert({growth(consumer), consumer});
-        }
-      }
-    }
+    nodes_.done(n, [&](int next) { ready_.insert({growth(next), next}); });
   }
 
   int lastUser(int t) const {
     for (int consumer : graph_.tensor(t).consumers) {
-      if (pending_[static_cast<size_t>(consumer)] >= 0) {
+      if (!isDone_[static_cast<size_t>(consumer)]) {
         return consumer;
       }
     }
@@ -90,7 +78,8 @@ class LeanOrder {
   }
 
   const CostGraph& graph_;
-  std::vector<int> pending_;  // by node: producers to come; -1 once it is in the order
+  ReadyNodes nodes_;
+  std::vector<bool> isDone_;  // by node
   std::vector<int> users_;    // by tensor: consumers to come
   std::set<std::pair<int64_t, int>> ready_;
 };
@@ -145,29 +134,16 @@ std::vector<int> upwardRankOrder(const PlacementProblem& problem, const std::vec
 }
 
 std::vector<int> priorityOrder(const CostGraph& graph, const std::vector<double>& priority) {
-  std::vector<int> missing(graph.nodes.size(), 0);
+  ReadyNodes nodes(graph);
   std::priority_queue<std::pair<double, int>> ready;  // the lower id of equals
   auto push = [&](int n) { ready.emplace(priority[static_cast<size_t>(n)], -n); };
-  for (int n = 0; n < graph.nodeCount(); ++n) {
-    for (int t : graph.node(n).inputs) {
-      missing[static_cast<size_t>(n)] += graph.tensor(t).producer >= 0 ? 1 : 0;
-    }
-    if (missing[static_cast<size_t>(n)] == 0) {
-      push(n);
-    }
-  }
+  nodes.forFirst(push);
   std::vector<int> order;
   while (!ready.empty()) {
     int n = -ready.top().second;
     ready.pop();
     order.push_back(n);
-    for (int t : graph.node(n).outputs) {
-      for (int consumer : graph.tensor(t).consumers) {
-        if (--missing[static_cast<size_t>(consumer)] == 0) {
-          push(consumer);
-        }
-      }
-    }
+    nodes.done(n, push);
   }
   return order;
 }

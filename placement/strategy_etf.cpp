@@ -11,6 +11,7 @@
 #include "placement/mean_costs.h"
 #include "placement/memory_budget.h"
 #include "placement/placement_result.h"
+#include "placement/ready_nodes.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -63,20 +64,13 @@ class EarliestStart {
         mostLooks_(std::clamp(kLooksInAll / std::max<int64_t>(1, graph_.nodeCount()), kLeastLooks,
                               kMostLooks)),
         schedule_(problem, budget, false),
-        missing_(graph_.nodes.size(), 0),
+        nodes_(graph_),
         isPlaced_(graph_.nodes.size(), false),
         lastOn_(budget.size(), -1),
         lastFinish_(budget.size(), 0) {}
 
   absl::StatusOr<Placement> run(const char* strategy) {
-    for (int n = 0; n < graph_.nodeCount(); ++n) {
-      for (int t : graph_.node(n).inputs) {
-        missing_[static_cast<size_t>(n)] += graph_.tensor(t).producer >= 0 ? 1 : 0;
-      }
-      if (missing_[static_cast<size_t>(n)] == 0) {
-        ready_.push(keyOf(n, attempt(n)));
-      }
-    }
+    nodes_.forFirst([&](int n) { ready_.push(keyOf(n, attempt(n))); });
     int64_t looks = 0;
     while (!ready_.empty()) {
       GR_RETURN_IF_ERROR(checkTime(problem_, schedule_.count()));
@@ -139,13 +133,7 @@ class EarliestStart {
     isPlaced_[static_cast<size_t>(node)] = true;
     lastOn_[static_cast<size_t>(trial.device)] = node;
     lastFinish_[static_cast<size_t>(trial.device)] = trial.finish;
-    for (int t : graph_.node(node).outputs) {
-      for (int consumer : graph_.tensor(t).consumers) {
-        if (--missing_[static_cast<size_t>(consumer)] == 0) {
-          ready_.push(keyOf(consumer, attempt(consumer)));
-        }
-      }
-    }
+    nodes_.done(node, [&](int next) { ready_.push(keyOf(next, attempt(next))); });
   }
 
   const PlacementProblem& problem_;
@@ -155,7 +143,7 @@ class EarliestStart {
   const std::vector<int>* favourites_;
   int64_t mostLooks_;
   ListSchedule schedule_;
-  std::vector<int> missing_;  // by node: producers to come
+  ReadyNodes nodes_;
   std::vector<bool> isPlaced_;
   std::vector<int> lastOn_;          // by device: node
   std::vector<int64_t> lastFinish_;  // by device
