@@ -4,6 +4,7 @@
 
 #include "placement/call_bound.h"
 #include "placement/call_times.h"
+#include "placement/longest_ways.h"
 #include "placement/lower_bounds.h"
 
 namespace graphrun::placement {
@@ -18,29 +19,29 @@ struct Path {
 /// The longest path when nodes take their shortest times and each tensor its port's, `ports` times.
 Path longestPath(const PlacementProblem& problem, int64_t ports) {
   const CostGraph& graph = problem.graph();
-  std::vector<int64_t> finish(graph.nodes.size(), 0);
-  std::vector<int> through(graph.nodes.size(), -1);  // tensor
-  int last = graph.topologicalOrder.front();
-  for (int n : graph.topologicalOrder) {
-    auto node = static_cast<size_t>(n);
-    for (int t : graph.node(n).inputs) {
-      const CostTensor& tensor = graph.tensor(t);
-      if (tensor.producer >= 0) {
-        int64_t ready = finish[static_cast<size_t>(tensor.producer)] + ports * tensor.portNs;
-        if (through[node] < 0 || ready > finish[node]) {
-          through[node] = t;
-          finish[node] = ready;
-        }
-      }
-    }
-    finish[node] += fastestNs(problem, n);
-    last = finish[node] > finish[static_cast<size_t>(last)] ? n : last;
-  }
+  auto fastest = [&](int n) { return fastestNs(problem, n); };
+  auto atPorts = [&](int t, int, int) { return ports * graph.tensor(t).portNs; };
+  auto [start, finish] = waysFromBegin<int64_t>(graph, fastest, atPorts);
+  auto isWhole = [&](int t, int n) {
+    int producer = graph.tensor(t).producer;
+    return producer >= 0 && finish[static_cast<size_t>(producer)] + atPorts(t, producer, n) ==
+                                start[static_cast<size_t>(n)];
+  };
+  auto less = [&](int a, int b) {
+    return finish[static_cast<size_t>(a)] < finish[static_cast<size_t>(b)];
+  };
+  const std::vector<int>& order = graph.topologicalOrder;
   Path path;
-  path.nodes = {last};
-  while (through[static_cast<size_t>(path.nodes.back())] >= 0) {
-    path.tensors.push_back(through[static_cast<size_t>(path.nodes.back())]);
-    path.nodes.push_back(graph.tensor(path.tensors.back()).producer);
+  path.nodes = {*std::max_element(order.begin(), order.end(), less)};
+  for (bool grows = true; grows;) {
+    const std::vector<int>& inputs = graph.node(path.nodes.back()).inputs;
+    auto through = std::find_if(inputs.begin(), inputs.end(),
+                                [&](int t) { return isWhole(t, path.nodes.back()); });
+    grows = through != inputs.end();
+    if (grows) {
+      path.tensors.push_back(*through);
+      path.nodes.push_back(graph.tensor(*through).producer);
+    }
   }
   std::reverse(path.nodes.begin(), path.nodes.end());
   std::reverse(path.tensors.begin(), path.tensors.end());

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "placement/longest_ways.h"
+
 namespace graphrun::placement {
 
 namespace {
@@ -49,18 +51,9 @@ int64_t spread(int64_t ns, int64_t lanes) { return lanes == 0 ? 0 : (ns + lanes 
 
 int64_t longestPath(const PlacementProblem& problem) {
   const CostGraph& graph = problem.graph();
-  std::vector<int64_t> finish(graph.nodes.size(), 0);
-  int64_t longest = 0;
-  for (int n : graph.topologicalOrder) {
-    int64_t start = 0;
-    for (int t : graph.node(n).inputs) {
-      int producer = graph.tensor(t).producer;
-      start = std::max(start, producer < 0 ? 0 : finish[static_cast<size_t>(producer)]);
-    }
-    finish[static_cast<size_t>(n)] = start + fastestNs(problem, n);
-    longest = std::max(longest, finish[static_cast<size_t>(n)]);
-  }
-  return longest;
+  auto fastest = [&](int n) { return fastestNs(problem, n); };
+  std::vector<int64_t> finish = waysFromBegin<int64_t>(graph, fastest, kNoEdge).whole;
+  return finish.empty() ? 0 : *std::max_element(finish.begin(), finish.end());
 }
 
 int64_t workOfAll(const PlacementProblem& problem) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
+#include "placement/longest_ways.h"
 #include "placement/machine_schedule.h"
 
 namespace graphrun::placement {
@@ -45,23 +47,18 @@ MachineProblem MachineProblem::make(int machines, std::vector<int64_t> duration,
   problem.duration = std::move(duration);
   problem.before = IntLists::of(before);
   problem.after = problem.before.reversed();
-  auto longest = [&](int64_t& to, const std::vector<int64_t>& from, int other) {
-    to = std::max(to,
-                  from[static_cast<size_t>(other)] + problem.duration[static_cast<size_t>(other)]);
+  auto cost = [&](int task) { return problem.duration[static_cast<size_t>(task)]; };
+  auto edgesOf = [](const IntLists& lists) {
+    return [&](int task, const auto& visit) {
+      for (int other : lists[task]) {
+        visit(other, 0);
+      }
+    };
   };
-  size_t count = before.size();
-  problem.head.assign(count, 0);
-  problem.tail.assign(count, 0);
-  for (size_t i = 0; i < count; ++i) {
-    for (int b : problem.before[static_cast<int>(i)]) {
-      longest(problem.head[i], problem.head, b);
-    }
-  }
-  for (size_t i = count; i-- > 0;) {
-    for (int a : problem.after[static_cast<int>(i)]) {
-      longest(problem.tail[i], problem.tail, a);
-    }
-  }
+  auto tasks = std::views::iota(0, static_cast<int>(before.size()));
+  problem.head = longestWays<int64_t>(tasks, cost, edgesOf(problem.before)).before;
+  problem.tail =
+      longestWays<int64_t>(tasks | std::views::reverse, cost, edgesOf(problem.after)).before;
   return problem;
 }
 

@@ -3,14 +3,38 @@
 #include <algorithm>
 #include <map>
 
+#include "placement/longest_ways.h"
+
 namespace graphrun::placement {
 namespace {
 
-/// Nodes of a unit are on one device.
-bool together(const PlacementProblem& problem, int a, int b) {
-  const std::vector<int>& unitOf = problem.constraints.unitOf;
-  return unitOf[static_cast<size_t>(a)] == unitOf[static_cast<size_t>(b)];
-}
+/// Mean lengths of nodes and edges.
+class MeanWays {
+ public:
+  explicit MeanWays(const PlacementProblem& problem)
+      : unitOf_(problem.constraints.unitOf), mean_(problem) {
+    transferNs_.reserve(problem.graph().tensors.size());
+    for (const CostTensor& tensor : problem.graph().tensors) {
+      transferNs_.push_back(mean_.transferNs(tensor.bytes));
+    }
+  }
+
+  auto node() const {
+    return [this](int n) { return mean_.nodeNs(n); };
+  }
+  /// Nodes of a unit are on one device.
+  auto edge() const {
+    return [this](int tensor, int from, int to) {
+      bool isTogether = unitOf_[static_cast<size_t>(from)] == unitOf_[static_cast<size_t>(to)];
+      return isTogether ? 0 : transferNs_[static_cast<size_t>(tensor)];
+    };
+  }
+
+ private:
+  const std::vector<int>& unitOf_;
+  MeanCosts mean_;
+  std::vector<double> transferNs_;  // by tensor
+};
 
 }  // namespace
 
@@ -55,39 +79,13 @@ double MeanCosts::nodeNs(int node) const {
 }
 
 std::vector<double> upwardRanks(const PlacementProblem& problem) {
-  const CostGraph& graph = problem.graph();
-  MeanCosts mean(problem);
-  std::vector<double> rank(graph.nodes.size(), 0);
-  const std::vector<int>& order = graph.topologicalOrder;
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    double tail = 0;
-    for (int t : graph.node(*it).outputs) {
-      double transfer = mean.transferNs(graph.tensor(t).bytes);
-      for (int consumer : graph.tensor(t).consumers) {
-        double way = together(problem, *it, consumer) ? 0 : transfer;
-        tail = std::max(tail, way + rank[static_cast<size_t>(consumer)]);
-      }
-    }
-    rank[static_cast<size_t>(*it)] = mean.nodeNs(*it) + tail;
-  }
-  return rank;
+  MeanWays mean(problem);
+  return waysToEnd<double>(problem.graph(), mean.node(), mean.edge()).whole;
 }
 
 std::vector<double> downwardRanks(const PlacementProblem& problem) {
-  const CostGraph& graph = problem.graph();
-  MeanCosts mean(problem);
-  std::vector<double> rank(graph.nodes.size(), 0);
-  for (int n : graph.topologicalOrder) {
-    for (int t : graph.node(n).inputs) {
-      if (int producer = graph.tensor(t).producer; producer >= 0) {
-        double way = together(problem, producer, n) ? 0 : mean.transferNs(graph.tensor(t).bytes);
-        rank[static_cast<size_t>(n)] =
-            std::max(rank[static_cast<size_t>(n)],
-                     rank[static_cast<size_t>(producer)] + mean.nodeNs(producer) + way);
-      }
-    }
-  }
-  return rank;
+  MeanWays mean(problem);
+  return waysFromBegin<double>(problem.graph(), mean.node(), mean.edge()).before;
 }
 
 }  // namespace graphrun::placement

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "placement/longest_ways.h"
 #include "placement/mean_costs.h"
 #include "placement/ready_nodes.h"
 
@@ -114,23 +115,17 @@ std::vector<int> upwardRankOrder(const PlacementProblem& problem, const std::vec
   const CostGraph& graph = problem.graph();
   const LinkTable& table = problem.simulator.links();
   auto deviceOf = [&](int node) { return device[static_cast<size_t>(node)]; };
-  std::vector<double> rank(graph.nodes.size(), 0);
-  const std::vector<int>& order = graph.topologicalOrder;
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    int from = deviceOf(*it);
-    double tail = 0;
-    for (int t : graph.node(*it).outputs) {
-      for (int consumer : graph.tensor(t).consumers) {
-        int to = deviceOf(consumer);
-        int64_t transfer =
-            from == to ? 0 : table.link(table.id(from, to)).model.transferNs(graph.tensor(t).bytes);
-        tail = std::max(tail, static_cast<double>(transfer) + rank[static_cast<size_t>(consumer)]);
-      }
-    }
-    rank[static_cast<size_t>(*it)] =
-        static_cast<double>(graph.node(*it).timeNs[static_cast<size_t>(from)]) + tail;
-  }
-  return byRank(graph, rank);
+  auto time = [&](int node) {
+    return static_cast<double>(graph.node(node).timeNs[static_cast<size_t>(deviceOf(node))]);
+  };
+  auto transfer = [&](int t, int producer, int consumer) {
+    int from = deviceOf(producer);
+    int to = deviceOf(consumer);
+    return from == to ? 0.0
+                      : static_cast<double>(
+                            table.link(table.id(from, to)).model.transferNs(graph.tensor(t).bytes));
+  };
+  return byRank(graph, waysToEnd<double>(graph, time, transfer).whole);
 }
 
 std::vector<int> priorityOrder(const CostGraph& graph, const std::vector<double>& priority) {

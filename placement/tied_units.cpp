@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "placement/longest_ways.h"
 #include "placement/lower_bounds.h"
 #include "placement/unit_joiner.h"
 
@@ -51,29 +52,14 @@ class Tier {
 
   /// The longest way to the end of each node, and from its start, on fastest devices.
   void findWays() {
-    head_.assign(graph_.nodes.size(), 0);
-    tail_.assign(graph_.nodes.size(), 0);
     std::vector<int64_t> fastest;
     fastest.reserve(graph_.nodes.size());
     for (int n = 0; n < graph_.nodeCount(); ++n) {
       fastest.push_back(fastestNs(problem_, n));
     }
-    const std::vector<int>& order = graph_.topologicalOrder;
-    for (int n : order) {
-      for (int t : flat_.inputs(n)) {
-        int producer = graph_.tensor(t).producer;
-        head_[at(n)] = std::max(head_[at(n)], producer < 0 ? 0 : head_[at(producer)]);
-      }
-      head_[at(n)] += fastest[at(n)];
-    }
-    for (auto n = order.rbegin(); n != order.rend(); ++n) {
-      for (int t : flat_.outputs(*n)) {
-        for (const Use& use : flat_.uses(t)) {
-          tail_[at(*n)] = std::max(tail_[at(*n)], tail_[at(use.node)]);
-        }
-      }
-      tail_[at(*n)] += fastest[at(*n)];
-    }
+    auto cost = [&](int n) { return fastest[at(n)]; };
+    head_ = waysFromBegin<int64_t>(graph_, cost, kNoEdge).whole;
+    tail_ = waysToEnd<int64_t>(graph_, cost, kNoEdge).whole;
   }
 
   /// False if two that are tied have no device in common.
