@@ -1,4 +1,4 @@
-// Heuristics that place each node once: the rows of the table in strategy.h, a file each.
+// Heuristics that place each node once: the rows of the table in strategy.h.
 #ifndef GRAPHRUN_PLACEMENT_HEURISTICS_H_
 #define GRAPHRUN_PLACEMENT_HEURISTICS_H_
 
@@ -22,7 +22,7 @@ absl::StatusOr<PlacementResult> placeGreedy(const PlacementProblem& problem);
 /// Heterogeneous earliest finish time: by upward rank, with insertion, where it finishes first and
 /// fits.
 absl::StatusOr<PlacementResult> placeHeft(const PlacementProblem& problem);
-/// Critical path on a processor; see strategy_cpop.cpp for the sources of this and the next.
+/// Critical path on a processor; see strategy_lists.cpp for the sources of this and the next.
 absl::StatusOr<PlacementResult> placeCpop(const PlacementProblem& problem);
 /// Predicted earliest finish time.
 absl::StatusOr<PlacementResult> placePeft(const PlacementProblem& problem);

@@ -45,6 +45,29 @@ absl::StatusOr<PlacementResult> placeWithCuts(const PlacementProblem& problem,
   return failure;
 }
 
+absl::StatusOr<Placement> placeByList(const PlacementProblem& problem, const ListRow& row,
+                                      const std::vector<int64_t>& budget, const char* strategy) {
+  ListSchedule schedule(problem, budget, row.insertion);
+  for (int node : row.order()) {
+    GR_RETURN_IF_ERROR(checkTime(problem, schedule.count()));
+    absl::Span<const Trial> trials = schedule.attempt(node);
+    const Trial* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (const Trial& trial : trials) {
+      double found = trial.overBytes > 0 ? least : row.score(node, trial);
+      if (found < least) {
+        best = &trial;
+        least = found;
+      }
+    }
+    if (best == nullptr) {
+      return fitsNowhere(problem, node, trials, strategy);
+    }
+    schedule.commit(node, *best);
+  }
+  return schedule.finish(strategy);
+}
+
 }  // namespace
 
 absl::Status fitsNowhere(const PlacementProblem& problem, int node, absl::Span<const Trial> trials,
@@ -98,54 +121,16 @@ absl::StatusOr<PlacementResult> placeWithinLimits(const PlacementProblem& proble
   return result;
 }
 
-absl::StatusOr<Placement> placeByScore(const PlacementProblem& problem,
-                                       const std::vector<int>& order,
-                                       const std::vector<int64_t>& budget, bool insertion,
-                                       const TrialScore& score, const char* strategy) {
-  ListSchedule schedule(problem, budget, insertion);
-  for (int node : order) {
-    GR_RETURN_IF_ERROR(checkTime(problem, schedule.count()));
-    absl::Span<const Trial> trials = schedule.attempt(node);
-    const Trial* best = nullptr;
-    double least = std::numeric_limits<double>::infinity();
-    for (const Trial& trial : trials) {
-      double found = trial.overBytes > 0 ? least : score(node, trial);
-      if (found < least) {
-        best = &trial;
-        least = found;
-      }
-    }
-    if (best == nullptr) {
-      return fitsNowhere(problem, node, trials, strategy);
-    }
-    schedule.commit(node, *best);
+absl::StatusOr<PlacementResult> placeByLists(const PlacementProblem& problem, const char* strategy,
+                                             const std::vector<ListRow>& rows) {
+  std::vector<BudgetedPlacer> placers;
+  placers.reserve(rows.size());
+  for (const ListRow& row : rows) {
+    placers.emplace_back([&](const std::vector<int64_t>& budget) {
+      return placeByList(problem, row, budget, strategy);
+    });
   }
-  return schedule.finish(strategy);
-}
-
-absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,
-                                              const std::vector<int>& order,
-                                              const std::vector<int64_t>& budget, bool insertion,
-                                              const char* strategy) {
-  auto finish = [](int, const Trial& trial) { return static_cast<double>(trial.finish); };
-  return placeByScore(problem, order, budget, insertion, finish, strategy);
-}
-
-absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,
-                                        const std::vector<int>& order,
-                                        const std::vector<int64_t>& budget, const char* strategy) {
-  ListSchedule schedule(problem, budget, false);
-  for (int node : order) {
-    GR_RETURN_IF_ERROR(checkTime(problem, schedule.count()));
-    absl::Span<const Trial> trials = schedule.attempt(node);
-    auto fits = std::find_if(trials.begin(), trials.end(),
-                             [](const Trial& trial) { return trial.overBytes == 0; });
-    if (fits == trials.end()) {
-      return fitsNowhere(problem, node, trials, strategy);
-    }
-    schedule.commit(node, *fits);
-  }
-  return schedule.finish(strategy);
+  return placeWithinLimits(problem, placers);
 }
 
 }  // namespace graphrun::placement

@@ -39,25 +39,26 @@ struct TriedPlacement {
 absl::StatusOr<TriedPlacement> tryDevices(const PlacementProblem& problem, std::vector<int> device,
                                           const char* strategy);
 
-/// The devices in turn: all that fits goes to the first, the rest to the next and so on, nodes in
-/// the given topological order. Finds room where earliest-finish heuristics paint themselves into a
-/// corner.
-absl::StatusOr<Placement> placeFirstFit(const PlacementProblem& problem,
-                                        const std::vector<int>& order,
-                                        const std::vector<int64_t>& budget, const char* strategy);
-
-/// Each node of `order` on the device with the least score among those that it fits on.
+/// What a list heuristic gives a device for a node: of those that it fits on the least one is
+/// taken, of equals the first.
 using TrialScore = std::function<double(int node, const Trial& trial)>;
-absl::StatusOr<Placement> placeByScore(const PlacementProblem& problem,
-                                       const std::vector<int>& order,
-                                       const std::vector<int64_t>& budget, bool insertion,
-                                       const TrialScore& score, const char* strategy);
 
-/// Each node of `order` where it finishes first among the devices that it fits on.
-absl::StatusOr<Placement> placeEarliestFinish(const PlacementProblem& problem,
-                                              const std::vector<int>& order,
-                                              const std::vector<int64_t>& budget, bool insertion,
-                                              const char* strategy);
+/// When the node ends there.
+inline double finishOf(int, const Trial& trial) { return static_cast<double>(trial.finish); }
+/// All that fits goes to the first device, the rest to the next and so on: finds room where
+/// earliest-finish heuristics paint themselves into a corner.
+inline double firstOfAll(int, const Trial&) { return 0; }
+
+/// One way to make a list schedule.
+struct ListRow {
+  std::function<std::vector<int>()> order;  ///< asked only when it is this row's turn
+  bool insertion = false;                   ///< see ListSchedule
+  TrialScore score;
+};
+
+/// placeWithinLimits with list schedules, a row each.
+absl::StatusOr<PlacementResult> placeByLists(const PlacementProblem& problem, const char* strategy,
+                                             const std::vector<ListRow>& rows);
 
 }  // namespace graphrun::placement
 

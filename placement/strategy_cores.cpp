@@ -121,12 +121,9 @@ class CoreSizes {
   absl::StatusOr<PlacementResult> schedule(Constraints constraints) {
     PlacementProblem narrow = problem_;
     narrow.constraints = std::move(constraints);
-    std::vector<int> order = upwardRankOrder(narrow);
-    GR_ASSIGN_OR_RETURN(PlacementResult result, placeWithinLimits(narrow, {[&](const auto& budget) {
-                                                                    return placeEarliestFinish(
-                                                                        narrow, order, budget, true,
-                                                                        "cores");
-                                                                  }}));
+    auto order = [&] { return upwardRankOrder(narrow); };
+    GR_ASSIGN_OR_RETURN(PlacementResult result,
+                        placeByLists(narrow, "cores", {{order, true, finishOf}}));
     if (result.simulation.latencyNs() < best_.simulation.latencyNs()) {
       best_ = result;
     }

@@ -111,10 +111,7 @@ class Search {
       if (isLarge() && !insertion) {
         break;
       }
-      consider(placeWithinLimits(joined, {[&](const auto& budget) {
-                                   return placeEarliestFinish(joined, order, budget, insertion,
-                                                              "search");
-                                 }}));
+      consider(placeByLists(joined, "search", {{[&] { return order; }, insertion, finishOf}}));
       for (int64_t i = 0; i <= trials() / kTrialsByUnit; ++i) {
         limit.spend();
       }
