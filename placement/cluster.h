@@ -201,6 +201,18 @@ struct Crowd {
   double share = 0;
 };
 
+/// What the client's process computes for each of many steps that follow each other: it hands out
+/// inputs, takes outputs, and starts and ends steps, whatever devices do meanwhile.
+struct ClientWork {
+  /// Those on its machine, whose devices may have its cores.
+  std::vector<int> workers;
+  /// Of its machine, that its threads may use.
+  int cores = 1;
+  /// CPU time by what takes part, ascending in workers; the bytes are those that it hands out or
+  /// gets. Nothing: it is taken for nothing.
+  std::vector<StepStart> work;
+};
+
 /// Nodes whose name matches a shell pattern go to a device.
 struct PinRule {
   std::string nodes;
@@ -230,6 +242,7 @@ struct Cluster {
   std::vector<Crowd> crowds;
   /// What is known of it, ascending in workers; nothing: it is taken to cost nothing.
   std::vector<StepStart> stepStarts;
+  ClientWork client;
   /// In place of defaultLink where `links` has nothing, in a cluster that is no real one.
   std::optional<LinkModel> otherLinks;
   std::vector<PinRule> pins;

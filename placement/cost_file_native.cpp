@@ -25,8 +25,8 @@ class NativeReader {
 
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
-                    "default_link", "interfaces", "crowds", "step_starts", "nodes", "tensors",
-                    "colocate", "shared_work", "shared_weights", "pins"});
+                    "default_link", "interfaces", "crowds", "step_starts", "client", "client_work",
+                    "nodes", "tensors", "colocate", "shared_work", "shared_weights", "pins"});
     readHead();
     forEach("devices", true, [&](const JsonObject& json) { readDevice(json); });
     if (file_.cluster.devices.empty()) {
@@ -40,7 +40,13 @@ class NativeReader {
     forEach("links", false, [&](const JsonObject& json) { readLink(json); });
     forEach("interfaces", false, [&](const JsonObject& json) { readInterface(json); });
     forEach("crowds", false, [&](const JsonObject& json) { readCrowd(json); });
-    forEach("step_starts", false, [&](const JsonObject& json) { readStepStart(json); });
+    forEach("step_starts", false,
+            [&](const JsonObject& json) { readByWorkers(json, file_.cluster.stepStarts); });
+    if (const nlohmann::json* client = root_.find("client")) {
+      readClient(JsonObject(*client, "client", problems_));
+    }
+    forEach("client_work", false,
+            [&](const JsonObject& json) { readByWorkers(json, file_.cluster.client.work); });
     forEach("nodes", true, [&](const JsonObject& json) { readNode(json); });
     forEach("tensors", false, [&](const JsonObject& json) { readTensor(json); });
     readColocation();
@@ -251,7 +257,17 @@ class NativeReader {
     file_.cluster.crowds.push_back(std::move(crowd));
   }
 
-  void readStepStart(const JsonObject& json) {
+  void readClient(const JsonObject& json) {
+    json.onlyKeys({"workers", "cores"});
+    ClientWork& client = file_.cluster.client;
+    for (const std::string& name : json.texts("workers", true)) {
+      client.workers.push_back(endOf(json, "workers", name));
+    }
+    client.cores = static_cast<int>(json.integer("cores", 1, kMostDevices));
+  }
+
+  /// One of what is told by numbers of workers.
+  void readByWorkers(const JsonObject& json, std::vector<StepStart>& all) {
     json.onlyKeys({"workers", "latency_ns", "bytes_per_second", "large"});
     StepStart step;
     step.workers = static_cast<int>(json.integer("workers", std::nullopt, kMostDevices));
@@ -260,7 +276,6 @@ class NativeReader {
                                     ? bandwidth(json)
                                     : std::numeric_limits<double>::infinity();
     step.start.large = readLarge(json);
-    std::vector<StepStart>& all = file_.cluster.stepStarts;
     if (step.workers < 1 || (!all.empty() && step.workers <= all.back().workers)) {
       json.problem("workers", "expected 1 or more, ascending from entry to entry");
     }

@@ -29,6 +29,7 @@ class CostFileWriter {
     writeInterfaces();
     writeCrowds();
     writeStepStarts();
+    writeClient();
     writeNodes();
     writeTensors();
     writeConstraints();
@@ -174,6 +175,22 @@ class CostFileWriter {
       OrderedJson entry = {{"workers", step.workers}};
       addTimes(step.start, entry);
       json_["step_starts"].push_back(std::move(entry));
+    }
+  }
+
+  void writeClient() {
+    const ClientWork& client = cluster_.client;
+    if (client.work.empty()) {
+      return;
+    }
+    json_["client"] = {{"workers", OrderedJson::array()}, {"cores", client.cores}};
+    for (int worker : client.workers) {
+      json_["client"]["workers"].push_back(workerName(worker));
+    }
+    for (const StepStart& step : client.work) {
+      OrderedJson entry = {{"workers", step.workers}};
+      addTimes(step.start, entry);
+      json_["client_work"].push_back(std::move(entry));
     }
   }
 

@@ -17,6 +17,7 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
       total_(static_cast<size_t>(cores_.count()) + problem.simulator.links().links().size(), 0),
       crowds_(static_cast<size_t>(problem.simulator.crowding().machines()), 0),
       bytes_(devices_, 0),
+      onWorker_(problem.cluster().workers.size(), 0),
       power_(total_.size(), 0),
       isChanged_(total_.size(), false) {
   for (int p = 0; p < pieces.count(); ++p) {
@@ -46,6 +47,9 @@ void DeviceLoads::addPiece(int piece, int device, int sign) {
     ns += flat.sharedOf(node) < 0 ? sign * flat.timeNs(node, device) : shareNs(node, device, sign);
   }
   addDevice(device, ns);
+  if (int worker = problem_.simulator.starts().toldFor(device); worker >= 0) {
+    onWorker_[static_cast<size_t>(worker)] += sign;
+  }
 }
 
 /// What a node that shares work adds to a device's time.
@@ -75,6 +79,7 @@ int64_t DeviceLoads::loadNs(size_t resource) const {
 int64_t DeviceLoads::periodNs() const {
   const Crowding& crowding = problem_.simulator.crowding();
   const auto cores = static_cast<size_t>(cores_.count());
+  ClientMachine client(problem_.simulator.client());
   int64_t most = 0;
   for (size_t r = 0; r < total_.size(); ++r) {
     const int machine =
@@ -82,9 +87,19 @@ int64_t DeviceLoads::periodNs() const {
     const int64_t crowded =
         machine < 0 ? 0
                     : crowding.periodNs(machine, crowds_[static_cast<size_t>(machine)], total_[r]);
-    most = std::max(most, loadNs(r) + crowded);
+    const int64_t period = loadNs(r) + crowded;
+    if (r < cores) {
+      client.add(static_cast<int>(r), total_[r], period);
+    }
+    most = std::max(most, period);
   }
-  return most;
+  return std::max(most, client.periodNs(clientNs()));
+}
+
+int64_t DeviceLoads::clientNs() const {
+  const auto workers =
+      std::count_if(onWorker_.begin(), onWorker_.end(), [](int pieces) { return pieces > 0; });
+  return problem_.simulator.client().workNs(static_cast<int>(workers), clientBytes_);
 }
 
 double DeviceLoads::powerOf(size_t resource) const {
@@ -122,6 +137,7 @@ void DeviceLoads::addDevice(int device, int64_t ns) {
 }
 
 void DeviceLoads::addLink(int from, int to, int64_t bytes, int sign) {
+  clientBytes_ += from == kClient || to == kClient ? sign * bytes : 0;
   if (linksTakeTime_) {
     const LinkTable& links = problem_.simulator.links();
     int id = links.id(from, to);

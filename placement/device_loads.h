@@ -45,6 +45,7 @@ class DeviceLoads {
   void addSend(const CostTensor& tensor, int home, int to, int sign);
   void addLink(int from, int to, int64_t bytes, int sign);
   void addPiece(int piece, int device, int sign);
+  int64_t clientNs() const;
   int64_t shareNs(int node, int device, int sign);
   int& readers(size_t tensor, int device) {
     return readers_[tensor * devices_ + static_cast<size_t>(device)];
@@ -61,6 +62,8 @@ class DeviceLoads {
   std::vector<int64_t> total_;   // by core, then by link: ns of all lanes
   std::vector<int64_t> crowds_;  // by machine of Crowding: ns of its devices
   std::vector<int64_t> bytes_;   // by device
+  std::vector<int> onWorker_;    // by worker
+  int64_t clientBytes_ = 0;      // that come from the client or go there
   std::vector<double> power_;    // by core and link
   std::vector<size_t> changed_;  // cores and links, in this move
   std::vector<bool> isChanged_;  // by core and link

@@ -29,6 +29,8 @@ class Explainer {
     out_.overheadNs = simulation_.overheadNs;
     out_.crowdingNs = simulation_.crowdingNs;
     out_.periodNs = simulation_.periodNs;
+    out_.clientNs = simulation_.clientNs;
+    out_.clientPeriodNs = simulation_.clientPeriodNs;
     describeNodes();
     describeTensors();
     describeDevices();

@@ -135,10 +135,12 @@ struct Explanation {
   Objective goal = Objective::kLatency;
   int64_t objectiveNs = 0;
   int64_t stepNs = 0;
-  int64_t overheadNs = 0;    // beside stepNs, to start and end it on workers; 0: none is known
-  int64_t crowdingNs = 0;    // beside both, as devices of a machine compute side by side
-  int64_t periodNs = 0;      // of steps that follow each other without a gap
-  int64_t lowerBoundNs = 0;  // of the objective
+  int64_t overheadNs = 0;      // beside stepNs, to start and end it on workers; 0: none is known
+  int64_t crowdingNs = 0;      // beside both, as devices of a machine compute side by side
+  int64_t periodNs = 0;        // of steps that follow each other without a gap
+  int64_t clientNs = 0;        // that the client's process works for each of them
+  int64_t clientPeriodNs = 0;  // by which the period is longer for that
+  int64_t lowerBoundNs = 0;    // of the objective
   std::vector<DeviceReport> devices;
   std::vector<LinkReport> links;
   std::vector<CutEdge> edges;
@@ -176,7 +178,8 @@ std::string explanationText(const NodeExplanation& explanation);
 /// length),
 ///  "overhead_ns" (beside it, to start and end a step on workers), "crowding_ns" (beside both, what
 ///  devices of a machine take longer that compute at a time), "latency_ns" (their sum, which
-///  "step_ns" of strategies and of splits is, too), "period_ns",
+///  "step_ns" of strategies and of splits is, too), "period_ns", "client_ns" (that the client's
+///  process works for a step of many), "client_period_ns" (by which the period is longer for that),
 ///  "lower_bound_ns" (of the objective),
 ///  "devices": [{"device", "ops", "flops", "bytes_touched", "busy_ns", "weight_bytes",
 ///               "receive_bytes", "peak_bytes", "limit_bytes" (null: none), "peak_node",

@@ -145,6 +145,8 @@ nlohmann::ordered_json explanationJson(const Explanation& explanation, bool deta
                       {"crowding_ns", explanation.crowdingNs},
                       {"latency_ns", explanation.latencyNs()},
                       {"period_ns", explanation.periodNs},
+                      {"client_ns", explanation.clientNs},
+                      {"client_period_ns", explanation.clientPeriodNs},
                       {"lower_bound_ns", explanation.lowerBoundNs},
                       {"times",
                        {{"measured_ns", explanation.measuredNs},

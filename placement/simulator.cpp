@@ -382,6 +382,7 @@ class Run {
     const Crowding& crowding = simulator_.crowding();
     const std::vector<int64_t> loads =
         onMachines([](const DeviceUse& use) { return use.busyNs + use.portNs; });
+    ClientMachine client(simulator_.client());
     for (int core = 0; core < cores_.count(); ++core) {
       int64_t load = 0;
       for (int d : cores_.devices(core)) {
@@ -394,6 +395,7 @@ class Run {
       if (int machine = crowding.machineOf(first); machine >= 0) {
         period += crowding.periodNs(machine, loads[static_cast<size_t>(machine)], load);
       }
+      client.add(core, load, period);
       result_.periodNs = std::max(result_.periodNs, period);
     }
     for (size_t l = 0; l < result_.links.size(); ++l) {
@@ -403,21 +405,46 @@ class Run {
     for (int64_t busy : sideBusy_) {
       result_.periodNs = std::max(result_.periodNs, busy);
     }
+    result_.clientNs = clientNs();
+    const int64_t period = std::max(result_.periodNs, client.periodNs(result_.clientNs));
+    result_.clientPeriodNs = period - result_.periodNs;
+    result_.periodNs = period;
+  }
+
+  /// Of a step, for which the client's process works on what its workers get and give.
+  int64_t clientNs() const {
+    const ClientLoad& client = simulator_.client();
+    int64_t bytes = 0;
+    for (const Transfer& transfer : result_.transfers) {
+      bytes += transfer.from == kClient || transfer.to == kClient
+                   ? graph_.tensor(transfer.tensor).bytes
+                   : 0;
+    }
+    return client.empty() ? 0 : client.workNs(workersTold(), bytes);
+  }
+
+  /// Workers outside the client's process that have something to do.
+  int workersTold() const {
+    std::set<int> told;
+    for (size_t d = 0; d < byDevice_.size(); ++d) {
+      int worker = simulator_.starts().toldFor(static_cast<int>(d));
+      if (worker >= 0 && !byDevice_[d].empty()) {
+        told.insert(worker);
+      }
+    }
+    return static_cast<int>(told.size());
   }
 
   void fillOverhead() {
     const StepStarts& starts = simulator_.starts();
-    std::set<int> told;
-    for (size_t d = 0; d < byDevice_.size() && !starts.empty(); ++d) {
-      if (int worker = starts.toldFor(static_cast<int>(d)); worker >= 0 && !byDevice_[d].empty()) {
-        told.insert(worker);
-      }
+    if (starts.empty()) {
+      return;
     }
     int64_t bytes = 0;
     for (size_t l = 0; l < result_.links.size(); ++l) {
       bytes += starts.isHandedOut(static_cast<int>(l)) ? result_.links[l].bytes : 0;
     }
-    result_.overheadNs = starts.ns(static_cast<int>(told.size()), bytes);
+    result_.overheadNs = starts.ns(workersTold(), bytes);
   }
 
   /// By machine, what `nsOf` says of its devices together.
@@ -509,7 +536,8 @@ Simulator::Simulator(const CostGraph& graph, const Cluster& cluster, SimulatorOp
       cores_(cluster),
       meetings_(graph, cluster, links_),
       starts_(cluster, links_),
-      crowding_(cluster) {}
+      crowding_(cluster),
+      client_(cluster, cores_) {}
 
 absl::StatusOr<Simulation> Simulator::run(const Placement& placement) const {
   GR_RETURN_IF_ERROR(checkPlacement(graph_, cluster_, placement));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "placement/client_load.h"
 #include "placement/cluster.h"
 #include "placement/core_table.h"
 #include "placement/cost_graph.h"
@@ -84,8 +85,13 @@ struct Simulation {
   int64_t crowdingNs = 0;
   /// The load of the busiest core (the nodes and ports of all devices that have it, spread over
   /// their lanes; nothing without a limit) or link that queues: what a step takes when many follow
-  /// each other.
+  /// each other. Where devices compute on all cores of the client's machine, what that does for a
+  /// step is part of it (ClientLoad).
   int64_t periodNs = 0;
+  /// CPU time that the client's process takes for a step of many, and by how much the period is
+  /// longer for it.
+  int64_t clientNs = 0;
+  int64_t clientPeriodNs = 0;
   std::vector<OpTime> ops;  // by node
   /// In the order in which they were queued; those of one tensor are consecutive.
   std::vector<Transfer> transfers;
@@ -136,6 +142,7 @@ class Simulator {
   const Meetings& meetings() const { return meetings_; }
   const StepStarts& starts() const { return starts_; }
   const Crowding& crowding() const { return crowding_; }
+  const ClientLoad& client() const { return client_; }
   const SimulatorOptions& options() const { return options_; }
 
   /// Receive buffers that a tensor from `from` takes on another device.
@@ -153,6 +160,7 @@ class Simulator {
   Meetings meetings_;
   StepStarts starts_;
   Crowding crowding_;
+  ClientLoad client_;
 };
 
 }  // namespace graphrun::placement

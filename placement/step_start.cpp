@@ -6,6 +6,23 @@
 
 namespace graphrun::placement {
 
+int64_t nanosOf(const std::vector<StepStart>& known, int workers, int64_t bytes) {
+  auto above = std::find_if(known.begin(), known.end(),
+                            [&](const StepStart& start) { return start.workers >= workers; });
+  if (above == known.end()) {
+    return known.back().start.transferNs(bytes);
+  }
+  const int64_t most = above->start.transferNs(bytes);
+  if (above == known.begin() || above->workers == workers) {
+    return most;
+  }
+  const StepStart& below = *(above - 1);
+  const int64_t least = below.start.transferNs(bytes);
+  const double part = static_cast<double>(workers - below.workers) /
+                      static_cast<double>(above->workers - below.workers);
+  return least + std::llround(part * static_cast<double>(most - least));
+}
+
 StepStarts::StepStarts(const Cluster& cluster, const LinkTable& links)
     : cluster_(cluster), isHandedOut_(links.links().size(), 0) {
   for (const Device& device : cluster.devices) {
@@ -23,24 +40,7 @@ StepStarts::StepStarts(const Cluster& cluster, const LinkTable& links)
 }
 
 int64_t StepStarts::ns(int workers, int64_t bytes) const {
-  if (workers == 0 || empty()) {
-    return 0;
-  }
-  const std::vector<StepStart>& known = cluster_.stepStarts;
-  auto above = std::find_if(known.begin(), known.end(),
-                            [&](const StepStart& start) { return start.workers >= workers; });
-  if (above == known.end()) {
-    return known.back().start.transferNs(bytes);
-  }
-  const int64_t most = above->start.transferNs(bytes);
-  if (above == known.begin() || above->workers == workers) {
-    return most;
-  }
-  const StepStart& below = *(above - 1);
-  const int64_t least = below.start.transferNs(bytes);
-  const double part = static_cast<double>(workers - below.workers) /
-                      static_cast<double>(above->workers - below.workers);
-  return least + std::llround(part * static_cast<double>(most - least));
+  return workers == 0 || empty() ? 0 : nanosOf(cluster_.stepStarts, workers, bytes);
 }
 
 int64_t StepStarts::leastNs(const CostGraph& graph) const {

@@ -11,6 +11,11 @@
 
 namespace graphrun::placement {
 
+/// What `known`, which is ascending in workers and not empty, says of a step in which so many
+/// workers take part, and of so many bytes: on the line between the two nearest numbers of workers
+/// that are known, or as the nearest.
+int64_t nanosOf(const std::vector<StepStart>& known, int workers, int64_t bytes);
+
 /// What Cluster::stepStarts says of placements. Keeps a reference to the cluster. Immutable.
 class StepStarts {
  public:
@@ -25,8 +30,7 @@ class StepStarts {
   /// goes over it.
   bool isHandedOut(int link) const { return isHandedOut_[static_cast<size_t>(link)] != 0; }
 
-  /// ns of a step in which so many workers are told and so many bytes handed out: on the line
-  /// between the two nearest numbers of workers that are known, or as the nearest.
+  /// ns of a step in which so many workers are told and so many bytes handed out.
   int64_t ns(int workers, int64_t bytes) const;
   /// ns that every placement of the graph takes at least.
   int64_t leastNs(const CostGraph& graph) const;

@@ -224,6 +224,11 @@ std::string explainText(const std::string& source) {
     absl::StrAppend(&text, "as devices of a machine compute at the same time it takes ",
                     cell(json, {"", "crowding_ns", Format::kNanos}), " longer\n");
   }
+  if (json.value("goal", "") == "throughput" && json.value("client_period_ns", 0.0) > 0) {
+    absl::StrAppend(&text, "this process works ", cell(json, {"", "client_ns", Format::kNanos}),
+                    " for each of many, on cores that devices have: they take one every ",
+                    cell(json, {"", "client_period_ns", Format::kNanos}), " later for it\n");
+  }
   if (double now = json.value("step_ns_without", 0.0); now > 0) {
     absl::StrAppend(
         &text,

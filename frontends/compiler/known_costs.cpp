@@ -86,6 +86,20 @@ placement::LinkModel usualLink(const placement::Cluster& cluster, int a, placeme
   return cluster.link(firstOf(a, from), firstOf(b, to));
 }
 
+/// Entries of a request are one a number of workers.
+std::vector<placement::StepStart> byWorkers(
+    const flatbuffers::Vector<flatbuffers::Offset<format::StepCosts>>* entries) {
+  std::vector<placement::StepStart> starts;
+  for (uint32_t i = 0; i < format::sizeOf(entries); ++i) {
+    const format::StepCosts& costs = *entries->Get(i);
+    starts.push_back({static_cast<int>(costs.workers()), modelOf(*costs.start())});
+  }
+  return starts;
+}
+
+/// More than that no machine has.
+constexpr uint32_t kMostCores = 1 << 16;
+
 }  // namespace
 
 void readCosts(const format::PlanRequest& request, const placement::Cluster& cluster,
@@ -145,12 +159,25 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
 }
 
 std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request) {
-  std::vector<placement::StepStart> starts;
-  for (uint32_t i = 0; i < format::sizeOf(request.step_costs()); ++i) {
-    const format::StepCosts& costs = *request.step_costs()->Get(i);
-    starts.push_back({static_cast<int>(costs.workers()), modelOf(*costs.start())});
+  return byWorkers(request.step_costs());
+}
+
+placement::ClientWork clientWork(const format::PlanRequest& request,
+                                 const placement::Cluster& cluster) {
+  placement::ClientWork client;
+  const format::ClientCosts* costs = request.client_costs();
+  if (costs == nullptr) {
+    return client;
   }
-  return starts;
+  const std::string host = cluster.hostOf(placement::kClient);
+  for (int w = 0; w < static_cast<int>(cluster.workers.size()); ++w) {
+    if (cluster.isInClient(w) || cluster.hostOf(w) == host) {
+      client.workers.push_back(w);
+    }
+  }
+  client.cores = static_cast<int>(std::min<uint32_t>(costs->cores(), kMostCores));
+  client.work = byWorkers(costs->work());
+  return client;
 }
 
 std::vector<placement::Crowd> crowds(const format::PlanRequest& request,

@@ -30,6 +30,11 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
 std::vector<placement::Crowd> crowds(const format::PlanRequest& request,
                                      const placement::Cluster& cluster);
 
+/// What the client's process computes for a step of many, as measured, beside the workers of its
+/// machine.
+placement::ClientWork clientWork(const format::PlanRequest& request,
+                                 const placement::Cluster& cluster);
+
 /// What starting and ending a step takes on workers outside the client's process, as measured.
 std::vector<placement::StepStart> stepStarts(const format::PlanRequest& request);
 

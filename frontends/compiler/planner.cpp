@@ -145,6 +145,7 @@ absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request)
   cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
   cluster.stepStarts = stepStarts(request);
   cluster.crowds = crowds(request, cluster);
+  cluster.client = clientWork(request, cluster);
   GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
   cluster.interfaces = placement::interfacesOf(cluster);
   setLibraries(request, cluster);
@@ -463,6 +464,7 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
     if (static_cast<runtime::Objective>(request.objective()) != explanation.goal) {
       explanation.goal = placement::Objective::kThroughput;  // of steps that wait for each other
       explanation.periodNs = explanation.latencyNs();
+      explanation.clientPeriodNs = 0;
       for (placement::StrategyReport& report : explanation.strategies) {
         report.periodNs = report.stepNs;
       }

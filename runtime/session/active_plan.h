@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/base/tensor.h"
+#include "runtime/session/client_time.h"
 #include "runtime/session/plan_source.h"
 #include "runtime/session/session.h"
 #include "runtime/session/stage_input.h"
@@ -41,6 +42,7 @@ struct ActivePlan {
   uint64_t nextStep = 0;
   uint64_t loadNanos = 0;        // of the last time
   std::deque<LastRun> lastRuns;  // since it was loaded last
+  ClientTime clientTime;         // the same
   uint64_t ranNanos = 0;         // all runs together
   uint64_t tuneNanos = 0;        // what it was given for measuring last
   int64_t lastEnd = 0;           // of a run, of nowNanos()

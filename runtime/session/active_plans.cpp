@@ -126,6 +126,7 @@ absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
   plan.devices = devicesOf(file, *reports);
   plan.aligned.resize(plan.own->mostLanes());
   plan.lastRuns.clear();
+  plan.clientTime = {};
   plan.loadNanos = static_cast<uint64_t>(nowNanos() - begin);
   return absl::OkStatus();
 }

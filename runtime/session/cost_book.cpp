@@ -99,9 +99,10 @@ std::string linkKey(const LinkEnd& fromEnd, const LinkEnd& toEnd, const char* wh
 constexpr char kReads[] = "reads";
 constexpr char kSends[] = "sends";
 
-std::string stepKey(const std::string& hosts, uint32_t workers) {
-  return CacheKey().add("step").add(hosts).add(uint64_t{workers}).hex();
+std::string stepKey(const std::string& hosts, uint32_t workers, const char* what = "step") {
+  return CacheKey().add(what).add(hosts).add(uint64_t{workers}).hex();
 }
+constexpr char kClientWork[] = "client";
 std::string crowdKey(const std::string& host) { return CacheKey().add("crowd").add(host).hex(); }
 std::string hostKey(const std::string& host) { return CacheKey().add("host").add(host).hex(); }
 
@@ -302,6 +303,10 @@ CostBook CostShelf::step(const std::string& hosts, uint32_t workers) {
   return read(stepKey(hosts, workers));
 }
 
+CostBook CostShelf::client(const std::string& hosts, uint32_t workers) {
+  return read(stepKey(hosts, workers, kClientWork));
+}
+
 absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBook& book) {
   return cache_->store(deviceKey(fingerprint), book.write());
 }
@@ -324,6 +329,11 @@ absl::Status CostShelf::keepCrowd(const std::string& host, const CostBook& book)
 
 absl::Status CostShelf::keepStep(const std::string& hosts, uint32_t workers, const CostBook& book) {
   return cache_->store(stepKey(hosts, workers), book.write());
+}
+
+absl::Status CostShelf::keepClient(const std::string& hosts, uint32_t workers,
+                                   const CostBook& book) {
+  return cache_->store(stepKey(hosts, workers, kClientWork), book.write());
 }
 
 std::vector<format::MeasuredDeviceT> CostShelf::devicesOf(const std::string& host) {

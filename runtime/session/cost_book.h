@@ -119,6 +119,9 @@ class CostShelf {
   /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
   /// part; by bytes of the graph's inputs that they get.
   CostBook step(const std::string& hosts, uint32_t workers);
+  /// What the client's process computes for a step of many, in which so many of the workers on
+  /// these hosts take part; by bytes that it hands out or gets.
+  CostBook client(const std::string& hosts, uint32_t workers);
   /// Devices that were measured on a host.
   std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);
 
@@ -128,6 +131,7 @@ class CostShelf {
   absl::Status keepSends(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
   absl::Status keepCrowd(const std::string& host, const CostBook& book);
   absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
+  absl::Status keepClient(const std::string& hosts, uint32_t workers, const CostBook& book);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
   /// Warns of what one of these returned, unless it is OK.
   void warnNotKept(const absl::Status& kept) const {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/cgroup.h"
 #include "runtime/base/median.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
@@ -48,6 +49,17 @@ std::unique_ptr<format::TransferCosts> costsOf(const LinkFit& fit) {
                                                  fit.large.bytesPerSecond);
 }
 
+/// What the book knows, if anything, for so many workers.
+void addByWorkers(uint32_t workers, const CostBook& book,
+                  std::vector<std::unique_ptr<format::StepCostsT>>& entries) {
+  if (std::optional<LinkFit> fit = book.fit()) {
+    auto entry = std::make_unique<format::StepCostsT>();
+    entry->workers = workers;
+    entry->start = costsOf(*fit);
+    entries.push_back(std::move(entry));
+  }
+}
+
 /// Of a device's kernels, as far as the plan says; 0: as its process was told.
 uint32_t threadsOf(const format::PlanDevice& device) {
   uint32_t cores = format::sizeOf(device.cores());
@@ -61,6 +73,16 @@ bool isBetweenGpus(const format::PlanFile& plan, const format::Edge& edge) {
   const format::PlanDevice& to = plan.device(edge.target());
   return from.worker() == to.worker() && format::textOf(from.kind()) == "cuda" &&
          format::textOf(to.kind()) == "cuda";
+}
+
+/// The workers with a part of the plan, the client's process not counted.
+uint32_t workersOutside(const format::PlanFile& plan) {
+  std::set<uint32_t> workers;
+  for (uint32_t i = 0; i < format::sizeOf(plan.plan().partitions()); ++i) {
+    workers.insert(plan.device(plan.plan().partitions()->Get(i)->device()).worker());
+  }
+  workers.erase(kClientWorker);
+  return static_cast<uint32_t>(workers.size());
 }
 
 /// Under whose fingerprint the times of a plan's nodes are kept.
@@ -237,6 +259,7 @@ void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> 
   learnDevices(plan, times, crowds, books);
   learnLinks(plan, times, crowds, books);
   learnStep(plan, times);
+  learnClient(plan);
 }
 
 // Nodes of CPU devices with and without company, of which it is known what they take alone. A
@@ -453,14 +476,30 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
   shelf_.warnNotKept(shelf_.keepStep(hosts_, inputs.workers, book));
 }
 
+// Steps that follow each other without a gap are as many a second as cores have time for, and the
+// client has some of theirs. Steps one by one wait for it, so that it is in what they take.
+void CostLearning::learnClient(const ActivePlan& plan) {
+  const format::PlanFile& file = *plan.found.plan;
+  const uint32_t workers = workersOutside(file);
+  if (plan.clientTime.batches() == 0 || workers == 0) {
+    return;
+  }
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < file.edgeCount(); ++i) {
+    const format::Edge& edge = file.edge(i);
+    const bool isClients = file.device(edge.source()).worker() == kClientWorker ||
+                           file.device(edge.target()).worker() == kClientWorker;
+    bytes += isClients ? edge.bytes() : 0;
+  }
+  CostBook book = shelf_.client(hosts_, workers);
+  book.noteTransfers({{bytes, plan.clientTime.typicalNanos()}},
+                     plan.clientTime.batches() * ClientTime::kBatch);
+  shelf_.warnNotKept(shelf_.keepClient(hosts_, workers, book));
+}
+
 CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& plan) {
   ClientInputs inputs;
-  std::set<uint32_t> workers;
-  for (uint32_t i = 0; i < format::sizeOf(plan.plan().partitions()); ++i) {
-    workers.insert(plan.device(plan.plan().partitions()->Get(i)->device()).worker());
-  }
-  workers.erase(kClientWorker);
-  inputs.workers = static_cast<uint32_t>(workers.size());
+  inputs.workers = workersOutside(plan);
   for (size_t i = 0; i < plan.edgeCount(); ++i) {
     const format::Edge& edge = plan.edge(i);
     uint32_t target = plan.device(edge.target()).worker();
@@ -540,13 +579,20 @@ void CostLearning::addTo(format::PlanRequestT& request) {
   }
   addLinks(ends, request);
   addCrowds(request);
+  addClient(request);
   for (uint32_t workers = 1; workers < places_.size(); ++workers) {
-    if (std::optional<LinkFit> fit = shelf_.step(hosts_, workers).fit()) {
-      auto step = std::make_unique<format::StepCostsT>();
-      step->workers = workers;
-      step->start = costsOf(*fit);
-      request.step_costs.push_back(std::move(step));
-    }
+    addByWorkers(workers, shelf_.step(hosts_, workers), request.step_costs);
+  }
+}
+
+void CostLearning::addClient(format::PlanRequestT& request) {
+  auto client = std::make_unique<format::ClientCostsT>();
+  client->cores = usableThreads();
+  for (uint32_t workers = 1; workers < places_.size(); ++workers) {
+    addByWorkers(workers, shelf_.client(hosts_, workers), client->work);
+  }
+  if (!client->work.empty()) {
+    request.client_costs = std::move(client);
   }
 }
 

@@ -75,6 +75,7 @@ class CostLearning {
   std::map<uint32_t, Excess> excessByEdge(const ActivePlan& plan, const RunTimes& times,
                                           const Crowds& crowds, const Books& books) const;
   void learnStep(const ActivePlan& plan, const RunTimes& times);
+  void learnClient(const ActivePlan& plan);
   /// What of the graph's inputs the workers of a plan get.
   struct ClientInputs {
     uint32_t workers = 0;  // that take part, the client's process not counted
@@ -83,6 +84,7 @@ class CostLearning {
   };
   ClientInputs clientInputs(const format::PlanFile& plan);
   void addCrowds(format::PlanRequestT& request);
+  void addClient(format::PlanRequestT& request);
   /// The host of each of a plan's workers.
   std::vector<std::string> hostsOf(const format::PlanFile& plan) const;
   /// What is known of the links between these ends.

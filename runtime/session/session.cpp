@@ -739,6 +739,10 @@ absl::Status Session::Impl::runAlone(ActivePlan& plan, Millis timeout) {
 
 void Session::Impl::noteStep(ActivePlan& plan, int64_t begin, bool ok) {
   plan.noteRun(begin);
+  plan.clientTime.noteRun(plan.lastRuns.back().beside, [this] {
+    const uint64_t idle = core->idleNanos();
+    return std::max(processNanos(), idle) - idle;
+  });
   notePlan(plan);
   if (const auto* edges = plan.found.plan->plan().edges(); edges != nullptr && ok) {
     std::lock_guard lock(statsMutex);

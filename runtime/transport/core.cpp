@@ -556,8 +556,12 @@ void TransportCore::reap() {
 
 TransportStats TransportCore::stats() const {
   std::lock_guard lock(mutex_);
-  return {sends_.size() + recvs_.size(), retiredSends_.size() + retiredRecvs_.size(),
-          dropped_.load()};
+  TransportStats stats;
+  stats.openEdges = sends_.size() + recvs_.size();
+  stats.retiredEdges = retiredSends_.size() + retiredRecvs_.size();
+  stats.droppedMessages = dropped_.load();
+  stats.idleNanos = idleNanos_.load(std::memory_order_relaxed);
+  return stats;
 }
 
 // --- Steps
@@ -668,7 +672,11 @@ bool TransportCore::offerCore(int64_t now) {
   if (back - now > kSliceNanos) {
     waryUntil_.store(back + kWaryNanos, std::memory_order_relaxed);
   }
-  return back - now <= kOfferNanos;
+  if (back - now > kOfferNanos) {
+    return false;
+  }
+  idleNanos_.fetch_add(static_cast<uint64_t>(back - now), std::memory_order_relaxed);
+  return true;
 }
 
 absl::Status TransportCore::drive(absl::FunctionRef<bool()> ready, const WaitOptions& options) {

@@ -208,6 +208,7 @@ class TransportCore : public Transport {
   int64_t listenedAt_ = 0;                       // guarded by mutex_
   std::atomic<int64_t> nextHello_{kNever};       // the earliest of all links
   std::atomic<int64_t> waryUntil_{0};            // see kWarySpinNanos
+  std::atomic<uint64_t> idleNanos_{0};           // see TransportStats
   std::map<EdgeKey, std::unique_ptr<SendEdge>> sends_;
   std::map<EdgeKey, std::unique_ptr<RecvEdge>> recvs_;
   std::vector<std::unique_ptr<SendEdge>> retiredSends_;

@@ -73,6 +73,8 @@ struct TransportStats {
   uint64_t droppedMessages = 0;
   uint64_t loneCredits = 0;  ///< Credits that were messages of their own (UCX).
   uint64_t ridden = 0;       ///< Payloads that were no messages of their own (UCX).
+  /// That waiters polled while their core was offered to others, and nobody wanted it.
+  uint64_t idleNanos = 0;
 };
 
 /// The tensor plane of one process and one kind of network. All methods are thread-safe except as

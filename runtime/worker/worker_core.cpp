@@ -305,6 +305,11 @@ absl::Status WorkerCore::waitForNetwork(absl::FunctionRef<bool()> ready,
   return transport->wait(ready, options);
 }
 
+uint64_t WorkerCore::idleNanos() {
+  absl::StatusOr<std::shared_ptr<Transport>> transport = linked();
+  return transport.ok() ? (*transport)->stats().idleNanos : 0;
+}
+
 void WorkerCore::wakeNetwork() {
   if (absl::StatusOr<std::shared_ptr<Transport>> transport = linked(); transport.ok()) {
     (*transport)->wakeWaiters();

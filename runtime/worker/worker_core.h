@@ -63,6 +63,8 @@ class WorkerCore final : public WorkerHandler {
   absl::StatusOr<std::unique_ptr<StepStarter>> openLine(uint32_t rank, uint64_t run);
   /// Waits for what changes by messages of the tensor network; as Transport::wait.
   absl::Status waitForNetwork(absl::FunctionRef<bool()> ready, const WaitOptions& options);
+  /// What this process polled the tensor network for while nobody else wanted the core.
+  uint64_t idleNanos();
   /// Lets waitForNetwork look again.
   void wakeNetwork();
   /// Ends all waits for a peer, now and later.

@@ -136,6 +136,14 @@ TEST_CASE("loads after moves are those of the simulator") {
       made.cluster.crowds.front().share = 0.25;
       made.cluster.crowds.front().workers.push_back(w);
     }
+    for (int w = 0; seed % 5 < 2 && w < static_cast<int>(made.cluster.workers.size()); ++w) {
+      ClientWork& client = made.cluster.client;
+      client.work = {{1, {.latencyNs = 300, .bytesPerSecond = 1e9}}, {3, {.latencyNs = 900}}};
+      client.cores = 1 + static_cast<int>(seed % 4);
+      if (w > 0 || seed % 2 == 0) {
+        client.workers.push_back(w);
+      }
+    }
     PlacementProblem problem = made.problem(Objective::kThroughput, false);
     Pieces pieces = unitPieces(problem);
     std::mt19937 random(seed);

@@ -50,6 +50,8 @@ class Problem:
     starts: list = field(default_factory=list)  # (workers, lines), ascending
     interfaces: list = field(default_factory=list)  # (workers, rate)
     crowds: list = field(default_factory=list)  # (workers, share)
+    client: dict = field(default_factory=dict)  # workers on its machine, cores that it may use
+    work: list = field(default_factory=list)  # of the client for a step: (workers, lines), ascending
 
     def addDevice(self, name, worker="machine", memory=math.inf, port=False, once=False, lanes=1,
                   cores=(), kind="cpu"):
@@ -94,17 +96,18 @@ class Problem:
         return [] if ends[0][0] == ends[1][0] else [
             ((i, way), self.interfaces[i][1]) for i, way in ends if i is not None]
 
-    def startOf(self, workers, size):
-        """What a step on so many workers takes beside what they do."""
-        known = [(count, timeBy(lines, size)) for count, lines in self.starts]
-        below = [entry for entry in known if entry[0] <= workers]
-        above = [entry for entry in known if entry[0] >= workers]
-        if not known or workers == 0:
-            return 0
-        if not below or not above:
-            return (below[-1:] or above[:1])[0][1]
-        (low, least), (high, most) = below[-1], above[0]
-        return least + (0 if high == low else (workers - low) / (high - low) * (most - least))
+
+def byWorkers(given, workers, size):
+    """What entries that are told by numbers of workers say of so many of them and so many bytes."""
+    known = [(count, timeBy(lines, size)) for count, lines in given]
+    below = [entry for entry in known if entry[0] <= workers]
+    above = [entry for entry in known if entry[0] >= workers]
+    if not known or workers == 0:
+        return 0
+    if not below or not above:
+        return (below[-1:] or above[:1])[0][1]
+    (low, least), (high, most) = below[-1], above[0]
+    return least + (0 if high == low else (workers - low) / (high - low) * (most - least))
 
 
 def readTasks(text, devices, objective):
@@ -172,6 +175,10 @@ def readNative(source, objective):
     problem.starts = [(start["workers"],
                        linesOf(start.get("latency_ns", 0), start.get("bytes_per_second", math.inf),
                                start.get("large"))) for start in source.get("step_starts", [])]
+    problem.client = source.get("client", {})
+    problem.work = [(entry["workers"],
+                     linesOf(entry.get("latency_ns", 0), entry.get("bytes_per_second", math.inf),
+                             entry.get("large"))) for entry in source.get("client_work", [])]
     for n in source["nodes"]:
         given = n["time_ns"]
         if not isinstance(given, dict):
@@ -482,6 +489,28 @@ class Check:
                 sums[self.crowdOf(name)] += load
         return sums
 
+    def withClient(self, busy):
+        """The period of the busiest core of the client's machine, with what that works for a step.
+        Devices there have one lane, and cores of their own."""
+        here = [name for name, ns in busy.items() if ns > 0 and
+                self.problem.devices[name]["worker"] in self.problem.client.get("workers", [])]
+        if not here or not self.problem.work:
+            return 0
+        crossing = sum(tensor["bytes"] for tensor in self.problem.tensors
+                       for target in self.targetsOf(tensor)
+                       if CLIENT in (self.homeOf(tensor), target))
+        workers = {self.problem.devices[device]["worker"] for device in self.device.values()}
+        work = byWorkers(self.problem.work, len(workers), crossing)
+        sums = self.crowded({name: busy[name] + self.ports[name] for name in busy})
+        most, used = 0, 0
+        for name in here:
+            load = busy[name] + self.ports[name]
+            crowd = self.crowdOf(name)
+            most = max(most, load + (round(crowd[1] * (sums[crowd] - load)) if crowd else 0))
+            used += max(len(self.problem.devices[name]["cores"]), 1)
+        cores = max(used, self.problem.client.get("cores", 1))
+        return most + round(max(0, work - (cores - used) * most) / cores)
+
     def checkObjective(self):
         if self.problem.objective == "latency":
             value = max([*self.finish.values(), *self.end.values(), *self.arrival.values()],
@@ -492,7 +521,7 @@ class Check:
                             if self.homeOf(tensor) == CLIENT and target != CLIENT)
             more = max([share * max(0, busy - value) for (_, share), busy
                         in self.crowded(self.busyOf()).items()], default=0)
-            value += round(self.problem.startOf(len(workers), handedOut)) + round(more)
+            value += round(byWorkers(self.problem.starts, len(workers), handedOut)) + round(more)
         else:
             busy = self.busyOf()
             loads = [math.ceil((busy[name] + self.ports[name]) / device["lanes"])
@@ -510,6 +539,7 @@ class Check:
                         share = self.crowdOf(name)[1]
                         onCores.append(load + round(share * (sums[self.crowdOf(name)] - load)))
             value = max([*loads, *onCores, *self.linkBusy.values()])
+            value = max(value, self.withClient(busy))
         claimed, bound = self.answer["objective"], self.answer["lower_bound"]
         if not self.near(claimed, value):
             self.fail(f"objective is {value}, the answer says {claimed}")

@@ -2,7 +2,9 @@
 #include "runtime/session/cost_learning.h"
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -129,6 +131,43 @@ TEST_CASE("senders are busy with large tensors; of small ones the transfer takes
   CHECK(request.link_costs[0]->transfer->latency_ns() == (isLarge ? 5'000 : 25'000));
   CHECK(request.link_costs[0]->send_ns_per_byte ==
         Approx(isLarge ? 20'000.0 / static_cast<double>(bytes) : 0));
+}
+
+/// A cluster of two local workers.
+ClusterFile twoWorkers(const format::TemporaryFolder& folder) {
+  const std::string path = folder.file("two.yaml");
+  std::ofstream(path) << "workers: [{name: a, address: local}, {name: b, address: local}]\n";
+  return readClusterFile(path).value();
+}
+
+TEST_CASE("what the client's process does for each of many steps is kept by workers and bytes") {
+  format::TemporaryFolder folder;
+  DiskCache cache(folder.file("costs"), 1 << 20);
+  const ClusterFile cluster = twoWorkers(folder);
+  CostLearning costs(&cluster, 0, &cache);
+  ActivePlan plan = planOnThree();
+  const std::vector<TraceProcess> traces = tracesOf(plan, 10'000, 10'000, false);
+  uint64_t worked = 0;
+  auto run = [&](bool beside) {
+    plan.clientTime.noteRun(beside, [&] { return worked += 16 * 3'000; });
+  };
+  auto learned = [&] {
+    costs.learn(plan, traces);
+    format::PlanRequestT request;
+    costs.addTo(request);
+    return request.client_costs == nullptr ? uint64_t{0}
+                                           : request.client_costs->work.at(0)->start->latency_ns();
+  };
+  for (size_t i = 0; i < ClientTime::kBatch; ++i) {
+    run(true);
+  }
+  run(false);
+  CHECK(learned() == 0);  // no batch is whole
+  for (size_t i = 0; i <= ClientTime::kBatch; ++i) {
+    run(true);
+  }
+  CHECK(plan.clientTime.batches() == 1);
+  CHECK(learned() == 3'000);
 }
 
 }  // namespace
