@@ -190,6 +190,18 @@ absl::StatusOr<DataSet> readDataSet(const std::string& folder, absl::Span<const 
   return data;
 }
 
+absl::StatusOr<std::pair<std::string, std::string>> splitByPort(const std::string& text,
+                                                                absl::Span<const ModelPort> ports,
+                                                                const std::string& option) {
+  for (size_t at = text.rfind('='); at != std::string::npos && at > 0;
+       at = text.rfind('=', at - 1)) {
+    if (at + 1 < text.size() && findPort(ports, text.substr(0, at)) != nullptr) {
+      return std::pair(text.substr(0, at), text.substr(at + 1));
+    }
+  }
+  return splitPair(text, '=', option);
+}
+
 void fillRandom(HostTensor& tensor, uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::uniform_real_distribution<double> real(-1, 1);
@@ -260,7 +272,7 @@ absl::StatusOr<std::vector<NamedTensor>> feeds(const FeedOptions& options,
   }
   std::set<std::string> named;
   for (const std::string& input : options.inputs) {
-    GR_ASSIGN_OR_RETURN(auto pair, splitPair(input, '=', "--input"));
+    GR_ASSIGN_OR_RETURN(auto pair, splitByPort(input, ports, "--input"));
     GR_ASSIGN_OR_RETURN(const ModelPort* port, needPort(ports, pair.first, "--input"));
     if (!named.insert(pair.first).second) {
       return givenTwice("--input", pair.first);

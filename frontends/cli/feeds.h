@@ -3,6 +3,7 @@
 #define GRAPHRUN_FRONTENDS_CLI_FEEDS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,13 @@ struct DataSet {
 absl::StatusOr<DataSet> readDataSet(const std::string& folder,
                                     absl::Span<const runtime::ModelPort> inputs,
                                     absl::Span<const runtime::ModelPort> outputs);
+
+/// "NAME=VALUE" of `option` in two parts. Names may hold "=": the longest beginning of `text` that
+/// is the name of a port, or of a tensor in its list, counts; where none is, the one up to the
+/// first
+/// "=", of which the caller says that it is no port's.
+absl::StatusOr<std::pair<std::string, std::string>> splitByPort(
+    const std::string& text, absl::Span<const runtime::ModelPort> ports, const std::string& option);
 
 /// Fills a tensor with seeded random numbers: floats uniform in [-1, 1), integers in [0, 10).
 void fillRandom(runtime::HostTensor& tensor, uint64_t seed);

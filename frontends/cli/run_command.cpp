@@ -97,7 +97,7 @@ struct OutputFile {
 /// What "y=@file" means.
 absl::StatusOr<OutputFile> parseOutput(const std::string& text, const Session& session,
                                        const std::string& option) {
-  GR_ASSIGN_OR_RETURN(auto pair, splitPair(text, '=', option));
+  GR_ASSIGN_OR_RETURN(auto pair, splitByPort(text, session.outputs(), option));
   for (const runtime::ModelPort& port : session.outputs()) {
     if (port.name == pair.first && pair.second.size() > 1 && pair.second[0] == '@') {
       return OutputFile{port, outputPath(pair.second.substr(1))};
