@@ -3,8 +3,11 @@
 #define GRAPHRUN_PLACEMENT_STEPS_IN_FLIGHT_H_
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "placement/cluster.h"
+#include "placement/placement.h"
 #include "placement/simulator.h"
 #include "runtime/base/objective.h"
 
@@ -37,18 +40,34 @@ inline int stepsInFlight(int stages) {
   return std::min(stages + 1, static_cast<int>(runtime::kMostStepsInFlight));
 }
 
-/// Options for steps that follow each other without a gap: what a step receives waits until the
-/// last device is done with it, while others are at later steps; so edges have a buffer for each
-/// step that may be in flight, those from the client too. All devices count, as it is not known yet
-/// which of them a placement uses: a plan has fewer buffers where it leaves some out.
-inline SimulatorOptions forManySteps(const Cluster& cluster) {
-  const auto stages = static_cast<int>(
-      std::count_if(cluster.devices.begin(), cluster.devices.end(),
-                    [&](const Device& device) { return !cluster.isInClient(device.worker); }));
+/// Options for steps that follow each other without a gap, on these devices: what a step receives
+/// waits until the last device is done with it, while others are at later steps; so edges have a
+/// buffer for each step that may be in flight, those from the client too.
+inline SimulatorOptions forManySteps(const Cluster& cluster, const std::vector<int>& devices) {
+  const auto stages =
+      static_cast<int>(std::count_if(devices.begin(), devices.end(), [&](int device) {
+        return !cluster.isInClient(cluster.devices[static_cast<size_t>(device)].worker);
+      }));
   SimulatorOptions options;
   options.edgeSlots = stepsInFlight(stages);
   options.clientSlots = options.edgeSlots;
   return options;
+}
+
+/// Before it is known which devices a placement uses: for all of the cluster. A plan that leaves
+/// some out has fewer buffers.
+inline SimulatorOptions forManySteps(const Cluster& cluster) {
+  std::vector<int> all(cluster.devices.size());
+  std::iota(all.begin(), all.end(), 0);
+  return forManySteps(cluster, all);
+}
+
+/// For the devices that the placement uses.
+inline SimulatorOptions forManySteps(const Cluster& cluster, const Placement& placement) {
+  std::vector<int> used = placement.device;
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  return forManySteps(cluster, used);
 }
 
 }  // namespace graphrun::placement

@@ -135,6 +135,21 @@ class SearchTime {
   int64_t endNs_;
 };
 
+/// Makes the result tell what a plan of its placement will hold: steps in flight need as many
+/// buffers as devices which it uses, not all that it might have used.
+absl::Status countBuffers(const placement::PlacementProblem& problem,
+                          placement::PlacementResult& result) {
+  const placement::SimulatorOptions used =
+      placement::forManySteps(problem.cluster(), result.placement);
+  if (problem.objective != placement::Objective::kThroughput ||
+      used.edgeSlots >= problem.simulator.options().edgeSlots) {
+    return absl::OkStatus();
+  }
+  const placement::Simulator simulator(problem.graph(), problem.cluster(), used);
+  GR_ASSIGN_OR_RETURN(result.simulation, simulator.run(result.placement));
+  return absl::OkStatus();
+}
+
 /// The first of so many searches that are to come.
 absl::Status place(const format::PlanRequest& request, const SearchTime& time, size_t searches,
                    Placed& placed) {
@@ -156,6 +171,12 @@ absl::Status place(const format::PlanRequest& request, const SearchTime& time, s
                : result.status();
   }
   placed.result = *std::move(result);
+  GR_RETURN_IF_ERROR(countBuffers(*placed.problem, placed.result));
+  for (placement::Candidate& candidate : placed.candidates) {
+    if (candidate.result.ok()) {
+      GR_RETURN_IF_ERROR(countBuffers(*placed.problem, *candidate.result));
+    }
+  }
   return runtime::annotate(placement::validatePlacement(*placed.problem, placed.result.placement),
                            placed.problem->contiguous
                                ? "the placement that was found, which for throughput must give "
