@@ -109,81 +109,35 @@ mlir::OpFoldResult keep(mlir::Operation* op, mlir::Value kept) {
   return kept.getType() == op->getResult(0).getType() ? mlir::OpFoldResult(kept) : nullptr;
 }
 
+/// `x op neutral` is x, and so is `neutral op x` where the operation commutes.
+mlir::OpFoldResult foldBinary(mlir::Operation* op, llvm::ArrayRef<mlir::Attribute> operands,
+                              std::optional<double> neutral) {
+  bool commutes = op->hasTrait<mlir::OpTrait::IsCommutative>();
+  for (unsigned kept : {0U, 1U}) {
+    if (neutral && (kept == 0 || commutes) && isSplatOf(operands[1 - kept], *neutral)) {
+      if (mlir::OpFoldResult value = keep(op, op->getOperand(kept))) {
+        return value;
+      }
+    }
+  }
+  return foldElementwise(op, operands);
+}
+
 }  // namespace
 
-#define GR_FOLD(OP)                                       \
-  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {      \
-    return foldElementwise(*this, adaptor.getOperands()); \
+#define GR_UNARY(Class, name, builder, rule, flops, onnx, since) \
+  mlir::OpFoldResult Class##Op::fold(FoldAdaptor adaptor) {      \
+    return foldElementwise(*this, adaptor.getOperands());        \
   }
-// `x op neutral` is x; with COMMUTES also `neutral op x`.
-#define GR_FOLD_NEUTRAL(OP, NEUTRAL, COMMUTES)               \
-  mlir::OpFoldResult OP::fold(FoldAdaptor adaptor) {         \
-    if (isSplatOf(adaptor.getRhs(), NEUTRAL)) {              \
-      if (mlir::OpFoldResult kept = keep(*this, getLhs())) { \
-        return kept;                                         \
-      }                                                      \
-    }                                                        \
-    if (COMMUTES && isSplatOf(adaptor.getLhs(), NEUTRAL)) {  \
-      if (mlir::OpFoldResult kept = keep(*this, getRhs())) { \
-        return kept;                                         \
-      }                                                      \
-    }                                                        \
-    return foldElementwise(*this, adaptor.getOperands());    \
+#define GR_BINARY(Class, name, builder, rule, flops, onnx, since, neutral) \
+  mlir::OpFoldResult Class##Op::fold(FoldAdaptor adaptor) {                \
+    return foldBinary(*this, adaptor.getOperands(), neutral);              \
   }
+#include "devices/functions/elementwise.def"
 
-GR_FOLD(AbsOp)
-GR_FOLD(NegOp)
-GR_FOLD(ExpOp)
-GR_FOLD(LogOp)
-GR_FOLD(SqrtOp)
-GR_FOLD(ReciprocalOp)
-GR_FOLD(FloorOp)
-GR_FOLD(CeilOp)
-GR_FOLD(RoundOp)
-GR_FOLD(SignOp)
-GR_FOLD(ErfOp)
-GR_FOLD(SinOp)
-GR_FOLD(CosOp)
-GR_FOLD(TanOp)
-GR_FOLD(AsinOp)
-GR_FOLD(AcosOp)
-GR_FOLD(AtanOp)
-GR_FOLD(SinhOp)
-GR_FOLD(CoshOp)
-GR_FOLD(TanhOp)
-GR_FOLD(AsinhOp)
-GR_FOLD(AcoshOp)
-GR_FOLD(AtanhOp)
-GR_FOLD(SigmoidOp)
-GR_FOLD(SoftplusOp)
-GR_FOLD(ReluOp)
-GR_FOLD(HardSwishOp)
-GR_FOLD(NotOp)
-GR_FOLD(LeakyReluOp)
-GR_FOLD(SwishOp)
-GR_FOLD(EluOp)
-GR_FOLD(SeluOp)
-GR_FOLD(HardSigmoidOp)
-GR_FOLD(GeluOp)
-GR_FOLD(ClipOp)
-GR_FOLD_NEUTRAL(AddOp, 0, true)
-GR_FOLD_NEUTRAL(SubOp, 0, false)
-GR_FOLD_NEUTRAL(MulOp, 1, true)
-GR_FOLD_NEUTRAL(DivOp, 1, false)
-GR_FOLD_NEUTRAL(PowOp, 1, false)
-GR_FOLD(MinOp)
-GR_FOLD(MaxOp)
-GR_FOLD(PReluOp)
-GR_FOLD(EqualOp)
-GR_FOLD(LessOp)
-GR_FOLD(LessEqualOp)
-GR_FOLD(AndOp)
-GR_FOLD(OrOp)
-GR_FOLD(XorOp)
-GR_FOLD(ShiftLeftOp)
-GR_FOLD(ShiftRightOp)
-GR_FOLD(ModOp)
-GR_FOLD(WhereOp)
+mlir::OpFoldResult WhereOp::fold(FoldAdaptor adaptor) {
+  return foldElementwise(*this, adaptor.getOperands());
+}
 
 mlir::OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType()) {

@@ -95,6 +95,10 @@ mlir::LogicalResult inferBits(mlir::Operation* op, Types& types) {
   return mlir::failed(requireBits(op)) ? mlir::failure() : inferBinary(op, types);
 }
 
+mlir::LogicalResult inferBitsUnary(mlir::Operation* op, Types& types) {
+  return mlir::failed(requireBits(op)) ? mlir::failure() : inferUnary(op, types);
+}
+
 mlir::LogicalResult inferShift(mlir::Operation* op, Types& types) {
   if (elementOf(op->getOperand(0)).isInteger(1)) {
     return op->emitOpError() << "operand has element type 'i1', expected an integer type";
@@ -104,70 +108,24 @@ mlir::LogicalResult inferShift(mlir::Operation* op, Types& types) {
 
 }  // namespace
 
-#define GR_INFER(OP, FUNCTION) \
-  mlir::LogicalResult OP::inferTypes(Types& types) { return FUNCTION(getOperation(), types); }
-#define GR_INFER_COST(OP, FUNCTION, FLOPS) \
-  GR_INFER(OP, FUNCTION)                   \
-  OpCost OP::cost() { return elementwiseCost(getOperation(), FLOPS); }
+// What the rules of elementwise.def are here.
+#define GR_INFER_UNARY_Number inferComputedUnary
+#define GR_INFER_UNARY_Float inferFloatUnary
+#define GR_INFER_UNARY_Bits inferBitsUnary
+#define GR_INFER_BINARY_Number inferBinary
+#define GR_INFER_BINARY_Equality inferCompare
+#define GR_INFER_BINARY_Order inferCompare
+#define GR_INFER_BINARY_Bits inferBits
+#define GR_INFER_BINARY_Shift inferShift
 
-// Operations that take any number: the cost of one element is one operation.
-GR_INFER_COST(AbsOp, inferComputedUnary, 1)
-GR_INFER_COST(NegOp, inferComputedUnary, 1)
-GR_INFER_COST(SignOp, inferComputedUnary, 1)
-GR_INFER_COST(ReluOp, inferComputedUnary, 1)
-GR_INFER_COST(ClipOp, inferComputedUnary, 2)
-GR_INFER_COST(FloorOp, inferFloatUnary, 1)
-GR_INFER_COST(CeilOp, inferFloatUnary, 1)
-GR_INFER_COST(RoundOp, inferFloatUnary, 1)
-GR_INFER_COST(SqrtOp, inferFloatUnary, 4)
-GR_INFER_COST(ReciprocalOp, inferFloatUnary, 4)
-// Transcendental functions are polynomials of some ten terms.
-GR_INFER_COST(ExpOp, inferFloatUnary, 16)
-GR_INFER_COST(LogOp, inferFloatUnary, 16)
-GR_INFER_COST(ErfOp, inferFloatUnary, 20)
-GR_INFER_COST(SinOp, inferFloatUnary, 16)
-GR_INFER_COST(CosOp, inferFloatUnary, 16)
-GR_INFER_COST(TanOp, inferFloatUnary, 32)
-GR_INFER_COST(AsinOp, inferFloatUnary, 20)
-GR_INFER_COST(AcosOp, inferFloatUnary, 20)
-GR_INFER_COST(AtanOp, inferFloatUnary, 20)
-GR_INFER_COST(SinhOp, inferFloatUnary, 24)
-GR_INFER_COST(CoshOp, inferFloatUnary, 24)
-GR_INFER_COST(TanhOp, inferFloatUnary, 20)
-GR_INFER_COST(AsinhOp, inferFloatUnary, 32)
-GR_INFER_COST(AcoshOp, inferFloatUnary, 32)
-GR_INFER_COST(AtanhOp, inferFloatUnary, 24)
-GR_INFER_COST(SigmoidOp, inferFloatUnary, 20)
-GR_INFER_COST(SwishOp, inferFloatUnary, 22)
-GR_INFER_COST(SoftplusOp, inferFloatUnary, 32)
-GR_INFER_COST(GeluOp, inferFloatUnary, 24)
-GR_INFER_COST(EluOp, inferFloatUnary, 18)
-GR_INFER_COST(SeluOp, inferFloatUnary, 18)
-GR_INFER_COST(LeakyReluOp, inferFloatUnary, 2)
-GR_INFER_COST(HardSigmoidOp, inferFloatUnary, 4)
-GR_INFER_COST(HardSwishOp, inferFloatUnary, 5)
-GR_INFER_COST(AddOp, inferBinary, 1)
-GR_INFER_COST(SubOp, inferBinary, 1)
-GR_INFER_COST(MulOp, inferBinary, 1)
-GR_INFER_COST(DivOp, inferBinary, 4)
-GR_INFER_COST(ModOp, inferBinary, 8)
-GR_INFER_COST(PowOp, inferBinary, 32)
-GR_INFER_COST(MinOp, inferBinary, 1)
-GR_INFER_COST(MaxOp, inferBinary, 1)
-GR_INFER_COST(PReluOp, inferBinary, 2)
-GR_INFER_COST(EqualOp, inferCompare, 1)
-GR_INFER_COST(LessOp, inferCompare, 1)
-GR_INFER_COST(LessEqualOp, inferCompare, 1)
-GR_INFER_COST(AndOp, inferBits, 1)
-GR_INFER_COST(OrOp, inferBits, 1)
-GR_INFER_COST(XorOp, inferBits, 1)
-GR_INFER_COST(ShiftLeftOp, inferShift, 2)
-GR_INFER_COST(ShiftRightOp, inferShift, 2)
-
-mlir::LogicalResult NotOp::inferTypes(Types& types) {
-  return mlir::failed(requireBits(*this)) ? mlir::failure() : inferUnary(*this, types);
-}
-OpCost NotOp::cost() { return elementwiseCost(*this, 1); }
+#define GR_INFER_COST(Class, infer, flops)                                                         \
+  mlir::LogicalResult Class##Op::inferTypes(Types& types) { return infer(getOperation(), types); } \
+  OpCost Class##Op::cost() { return elementwiseCost(getOperation(), flops); }
+#define GR_UNARY(Class, name, builder, rule, flops, onnx, since) \
+  GR_INFER_COST(Class, GR_INFER_UNARY_##rule, flops)
+#define GR_BINARY(Class, name, builder, rule, flops, onnx, since, neutral) \
+  GR_INFER_COST(Class, GR_INFER_BINARY_##rule, flops)
+#include "devices/functions/elementwise.def"
 
 mlir::LogicalResult CastOp::inferTypes(Types& types) {
   if (elementBits(getTo()) == 0) {

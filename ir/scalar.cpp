@@ -4,6 +4,7 @@
 
 #include "devices/functions/double_functions.h"
 #include "devices/functions/lanes.h"
+#include "devices/functions/scalars.h"
 #include "ir/dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -11,15 +12,8 @@ namespace graphrun::ir {
 namespace {
 
 namespace doubles = devices::functions::doubles;
+namespace scalars = devices::functions::scalars;
 using Double = devices::functions::Lanes<double>;
-
-/// NaN where one is NaN; -0 is less than 0.
-double minimum(double a, double b) {
-  return std::isnan(a) || a < b || (a == b && std::signbit(a)) ? a : b;
-}
-double maximum(double a, double b) {
-  return std::isnan(a) || a > b || (a == b && !std::signbit(a)) ? a : b;
-}
 
 /// Zeros of both signs and NaN stay as they are.
 double clamp(double x, double low, double high) {
@@ -34,143 +28,105 @@ double number(mlir::Operation* op, const llvm::APFloat& value) {
   return isDouble ? wide : static_cast<float>(wide);
 }
 
-/// Floored unless `truncate` is set; a zero has the sign of the divisor, or of the dividend.
-double remainder(double x, double y, bool truncate) {
-  double rest = std::fmod(x, y);
-  if (truncate || std::isnan(rest)) {
-    return rest;
-  }
-  return rest == 0 ? std::copysign(0.0, y) : (rest < 0) != (y < 0) ? rest + y : rest;
+/// An attribute of `op`, or what it is by default.
+struct Parameter {
+  const char* name;
+  double usual;
+};
+Double parameter(mlir::Operation* op, Parameter wanted) {
+  auto attribute = op->getAttrOfType<mlir::FloatAttr>(wanted.name);
+  return {attribute ? attribute.getValueAsDouble() : wanted.usual};
 }
 
-std::optional<int64_t> remainder(int64_t x, int64_t y, bool truncate) {
-  if (y == 0) {
-    return std::nullopt;
-  }
-  int64_t rest = y == -1 ? 0 : x % y;
-  return !truncate && rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-}
+/// The first two parameters of a function of floats.
+struct Parameters {
+  Double a{}, b{};
+  explicit Parameters(mlir::Operation*) {}
+  Parameters(mlir::Operation* op, Parameter first) : a(parameter(op, first)) {}
+  Parameters(mlir::Operation* op, Parameter first, Parameter second)
+      : a(parameter(op, first)), b(parameter(op, second)) {}
+};
 
 /// Width of the elements that `op` works on.
 unsigned widthOf(mlir::Operation* op) {
   return llvm::cast<mlir::TensorType>(op->getOperand(0).getType()).getElementTypeBitWidth();
 }
 
-int64_t shiftLeft(int64_t x, int64_t amount, unsigned width) {
-  return amount < 0 || amount >= width
-             ? 0
-             : static_cast<int64_t>(static_cast<uint64_t>(x) << static_cast<uint64_t>(amount));
-}
-
-int64_t shiftRight(int64_t x, int64_t amount, unsigned width) {
-  return amount < 0 || amount >= width ? (x < 0 ? -1 : 0) : x >> amount;
-}
-
-/// Wraps around as hardware does, without undefined behaviour.
-template <typename Function>
-int64_t wrapping(int64_t a, int64_t b, Function function) {
-  return static_cast<int64_t>(function(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+/// Nothing where there is no quotient.
+template <typename F>
+std::optional<int64_t> ofIntegers(int64_t x, int64_t y) {
+  if constexpr (requires { F::kDivides; }) {
+    if (y == 0 || (x == INT64_MIN && y == -1)) {
+      return std::nullopt;
+    }
+  }
+  return F::apply(x, y);
 }
 
 }  // namespace
 
 std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> x) {
   using Result = std::optional<double>;
+#define GR_NUMBER(Class, name, builder, rule, flops, onnx, since) GR_NUMBER_##rule(Class)
+#define GR_NUMBER_Number(Class) .Case([&](Class##Op) { return scalars::Class::apply(x[0]); })
+#define GR_NUMBER_Float GR_NUMBER_Number
+#define GR_NUMBER_Bits(Class)
+#define GR_INSTRUCTION(Class, name, flops, onnx, since, library, Math) \
+  .Case([&](Class##Op) { return std::library(x[0]); })
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) \
+  .Case([&](Class##Op) { return std::name(x[0]); })
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...) \
+  .Case([&, operand = x](Class##Op) {                                \
+    Double x{operand[0]};                                            \
+    [[maybe_unused]] Parameters p(op __VA_OPT__(, ) __VA_ARGS__);    \
+    [[maybe_unused]] auto [a, b] = p;                                \
+    return doubles::form.held;                                       \
+  })
+#define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
+  .Case([&](Class##Op) { return scalars::Class::apply(x[0], x[1]); })
+#define GR_COMPARISON(Class, name, builder, rule, onnx, since) \
+  .Case([&](Class##Op) { return scalars::Class::apply(x[0], x[1]) ? 1.0 : 0.0; })
   return llvm::TypeSwitch<mlir::Operation*, Result>(op)
-      .Case([&](AbsOp) { return std::abs(x[0]); })
-      .Case([&](NegOp) { return -x[0]; })
-      .Case([&](ExpOp) { return std::exp(x[0]); })
-      .Case([&](LogOp) { return std::log(x[0]); })
-      .Case([&](SqrtOp) { return std::sqrt(x[0]); })
-      .Case([&](ReciprocalOp) { return 1 / x[0]; })
-      .Case([&](FloorOp) { return std::floor(x[0]); })
-      .Case([&](CeilOp) { return std::ceil(x[0]); })
-      .Case([&](RoundOp) { return std::nearbyint(x[0]); })
-      .Case([&](SignOp) { return x[0] > 0   ? 1.0
-                                 : x[0] < 0 ? -1.0
-                                            : x[0]; })
-      .Case([&](ErfOp) { return std::erf(x[0]); })
-      .Case([&](SinOp) { return std::sin(x[0]); })
-      .Case([&](CosOp) { return std::cos(x[0]); })
-      .Case([&](TanOp) { return std::tan(x[0]); })
-      .Case([&](AsinOp) { return std::asin(x[0]); })
-      .Case([&](AcosOp) { return std::acos(x[0]); })
-      .Case([&](AtanOp) { return std::atan(x[0]); })
-      .Case([&](SinhOp) { return std::sinh(x[0]); })
-      .Case([&](CoshOp) { return std::cosh(x[0]); })
-      .Case([&](TanhOp) { return std::tanh(x[0]); })
-      .Case([&](AsinhOp) { return std::asinh(x[0]); })
-      .Case([&](AcoshOp) { return std::acosh(x[0]); })
-      .Case([&](AtanhOp) { return std::atanh(x[0]); })
-      .Case([&](SigmoidOp) { return doubles::sigmoid(Double{x[0]}).held; })
-      .Case([&](SoftplusOp) { return doubles::softplus(Double{x[0]}).held; })
-      .Case([&](ReluOp) { return x[0] < 0 ? 0 : x[0]; })
-      .Case([&](HardSwishOp) { return x[0] * std::clamp(x[0] / 6 + 0.5, 0.0, 1.0); })
+#include "devices/functions/elementwise.def"
       .Case([&](LeakyReluOp a) { return x[0] >= 0 ? x[0] : x[0] * number(a, a.getAlpha()); })
-      .Case([&](SwishOp a) {
-        return doubles::swish(Double{x[0]}, Double{a.getAlpha().convertToDouble()}).held;
-      })
-      .Case([&](EluOp a) {
-        return doubles::elu(Double{x[0]}, Double{a.getAlpha().convertToDouble()}).held;
-      })
-      .Case([&](SeluOp a) {
-        return doubles::selu(Double{x[0]}, Double{a.getAlpha().convertToDouble()},
-                             Double{a.getGamma().convertToDouble()})
-            .held;
-      })
-      .Case([&](HardSigmoidOp a) {
-        return std::clamp(a.getAlpha().convertToDouble() * x[0] + a.getBeta().convertToDouble(),
-                          0.0, 1.0);
-      })
       .Case([&](GeluOp a) {
         Double number{x[0]};
         return (a.getApproximate() ? doubles::geluByTangent(number) : doubles::gelu(number)).held;
       })
       .Case([&](ClipOp a) { return clamp(x[0], number(a, a.getLow()), number(a, a.getHigh())); })
-      .Case([&](AddOp) { return x[0] + x[1]; })
-      .Case([&](SubOp) { return x[0] - x[1]; })
-      .Case([&](MulOp) { return x[0] * x[1]; })
-      .Case([&](DivOp) { return x[0] / x[1]; })
-      .Case([&](ModOp a) { return remainder(x[0], x[1], a.getTruncate()); })
+      .Case([&](ModOp a) {
+        return a.getTruncate() ? scalars::Mod<true>::apply(x[0], x[1])
+                               : scalars::Mod<false>::apply(x[0], x[1]);
+      })
       .Case([&](PowOp) { return std::pow(x[0], x[1]); })
-      .Case([&](MinOp) { return minimum(x[0], x[1]); })
-      .Case([&](MaxOp) { return maximum(x[0], x[1]); })
-      .Case([&](PReluOp) { return x[0] >= 0 ? x[0] : x[0] * x[1]; })
-      .Case([&](EqualOp) { return x[0] == x[1] ? 1.0 : 0.0; })
-      .Case([&](LessOp) { return x[0] < x[1] ? 1.0 : 0.0; })
-      .Case([&](LessEqualOp) { return x[0] <= x[1] ? 1.0 : 0.0; })
+      .Case([&](PReluOp) { return scalars::PRelu::apply(x[0], x[1]); })
       .Case([&](WhereOp) { return x[0] != 0 ? x[1] : x[2]; })
       .Default([](mlir::Operation*) { return std::nullopt; });
 }
 
 std::optional<int64_t> evaluateInt(mlir::Operation* op, llvm::ArrayRef<int64_t> x) {
   using Result = std::optional<int64_t>;
+#undef GR_NUMBER_Float
+#define GR_NUMBER_Float(Class)
+#define GR_NUMBER(Class, name, builder, rule, flops, onnx, since) GR_NUMBER_##rule(Class)
+#define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
+  .Case([&](Class##Op) { return ofIntegers<scalars::Class>(x[0], x[1]); })
+#define GR_COMPARISON(Class, name, builder, rule, onnx, since) \
+  .Case([&](Class##Op) { return scalars::Class::apply(x[0], x[1]) ? 1 : 0; })
+#define GR_BITWISE(Class, name, builder, onnx, since) \
+  .Case([&](Class##Op) { return scalars::Class::apply(x[0], x[1]); })
+#define GR_SHIFT(Class, name, builder) \
+  .Case([&](Class##Op) { return scalars::Class::apply(x[0], x[1], widthOf(op)); })
   return llvm::TypeSwitch<mlir::Operation*, Result>(op)
-      .Case([&](AbsOp) { return x[0] < 0 ? wrapping(0, x[0], std::minus<>()) : x[0]; })
-      .Case([&](NegOp) { return wrapping(0, x[0], std::minus<>()); })
-      .Case([&](SignOp) { return (x[0] > 0) - (x[0] < 0); })
-      .Case([&](ReluOp) { return std::max<int64_t>(x[0], 0); })
-      .Case([&](NotOp) { return widthOf(op) == 1 ? x[0] ^ 1 : ~x[0]; })
-      .Case([&](AddOp) { return wrapping(x[0], x[1], std::plus<>()); })
-      .Case([&](SubOp) { return wrapping(x[0], x[1], std::minus<>()); })
-      .Case([&](MulOp) { return wrapping(x[0], x[1], std::multiplies<>()); })
-      .Case([&](DivOp) -> Result {
-        if (x[1] == 0 || (x[0] == INT64_MIN && x[1] == -1)) {
+#include "devices/functions/elementwise.def"
+      .Case([&](NotOp) { return widthOf(op) == 1 ? x[0] ^ 1 : scalars::Not::apply(x[0]); })
+      .Case([&](ModOp a) -> Result {
+        if (x[1] == 0) {
           return std::nullopt;
         }
-        return x[0] / x[1];
+        return a.getTruncate() ? scalars::Mod<true>::apply(x[0], x[1])
+                               : scalars::Mod<false>::apply(x[0], x[1]);
       })
-      .Case([&](ModOp a) { return remainder(x[0], x[1], a.getTruncate()); })
-      .Case([&](MinOp) { return std::min(x[0], x[1]); })
-      .Case([&](MaxOp) { return std::max(x[0], x[1]); })
-      .Case([&](EqualOp) { return x[0] == x[1] ? 1 : 0; })
-      .Case([&](LessOp) { return x[0] < x[1] ? 1 : 0; })
-      .Case([&](LessEqualOp) { return x[0] <= x[1] ? 1 : 0; })
-      .Case([&](AndOp) { return x[0] & x[1]; })
-      .Case([&](OrOp) { return x[0] | x[1]; })
-      .Case([&](XorOp) { return x[0] ^ x[1]; })
-      .Case([&](ShiftLeftOp) { return shiftLeft(x[0], x[1], widthOf(op)); })
-      .Case([&](ShiftRightOp) { return shiftRight(x[0], x[1], widthOf(op)); })
       .Case([&](WhereOp) { return x[0] != 0 ? x[1] : x[2]; })
       .Default([](mlir::Operation*) { return std::nullopt; });
 }

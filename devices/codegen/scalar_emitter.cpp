@@ -60,7 +60,7 @@ struct Emitter {
       return select(isZero, constant(0), make<arith::DivUIOp>(x, harmless(y)));
     }
     mlir::Value quotient = make<arith::DivSIOp>(x, harmless(y));
-    quotient = select(equal(y, constant(-1)), negative(x), quotient);
+    quotient = select(equal(y, constant(-1)), neg(x), quotient);
     return select(isZero, constant(0), quotient);
   }
   /// What is left of integers divided towards zero: 0 by zero.
@@ -105,12 +105,41 @@ struct Emitter {
   /// Computed in f32.
   bool isSingle() const { return isFloat && !element.isF64(); }
   Term term(mlir::Value x) { return {&b, loc, x}; }
-  mlir::Value exp(mlir::Value x) { return make<math::ExpOp>(x); }
-  mlir::Value negative(mlir::Value x) {
-    return isFloat ? make<arith::NegFOp>(x) : sub(constant(0), x);
+  mlir::Value neg(mlir::Value x) { return isFloat ? make<arith::NegFOp>(x) : sub(constant(0), x); }
+  mlir::Value abs(mlir::Value x) {
+    if (isUnsigned) {
+      return x;
+    }
+    return isFloat ? make<math::AbsFOp>(x) : make<math::AbsIOp>(x);
   }
+  mlir::Value sign(mlir::Value x) {
+    mlir::Value zero = constant(0);
+    mlir::Value one = constant(1);
+    mlir::Value below = isUnsigned ? x : select(less(x, zero), constant(-1), x);
+    return select(less(zero, x), one, below);  // NaN and zeros stay
+  }
+  mlir::Value relu(mlir::Value x) { return atLeast(x, 0); }
+  mlir::Value reciprocal(mlir::Value x) { return div(constant(1), x); }
+  mlir::Value logicalNot(mlir::Value x) { return make<arith::XOrIOp>(x, constant(-1)); }
+  mlir::Value logicalAnd(mlir::Value x, mlir::Value y) { return make<arith::AndIOp>(x, y); }
+  mlir::Value logicalOr(mlir::Value x, mlir::Value y) { return make<arith::OrIOp>(x, y); }
+  mlir::Value logicalXor(mlir::Value x, mlir::Value y) { return make<arith::XOrIOp>(x, y); }
+  mlir::Value shiftLeft(mlir::Value x, mlir::Value amount) { return shift(x, amount, true); }
+  mlir::Value shiftRight(mlir::Value x, mlir::Value amount) { return shift(x, amount, false); }
 
  private:
+  /// A shift by an amount that is negative or not below the width leaves 0, or the sign.
+  mlir::Value shift(mlir::Value x, mlir::Value amount, bool left) {
+    unsigned width = element.getIntOrFloatBitWidth();
+    mlir::Value inRange = make<arith::CmpIOp>(arith::CmpIPredicate::ult, amount, constant(width));
+    mlir::Value last = constant(width - 1);
+    mlir::Value bounded = select(inRange, amount, last);
+    if (left) {
+      return select(inRange, make<arith::ShLIOp>(x, bounded), constant(0));
+    }
+    return isUnsigned ? select(inRange, make<arith::ShRUIOp>(x, bounded), constant(0))
+                      : make<arith::ShRSIOp>(x, bounded);
+  }
   /// 1 in the place of divisors that a division may trap on.
   mlir::Value harmless(mlir::Value divisor) {
     mlir::Value traps = equal(divisor, constant(0));
@@ -130,14 +159,6 @@ struct Emitter {
 
 double number(const llvm::APFloat& value) { return value.convertToDouble(); }
 
-mlir::Value sign(Emitter& e, mlir::Value x) {
-  mlir::Value zero = e.constant(0);
-  mlir::Value one = e.constant(1);
-  mlir::Value negative = e.isUnsigned ? x : e.select(e.less(x, zero), e.constant(-1), x);
-  return e.select(e.less(zero, x), one, negative);  // NaN and zeros stay
-}
-
-// What f32 and f64 are computed by: functions of devices/functions.
 mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
   namespace doubles = functions::doubles;
   Term t = e.term(x);
@@ -147,52 +168,24 @@ mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
   return (approximate ? doubles::geluByTangent(t) : doubles::gelu(t)).value;
 }
 
-mlir::Value sigmoid(Emitter& e, mlir::Value x) {
-  Term t = e.term(x);
-  return (e.isSingle() ? functions::sigmoid(t) : functions::doubles::sigmoid(t)).value;
+/// An attribute of an operation, or what it is by default.
+struct Parameter {
+  const char* name;
+  double usual;
+};
+Term parameter(const Term& x, mlir::Operation* op, Parameter wanted) {
+  auto attribute = op->getAttrOfType<mlir::FloatAttr>(wanted.name);
+  return x.number(attribute ? attribute.getValueAsDouble() : wanted.usual);
 }
-
-mlir::Value swish(Emitter& e, mlir::Value x, double alpha) {
-  Term t = e.term(x), slope = t.number(alpha);
-  return (e.isSingle() ? functions::swish(t, slope) : functions::doubles::swish(t, slope)).value;
-}
-
-mlir::Value softplus(Emitter& e, mlir::Value x) {
-  Term t = e.term(x);
-  return (e.isSingle() ? functions::softplus(t) : functions::doubles::softplus(t)).value;
-}
-
-mlir::Value elu(Emitter& e, mlir::Value x, double alpha) {
-  Term t = e.term(x), slope = t.number(alpha);
-  return (e.isSingle() ? functions::elu(t, slope) : functions::doubles::elu(t, slope)).value;
-}
-
-mlir::Value selu(Emitter& e, mlir::Value x, double alpha, double gamma) {
-  Term t = e.term(x), slope = t.number(alpha), scale = t.number(gamma);
-  return (e.isSingle() ? functions::selu(t, slope, scale)
-                       : functions::doubles::selu(t, slope, scale))
-      .value;
-}
-
-mlir::Value absolute(Emitter& e, mlir::Value x) {
-  if (e.isUnsigned) {
-    return x;
-  }
-  return e.isFloat ? e.make<math::AbsFOp>(x) : e.make<math::AbsIOp>(x);
-}
-
-/// A shift by an amount that is negative or not below the width leaves 0, or the sign.
-mlir::Value shift(Emitter& e, mlir::Value x, mlir::Value amount, bool left) {
-  unsigned width = e.element.getIntOrFloatBitWidth();
-  mlir::Value inRange = e.make<arith::CmpIOp>(arith::CmpIPredicate::ult, amount, e.constant(width));
-  mlir::Value last = e.constant(width - 1);
-  mlir::Value bounded = e.select(inRange, amount, last);
-  if (left) {
-    return e.select(inRange, e.make<arith::ShLIOp>(x, bounded), e.constant(0));
-  }
-  return e.isUnsigned ? e.select(inRange, e.make<arith::ShRUIOp>(x, bounded), e.constant(0))
-                      : e.make<arith::ShRSIOp>(x, bounded);
-}
+/// The first two parameters of a function of floats; x where there are none.
+struct Parameters {
+  Term a, b;
+  Parameters(const Term& x, mlir::Operation*) : a(x), b(x) {}
+  Parameters(const Term& x, mlir::Operation* op, Parameter first)
+      : a(parameter(x, op, first)), b(x) {}
+  Parameters(const Term& x, mlir::Operation* op, Parameter first, Parameter second)
+      : a(parameter(x, op, first)), b(parameter(x, op, second)) {}
+};
 
 /// x - y * trunc(x / y), exact; what is narrower than f64 is divided in that.
 mlir::Value floatRest(Emitter& e, mlir::Value x, mlir::Value y) {
@@ -225,66 +218,29 @@ mlir::Value power(Emitter& e, mlir::Value x, mlir::Value y) {
 mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool& known) {
   known = true;
   auto when = [&](auto emit) -> mlir::Value { return e == nullptr ? mlir::Value() : emit(*e); };
+#define GR_NUMBER(Class, name, builder, rule, flops, onnx, since) \
+  .Case([&](Class##Op) { return when([&](Emitter& m) { return m.builder(x[0]); }); })
+#define GR_INSTRUCTION(Class, name, flops, onnx, since, library, Math) \
+  .Case([&](Class##Op) { return when([&](Emitter& m) { return m.make<math::Math>(x[0]); }); })
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) \
+  .Case([&](Class##Op) { return when([&](Emitter& m) { return m.make<math::Class##Op>(x[0]); }); })
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...)               \
+  .Case([&, operand = x](Class##Op) {                                              \
+    return when([&](Emitter& m) {                                                  \
+      Term x = m.term(operand[0]);                                                 \
+      [[maybe_unused]] auto [a, b] = Parameters(x, op __VA_OPT__(, ) __VA_ARGS__); \
+      return (m.isSingle() ? functions::form : functions::doubles::form).value;    \
+    });                                                                            \
+  })
+#define GR_BINARY(Class, name, builder, rule, flops, onnx, since, neutral) \
+  .Case([&](Class##Op) { return when([&](Emitter& m) { return m.builder(x[0], x[1]); }); })
+#define GR_OWN_BINARY(Class, name, builder, flops, neutral)
   return llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
-      .Case([&](AbsOp) { return when([&](Emitter& m) { return absolute(m, x[0]); }); })
-      .Case([&](NegOp) { return when([&](Emitter& m) { return m.negative(x[0]); }); })
-      .Case([&](ExpOp) { return when([&](Emitter& m) { return m.exp(x[0]); }); })
-      .Case([&](LogOp) { return when([&](Emitter& m) { return m.make<math::LogOp>(x[0]); }); })
-      .Case([&](SqrtOp) { return when([&](Emitter& m) { return m.make<math::SqrtOp>(x[0]); }); })
-      .Case([&](ReciprocalOp) {
-        return when([&](Emitter& m) { return m.div(m.constant(1), x[0]); });
-      })
-      .Case([&](FloorOp) { return when([&](Emitter& m) { return m.make<math::FloorOp>(x[0]); }); })
-      .Case([&](CeilOp) { return when([&](Emitter& m) { return m.make<math::CeilOp>(x[0]); }); })
-      .Case([&](RoundOp) {
-        return when([&](Emitter& m) { return m.make<math::RoundEvenOp>(x[0]); });
-      })
-      .Case([&](SignOp) { return when([&](Emitter& m) { return sign(m, x[0]); }); })
-      .Case([&](ErfOp) { return when([&](Emitter& m) { return m.make<math::ErfOp>(x[0]); }); })
-      .Case([&](SinOp) { return when([&](Emitter& m) { return m.make<math::SinOp>(x[0]); }); })
-      .Case([&](CosOp) { return when([&](Emitter& m) { return m.make<math::CosOp>(x[0]); }); })
-      .Case([&](TanOp) { return when([&](Emitter& m) { return m.make<math::TanOp>(x[0]); }); })
-      .Case([&](AsinOp) { return when([&](Emitter& m) { return m.make<math::AsinOp>(x[0]); }); })
-      .Case([&](AcosOp) { return when([&](Emitter& m) { return m.make<math::AcosOp>(x[0]); }); })
-      .Case([&](AtanOp) { return when([&](Emitter& m) { return m.make<math::AtanOp>(x[0]); }); })
-      .Case([&](SinhOp) { return when([&](Emitter& m) { return m.make<math::SinhOp>(x[0]); }); })
-      .Case([&](CoshOp) { return when([&](Emitter& m) { return m.make<math::CoshOp>(x[0]); }); })
-      .Case([&](TanhOp) { return when([&](Emitter& m) { return m.make<math::TanhOp>(x[0]); }); })
-      .Case([&](AsinhOp) { return when([&](Emitter& m) { return m.make<math::AsinhOp>(x[0]); }); })
-      .Case([&](AcoshOp) { return when([&](Emitter& m) { return m.make<math::AcoshOp>(x[0]); }); })
-      .Case([&](AtanhOp) { return when([&](Emitter& m) { return m.make<math::AtanhOp>(x[0]); }); })
-      .Case([&](SigmoidOp) { return when([&](Emitter& m) { return sigmoid(m, x[0]); }); })
-      .Case([&](SoftplusOp) { return when([&](Emitter& m) { return softplus(m, x[0]); }); })
-      .Case([&](ReluOp) { return when([&](Emitter& m) { return m.atLeast(x[0], 0); }); })
-      .Case([&](HardSwishOp) {
-        return when([&](Emitter& m) {
-          mlir::Value gate = m.add(m.mul(x[0], m.constant(1.0 / 6)), m.constant(0.5));
-          return m.mul(x[0], m.clamp(gate, 0, 1));
-        });
-      })
-      .Case([&](NotOp) {
-        return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], m.constant(-1)); });
-      })
+#include "devices/functions/elementwise.def"
       .Case([&](LeakyReluOp a) {
         return when([&](Emitter& m) {
           mlir::Value scaled = m.mul(x[0], m.constant(number(a.getAlpha())));
           return m.select(m.less(x[0], m.constant(0)), scaled, x[0]);
-        });
-      })
-      .Case([&](SwishOp a) {
-        return when([&](Emitter& m) { return swish(m, x[0], number(a.getAlpha())); });
-      })
-      .Case([&](EluOp a) {
-        return when([&](Emitter& m) { return elu(m, x[0], number(a.getAlpha())); });
-      })
-      .Case([&](SeluOp a) {
-        return when(
-            [&](Emitter& m) { return selu(m, x[0], number(a.getAlpha()), number(a.getGamma())); });
-      })
-      .Case([&](HardSigmoidOp a) {
-        return when([&](Emitter& m) {
-          mlir::Value line = m.mul(m.constant(number(a.getAlpha())), x[0]);
-          return m.clamp(m.add(line, m.constant(number(a.getBeta()))), 0, 1);
         });
       })
       .Case([&](GeluOp a) {
@@ -294,36 +250,14 @@ mlir::Value emitKnown(Emitter* e, mlir::Operation* op, mlir::ValueRange x, bool&
         return when(
             [&](Emitter& m) { return m.clamp(x[0], number(a.getLow()), number(a.getHigh())); });
       })
-      .Case([&](AddOp) { return when([&](Emitter& m) { return m.add(x[0], x[1]); }); })
-      .Case([&](SubOp) { return when([&](Emitter& m) { return m.sub(x[0], x[1]); }); })
-      .Case([&](MulOp) { return when([&](Emitter& m) { return m.mul(x[0], x[1]); }); })
-      .Case([&](DivOp) { return when([&](Emitter& m) { return m.div(x[0], x[1]); }); })
       .Case([&](ModOp a) {
         return when([&](Emitter& m) { return rest(m, x[0], x[1], a.getTruncate()); });
       })
-      .Case([&](MinOp) { return when([&](Emitter& m) { return m.min(x[0], x[1]); }); })
-      .Case([&](MaxOp) { return when([&](Emitter& m) { return m.max(x[0], x[1]); }); })
       .Case([&](PowOp) { return when([&](Emitter& m) { return power(m, x[0], x[1]); }); })
       .Case([&](PReluOp) {
         return when([&](Emitter& m) {
           return m.select(m.less(x[0], m.constant(0)), m.mul(x[0], x[1]), x[0]);
         });
-      })
-      .Case([&](EqualOp) { return when([&](Emitter& m) { return m.equal(x[0], x[1]); }); })
-      .Case([&](LessOp) { return when([&](Emitter& m) { return m.less(x[0], x[1]); }); })
-      .Case([&](LessEqualOp) { return when([&](Emitter& m) { return m.lessEqual(x[0], x[1]); }); })
-      .Case([&](AndOp) {
-        return when([&](Emitter& m) { return m.make<arith::AndIOp>(x[0], x[1]); });
-      })
-      .Case(
-          [&](OrOp) { return when([&](Emitter& m) { return m.make<arith::OrIOp>(x[0], x[1]); }); })
-      .Case([&](XorOp) {
-        return when([&](Emitter& m) { return m.make<arith::XOrIOp>(x[0], x[1]); });
-      })
-      .Case(
-          [&](ShiftLeftOp) { return when([&](Emitter& m) { return shift(m, x[0], x[1], true); }); })
-      .Case([&](ShiftRightOp) {
-        return when([&](Emitter& m) { return shift(m, x[0], x[1], false); });
       })
       .Case([&](WhereOp) { return when([&](Emitter& m) { return m.select(x[0], x[1], x[2]); }); })
       .Case([&](CastOp a) {

@@ -7,6 +7,7 @@
 #include "devices/cpu/row_functions.h"
 #include "devices/functions/double_functions.h"
 #include "devices/functions/lanes.h"
+#include "devices/functions/scalars.h"
 #include "devices/functions/wide_functions.h"
 
 namespace graphrun::devices::cpu {
@@ -17,49 +18,42 @@ struct Parameters {
   double second = 0;  ///< beta, gamma, high
 };
 
-// Unary functions. f(x, p) computes in the type of x; integers wrap.
+using Double = functions::Lanes<double>;
+namespace scalars = functions::scalars;
 
-template <typename C>
-C wrappingNeg(C x) {
-  if constexpr (std::is_integral_v<C>) {
-    return static_cast<C>(std::make_unsigned_t<C>{0} - static_cast<std::make_unsigned_t<C>>(x));
-  } else {
-    return -x;
-  }
-}
+// Unary functions. f(x, p) computes in the type of x.
 
-struct Abs {
+/// One of functions::scalars, which have no parameters.
+template <typename F>
+struct Plain {
   template <typename C>
   static C apply(C x, const Parameters&) {
-    if constexpr (std::is_floating_point_v<C>) {
-      return std::fabs(x);
-    } else {
-      return x < 0 ? wrappingNeg(x) : x;
-    }
+    return F::apply(x);
   }
 };
-struct Neg {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return wrappingNeg(x);
-  }
-};
-struct Sign {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    if constexpr (std::is_floating_point_v<C>) {
-      return x > 0 ? C{1} : x < 0 ? C{-1} : x;
-    } else {
-      return static_cast<C>((x > 0) - (x < 0));
-    }
-  }
-};
-struct Relu {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return x < 0 ? C{0} : x;  // NaN stays
-  }
-};
+#define GR_INSTRUCTION(Class, name, flops, onnx, since, library, Math) \
+  struct Class {                                                       \
+    template <typename C>                                              \
+    static C apply(C x, const Parameters&) {                           \
+      return std::library(x);                                          \
+    }                                                                  \
+  };
+// Only for f64: rows of floats have the others.
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row)            \
+  struct Class {                                                              \
+    static double apply(double x, const Parameters&) { return std::name(x); } \
+  };
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...) \
+  struct Class {                                                     \
+    static double apply(double number, const Parameters& p) {        \
+      Double x{number};                                              \
+      [[maybe_unused]] Double a{p.first};                            \
+      [[maybe_unused]] Double b{p.second};                           \
+      return functions::doubles::form.held;                          \
+    }                                                                \
+  };
+#include "devices/functions/elementwise.def"
+
 struct Clip {
   template <typename C>
   static C apply(C x, const Parameters& p) {
@@ -69,169 +63,10 @@ struct Clip {
     return raised > high ? high : raised;
   }
 };
-struct Exp {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::exp(x);
-  }
-};
-struct Log {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::log(x);
-  }
-};
-struct Sqrt {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::sqrt(x);
-  }
-};
-struct Reciprocal {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return 1 / x;
-  }
-};
-struct Floor {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::floor(x);
-  }
-};
-struct Ceil {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::ceil(x);
-  }
-};
-struct Round {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::nearbyint(x);
-  }
-};
-struct Erf {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::erf(x);
-  }
-};
-struct Sin {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::sin(x);
-  }
-};
-struct Cos {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::cos(x);
-  }
-};
-struct Tan {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::tan(x);
-  }
-};
-struct Asin {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::asin(x);
-  }
-};
-struct Acos {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::acos(x);
-  }
-};
-struct Atan {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::atan(x);
-  }
-};
-struct Sinh {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::sinh(x);
-  }
-};
-struct Cosh {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::cosh(x);
-  }
-};
-struct Tanh {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::tanh(x);
-  }
-};
-struct Asinh {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::asinh(x);
-  }
-};
-struct Acosh {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::acosh(x);
-  }
-};
-struct Atanh {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return std::atanh(x);
-  }
-};
-// Of f64 alone: devices/functions has what the others are.
-using Double = functions::Lanes<double>;
-struct Sigmoid {
-  static double apply(double x, const Parameters&) {
-    return functions::doubles::sigmoid(Double{x}).held;
-  }
-};
-struct Softplus {
-  static double apply(double x, const Parameters&) {
-    return functions::doubles::softplus(Double{x}).held;
-  }
-};
-struct HardSwish {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    return x * std::clamp<C>(x * static_cast<C>(1.0 / 6) + C{0.5}, 0, 1);
-  }
-};
 struct LeakyRelu {
   template <typename C>
   static C apply(C x, const Parameters& p) {
     return x >= 0 ? x : x * static_cast<C>(p.first);
-  }
-};
-struct Swish {
-  static double apply(double x, const Parameters& p) {
-    return functions::doubles::swish(Double{x}, Double{p.first}).held;
-  }
-};
-struct Elu {
-  static double apply(double x, const Parameters& p) {
-    return functions::doubles::elu(Double{x}, Double{p.first}).held;
-  }
-};
-struct Selu {
-  static double apply(double x, const Parameters& p) {
-    return functions::doubles::selu(Double{x}, Double{p.first}, Double{p.second}).held;
-  }
-};
-struct HardSigmoid {
-  template <typename C>
-  static C apply(C x, const Parameters& p) {
-    return std::clamp<C>(static_cast<C>(p.first) * x + static_cast<C>(p.second), 0, 1);
   }
 };
 struct Gelu {  // p.first != 0: the tanh form
@@ -242,83 +77,9 @@ struct Gelu {  // p.first != 0: the tanh form
         .held;
   }
 };
-struct Not {
-  template <typename C>
-  static C apply(C x, const Parameters&) {
-    if constexpr (std::is_same_v<C, bool>) {
-      return !x;
-    } else {
-      return static_cast<C>(~x);
-    }
-  }
-};
 
-// Binary functions. Integers wrap; an integer division by zero is told by kDivides.
+// Binary functions. An integer division by zero is told by kDivides.
 
-template <typename C, typename F>
-C wrapping(C x, C y, F f) {
-  if constexpr (std::is_integral_v<C>) {
-    // At least 32 unsigned bits: narrower types would be promoted to int, which may overflow.
-    using U = std::common_type_t<std::make_unsigned_t<C>, unsigned>;
-    return static_cast<C>(f(static_cast<U>(x), static_cast<U>(y)));
-  } else {
-    return f(x, y);
-  }
-}
-
-struct Add {
-  template <typename C>
-  static C apply(C x, C y) {
-    return wrapping(x, y, [](auto a, auto b) { return a + b; });
-  }
-};
-struct Sub {
-  template <typename C>
-  static C apply(C x, C y) {
-    return wrapping(x, y, [](auto a, auto b) { return a - b; });
-  }
-};
-struct Mul {
-  template <typename C>
-  static C apply(C x, C y) {
-    return wrapping(x, y, [](auto a, auto b) { return a * b; });
-  }
-};
-struct Div {
-  static constexpr bool kDivides = true;
-  template <typename C>
-  static C apply(C x, C y) {
-    if constexpr (std::is_integral_v<C> && std::is_signed_v<C>) {
-      if (y == -1) {
-        return wrappingNeg(x);  // the smallest number has no opposite
-      }
-    }
-    return static_cast<C>(x / y);
-  }
-};
-/// The remainder of the quotient rounded down (of the sign of y) or towards zero (of that of x).
-template <bool kTruncate>
-struct Mod {
-  static constexpr bool kDivides = true;
-  template <typename C>
-  static C apply(C x, C y) {
-    if constexpr (std::is_floating_point_v<C>) {
-      C rest = std::fmod(x, y);
-      if (kTruncate || std::isnan(rest)) {
-        return rest;
-      }
-      return rest == 0 ? std::copysign(C{0}, y) : (rest < 0) != (y < 0) ? rest + y : rest;
-    } else {
-      if constexpr (std::is_signed_v<C>) {
-        if (y == -1) {
-          return 0;  // the smallest number has no opposite
-        }
-      }
-      auto rest = static_cast<C>(x % y);
-      return !kTruncate && rest != 0 && (rest < 0) != (y < 0) ? static_cast<C>(rest + y) : rest;
-    }
-  }
-};
 struct Pow {
   template <typename C>
   static C apply(C x, C y) {
@@ -329,8 +90,9 @@ struct Pow {
         }
       }
       C result = 1;
-      for (C power = x; y > 0; y = static_cast<C>(y / 2), power = Mul::apply(power, power)) {
-        result = y % 2 != 0 ? Mul::apply(result, power) : result;
+      for (C power = x; y > 0;
+           y = static_cast<C>(y / 2), power = scalars::Mul::apply(power, power)) {
+        result = y % 2 != 0 ? scalars::Mul::apply(result, power) : result;
       }
       return result;
     } else if constexpr (std::is_same_v<C, float>) {
@@ -339,80 +101,6 @@ struct Pow {
     } else {
       return std::pow(x, y);
     }
-  }
-};
-struct Min {
-  template <typename C>
-  static C apply(C x, C y) {
-    return x != x || x < y ? x : y;  // NaN wins
-  }
-};
-struct Max {
-  template <typename C>
-  static C apply(C x, C y) {
-    return x != x || x > y ? x : y;
-  }
-};
-struct PRelu {
-  template <typename C>
-  static C apply(C x, C slope) {
-    return x >= 0 ? x : Mul::apply(x, slope);
-  }
-};
-struct Equal {
-  template <typename C>
-  static bool apply(C x, C y) {
-    return x == y;
-  }
-};
-struct Less {
-  template <typename C>
-  static bool apply(C x, C y) {
-    return x < y;
-  }
-};
-struct LessEqual {
-  template <typename C>
-  static bool apply(C x, C y) {
-    return x <= y;
-  }
-};
-struct And {
-  template <typename C>
-  static C apply(C x, C y) {
-    return static_cast<C>(x & y);
-  }
-};
-struct Or {
-  template <typename C>
-  static C apply(C x, C y) {
-    return static_cast<C>(x | y);
-  }
-};
-struct Xor {
-  template <typename C>
-  static C apply(C x, C y) {
-    return static_cast<C>(x ^ y);
-  }
-};
-
-/// False for an amount that is negative or not below the width of C.
-template <typename C>
-bool isShift(C amount) {
-  return amount >= 0 && static_cast<uint64_t>(amount) < 8 * sizeof(C);
-}
-struct ShiftLeft {
-  template <typename C>
-  static C apply(C x, C amount) {
-    uint64_t bits = static_cast<uint64_t>(static_cast<int64_t>(x));
-    return isShift(amount) ? static_cast<C>(bits << static_cast<uint64_t>(amount)) : C{0};
-  }
-};
-struct ShiftRight {
-  template <typename C>
-  static C apply(C x, C amount) {
-    C sign = static_cast<C>(x < 0 ? -1 : 0);
-    return isShift(amount) ? static_cast<C>(x >> amount) : sign;
   }
 };
 
@@ -607,7 +295,21 @@ KernelOr rowWith(const Step& step, Parameters p) {
 }
 template <typename F>
 KernelOr plainNumeric(const Step& step) {
-  return unaryNumeric<F>(step, {});
+  return unaryNumeric<Plain<F>>(step, {});
+}
+/// Parameters of these names, with what they are by default.
+struct Named {
+  const char* name = nullptr;
+  double usual = 0;
+};
+template <typename F>
+KernelOr rowOf(const Step& step, Named first = {}, Named second = {}) {
+  if (first.name == nullptr) {
+    return plainRow<F>(step);
+  }
+  GR_ASSIGN_OR_RETURN(Parameters p,
+                      parameters(step, first.name, first.usual, second.name, second.usual));
+  return rowWith<F>(step, p);
 }
 
 template <typename F>
@@ -664,36 +366,21 @@ KernelOr shift(const Step& step) {
 }
 
 KernelOr createNot(const Step& step) {
-  UnaryLoop loop = dispatchBits<UnaryLoop>(
-      step.inputs[0].desc.type, []<typename T>() -> UnaryLoop { return unaryLoop<Not, T>; });
+  UnaryLoop loop = dispatchBits<UnaryLoop>(step.inputs[0].desc.type, []<typename T>() -> UnaryLoop {
+    return unaryLoop<Plain<scalars::Not>, T>;
+  });
   return makeUnary(step, loop, {});
 }
 
 KernelOr createMod(const Step& step) {
   GR_ASSIGN_OR_RETURN(bool truncate, attributeOr(step, "truncate", false));
-  return truncate ? binaryNumeric<Mod<true>>(step) : binaryNumeric<Mod<false>>(step);
+  return truncate ? binaryNumeric<scalars::Mod<true>>(step)
+                  : binaryNumeric<scalars::Mod<false>>(step);
 }
 
 KernelOr createLeakyRelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 0.01));
   return unaryFloat<LeakyRelu>(step, p);
-}
-KernelOr createSwish(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.0));
-  return rowWith<Swish>(step, p);
-}
-KernelOr createElu(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.0));
-  return rowWith<Elu>(step, p);
-}
-KernelOr createSelu(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 1.67326319217681884765625, "gamma",
-                                               1.05070102214813232421875));
-  return rowWith<Selu>(step, p);
-}
-KernelOr createHardSigmoid(const Step& step) {
-  GR_ASSIGN_OR_RETURN(Parameters p, parameters(step, "alpha", 0.2, "beta", 0.5));
-  return rowWith<HardSigmoid>(step, p);
 }
 KernelOr createGelu(const Step& step) {
   GR_ASSIGN_OR_RETURN(bool approximate, attributeOr(step, "approximate", false));
@@ -740,59 +427,37 @@ KernelOr createWhere(const Step& step) {
   });
 }
 
+// What the rules of elementwise.def are here.
+#define GR_CREATE_Number(F) TypeRule::kNumeric, plainNumeric<F>
+#define GR_CREATE_Float(F) TypeRule::kFloat, plainFloat<Plain<F>>
+#define GR_CREATE_Bits(F) TypeRule::kBits, createNot
+#define GR_TYPES_Equality TypeRule::kCompareAny
+#define GR_TYPES_Order TypeRule::kCompareNumeric
+
 constexpr ReferenceEntry kEntries[] = {
-    {"gr.abs", TypeRule::kNumeric, plainNumeric<Abs>},
-    {"gr.neg", TypeRule::kNumeric, plainNumeric<Neg>},
-    {"gr.sign", TypeRule::kNumeric, plainNumeric<Sign>},
-    {"gr.relu", TypeRule::kNumeric, plainNumeric<Relu>},
-    {"gr.clip", TypeRule::kNumeric, createClip},
-    {"gr.exp", TypeRule::kFloat, plainRow<Exp>},
-    {"gr.log", TypeRule::kFloat, plainRow<Log>},
-    {"gr.sqrt", TypeRule::kFloat, plainFloat<Sqrt>},
-    {"gr.reciprocal", TypeRule::kFloat, plainFloat<Reciprocal>},
-    {"gr.floor", TypeRule::kFloat, plainFloat<Floor>},
-    {"gr.ceil", TypeRule::kFloat, plainFloat<Ceil>},
-    {"gr.round", TypeRule::kFloat, plainFloat<Round>},
-    {"gr.erf", TypeRule::kFloat, plainRow<Erf>},
-    {"gr.sin", TypeRule::kFloat, plainRow<Sin>},
-    {"gr.cos", TypeRule::kFloat, plainRow<Cos>},
-    {"gr.tan", TypeRule::kFloat, plainRow<Tan>},
-    {"gr.asin", TypeRule::kFloat, plainRow<Asin>},
-    {"gr.acos", TypeRule::kFloat, plainRow<Acos>},
-    {"gr.atan", TypeRule::kFloat, plainRow<Atan>},
-    {"gr.sinh", TypeRule::kFloat, plainRow<Sinh>},
-    {"gr.cosh", TypeRule::kFloat, plainRow<Cosh>},
-    {"gr.tanh", TypeRule::kFloat, plainRow<Tanh>},
-    {"gr.asinh", TypeRule::kFloat, plainRow<Asinh>},
-    {"gr.acosh", TypeRule::kFloat, plainRow<Acosh>},
-    {"gr.atanh", TypeRule::kFloat, plainRow<Atanh>},
-    {"gr.sigmoid", TypeRule::kFloat, plainRow<Sigmoid>},
-    {"gr.softplus", TypeRule::kFloat, plainRow<Softplus>},
-    {"gr.hard_swish", TypeRule::kFloat, plainRow<HardSwish>},
+#define GR_NUMBER(Class, name, builder, rule, flops, onnx, since) \
+  {"gr." #name, GR_CREATE_##rule(scalars::Class)},
+#define GR_INSTRUCTION(Class, name, flops, onnx, since, library, Math) \
+  {"gr." #name, TypeRule::kFloat, plainFloat<Class>},
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) \
+  {"gr." #name, TypeRule::kFloat, plainRow<Class>},
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...) \
+  {"gr." #name, TypeRule::kFloat,                                    \
+   [](const Step& step) { return rowOf<Class>(step __VA_OPT__(, ) __VA_ARGS__); }},
+#define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
+  {"gr." #name, TypeRule::kNumeric, binaryNumeric<scalars::Class>, 2},
+#define GR_COMPARISON(Class, name, builder, rule, onnx, since) \
+  {"gr." #name, GR_TYPES_##rule, compare<scalars::Class>, 2},
+#define GR_BITWISE(Class, name, builder, onnx, since) \
+  {"gr." #name, TypeRule::kBits, bitwise<scalars::Class>, 2},
+#define GR_SHIFT(Class, name, builder) {"gr." #name, TypeRule::kInteger, shift<scalars::Class>, 2},
+#include "devices/functions/elementwise.def"
     {"gr.leaky_relu", TypeRule::kFloat, createLeakyRelu},
-    {"gr.swish", TypeRule::kFloat, createSwish},
-    {"gr.elu", TypeRule::kFloat, createElu},
-    {"gr.selu", TypeRule::kFloat, createSelu},
-    {"gr.hard_sigmoid", TypeRule::kFloat, createHardSigmoid},
     {"gr.gelu", TypeRule::kFloat, createGelu},
-    {"gr.not", TypeRule::kBits, createNot},
-    {"gr.add", TypeRule::kNumeric, binaryNumeric<Add>, 2},
-    {"gr.sub", TypeRule::kNumeric, binaryNumeric<Sub>, 2},
-    {"gr.mul", TypeRule::kNumeric, binaryNumeric<Mul>, 2},
-    {"gr.div", TypeRule::kNumeric, binaryNumeric<Div>, 2},
+    {"gr.clip", TypeRule::kNumeric, createClip},
     {"gr.pow", TypeRule::kNumeric, binaryNumeric<Pow>, 2},
-    {"gr.min", TypeRule::kNumeric, binaryNumeric<Min>, 2},
-    {"gr.max", TypeRule::kNumeric, binaryNumeric<Max>, 2},
-    {"gr.prelu", TypeRule::kNumeric, binaryNumeric<PRelu>, 2},
-    {"gr.equal", TypeRule::kCompareAny, compare<Equal>, 2},
-    {"gr.less", TypeRule::kCompareNumeric, compare<Less>, 2},
-    {"gr.less_equal", TypeRule::kCompareNumeric, compare<LessEqual>, 2},
-    {"gr.and", TypeRule::kBits, bitwise<And>, 2},
-    {"gr.or", TypeRule::kBits, bitwise<Or>, 2},
-    {"gr.xor", TypeRule::kBits, bitwise<Xor>, 2},
-    {"gr.shift_left", TypeRule::kInteger, shift<ShiftLeft>, 2},
-    {"gr.shift_right", TypeRule::kInteger, shift<ShiftRight>, 2},
     {"gr.mod", TypeRule::kNumeric, createMod, 2},
+    {"gr.prelu", TypeRule::kNumeric, binaryNumeric<scalars::PRelu>, 2},
     {"gr.where", TypeRule::kSelect, createWhere, 3},
 };
 

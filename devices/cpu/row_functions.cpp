@@ -67,30 +67,13 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"gr.exp", GR_ROW(float, exponential(x))},
-    {"gr.log", GR_ROW(float, logarithm(x))},
-    {"gr.tanh", GR_ROW(float, hyperbolicTangent(x))},
-    {"gr.sigmoid", GR_ROW(float, sigmoid(x))},
-    {"gr.swish", GR_ROW(float, swish(x, a))},
-    {"gr.softplus", GR_ROW(float, softplus(x))},
-    {"gr.elu", GR_ROW(float, elu(x, a))},
-    {"gr.selu", GR_ROW(float, selu(x, a, b))},
-    {"gr.erf", GR_ROW(float, errorFunction(x))},
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) \
+  {"gr." #name, GR_ROW(computed, row(x))},
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...) \
+  {"gr." #name, GR_ROW(float, form)},
+#include "devices/functions/elementwise.def"
     {"gr.gelu", GR_ROW(float, gelu(x))},
     {"gelu_tanh", GR_ROW(float, geluByTangent(x))},
-    {"gr.hard_sigmoid", GR_ROW(float, hardSigmoid(x, a, b))},
-    {"gr.hard_swish", GR_ROW(float, hardSwish(x))},
-    {"gr.sin", GR_ROW(double, sine(x))},
-    {"gr.cos", GR_ROW(double, cosine(x))},
-    {"gr.tan", GR_ROW(double, tangent(x))},
-    {"gr.asin", GR_ROW(double, arcSine(x))},
-    {"gr.acos", GR_ROW(double, arcCosine(x))},
-    {"gr.atan", GR_ROW(double, arcTangent(x))},
-    {"gr.sinh", GR_ROW(double, hyperbolicSine(x))},
-    {"gr.cosh", GR_ROW(double, hyperbolicCosine(x))},
-    {"gr.asinh", GR_ROW(double, areaSine(x))},
-    {"gr.acosh", GR_ROW(double, areaCosine(x))},
-    {"gr.atanh", GR_ROW(double, areaTangent(x))},
 };
 
 }  // namespace

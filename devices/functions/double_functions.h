@@ -3,9 +3,13 @@
 #ifndef GRAPHRUN_DEVICES_FUNCTIONS_DOUBLE_FUNCTIONS_H_
 #define GRAPHRUN_DEVICES_FUNCTIONS_DOUBLE_FUNCTIONS_H_
 
-#include "devices/functions/exponentials.h"
+#include "devices/functions/piecewise.h"
 
 namespace graphrun::devices::functions::doubles {
+
+// Lines are lines whatever they are computed in.
+using functions::hardSigmoid;
+using functions::hardSwish;
 
 /// 1 / (1 + e^-x). What is small is e^x itself: no term is infinite.
 GR_FUNCTION T sigmoid(const T& x) {

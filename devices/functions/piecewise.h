@@ -1,4 +1,4 @@
-// Functions of f32 that are made of lines.
+// Functions that are made of lines, of f32 and f64.
 #ifndef GRAPHRUN_DEVICES_FUNCTIONS_PIECEWISE_H_
 #define GRAPHRUN_DEVICES_FUNCTIONS_PIECEWISE_H_
 

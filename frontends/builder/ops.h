@@ -16,64 +16,20 @@ namespace graphrun::builder {
 
 // --- One operand, element-wise -------------------------------------------------------------------
 
-/// Absolute value.
-Tensor abs(const Tensor& x, const At& at = {});
-/// -x; also written `-x`.
-Tensor neg(const Tensor& x, const At& at = {});
-/// e to the power of x.
-Tensor exp(const Tensor& x, const At& at = {});
-/// Natural logarithm.
-Tensor log(const Tensor& x, const At& at = {});
-/// Square root.
-Tensor sqrt(const Tensor& x, const At& at = {});
-/// 1 / x.
-Tensor reciprocal(const Tensor& x, const At& at = {});
-/// Largest integer not above x.
-Tensor floor(const Tensor& x, const At& at = {});
-/// Smallest integer not below x.
-Tensor ceil(const Tensor& x, const At& at = {});
-/// Nearest integer, halves to even.
-Tensor round(const Tensor& x, const At& at = {});
-/// -1, 0 or 1.
-Tensor sign(const Tensor& x, const At& at = {});
-/// Gauss error function.
-Tensor erf(const Tensor& x, const At& at = {});
-/// Sine.
-Tensor sin(const Tensor& x, const At& at = {});
-/// Cosine.
-Tensor cos(const Tensor& x, const At& at = {});
-/// Tangent.
-Tensor tan(const Tensor& x, const At& at = {});
-/// Inverse sine.
-Tensor asin(const Tensor& x, const At& at = {});
-/// Inverse cosine.
-Tensor acos(const Tensor& x, const At& at = {});
-/// Inverse tangent.
-Tensor atan(const Tensor& x, const At& at = {});
-/// Hyperbolic sine.
-Tensor sinh(const Tensor& x, const At& at = {});
-/// Hyperbolic cosine.
-Tensor cosh(const Tensor& x, const At& at = {});
-/// Hyperbolic tangent.
-Tensor tanh(const Tensor& x, const At& at = {});
-/// Inverse hyperbolic sine.
-Tensor asinh(const Tensor& x, const At& at = {});
-/// Inverse hyperbolic cosine.
-Tensor acosh(const Tensor& x, const At& at = {});
-/// Inverse hyperbolic tangent.
-Tensor atanh(const Tensor& x, const At& at = {});
-/// 1 / (1 + exp(-x)).
-Tensor sigmoid(const Tensor& x, const At& at = {});
-/// log(1 + exp(x)), without overflow.
-Tensor softplus(const Tensor& x, const At& at = {});
-/// max(x, 0).
-Tensor relu(const Tensor& x, const At& at = {});
+// One function for each row of the table, which says behind it what it computes: abs, neg, exp,
+// log, sqrt, floor, sin, tanh, relu, sigmoid, softplus, hardSwish, swish, elu, logicalNot and so
+// on.
+#define GR_UNARY(Class, name, builder, rule, flops, onnx, since) \
+  Tensor builder(const Tensor& x, const At& at = {});
+#define GR_FORM_OF_ALPHA(Class, name, builder, flops, form, usual) \
+  Tensor builder(const Tensor& x, double alpha = usual, const At& at = {});
+// Those with more options follow.
+#define GR_FORM_OF_TWO(Class, name, builder, flops, form, first, firstUsual, second, secondUsual)
+#define GR_OWN_UNARY(Class, name, builder, rule, flops)
+#include "devices/functions/elementwise.def"
+
 /// x where x >= 0, else alpha * x.
 Tensor leakyRelu(const Tensor& x, double alpha = 0.01, const At& at = {});
-/// x / (1 + exp(-alpha * x)): SiLU where alpha is 1.
-Tensor swish(const Tensor& x, double alpha = 1, const At& at = {});
-/// x where x >= 0, else alpha * (exp(x) - 1).
-Tensor elu(const Tensor& x, double alpha = 1, const At& at = {});
 
 struct Selu {
   double alpha = 1.67326319217681884765625;
@@ -88,8 +44,6 @@ struct HardSigmoid {
 };
 /// max(0, min(1, alpha * x + beta)).
 Tensor hardSigmoid(const Tensor& x, const HardSigmoid& options = {}, const At& at = {});
-/// x * max(0, min(1, x / 6 + 1 / 2)).
-Tensor hardSwish(const Tensor& x, const At& at = {});
 
 struct Gelu {
   bool approximate = false;  ///< the tanh form
@@ -112,19 +66,16 @@ inline Tensor cast(const Tensor& x, ElementType type, const At& at = {}) {
 }
 /// The bits of the elements as another type of the same width.
 Tensor bitcast(const Tensor& x, ElementType type, const At& at = {});
-/// The complement of each bit of bools or integers.
-Tensor logicalNot(const Tensor& x, const At& at = {});
 
 // --- Two or three operands, element-wise; each may be a number -----------------------------------
 
-/// x + y; also written `x + y`, as sub, mul and div are.
-Tensor add(const Operand& x, const Operand& y, const At& at = {});
-/// x - y.
-Tensor sub(const Operand& x, const Operand& y, const At& at = {});
-/// x * y.
-Tensor mul(const Operand& x, const Operand& y, const At& at = {});
-/// x / y; integers truncate towards zero.
-Tensor div(const Operand& x, const Operand& y, const At& at = {});
+// One function for each row of the table: add, sub, mul, div, min, max, equal, less, lessEqual,
+// logicalAnd, logicalOr, logicalXor, shiftLeft, shiftRight.
+#define GR_BINARY(Class, name, builder, rule, flops, onnx, since, neutral) \
+  Tensor builder(const Operand& x, const Operand& y, const At& at = {});
+#define GR_OWN_BINARY(Class, name, builder, flops, neutral)
+#include "devices/functions/elementwise.def"
+
 struct Mod {
   bool truncate = false;  ///< x / y is rounded towards zero, not down
 };
@@ -132,34 +83,14 @@ struct Mod {
 Tensor mod(const Operand& x, const Operand& y, const Mod& options = {}, const At& at = {});
 /// x to the power of y.
 Tensor pow(const Operand& x, const Operand& y, const At& at = {});
-/// The smaller one; NaN wins.
-Tensor min(const Operand& x, const Operand& y, const At& at = {});
-/// The larger one; NaN wins.
-Tensor max(const Operand& x, const Operand& y, const At& at = {});
 /// x where x >= 0, else slope * x.
 Tensor prelu(const Tensor& x, const Operand& slope, const At& at = {});
-/// x == y, as bools; the comparisons are also written `x == y`, `x < y` …
-Tensor equal(const Operand& x, const Operand& y, const At& at = {});
 /// x != y, as bools: not equal.
 Tensor notEqual(const Operand& x, const Operand& y, const At& at = {});
-/// x < y, as bools.
-Tensor less(const Operand& x, const Operand& y, const At& at = {});
-/// x <= y, as bools.
-Tensor lessEqual(const Operand& x, const Operand& y, const At& at = {});
 /// x > y, as bools: less with its operands exchanged.
 Tensor greater(const Operand& x, const Operand& y, const At& at = {});
 /// x >= y, as bools: lessEqual with its operands exchanged.
 Tensor greaterEqual(const Operand& x, const Operand& y, const At& at = {});
-/// And of each bit of bools or integers.
-Tensor logicalAnd(const Operand& x, const Operand& y, const At& at = {});
-/// Or of each bit of bools or integers.
-Tensor logicalOr(const Operand& x, const Operand& y, const At& at = {});
-/// Exclusive or of each bit of bools or integers.
-Tensor logicalXor(const Operand& x, const Operand& y, const At& at = {});
-/// x * 2 to the power of y, of integers; bits shifted out are lost.
-Tensor shiftLeft(const Operand& x, const Operand& y, const At& at = {});
-/// x / 2 to the power of y, of integers, rounded down.
-Tensor shiftRight(const Operand& x, const Operand& y, const At& at = {});
 /// x where the condition (bools) holds, else y; one of x and y must be a tensor.
 Tensor where(const Tensor& condition, const Operand& x, const Operand& y, const At& at = {});
 

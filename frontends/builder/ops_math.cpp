@@ -15,45 +15,23 @@ Tensor binary(const char* op, const Operand& x, const Operand& y, const At& at) 
 
 }  // namespace
 
-Tensor abs(const Tensor& x, const At& at) { return unary("abs", x, at); }
-Tensor neg(const Tensor& x, const At& at) { return unary("neg", x, at); }
-Tensor exp(const Tensor& x, const At& at) { return unary("exp", x, at); }
-Tensor log(const Tensor& x, const At& at) { return unary("log", x, at); }
-Tensor sqrt(const Tensor& x, const At& at) { return unary("sqrt", x, at); }
-Tensor reciprocal(const Tensor& x, const At& at) { return unary("reciprocal", x, at); }
-Tensor floor(const Tensor& x, const At& at) { return unary("floor", x, at); }
-Tensor ceil(const Tensor& x, const At& at) { return unary("ceil", x, at); }
-Tensor round(const Tensor& x, const At& at) { return unary("round", x, at); }
-Tensor sign(const Tensor& x, const At& at) { return unary("sign", x, at); }
-Tensor erf(const Tensor& x, const At& at) { return unary("erf", x, at); }
-Tensor sin(const Tensor& x, const At& at) { return unary("sin", x, at); }
-Tensor cos(const Tensor& x, const At& at) { return unary("cos", x, at); }
-Tensor tan(const Tensor& x, const At& at) { return unary("tan", x, at); }
-Tensor asin(const Tensor& x, const At& at) { return unary("asin", x, at); }
-Tensor acos(const Tensor& x, const At& at) { return unary("acos", x, at); }
-Tensor atan(const Tensor& x, const At& at) { return unary("atan", x, at); }
-Tensor sinh(const Tensor& x, const At& at) { return unary("sinh", x, at); }
-Tensor cosh(const Tensor& x, const At& at) { return unary("cosh", x, at); }
-Tensor tanh(const Tensor& x, const At& at) { return unary("tanh", x, at); }
-Tensor asinh(const Tensor& x, const At& at) { return unary("asinh", x, at); }
-Tensor acosh(const Tensor& x, const At& at) { return unary("acosh", x, at); }
-Tensor atanh(const Tensor& x, const At& at) { return unary("atanh", x, at); }
-Tensor sigmoid(const Tensor& x, const At& at) { return unary("sigmoid", x, at); }
-Tensor softplus(const Tensor& x, const At& at) { return unary("softplus", x, at); }
-Tensor relu(const Tensor& x, const At& at) { return unary("relu", x, at); }
-Tensor hardSwish(const Tensor& x, const At& at) { return unary("hard_swish", x, at); }
-Tensor logicalNot(const Tensor& x, const At& at) { return unary("not", x, at); }
+#define GR_UNARY(Class, name, builder, rule, flops, onnx, since) \
+  Tensor builder(const Tensor& x, const At& at) { return unary(#name, x, at); }
+#define GR_FORM_OF_ALPHA(Class, name, builder, flops, form, usual) \
+  Tensor builder(const Tensor& x, double alpha, const At& at) {    \
+    return OpCall(#name, at, {x}).number("alpha", alpha).create(); \
+  }
+#define GR_FORM_OF_TWO(Class, name, builder, flops, form, first, firstUsual, second, secondUsual)
+#define GR_OWN_UNARY(Class, name, builder, rule, flops)
+#define GR_BINARY(Class, name, builder, rule, flops, onnx, since, neutral) \
+  Tensor builder(const Operand& x, const Operand& y, const At& at) {       \
+    return binary(#name, x, y, at);                                        \
+  }
+#define GR_OWN_BINARY(Class, name, builder, flops, neutral)
+#include "devices/functions/elementwise.def"
 
 Tensor leakyRelu(const Tensor& x, double alpha, const At& at) {
   return OpCall("leaky_relu", at, {x}).number("alpha", alpha).create();
-}
-
-Tensor swish(const Tensor& x, double alpha, const At& at) {
-  return OpCall("swish", at, {x}).number("alpha", alpha).create();
-}
-
-Tensor elu(const Tensor& x, double alpha, const At& at) {
-  return OpCall("elu", at, {x}).number("alpha", alpha).create();
 }
 
 Tensor selu(const Tensor& x, const Selu& options, const At& at) {
@@ -93,45 +71,19 @@ Tensor bitcast(const Tensor& x, ElementType type, const At& at) {
   return OpCall("bitcast", at, {x}).type("to", type).create();
 }
 
-Tensor add(const Operand& x, const Operand& y, const At& at) { return binary("add", x, y, at); }
-Tensor sub(const Operand& x, const Operand& y, const At& at) { return binary("sub", x, y, at); }
-Tensor mul(const Operand& x, const Operand& y, const At& at) { return binary("mul", x, y, at); }
-Tensor div(const Operand& x, const Operand& y, const At& at) { return binary("div", x, y, at); }
 Tensor pow(const Operand& x, const Operand& y, const At& at) { return binary("pow", x, y, at); }
-Tensor min(const Operand& x, const Operand& y, const At& at) { return binary("min", x, y, at); }
-Tensor max(const Operand& x, const Operand& y, const At& at) { return binary("max", x, y, at); }
 Tensor mod(const Operand& x, const Operand& y, const Mod& options, const At& at) {
   return OpCall("mod", at, {x, y}).flag("truncate", options.truncate).create();
 }
 Tensor prelu(const Tensor& x, const Operand& slope, const At& at) {
   return OpCall("prelu", at, {x, slope}).create();
 }
-Tensor equal(const Operand& x, const Operand& y, const At& at) { return binary("equal", x, y, at); }
 Tensor notEqual(const Operand& x, const Operand& y, const At& at) {
   return logicalNot(equal(x, y, At(at.location)), at);
-}
-Tensor less(const Operand& x, const Operand& y, const At& at) { return binary("less", x, y, at); }
-Tensor lessEqual(const Operand& x, const Operand& y, const At& at) {
-  return binary("less_equal", x, y, at);
 }
 Tensor greater(const Operand& x, const Operand& y, const At& at) { return less(y, x, at); }
 Tensor greaterEqual(const Operand& x, const Operand& y, const At& at) {
   return lessEqual(y, x, at);
-}
-Tensor logicalAnd(const Operand& x, const Operand& y, const At& at) {
-  return binary("and", x, y, at);
-}
-Tensor logicalOr(const Operand& x, const Operand& y, const At& at) {
-  return binary("or", x, y, at);
-}
-Tensor logicalXor(const Operand& x, const Operand& y, const At& at) {
-  return binary("xor", x, y, at);
-}
-Tensor shiftLeft(const Operand& x, const Operand& y, const At& at) {
-  return binary("shift_left", x, y, at);
-}
-Tensor shiftRight(const Operand& x, const Operand& y, const At& at) {
-  return binary("shift_right", x, y, at);
 }
 
 // An operator has no place for a name; the line is where its first operand was converted.

@@ -6,12 +6,12 @@ namespace graphrun::frontends {
 
 OpTable::OpTable() {
   for (llvm::ArrayRef<OpRow> family :
-       {mathOps(),     bitOps(),       activationOps(), reduceOps(),     windowOps(),
-        normOps(),     statisticOps(), lossOps(),       attentionOps(),  recurrenceOps(),
-        tensorOps(),   shapeOps(),     resizeOps(),     indexOps(),      gridOps(),
-        einsumOps(),   randomOps(),    visionOps(),     controlOps(),    sequenceOps(),
-        quantOps(),    stringOps(),    mlOps(),         mlEnsembleOps(), mlSvmOps(),
-        trainingOps(), recurrentOps(), signalOps(),     flexOps()}) {
+       {mathOps(),       elementwiseOps(), bitOps(),       activationOps(), reduceOps(),
+        windowOps(),     normOps(),        statisticOps(), lossOps(),       attentionOps(),
+        recurrenceOps(), tensorOps(),      shapeOps(),     resizeOps(),     indexOps(),
+        gridOps(),       einsumOps(),      randomOps(),    visionOps(),     controlOps(),
+        sequenceOps(),   quantOps(),       stringOps(),    mlOps(),         mlEnsembleOps(),
+        mlSvmOps(),      trainingOps(),    recurrentOps(), signalOps(),     flexOps()}) {
     for (const OpRow& row : family) {
       rows_[row.name].push_back(&row);
     }

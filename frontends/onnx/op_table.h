@@ -14,6 +14,8 @@ inline constexpr int kLastMl = 5;
 
 // The rows of each family, beside their handlers.
 llvm::ArrayRef<OpRow> mathOps();
+/// Those that are one gr operation each: rows of devices/functions/elementwise.def.
+llvm::ArrayRef<OpRow> elementwiseOps();
 llvm::ArrayRef<OpRow> bitOps();
 llvm::ArrayRef<OpRow> activationOps();
 llvm::ArrayRef<OpRow> reduceOps();

@@ -125,11 +125,6 @@ Values thresholdedRelu(Node& node) {
 }
 
 const OpRow kActivationOps[] = {
-    {"Relu", 1, kLast, 1, 1, 1, unary, "gr.relu"},
-    {"Sigmoid", 1, kLast, 1, 1, 1, unary, "gr.sigmoid"},
-    {"Tanh", 1, kLast, 1, 1, 1, unary, "gr.tanh"},
-    {"Softplus", 1, kLast, 1, 1, 1, unary, "gr.softplus"},
-    {"HardSwish", 14, kLast, 1, 1, 1, unary, "gr.hard_swish"},
     {"LeakyRelu", 1, kLast, 1, 1, 1, leakyRelu, "gr.leaky_relu"},
     {"Elu", 1, kLast, 1, 1, 1, elu, "gr.elu"},
     {"Selu", 1, kLast, 1, 1, 1, selu},

@@ -220,41 +220,9 @@ Values where(Node& node) {
 }
 
 const OpRow kMathOps[] = {
-    {"Abs", 1, kLast, 1, 1, 1, unary, "gr.abs"},
-    {"Neg", 1, kLast, 1, 1, 1, unary, "gr.neg"},
-    {"Exp", 1, kLast, 1, 1, 1, unary, "gr.exp"},
-    {"Log", 1, kLast, 1, 1, 1, unary, "gr.log"},
-    {"Sqrt", 1, kLast, 1, 1, 1, unary, "gr.sqrt"},
-    {"Reciprocal", 1, kLast, 1, 1, 1, unary, "gr.reciprocal"},
-    {"Floor", 1, kLast, 1, 1, 1, unary, "gr.floor"},
-    {"Ceil", 1, kLast, 1, 1, 1, unary, "gr.ceil"},
-    {"Round", 11, kLast, 1, 1, 1, unary, "gr.round"},
-    {"Sign", 9, kLast, 1, 1, 1, unary, "gr.sign"},
     {"Erf", 9, kLast, 1, 1, 1, erf},
-    {"Sin", 7, kLast, 1, 1, 1, unary, "gr.sin"},
-    {"Cos", 7, kLast, 1, 1, 1, unary, "gr.cos"},
-    {"Tan", 7, kLast, 1, 1, 1, unary, "gr.tan"},
-    {"Asin", 7, kLast, 1, 1, 1, unary, "gr.asin"},
-    {"Acos", 7, kLast, 1, 1, 1, unary, "gr.acos"},
-    {"Atan", 7, kLast, 1, 1, 1, unary, "gr.atan"},
-    {"Sinh", 9, kLast, 1, 1, 1, unary, "gr.sinh"},
-    {"Cosh", 9, kLast, 1, 1, 1, unary, "gr.cosh"},
-    {"Asinh", 9, kLast, 1, 1, 1, unary, "gr.asinh"},
-    {"Acosh", 9, kLast, 1, 1, 1, unary, "gr.acosh"},
-    {"Atanh", 9, kLast, 1, 1, 1, unary, "gr.atanh"},
-    {"Not", 1, kLast, 1, 1, 1, unary, "gr.not"},
-    {"Add", 1, kLast, 2, 2, 1, binary, "gr.add"},
-    {"Sub", 1, kLast, 2, 2, 1, binary, "gr.sub"},
-    {"Mul", 1, kLast, 2, 2, 1, binary, "gr.mul"},
-    {"Div", 1, kLast, 2, 2, 1, binary, "gr.div"},
-    {"Equal", 1, kLast, 2, 2, 1, binary, "gr.equal"},
-    {"Less", 1, kLast, 2, 2, 1, binary, "gr.less"},
-    {"LessOrEqual", 12, kLast, 2, 2, 1, binary, "gr.less_equal"},
     {"Greater", 1, kLast, 2, 2, 1, swapped, "gr.less"},
     {"GreaterOrEqual", 12, kLast, 2, 2, 1, swapped, "gr.less_equal"},
-    {"And", 1, kLast, 2, 2, 1, binary, "gr.and"},
-    {"Or", 1, kLast, 2, 2, 1, binary, "gr.or"},
-    {"Xor", 1, kLast, 2, 2, 1, binary, "gr.xor"},
     {"Mod", 10, kLast, 2, 2, 1, mod},
     {"Pow", 1, kLast, 2, 2, 1, power},
     {"Max", 1, kLast, 1, kMany, 1, variadic, "gr.max"},
@@ -274,5 +242,20 @@ const OpRow kMathOps[] = {
 }  // namespace
 
 llvm::ArrayRef<OpRow> mathOps() { return kMathOps; }
+
+llvm::ArrayRef<OpRow> elementwiseOps() {
+  static const std::vector<OpRow> rows = [] {
+    std::vector<OpRow> all = {
+#define GR_UNARY(Class, name, builder, rule, flops, onnx, since) \
+  {onnx, since, kLast, 1, 1, 1, unary, "gr." #name},
+#define GR_BINARY(Class, name, builder, rule, flops, onnx, since, neutral) \
+  {onnx, since, kLast, 2, 2, 1, binary, "gr." #name},
+#include "devices/functions/elementwise.def"
+    };
+    llvm::erase_if(all, [](const OpRow& row) { return *row.name == 0; });
+    return all;
+  }();
+  return rows;
+}
 
 }  // namespace graphrun::frontends

@@ -68,32 +68,29 @@ const std::string kIntegers = "4x6xi32";
 
 std::vector<Row> mathRows() {
   std::vector<Row> rows;
-  for (const auto& [op, function] : std::map<std::string, Tensor (*)(const Tensor&, const At&)>{
-           {"abs", abs},           {"neg", neg},     {"exp", exp},
-           {"log", log},           {"sqrt", sqrt},   {"reciprocal", reciprocal},
-           {"floor", floor},       {"ceil", ceil},   {"round", round},
-           {"sign", sign},         {"erf", erf},     {"sin", sin},
-           {"cos", cos},           {"tan", tan},     {"asin", asin},
-           {"acos", acos},         {"atan", atan},   {"sinh", sinh},
-           {"cosh", cosh},         {"tanh", tanh},   {"asinh", asinh},
-           {"acosh", acosh},       {"atanh", atanh}, {"sigmoid", sigmoid},
-           {"softplus", softplus}, {"relu", relu},   {"hard_swish", hardSwish}}) {
-    rows.push_back({op, kSame, unary(function)});
-  }
-  for (const auto& [op, function] :
-       std::map<std::string, Tensor (*)(const Operand&, const Operand&, const At&)>{{"add", add},
-                                                                                    {"sub", sub},
-                                                                                    {"mul", mul},
-                                                                                    {"div", div},
-                                                                                    {"pow", pow},
-                                                                                    {"min", min},
-                                                                                    {"max", max}}) {
-    rows.push_back({op, kSame, binary(function)});
-  }
+// All but those with options and those of bits.
+#define GR_UNARY(Class, name, builder, rule, flops, onnx, since) \
+  rows.push_back({#name, kSame, unary(builder)});
+#define GR_FORM_OF_ALPHA(Class, name, builder, flops, form, usual) \
+  rows.push_back({#name, kSame, [](Values& v) { return builder(v.x, 1.5); }});
+#define GR_FORM_OF_TWO(Class, name, builder, flops, form, first, firstUsual, second, secondUsual)
+#define GR_OWN_UNARY(Class, name, builder, rule, flops)
+#define GR_NUMBER(Class, name, builder, rule, flops, onnx, since) GR_UNARY_##rule(#name, builder)
+#define GR_UNARY_Number(name, builder) rows.push_back({name, kSame, unary(builder)});
+#define GR_UNARY_Float GR_UNARY_Number
+#define GR_UNARY_Bits(name, builder) \
+  rows.push_back({name, kBools, [](Values& v) { return builder(v.b); }});
+#define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
+  rows.push_back({#name, kSame, binary(builder)});
+#define GR_COMPARISON(Class, name, builder, rule, onnx, since) \
+  rows.push_back({#name, kBools, binary(builder)});
+#define GR_BITWISE(Class, name, builder, onnx, since) \
+  rows.push_back({#name, kBools, logical(builder)});
+#define GR_SHIFT(Class, name, builder) \
+  rows.push_back({#name, kIntegers, [](Values& v) { return builder(v.i, v.i); }});
+#include "devices/functions/elementwise.def"
   std::vector<Row> others = {
       {"leaky_relu", kSame, [](Values& v) { return leakyRelu(v.x, 0.2); }},
-      {"swish", kSame, [](Values& v) { return swish(v.x, 1.5); }},
-      {"elu", kSame, [](Values& v) { return elu(v.x); }},
       {"selu", kSame, [](Values& v) { return selu(v.x, {.gamma = 1}); }},
       {"hard_sigmoid", kSame, [](Values& v) { return hardSigmoid(v.x, {.alpha = 0.25}); }},
       {"gelu", kSame, [](Values& v) { return gelu(v.x, {.approximate = true}); }},
@@ -104,19 +101,12 @@ std::vector<Row> mathRows() {
       {"cast", "Nx4x8x8xf8e8m0",
        [](Values& v) { return cast(v.x, ElementType::kF8E8M0, {.roundMode = "down"}); }},
       {"bitcast", "Nx4x8x8xi32", [](Values& v) { return bitcast(v.x, ElementType::kI32); }},
-      {"not", kBools, [](Values& v) { return logicalNot(v.b); }},
+      {"pow", kSame, binary(pow)},
       {"prelu", kSame, [](Values& v) { return prelu(v.x, 0.25); }},
-      {"equal", kBools, binary(equal)},
-      {"less", kBools, binary(less)},
-      {"less_equal", kBools, binary(lessEqual)},
       {"less", kBools, binary(greater)},
       {"less_equal", kBools, binary(greaterEqual)},
-      {"and", kBools, logical(logicalAnd)},
-      {"or", kBools, logical(logicalOr)},
-      {"xor", kBools, logical(logicalXor)},
       {"xor", kIntegers, [](Values& v) { return logicalXor(v.i, v.i); }},
       {"shift_left", kIntegers, [](Values& v) { return shiftLeft(v.i, 2); }},
-      {"shift_right", kIntegers, [](Values& v) { return shiftRight(v.i, v.i); }},
       {"mod", kSame, [](Values& v) { return mod(v.x, 3, {.truncate = true}); }},
       {"where", kSame, [](Values& v) { return where(v.b, v.x, 0); }},
       {"reduce", "Nx4x1x1xf32",

@@ -42,26 +42,16 @@ Wide ldexp(Wide x, int exponent) { return ldexpq(x, exponent); }
 #else
 #define GR_FUNCTION(name) using std::name
 #endif
-GR_FUNCTION(acos);
-GR_FUNCTION(acosh);
-GR_FUNCTION(asin);
-GR_FUNCTION(asinh);
-GR_FUNCTION(atan);
-GR_FUNCTION(atanh);
-GR_FUNCTION(cos);
-GR_FUNCTION(cosh);
-GR_FUNCTION(erf);
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) GR_FUNCTION(name);
+#include "devices/functions/elementwise.def"
 GR_FUNCTION(erfc);
-GR_FUNCTION(exp);
-GR_FUNCTION(expm1);
 GR_FUNCTION(fabs);
-GR_FUNCTION(log);
-GR_FUNCTION(log1p);
-GR_FUNCTION(sin);
-GR_FUNCTION(sinh);
 GR_FUNCTION(sqrt);
-GR_FUNCTION(tan);
-GR_FUNCTION(tanh);
+/// What others are made of, whether it is an operation or none.
+namespace parts {
+GR_FUNCTION(expm1);
+GR_FUNCTION(log1p);
+}  // namespace parts
 #undef GR_FUNCTION
 
 using Number = long double;
@@ -111,11 +101,16 @@ struct Function {
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> list = {
-      {"exp", "gr.exp", "", {}, 0, GR_EXACT(exp(x))},
-      {"log", "gr.log", "", {}, 0, GR_EXACT(log(x))},
-      {"tanh", "gr.tanh", "", {}, 0, GR_EXACT(tanh(x))},
+#define GR_LIBRARY(Class, name, flops, onnx, since, computed, row) \
+  {#name, "gr." #name, "", {}, 0, GR_EXACT(name(x))},
+#include "devices/functions/elementwise.def"
       {"sigmoid", "gr.sigmoid", "", {}, 0, GR_EXACT(logistic(x))},
-      {"softplus", "gr.softplus", "", {}, 0, GR_EXACT(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)))},
+      {"softplus",
+       "gr.softplus",
+       "",
+       {},
+       0,
+       GR_EXACT(x > 0 ? x + parts::log1p(exp(-x)) : parts::log1p(exp(x)))},
       {"swish", "gr.swish", " {alpha = 1.0}", {{"alpha", 1.0}}, 1, GR_EXACT(gated(x, x))},
       {"swish, alpha 1.7",
        "gr.swish",
@@ -128,14 +123,13 @@ const std::vector<Function>& functions() {
        " {alpha = 1.7}",
        {{"alpha", 1.7}},
        kSlope,
-       GR_EXACT(x < 0 ? a * expm1(x) : x)},
+       GR_EXACT(x < 0 ? a * parts::expm1(x) : x)},
       {"selu",
        "gr.selu",
        " {alpha = 1.7, gamma = 1.25}",
        {{"alpha", 1.7}, {"gamma", 1.25}},
        kSlope,
-       GR_EXACT(N{kGamma} * (x > 0 ? x : a * expm1(x)))},
-      {"erf", "gr.erf", "", {}, 0, GR_EXACT(erf(x))},
+       GR_EXACT(N{kGamma} * (x > 0 ? x : a * parts::expm1(x)))},
       {"gelu", "gr.gelu", "", {}, 0, GR_EXACT(x / 2 * erfc(-x / sqrt(N{2})))},
       {"gelu_tanh",
        "gr.gelu",
@@ -143,17 +137,6 @@ const std::vector<Function>& functions() {
        {{"approximate", true}},
        0,
        GR_EXACT(byTangent(x))},
-      {"sin", "gr.sin", "", {}, 0, GR_EXACT(sin(x))},
-      {"cos", "gr.cos", "", {}, 0, GR_EXACT(cos(x))},
-      {"tan", "gr.tan", "", {}, 0, GR_EXACT(tan(x))},
-      {"asin", "gr.asin", "", {}, 0, GR_EXACT(asin(x))},
-      {"acos", "gr.acos", "", {}, 0, GR_EXACT(acos(x))},
-      {"atan", "gr.atan", "", {}, 0, GR_EXACT(atan(x))},
-      {"sinh", "gr.sinh", "", {}, 0, GR_EXACT(sinh(x))},
-      {"cosh", "gr.cosh", "", {}, 0, GR_EXACT(cosh(x))},
-      {"asinh", "gr.asinh", "", {}, 0, GR_EXACT(asinh(x))},
-      {"acosh", "gr.acosh", "", {}, 0, GR_EXACT(acosh(x))},
-      {"atanh", "gr.atanh", "", {}, 0, GR_EXACT(atanh(x))},
   };
   return list;
 }
