@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/base/device_kind.h"
 #include "runtime/base/tensor.h"
 #include "runtime/base/trace.h"
 
@@ -21,7 +22,7 @@ namespace graphrun::devices {
 /// What a device is, as placement and reports see it.
 struct DeviceDescription {
   std::string name;             ///< in the cluster: "node0/cpu:0"
-  std::string kind;             ///< "cpu", "cuda", "null"
+  std::string kind;             ///< the name of its kind: runtime/base/device_kind.h
   uint32_t index = 0;           ///< among the devices of its kind on the worker
   std::vector<uint32_t> cores;  ///< logical CPUs it may use; empty: all that the process may
   uint64_t memoryBytes = 0;     ///< limit for weights, arenas and edges; 0: none
@@ -237,6 +238,9 @@ absl::StatusOr<std::unique_ptr<Device>> createDevice(const DeviceDescription& de
 
 /// The errors of createDevice for what is not there, without making the device.
 absl::Status checkDevice(const DeviceDescription& description);
+
+/// The kinds that clusters can have devices of, whether this machine has some or not.
+std::vector<runtime::DeviceKind> deviceKinds();
 
 /// The devices that this machine offers when nothing else is said.
 std::vector<DeviceDescription> discoverDevices();

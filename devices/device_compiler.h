@@ -48,7 +48,7 @@ class DeviceCompiler {
  public:
   virtual ~DeviceCompiler() = default;
 
-  /// "cpu", "cuda" …
+  /// The name of its kind.
   virtual std::string kind() const = 0;
 
   /// Why the device cannot run `op` (a gr operation or group with static shapes); empty when it
@@ -68,6 +68,9 @@ class DeviceCompiler {
                                                        const WeightIndex& weightIndex,
                                                        Tuning& tuning) const = 0;
 };
+
+/// The kinds that can be planned for, whether their compilers are built in or not.
+std::vector<runtime::DeviceKind> compilerKinds();
 
 /// The compiler for a kind of device; NotFound when it is not built in. `code` may be null, and
 /// must outlive it.

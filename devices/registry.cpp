@@ -2,17 +2,20 @@
 #include <vector>
 
 #include "devices/cpu/cpu_device.h"
+#include "devices/cpu/cpu_kind.h"
 #include "devices/cuda/cuda_device.h"
+#include "devices/cuda/cuda_kind.h"
 #include "devices/device.h"
 #include "devices/machine_traits.h"
 #include "devices/null/null_device.h"
+#include "devices/null/null_kind.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices {
 namespace {
 
 struct Kind {
-  absl::string_view name;
+  runtime::DeviceKind (*record)();
   absl::StatusOr<std::unique_ptr<Device>> (*create)(const DeviceDescription&);
   absl::Status (*check)(const DeviceDescription&);  ///< null: always there
   std::vector<DeviceDescription> (*discover)();     ///< null: never offered by itself
@@ -21,20 +24,21 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"cpu", cpu::createCpuDevice, cpu::checkCpuDevice, cpu::discoverCpuDevices, cpu::cpuFindings,
-     cpu::cpuTraits},
-    {"cuda", cuda::createCudaDevice, cuda::checkCudaDevice, cuda::discoverCudaDevices,
+    {cpu::cpuKind, cpu::createCpuDevice, cpu::checkCpuDevice, cpu::discoverCpuDevices,
+     cpu::cpuFindings, cpu::cpuTraits},
+    {cuda::cudaKind, cuda::createCudaDevice, cuda::checkCudaDevice, cuda::discoverCudaDevices,
      cuda::cudaFindings, nullptr},
-    {"null", createNullDevice, nullptr, nullptr, nullptr, nullptr},
+    {nullKind, createNullDevice, nullptr, nullptr, nullptr, nullptr},
 };
 
 absl::StatusOr<const Kind*> findKind(const DeviceDescription& description) {
   std::string known;
   for (const Kind& kind : kKinds) {
-    if (kind.name == description.kind) {
+    const std::string name = kind.record().name;
+    if (name == description.kind) {
       return &kind;
     }
-    absl::StrAppend(&known, known.empty() ? "" : ", ", kind.name);
+    absl::StrAppend(&known, known.empty() ? "" : ", ", name);
   }
   return absl::NotFoundError(absl::StrCat("device ", description.name, ": kind \"",
                                           description.kind, "\" is not in this build, which has ",
@@ -53,6 +57,16 @@ absl::Status checkDevice(const DeviceDescription& description) {
   return kind->check == nullptr ? absl::OkStatus() : kind->check(description);
 }
 
+std::vector<runtime::DeviceKind> deviceKinds() {
+  std::vector<runtime::DeviceKind> kinds;
+  for (const Kind& kind : kKinds) {
+    if (runtime::DeviceKind record = kind.record(); record.computes) {
+      kinds.push_back(std::move(record));
+    }
+  }
+  return kinds;
+}
+
 std::vector<DeviceDescription> discoverDevices() {
   std::vector<DeviceDescription> devices;
   for (const Kind& kind : kKinds) {
@@ -69,7 +83,7 @@ std::vector<KindFindings> findKinds() {
   std::vector<KindFindings> findings;
   for (const Kind& kind : kKinds) {
     if (kind.findings != nullptr) {
-      findings.push_back({std::string(kind.name), kind.findings()});
+      findings.push_back({kind.record().name, kind.findings()});
     }
   }
   return findings;
@@ -90,8 +104,8 @@ std::vector<std::string> missingKinds() {
   for (const Kind& kind : kKinds) {
     if (kind.discover != nullptr && kind.check != nullptr && kind.discover().empty()) {
       DeviceDescription first;
-      first.name = absl::StrCat(kind.name, ":0");
-      first.kind = std::string(kind.name);
+      first.kind = kind.record().name;
+      first.name = absl::StrCat(first.kind, ":0");
       if (absl::Status why = kind.check(first); !why.ok()) {
         lines.emplace_back(why.message());
       }

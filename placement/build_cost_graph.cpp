@@ -444,7 +444,7 @@ class Builder {
       if (device.whole >= 0 && estimate.source == CostSource::kEstimated) {
         estimate.ns = scaledNs(node, work, device);
       }
-      std::string why = whyUnsupported(device.kind, ops);
+      std::string why = whyUnsupported(device.kind.name, ops);
       node.timeNs.push_back(why.empty() ? estimate.ns : kUnsupported);
       node.sources.push_back(estimate.source);
       if (estimate.measured != nullptr) {
@@ -457,7 +457,7 @@ class Builder {
     }
   }
 
-  std::string whyUnsupported(DeviceKind kind, llvm::ArrayRef<mlir::Operation*> ops) const {
+  std::string whyUnsupported(absl::string_view kind, llvm::ArrayRef<mlir::Operation*> ops) const {
     for (mlir::Operation* op : ops) {
       if (std::string why = devices_.whyUnsupported(kind, op); !why.empty()) {
         return why;

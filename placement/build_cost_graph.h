@@ -16,7 +16,7 @@ namespace graphrun::placement {
 
 /// Why a device of `kind` cannot run the operation; empty when it can. This is all that placement
 /// knows of devices besides their models.
-using WhyUnsupported = std::function<std::string(DeviceKind kind, mlir::Operation* op)>;
+using WhyUnsupported = std::function<std::string(absl::string_view kind, mlir::Operation* op)>;
 
 /// What is known of the devices.
 struct DeviceKnowledge {

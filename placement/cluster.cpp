@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -19,15 +20,16 @@ int workerOf(const Cluster& cluster, int device) {
   return device == kClient ? kClient : cluster.devices[static_cast<size_t>(device)].worker;
 }
 
-bool isCuda(const Cluster& cluster, int device) {
-  return cluster.kindOf(device) == DeviceKind::kCuda;
+bool hasOwnMemory(const Cluster& cluster, int device) {
+  return device != kClient && cluster.devices[static_cast<size_t>(device)].kind.ownMemory;
 }
 
 LinkKind linkKindOf(const Cluster& cluster, int from, int to) {
   int a = workerOf(cluster, from);
   int b = workerOf(cluster, to);
   if (a == b || (cluster.isInClient(a) && cluster.isInClient(b))) {
-    return isCuda(cluster, from) || isCuda(cluster, to) ? LinkKind::kPcie : LinkKind::kInProcess;
+    return hasOwnMemory(cluster, from) || hasOwnMemory(cluster, to) ? LinkKind::kPcie
+                                                                    : LinkKind::kInProcess;
   }
   return cluster.hostOf(a) == cluster.hostOf(b) ? LinkKind::kSharedMemory : LinkKind::kTcp;
 }
@@ -44,13 +46,13 @@ std::optional<int> findByName(const std::vector<T>& items, absl::string_view nam
 
 Device makeDevice(const Worker& worker, int workerIndex, const DeviceSpec& spec, int index) {
   Device device;
-  device.name = absl::StrCat(worker.name, "/", deviceKindName(spec.kind), ":", index);
+  device.name = absl::StrCat(worker.name, "/", spec.kind.name, ":", index);
   device.worker = workerIndex;
   device.kind = spec.kind;
   device.index = index;
   device.cores = spec.cores;
   device.coresFound = spec.coresFound;
-  device.onAnyCore = spec.kind == DeviceKind::kCpu && spec.cores.empty();
+  device.onAnyCore = spec.kind.onHostCores && spec.cores.empty();
   device.memoryBytes = spec.memoryBytes;
   device.memorySource = spec.memorySource;
   device.weight = spec.weight;
@@ -128,9 +130,9 @@ std::vector<std::string> Cluster::deviceNames() const {
 void Cluster::rebuildDevices() {
   devices.clear();
   for (size_t w = 0; w < workers.size(); ++w) {
-    int cpuCount = 0;
+    std::map<std::string, int> counts;  // of devices on the host's cores, by kind
     for (const DeviceSpec& spec : workers[w].specs) {
-      int index = spec.kind == DeviceKind::kCpu ? cpuCount++ : spec.cudaIndex;
+      int index = spec.kind.onHostCores ? counts[spec.kind.name]++ : spec.index;
       devices.push_back(makeDevice(workers[w], static_cast<int>(w), spec, index));
     }
   }
@@ -163,16 +165,17 @@ int Cluster::runnerOf(int device) const {
   return own.whole >= 0 && own.part == 0 ? own.whole : device;
 }
 
-DeviceKind Cluster::kindOf(int device) const {
-  return device == kClient ? DeviceKind::kCpu : devices[static_cast<size_t>(device)].kind;
+absl::string_view Cluster::kindOf(int device) const {
+  return device == kClient ? absl::string_view(kHostKind)
+                           : absl::string_view(devices[static_cast<size_t>(device)].kind.name);
 }
 
-bool LinkOverride::isFor(int fromWorker, DeviceKind fromKind, int toWorker,
-                         DeviceKind toKind) const {
+bool LinkOverride::isFor(int fromWorker, absl::string_view fromKind, int toWorker,
+                         absl::string_view toKind) const {
   bool there = workerA == fromWorker && workerB == toWorker &&
-               (!kinds || *kinds == std::pair(fromKind, toKind));
+               (!kinds || (kinds->first == fromKind && kinds->second == toKind));
   bool back = !oneWay && workerA == toWorker && workerB == fromWorker &&
-              (!kinds || *kinds == std::pair(toKind, fromKind));
+              (!kinds || (kinds->first == toKind && kinds->second == fromKind));
   return there || back;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "placement/device_model.h"
 
 namespace graphrun::placement {
@@ -22,29 +23,30 @@ inline constexpr char kClientName[] = "client";
 
 /// A device as cluster.yaml or discovery describes it.
 struct DeviceSpec {
-  DeviceKind kind = DeviceKind::kCpu;
-  /// kCpu: the logical CPUs it may use; empty: all that the worker process may, which any other CPU
-  /// device of its host may have, too.
+  DeviceKind kind;
+  /// On the host's cores: the logical CPUs it may use; empty: all that the worker process may,
+  /// which any other CPU device of its host may have, too.
   std::vector<int> cores;
   /// The cores are those that the process may use, as the worker said, not some that were given to
   /// the device.
   bool coresFound = false;
-  /// kCpu: other CPU devices of the worker that say so too may have the same cores. Such devices
+  /// Other devices of the worker that say so too may have the same cores. Such devices
   /// take turns; see CoreTable.
   bool shared = false;
-  /// kCpu: whether placement may split it for branches; see split_devices.h.
+  /// On the host's cores: whether placement may split it for branches; see split_devices.h.
   bool splits = true;
-  /// kCpu: in the client's process too the model's inputs and outputs reach it over edges, as they
+  /// In the client's process too the model's inputs and outputs reach it over edges, as they
   /// reach a device of another process: for tests of what crosses.
   bool detached = false;
-  /// kCuda: the GPU's index on its worker.
-  int cudaIndex = 0;
+  /// The number of the hardware on its worker; devices on the host's cores are numbered as they
+  /// come.
+  int index = 0;
   /// Memory limit; 0: none given.
   int64_t memoryBytes = 0;
   std::string memorySource;  // who gave it: "cluster.yaml:12", for messages
   /// How much it is wanted: placement counts its time 1/weight times.
   double weight = 1;
-  /// kCpu without cores: threads to assume; 0: unknown, counted as one.
+  /// Without cores: threads to assume; 0: unknown, counted as one.
   int threads = 0;
 };
 
@@ -52,14 +54,14 @@ struct DeviceSpec {
 struct Device {
   std::string name;  // "node0/cpu:1"
   int worker = 0;
-  DeviceKind kind = DeviceKind::kCpu;
+  DeviceKind kind;
   int index = 0;  // the number in the name
   /// Devices of one host with one of these in common take turns; see CoreTable.
   std::vector<int> cores;
   bool coresFound = false;  // see DeviceSpec
   /// A CPU device whose cores are not known: it may run on any of its host.
   bool onAnyCore = false;
-  int threads = 0;          // kCpu: of a kernel; 0: unknown
+  int threads = 0;          // of a kernel; 0: unknown
   bool splits = true;       // see DeviceSpec
   bool detached = false;    // see DeviceSpec
   int whole = -1;           // the device that this one is a part of; see split_devices.h
@@ -177,14 +179,15 @@ struct LinkOverride {
   /// Changes no more than the times.
   bool measured = false;
   std::optional<LargeTransfers> large = std::nullopt;  // see LinkModel
-  /// Only between devices of these kinds, that of A's and that of B's: what is in a GPU's memory
-  /// takes another way. The client's memory is a CPU's.
-  std::optional<std::pair<DeviceKind, DeviceKind>> kinds = std::nullopt;
+  /// Only between devices of kinds of these names, that of A's and that of B's: what is in a
+  /// device's own memory takes another way. The client's memory is the host's.
+  std::optional<std::pair<std::string, std::string>> kinds = std::nullopt;
   double readNsPerByte = 0;  // see LinkModel
   double sendNsPerByte = 0;
 
   /// Whether it is for what goes from one end to the other.
-  bool isFor(int fromWorker, DeviceKind fromKind, int toWorker, DeviceKind toKind) const;
+  bool isFor(int fromWorker, absl::string_view fromKind, int toWorker,
+             absl::string_view toKind) const;
 };
 
 /// What workers of one machine, or the client with kClient, have in common towards all others: in
@@ -194,8 +197,8 @@ struct Interface {
   double bytesPerSecond = 0;
 };
 
-/// CPU devices of workers of one machine: while another of them computes, each takes longer by so
-/// much of its time, for each other one.
+/// Devices on the cores of one machine, of these workers: while another of them computes, each
+/// takes longer by so much of its time, for each other one.
 struct Crowd {
   std::vector<int> workers;
   double share = 0;
@@ -279,23 +282,26 @@ struct Cluster {
   absl::Status setMemoryLimit(absl::string_view device, int64_t bytes,
                               absl::string_view source = "--memory-limit");
 
-  /// Of a device, or of the client, whose memory is a CPU's.
-  DeviceKind kindOf(int device) const;
+  /// The name of a device's kind; of the client, whose memory is the host's, that of the host.
+  absl::string_view kindOf(int device) const;
   /// The link from one device to another; either may be kClient. Devices of one worker are joined
-  /// in-process (over PCIe if a GPU takes part), workers on one host by shared memory, others by
-  /// TCP; an entry of `links` overrides what it gives.
+  /// in-process (over PCIe if one has memory of its own), workers on one host by shared memory,
+  /// others by TCP; an entry of `links` overrides what it gives.
   LinkModel link(int fromDevice, int toDevice) const;
   /// Name of an endpoint: the device's name or "client".
   std::string endpointName(int device) const;
 };
 
-/// The cluster of a cluster.yaml, as runtime/cluster reads it. `fileName` is used in messages only.
-/// All problems are in one InvalidArgument message, one a line, each with its line number.
-absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName);
+/// The cluster of a cluster.yaml, as runtime/cluster reads it. Devices are of one of `kinds`;
+/// `fileName` is used in messages only. All problems are in one InvalidArgument message, one a
+/// line, each with its line number.
+absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName,
+                                     absl::Span<const DeviceKind> kinds);
 
-/// This machine alone: worker "local" inside the client with one CPU device of `threads` threads
-/// (0: as many as the affinity mask allows) and the memory that machine and cgroup allow.
-Cluster localCluster(int threads);
+/// This machine alone: worker "local" inside the client with one device of the kind `host`, of
+/// `threads` threads (0: as many as the affinity mask allows) and the memory that machine and
+/// cgroup allow.
+Cluster localCluster(int threads, const DeviceKind& host);
 
 /// The rule of "--pin 'encoder/*=node1/cuda:0'" or "--pin '@gpu0=node1/cuda:0'".
 absl::StatusOr<PinRule> parsePinRule(absl::string_view text);

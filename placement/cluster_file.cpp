@@ -8,22 +8,24 @@
 namespace graphrun::placement {
 namespace {
 
-DeviceSpec specOf(const runtime::GivenDevice& given) {
+using Kinds = absl::Span<const DeviceKind>;
+
+/// Its kind is known: the reader checked it.
+DeviceSpec specOf(const runtime::GivenDevice& given, Kinds kinds) {
   DeviceSpec spec;
-  spec.kind =
-      given.kind == deviceKindName(DeviceKind::kCuda) ? DeviceKind::kCuda : DeviceKind::kCpu;
+  spec.kind = *runtime::findKind(kinds, given.kind);
   spec.cores = given.cores;
   spec.shared = given.shared;
   spec.splits = given.splits;
   spec.detached = given.detached;
-  spec.cudaIndex = spec.kind == DeviceKind::kCuda ? given.index : 0;
+  spec.index = given.index;
   spec.memoryBytes = given.memoryBytes;
   spec.memorySource = given.memorySource;
   spec.weight = given.weight;
   return spec;
 }
 
-Worker workerOf(const runtime::GivenWorker& given) {
+Worker workerOf(const runtime::GivenWorker& given, Kinds kinds) {
   Worker worker;
   worker.name = given.name;
   worker.inClient = given.isInClient();
@@ -31,7 +33,7 @@ Worker workerOf(const runtime::GivenWorker& given) {
   worker.address = worker.local ? "" : given.address;
   worker.devicesGiven = given.devicesGiven;
   for (const runtime::GivenDevice& device : given.devices) {
-    worker.specs.push_back(specOf(device));
+    worker.specs.push_back(specOf(device, kinds));
   }
   return worker;
 }
@@ -53,10 +55,10 @@ PinRule ruleOf(const runtime::GivenRule& given) {
   return {given.nodes, given.device, given.source, given.annotation};
 }
 
-Cluster clusterOf(const runtime::ClusterDescription& description) {
+Cluster clusterOf(const runtime::ClusterDescription& description, Kinds kinds) {
   Cluster cluster;
   for (const runtime::GivenWorker& worker : description.workers) {
-    cluster.workers.push_back(workerOf(worker));
+    cluster.workers.push_back(workerOf(worker, kinds));
   }
   cluster.rebuildDevices();
   for (const runtime::GivenLink& link : description.links) {
@@ -73,10 +75,11 @@ Cluster clusterOf(const runtime::ClusterDescription& description) {
 
 }  // namespace
 
-absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName) {
+absl::StatusOr<Cluster> parseCluster(absl::string_view text, absl::string_view fileName,
+                                     Kinds kinds) {
   GR_ASSIGN_OR_RETURN(runtime::ClusterDescription description,
-                      runtime::parseClusterDescription(text, fileName));
-  return clusterOf(description);
+                      runtime::parseClusterDescription(text, fileName, kinds));
+  return clusterOf(description, kinds);
 }
 
 }  // namespace graphrun::placement

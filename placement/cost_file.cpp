@@ -23,9 +23,10 @@ void readJson(absl::string_view text, const CostFileOptions& options, FileProble
     return;
   }
   if (json->contains("format")) {
-    readNativeCosts(*json, problems, file);
+    readNativeCosts(*json, options.kinds, problems, file);
   } else if (json->contains("maxFPGAs") || json->contains("maxCPUs")) {
-    readDnnPartitioning(*json, options.objective.value_or(Objective::kThroughput), problems, file);
+    readDnnPartitioning(*json, options.objective.value_or(Objective::kThroughput), options.kinds,
+                        problems, file);
   } else {
     problems.add("",
                  "no cost graph: expected \"format\": \"graphrun-costs\", or maxFPGAs, maxCPUs, "

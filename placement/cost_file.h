@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,6 +20,9 @@ struct CostFileOptions {
   /// Nothing: what the file or its format asks for.
   std::optional<Objective> objective;
   bool contiguous = false;
+  /// Of which the file's devices are one: by their names, and accelerators of the first that has
+  /// memory of its own.
+  std::vector<DeviceKind> kinds;
 };
 
 /// A file that was read: the graph is finished for the cluster's devices. Keep it in place while a

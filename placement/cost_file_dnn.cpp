@@ -1,4 +1,5 @@
 // The format of msr-fiddle/dnn-partitioning, as its README defines it.
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -15,8 +16,13 @@ constexpr double kSameCost = 1e-6;
 
 class DnnReader {
  public:
-  DnnReader(const nlohmann::json& json, Objective objective, FileProblems& problems, CostFile& file)
-      : root_(json, "", problems), objective_(objective), problems_(problems), file_(file) {}
+  DnnReader(const nlohmann::json& json, Objective objective, absl::Span<const DeviceKind> kinds,
+            FileProblems& problems, CostFile& file)
+      : root_(json, "", problems),
+        objective_(objective),
+        kinds_(kinds),
+        problems_(problems),
+        file_(file) {}
 
   void read() {
     file_.objective = objective_;
@@ -56,9 +62,16 @@ class DnnReader {
     if (accelerators_ > 0 && limit < 1) {
       root_.problem("maxSizePerFPGA", "expected at least one byte");
     }
+    auto kind = std::find_if(kinds_.begin(), kinds_.end(),
+                             [](const DeviceKind& known) { return known.ownMemory; });
+    if (accelerators_ > 0 && kind == kinds_.end()) {
+      root_.problem("maxFPGAs", absl::StrCat("no kind of device that is known here has memory of ",
+                                             "its own (known: ", runtime::kindNames(kinds_), ")"));
+      return;
+    }
     for (int64_t i = 0; i < accelerators_; ++i) {
       Device& device = addDevice(file_.cluster, absl::StrCat("acc:", i), "machine");
-      device.kind = DeviceKind::kCuda;
+      device.kind = *kind;
       device.memoryBytes = static_cast<int64_t>(limit);
       device.hasPort = true;
       device.oneCall = calls;
@@ -137,6 +150,7 @@ class DnnReader {
 
   JsonObject root_;
   Objective objective_;
+  absl::Span<const DeviceKind> kinds_;
   FileProblems& problems_;
   CostFile& file_;
   int64_t accelerators_ = 0;
@@ -147,9 +161,10 @@ class DnnReader {
 
 }  // namespace
 
-void readDnnPartitioning(const nlohmann::json& json, Objective objective, FileProblems& problems,
+void readDnnPartitioning(const nlohmann::json& json, Objective objective,
+                         absl::Span<const DeviceKind> kinds, FileProblems& problems,
                          CostFile& file) {
-  DnnReader(json, objective, problems, file).read();
+  DnnReader(json, objective, kinds, problems, file).read();
 }
 
 }  // namespace graphrun::placement

@@ -18,8 +18,10 @@ inline constexpr int64_t kMostBytes = 1'000'000'000'000'000;
 // Each fills all of `file` but finishes no graph, and reports to `problems`. What it leaves behind
 // then is of no use.
 
-void readNativeCosts(const nlohmann::json& json, FileProblems& problems, CostFile& file);
-void readDnnPartitioning(const nlohmann::json& json, Objective objective, FileProblems& problems,
+void readNativeCosts(const nlohmann::json& json, absl::Span<const DeviceKind> kinds,
+                     FileProblems& problems, CostFile& file);
+void readDnnPartitioning(const nlohmann::json& json, Objective objective,
+                         absl::Span<const DeviceKind> kinds, FileProblems& problems,
                          CostFile& file);
 void readStandardTaskGraph(absl::string_view text, int64_t devices, FileProblems& problems,
                            CostFile& file);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "placement/cost_file_formats.h"
 
 namespace graphrun::placement {
@@ -20,8 +21,13 @@ using Ids = std::unordered_map<std::string, int>;
 
 class NativeReader {
  public:
-  NativeReader(const nlohmann::json& json, FileProblems& problems, CostFile& file)
-      : root_(json, "", problems), problems_(problems), file_(file) {}
+  NativeReader(const nlohmann::json& json, absl::Span<const DeviceKind> kinds,
+               FileProblems& problems, CostFile& file)
+      : root_(json, "", problems), kinds_(kinds), problems_(problems), file_(file) {
+    for (const DeviceKind& kind : kinds) {
+      kindNames_.push_back(kind.name);
+    }
+  }
 
   void read() {
     root_.onlyKeys({"format", "version", "objective", "contiguous", "devices", "links",
@@ -106,7 +112,7 @@ class NativeReader {
     auto found = std::find(names.begin(), names.end(), text);
     if (!text.empty() && found == names.end()) {
       json.problem(key, absl::StrCat("got ", describeJson(nlohmann::json(text)), ", expected '",
-                                     names[0], "' or '", names[1], "'", hintFor(text, names)));
+                                     absl::StrJoin(names, "' or '"), "'", hintFor(text, names)));
     }
     return found == names.end() ? otherwise : static_cast<T>(found - names.begin());
   }
@@ -140,7 +146,7 @@ class NativeReader {
     newName(devices_, name, static_cast<int>(file_.cluster.devices.size()), json);
     Device& device = addDevice(file_.cluster, name, worker);
     workers_.try_emplace(worker, device.worker);
-    device.kind = choice(json, "kind", {"cpu", "cuda"}, DeviceKind::kCpu);
+    device.kind = readKind(json);
     if (json.find("memory_bytes") != nullptr) {
       device.memoryBytes = json.integer("memory_bytes", std::nullopt, kMostBytes);
       if (device.memoryBytes == 0) {
@@ -160,6 +166,14 @@ class NativeReader {
     }
     classes_.push_back(json.text("class"));
     classIds_.try_emplace(classes_.back(), 0);
+  }
+
+  /// Where none is given the host's, of which a file needs no more than the name.
+  DeviceKind readKind(const JsonObject& json) {
+    const size_t found = choice(json, "kind", kindNames_, kinds_.size());
+    const DeviceKind* host = runtime::findKind(kinds_, kHostKind);
+    const DeviceKind otherwise = host == nullptr ? DeviceKind() : *host;
+    return found < kinds_.size() ? kinds_[found] : otherwise;
   }
 
   /// Names of cores hold in the whole file: all its workers are on one host.
@@ -198,19 +212,21 @@ class NativeReader {
     file_.cluster.otherLinks = link;
   }
 
-  std::optional<std::pair<DeviceKind, DeviceKind>> readKinds(const JsonObject& json) {
+  std::optional<std::pair<std::string, std::string>> readKinds(const JsonObject& json) {
     if (json.find("kinds") == nullptr) {
       return std::nullopt;
     }
     std::vector<std::string> names = json.texts("kinds");
     if (names.size() == 2) {
-      std::optional<DeviceKind> from = deviceKindNamed(names[0]);
-      std::optional<DeviceKind> to = deviceKindNamed(names[1]);
-      if (from && to) {
-        return std::pair(*from, *to);
+      const bool areKnown = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+        return runtime::findKind(kinds_, name) != nullptr;
+      });
+      if (areKnown) {
+        return std::pair(names[0], names[1]);
       }
     }
-    json.problem("kinds", "expected two of 'cpu' and 'cuda'");
+    json.problem("kinds",
+                 absl::StrCat("expected two of '", absl::StrJoin(kindNames_, "' and '"), "'"));
     return std::nullopt;
   }
 
@@ -446,6 +462,8 @@ class NativeReader {
   }
 
   JsonObject root_;
+  absl::Span<const DeviceKind> kinds_;
+  std::vector<std::string> kindNames_;
   FileProblems& problems_;
   CostFile& file_;
   Ids devices_;
@@ -460,8 +478,9 @@ class NativeReader {
 
 }  // namespace
 
-void readNativeCosts(const nlohmann::json& json, FileProblems& problems, CostFile& file) {
-  NativeReader(json, problems, file).read();
+void readNativeCosts(const nlohmann::json& json, absl::Span<const DeviceKind> kinds,
+                     FileProblems& problems, CostFile& file) {
+  NativeReader(json, kinds, problems, file).read();
 }
 
 }  // namespace graphrun::placement

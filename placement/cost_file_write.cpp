@@ -48,8 +48,8 @@ class CostFileWriter {
     json_["devices"] = OrderedJson::array();
     for (int d = 0; d < problem_.deviceCount(); ++d) {
       OrderedJson entry = {{"name", device(d).name}, {"worker", workerName(device(d).worker)}};
-      if (device(d).kind != DeviceKind::kCpu) {
-        entry["kind"] = deviceKindName(device(d).kind);
+      if (device(d).kind.name != kHostKind) {
+        entry["kind"] = device(d).kind.name;
       }
       if (int64_t limit = problem_.limits[static_cast<size_t>(d)]; limit != kUnlimited) {
         entry["memory_bytes"] = limit;
@@ -83,7 +83,7 @@ class CostFileWriter {
   }
 
   using Workers = std::pair<int, int>;  ///< from, to
-  using Kinds = std::pair<DeviceKind, DeviceKind>;
+  using Kinds = std::pair<std::string, std::string>;
   using LinksByKind = std::map<Kinds, LinkInfo>;
 
   /// All devices of a kind on a worker must have the same.
@@ -97,7 +97,7 @@ class CostFileWriter {
         }
         const LinkInfo& link = table.link(table.id(from, to));
         auto [known, fresh] = links[{workerOf(from), workerOf(to)}].try_emplace(
-            {cluster_.kindOf(from), cluster_.kindOf(to)}, link);
+            {std::string(cluster_.kindOf(from)), std::string(cluster_.kindOf(to))}, link);
         if (!isAlike(known->second.model, link.model)) {
           return absl::FailedPreconditionError(absl::StrCat(
               "costs: ", known->second.name, " and ", link.name, " differ, but the file can tell ",
@@ -199,7 +199,7 @@ class CostFileWriter {
     auto [a, b] = workers;
     OrderedJson entry = {{"between", {workerName(a), workerName(b)}}};
     if (kinds) {
-      entry["kinds"] = {deviceKindName(kinds->first), deviceKindName(kinds->second)};
+      entry["kinds"] = {kinds->first, kinds->second};
     }
     if (oneWay) {
       entry["one_way"] = true;

@@ -17,7 +17,7 @@ Crowding::Crowding(const Cluster& cluster) : machineOf_(cluster.devices.size(), 
     const Device& device = cluster.devices[d];
     auto machine = ofWorker.find(device.worker);
     const bool takesTurns = device.lanes == 1 && !device.oneCall;
-    if (device.kind == DeviceKind::kCpu && takesTurns && machine != ofWorker.end()) {
+    if (device.kind.onHostCores && takesTurns && machine != ofWorker.end()) {
       machineOf_[d] = machine->second;
     }
   }

@@ -7,15 +7,6 @@ namespace {
 
 using runtime::ElementType;
 
-// One vector core at some 2.5 GHz: two 8-lane f32 multiply-adds a cycle.
-constexpr double kCoreF32 = 80e9;
-constexpr double kCoreBandwidth = 10e9;
-constexpr double kSocketBandwidth = 80e9;
-// Several threads on one operation lose something to splitting and joining.
-constexpr double kThreadScaling = 0.9;
-constexpr double kCpuOverheadNs = 300;
-constexpr double kJoinNs = 2000;
-
 void setPeak(DeviceModel& model, ElementType type, double value) {
   model.peakOpsPerSecond[static_cast<size_t>(type)] = value;
 }
@@ -24,62 +15,7 @@ double& efficiencyOf(DeviceModel& model, OpClass opClass) {
   return model.efficiency[static_cast<size_t>(opClass)];
 }
 
-DeviceModel cpuModel(int threads) {
-  double count = std::max(threads, 1);
-  double f32 = kCoreF32 * count * (threads > 1 ? kThreadScaling : 1.0);
-  DeviceModel model;
-  model.opOverheadNs = kCpuOverheadNs;
-  model.joinNs = threads > 1 ? kJoinNs : 0;
-  model.stepOverheadNs = model.opOverheadNs + model.joinNs;
-  model.oneThread = kCoreF32 / f32;
-  model.memoryBytesPerSecond = std::min(kCoreBandwidth * count, kSocketBandwidth);
-  model.peakOpsPerSecond.fill(f32);
-  for (ElementType type : {ElementType::kF64, ElementType::kI64, ElementType::kU64}) {
-    setPeak(model, type, f32 / 2);
-  }
-  for (ElementType type : {ElementType::kI8, ElementType::kU8}) {
-    setPeak(model, type, f32 * 2);
-  }
-  model.efficiency.fill(0.1);
-  efficiencyOf(model, OpClass::kMatmul) = 0.7;
-  efficiencyOf(model, OpClass::kConvolution) = 0.7;
-  efficiencyOf(model, OpClass::kNormalization) = 0.2;
-  return model;
-}
-
-DeviceModel cudaModel() {
-  DeviceModel model;
-  model.opOverheadNs = 5000;
-  model.stepOverheadNs = 6000;  // a product and a cell, in a graph of launches
-  model.memoryBytesPerSecond = 1.5e12;
-  model.peakOpsPerSecond.fill(15e12);
-  for (ElementType type : {ElementType::kF64, ElementType::kI64, ElementType::kU64}) {
-    setPeak(model, type, 7e12);
-  }
-  for (ElementType type :
-       {ElementType::kF16, ElementType::kBF16, ElementType::kI8, ElementType::kU8}) {
-    setPeak(model, type, 200e12);
-  }
-  model.efficiency.fill(0.3);
-  efficiencyOf(model, OpClass::kMatmul) = 0.6;
-  efficiencyOf(model, OpClass::kConvolution) = 0.5;
-  return model;
-}
-
 }  // namespace
-
-absl::string_view deviceKindName(DeviceKind kind) {
-  return kind == DeviceKind::kCpu ? "cpu" : "cuda";
-}
-
-std::optional<DeviceKind> deviceKindNamed(absl::string_view name) {
-  for (DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kCuda}) {
-    if (name == deviceKindName(kind)) {
-      return kind;
-    }
-  }
-  return std::nullopt;
-}
 
 absl::string_view opClassName(OpClass opClass) {
   static constexpr std::array<absl::string_view, kOpClassCount> kNames = {
@@ -88,8 +24,23 @@ absl::string_view opClassName(OpClass opClass) {
   return kNames[static_cast<size_t>(opClass)];
 }
 
-DeviceModel defaultDeviceModel(DeviceKind kind, int threads) {
-  return kind == DeviceKind::kCpu ? cpuModel(threads) : cudaModel();
+DeviceModel defaultDeviceModel(const DeviceKind& kind, int threads) {
+  const runtime::KindRates& rates = kind.rates;
+  const bool isSeveral = rates.byThread && threads > 1;
+  const double count = isSeveral ? threads : 1;
+  const double scaling = isSeveral ? rates.threadScaling : 1;
+  DeviceModel model;
+  model.opOverheadNs = rates.opOverheadNs;
+  model.joinNs = isSeveral ? rates.joinNs : 0;
+  model.stepOverheadNs = rates.stepOverheadNs + model.joinNs;
+  model.memoryBytesPerSecond =
+      std::min(rates.memoryBytesPerSecond * count, rates.mostMemoryBytesPerSecond);
+  for (size_t type = 0; type < model.peakOpsPerSecond.size(); ++type) {
+    model.peakOpsPerSecond[type] = rates.opsPerSecond[type] * count * scaling;
+  }
+  model.oneThread = rates.opsPerSecond.front() / model.peakOpsPerSecond.front();
+  model.efficiency = rates.efficiency;
+  return model;
 }
 
 DeviceModel calibrated(DeviceModel model, const DeviceCalibration& calibration) {

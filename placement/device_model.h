@@ -8,28 +8,15 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "runtime/base/device_kind.h"
 #include "runtime/base/element_type.h"
 
 namespace graphrun::placement {
 
-enum class DeviceKind : uint8_t { kCpu, kCuda };
-
-/// "cpu", "cuda".
-absl::string_view deviceKindName(DeviceKind kind);
-/// The kind of this name, nothing for another.
-std::optional<DeviceKind> deviceKindNamed(absl::string_view name);
-
-/// Families of operations that reach a similar share of a device's peak.
-enum class OpClass : uint8_t {
-  kMatmul,
-  kConvolution,
-  kNormalization,
-  kReduction,
-  kElementwise,
-  kDataMovement,
-  kOther,
-};
-inline constexpr size_t kOpClassCount = 7;
+using runtime::DeviceKind;
+using runtime::kHostKind;
+using runtime::kOpClassCount;
+using runtime::OpClass;
 
 /// "matmul", "convolution" …
 absl::string_view opClassName(OpClass opClass);
@@ -52,9 +39,9 @@ struct DeviceModel {
   std::array<double, kOpClassCount> efficiency = {};
 };
 
-/// The model used where nothing was measured: a generic vector core times `threads` (memory
-/// bandwidth saturates earlier), or a generic data-centre GPU. `threads` is ignored for kCuda.
-DeviceModel defaultDeviceModel(DeviceKind kind, int threads);
+/// The model used where nothing was measured: the rates of the kind, of so many threads where they
+/// are by thread. 0 threads count as one.
+DeviceModel defaultDeviceModel(const DeviceKind& kind, int threads);
 
 /// Measured values of one device; what is absent keeps the default.
 struct DeviceCalibration {

@@ -30,8 +30,7 @@ std::string nameOf(const Cluster& cluster, int from, int to, bool byDevice) {
 }
 
 std::string kindsOf(const Cluster& cluster, int from, int to) {
-  return absl::StrCat(" (", deviceKindName(cluster.kindOf(from)), " to ",
-                      deviceKindName(cluster.kindOf(to)), ")");
+  return absl::StrCat(" (", cluster.kindOf(from), " to ", cluster.kindOf(to), ")");
 }
 
 }  // namespace

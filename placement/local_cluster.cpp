@@ -6,9 +6,10 @@
 
 namespace graphrun::placement {
 
-Cluster localCluster(int threads) {
+Cluster localCluster(int threads, const DeviceKind& host) {
   // No cores are named: threads of this process stay where the system puts them.
   DeviceSpec cpu;
+  cpu.kind = host;
   auto allowed = static_cast<int>(runtime::usableThreads());
   cpu.threads = threads > 0 ? std::min(threads, allowed) : allowed;
   cpu.memoryBytes = static_cast<int64_t>(runtime::usableMemory());

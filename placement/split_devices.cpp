@@ -26,7 +26,7 @@ Device partOf(const Device& device, int whole, int index, int parts) {
   auto last = device.cores.begin() + device.threads * (index + 1) / parts;
   part.cores.assign(first, last);
   part.threads = static_cast<int>(part.cores.size());
-  part.model = defaultDeviceModel(DeviceKind::kCpu, part.threads);
+  part.model = defaultDeviceModel(part.kind, part.threads);
   return part;
 }
 
@@ -34,7 +34,7 @@ Device partOf(const Device& device, int whole, int index, int parts) {
 
 bool maySplit(const Cluster& cluster, int device) {
   const Device& candidate = cluster.devices[static_cast<size_t>(device)];
-  return candidate.kind == DeviceKind::kCpu && candidate.splits && candidate.whole < 0 &&
+  return candidate.kind.onHostCores && candidate.splits && candidate.whole < 0 &&
          candidate.threads > 1 && candidate.lanes == 1 && !candidate.oneCall &&
          std::none_of(cluster.devices.begin(), cluster.devices.end(), [&](const Device& other) {
            return &other != &candidate && sharesCores(candidate, other);

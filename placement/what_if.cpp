@@ -26,19 +26,21 @@ std::vector<std::string> workerNames(const Cluster& cluster) {
   return names;
 }
 
-absl::StatusOr<DeviceSpec> specOf(const Cluster& cluster, absl::string_view kind) {
-  DeviceSpec spec;
-  if (kind == deviceKindName(DeviceKind::kCuda)) {
-    spec.kind = DeviceKind::kCuda;
-    return spec;
-  }
-  if (kind != deviceKindName(DeviceKind::kCpu)) {
+absl::StatusOr<DeviceSpec> specOf(const Cluster& cluster, absl::string_view name,
+                                  absl::Span<const DeviceKind> kinds) {
+  const DeviceKind* kind = runtime::findKind(kinds, name);
+  if (kind == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrCat("no kind of device '", kind, "' (known: cpu, cuda)"));
+        absl::StrCat("no kind of device '", name, "' (known: ", runtime::kindNames(kinds), ")"));
+  }
+  DeviceSpec spec;
+  spec.kind = *kind;
+  if (!kind->onHostCores) {
+    return spec;
   }
   for (const Worker& worker : cluster.workers) {
     for (const DeviceSpec& known : worker.specs) {
-      if (known.kind == DeviceKind::kCpu) {
+      if (known.kind.onHostCores) {
         spec.threads = known.cores.empty() ? known.threads : static_cast<int>(known.cores.size());
         return spec;
       }
@@ -70,22 +72,23 @@ absl::StatusOr<int> linkEnd(const Cluster& cluster, absl::string_view name) {
 
 }  // namespace
 
-absl::Status supposeDevice(Cluster& cluster, absl::string_view text) {
+absl::Status supposeDevice(Cluster& cluster, absl::string_view text,
+                           absl::Span<const DeviceKind> kinds) {
   auto [device, memory] = cut(text, '=');
   auto [name, kind] = cut(device, ':');
   if (name.empty() || kind.empty() || name == kClientName) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "device '", text, "': expected WORKER:KIND, as in 'node2:cuda' or 'node2:cpu=48GiB'"));
+        "device '", text, "': expected WORKER:KIND, as in 'node2:cpu' or 'node2:cpu=48GiB'"));
   }
-  GR_ASSIGN_OR_RETURN(DeviceSpec spec, specOf(cluster, kind));
+  GR_ASSIGN_OR_RETURN(DeviceSpec spec, specOf(cluster, kind, kinds));
   if (device.size() < text.size()) {
     GR_ASSIGN_OR_RETURN(spec.memoryBytes, runtime::parseBytes(memory));
   }
   int worker = workerOf(cluster, name);
   std::vector<DeviceSpec> specs = cluster.workers[static_cast<size_t>(worker)].specs;
-  spec.cudaIndex =
-      static_cast<int>(std::count_if(specs.begin(), specs.end(), [](const DeviceSpec& known) {
-        return known.kind == DeviceKind::kCuda;
+  spec.index =
+      static_cast<int>(std::count_if(specs.begin(), specs.end(), [&](const DeviceSpec& known) {
+        return known.kind.name == spec.kind.name;
       }));
   specs.push_back(std::move(spec));
   cluster.setDevices(worker, std::move(specs));

@@ -88,7 +88,8 @@ bool checkMachine() {
 
 absl::Status checkCluster(const PlaceOptions& place) {
   GR_ASSIGN_OR_RETURN(const runtime::SessionOptions session, place.toSession());
-  absl::StatusOr<runtime::ClusterFile> cluster = runtime::readClusterFile(place.cluster);
+  absl::StatusOr<runtime::ClusterFile> cluster =
+      runtime::readClusterFile(place.cluster, devices::deviceKinds());
   if (!cluster.ok()) {
     return fileError(cluster.status());
   }

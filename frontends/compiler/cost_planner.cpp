@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "devices/device_compiler.h"
 #include "frontends/compiler/explanation.h"
 #include "placement/cost_file.h"
 #include "placement/lower_bounds.h"
@@ -25,6 +26,7 @@ using placement::PlacementResult;
 
 absl::StatusOr<placement::CostFileOptions> optionsOf(const GrCosts& costs) {
   placement::CostFileOptions options;
+  options.kinds = devices::compilerKinds();
   options.devices = costs.devices;
   options.contiguous = costs.contiguous != 0;
   absl::string_view objective = costs.objective;

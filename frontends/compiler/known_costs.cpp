@@ -23,9 +23,9 @@ std::vector<placement::MeasuredOp> opsOf(const format::WorkerCosts& costs) {
   return ops;
 }
 
-/// The cores that a plan will say of the device; 0: all of its machine's, or it is no CPU.
+/// The cores that a plan will say of the device; 0: all of its machine's, or it is on none.
 uint32_t coresOf(const placement::Device& device, const format::PlanRequest& request) {
-  if (device.kind != placement::DeviceKind::kCpu) {
+  if (!device.kind.onHostCores) {
     return 0;
   }
   bool all = device.cores.empty() || (device.floating && device.whole < 0);
@@ -37,15 +37,13 @@ bool isFor(const format::WorkerCosts& costs, const placement::Cluster& cluster,
   std::string worker = cluster.isInClient(device.worker)
                            ? std::string()
                            : cluster.workers[static_cast<size_t>(device.worker)].name;
-  return costs.worker()->str() == worker &&
-         costs.kind()->str() == placement::deviceKindName(device.kind) &&
+  return costs.worker()->str() == worker && costs.kind()->str() == device.kind.name &&
          costs.cores() == coresOf(device, request);
 }
 
 /// Whether this very device was measured; one of its kind on its machine is taken to be like it.
 bool isOf(const format::WorkerCosts& costs, const placement::Device& device) {
-  return device.kind == placement::DeviceKind::kCpu ||
-         costs.index() == static_cast<uint32_t>(device.index);
+  return device.kind.onHostCores || costs.index() == static_cast<uint32_t>(device.index);
 }
 
 /// Workers that a name in the request stands for; "" for the client and the worker within it.
@@ -72,11 +70,11 @@ placement::LinkModel modelOf(const format::TransferCosts& costs) {
 }
 
 /// Between devices of these kinds, as far as nothing was measured; of the workers' first ones.
-placement::LinkModel usualLink(const placement::Cluster& cluster, int a, placement::DeviceKind from,
-                               int b, placement::DeviceKind to) {
-  auto firstOf = [&](int worker, placement::DeviceKind kind) {
+placement::LinkModel usualLink(const placement::Cluster& cluster, int a, const std::string& from,
+                               int b, const std::string& to) {
+  auto firstOf = [&](int worker, const std::string& kind) {
     auto isOf = [&](const placement::Device& device) {
-      return device.worker == worker && device.kind == kind;
+      return device.worker == worker && device.kind.name == kind;
     };
     auto found = std::find_if(cluster.devices.begin(), cluster.devices.end(), isOf);
     return worker == placement::kClient || found == cluster.devices.end()
@@ -125,14 +123,11 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
   std::vector<placement::LinkOverride> links;
   for (uint32_t i = 0; i < format::sizeOf(request.link_costs()); ++i) {
     const format::LinkCosts& costs = *request.link_costs()->Get(i);
-    auto from = placement::deviceKindNamed(costs.kind_a()->str());
-    auto to = placement::deviceKindNamed(costs.kind_b()->str());
-    if (!from || !to) {
-      continue;  // of a kind that this build does not know
-    }
+    const std::string from = costs.kind_a()->str();
+    const std::string to = costs.kind_b()->str();
     for (int a : workersOf(cluster, costs.worker_a()->str())) {
       for (int b : workersOf(cluster, costs.worker_b()->str())) {
-        bool isOnHost = from == placement::DeviceKind::kCpu && to == placement::DeviceKind::kCpu;
+        bool isOnHost = from == placement::kHostKind && to == placement::kHostKind;
         if (a != b && isOnHost && cluster.isInClient(a) && cluster.isInClient(b)) {
           continue;  // the client's own tensors stay in place
         }
@@ -141,7 +136,7 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         link.workerB = b;
         placement::LinkModel model = modelOf(*costs.transfer());
         if (costs.unsure()) {
-          model = placement::atMostSoSlow(model, usualLink(cluster, a, *from, b, *to));
+          model = placement::atMostSoSlow(model, usualLink(cluster, a, from, b, to));
         }
         link.latencyNs = model.latencyNs;
         link.bytesPerSecond = model.bytesPerSecond;
@@ -150,7 +145,7 @@ std::vector<placement::LinkOverride> measuredLinks(const format::PlanRequest& re
         link.sendNsPerByte = std::max(costs.send_ns_per_byte(), 0.0);
         link.oneWay = true;
         link.measured = true;
-        link.kinds = {*from, *to};
+        link.kinds = {from, to};
         links.push_back(link);
       }
     }

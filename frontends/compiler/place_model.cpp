@@ -36,11 +36,10 @@ constexpr double kMemoryMargin = 0.12;
 /// The compilers of the devices that a cluster can have, asked what they support.
 class Compilers {
  public:
-  std::string whyUnsupported(placement::DeviceKind kind, mlir::Operation* op) {
-    std::string name(placement::deviceKindName(kind));
-    auto [found, isNew] = compilers_.try_emplace(name);
+  std::string whyUnsupported(absl::string_view kind, mlir::Operation* op) {
+    auto [found, isNew] = compilers_.try_emplace(std::string(kind));
     if (isNew) {
-      found->second = devices::createDeviceCompiler(name);
+      found->second = devices::createDeviceCompiler(found->first);
     }
     return found->second.ok() ? (*found->second)->whyUnsupported(op)
                               : std::string(found->second.status().message());
@@ -347,7 +346,7 @@ absl::Status addCosts(mlir::func::FuncOp function, const format::PlanRequest& re
   KnownCosts known;
   placed.cluster = std::move(cluster);
   readCosts(request, placed.cluster, known);
-  placement::DeviceKnowledge devices{[&](placement::DeviceKind kind, mlir::Operation* op) {
+  placement::DeviceKnowledge devices{[&](absl::string_view kind, mlir::Operation* op) {
                                        return compilers.whyUnsupported(kind, op);
                                      },
                                      known.byDevice, wayOf(request)};

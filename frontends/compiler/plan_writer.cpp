@@ -93,7 +93,8 @@ class PlanWriter {
     }
     std::optional<int> id = parts_.cluster.findDevice(name);
     if (!id) {  // the home device
-      devices_.push_back(format::CreatePlanDeviceDirect(builder_, name.c_str(), 0, "cpu"));
+      devices_.push_back(
+          format::CreatePlanDeviceDirect(builder_, name.c_str(), 0, runtime::kHostKind));
       deviceWorkers_.push_back(0);
       return found->second;
     }
@@ -108,10 +109,10 @@ class PlanWriter {
     auto threads = static_cast<uint32_t>(device.floating && device.whole >= 0 ? device.threads : 0);
     uint32_t worker = workerIndex(device.worker);
     deviceWorkers_.push_back(worker);
-    std::string kind(placement::deviceKindName(device.kind));
     devices_.push_back(format::CreatePlanDeviceDirect(
-        builder_, name.c_str(), worker, kind.c_str(), static_cast<uint32_t>(device.index), &cores,
-        static_cast<uint64_t>(device.memoryBytes), threads, whole.c_str()));
+        builder_, name.c_str(), worker, device.kind.name.c_str(),
+        static_cast<uint32_t>(device.index), &cores, static_cast<uint64_t>(device.memoryBytes),
+        threads, whole.c_str()));
     return found->second;
   }
 
@@ -190,17 +191,16 @@ class PlanWriter {
     return edges;
   }
 
-  /// How the value of an edge between these devices of the plan gets there. GPUs of a process hand
-  /// theirs over, and end their steps together.
+  /// How the value of an edge between these devices of the plan gets there. Devices of a process
+  /// that can copy from each other hand theirs over, and end their steps together.
   format::TransferMode modeOf(const passes::PartitionEdge& edge, uint32_t source, uint32_t target,
                               uint64_t bytes) const {
-    auto isCpu = [&](const std::string& name) {
+    auto isBuffered = [&](const std::string& name) {
       std::optional<int> id = parts_.cluster.findDevice(name);
-      return id.has_value() &&
-             parts_.cluster.devices[static_cast<size_t>(*id)].kind == placement::DeviceKind::kCpu;
+      return id.has_value() && !parts_.cluster.devices[static_cast<size_t>(*id)].kind.peerCopy;
     };
     if (deviceWorkers_[source] == deviceWorkers_[target]) {
-      return parts_.isForMany && isCpu(edge.source) && isCpu(edge.target)
+      return parts_.isForMany && isBuffered(edge.source) && isBuffered(edge.target)
                  ? format::TransferMode::Buffered
                  : format::TransferMode::InProcess;
     }

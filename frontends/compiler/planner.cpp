@@ -48,11 +48,19 @@ struct alignas(16) Block {
   uint8_t bytes[16];
 };
 
-placement::DeviceSpec specOf(const format::FoundDevice& found) {
+using Kinds = absl::Span<const runtime::DeviceKind>;
+
+absl::StatusOr<placement::DeviceSpec> specOf(const format::FoundDevice& found, Kinds kinds) {
+  const runtime::DeviceKind* kind = runtime::findKind(kinds, found.kind()->str());
+  if (kind == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", found.worker()->str(), " has a device of kind '", found.kind()->str(),
+        "', expected one of ", runtime::kindNames(kinds),
+        "; say in cluster.yaml which of its devices to use, or run one version of graphrun"));
+  }
   placement::DeviceSpec spec;
-  spec.kind =
-      found.kind()->str() == "cuda" ? placement::DeviceKind::kCuda : placement::DeviceKind::kCpu;
-  spec.cudaIndex = static_cast<int>(found.index());
+  spec.kind = *kind;
+  spec.index = static_cast<int>(found.index());
   if (found.cores() != nullptr) {
     spec.cores.assign(found.cores()->begin(), found.cores()->end());
     spec.coresFound = true;
@@ -62,13 +70,18 @@ placement::DeviceSpec specOf(const format::FoundDevice& found) {
 }
 
 /// This machine alone, with the GPUs that the client's process has.
-placement::Cluster ownCluster(const format::PlanRequest& request) {
-  placement::Cluster cluster = placement::localCluster(static_cast<int>(request.threads()));
+absl::StatusOr<placement::Cluster> ownCluster(const format::PlanRequest& request, Kinds kinds) {
+  const runtime::DeviceKind* host = runtime::findKind(kinds, runtime::kHostKind);
+  if (host == nullptr) {
+    return absl::InternalError("no compiler for this machine's own cores is built in");
+  }
+  placement::Cluster cluster = placement::localCluster(static_cast<int>(request.threads()), *host);
   std::vector<placement::DeviceSpec> specs = cluster.workers.front().specs;
   for (size_t i = 0; i < format::sizeOf(request.found()); ++i) {
     const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
     if (found.worker()->str() == placement::kClientName) {
-      specs.push_back(specOf(found));
+      GR_ASSIGN_OR_RETURN(placement::DeviceSpec spec, specOf(found, kinds));
+      specs.push_back(std::move(spec));
     }
   }
   cluster.setDevices(0, std::move(specs));
@@ -76,7 +89,8 @@ placement::Cluster ownCluster(const format::PlanRequest& request) {
 }
 
 /// Gives the workers whose devices the cluster file leaves open what they said they have.
-void addFoundDevices(const format::PlanRequest& request, placement::Cluster& cluster) {
+absl::Status addFoundDevices(const format::PlanRequest& request, Kinds kinds,
+                             placement::Cluster& cluster) {
   std::map<int, std::vector<placement::DeviceSpec>> specs;
   for (size_t i = 0; request.found() != nullptr && i < request.found()->size(); ++i) {
     const format::FoundDevice* found = request.found()->Get(i);
@@ -84,11 +98,13 @@ void addFoundDevices(const format::PlanRequest& request, placement::Cluster& clu
     if (!worker || cluster.workers[static_cast<size_t>(*worker)].devicesGiven) {
       continue;
     }
-    specs[*worker].push_back(specOf(*found));
+    GR_ASSIGN_OR_RETURN(placement::DeviceSpec spec, specOf(*found, kinds));
+    specs[*worker].push_back(std::move(spec));
   }
   for (auto& [worker, devices] : specs) {
     cluster.setDevices(worker, std::move(devices));
   }
+  return absl::OkStatus();
 }
 
 /// Adds what there is not yet, to see what it would bring.
@@ -97,10 +113,11 @@ absl::Status ofOption(const absl::Status& status, absl::string_view option) {
   return status.ok() ? status : absl::NotFoundError(absl::StrCat(option, ": ", status.message()));
 }
 
-absl::Status addThoughtOf(const format::PlanRequest& request, placement::Cluster& cluster) {
+absl::Status addThoughtOf(const format::PlanRequest& request, Kinds kinds,
+                          placement::Cluster& cluster) {
   for (size_t i = 0; i < format::sizeOf(request.added_devices()); ++i) {
     GR_RETURN_IF_ERROR(ofOption(
-        placement::supposeDevice(cluster, request.added_devices()->Get(i)->str()), "--add"));
+        placement::supposeDevice(cluster, request.added_devices()->Get(i)->str(), kinds), "--add"));
   }
   for (size_t i = 0; i < format::sizeOf(request.changed_links()); ++i) {
     GR_RETURN_IF_ERROR(ofOption(
@@ -122,7 +139,7 @@ void setLibraries(const format::PlanRequest& request, placement::Cluster& cluste
     for (placement::Device& device : cluster.devices) {
       bool isOf = isClients ? cluster.isInClient(device.worker)
                             : cluster.findWorker(found.worker()->str()) == device.worker;
-      if (isOf && placement::deviceKindName(device.kind) == found.kind()->str() &&
+      if (isOf && device.kind.name == found.kind()->str() &&
           device.index == static_cast<int>(found.index())) {
         device.library = std::string(text);
       }
@@ -132,21 +149,23 @@ void setLibraries(const format::PlanRequest& request, placement::Cluster& cluste
 
 /// The cluster of the request with its devices, pins and limits.
 absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
+  const std::vector<runtime::DeviceKind> kinds = devices::compilerKinds();
   placement::Cluster cluster;
   std::string yaml(format::textOf(request.cluster_yaml()));
   if (yaml.empty()) {
-    cluster = ownCluster(request);
+    GR_ASSIGN_OR_RETURN(cluster, ownCluster(request, kinds));
   } else {
-    GR_ASSIGN_OR_RETURN(cluster, placement::parseCluster(
-                                     yaml, std::string(format::textOf(request.cluster_path()))));
+    GR_ASSIGN_OR_RETURN(
+        cluster,
+        placement::parseCluster(yaml, std::string(format::textOf(request.cluster_path())), kinds));
   }
-  addFoundDevices(request, cluster);
+  GR_RETURN_IF_ERROR(addFoundDevices(request, kinds, cluster));
   std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
   cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
   cluster.stepStarts = stepStarts(request);
   cluster.crowds = crowds(request, cluster);
   cluster.client = clientWork(request, cluster);
-  GR_RETURN_IF_ERROR(addThoughtOf(request, cluster));
+  GR_RETURN_IF_ERROR(addThoughtOf(request, kinds, cluster));
   cluster.interfaces = placement::interfacesOf(cluster);
   setLibraries(request, cluster);
   for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
@@ -236,22 +255,21 @@ absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
 /// groups are formed before nodes are placed. Workers that said nothing are this machine's, or have
 /// not been reached: it is asked for them.
 bool multipliesBytes(const format::PlanRequest& request, const placement::Cluster& cluster) {
-  auto compiler = devices::createDeviceCompiler("cpu");
+  auto compiler = devices::createDeviceCompiler(runtime::kHostKind);
   const bool here = compiler.ok() && (*compiler)->multipliesBytes();
   auto isOn = [&](const placement::Device& device) {
     const std::string& worker = cluster.workers[static_cast<size_t>(device.worker)].name;
     for (uint32_t i = 0; i < format::sizeOf(request.found()); ++i) {
       const format::FoundDevice& found = *request.found()->Get(i);
-      if (found.kind()->str() == "cpu" && found.worker()->str() == worker) {
+      if (found.kind()->str() == runtime::kHostKind && found.worker()->str() == worker) {
         return found.multiplies_bytes();
       }
     }
     return here;
   };
   std::vector<placement::Device> cpus;
-  std::copy_if(
-      cluster.devices.begin(), cluster.devices.end(), std::back_inserter(cpus),
-      [](const placement::Device& device) { return device.kind == placement::DeviceKind::kCpu; });
+  std::copy_if(cluster.devices.begin(), cluster.devices.end(), std::back_inserter(cpus),
+               [](const placement::Device& device) { return device.kind.onHostCores; });
   return cpus.empty() ? here : std::all_of(cpus.begin(), cpus.end(), isOn);
 }
 

@@ -82,10 +82,11 @@ std::vector<GivenWorker> ClusterFile::processes() const {
   return others;
 }
 
-absl::StatusOr<ClusterFile> readClusterFile(const std::string& path) {
+absl::StatusOr<ClusterFile> readClusterFile(const std::string& path,
+                                            absl::Span<const DeviceKind> kinds) {
   GR_ASSIGN_OR_RETURN(std::string text, readText(path));
   ClusterFile cluster{path, std::move(text), {}};
-  GR_ASSIGN_OR_RETURN(cluster.description, parseClusterDescription(cluster.text, path));
+  GR_ASSIGN_OR_RETURN(cluster.description, parseClusterDescription(cluster.text, path, kinds));
   if (std::optional<GivenSecurity>& files = cluster.description.security) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     for (std::string* name : {&files->ca, &files->cert, &files->key}) {

@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/base/device_kind.h"
 
 namespace graphrun::runtime {
 
@@ -20,13 +22,14 @@ inline constexpr char kClientAddress[] = "client";
 
 /// A device that is given to a worker.
 struct GivenDevice {
-  std::string kind = "cpu";  ///< or "cuda"
-  int index = 0;           ///< the number in its name: of a GPU on its machine, else among its kind
-  std::string source;      ///< "cluster.yaml:12", for messages
-  std::vector<int> cores;  ///< cpu: logical CPUs; empty: all that the worker's process may use
-  bool shared = false;     ///< cpu: others that say so too may have the same cores
-  bool splits = true;      ///< cpu: whether placement may split it for branches
-  bool detached = false;   ///< cpu: reached over edges in the client's process too
+  std::string kind = kHostKind;
+  int index = 0;  ///< the number in its name: of the hardware on its machine, else among its kind
+  std::string source;  ///< "cluster.yaml:12", for messages
+  // On the host's cores:
+  std::vector<int> cores;    ///< logical CPUs; empty: all that the worker's process may use
+  bool shared = false;       ///< others that say so too may have the same cores
+  bool splits = true;        ///< whether placement may split it for branches
+  bool detached = false;     ///< reached over edges in the client's process too
   int64_t memoryBytes = 0;   ///< limit; 0: none
   std::string memorySource;  ///< who gave it
   double weight = 1;         ///< how much it is wanted
@@ -81,10 +84,11 @@ struct ClusterDescription {
   std::vector<std::string> deviceNames() const;
 };
 
-/// Reads cluster.yaml. `fileName` is used in messages only. All problems are in one
-/// InvalidArgument message, one a line, each with its line number.
+/// Reads cluster.yaml, whose devices are of one of `kinds`. `fileName` is used in messages only.
+/// All problems are in one InvalidArgument message, one a line, each with its line number.
 absl::StatusOr<ClusterDescription> parseClusterDescription(absl::string_view text,
-                                                           absl::string_view fileName);
+                                                           absl::string_view fileName,
+                                                           absl::Span<const DeviceKind> kinds);
 
 /// A file, and what it says: the paths under `security` are relative to its folder.
 struct ClusterFile {
@@ -99,7 +103,8 @@ struct ClusterFile {
 
 /// Reads a file or a pipe. The system's reason where that cannot be read (fileError); else as
 /// parseClusterDescription.
-absl::StatusOr<ClusterFile> readClusterFile(const std::string& path);
+absl::StatusOr<ClusterFile> readClusterFile(const std::string& path,
+                                            absl::Span<const DeviceKind> kinds);
 
 }  // namespace graphrun::runtime
 

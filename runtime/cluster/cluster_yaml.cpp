@@ -73,7 +73,8 @@ bool isPlain(const std::string& text) {
 
 class ClusterReader {
  public:
-  explicit ClusterReader(absl::string_view fileName) : fileName_(fileName) {}
+  ClusterReader(absl::string_view fileName, absl::Span<const DeviceKind> kinds)
+      : fileName_(fileName), kinds_(kinds) {}
 
   absl::StatusOr<ClusterDescription> read(absl::string_view text);
 
@@ -97,9 +98,12 @@ class ClusterReader {
   void readAddress(const YAML::Node& map, const std::string& where, GivenWorker& worker);
   void readDevices(const YAML::Node& node, const std::string& where, GivenWorker& worker);
   void readDevice(const YAML::Node& node, const std::string& where, GivenWorker& worker);
-  GivenDevice newDevice(const char* kind, const YAML::Node& node) const;
-  void readCpu(const YAML::Node& node, const std::string& where, GivenWorker& worker);
-  void readCuda(const YAML::Node& node, const std::string& where, GivenWorker& worker);
+  GivenDevice newDevice(const DeviceKind& kind, const YAML::Node& node) const;
+  void readOnCores(const DeviceKind& kind, const YAML::Node& node, const std::string& where,
+                   GivenWorker& worker);
+  void readHardware(const DeviceKind& kind, const YAML::Node& node, const std::string& where,
+                    GivenWorker& worker);
+  bool isOnCores(const GivenDevice& device) const;
   void readMemoryAndWeight(const YAML::Node& map, const std::string& where, GivenDevice& device);
   void readCores(const YAML::Node& node, const std::string& where, GivenDevice& device);
   std::optional<bool> readFlag(const YAML::Node& map, const char* key, const std::string& where);
@@ -114,6 +118,7 @@ class ClusterReader {
   absl::Status report() const;
 
   std::string fileName_;
+  absl::Span<const DeviceKind> kinds_;
   ClusterDescription cluster_;
   std::multimap<int, std::string> problems_;  // by line, in the order of discovery within one
 };
@@ -258,32 +263,47 @@ void ClusterReader::readDevices(const YAML::Node& node, const std::string& where
 void ClusterReader::readDevice(const YAML::Node& node, const std::string& where,
                                GivenWorker& worker) {
   std::string here = absl::StrCat(where, ": devices");
-  if (!checkMap(node, here, {"cpu", "cuda"})) {
+  std::vector<std::string> known;
+  known.reserve(kinds_.size());
+  for (const DeviceKind& kind : kinds_) {
+    known.push_back(kind.name);
+  }
+  if (!checkMap(node, here, known)) {
     return;
   }
   if (node.size() != 1) {
     problem(node,
             absl::StrCat(here, ": one entry describes one device, got ", node.size(), " keys"));
-  } else if (node["cpu"]) {
-    readCpu(node["cpu"], where, worker);
-  } else if (node["cuda"]) {
-    readCuda(node["cuda"], where, worker);
+    return;
+  }
+  for (const DeviceKind& kind : kinds_) {
+    if (YAML::Node device = node[kind.name]; device && kind.onHostCores) {
+      readOnCores(kind, device, where, worker);
+    } else if (device) {
+      readHardware(kind, device, where, worker);
+    }
   }
 }
 
-GivenDevice ClusterReader::newDevice(const char* kind, const YAML::Node& node) const {
+GivenDevice ClusterReader::newDevice(const DeviceKind& kind, const YAML::Node& node) const {
   GivenDevice device;
-  device.kind = kind;
+  device.kind = kind.name;
   device.source = sourceOf(node);
   return device;
 }
 
-void ClusterReader::readCpu(const YAML::Node& node, const std::string& where, GivenWorker& worker) {
-  std::string here = absl::StrCat(where, ": cpu");
-  GivenDevice device = newDevice("cpu", node);
-  device.index =
-      static_cast<int>(std::count_if(worker.devices.begin(), worker.devices.end(),
-                                     [](const GivenDevice& other) { return other.kind == "cpu"; }));
+bool ClusterReader::isOnCores(const GivenDevice& device) const {
+  const DeviceKind* kind = findKind(kinds_, device.kind);
+  return kind != nullptr && kind->onHostCores;
+}
+
+void ClusterReader::readOnCores(const DeviceKind& kind, const YAML::Node& node,
+                                const std::string& where, GivenWorker& worker) {
+  std::string here = absl::StrCat(where, ": ", kind.name);
+  GivenDevice device = newDevice(kind, node);
+  device.index = static_cast<int>(
+      std::count_if(worker.devices.begin(), worker.devices.end(),
+                    [&](const GivenDevice& other) { return other.kind == kind.name; }));
   if (!node.IsNull() &&
       checkMap(node, here, {"cores", "shared", "memory", "weight", "split", "detached"})) {
     if (node["cores"]) {
@@ -349,10 +369,10 @@ void ClusterReader::readShared(const YAML::Node& node, const std::string& where,
   }
 }
 
-void ClusterReader::readCuda(const YAML::Node& node, const std::string& where,
-                             GivenWorker& worker) {
-  std::string here = absl::StrCat(where, ": cuda");
-  GivenDevice device = newDevice("cuda", node);
+void ClusterReader::readHardware(const DeviceKind& kind, const YAML::Node& node,
+                                 const std::string& where, GivenWorker& worker) {
+  std::string here = absl::StrCat(where, ": ", kind.name);
+  GivenDevice device = newDevice(kind, node);
   if (checkMap(node, here, {"index", "memory", "weight"})) {
     std::string index = text(node, "index", here);
     if (!index.empty() && (!absl::SimpleAtoi(index, &device.index) || device.index < 0)) {
@@ -375,7 +395,7 @@ void ClusterReader::checkCores(const YAML::Node& node, const std::string& where,
   int cpus = 0;
   bool unspecified = false;
   for (const GivenDevice& device : worker.devices) {
-    if (device.kind != "cpu") {
+    if (!isOnCores(device)) {
       continue;
     }
     ++cpus;
@@ -563,8 +583,9 @@ absl::StatusOr<ClusterDescription> ClusterReader::read(absl::string_view text) {
 }  // namespace
 
 absl::StatusOr<ClusterDescription> parseClusterDescription(absl::string_view text,
-                                                           absl::string_view fileName) {
-  return ClusterReader(fileName).read(text);
+                                                           absl::string_view fileName,
+                                                           absl::Span<const DeviceKind> kinds) {
+  return ClusterReader(fileName, kinds).read(text);
 }
 
 }  // namespace graphrun::runtime

@@ -276,7 +276,7 @@ absl::Status Session::Impl::open(const std::string& modelPath, const std::string
   inputs = inputPorts(model.model->graph());
   outputs = outputPorts(model.model->graph());
   if (!options.cluster.empty()) {
-    absl::StatusOr<ClusterFile> file = readClusterFile(options.cluster);
+    absl::StatusOr<ClusterFile> file = readClusterFile(options.cluster, devices::deviceKinds());
     if (!file.ok()) {
       return atStage(file.status(), SessionStage::kModel);
     }

@@ -4,10 +4,12 @@
 #include <cstdlib>
 
 #include "placement/cluster.h"
+#include "tests/placement/kinds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace graphrun::placement;
-  auto cluster = parseCluster({reinterpret_cast<const char*>(data), size}, "fuzzed.yaml");
+  auto cluster =
+      parseCluster({reinterpret_cast<const char*>(data), size}, "fuzzed.yaml", testing::kinds());
   if (!cluster.ok()) {
     return 0;
   }

@@ -6,12 +6,14 @@
 #include <cstdlib>
 
 #include "placement/cost_file.h"
+#include "tests/placement/kinds.h"
 
 namespace graphrun::placement {
 
 /// Reads a file; what is accepted is a problem, or refused as one, and is read back from what is
 /// written of it.
-inline void readAndWrite(absl::string_view text, const CostFileOptions& options) {
+inline void readAndWrite(absl::string_view text, CostFileOptions options) {
+  options.kinds = testing::kinds();
   auto file = readCostFile(text, "fuzzed", options);
   if (!file.ok()) {
     return;
@@ -24,7 +26,7 @@ inline void readAndWrite(absl::string_view text, const CostFileOptions& options)
   if (!written.ok()) {
     return;
   }
-  auto again = readCostFile(*written, "written", {});
+  auto again = readCostFile(*written, "written", {.kinds = options.kinds});
   if (!again.ok() || again->graph.nodeCount() != file->graph.nodeCount()) {
     std::fprintf(stderr, "%s\n%s\n", written->c_str(), again.status().ToString().c_str());
     std::abort();

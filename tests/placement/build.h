@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/cluster.h"
 #include "placement/cost_graph.h"
+#include "tests/placement/kinds.h"
 
 namespace graphrun::placement::testing {
 
@@ -22,6 +23,7 @@ inline Cluster simpleCluster(int count, std::vector<int64_t> limits = {}) {
     worker.address = absl::StrCat("10.0.0.", i + 1, ":7070");
     worker.devicesGiven = true;
     DeviceSpec spec;
+    spec.kind = devices::cpu::cpuKind();
     spec.memoryBytes = limits.empty() ? 0 : limits[static_cast<size_t>(i)];
     worker.specs = {spec};
     cluster.workers.push_back(worker);
@@ -44,6 +46,7 @@ inline Cluster coreCluster(const std::vector<std::vector<std::vector<int>>>& cor
     worker.devicesGiven = true;
     for (const std::vector<int>& ofDevice : cores[static_cast<size_t>(i)]) {
       worker.specs.emplace_back();
+      worker.specs.back().kind = devices::cpu::cpuKind();
       worker.specs.back().cores = ofDevice;
       worker.specs.back().shared = true;
     }

@@ -3,6 +3,7 @@
 #include "placement/interfaces.h"
 #include "placement/link_table.h"
 #include "placement/unsure_link.h"
+#include "placement/what_if.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {
@@ -23,8 +24,8 @@ Worker workerAt(const std::string& name, const std::string& address,
 
 DeviceSpec cuda(int index) {
   DeviceSpec spec;
-  spec.kind = DeviceKind::kCuda;
-  spec.cudaIndex = index;
+  spec.kind = devices::cuda::cudaKind();
+  spec.index = index;
   return spec;
 }
 
@@ -127,7 +128,7 @@ TEST_CASE("devices of other kinds have a link of their own where it takes other 
   cluster.rebuildDevices();
   CHECK(LinkTable(cluster).id(0, 2) == LinkTable(cluster).id(1, 3));
   LinkOverride measured{0, 1, 7};
-  measured.kinds = {DeviceKind::kCuda, DeviceKind::kCuda};
+  measured.kinds = {"cuda", "cuda"};
   cluster.links.push_back(measured);
   LinkTable table(cluster);
   CHECK(table.id(0, 2) == table.id(0, 3));
@@ -144,18 +145,42 @@ TEST_CASE("a transfer takes latency and bytes over bandwidth") {
 }
 
 TEST_CASE("this machine alone is one worker inside the client") {
-  Cluster cluster = localCluster(1);
+  Cluster cluster = localCluster(1, devices::cpu::cpuKind());
   REQUIRE(cluster.devices.size() == 1);
   CHECK(cluster.devices[0].name == "local/cpu:0");
   CHECK(cluster.devices[0].cores.empty());
   CHECK(cluster.devices[0].memoryBytes > 0);
   CHECK(cluster.link(kClient, 0).kind == LinkKind::kInProcess);
-  CHECK(localCluster(0).devices[0].cores.empty());
+  CHECK(localCluster(0, devices::cpu::cpuKind()).devices[0].cores.empty());
+}
+
+TEST_CASE("a kind that nothing but its record tells of is placed on by it") {
+  DeviceKind toy;
+  toy.name = "toy";
+  toy.onHostCores = false;
+  toy.ownMemory = true;
+  toy.rates.opsPerSecond.fill(7e9);
+  std::vector<DeviceKind> kinds = testing::kinds();
+  kinds.push_back(toy);
+  auto cluster = parseCluster(
+      "workers: [{name: a, address: local, devices: [{toy: {index: 3}}, {cpu: {cores: 0}}]}]",
+      "c.yaml", kinds);
+  INFO(messageOf(cluster.status()));
+  REQUIRE(cluster.ok());
+  CHECK(cluster->deviceNames() == std::vector<std::string>{"a/toy:3", "a/cpu:0"});
+  CHECK(cluster->devices[0].model.peakOpsPerSecond[2] == 7e9);
+  CHECK(cluster->link(0, 1).kind == LinkKind::kPcie);
+  REQUIRE(supposeDevice(*cluster, "a:toy", kinds).ok());
+  CHECK(cluster->devices.back().name == "a/toy:1");
+  CHECK_THAT(messageOf(parseCluster("workers: [{name: a, address: local, devices: [{toy: {}}]}]",
+                                    "c.yaml", testing::kinds())
+                           .status()),
+             Catch::Contains("unknown key 'toy'"));
 }
 
 TEST_CASE("more threads make a faster device model") {
-  double one = defaultDeviceModel(DeviceKind::kCpu, 1).peakOpsPerSecond[2];
-  double four = defaultDeviceModel(DeviceKind::kCpu, 4).peakOpsPerSecond[2];
+  double one = defaultDeviceModel(devices::cpu::cpuKind(), 1).peakOpsPerSecond[2];
+  double four = defaultDeviceModel(devices::cpu::cpuKind(), 4).peakOpsPerSecond[2];
   CHECK(four > 3 * one);
   CHECK(four < 4 * one);
 }

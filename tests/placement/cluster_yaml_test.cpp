@@ -12,7 +12,7 @@ namespace {
 using testing::messageOf;
 
 std::string errorOf(const std::string& yaml) {
-  return messageOf(parseCluster(yaml, "c.yaml").status());
+  return messageOf(parseCluster(yaml, "c.yaml", testing::kinds()).status());
 }
 
 TEST_CASE("the cluster of the design is read") {
@@ -30,7 +30,7 @@ security: {ca: ca.pem, cert: coordinator.pem, key: coordinator.key}
 pins: [{nodes: "encoder/*", device: node1/cuda:0}, {annotation: gpu0, device: node1/cuda:0}]
 forbids: [{nodes: "embed*", device: "node1/*"}]
 )",
-                              "c.yaml");
+                              "c.yaml", testing::kinds());
   INFO(messageOf(cluster.status()));
   REQUIRE(cluster.ok());
   REQUIRE(cluster->workers.size() == 3);
@@ -38,7 +38,7 @@ forbids: [{nodes: "embed*", device: "node1/*"}]
         std::vector<std::string>{"node0/cpu:0", "node0/cuda:0", "here/cpu:0", "here/cpu:1"});
   CHECK(cluster->devices[0].cores.size() == 16);
   CHECK(cluster->devices[0].memoryBytes == int64_t{48} << 30);
-  CHECK(cluster->devices[1].kind == DeviceKind::kCuda);
+  CHECK(cluster->devices[1].kind.name == "cuda");
   CHECK(cluster->devices[2].cores.back() == 9);
   CHECK(cluster->devices[3].cores == std::vector<int>{10, 12, 13});
   CHECK(cluster->devices[3].memoryBytes == 0);
@@ -164,14 +164,14 @@ workers:
       - {cpu: {cores: 2, shared: false}}
   - {name: there, address: local, devices: [{cpu: {cores: 0}}]}
 )",
-                              "c.yaml");
+                              "c.yaml", testing::kinds());
   INFO(messageOf(cluster.status()));
   REQUIRE(cluster.ok());
   REQUIRE(cluster->devices.size() == 5);
   auto bandwidth = [&](size_t device) {
     return cluster->devices[device].model.memoryBytesPerSecond;
   };
-  double core = defaultDeviceModel(DeviceKind::kCpu, 1).memoryBytesPerSecond;
+  double core = defaultDeviceModel(devices::cpu::cpuKind(), 1).memoryBytesPerSecond;
   CHECK(bandwidth(0) == core);
   CHECK(bandwidth(2) == 2 * core);
   CoreTable cores(*cluster);
@@ -225,10 +225,11 @@ TEST_CASE("security paths are relative to the file, a missing file is named") {
   auto folder = runtime::ScratchFolder::create();
   REQUIRE(folder.ok());
   std::string path = folder->path() / "c.yaml";
-  CHECK_THAT(messageOf(runtime::readClusterFile(path).status()), Catch::Contains("c.yaml"));
+  CHECK_THAT(messageOf(runtime::readClusterFile(path, testing::kinds()).status()),
+             Catch::Contains("c.yaml"));
   std::ofstream(path) << "workers: [{name: a, address: local}]\n"
                          "security: {ca: ca.pem, cert: /x/c.pem, key: ./k/c.key}\n";
-  auto cluster = runtime::readClusterFile(path);
+  auto cluster = runtime::readClusterFile(path, testing::kinds());
   REQUIRE(cluster.ok());
   REQUIRE(cluster->description.security);
   CHECK(cluster->description.security->ca == (folder->path() / "ca.pem").string());

@@ -8,6 +8,7 @@
 #include "mlir/Parser/Parser.h"
 #include "passes/collectives.h"
 #include "placement/build_cost_graph.h"
+#include "tests/placement/kinds.h"
 
 namespace graphrun::placement {
 namespace {
@@ -26,15 +27,15 @@ struct Costs {
     context.loadDialect<ir::GRDialect, mlir::func::FuncDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     REQUIRE(module);
-    auto parsed = parseCluster(kCluster, "cluster.yaml");
+    auto parsed = parseCluster(kCluster, "cluster.yaml", testing::kinds());
     REQUIRE(parsed.ok());
     for (Device& device : parsed->devices) {
       device.library = library;
     }
     DeviceKnowledge devices;
     devices.measured = {measured, nullptr};
-    devices.whyUnsupported = [](DeviceKind kind, mlir::Operation* op) {
-      return kind == DeviceKind::kCuda && llvm::isa<ir::MulOp>(op) ? kWhy : "";
+    devices.whyUnsupported = [](absl::string_view kind, mlir::Operation* op) {
+      return kind == "cuda" && llvm::isa<ir::MulOp>(op) ? kWhy : "";
     };
     auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *parsed, devices);
     INFO(built.status().message());

@@ -66,7 +66,7 @@ TEST_CASE("workers of one host that may use all of its cores share them") {
   cluster.workers[1].address = "10.0.0.2:7070";
   CHECK(coresOf(cluster) == Cores{{0}, {1}, {0}});
   cluster = coreCluster({{{}}, {{}}});
-  cluster.workers[1].specs[0].kind = DeviceKind::kCuda;
+  cluster.workers[1].specs[0].kind = devices::cuda::cudaKind();
   cluster.rebuildDevices();
   CHECK(coresOf(cluster) == Cores{{0}, {1}});
 }

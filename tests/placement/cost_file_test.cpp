@@ -30,6 +30,7 @@ constexpr char kGood[] = R"({"format": "graphrun-costs", "version": 1,
   "colocate": [["a", "b"]], "pins": [{"node": "d", "device": "x"}]})";
 
 absl::StatusOr<CostFile> read(const std::string& text, CostFileOptions options = {}) {
+  options.kinds = testing::kinds();
   return readCostFile(text, "F", options);
 }
 

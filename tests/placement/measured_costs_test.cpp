@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/placement/kinds.h"
+
 namespace graphrun::placement {
 namespace {
 
@@ -30,7 +32,7 @@ MeasuredCosts threeTimes(const DeviceModel& model, const std::vector<int64_t>& s
 
 TEST_CASE(
     "an operation that was measured takes what it took, and needs the memory that it needed") {
-  DeviceModel model = defaultDeviceModel(DeviceKind::kCpu, 1);
+  DeviceModel model = defaultDeviceModel(devices::cpu::cpuKind(), 1);
   MeasuredCosts costs({{42, kFamily, 1000, 1000, 123'456, 640, 64}});
   MeasuredCosts::Estimate same = costs.estimate(42, kFamily, workOf(1000, 1000), model);
   CHECK(same.ns == 123'456);
@@ -41,7 +43,7 @@ TEST_CASE(
 }
 
 TEST_CASE("between operations of its family an operation is as far from the roofline as they") {
-  DeviceModel model = defaultDeviceModel(DeviceKind::kCpu, 1);
+  DeviceModel model = defaultDeviceModel(devices::cpu::cpuKind(), 1);
   MeasuredCosts costs = threeTimes(model, {1000, 10'000, 100'000, 1'000'000});
   OpWork work = workOf(3'000'000, 30'000);
   MeasuredCosts::Estimate between = costs.estimate(1, kFamily, work, model);
@@ -50,7 +52,7 @@ TEST_CASE("between operations of its family an operation is as far from the roof
 }
 
 TEST_CASE("steps of a sequence cost overhead where nothing of the kind was measured") {
-  DeviceModel model = defaultDeviceModel(DeviceKind::kCuda, 1);
+  DeviceModel model = defaultDeviceModel(devices::cuda::cudaKind(), 1);
   OpWork work = workOf(500'000, 5000);
   const int64_t single = rooflineNs(work, model);
   work.steps = 300;
@@ -62,7 +64,7 @@ TEST_CASE("steps of a sequence cost overhead where nothing of the kind was measu
 }
 
 TEST_CASE("outside of what was measured an operation is estimated, and says so") {
-  DeviceModel model = defaultDeviceModel(DeviceKind::kCpu, 1);
+  DeviceModel model = defaultDeviceModel(devices::cpu::cpuKind(), 1);
   MeasuredCosts costs = threeTimes(model, {1000, 10'000});
   for (const OpWork& work : {workOf(10'000'000, 100'000), workOf(100, 1), workOf(500'000, 1)}) {
     MeasuredCosts::Estimate outside = costs.estimate(1, kFamily, work, model);

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "placement/build_cost_graph.h"
+#include "tests/placement/kinds.h"
 
 namespace graphrun::placement {
 namespace {
@@ -18,10 +19,10 @@ int64_t guessedNs(const std::string& function) {
   REQUIRE(module);
   auto cluster = parseCluster(
       "workers:\n  - {name: a, address: local, devices: [{cuda: {index: 0, memory: 1GiB}}]}\n",
-      "cluster.yaml");
+      "cluster.yaml", testing::kinds());
   REQUIRE(cluster.ok());
   DeviceKnowledge devices;
-  devices.whyUnsupported = [](DeviceKind, mlir::Operation*) { return ""; };
+  devices.whyUnsupported = [](absl::string_view, mlir::Operation*) { return ""; };
   auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *cluster, devices);
   REQUIRE(built.ok());
   REQUIRE(built->graph.nodeCount() == 1);
@@ -72,10 +73,10 @@ TEST_CASE("operations have names and types for people", "[placement]") {
   REQUIRE(module);
   auto cluster = parseCluster(
       "workers:\n  - {name: a, address: local, devices: [{cuda: {index: 0, memory: 1GiB}}]}\n",
-      "cluster.yaml");
+      "cluster.yaml", testing::kinds());
   REQUIRE(cluster.ok());
   DeviceKnowledge devices;
-  devices.whyUnsupported = [](DeviceKind, mlir::Operation*) { return ""; };
+  devices.whyUnsupported = [](absl::string_view, mlir::Operation*) { return ""; };
   auto built = buildCostGraph(*module->getOps<mlir::func::FuncOp>().begin(), *cluster, devices);
   REQUIRE(built.ok());
   CHECK(built->graph.node(0).op == "gr.group");

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/placement/kinds.h"
+
 namespace graphrun::placement {
 namespace {
 
@@ -47,7 +49,7 @@ TEST_CASE("calibration replaces only what was measured") {
 }
 
 TEST_CASE("default models have positive rates for every type and class") {
-  for (DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+  for (const DeviceKind& kind : testing::kinds()) {
     DeviceModel m = defaultDeviceModel(kind, 0);
     for (double rate : m.peakOpsPerSecond) {
       CHECK(rate > 0);

@@ -29,13 +29,13 @@ TEST_CASE("parts have the cores of the device that they are of") {
 }
 
 TEST_CASE("a process whose threads are not pinned is split, too") {
-  Cluster split = splitDevices(localCluster(0), 2);
+  Cluster split = splitDevices(localCluster(0, devices::cpu::cpuKind()), 2);
   if (split.devices.size() > 1) {
     CHECK(split.devices[0].floating);
     CHECK(split.devices[1].floating);
     CHECK(CoreTable(split).isShared(0));
   }
-  CHECK(splitDevices(localCluster(1), 2).devices.size() == 1);
+  CHECK(splitDevices(localCluster(1, devices::cpu::cpuKind()), 2).devices.size() == 1);
 }
 
 TEST_CASE("what shares cores already, or is not to be split, stays whole") {

@@ -53,7 +53,7 @@ PlanRequestT request(const std::string& library, const std::string& lastLibrary)
   return request;
 }
 
-std::shared_ptr<const PlanFile> planOf(const PlanRequestT& request) {
+absl::StatusOr<std::vector<uint8_t>> respond(const PlanRequestT& request) {
   auto model = runtime::MappedFile::open(std::string(GRAPHRUN_COLLECTIVE_MODELS) + "/each.fb");
   REQUIRE(model.ok());
   flatbuffers::FlatBufferBuilder builder;
@@ -62,7 +62,11 @@ std::shared_ptr<const PlanFile> planOf(const PlanRequestT& request) {
   std::vector<uint8_t> text(builder.GetBufferPointer(),
                             builder.GetBufferPointer() + builder.GetSize());
   runtime::CompilerDoor door(GRAPHRUN_COMPILER);
-  auto bytes = door.plan(model->bytes(), "each.fb", text);
+  return door.plan(model->bytes(), "each.fb", text);
+}
+
+std::shared_ptr<const PlanFile> planOf(const PlanRequestT& request) {
+  auto bytes = respond(request);
   INFO(bytes.status().message());
   REQUIRE(bytes.ok());
   const auto* response = flatbuffers::GetRoot<PlanResponse>(bytes->data());
@@ -121,6 +125,19 @@ TEST_CASE("sums of a known order need their steps") {
   PlanRequestT stable = request("nccl 2.28", "nccl 2.28");
   stable.numerics = static_cast<uint8_t>(runtime::Numerics::kDeterministic);
   CHECK(communicatorsOf(*planOf(stable)).empty());
+}
+
+TEST_CASE("a worker's device of a kind that is not known is told, not taken for a CPU") {
+  PlanRequestT strange = request("", "");
+  strange.cluster_yaml = "workers: [{name: g, address: local}]\n";
+  strange.found.clear();
+  strange.pins.clear();
+  strange.found.push_back(gpu("g", 0, ""));
+  strange.found.back()->kind = "tpu";
+  absl::Status refused = respond(strange).status();
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK_THAT(std::string(refused.message()),
+             Catch::Contains("worker g has a device of kind 'tpu', expected one of cpu, cuda"));
 }
 
 }  // namespace graphrun::format
