@@ -9,14 +9,14 @@
 namespace graphrun::placement {
 namespace {
 
-/// The CPU devices of the client's machine.
+/// The devices on the cores of the client's machine.
 std::vector<int> devicesHere(const Cluster& cluster) {
   std::vector<int> devices;
   for (int d = 0; d < static_cast<int>(cluster.devices.size()); ++d) {
     const Device& device = cluster.devices[static_cast<size_t>(d)];
     const std::vector<int>& here = cluster.client.workers;
     const bool isHere = std::find(here.begin(), here.end(), device.worker) != here.end();
-    if (isHere && device.kind == DeviceKind::kCpu) {
+    if (isHere && device.kind.onHostCores) {
       devices.push_back(d);
     }
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices/device.h"
 #include "tests/runtime/format/samples.h"
 
 namespace graphrun::runtime {
@@ -137,7 +138,7 @@ TEST_CASE("senders are busy with large tensors; of small ones the transfer takes
 ClusterFile twoWorkers(const format::TemporaryFolder& folder) {
   const std::string path = folder.file("two.yaml");
   std::ofstream(path) << "workers: [{name: a, address: local}, {name: b, address: local}]\n";
-  return readClusterFile(path).value();
+  return readClusterFile(path, devices::deviceKinds()).value();
 }
 
 TEST_CASE("what the client's process does for each of many steps is kept by workers and bytes") {
