@@ -4,7 +4,6 @@
 #define GRAPHRUN_DEVICES_DEVICE_H_
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "devices/collectives.h"
+#include "devices/direct_transfers.h"
 #include "runtime/base/device_kind.h"
 #include "runtime/base/tensor.h"
 #include "runtime/base/trace.h"
@@ -67,29 +68,21 @@ struct EdgeBinding {
   bool send = false;
 };
 
-/// How the value of an edge goes from device to device without the host's memory.
-enum class EdgeWay : uint8_t {
-  /// Both are of this process, and both ends are told: the receiver takes the value where the
-  /// sender has it (Device::reaches). What the executor passes between their buffers only they
-  /// understand; it is valid until the step ends.
-  kFetched,
-  /// A transport carries it: the end that is told has it in its device's own memory
-  /// (Device::allocateOwn), whatever the other end does.
-  kCarried
-};
-
-/// A program's place among devices that carry out collectives together (Plan.communicators).
-struct CommunicatorPlace {
-  uint32_t communicator = 0;  ///< id in the plan
-  uint32_t member = 0;        ///< this device's position in it
-  uint32_t members = 0;
-  std::string meeting;  ///< what Device::newMeeting gave at one of the members, the same at all
-};
-
 /// What a record needs beside the tensors of the graph, in bytes.
 struct RecordMemory {
   uint64_t weights = 0;  ///< as laid out for it; those that several read count for the first
   uint64_t scratch = 0;  ///< while it runs
+};
+
+/// The memory of a program, in bytes.
+struct ProgramMemory {
+  uint64_t bytes = 0;   ///< held: weights, arena and scratch
+  uint64_t shared = 0;  ///< of these, what programs that were loaded before it hold as well
+  /// One for each record; empty where the device cannot tell.
+  absl::Span<const RecordMemory> records;
+  /// The host's memory in which it computes, in pages that nothing else is in; what it sends lies
+  /// there, unless that is bound. Empty where a device has memory of its own.
+  absl::Span<uint8_t> hostArena;
 };
 
 /// A partition, ready to run: records in order over a table of buffers, all memory allocated. One
@@ -107,42 +100,14 @@ class Program {
   virtual absl::Span<const Binding> outputs() const = 0;
   virtual absl::Span<const EdgeBinding> edges() const = 0;
   virtual absl::Span<const std::string> labels() const = 0;
-  /// Memory held: weights, arena and scratch, in bytes.
-  virtual uint64_t memoryBytes() const = 0;
-  /// Of these, what programs that were loaded before it hold as well.
-  virtual uint64_t sharedBytes() const { return 0; }
-  /// One for each record; empty where the device cannot tell.
-  virtual absl::Span<const RecordMemory> recordMemory() const { return {}; }
+  virtual ProgramMemory memory() const = 0;
   /// Where records only launch and wait: what the steps take that they launch, by their labels, as
   /// far as that was measured; nothing where a record takes as long as its step. Thread-safe.
   virtual std::optional<std::vector<runtime::StepTime>> stepTimes() const { return std::nullopt; }
-  /// The host's memory in which it computes, in pages that nothing else is in; what it sends lies
-  /// there, unless that is bound. Empty where a device has memory of its own.
-  virtual absl::Span<uint8_t> hostArena() { return {}; }
-  /// Whether this end of edges()[index] can do without the host's memory.
-  virtual bool canHandOver(size_t /*index*/) const { return false; }
-  /// From now on it does; before the first step, needs canHandOver. `edges()[index].buffer` may
-  /// then be another than before.
-  virtual absl::Status handOver(size_t /*index*/, EdgeWay /*way*/) {
-    return absl::UnimplementedError("no program of this kind of device does");
-  }
-  /// The communicators that its records use, by their ids in the plan, ascending.
-  virtual absl::Span<const uint32_t> communicators() const { return {}; }
-  /// Begins to join one of them, before the first step; does not wait for the other members.
-  virtual absl::Status join(const CommunicatorPlace& /*place*/) {
-    return absl::UnimplementedError("no program of this kind of device does");
-  }
-  /// Whether one that it began to join has all of its members by now; fails when it never will.
-  virtual absl::StatusOr<bool> hasJoined(uint32_t /*communicator*/) { return true; }
-  /// Before steps: until when its records may wait for what other devices should do, in terms of
-  /// nowNanos().
-  virtual void setDeadline(int64_t /*nanos*/) {}
-  /// Ends, soon, what its records wait for that other devices should do: their step fails, and so
-  /// do all later ones. Thread-safe, from any thread, at any time; must not block.
-  virtual void interrupt() {}
-  /// No step follows. Begins what has to be done together with other devices before the program
-  /// goes, so that several programs of a process can: the destructor waits, but not long.
-  virtual void retire() {}
+  /// Null where its edges' values always go through the host's memory.
+  virtual DirectEdges* directEdges() { return nullptr; }
+  /// Null where it has no collectives.
+  virtual CollectiveSteps* collectives() { return nullptr; }
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.
@@ -181,38 +146,6 @@ class Device {
   /// host memory, and its programs copy.
   virtual absl::StatusOr<void*> allocate(size_t bytes) = 0;
   virtual void deallocate(void* memory) = 0;
-  /// Blocking copies between host memory and what `allocate` gave, which is host memory, too.
-  virtual absl::Status copyFromHost(void* to, const void* from, size_t bytes) {
-    if (bytes > 0) {  // else the addresses may be null
-      std::memcpy(to, from, bytes);
-    }
-    return absl::OkStatus();
-  }
-  virtual absl::Status copyToHost(void* to, const void* from, size_t bytes) {
-    return copyFromHost(to, from, bytes);
-  }
-  /// Whether this device and `to`, another one of this process, can do EdgeWay::kFetched. It was
-  /// tried, when it was first asked; the status says why not.
-  virtual absl::Status reaches(Device& /*to*/) {
-    return absl::UnimplementedError("no device of this kind does");
-  }
-  /// Memory of the device's own, which the host cannot use: for what transports carry.
-  virtual absl::StatusOr<void*> allocateOwn(size_t /*bytes*/) {
-    return absl::UnimplementedError("no device of this kind has memory of its own");
-  }
-  virtual void deallocateOwn(void* /*memory*/) {}
-  /// Blocking copies between the host's memory and such.
-  virtual absl::Status copyToOwn(void* /*to*/, const void* /*from*/, size_t /*bytes*/) {
-    return absl::UnimplementedError("no device of this kind has memory of its own");
-  }
-  virtual absl::Status copyFromOwn(void* /*to*/, const void* /*from*/, size_t /*bytes*/) {
-    return absl::UnimplementedError("no device of this kind has memory of its own");
-  }
-  /// Where the members of a new communicator meet: bytes for all of them, of one use. They may tell
-  /// how to reach this process.
-  virtual absl::StatusOr<std::string> newMeeting() {
-    return absl::UnimplementedError("no device of this kind carries out collectives");
-  }
   /// Whether what `allocate` gives is the host's memory, in place of the device's own, to which
   /// DeviceDescription::memoryBytes then does not apply.
   virtual bool bindsHostMemory() const { return false; }
@@ -226,6 +159,10 @@ class Device {
                                                         WeightSource& weights) = 0;
   /// Prepares the calling thread to run programs of this device (affinity, number of threads).
   virtual absl::Status enter() = 0;
+  /// Null where values always go through what `allocate` gives.
+  virtual DirectTransfers* directTransfers() { return nullptr; }
+  /// Null where no device of this kind carries out collectives.
+  virtual Collectives* collectives() { return nullptr; }
   /// Ends threads that wait for the calling thread to run programs of this device.
   virtual void leave() {}
   /// Whether programs that run at the same time would be in each other's way.
@@ -241,6 +178,9 @@ absl::Status checkDevice(const DeviceDescription& description);
 
 /// The kinds that clusters can have devices of, whether this machine has some or not.
 std::vector<runtime::DeviceKind> deviceKinds();
+
+/// The record of a kind. One that is not in this build has nothing but its name.
+runtime::DeviceKind kindNamed(absl::string_view name);
 
 /// The devices that this machine offers when nothing else is said.
 std::vector<DeviceDescription> discoverDevices();

@@ -69,9 +69,6 @@ class DeviceCompiler {
                                                        Tuning& tuning) const = 0;
 };
 
-/// The kinds that can be planned for, whether their compilers are built in or not.
-std::vector<runtime::DeviceKind> compilerKinds();
-
 /// The compiler for a kind of device; NotFound when it is not built in. `code` may be null, and
 /// must outlive it.
 absl::StatusOr<std::unique_ptr<DeviceCompiler>> createDeviceCompiler(const std::string& kind,

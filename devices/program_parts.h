@@ -25,7 +25,7 @@ std::vector<Binding> bindingsOf(const std::vector<Endpoint>& endpoints);
 /// Makes `record` that of a send or receive step; its label is left as it is. Returns the edge.
 EdgeBinding bindEdge(const Step& step, OpRecord& record);
 
-/// Program::communicators. InvalidArgument for a member's step that names none.
+/// CollectiveSteps::communicators. InvalidArgument for a member's step that names none.
 absl::StatusOr<std::vector<uint32_t>> communicatorsOf(const Executable& executable);
 
 }  // namespace graphrun::devices

@@ -21,7 +21,7 @@ int workerOf(const Cluster& cluster, int device) {
 }
 
 bool hasOwnMemory(const Cluster& cluster, int device) {
-  return device != kClient && cluster.devices[static_cast<size_t>(device)].kind.ownMemory;
+  return device != kClient && cluster.devices[static_cast<size_t>(device)].kind.hasOwnMemory();
 }
 
 LinkKind linkKindOf(const Cluster& cluster, int from, int to) {
@@ -215,7 +215,7 @@ absl::StatusOr<PinRule> parsePinRule(absl::string_view text) {
   size_t equals = text.rfind('=');
   if (equals == absl::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("pin '", text, "': expected NODES=DEVICE, as in 'encoder/*=node1/cuda:0'"));
+        absl::StrCat("pin '", text, "': expected NODES=DEVICE, as in 'encoder/*=node1/cpu:0'"));
   }
   return makePinRule(text.substr(0, equals), text.substr(equals + 1), "--pin");
 }

@@ -63,7 +63,7 @@ class DnnReader {
       root_.problem("maxSizePerFPGA", "expected at least one byte");
     }
     auto kind = std::find_if(kinds_.begin(), kinds_.end(),
-                             [](const DeviceKind& known) { return known.ownMemory; });
+                             [](const DeviceKind& known) { return known.hasOwnMemory(); });
     if (accelerators_ > 0 && kind == kinds_.end()) {
       root_.problem("maxFPGAs", absl::StrCat("no kind of device that is known here has memory of ",
                                              "its own (known: ", runtime::kindNames(kinds_), ")"));

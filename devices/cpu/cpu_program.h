@@ -32,10 +32,9 @@ class CpuProgram : public Program {
   absl::Span<const Binding> outputs() const override { return outputs_; }
   absl::Span<const EdgeBinding> edges() const override { return edges_; }
   absl::Span<const std::string> labels() const override { return labels_; }
-  uint64_t memoryBytes() const override { return memoryBytes_; }
-  uint64_t sharedBytes() const override { return sharedBytes_; }
-  absl::Span<const RecordMemory> recordMemory() const override { return recordMemory_; }
-  absl::Span<uint8_t> hostArena() override { return arenaPages_; }
+  ProgramMemory memory() const override {
+    return {memoryBytes_, sharedBytes_, recordMemory_, arenaPages_};
+  }
   absl::Status errorMessage(const OpRecord& record, int code) const override;
 
  private:

@@ -16,7 +16,8 @@
 
 namespace graphrun::devices::cuda {
 
-/// What Device::newMeeting gives: a unique id of NCCL, which this process listens for from now on.
+/// What Collectives::newMeeting gives: a unique id of NCCL, which this process listens for from now
+/// on.
 absl::StatusOr<std::string> newMeeting(Libraries& libraries);
 
 /// Those of one program. They are NCCL's non-blocking ones, whose state is asked again and again,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "devices/cuda/cuda_kind.h"
 #include "devices/cuda/cuda_program.h"
 #include "devices/cuda/libraries.h"
 #include "devices/cuda/peers.h"
@@ -26,7 +27,7 @@ std::string fingerprintOf(const GpuFacts& gpu, Libraries& libraries) {
   return text;
 }
 
-class CudaDevice : public Device {
+class CudaDevice : public Device, public DirectTransfers, public Collectives {
  public:
   CudaDevice(DeviceDescription description, std::string fingerprint, DeviceParts parts)
       : description_(std::move(description)),
@@ -50,6 +51,10 @@ class CudaDevice : public Device {
   absl::StatusOr<std::shared_ptr<void>> lockHostMemory(absl::Span<uint8_t> pages) override {
     return lockPages(parts_.context, pages);
   }
+
+  DirectTransfers* directTransfers() override { return this; }
+  Collectives* collectives() override { return this; }
+  absl::string_view memory() const override { return memory_; }
 
   absl::Status reaches(Device& to) override {
     auto* other = dynamic_cast<CudaDevice*>(&to);
@@ -120,6 +125,7 @@ class CudaDevice : public Device {
 
   DeviceDescription description_;
   std::string fingerprint_;
+  std::string memory_ = cudaKind().memory;
   DeviceParts parts_;
   std::mutex mutex_;
   std::map<CUdevice, absl::Status> reached_;         ///< guarded by mutex_

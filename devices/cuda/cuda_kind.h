@@ -14,7 +14,7 @@ inline runtime::DeviceKind cudaKind() {
   runtime::DeviceKind kind;
   kind.name = "cuda";
   kind.onHostCores = false;
-  kind.ownMemory = true;
+  kind.memory = "cuda";
   kind.peerCopy = true;
   kind.collectives = true;
   kind.rates.opOverheadNs = 5000;

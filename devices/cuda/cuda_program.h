@@ -38,7 +38,7 @@ struct DeviceParts {
 /// is host memory; each bound buffer has its own place on the GPU beside the arena, and what is
 /// sent from the arena a page-locked place on the host. Streams are its own, so that programs on
 /// several threads do not meet.
-class CudaProgram : public Program {
+class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
  public:
   /// Builds the program of `bytes`, made for a device of `fingerprint`. `memoryLimit` 0: none.
   static absl::StatusOr<std::unique_ptr<CudaProgram>> load(absl::Span<const uint8_t> bytes,
@@ -54,8 +54,9 @@ class CudaProgram : public Program {
   absl::Span<const Binding> outputs() const override { return outputs_; }
   absl::Span<const EdgeBinding> edges() const override { return edges_; }
   absl::Span<const std::string> labels() const override { return labels_; }
-  uint64_t memoryBytes() const override { return memoryBytes_; }
-  uint64_t sharedBytes() const override { return sharedBytes_; }
+  ProgramMemory memory() const override { return {memoryBytes_, sharedBytes_, {}, {}}; }
+  DirectEdges* directEdges() override { return this; }
+  CollectiveSteps* collectives() override { return this; }
   bool canHandOver(size_t index) const override;
   absl::Status handOver(size_t index, EdgeWay way) override;
   absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }

@@ -34,11 +34,11 @@ void printDevice(const std::string& name, const std::string& kind, uint32_t inde
               static_cast<double>(memoryBytes) / (1 << 30));
 }
 
-/// How tensors of GPUs go to other processes, where there are GPUs.
+/// How tensors of GPUs go to other processes, where there are devices with memory of their own.
 void printGpuNetwork(runtime::Compiler& compiler) {
   const std::vector<devices::DeviceDescription> devices = devices::discoverDevices();
   if (std::none_of(devices.begin(), devices.end(), [](const devices::DeviceDescription& device) {
-        return device.kind == "cuda";
+        return devices::kindNamed(device.kind).hasOwnMemory();
       })) {
     return;
   }

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "devices/device_compiler.h"
+#include "frontends/compiler/device_compilers.h"
 #include "frontends/compiler/explanation.h"
 #include "placement/cost_file.h"
 #include "placement/lower_bounds.h"

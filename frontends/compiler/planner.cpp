@@ -10,6 +10,7 @@
 #include "devices/device_compiler.h"
 #include "frontends/compiler/annotate_placement.h"
 #include "frontends/compiler/context.h"
+#include "frontends/compiler/device_compilers.h"
 #include "frontends/compiler/dumps.h"
 #include "frontends/compiler/explanation.h"
 #include "frontends/compiler/known_costs.h"

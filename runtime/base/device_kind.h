@@ -68,13 +68,16 @@ struct DeviceKind {
   /// own, numbered as they come; placement may split them. Else each is a piece of hardware with an
   /// index.
   bool onHostCores = true;
-  /// Its kernels work in memory that the host cannot use.
-  bool ownMemory = false;
+  /// The memory that its kernels work in, where the host cannot use that: as networks name it
+  /// (EdgeSpec::memory); empty: the host's.
+  std::string memory = {};
   /// Devices of one process may hand values to each other without the host's memory.
   bool peerCopy = false;
   /// Devices may carry out collectives together.
   bool collectives = false;
-  KindRates rates;
+  KindRates rates = {};
+
+  bool hasOwnMemory() const { return !memory.empty(); }
 };
 
 /// The kind of a name; null where the table has none.

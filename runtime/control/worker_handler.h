@@ -73,7 +73,7 @@ struct PeerInfo {
 /// Where the members of a communicator meet.
 struct Meeting {
   uint32_t communicator = 0;  // position in Plan.communicators
-  std::string data;           // of devices::Device::newMeeting; at most kMaxMeetingBytes
+  std::string data;           // of devices::Collectives::newMeeting; at most kMaxMeetingBytes
 };
 
 /// What became of a partition on its device.

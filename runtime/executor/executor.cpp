@@ -37,6 +37,7 @@ Executor::Executor(devices::Device* device, std::shared_ptr<devices::Program> pr
                    StepControl* control)
     : device_(device),
       program_(std::move(program)),
+      collectives_(program_->collectives()),
       control_(control),
       id_(nextId()),
       records_(program_->records()),
@@ -112,7 +113,9 @@ bool Executor::run(uint64_t firstStep, uint32_t steps) {
   if (!enter()) {
     return false;
   }
-  program_->setDeadline(waitOptions().deadlineNanos);
+  if (collectives_ != nullptr) {
+    collectives_->setDeadline(waitOptions().deadlineNanos);
+  }
   for (uint64_t step = firstStep; step < firstStep + steps; ++step) {
     if (!runStep(step)) {
       program_->settle();
@@ -341,7 +344,7 @@ TraceStream Executor::trace() const {
   for (const OpRecord& record : records_) {
     stream.kernelNames.push_back(program_->labels()[record.label]);
   }
-  for (const devices::RecordMemory& memory : program_->recordMemory()) {
+  for (const devices::RecordMemory& memory : program_->memory().records) {
     stream.kernelWeights.push_back(memory.weights);
     stream.kernelScratch.push_back(memory.scratch);
   }

@@ -11,8 +11,8 @@ void StepControl::fail(StepFailure failure) {
     failure_ = std::move(failure);
     stopped_.store(true);
   }
-  for (devices::Program* program : programs_) {
-    program->interrupt();
+  for (devices::CollectiveSteps* steps : collectives_) {
+    steps->interrupt();
   }
   for (Transport* transport : transports_) {
     transport->wakeWaiters();

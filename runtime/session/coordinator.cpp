@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "devices/device.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/process.h"
@@ -327,14 +328,15 @@ absl::Status Coordinator::checkDevices() const {
     const WorkerOffer& offer = joined_.at(worker.name).offer;
     for (const GivenDevice& device : worker.devices) {
       bool offered =
-          device.kind != "cuda" ||
+          devices::kindNamed(device.kind).onHostCores ||
           std::any_of(offer.devices.begin(), offer.devices.end(), [&](const DeviceOffer& one) {
-            return one.kind == "cuda" && one.index == static_cast<uint32_t>(device.index);
+            return one.kind == device.kind && one.index == static_cast<uint32_t>(device.index);
           });
       if (!offered) {
-        return atStage(missingGpu(worker.name, static_cast<uint32_t>(device.index),
-                                  worker.isLocal(), offer.missing),
-                       SessionStage::kPlacement);
+        return atStage(
+            missingDevice(worker.name, {device.kind, static_cast<uint32_t>(device.index)},
+                          worker.isLocal(), offer.missing),
+            SessionStage::kPlacement);
       }
     }
     GR_RETURN_IF_ERROR(checkCores(worker, offer.devices));

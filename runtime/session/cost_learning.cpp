@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "devices/device.h"
 #include "runtime/base/cgroup.h"
+#include "runtime/base/device_kind.h"
 #include "runtime/base/median.h"
 #include "runtime/control/address.h"
 #include "runtime/format/weight_table.h"
@@ -18,7 +20,6 @@ namespace graphrun::runtime {
 namespace {
 
 constexpr char kThisHost[] = "localhost";
-constexpr char kCpu[] = "cpu";
 constexpr uint32_t kClientWorker = 0;  // index in a plan
 /// Nodes with less company are alone, and tell how fast the machine is now if they take as much of
 /// the others' time; those with as much company tell what it costs.
@@ -66,13 +67,13 @@ uint32_t threadsOf(const format::PlanDevice& device) {
   return cores == 0 ? device.threads() : cores;
 }
 
-/// Within a process GPUs move a value themselves (Program::handOver): what executors record of that
-/// is no transfer.
-bool isBetweenGpus(const format::PlanFile& plan, const format::Edge& edge) {
+/// Within a process some devices move a value themselves (DirectEdges): what executors record of
+/// that is no transfer.
+bool isBetweenPeers(const format::PlanFile& plan, const format::Edge& edge) {
   const format::PlanDevice& from = plan.device(edge.source());
   const format::PlanDevice& to = plan.device(edge.target());
-  return from.worker() == to.worker() && format::textOf(from.kind()) == "cuda" &&
-         format::textOf(to.kind()) == "cuda";
+  return from.worker() == to.worker() && format::textOf(from.kind()) == format::textOf(to.kind()) &&
+         devices::kindNamed(format::textOf(from.kind())).peerCopy;
 }
 
 /// The workers with a part of the plan, the client's process not counted.
@@ -273,7 +274,7 @@ CostLearning::Crowds CostLearning::learnCrowds(const ActivePlan& plan, const Run
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
     const std::string kept = fingerprints.of(node, entry);
     const format::PlanDevice& device = file.device(node.device);
-    if (!entry.inner() || kept.empty() || device.kind()->str() != kCpu) {
+    if (!entry.inner() || kept.empty() || device.kind()->str() != kHostKind) {
       continue;
     }
     const CostBook& book = bookOf(kept, books);
@@ -343,8 +344,8 @@ void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times, c
     format::MeasuredDeviceT kind;
     kind.kind = planned.kind()->str();
     kind.cores = threadsOf(planned);
-    kind.cores = kind.cores == 0 && kind.kind == kCpu ? threads_ : kind.cores;
-    kind.index = kind.kind == kCpu ? 0 : planned.index();
+    kind.cores = kind.cores == 0 && kind.kind == kHostKind ? threads_ : kind.cores;
+    kind.index = kind.kind == kHostKind ? 0 : planned.index();
     kind.fingerprint = device.fingerprint;
     shelf_.warnNotKept(shelf_.addDevice(placeOf(device.worker).host, kind));
   }
@@ -409,7 +410,7 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
   std::map<std::string, Link> links;  // by what tells them apart
   for (const RunTimes::Edge& time : times.edges) {
     const format::Edge& edge = file.edge(time.edge);
-    if (isBetweenGpus(file, edge)) {
+    if (isBetweenPeers(file, edge)) {
       continue;
     }
     const LinkEnd from = linkEnd(file, edge.source());
@@ -524,11 +525,11 @@ std::vector<LearnedCosts> CostLearning::learned() {
   };
   std::vector<LinkEnd> ends;
   for (const Place& place : places_) {
-    std::set<std::string> kinds = {kCpu};
+    std::set<std::string> kinds = {kHostKind};
     for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
       kinds.insert(device.kind);
-      std::string which = device.kind != kCpu ? absl::StrCat(":", device.index)
-                          : device.cores == 0 ? " with all threads"
+      std::string which = device.kind != kHostKind ? absl::StrCat(":", device.index)
+                          : device.cores == 0      ? " with all threads"
                                               : absl::StrCat(" with ", device.cores, " threads");
       add(absl::StrCat(device.kind, which, " on ", place.host), "operations",
           shelf_.device(device.fingerprint).opSummary());
@@ -558,7 +559,7 @@ void CostLearning::addTo(format::PlanRequestT& request) {
   Books books;  // workers of one machine share them
   std::vector<LinkEnd> ends;
   for (const Place& place : places_) {
-    std::set<std::string> kinds = {kCpu};
+    std::set<std::string> kinds = {kHostKind};
     for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
       kinds.insert(device.kind);
       auto costs = std::make_unique<format::WorkerCostsT>();

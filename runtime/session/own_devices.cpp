@@ -15,16 +15,18 @@
 namespace graphrun::runtime {
 namespace {
 
-constexpr char kGpu[] = "cuda";
-
-/// The GPU that "local/cuda:1" or "cuda:1" names; nothing for other devices.
-std::optional<uint32_t> gpuOf(absl::string_view device) {
+/// The hardware that "local/KIND:1" or "KIND:1" names; nothing for other devices.
+std::optional<Hardware> hardwareOf(absl::string_view device) {
   absl::ConsumePrefix(&device, absl::StrCat(kOwnMachine, "/"));
-  uint32_t index = 0;
-  if (!absl::ConsumePrefix(&device, absl::StrCat(kGpu, ":")) || !absl::SimpleAtoi(device, &index)) {
-    return std::nullopt;
+  for (const DeviceKind& kind : devices::deviceKinds()) {
+    absl::string_view number = device;
+    uint32_t index = 0;
+    if (!kind.onHostCores && absl::ConsumePrefix(&number, absl::StrCat(kind.name, ":")) &&
+        absl::SimpleAtoi(number, &index)) {
+      return Hardware{kind.name, index};
+    }
   }
-  return index;
+  return std::nullopt;
 }
 
 std::vector<std::string> namedDevices(const SessionOptions& options) {
@@ -45,20 +47,21 @@ std::vector<std::string> namedDevices(const SessionOptions& options) {
 
 }  // namespace
 
-absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere,
-                        absl::Span<const std::string> missing) {
+absl::Status missingDevice(const std::string& worker, const Hardware& hardware, bool isHere,
+                           absl::Span<const std::string> missing) {
   devices::DeviceDescription description;
-  description.name = absl::StrCat(worker, "/", kGpu, ":", gpu);
-  description.kind = kGpu;
-  description.index = gpu;
+  description.name = absl::StrCat(worker, "/", hardware.kind, ":", hardware.index);
+  description.kind = hardware.kind;
+  description.index = hardware.index;
   absl::Status why = isHere ? devices::checkDevice(description) : absl::OkStatus();
   if (!why.ok()) {
     return why;
   }
-  auto told = std::find_if(missing.begin(), missing.end(),
-                           [](const std::string& line) { return absl::StrContains(line, kGpu); });
+  auto told = std::find_if(missing.begin(), missing.end(), [&](const std::string& line) {
+    return absl::StrContains(line, hardware.kind);
+  });
   return absl::NotFoundError(
-      absl::StrCat("device ", description.name, ": worker ", worker, " has no such GPU; ",
+      absl::StrCat("device ", description.name, ": worker ", worker, " has no such device; ",
                    told == missing.end() ? "graphrun doctor on its machine says which there are"
                                          : absl::StrCat("it has no ", *told)));
 }
@@ -84,7 +87,7 @@ absl::Status checkOwnCores(const ClusterDescription& cluster) {
 
 absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer> offers) {
   auto cpu = std::find_if(offers.begin(), offers.end(),
-                          [](const DeviceOffer& offer) { return offer.kind == "cpu"; });
+                          [](const DeviceOffer& offer) { return offer.kind == kHostKind; });
   const std::vector<uint32_t> allowed = cpu == offers.end() ? std::vector<uint32_t>() : cpu->cores;
   for (const GivenDevice& device : worker.devices) {
     for (int core : device.cores) {
@@ -100,15 +103,16 @@ absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer>
   return absl::OkStatus();
 }
 
-absl::Status checkNamedGpus(const SessionOptions& options, absl::Span<const DeviceOffer> offers) {
+absl::Status checkNamedHardware(const SessionOptions& options,
+                                absl::Span<const DeviceOffer> offers) {
   for (const std::string& name : namedDevices(options)) {
-    std::optional<uint32_t> gpu = gpuOf(name);
-    bool isMissing = gpu.has_value() &&
+    std::optional<Hardware> named = hardwareOf(name);
+    bool isMissing = named.has_value() &&
                      std::none_of(offers.begin(), offers.end(), [&](const DeviceOffer& offer) {
-                       return offer.kind == kGpu && offer.index == *gpu;
+                       return offer.kind == named->kind && offer.index == named->index;
                      });
     if (isMissing) {
-      return atStage(missingGpu(kOwnMachine, *gpu, true), SessionStage::kPlacement);
+      return atStage(missingDevice(kOwnMachine, *named, true), SessionStage::kPlacement);
     }
   }
   return absl::OkStatus();

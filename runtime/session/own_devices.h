@@ -13,14 +13,21 @@
 
 namespace graphrun::runtime {
 
-/// The name of this machine in plans without a cluster: devices are "local/cpu:0", "local/cuda:0",
+/// The name of this machine in plans without a cluster: devices are "local/cpu:0", and so on,
 /// and users may leave "local/" out.
 inline constexpr char kOwnMachine[] = "local";
 
-/// Why `worker`, which `isHere` if it is on this machine, does not have a GPU: what is missing and
-/// how to get it. Of others that is what they said when they joined: WorkerOffer::missing.
-absl::Status missingGpu(const std::string& worker, uint32_t gpu, bool isHere,
-                        absl::Span<const std::string> missing = {});
+/// A piece of hardware: what "cpu:0" is not.
+struct Hardware {
+  std::string kind;
+  uint32_t index = 0;
+};
+
+/// Why `worker`, which `isHere` if it is on this machine, does not have such hardware: what is
+/// missing and how to get it. Of others that is what they said when they joined:
+/// WorkerOffer::missing.
+absl::Status missingDevice(const std::string& worker, const Hardware& hardware, bool isHere,
+                           absl::Span<const std::string> missing = {});
 
 /// OK when this process may use the logical CPUs that `cluster` gives to workers on this machine,
 /// those to be started and those in this process. At the stage of placement.
@@ -29,9 +36,10 @@ absl::Status checkOwnCores(const ClusterDescription& cluster);
 /// The same for a worker that has joined and offers `offers`.
 absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer> offers);
 
-/// OK when every GPU that `options` name (pins, limits, a placement on one device) is among
+/// OK when all hardware that `options` name (pins, limits, a placement on one device) is among
 /// `offers`, the devices of this process; else what is missing. At the stage of placement.
-absl::Status checkNamedGpus(const SessionOptions& options, absl::Span<const DeviceOffer> offers);
+absl::Status checkNamedHardware(const SessionOptions& options,
+                                absl::Span<const DeviceOffer> offers);
 
 }  // namespace graphrun::runtime
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/machine_traits.h"
+#include "runtime/base/device_kind.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
@@ -71,7 +72,7 @@ void addFound(format::PlanRequestT& request,
               const std::map<std::string, std::vector<DeviceOffer>>& found) {
   for (const auto& [worker, devices] : found) {
     for (const DeviceOffer& device : devices) {
-      if (worker == kClientName && device.kind == "cpu") {
+      if (worker == kClientName && device.kind == kHostKind) {
         request.own_cores = std::max(request.own_cores, static_cast<uint32_t>(device.cores.size()));
         continue;
       }

@@ -88,7 +88,7 @@ constexpr size_t kMaxRemembered = 1024;
 /// them, and what a CPU that is not this machine's computes well.
 std::vector<DeviceOffer> traitsOf(const GivenWorker& worker, std::vector<DeviceOffer> offers) {
   std::erase_if(offers, [&](const DeviceOffer& offer) {
-    return offer.collectives.empty() && (worker.isLocal() || offer.kind != "cpu");
+    return offer.collectives.empty() && (worker.isLocal() || offer.kind != kHostKind);
   });
   for (DeviceOffer& offer : offers) {
     offer.cores.clear();
@@ -97,15 +97,15 @@ std::vector<DeviceOffer> traitsOf(const GivenWorker& worker, std::vector<DeviceO
   return offers;
 }
 
-/// Whether the cluster file itself names GPUs that might carry out collectives.
-bool namesSeveralGpus(const ClusterFile& cluster) {
-  size_t gpus = 0;
+/// Whether the cluster file itself names devices that might carry out collectives.
+bool mayHaveCollectives(const ClusterFile& cluster) {
+  size_t able = 0;
   for (const GivenWorker& worker : cluster.processes()) {
-    gpus += static_cast<size_t>(
-        std::count_if(worker.devices.begin(), worker.devices.end(),
-                      [](const GivenDevice& device) { return device.kind == "cuda"; }));
+    able += static_cast<size_t>(std::count_if(
+        worker.devices.begin(), worker.devices.end(),
+        [](const GivenDevice& device) { return devices::kindNamed(device.kind).collectives; }));
   }
-  return gpus > 1;
+  return able > 1;
 }
 
 /// Hands out what a stage made for SessionOptions::dumped.
@@ -362,14 +362,14 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
                                                      absl::StrJoin(devices::missingKinds(), "; "))),
           SessionStage::kInput);
     }
-    GR_RETURN_IF_ERROR(checkNamedGpus(options, own));
+    GR_RETURN_IF_ERROR(checkNamedHardware(options, own));
     found[kClientName] = own;
     return found;
   }
   if (run) {
     GR_RETURN_IF_ERROR(checkOwnCores(cluster->description));  // before anything is started
   }
-  const bool isAsked = run && namesSeveralGpus(*cluster);
+  const bool isAsked = run && mayHaveCollectives(*cluster);
   for (const GivenWorker& worker : cluster->processes()) {
     if (!worker.devicesGiven || isAsked || (run && !worker.isLocal())) {
       GR_RETURN_IF_ERROR(coordinator->start());

@@ -391,7 +391,7 @@ ControlMessage TransportCore::announcement(const RecvEdge& edge, ControlKind kin
   announcement.maxBytes = edge.spec_.maxBytes;
   announcement.slots = edge.spec_.slots;
   announcement.inPlace = edge.spec_.inPlace ? 1 : 0;
-  announcement.memory = static_cast<uint16_t>(edge.spec_.memory);
+  announcement.memory = edge.spec_.memory.empty() ? kOnHost : kOnDevice;
   return announcement;
 }
 
@@ -418,14 +418,14 @@ void TransportCore::matchAnnouncement(SendEdge& edge, const ControlMessage& anno
                        "; load the same plan on both")));
     return;
   }
-  const std::optional<MemoryKind> memory = memoryKindOf(announcement.memory);
-  if (!memory || !carries(*memory)) {
+  const bool isOnHost = announcement.memory == kOnHost;
+  if (!isOnHost && !(announcement.memory == kOnDevice && carriesDeviceMemory())) {
     failEdge(edge, absl::FailedPreconditionError(
                        "the receiver has its buffers in a kind of memory that this end's network "
                        "does not carry; workers agree on that when they are linked"));
     return;
   }
-  edge.remoteMemory_ = *memory;
+  edge.remoteOnHost_ = isOnHost;
   edge.remote_.store(announcement.handle);
 }
 

@@ -84,7 +84,9 @@ class TransportCore : public Transport {
 
   uint32_t rank() const override { return rank_.load(); }
   absl::Status setRank(uint32_t rank) override;
-  bool carries(MemoryKind kind) const override { return kind == MemoryKind::kHost; }
+  bool carries(absl::string_view memory) const override { return memory.empty(); }
+  /// Whether it carries a kind of memory of devices.
+  virtual bool carriesDeviceMemory() const { return false; }
   bool sharesMemory() const override { return false; }
   absl::Status connect(uint32_t rank, absl::string_view address, LinkToken token) override;
   void namePeer(uint32_t rank, const std::string& name) override;
@@ -94,7 +96,9 @@ class TransportCore : public Transport {
                                      absl::Span<void* const> buffers) override;
   void close(SendEdge* edge) override;
   void close(RecvEdge* edge) override;
-  absl::Status registerMemory(void*, size_t, MemoryKind) override { return absl::OkStatus(); }
+  absl::Status registerMemory(void*, size_t, absl::string_view) override {
+    return absl::OkStatus();
+  }
   void unregisterMemory(void*) override {}
   void leave() override { leaving_.store(true); }
   void markPeerFailed(uint32_t rank, const absl::Status& cause) override;
@@ -143,8 +147,7 @@ class TransportCore : public Transport {
   static const EdgeSpec& specOf(const RecvSlot& slot) { return slot.edge->spec_; }
   /// Whether a payload comes from the host's memory and lands in such.
   static bool isOfHosts(const SendSlot& slot) {
-    return slot.edge->spec_.memory == MemoryKind::kHost &&
-           slot.edge->remoteMemory_ == MemoryKind::kHost;
+    return slot.edge->spec_.memory.empty() && slot.edge->remoteOnHost_;
   }
 
  protected:

@@ -74,8 +74,7 @@ class SendEdge final : public Edge {
   void onCredit(uint64_t step);
 
   std::atomic<uint64_t> remote_{0};  // the receiver's handle, once it told
-  MemoryKind remoteMemory_ =
-      MemoryKind::kHost;  // where payloads land; written once, before remote_
+  bool remoteOnHost_ = true;         // where payloads land; written once, before remote_
   std::unique_ptr<SendSlot[]> slots_;
 };
 

@@ -77,7 +77,7 @@ class SimNetworkImpl final : public SimNetwork {
     return orderHash_;
   }
 
-  bool copiesGpuMemory() const { return static_cast<bool>(options_.copy); }
+  bool copiesDeviceMemory() const { return static_cast<bool>(options_.copy); }
 
   bool add(TransportCore* transport) {
     std::lock_guard lock(mutex_);
@@ -243,8 +243,9 @@ class SimTransport final : public TransportCore {
 
   std::string localAddress() const override { return absl::StrCat(kSimPrefix, rank()); }
   bool progress() override { return network_->deliverNext(); }
-  bool carries(MemoryKind kind) const override {
-    return kind == MemoryKind::kHost || network_->copiesGpuMemory();
+  bool carriesDeviceMemory() const override { return network_->copiesDeviceMemory(); }
+  bool carries(absl::string_view memory) const override {
+    return memory.empty() || network_->copiesDeviceMemory();
   }
 
   absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t peer,

@@ -18,7 +18,7 @@ struct SimOptions {
   /// Up to this size a payload is copied when it is sent; above, it is read from the sender's
   /// buffer when it is delivered, as a rendezvous does.
   size_t eagerBytes = 1024;
-  /// Copies payloads, which then may also lie in memory of GPUs; unset: host memory only.
+  /// Copies payloads, which then may also lie in memory of devices; unset: host memory only.
   std::function<void(void* to, const void* from, size_t bytes)> copy = {};
 };
 

@@ -27,9 +27,6 @@ struct LinkToken {
   bool operator==(const LinkToken&) const = default;
 };
 
-/// Where an edge's payload lies.
-enum class MemoryKind : uint8_t { kHost, kCuda };
-
 /// One end of an edge. Both ends must state the same plan, edge, slots and inPlace, and the
 /// receiver at least the sender's maxBytes; else the sender's edge fails and says what differs.
 struct EdgeSpec {
@@ -39,9 +36,10 @@ struct EdgeSpec {
   size_t maxBytes = 0;  ///< Upper bound of a payload.
   uint32_t slots = 2;   ///< Steps that may be in flight, 1 to 1024.
   bool inPlace = false;  ///< The consumer reads the producer's buffer; only if sharesMemory().
-  /// Of this end's payloads; the other end's may be of another kind, as long as the transports of
-  /// both carry both.
-  MemoryKind memory = MemoryKind::kHost;
+  /// The kind of memory that this end's payloads lie in, as devices name it (DeviceKind::memory);
+  /// empty: the host's. The other end's may be of another kind, as long as the transports of both
+  /// carry both.
+  std::string memory = {};
   /// Owner of the memory that payloads are read from or land in. The edge holds it as long as the
   /// transport may touch that memory, which after the loss of a peer can be longer than the edge is
   /// open. May be null for memory that outlives the transport.
@@ -103,7 +101,7 @@ class Transport {
   /// The address that peers pass to connect. Binary.
   virtual std::string localAddress() const = 0;
   /// Whether payloads may lie in memory of this kind (EdgeSpec::memory).
-  virtual bool carries(MemoryKind kind) const = 0;
+  virtual bool carries(absl::string_view memory) const = 0;
   /// Whether peers share this address space, as EdgeSpec::inPlace needs.
   virtual bool sharesMemory() const = 0;
 
@@ -132,7 +130,7 @@ class Transport {
 
   /// Makes a region known to the network adapters, which payloads then move from and to without
   /// being registered step by step. Unregister after closing the edges that use it.
-  virtual absl::Status registerMemory(void* data, size_t bytes, MemoryKind kind) = 0;
+  virtual absl::Status registerMemory(void* data, size_t bytes, absl::string_view memory) = 0;
   virtual void unregisterMemory(void* data) = 0;
 
   /// The job ends, here and on the peers: they are told of no edge that is closed from now on,

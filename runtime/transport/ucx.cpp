@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <thread>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
@@ -85,9 +88,10 @@ class UcxTransport final : public TransportCore {
   absl::Status start(const UcxOptions& options);
 
   std::string localAddress() const override { return address_; }
-  bool carries(MemoryKind kind) const override;
+  bool carries(absl::string_view memory) const override;
+  bool carriesDeviceMemory() const override;
   bool progress() override;
-  absl::Status registerMemory(void* data, size_t bytes, MemoryKind kind) override;
+  absl::Status registerMemory(void* data, size_t bytes, absl::string_view memory) override;
   void unregisterMemory(void* data) override;
 
   absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t peer, absl::string_view address) override;
@@ -170,8 +174,19 @@ class UcxTransport final : public TransportCore {
   std::map<void*, ucp_mem_h> memory_;
 };
 
-ucs_memory_type_t ucxMemoryType(MemoryKind kind) {
-  return kind == MemoryKind::kCuda ? UCS_MEMORY_TYPE_CUDA : UCS_MEMORY_TYPE_HOST;
+/// UCX's number of a kind of memory, by the name that its devices give it; none for others.
+constexpr std::pair<absl::string_view, ucs_memory_type_t> kMemoryTypes[] = {
+    {"", UCS_MEMORY_TYPE_HOST},
+    {"cuda", UCS_MEMORY_TYPE_CUDA},
+};
+
+ucs_memory_type_t ucxMemoryType(absl::string_view memory) {
+  for (const auto& [name, type] : kMemoryTypes) {
+    if (name == memory) {
+      return type;
+    }
+  }
+  return UCS_MEMORY_TYPE_UNKNOWN;
 }
 
 /// Cancelled is what the end of this transport does to what the peer did not take before.
@@ -189,8 +204,14 @@ void tellNotSent(const Link& link, ucs_status_t status) noexcept {
 
 TransportCore& coreOf(void* self) { return *static_cast<UcxTransport*>(self); }
 
-bool UcxTransport::carries(MemoryKind kind) const {
-  return (memoryTypes_ & (1ULL << ucxMemoryType(kind))) != 0;
+bool UcxTransport::carries(absl::string_view memory) const {
+  const ucs_memory_type_t type = ucxMemoryType(memory);
+  return type != UCS_MEMORY_TYPE_UNKNOWN && (memoryTypes_ & (1ULL << type)) != 0;
+}
+
+bool UcxTransport::carriesDeviceMemory() const {
+  return std::any_of(std::begin(kMemoryTypes), std::end(kMemoryTypes),
+                     [this](const auto& row) { return !row.first.empty() && carries(row.first); });
 }
 
 // --- Starting and ending
@@ -313,18 +334,18 @@ absl::StatusOr<std::unique_ptr<Link>> UcxTransport::makeLink(uint32_t peer,
   return link;
 }
 
-absl::Status UcxTransport::registerMemory(void* data, size_t bytes, MemoryKind kind) {
+absl::Status UcxTransport::registerMemory(void* data, size_t bytes, absl::string_view memory) {
   ucp_mem_map_params_t params{};
   params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
   params.address = data;
   params.length = bytes;
-  params.memory_type = ucxMemoryType(kind);
-  if (!carries(kind)) {
+  params.memory_type = ucxMemoryType(memory);
+  if (!carries(memory)) {
     return absl::FailedPreconditionError(absl::StrFormat(
-        "UCX %s was built without support for this kind of memory; put a CUDA-aware UCX on the "
+        "UCX %s was built without support for this kind of memory; put a %s-aware UCX on the "
         "library path",
-        ucxVersion()));
+        ucxVersion(), absl::AsciiStrToUpper(memory)));
   }
   ucp_mem_h handle = nullptr;
   std::lock_guard lock(memoryMutex_);
@@ -656,7 +677,7 @@ void UcxTransport::takeRiding(const PayloadHeader& header) noexcept {
 
 /// Takes a payload that came with its message.
 void UcxTransport::land(RecvSlot& slot, const void* data, size_t bytes) noexcept {
-  if (specOf(slot).memory != MemoryKind::kHost) {
+  if (!specOf(slot).memory.empty()) {
     return finishReceive(slot, nullptr, eagerForDevice_);
   }
   if (bytes != 0) {

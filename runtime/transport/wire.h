@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "runtime/transport/transport.h"
 
@@ -26,6 +25,10 @@ enum class ControlKind : uint32_t {
   kBeat        ///< I live.
 };
 
+/// Where buffers are: in the host's memory, or in a device's own of whatever kind.
+inline constexpr uint16_t kOnHost = 0;
+inline constexpr uint16_t kOnDevice = 1;
+
 /// A message of the loading time. Each carries the link's token; a wrong one is dropped.
 struct ControlMessage {
   uint32_t magic = kWireMagic;
@@ -38,19 +41,9 @@ struct ControlMessage {
   uint64_t maxBytes = 0;
   uint32_t slots = 0;
   uint16_t inPlace = 0;
-  uint16_t memory = 0;  ///< A MemoryKind: of the receiver's buffers.
+  uint16_t memory = kOnHost;  ///< Where the receiver's buffers are: kOnHost, kOnDevice.
 };
 static_assert(sizeof(ControlMessage) == 64);
-
-/// The kind of memory that a peer names; nothing where there is no such kind.
-inline std::optional<MemoryKind> memoryKindOf(uint16_t told) {
-  for (MemoryKind kind : {MemoryKind::kHost, MemoryKind::kCuda}) {
-    if (told == static_cast<uint16_t>(kind)) {
-      return kind;
-    }
-  }
-  return std::nullopt;
-}
 
 /// Goes before the payload of a step. The receive handle is a secret told only to the holder of the
 /// token, so no further proof is needed on the path of a step.

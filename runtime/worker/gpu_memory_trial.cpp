@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
 #include "runtime/transport/edge.h"
@@ -19,11 +20,11 @@ constexpr LinkToken kToken = {0x67707520, 0x74726961};
 /// Memory of a device's own, known to a transport.
 class Region {
  public:
-  static absl::StatusOr<std::unique_ptr<Region>> create(devices::Device& device,
+  static absl::StatusOr<std::unique_ptr<Region>> create(devices::DirectTransfers& device,
                                                         Transport& transport, size_t bytes) {
     std::unique_ptr<Region> region(new Region(device, transport));
     GR_ASSIGN_OR_RETURN(region->data_, device.allocateOwn(bytes));
-    GR_RETURN_IF_ERROR(transport.registerMemory(region->data_, bytes, MemoryKind::kCuda));
+    GR_RETURN_IF_ERROR(transport.registerMemory(region->data_, bytes, device.memory()));
     return region;
   }
   ~Region() {
@@ -35,9 +36,10 @@ class Region {
   void* data() const { return data_; }
 
  private:
-  Region(devices::Device& device, Transport& transport) : device_(device), transport_(transport) {}
+  Region(devices::DirectTransfers& device, Transport& transport)
+      : device_(device), transport_(transport) {}
 
-  devices::Device& device_;
+  devices::DirectTransfers& device_;
   Transport& transport_;
   void* data_ = nullptr;
 };
@@ -49,14 +51,14 @@ absl::Status link(Transport& a, Transport& b) {
   return b.waitConnected(a.rank(), WaitOptions::within(kPatienceNanos));
 }
 
-EdgeSpec edgeTo(const Transport& peer, uint32_t number, size_t bytes) {
+EdgeSpec edgeTo(const Transport& peer, const std::string& memory, uint32_t number, size_t bytes) {
   EdgeSpec spec;
   spec.plan = 1;
   spec.edge = number;
   spec.peer = peer.rank();
   spec.maxBytes = bytes;
   spec.slots = 1;
-  spec.memory = MemoryKind::kCuda;
+  spec.memory = memory;
   spec.name = "of a trial";
   return spec;
 }
@@ -69,15 +71,17 @@ absl::Status move(SendEdge& out, RecvEdge& in, const void* data, size_t bytes) {
   return out.waitSent(0, patience);
 }
 
-absl::Status tryPayload(Transport& from, Transport& to, devices::Device& device, uint32_t number) {
+absl::Status tryPayload(Transport& from, Transport& to, devices::DirectTransfers& device,
+                        uint32_t number) {
   std::vector<uint8_t> given(kPayloads[number]);
   std::iota(given.begin(), given.end(), uint8_t{7});
   const size_t bytes = given.size();
+  const std::string memory(device.memory());
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Region> source, Region::create(device, from, bytes));
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Region> target, Region::create(device, to, bytes));
   GR_RETURN_IF_ERROR(device.copyToOwn(source->data(), given.data(), bytes));
-  GR_ASSIGN_OR_RETURN(SendEdge * out, from.openSend(edgeTo(to, number, bytes)));
-  absl::StatusOr<RecvEdge*> in = to.openRecv(edgeTo(from, number, bytes), {target->data()});
+  GR_ASSIGN_OR_RETURN(SendEdge * out, from.openSend(edgeTo(to, memory, number, bytes)));
+  absl::StatusOr<RecvEdge*> in = to.openRecv(edgeTo(from, memory, number, bytes), {target->data()});
   absl::Status moved = in.ok() ? move(*out, **in, source->data(), bytes) : in.status();
   if (in.ok()) {
     to.close(*in);
@@ -93,16 +97,16 @@ absl::Status tryPayload(Transport& from, Transport& to, devices::Device& device,
 
 }  // namespace
 
-absl::Status noGpuMemory() {
+absl::Status noGpuMemory(absl::string_view memory) {
   return absl::UnimplementedError(
-      "the network's library carries the host's memory only; put a CUDA-aware UCX on the library "
-      "path");
+      absl::StrCat("the network's library carries the host's memory only; put a ",
+                   absl::AsciiStrToUpper(memory), "-aware UCX on the library path"));
 }
 
-absl::Status tryGpuMemory(const TransportFactory& makeTransport, devices::Device& device) {
+absl::Status tryGpuMemory(const TransportFactory& makeTransport, devices::DirectTransfers& device) {
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Transport> from, makeTransport(0));
-  if (!from->carries(MemoryKind::kCuda)) {
-    return noGpuMemory();
+  if (!from->carries(device.memory())) {
+    return noGpuMemory(device.memory());
   }
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Transport> to, makeTransport(1));
   GR_RETURN_IF_ERROR(link(*from, *to));

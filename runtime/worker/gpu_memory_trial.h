@@ -1,4 +1,5 @@
-// Whether a network carries the memory of a GPU: asked of the library, then tried.
+// Whether a network carries the memory of a GPU, or of another kind of device with memory of its
+// own: asked of the library, then tried.
 #ifndef GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
 #define GRAPHRUN_RUNTIME_WORKER_GPU_MEMORY_TRIAL_H_
 
@@ -15,13 +16,13 @@ namespace graphrun::runtime {
 /// Makes a transport of the kind that is asked about, of this rank.
 using TransportFactory = std::function<absl::StatusOr<std::unique_ptr<Transport>>(uint32_t rank)>;
 
-/// What tryGpuMemory gives where the network's library does not know such memory.
-absl::Status noGpuMemory();
+/// What tryGpuMemory gives where the network's library does not know such memory, by its name.
+absl::Status noGpuMemory(absl::string_view memory);
 
 /// Sends a small and a large payload between two transports of this process, from memory of
 /// `device`'s own to such memory. OK when the same bytes arrive; else what went wrong. Takes some
 /// ms.
-absl::Status tryGpuMemory(const TransportFactory& makeTransport, devices::Device& device);
+absl::Status tryGpuMemory(const TransportFactory& makeTransport, devices::DirectTransfers& device);
 
 }  // namespace graphrun::runtime
 

@@ -54,7 +54,9 @@ LoadedPlan::~LoadedPlan() {
   lanes_.clear();
   executors_.clear();
   for (const Memory::Part& part : memory_->parts) {
-    part.loaded.program->retire();
+    if (devices::CollectiveSteps* steps = part.loaded.program->collectives()) {
+      steps->retire();
+    }
   }
   for (const OpenEdge& edge : edges_) {
     if (edge.end.receive != nullptr) {
@@ -156,7 +158,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   }
   part.loaded = *std::move(loaded);
   part.ownBytes = communicatorBytes(*plan_, part.device);
-  uint64_t programBytes = part.loaded.program->memoryBytes() + part.ownBytes;
+  uint64_t programBytes = part.loaded.program->memory().bytes + part.ownBytes;
   if (description.memoryBytes != 0 && programBytes + slotBytes > description.memoryBytes) {
     return tooSmall(
         description.name,
@@ -169,7 +171,7 @@ absl::Status LoadedPlan::loadPartition(const PlanHome& home, uint32_t index, Pla
   DeviceReport report;
   report.device = description.name;
   report.peakBytes = programBytes + slotBytes;
-  report.sharedBytes = part.loaded.program->sharedBytes();
+  report.sharedBytes = part.loaded.program->memory().shared;
   report.prepareNanos = part.loaded.prepareNanos;
   report.fromCache = part.loaded.fromCache;
   report.tuned = part.loaded.tuned;
@@ -187,7 +189,7 @@ absl::Status LoadedPlan::recountMemory(size_t part) {
   if (!device.bindsHostMemory()) {
     return absl::OkStatus();
   }
-  reports_[part].peakBytes = counted.loaded.program->memoryBytes() + counted.ownBytes;
+  reports_[part].peakBytes = counted.loaded.program->memory().bytes + counted.ownBytes;
   const uint64_t limit = device.description().memoryBytes;
   return limit == 0 || reports_[part].peakBytes <= limit
              ? absl::OkStatus()

@@ -134,6 +134,7 @@ class LoadedPlan {
   /// A communicator that a program of this process is a member of.
   struct Member {
     size_t part;
+    devices::CollectiveSteps* steps;  // of the part's program
     uint32_t communicator;
   };
   absl::Status joinCommunicators(const PlanHome& home);
@@ -141,6 +142,7 @@ class LoadedPlan {
   absl::Status waitUntilJoined(const PlanHome& home, std::vector<Member> missing);
   std::string describe(const Member& member) const;
   absl::Status handOverEdges();
+  static bool canHandOver(devices::Program& program, size_t edge);
   absl::Status handOver(size_t from, size_t edge);
   void noteHostWay(size_t part, uint32_t edge, absl::string_view why);
   void lockSources();
@@ -151,10 +153,10 @@ class LoadedPlan {
                                    const devices::EdgeBinding& binding);
   absl::StatusOr<EdgeEnd> openReceiver(Transport* transport, const EdgeSpec& spec, size_t part,
                                        size_t stride);
-  absl::StatusOr<MemoryKind> carryGpuMemory(const PlanHome& home, size_t part,
-                                            const devices::EdgeBinding& binding,
-                                            const std::string& peer);
-  absl::StatusOr<void*> allocate(size_t part, size_t bytes, MemoryKind kind = MemoryKind::kHost);
+  absl::StatusOr<std::string> carryGpuMemory(const PlanHome& home, size_t part,
+                                             const devices::EdgeBinding& binding,
+                                             const std::string& peer);
+  absl::StatusOr<void*> allocate(size_t part, size_t bytes, bool isOwn = false);
   absl::Status recountMemory(size_t part);
   struct Lane {
     std::unique_ptr<Executor> executor;  // null: lane 0, which all of executors_ run

@@ -40,7 +40,11 @@ absl::StatusOr<std::string> LoadedPlan::newMeeting(const format::PlanFile& plan,
                      format::textOf(first.name()), ", which worker ", home.worker, " has not"));
   }
   GR_ASSIGN_OR_RETURN(std::shared_ptr<SharedDevice> device, home.device(descriptionOf(first)));
-  absl::StatusOr<std::string> meeting = device->device->newMeeting();
+  devices::Collectives* collectives = device->device->collectives();
+  absl::StatusOr<std::string> meeting = collectives == nullptr
+                                            ? absl::StatusOr<std::string>(absl::UnimplementedError(
+                                                  "no device of this kind carries out collectives"))
+                                            : collectives->newMeeting();
   if (!meeting.ok()) {
     return annotate(meeting.status(),
                     absl::StrCat(format::textOf(first.name()), ": communicator ", communicator));
@@ -62,13 +66,14 @@ std::string LoadedPlan::describe(const Member& member) const {
 absl::Status LoadedPlan::joinCommunicators(const PlanHome& home) {
   std::vector<Member> members;
   for (size_t part = 0; part < memory_->parts.size(); ++part) {
-    devices::Program& program = *memory_->parts[part].loaded.program;
-    for (uint32_t communicator : program.communicators()) {
-      members.push_back({part, communicator});
+    devices::CollectiveSteps* steps = memory_->parts[part].loaded.program->collectives();
+    if (steps == nullptr || steps->communicators().empty()) {
+      continue;
     }
-    if (!program.communicators().empty()) {
-      control_.interrupts(&program);
+    for (uint32_t communicator : steps->communicators()) {
+      members.push_back({part, steps, communicator});
     }
+    control_.interrupts(steps);
   }
   hasCommunicators_ = !members.empty();
   for (const Member& member : members) {
@@ -90,17 +95,15 @@ absl::Status LoadedPlan::join(const PlanHome& home, const Member& member) {
     return absl::FailedPreconditionError(
         absl::StrCat("nobody told where ", describe(member), " meets"));
   }
-  return part.loaded.program->join({member.communicator,
-                                    static_cast<uint32_t>(place - devices.begin()),
-                                    static_cast<uint32_t>(devices.size()), meeting->second});
+  return member.steps->join({member.communicator, static_cast<uint32_t>(place - devices.begin()),
+                             static_cast<uint32_t>(devices.size()), meeting->second});
 }
 
 absl::Status LoadedPlan::waitUntilJoined(const PlanHome& home, std::vector<Member> missing) {
   while (true) {
     std::vector<Member> left;
     for (const Member& member : missing) {
-      absl::StatusOr<bool> hasJoined =
-          memory_->parts[member.part].loaded.program->hasJoined(member.communicator);
+      absl::StatusOr<bool> hasJoined = member.steps->hasJoined(member.communicator);
       if (!hasJoined.ok()) {
         return annotate(hasJoined.status(),
                         absl::StrCat(reports_[member.part].device, ": ", describe(member)));

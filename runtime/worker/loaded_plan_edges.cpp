@@ -49,12 +49,17 @@ absl::Status LoadedPlan::waitForPeers(const PlanHome& home) {
   return absl::OkStatus();
 }
 
+bool LoadedPlan::canHandOver(devices::Program& program, size_t edge) {
+  const devices::DirectEdges* edges = program.directEdges();
+  return edges != nullptr && edges->canHandOver(edge);
+}
+
 /// Where devices of this process can move a value themselves, they do.
 absl::Status LoadedPlan::handOverEdges() {
   for (size_t part = 0; part < memory_->parts.size(); ++part) {
-    const devices::Program& program = *memory_->parts[part].loaded.program;
+    devices::Program& program = *memory_->parts[part].loaded.program;
     for (size_t edge = 0; edge < program.edges().size(); ++edge) {
-      if (program.edges()[edge].send && program.canHandOver(edge)) {
+      if (program.edges()[edge].send && canHandOver(program, edge)) {
         GR_RETURN_IF_ERROR(annotate(handOver(part, edge), reports_[part].device));
       }
     }
@@ -76,17 +81,23 @@ absl::Status LoadedPlan::handOver(size_t from, size_t edge) {
       return !binding.send && binding.edge == id;
     });
     const auto index = static_cast<size_t>(end - ends.begin());
-    if (to == from || end == ends.end() || !target.loaded.program->canHandOver(index)) {
+    if (to == from || end == ends.end() || !canHandOver(*target.loaded.program, index)) {
       continue;
     }
-    if (absl::Status way = source.owner->device->reaches(*target.owner->device); !way.ok()) {
+    devices::DirectTransfers* transfers = source.owner->device->directTransfers();
+    absl::Status way = transfers == nullptr
+                           ? absl::UnimplementedError("no device of this kind does")
+                           : transfers->reaches(*target.owner->device);
+    if (!way.ok()) {
       if (!absl::IsUnimplemented(way)) {
         noteHostWay(to, id, way.message());
       }
       continue;
     }
-    GR_RETURN_IF_ERROR(source.loaded.program->handOver(edge, devices::EdgeWay::kFetched));
-    GR_RETURN_IF_ERROR(target.loaded.program->handOver(index, devices::EdgeWay::kFetched));
+    GR_RETURN_IF_ERROR(
+        source.loaded.program->directEdges()->handOver(edge, devices::EdgeWay::kFetched));
+    GR_RETURN_IF_ERROR(
+        target.loaded.program->directEdges()->handOver(index, devices::EdgeWay::kFetched));
     ++reports_[to].handedOver;
     return absl::OkStatus();
   }
@@ -143,7 +154,7 @@ absl::Status LoadedPlan::lockSource(size_t to, const devices::EdgeBinding& end) 
     return absl::OkStatus();
   }
   devices::Program& program = *source->loaded.program;
-  absl::Span<uint8_t> arena = program.hostArena();
+  absl::Span<uint8_t> arena = program.memory().hostArena;
   for (const devices::EdgeBinding& sent : program.edges()) {
     if (!sent.send || sent.edge != end.edge) {
       continue;
@@ -221,18 +232,19 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openEdge(const PlanHome& home, size_t part,
   return end;
 }
 
-/// Where the payloads of an edge to or from another process lie at this end: in the GPU's memory if
-/// the networks of both carry that, as they agreed when they were linked.
-absl::StatusOr<MemoryKind> LoadedPlan::carryGpuMemory(const PlanHome& home, size_t part,
-                                                      const devices::EdgeBinding& binding,
-                                                      const std::string& peer) {
+/// Where the payloads of an edge to or from another process lie at this end: in the device's own
+/// memory if the networks of both carry that, as they agreed when they were linked.
+absl::StatusOr<std::string> LoadedPlan::carryGpuMemory(const PlanHome& home, size_t part,
+                                                       const devices::EdgeBinding& binding,
+                                                       const std::string& peer) {
   Memory::Part& end = memory_->parts[part];
   devices::Program& program = *end.loaded.program;
   const auto index = static_cast<size_t>(&binding - program.edges().data());
-  if (!program.canHandOver(index)) {
-    return MemoryKind::kHost;
+  devices::DirectTransfers* transfers = end.owner->device->directTransfers();
+  if (transfers == nullptr || !canHandOver(program, index)) {
+    return std::string();
   }
-  if (!home.gpuPeers.contains(peer)) {
+  if (!home.gpuPeers.contains(peer) || !network_->carries(transfers->memory())) {
     const format::PlanDevice& source = plan_->device(plan_->edge(binding.edge).source());
     if (!binding.send && format::textOf(source.kind()) == end.owner->device->description().kind) {
       noteHostWay(part, binding.edge,
@@ -240,18 +252,18 @@ absl::StatusOr<MemoryKind> LoadedPlan::carryGpuMemory(const PlanHome& home, size
                       ? std::string(home.carriesGpuMemory.message())
                       : absl::StrCat("the network of worker ", peer, " carries nothing else"));
     }
-    return MemoryKind::kHost;
+    return std::string();
   }
-  GR_RETURN_IF_ERROR(program.handOver(index, devices::EdgeWay::kCarried));
+  GR_RETURN_IF_ERROR(program.directEdges()->handOver(index, devices::EdgeWay::kCarried));
   reports_[part].handedOver += binding.send ? 0 : 1;
-  return MemoryKind::kCuda;
+  return std::string(transfers->memory());
 }
 
 absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const EdgeSpec& spec,
                                                  size_t part, size_t stride) {
   std::vector<void*> slots;
   if (!spec.inPlace) {
-    GR_ASSIGN_OR_RETURN(void* memory, allocate(part, stride * spec.slots, spec.memory));
+    GR_ASSIGN_OR_RETURN(void* memory, allocate(part, stride * spec.slots, !spec.memory.empty()));
     GR_RETURN_IF_ERROR(transport->registerMemory(memory, stride * spec.slots, spec.memory));
     registered_.emplace_back(transport, memory);
     for (uint32_t i = 0; i < spec.slots; ++i) {
@@ -263,10 +275,10 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const Edg
   return end;
 }
 
-absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes, MemoryKind kind) {
+absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes, bool isOwn) {
   Memory::Part& owner = memory_->parts[part];
-  if (kind != MemoryKind::kHost) {
-    GR_ASSIGN_OR_RETURN(void* own, owner.owner->device->allocateOwn(bytes));
+  if (isOwn) {
+    GR_ASSIGN_OR_RETURN(void* own, owner.owner->device->directTransfers()->allocateOwn(bytes));
     owner.own.push_back(own);
     owner.ownBytes += bytes;
     return own;

@@ -91,19 +91,32 @@ absl::Status WorkerCore::carriesGpuMemory() {
   return *carriesGpuMemory_;
 }
 
-/// With the first GPU: the network's library either knows them all or none.
+/// With the first device whose memory the network's library knows: it either knows all of a kind or
+/// none.
 absl::Status WorkerCore::tryGpus() {
   GR_ASSIGN_OR_RETURN(std::shared_ptr<Transport> transport, network());
-  if (!transport->carries(MemoryKind::kCuda)) {  // the usual case, for which no GPU is opened
-    return noGpuMemory();
-  }
-  for (const devices::DeviceDescription& found : options_.discover()) {
-    if (found.kind == "cuda") {
-      GR_ASSIGN_OR_RETURN(std::shared_ptr<SharedDevice> gpu, devices_->get(found));
-      return tryGpuMemory([this](uint32_t rank) { return makeNetwork(rank); }, *gpu->device);
+  absl::Status none = absl::NotFoundError("no device here has memory of its own");
+  std::set<std::string> carried;
+  for (const DeviceKind& kind : devices::deviceKinds()) {
+    if (kind.hasOwnMemory() && transport->carries(kind.memory)) {
+      carried.insert(kind.name);
+    } else if (kind.hasOwnMemory()) {
+      none = noGpuMemory(kind.memory);
     }
   }
-  return absl::NotFoundError("there is no GPU");
+  if (carried.empty()) {  // the usual case, for which no device is opened
+    return none;
+  }
+  for (const devices::DeviceDescription& found : options_.discover()) {
+    if (carried.contains(found.kind)) {
+      GR_ASSIGN_OR_RETURN(std::shared_ptr<SharedDevice> gpu, devices_->get(found));
+      devices::DirectTransfers* transfers = gpu->device->directTransfers();
+      return transfers == nullptr
+                 ? none
+                 : tryGpuMemory([this](uint32_t rank) { return makeNetwork(rank); }, *transfers);
+    }
+  }
+  return none;
 }
 
 absl::StatusOr<std::string> WorkerCore::networkAddress() {

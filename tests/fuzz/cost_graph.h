@@ -26,7 +26,9 @@ inline void readAndWrite(absl::string_view text, CostFileOptions options) {
   if (!written.ok()) {
     return;
   }
-  auto again = readCostFile(*written, "written", {.kinds = options.kinds});
+  CostFileOptions plain;
+  plain.kinds = options.kinds;
+  auto again = readCostFile(*written, "written", plain);
   if (!again.ok() || again->graph.nodeCount() != file->graph.nodeCount()) {
     std::fprintf(stderr, "%s\n%s\n", written->c_str(), again.status().ToString().c_str());
     std::abort();

@@ -158,7 +158,7 @@ TEST_CASE("a kind that nothing but its record tells of is placed on by it") {
   DeviceKind toy;
   toy.name = "toy";
   toy.onHostCores = false;
-  toy.ownMemory = true;
+  toy.memory = "toy";
   toy.rates.opsPerSecond.fill(7e9);
   std::vector<DeviceKind> kinds = testing::kinds();
   kinds.push_back(toy);

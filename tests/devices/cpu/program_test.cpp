@@ -197,7 +197,7 @@ TEST_CASE("weights come from the plan: dense, splat, and as transposed views") {
   auto program = testDevice().load(bytes, weights);
   INFO(program.status());
   REQUIRE(program.ok());
-  CHECK((*program)->memoryBytes() == 48);
+  CHECK((*program)->memory().bytes == 48);
   HostTensor out(TensorSpec{ElementType::kF32, {2, 3}});
   (*program)->buffers()[2] = out.data();
   const OpRecord& record = (*program)->records()[0];

@@ -69,7 +69,7 @@ struct Gpus {
   }
   void end() {
     for (const auto& program : programs) {
-      program->retire();
+      program->collectives()->retire();
     }
     programs.clear();
   }
@@ -94,11 +94,11 @@ struct Gpus {
   absl::Status join() {
     std::map<uint32_t, std::string> meetings;
     for (uint32_t member = 0; member < programs.size(); ++member) {
-      for (uint32_t id : programs[member]->communicators()) {
+      for (uint32_t id : programs[member]->collectives()->communicators()) {
         if (meetings[id].empty()) {
-          meetings[id] = devices[member]->newMeeting().value();
+          meetings[id] = devices[member]->collectives()->newMeeting().value();
         }
-        absl::Status status = programs[member]->join(
+        absl::Status status = programs[member]->collectives()->join(
             {id, member, static_cast<uint32_t>(programs.size()), meetings[id]});
         if (!status.ok()) {
           return status;
@@ -113,8 +113,8 @@ struct Gpus {
     while (runtime::nowNanos() < enough) {
       bool areAll = true;
       for (const auto& program : programs) {
-        for (uint32_t id : program->communicators()) {
-          absl::StatusOr<bool> has = program->hasJoined(id);
+        for (uint32_t id : program->collectives()->communicators()) {
+          absl::StatusOr<bool> has = program->collectives()->hasJoined(id);
           if (!has.ok()) {
             return has.status();
           }
@@ -133,7 +133,7 @@ struct Gpus {
   absl::Status run(size_t i, int64_t nanos = 20 * kSecond) {
     programs[i]->buffers()[0] = x[i].data();
     programs[i]->buffers()[1] = y[i].data();
-    programs[i]->setDeadline(runtime::nowNanos() + nanos);
+    programs[i]->collectives()->setDeadline(runtime::nowNanos() + nanos);
     return runCompute(*programs[i]);
   }
   std::vector<absl::Status> runAll(int64_t nanos = 20 * kSecond) {
@@ -223,7 +223,7 @@ TEST_CASE("GPUs have a part each of what they combine") {
 TEST_CASE("collectives lie between graphs, in several communicators, step after step") {
   Gpus gpus(2);
   gpus.loadAll(chain());
-  CHECK(gpus.programs[0]->communicators() == absl::Span<const uint32_t>({0, 3}));
+  CHECK(gpus.programs[0]->collectives()->communicators() == absl::Span<const uint32_t>({0, 3}));
   REQUIRE(gpus.join().ToString() == "OK");
   const int before = testing::gpuCounts().graphLaunches;
   for (int step = 0; step < 5; ++step) {
@@ -240,49 +240,50 @@ TEST_CASE("collectives lie between graphs, in several communicators, step after 
 TEST_CASE("a program waits for members at load without blocking, and says who is missing") {
   Gpus gpus(2);
   gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-  const std::string meeting = gpus.devices[0]->newMeeting().value();
-  REQUIRE(gpus.programs[0]->join({0, 0, 2, meeting}).ok());
-  CHECK(!gpus.programs[0]->hasJoined(0).value());
+  const std::string meeting = gpus.devices[0]->collectives()->newMeeting().value();
+  REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
+  CHECK(!gpus.programs[0]->collectives()->hasJoined(0).value());
   CHECK(gpus.wait(kSecond / 20).ToString() == "DEADLINE_EXCEEDED: they have not all joined");
-  CHECK(absl::IsFailedPrecondition(gpus.programs[0]->join({0, 0, 2, meeting})));
+  CHECK(absl::IsFailedPrecondition(gpus.programs[0]->collectives()->join({0, 0, 2, meeting})));
   CHECK(absl::IsFailedPrecondition(gpus.run(0)));  // it goes without waiting for the other
 }
 
 TEST_CASE("who joins what is not there is told so") {
   Gpus gpus(2);
   gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-  CHECK_THAT(gpus.programs[0]->join({7, 0, 2, std::string(128, 'x')}).ToString(),
+  CHECK_THAT(gpus.programs[0]->collectives()->join({7, 0, 2, std::string(128, 'x')}).ToString(),
              Catch::Contains("the program has no use for communicator 7"));
   CHECK_THAT(
-      gpus.programs[0]->join({0, 0, 2, "short"}).ToString(),
+      gpus.programs[0]->collectives()->join({0, 0, 2, "short"}).ToString(),
       Catch::Contains("communicator 0: member 0 of 2 was told 5 bytes to meet by, expected"));
-  CHECK(absl::IsInvalidArgument(gpus.programs[0]->join({0, 2, 2, std::string(128, 'x')})));
-  CHECK_THAT(gpus.programs[0]->join({0, 0, 2, std::string(128, 'x')}).ToString(),
+  CHECK(absl::IsInvalidArgument(
+      gpus.programs[0]->collectives()->join({0, 2, 2, std::string(128, 'x')})));
+  CHECK_THAT(gpus.programs[0]->collectives()->join({0, 0, 2, std::string(128, 'x')}).ToString(),
              Catch::Contains("communicator 0, of whose 2 members this is number 0: "
                              "ncclCommInitRankConfig: unhandled system error"));
-  CHECK(absl::IsFailedPrecondition(gpus.programs[0]->hasJoined(3).status()));
+  CHECK(absl::IsFailedPrecondition(gpus.programs[0]->collectives()->hasJoined(3).status()));
 }
 
 TEST_CASE("members that contradict each other do not join") {
   Gpus gpus(2);
   gpus.loadAll(just("all_reduce", "sum", kCount, kCount));
-  const std::string meeting = gpus.devices[0]->newMeeting().value();
+  const std::string meeting = gpus.devices[0]->collectives()->newMeeting().value();
   SECTION("another number of members") {
-    REQUIRE(gpus.programs[0]->join({0, 0, 2, meeting}).ok());
-    REQUIRE(gpus.programs[1]->join({0, 1, 3, meeting}).ok());
+    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
+    REQUIRE(gpus.programs[1]->collectives()->join({0, 1, 3, meeting}).ok());
     CHECK_THAT(gpus.wait().ToString(), Catch::Contains("invalid usage: rank 1 says that there are "
                                                        "3 ranks, others 2; it is broken off"));
   }
   SECTION("the same place twice") {
-    REQUIRE(gpus.programs[0]->join({0, 0, 2, meeting}).ok());
-    REQUIRE(gpus.programs[1]->join({0, 0, 2, meeting}).ok());
+    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
+    REQUIRE(gpus.programs[1]->collectives()->join({0, 0, 2, meeting}).ok());
     CHECK_THAT(gpus.wait().ToString(), Catch::Contains("there are two of rank 0"));
   }
   SECTION("two on one GPU") {
     gpus.programs.pop_back();
     gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-    REQUIRE(gpus.programs[0]->join({0, 0, 2, meeting}).ok());
-    REQUIRE(gpus.programs[1]->join({0, 1, 2, meeting}).ok());
+    REQUIRE(gpus.programs[0]->collectives()->join({0, 0, 2, meeting}).ok());
+    REQUIRE(gpus.programs[1]->collectives()->join({0, 1, 2, meeting}).ok());
     CHECK_THAT(gpus.wait().ToString(), Catch::Contains("Duplicate GPU detected"));
   }
 }
@@ -297,7 +298,7 @@ TEST_CASE("a member that never comes is waited for until the step is stopped") {
   std::thread alone([&] { status = gpus.run(0); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const int64_t begin = runtime::nowNanos();
-  gpus.programs[0]->interrupt();
+  gpus.programs[0]->collectives()->interrupt();
   alone.join();
   CHECK(runtime::nowNanos() - begin < kSecond / 2);
   CHECK(absl::IsCancelled(status));
@@ -305,7 +306,7 @@ TEST_CASE("a member that never comes is waited for until the step is stopped") {
              Catch::Contains("communicator 0, of whose 2 members this is number 0: stopped while "
                              "the other members were waited for; it is broken off"));
   CHECK_THAT(gpus.run(0).ToString(), Catch::Contains("it is broken off"));  // from now on
-  gpus.programs[1]->interrupt();
+  gpus.programs[1]->collectives()->interrupt();
 }
 
 TEST_CASE("a member that never comes is waited for until the step's time is over") {
@@ -317,7 +318,7 @@ TEST_CASE("a member that never comes is waited for until the step's time is over
   CHECK(absl::IsDeadlineExceeded(status));
   CHECK_THAT(status.ToString(), Catch::Contains("the time of the step ended while the other"));
   CHECK_THAT(status.ToString(), Catch::Contains("all_reduce: communicator 0"));
-  gpus.programs[1]->interrupt();
+  gpus.programs[1]->collectives()->interrupt();
 }
 
 TEST_CASE("members that do different things are told, and wait no longer") {
@@ -339,7 +340,7 @@ TEST_CASE("a program whose step ended early takes no part any more, and goes at 
   gpus.programs[0]->settle();
   CHECK_THAT(gpus.run(0).ToString(), Catch::Contains("a step ended early; it is broken off"));
   const int64_t begin = runtime::nowNanos();
-  gpus.programs[1]->interrupt();
+  gpus.programs[1]->collectives()->interrupt();
   gpus.end();
   CHECK(runtime::nowNanos() - begin < kSecond / 2);
 }
@@ -410,8 +411,9 @@ TEST_CASE("an executable whose collective names no communicator is refused") {
 TEST_CASE("without NCCL there is nowhere to meet, and GPUs say so") {
   Gpus gpus(1, simulatedFiles());
   gpus.load(0, just("all_reduce", "sum", kCount, kCount));
-  CHECK_THAT(gpus.devices[0]->newMeeting().status().ToString(), Catch::Contains("libnccl"));
-  CHECK_THAT(gpus.programs[0]->join({0, 0, 2, std::string(128, 'x')}).ToString(),
+  CHECK_THAT(gpus.devices[0]->collectives()->newMeeting().status().ToString(),
+             Catch::Contains("libnccl"));
+  CHECK_THAT(gpus.programs[0]->collectives()->join({0, 0, 2, std::string(128, 'x')}).ToString(),
              Catch::Contains("libnccl"));
   CHECK(discoverCudaDevices(gpus.libraries)[0].collectives.empty());
   Libraries libraries(withCollectives());

@@ -15,14 +15,17 @@ constexpr size_t kPage = 4096;
 struct HostMemoryFixture : GpuFixture {
   HostMemoryFixture() {
     memory = cpu::allocatePages(3 * kPage - 100, pages).value();
-    own = device->allocateOwn(pages.size()).value();
+    own = device->directTransfers()->allocateOwn(pages.size()).value();
   }
-  ~HostMemoryFixture() { device->deallocateOwn(own); }
+  ~HostMemoryFixture() { device->directTransfers()->deallocateOwn(own); }
 
   /// Of these bytes of the pages, there and back.
   absl::Status copy(size_t begin, size_t end) {
-    absl::Status there = device->copyToOwn(own, pages.data() + begin, end - begin);
-    return there.ok() ? device->copyFromOwn(pages.data() + begin, own, end - begin) : there;
+    absl::Status there =
+        device->directTransfers()->copyToOwn(own, pages.data() + begin, end - begin);
+    return there.ok()
+               ? device->directTransfers()->copyFromOwn(pages.data() + begin, own, end - begin)
+               : there;
   }
   static int pageableCopies() { return testing::gpuCounts().pageableCopies; }
 

@@ -360,7 +360,7 @@ TEST_CASE("memory beyond the limit and beyond the GPU is refused, and nothing is
   e.arenaBytes = 600 << 20;
   ListedWeights none;
   auto first = load(gpu, e, none).value();
-  CHECK(first->memoryBytes() == e.arenaBytes + 512);
+  CHECK(first->memory().bytes == e.arenaBytes + 512);
   CHECK_THAT(whyNot(gpu, e), Catch::Contains("of the GPU's memory") && Catch::Contains("are free"));
   first.reset();
   CHECK(load(gpu, e, none).ok());

@@ -99,8 +99,8 @@ TEST_CASE("programs share the weights that have a checksum") {
   int pieces = testing::gpuCounts().deviceMemory;
   auto second = load(gpu, addsToWeight(), weights).value();
   CHECK(weights.reads == 1);
-  CHECK(first->sharedBytes() == 0);
-  CHECK(second->sharedBytes() == 16);
+  CHECK(first->memory().shared == 0);
+  CHECK(second->memory().shared == 16);
   CHECK(testing::gpuCounts().deviceMemory == pieces + 2);  // arena and output
   first.reset();
   std::vector<float> y(4);
@@ -113,7 +113,7 @@ TEST_CASE("programs share the weights that have a checksum") {
   first = load(gpu, addsToWeight(), weights).value();
   second = load(gpu, addsToWeight(), weights).value();
   CHECK(weights.reads == 3);
-  CHECK(second->sharedBytes() == 0);
+  CHECK(second->memory().shared == 0);
 }
 
 TEST_CASE("a constant and a splat reach the kernels") {

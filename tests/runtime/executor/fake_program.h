@@ -15,7 +15,7 @@
 namespace graphrun::testing {
 
 /// A program over float buffers, built record by record.
-class FakeProgram : public devices::Program {
+class FakeProgram : public devices::Program, public devices::CollectiveSteps {
  public:
   /// A kernel: reads and writes buffers by index.
   struct Kernel {
@@ -66,11 +66,16 @@ class FakeProgram : public devices::Program {
   absl::Span<const devices::Binding> outputs() const override { return outputs_; }
   absl::Span<const devices::EdgeBinding> edges() const override { return edges_; }
   absl::Span<const std::string> labels() const override { return labels_; }
-  uint64_t memoryBytes() const override { return 4096; }
+  devices::ProgramMemory memory() const override { return {4096, 0, {}, {}}; }
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
     return absl::OutOfRangeError(absl::StrCat("kernel said ", code));
   }
   void settle() override { ++settled; }
+  devices::CollectiveSteps* collectives() override { return this; }
+  absl::Span<const uint32_t> communicators() const override { return {}; }
+  absl::Status join(const devices::CommunicatorPlace&) override { return absl::OkStatus(); }
+  absl::StatusOr<bool> hasJoined(uint32_t) override { return true; }
+  void retire() override {}
   void setDeadline(int64_t nanos) override { deadlineNanos = nanos; }
   void interrupt() override { ++interrupted; }
 
@@ -118,8 +123,6 @@ class FakeDevice : public devices::Device {
   std::string fingerprint() const override { return "fake 1"; }
   absl::StatusOr<void*> allocate(size_t) override { return absl::UnimplementedError("fake"); }
   void deallocate(void*) override {}
-  absl::Status copyFromHost(void*, const void*, size_t) override { return absl::OkStatus(); }
-  absl::Status copyToHost(void*, const void*, size_t) override { return absl::OkStatus(); }
   absl::StatusOr<std::unique_ptr<devices::Program>> load(absl::Span<const uint8_t>,
                                                          devices::WeightSource&) override {
     return absl::UnimplementedError("fake");

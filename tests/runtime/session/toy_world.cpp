@@ -368,7 +368,7 @@ struct Membership {
   }
 };
 
-class ToyProgram : public devices::Program {
+class ToyProgram : public devices::Program, public devices::CollectiveSteps {
  public:
   absl::Status build(const format::Graph& graph, devices::WeightSource& weights) {
     const format::Region& body = *graph.body();
@@ -392,7 +392,7 @@ class ToyProgram : public devices::Program {
   absl::Span<const devices::Binding> outputs() const override { return outputs_; }
   absl::Span<const devices::EdgeBinding> edges() const override { return edges_; }
   absl::Span<const std::string> labels() const override { return labels_; }
-  uint64_t memoryBytes() const override { return 64 * buffers_.size(); }
+  devices::ProgramMemory memory() const override { return {64 * buffers_.size(), 0, {}, {}}; }
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
     return absl::OutOfRangeError(absl::StrCat("toy kernel returned ", code));
   }
@@ -410,6 +410,8 @@ class ToyProgram : public devices::Program {
   }
   void setDeadline(int64_t nanos) override { membership_.deadlineNanos.store(nanos); }
   void interrupt() override { membership_.isInterrupted.store(true); }
+  void retire() override {}
+  devices::CollectiveSteps* collectives() override { return this; }
 
  private:
   struct Free {
@@ -493,7 +495,7 @@ class ToyProgram : public devices::Program {
   Membership membership_;
 };
 
-class ToyDevice : public devices::Device {
+class ToyDevice : public devices::Device, public devices::Collectives {
  public:
   explicit ToyDevice(devices::DeviceDescription description)
       : description_(std::move(description)) {}
@@ -503,6 +505,7 @@ class ToyDevice : public devices::Device {
     return std::aligned_alloc(64, runtime::alignTensor(bytes));
   }
   void deallocate(void* memory) override { std::free(memory); }
+  devices::Collectives* collectives() override { return this; }
   absl::StatusOr<std::string> newMeeting() override {
     static std::atomic<int> made{0};
     return absl::StrCat("hall ", ++made);

@@ -518,7 +518,7 @@ TEST_CASE("memory can be registered once and used by many edges") {
   forEachWorld(2, [](World& world) {
     world.connectAll();
     std::vector<std::byte> arena(1 << 20);
-    REQUIRE_OK(world[1].registerMemory(arena.data(), arena.size(), MemoryKind::kHost));
+    REQUIRE_OK(world[1].registerMemory(arena.data(), arena.size(), ""));
     void* buffers[] = {arena.data(), arena.data() + 500000};
     auto recv = world[1].openRecv({.edge = 1, .peer = 0, .maxBytes = 500000}, buffers);
     auto send = world[0].openSend({.edge = 1, .peer = 1, .maxBytes = 500000});

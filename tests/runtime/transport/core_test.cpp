@@ -48,7 +48,8 @@ class NotedTransport final : public TransportCore {
     welcome(2);
   }
   std::string localAddress() const override { return ""; }
-  bool carries(MemoryKind) const override { return true; }
+  bool carries(absl::string_view) const override { return true; }
+  bool carriesDeviceMemory() const override { return true; }
   bool progress() override { return false; }
   absl::StatusOr<std::unique_ptr<Link>> makeLink(uint32_t, absl::string_view) override {
     return std::make_unique<Link>();

@@ -14,17 +14,10 @@ using testing::asGpu;
 using testing::asHost;
 
 /// A device with memory of its own.
-class GpuLike : public devices::Device {
+class GpuLike : public devices::DirectTransfers {
  public:
-  const devices::DeviceDescription& description() const override { return description_; }
-  std::string fingerprint() const override { return "like a GPU"; }
-  absl::StatusOr<void*> allocate(size_t) override { return absl::InternalError("not asked for"); }
-  void deallocate(void*) override {}
-  absl::StatusOr<std::unique_ptr<devices::Program>> load(absl::Span<const uint8_t>,
-                                                         devices::WeightSource&) override {
-    return absl::InternalError("not asked for");
-  }
-  absl::Status enter() override { return absl::OkStatus(); }
+  absl::Status reaches(devices::Device&) override { return absl::InternalError("not asked for"); }
+  absl::string_view memory() const override { return "cuda"; }
   absl::StatusOr<void*> allocateOwn(size_t bytes) override {
     ++alive;
     return asGpu(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
@@ -43,9 +36,6 @@ class GpuLike : public devices::Device {
   }
 
   int alive = 0;
-
- private:
-  devices::DeviceDescription description_{"test/cuda:0", "cuda", 0, {}, 0, 0};
 };
 
 TransportFactory on(std::function<void(void*, const void*, size_t)> copy) {
@@ -88,7 +78,7 @@ TEST_CASE("a library without such memory says so, and how to get one that has it
 TEST_CASE("the installed UCX is asked, too") {
   GpuLike gpu;
   auto made = makeUcxTransport({.rank = 9});
-  if (!made.ok() || (*made)->carries(MemoryKind::kCuda)) {
+  if (!made.ok() || (*made)->carries("cuda")) {
     WARN("left out: this machine has no UCX, or one that would take the addresses for a GPU's");
     return;
   }

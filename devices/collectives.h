@@ -1,0 +1,56 @@
+// Collectives that devices carry out together: what a kind of device may offer beside the core of
+// the contract (devices/device.h).
+#ifndef GRAPHRUN_DEVICES_COLLECTIVES_H_
+#define GRAPHRUN_DEVICES_COLLECTIVES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace graphrun::devices {
+
+/// A program's place among devices that carry out collectives together (Plan.communicators).
+struct CommunicatorPlace {
+  uint32_t communicator = 0;  ///< id in the plan
+  uint32_t member = 0;        ///< this device's position in it
+  uint32_t members = 0;
+  std::string
+      meeting;  ///< what Collectives::newMeeting gave at one of the members, the same at all
+};
+
+/// Of a device. Thread-safe.
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+  /// Where the members of a new communicator meet: bytes for all of them, of one use. They may tell
+  /// how to reach this process.
+  virtual absl::StatusOr<std::string> newMeeting() = 0;
+};
+
+/// Of a program.
+class CollectiveSteps {
+ public:
+  virtual ~CollectiveSteps() = default;
+  /// The communicators that its records use, by their ids in the plan, ascending.
+  virtual absl::Span<const uint32_t> communicators() const = 0;
+  /// Begins to join one of them, before the first step; does not wait for the other members.
+  virtual absl::Status join(const CommunicatorPlace& place) = 0;
+  /// Whether one that it began to join has all of its members by now; fails when it never will.
+  virtual absl::StatusOr<bool> hasJoined(uint32_t communicator) = 0;
+  /// Before steps: until when its records may wait for what other devices should do, in terms of
+  /// nowNanos().
+  virtual void setDeadline(int64_t nanos) = 0;
+  /// Ends, soon, what its records wait for that other devices should do: their step fails, and so
+  /// do all later ones. Thread-safe, from any thread, at any time; must not block.
+  virtual void interrupt() = 0;
+  /// No step follows. Begins what has to be done together with other devices before the program
+  /// goes, so that several programs of a process can: the destructor waits, but not long.
+  virtual void retire() = 0;
+};
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_COLLECTIVES_H_

@@ -1,0 +1,59 @@
+// How values go from device to device without the host's memory: what a kind of device may offer
+// beside the core of the contract (devices/device.h).
+#ifndef GRAPHRUN_DEVICES_DIRECT_TRANSFERS_H_
+#define GRAPHRUN_DEVICES_DIRECT_TRANSFERS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace graphrun::devices {
+
+class Device;
+
+/// How the value of an edge goes from device to device without the host's memory.
+enum class EdgeWay : uint8_t {
+  /// Both are of this process, and both ends are told: the receiver takes the value where the
+  /// sender has it (DirectTransfers::reaches). What the executor passes between their buffers only
+  /// they understand; it is valid until the step ends.
+  kFetched,
+  /// A transport carries it: the end that is told has it in its device's own memory
+  /// (DirectTransfers::allocateOwn), whatever the other end does.
+  kCarried
+};
+
+/// Of a device. Thread-safe.
+class DirectTransfers {
+ public:
+  virtual ~DirectTransfers() = default;
+  /// Whether this device and `to`, another one of this process, can do EdgeWay::kFetched. It was
+  /// tried, when it was first asked; the status says why not. Unimplemented where no device of the
+  /// kind does.
+  virtual absl::Status reaches(Device& to) = 0;
+  /// The name of the device's own memory: DeviceKind::memory.
+  virtual absl::string_view memory() const = 0;
+  /// Memory of the device's own, which the host cannot use: for what transports carry.
+  virtual absl::StatusOr<void*> allocateOwn(size_t bytes) = 0;
+  virtual void deallocateOwn(void* memory) = 0;
+  /// Blocking copies between the host's memory and such.
+  virtual absl::Status copyToOwn(void* to, const void* from, size_t bytes) = 0;
+  virtual absl::Status copyFromOwn(void* to, const void* from, size_t bytes) = 0;
+};
+
+/// Of a program.
+class DirectEdges {
+ public:
+  virtual ~DirectEdges() = default;
+  /// Whether this end of edges()[index] can do without the host's memory.
+  virtual bool canHandOver(size_t index) const = 0;
+  /// From now on it does; before the first step, needs canHandOver. `edges()[index].buffer` may
+  /// then be another than before.
+  virtual absl::Status handOver(size_t index, EdgeWay way) = 0;
+};
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_DIRECT_TRANSFERS_H_
