@@ -52,6 +52,12 @@ simulated_gpu = os.path.join(config.build_root, "tests/devices/cuda/libcuda_simu
 if os.path.exists(simulated_gpu):
     config.available_features.add("cuda")  # REQUIRES: cuda
     config.substitutions.append(("%simulated_gpu", simulated_gpu))
+toys = os.path.join(config.build_root, "tests/devices/toy")
+if os.path.exists(os.path.join(toys, "libtoy_compiler.so")):
+    config.available_features.add("toy-kind")  # REQUIRES: toy-kind
+    config.substitutions.append(
+        ("%toy", f"env LD_PRELOAD={toys}/libtoy_kind.so "
+                 f"GRAPHRUN_COMPILER_LIBRARY={toys}/libtoy_compiler.so"))
 if lit_config.params.get("slow"):
     config.available_features.add("slow")  # REQUIRES: slow
 with open("/proc/cpuinfo", encoding="utf-8") as cpu:

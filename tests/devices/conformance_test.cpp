@@ -2,68 +2,18 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
-#include <iterator>
-#include <map>
 
-#include "devices/device.h"
-#include "devices/executable.h"
-#include "negate_ptx.h"
+#include "tests/devices/subjects.h"
 
 namespace graphrun::devices {
 namespace {
 
-/// A device under test. A new device adds a row.
-struct Subject {
-  DeviceDescription description;
-  /// What it cannot do -> why.
-  std::map<std::string, std::string> cannot;
-  /// An executable that negates four f32, named x and y.
-  std::vector<uint8_t> (*negation)(const Device& device) = nullptr;
-};
-
-/// A step that negates input 0 into output 1, but for what the device needs to know of it.
-Executable negation(const Device& device) {
-  TensorDesc vector{runtime::ElementType::kF32, {4}, {}, false};
-  Executable e;
-  e.fingerprint = device.fingerprint();
-  e.buffers.resize(2);
-  e.buffers[0].kind = BufferKind::kInput;
-  e.buffers[1].kind = BufferKind::kOutput;
-  e.buffers[0].bytes = e.buffers[1].bytes = 16;
-  e.steps.resize(1);
-  e.steps[0].operation = "gr.neg";
-  e.steps[0].inputs = {{0, vector}};
-  e.steps[0].outputs = {{1, vector}};
-  e.inputs = {{"x", 0, vector}};
-  e.outputs = {{"y", 1, vector}};
-  return e;
-}
-
-std::vector<uint8_t> cpuNegation(const Device& device) {
-  Executable e = negation(device);
-  e.steps[0].kernel = "reference";
-  return writeExecutable(e);
-}
-
-std::vector<uint8_t> cudaNegation(const Device& device) {
-  Executable e = negation(device);
-  e.steps[0].kernel = "generated";
-  e.steps[0].symbol = "negate";
-  e.steps[0].sizes = {4};
-  e.steps[0].grid = {1, 1, 1};
-  e.steps[0].block = {32, 1, 1};
-  e.code.assign(std::begin(kNegatePtx), std::end(kNegatePtx));
-  return writeExecutable(e);
-}
+using testing::Subject;
+using testing::subjects;
 
 /// Those that are there; tells of the others why they are not.
-std::vector<Subject> subjects() {
-  std::vector<Subject> all = {
-      {{"test/cpu:0", "cpu", 0, {}, 0}, {}, cpuNegation},
-      {{"test/cuda:0", "cuda", 0, {}, 0}, {}, cudaNegation},
-      {{"test/null:0", "null", 0, {}, 0},
-       {{"load", "the null device runs no operation: it is the skeleton to copy"}}},
-  };
+std::vector<Subject> present() {
+  std::vector<Subject> all = subjects();
   std::erase_if(all, [](const Subject& subject) {
     absl::Status status = checkDevice(subject.description);
     if (!status.ok()) {
@@ -82,7 +32,7 @@ class NoWeights : public WeightSource {
 }  // namespace
 
 TEST_CASE("a device tells what it is") {
-  for (const Subject& subject : subjects()) {
+  for (const Subject& subject : present()) {
     CAPTURE(subject.description.kind);
     auto device = createDevice(subject.description);
     REQUIRE(device.ok());
@@ -94,7 +44,7 @@ TEST_CASE("a device tells what it is") {
 }
 
 TEST_CASE("memory of a device is aligned and holds what is copied") {
-  for (const Subject& subject : subjects()) {
+  for (const Subject& subject : present()) {
     CAPTURE(subject.description.kind);
     auto device = createDevice(subject.description).value();
     for (size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{5} << 20}) {
@@ -115,7 +65,7 @@ TEST_CASE("memory of a device is aligned and holds what is copied") {
 }
 
 TEST_CASE("a device loads an executable and runs it, step after step") {
-  for (const Subject& subject : subjects()) {
+  for (const Subject& subject : present()) {
     CAPTURE(subject.description.kind);
     auto device = createDevice(subject.description).value();
     NoWeights weights;
@@ -152,7 +102,7 @@ TEST_CASE("a device loads an executable and runs it, step after step") {
 }
 
 TEST_CASE("damaged executables give an error") {
-  for (const Subject& subject : subjects()) {
+  for (const Subject& subject : present()) {
     auto device = createDevice(subject.description).value();
     NoWeights weights;
     CHECK(!device->load({}, weights).ok());
@@ -160,42 +110,16 @@ TEST_CASE("damaged executables give an error") {
   }
 }
 
-TEST_CASE("devices that are not there are refused with what there is") {
-  absl::Status unknown = createDevice({"node0/tpu:0", "tpu", 0, {}, 0}).status();
-  CHECK(absl::IsNotFound(unknown));
-  CHECK(unknown.message().find("cpu") != std::string::npos);
-  absl::Status core = createDevice({"node0/cpu:0", "cpu", 0, {9999}, 0}).status();
-  CHECK(absl::IsInvalidArgument(core));
-  CHECK(core.message().find("9999") != std::string::npos);
-}
-
-TEST_CASE("the machine offers its CPU") {
-  std::vector<DeviceDescription> devices = discoverDevices();
-  REQUIRE(!devices.empty());
-  CHECK(devices[0].kind == "cpu");
-  CHECK(!devices[0].cores.empty());
-  CHECK(devices[0].memoryBytes > 0);
-  CHECK(createDevice(devices[0]).value()->enter().ok());
-}
-
-TEST_CASE("a GPU that is not there is refused with what is missing and how to get it") {
-  DeviceDescription gpu{"node0/cuda:99", "cuda", 99, {}, 0};
-  absl::Status status = createDevice(gpu).status();
-  CHECK(absl::IsNotFound(status));
-  CHECK(checkDevice(gpu) == status);
-  CHECK(status.message().find("device node0/cuda:99") != std::string::npos);
-  bool told = status.message().find("install") != std::string::npos ||
-              status.message().find("there is no GPU 99") != std::string::npos;
-  CHECK(told);
-}
-
-TEST_CASE("kinds of devices tell what they found") {
-  std::vector<KindFindings> findings = findKinds();
-  REQUIRE(findings.size() == 2);
-  CHECK(findings[0].kind == "cpu");
-  CHECK(findings[1].kind == "cuda");
-  for (const KindFindings& found : findings) {
-    CHECK(!found.lines.empty());
+TEST_CASE("a device has what the record of its kind tells, and no more") {
+  for (const Subject& subject : present()) {
+    CAPTURE(subject.description.kind);
+    const runtime::DeviceKind kind = kindNamed(subject.description.kind);
+    auto device = createDevice(subject.description).value();
+    CHECK(device->bindsHostMemory() == kind.hasOwnMemory());
+    CHECK((device->collectives() != nullptr) == kind.collectives);
+    DirectTransfers* transfers = device->directTransfers();
+    CHECK((transfers != nullptr || !kind.peerCopy));
+    CHECK((transfers == nullptr || transfers->memory() == kind.memory));
   }
 }
 

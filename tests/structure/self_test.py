@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import dependencies
+import device_kinds
 import exported_symbols
 import hygiene
 import include_directions
@@ -151,6 +152,54 @@ class Hygiene(unittest.TestCase):
                 else:
                     self.assertEqual(len(found), 1)
                     self.assertIn(expected, found[0])
+
+
+def classWith(name, virtuals):
+    lines = [f"  virtual int f{i}() const = 0;" for i in range(virtuals)]
+    return f"class {name} {{\n  virtual ~{name}() = default;\n" + "\n".join(lines) + "\n};\n"
+
+
+class DeviceKinds(unittest.TestCase):
+    def find(self, path, text):
+        with tempfile.TemporaryDirectory() as root:
+            kind = "devices/npu/npu_kind.h"
+            write(root, kind, 'kind.name = "npu";\n')
+            write(root, path, text)
+            return device_kinds.violations(root, [kind, path])
+
+    def testNamesPlanted(self):
+        for path, text, isFound in [
+            ("runtime/worker/w.cpp", 'if (kind == "npu") {\n', True),
+            ("placement/p.h", "enum class DeviceKind { kCpu, kNpu };\n", True),
+            ("runtime/format/door.fbs", "npu_index: int;\n", True),
+            ("runtime/worker/w.cpp", 'text = "// no comment: npu";\n', True),
+            ("runtime/worker/w.cpp", "/* of an\nnpu */ int x;\n", False),
+            ("runtime/worker/w.cpp", "int x;  // as \"node0/npu:1\"\n", False),
+            ("devices/npu/npu_device.cpp", 'return "npu";\n', False),
+            ("devices/npu/compiler/npu_compiler.cpp", 'return "npu";\n', False),
+            ("devices/cpu/cpu_device.cpp", 'return "npu";\n', True),
+            ("devices/registry.cpp", "{npu::npuKind, npu::createNpuDevice},\n", False),
+            ("tests/a.cpp", 'return "npu";\n', False),
+        ]:
+            with self.subTest(path=path, text=text):
+                found = self.find(path, text)
+                self.assertEqual(len(found), 1 if isFound else 0, found)
+
+    def testLineOfAName(self):
+        found = self.find("runtime/a.cpp", "/* one\ntwo */\nint npu;\n")
+        self.assertIn("runtime/a.cpp:3: names the kind 'npu'", found[0])
+
+    def testVirtualsPlanted(self):
+        for device, program, expected in [(12, 12, []), (13, 0, ["Device has 13"]),
+                                          (0, 14, ["Program has 14"])]:
+            with self.subTest(device=device, program=program):
+                found = self.find("devices/device.h", classWith("Device", device)
+                                  + "class Program : public A {\n" + classWith("Program", program)
+                                  .split("\n", 1)[1])
+                self.assertEqual(len(found), len(expected), found)
+                for line, part in zip(found, expected):
+                    self.assertIn(part, line)
+        self.assertIn("no class Program", self.find("devices/device.h", classWith("Device", 1))[0])
 
 
 class Tidy(unittest.TestCase):
