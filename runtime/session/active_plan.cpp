@@ -46,6 +46,16 @@ uint64_t ActivePlan::typicalRunNanos() const {
   return median(std::move(nanos));
 }
 
+uint64_t ActivePlan::settledRunNanos() const {
+  std::vector<uint64_t> nanos;
+  for (size_t i = lastRuns.size() > 1 ? 1 : 0; i < lastRuns.size(); ++i) {
+    nanos.push_back(lastRuns[i].nanos);
+  }
+  auto middle = nanos.begin() + static_cast<ptrdiff_t>((nanos.size() - 1) / 2);
+  std::nth_element(nanos.begin(), middle, nanos.end());
+  return *middle;
+}
+
 size_t ActivePlan::runsBeside() const {
   return static_cast<size_t>(std::count_if(lastRuns.begin(), lastRuns.end(),
                                            [](const LastRun& run) { return run.beside; }));

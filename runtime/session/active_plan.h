@@ -56,18 +56,23 @@ struct ActivePlan {
   std::map<std::string, std::shared_ptr<HostTensor>> forStages;
   bool settled = false;  // no other placement is looked for any more
   bool judged = false;   // runs are not held against one device any more, see fall_back.h
-  /// A plan in whose place this one is tried.
-  struct Rival {
-    FoundPlan found;
-    uint64_t runNanos = 0;  // what a run of it took
+  /// A plan on several devices and one on a single one are held against each other; this is the one
+  /// that runs now, first that on the single device, then the other one again.
+  struct Trial {
+    FoundPlan several;
+    FoundPlan single;
+    uint64_t severalNanos = 0;  // what a run took
+    uint64_t singleNanos = 0;   // 0: it is its turn
   };
-  std::optional<Rival> rival;
+  std::optional<Trial> trial;
   bool splitTried = false;  // see split_trial.h
 
   /// Whether no choice of a kernel waits for a measurement.
   bool isTuned() const;
   /// The median of lastRuns, which must not be empty.
   uint64_t typicalRunNanos() const;
+  /// The lower median of those behind the first, if there are any: that finds nothing in any cache.
+  uint64_t settledRunNanos() const;
   /// How many of lastRuns were in flight beside others, and the median of these, which must not be
   /// none: what the plan takes for one of many that follow each other.
   size_t runsBeside() const;

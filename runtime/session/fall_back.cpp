@@ -1,6 +1,8 @@
 #include "runtime/session/fall_back.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "runtime/base/status.h"
 #include "runtime/format/weight_table.h"
@@ -8,8 +10,15 @@
 namespace graphrun::runtime {
 namespace {
 
+/// So many runs tell what one takes, whatever they are like.
+constexpr size_t kManyRuns = 16;
+/// So many do if none is longer than the shortest by more than this part: of a plan that comes for
+/// the first time, and in a trial, which holds it against another.
+constexpr size_t kCalmRuns = 3;
+constexpr size_t kCalmTrialRuns = 2;
+constexpr double kCalm = 0.03;
 /// Runs that take no more than so many times what was promised are as promised.
-constexpr double kAsPromised = 1.03;
+constexpr double kAsPromised = 1.02;
 /// What the single device must promise of what runs take, to be tried; and what its own runs may
 /// take of that, to stay.
 constexpr double kPromised = 0.98;
@@ -21,7 +30,7 @@ double promisedNanos(const FoundPlan& found, const JudgingSession& session) {
 }
 
 uint64_t takenNanos(const ActivePlan& plan, const JudgingSession& session) {
-  return session.isForMany ? plan.typicalPeriodNanos() : plan.typicalRunNanos();
+  return session.isForMany ? plan.typicalPeriodNanos() : plan.settledRunNanos();
 }
 
 bool isAsPromised(const ActivePlan& plan, const JudgingSession& session) {
@@ -41,29 +50,75 @@ bool isBeyondDoubt(const FoundPlan& found, const JudgingSession& session) {
          plan.splits() == static_cast<uint8_t>(format::SplitChoice::Tried);
 }
 
-/// Decides whether a plan that was tried in the place of another stays.
-absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, const ActivePlan::Rival& rival,
+bool isShorter(uint64_t single, uint64_t several) {
+  return static_cast<double>(single) <= kPromised * static_cast<double>(several);
+}
+
+/// Loads `next` for the next part of the trial, or without one as the plan that stays. Where it
+/// cannot be loaded the old one stays.
+absl::StatusOr<ActivePlan*> goOn(ActivePlan& plan, const FoundPlan& next,
+                                 std::optional<ActivePlan::Trial> trial,
+                                 const JudgingSession& session) {
+  const std::shared_ptr<const format::PlanFile> wanted = next.plan;
+  GR_ASSIGN_OR_RETURN(ActivePlan * loaded, session.replace(plan, next));
+  loaded->judged = !trial.has_value() || loaded->found.plan != wanted;
+  loaded->trial = loaded->judged ? std::nullopt : std::move(trial);
+  return loaded;
+}
+
+/// Goes on with a trial whose plan has run.
+absl::StatusOr<ActivePlan*> decide(ActivePlan& plan, ActivePlan::Trial trial,
                                    const JudgingSession& session) {
-  if (static_cast<double>(takenNanos(plan, session)) <=
-      kPromised * static_cast<double>(rival.runNanos)) {
-    session.keep(plan.found);
-    plan.found.response.clear();
-    plan.rival.reset();
+  const uint64_t taken = takenNanos(plan, session);
+  if (trial.singleNanos == 0) {  // it is the single device that has run
+    trial.singleNanos = taken;
+    if (isShorter(taken, trial.severalNanos)) {
+      const FoundPlan several = trial.several;
+      return goOn(plan, several, std::move(trial), session);
+    }
+    session.rememberSingle(trial.several, taken);
+    return goOn(plan, trial.several, std::nullopt, session);
+  }
+  if (!isShorter(trial.singleNanos, taken)) {
+    session.rememberSingle(plan.found, trial.singleNanos);
+    plan.judged = true;
+    plan.trial.reset();
     return &plan;
   }
-  GR_ASSIGN_OR_RETURN(ActivePlan * back, session.replace(plan, rival.found));
-  back->judged = true;
-  return back;
+  session.keep(trial.single);
+  trial.single.response.clear();
+  return goOn(plan, trial.single, std::nullopt, session);
 }
 
 }  // namespace
 
-absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& session) {
-  plan.judged = true;
-  if (plan.rival.has_value()) {
-    return decide(plan, ActivePlan::Rival(*plan.rival), session);
+bool haveRunsSettled(const ActivePlan& plan, bool isForMany) {
+  if (isForMany && plan.settled) {
+    return plan.runsBeside() >= kManyRuns;
   }
+  const size_t runs = plan.lastRuns.size();
+  const size_t calm = plan.trial.has_value() ? kCalmTrialRuns : kCalmRuns;
+  if (isForMany || runs <= calm || runs >= kManyRuns) {
+    return runs >= kManyRuns;
+  }
+  auto [least, most] =
+      std::minmax_element(plan.lastRuns.end() - static_cast<ptrdiff_t>(calm), plan.lastRuns.end(),
+                          [](const LastRun& a, const LastRun& b) { return a.nanos < b.nanos; });
+  return static_cast<double>(most->nanos) <= (1 + kCalm) * static_cast<double>(least->nanos);
+}
+
+absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& session) {
+  if (plan.trial.has_value()) {
+    return decide(plan, ActivePlan::Trial(*plan.trial), session);
+  }
+  plan.judged = true;
   if (isBeyondDoubt(plan.found, session) || isAsPromised(plan, session)) {
+    return &plan;
+  }
+  const uint64_t taken = takenNanos(plan, session);
+  // To plan for one device takes longer than many runs.
+  if (const uint64_t known = session.rememberedSingle(plan.found);
+      known > 0 && !isShorter(known, taken)) {
     return &plan;
   }
   session.learn(plan);
@@ -72,17 +127,12 @@ absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& sessio
   if (!single.ok() || !single->neededInputs.empty() || isEstimated(*single->plan)) {
     return &plan;
   }
-  const ActivePlan::Rival rival{plan.found, takenNanos(plan, session)};
-  if (promisedNanos(*single, session) > kPromised * static_cast<double>(rival.runNanos)) {
+  const auto promised = static_cast<uint64_t>(promisedNanos(*single, session));
+  if (!isShorter(promised, taken)) {
+    session.rememberSingle(plan.found, promised);
     return &plan;
   }
-  GR_ASSIGN_OR_RETURN(ActivePlan * tried, session.replace(plan, *single));
-  if (tried->found.plan == single->plan) {
-    tried->rival = rival;
-  } else {
-    tried->judged = true;  // the single device could not load it
-  }
-  return tried;
+  return goOn(plan, *single, ActivePlan::Trial{plan.found, *single, taken, 0}, session);
 }
 
 }  // namespace graphrun::runtime

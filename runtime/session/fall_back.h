@@ -18,15 +18,25 @@ struct JudgingSession {
   std::function<void(const ActivePlan&)> learn;  ///< what its runs took
   /// Loads the second in the place of the first; where that fails, the first again.
   std::function<absl::StatusOr<ActivePlan*>(ActivePlan&, FoundPlan)> replace;
+  /// Remembers on the disk what one device takes in the place of a plan on several, in ns: what
+  /// runs there took or, without any, what it promises. 0: nothing is known.
+  std::function<void(const FoundPlan&, uint64_t)> rememberSingle;
+  std::function<uint64_t(const FoundPlan&)> rememberedSingle;
   /// What counts is not how long a run takes but how often one ends, of those that are in flight
   /// beside others.
   bool isForMany = false;
 };
 
-/// Looks, after some runs of `plan`, whether they take longer than was promised and longer than the
-/// best single device promises to take; if so, that is loaded in its place, and after some runs of
-/// its own the faster of the two stays, here and on the disk. A placement on several devices may be
-/// wrong in ways that no prediction knows; on one device it is the sum of what was measured.
+/// Whether runs since the plan was loaded tell what one takes: some that are alike, behind the
+/// first, which finds nothing in any cache; or many. `isForMany`: many in any case, since those in
+/// flight have to end before anything is changed; a plan is judged by those beside others.
+bool haveRunsSettled(const ActivePlan& plan, bool isForMany);
+
+/// Looks, once runs of `plan` have settled, whether they take longer than was promised and longer
+/// than the best single device promises to take; if so, that is loaded in its place. A placement on
+/// several devices may be wrong in ways that no prediction knows; on one device it is the sum of
+/// what was measured. If that device's runs are shorter, the plan's own come again: the machine may
+/// have been busy when they came first. What is faster both times stays, here and on the disk.
 /// Returns the plan that is now loaded; `plan` may be gone. After an error neither is loaded.
 absl::StatusOr<ActivePlan*> judge(ActivePlan& plan, const JudgingSession& session);
 

@@ -1,6 +1,7 @@
 #include "runtime/session/plan_source.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -176,6 +177,11 @@ bool isSingle(const PlanWishes& wishes, const absl::StatusOr<FoundPlan>& before)
                            before->plan->plan().single());
 }
 
+/// Of what one device takes in the place of a plan, not in that of one which takes its place.
+std::string singleKey(const FoundPlan& found) {
+  return CacheKey().add("single").add(found.key).add(found.plan->hash()).hex();
+}
+
 /// Where this is a file its content decides, not its name alone.
 void addPlacementFile(CacheKey& key, const std::string& path) {
   std::error_code error;
@@ -301,6 +307,26 @@ void PlanSource::keep(const FoundPlan& found) {
   if (!stored.ok()) {
     cache_->warnNotKept("a plan", stored);
   }
+}
+
+void PlanSource::rememberSingle(const FoundPlan& found, uint64_t nanos) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&nanos);
+  absl::Status stored =
+      found.key.empty() ? absl::OkStatus()
+                        : cache_->store(singleKey(found), absl::MakeConstSpan(bytes, sizeof nanos));
+  if (!stored.ok()) {
+    cache_->warnNotKept("what one device takes", stored);
+  }
+}
+
+uint64_t PlanSource::rememberedSingle(const FoundPlan& found) {
+  std::optional<DiskCache::Entry> entry =
+      found.key.empty() ? std::nullopt : cache_->find(singleKey(found));
+  uint64_t nanos = 0;
+  if (entry.has_value() && entry->bytes.size() == sizeof nanos) {
+    std::memcpy(&nanos, entry->bytes.data(), sizeof nanos);
+  }
+  return nanos;
 }
 
 }  // namespace graphrun::runtime

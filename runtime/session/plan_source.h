@@ -103,6 +103,10 @@ class PlanSource {
                                  CostLearning& costs, PlanWishes wishes);
   /// Keeps a plan that was found and not kept.
   void keep(const FoundPlan& found);
+  /// Remembers on the disk what one device takes in the place of this very plan (fall_back.h), in
+  /// ns, or tells that; 0: it is not known.
+  void rememberSingle(const FoundPlan& found, uint64_t nanos);
+  uint64_t rememberedSingle(const FoundPlan& found);
 
  private:
   /// From the disk. NotFound, or what is wrong with it.

@@ -72,8 +72,6 @@ const char* verbosityOption() {
   return "";
 }
 
-/// Runs of a plan on several workers before it is looked whether another placement is better.
-constexpr size_t kRunsToLearn = 16;
 /// What another placement must promise of the time that runs take now, to be worth loading it.
 constexpr double kWorthwhile = 0.95;
 /// Of memory limits, for plans whose executables turn out to need more than was predicted.
@@ -521,8 +519,7 @@ bool Session::Impl::mayImprove(const ActivePlan& plan) const {
   if ((plan.settled && plan.judged) || hasOneDevice()) {
     return false;
   }
-  const bool isForOthers = plan.settled && isForMany(plan);
-  return (isForOthers ? plan.runsBeside() : plan.lastRuns.size()) >= kRunsToLearn;
+  return haveRunsSettled(plan, isForMany(plan));
 }
 
 /// The plan itself, or in its place one with a better placement: after some runs of a plan that was
@@ -572,6 +569,8 @@ absl::StatusOr<ActivePlan*> Session::Impl::judgePlan(ActivePlan& plan, const Rem
                 [&](const FoundPlan& found) { planSource.keep(found); },
                 [&](const ActivePlan& run) { learn(run); },
                 [&](ActivePlan& old, FoundPlan better) { return replace(old, std::move(better)); },
+                [&](const FoundPlan& found, uint64_t ns) { planSource.rememberSingle(found, ns); },
+                [&](const FoundPlan& found) { return planSource.rememberedSingle(found); },
                 isForMany(plan)});
 }
 
