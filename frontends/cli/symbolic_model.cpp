@@ -76,34 +76,29 @@ std::string textIn(Bytes message, uint32_t wanted) {
   return text;
 }
 
-std::string openShape(Bytes shape) {
-  return rewritten(shape, [](uint32_t field, Bytes, std::string& out) {
-    if (field == kShapeDim) {
-      appendBytes(kShapeDim, "", out);
+/// A message in which the content of field `opened` is what `open` makes of it.
+template <typename Open>
+std::string withOpen(Bytes message, uint32_t opened, const Open& open) {
+  return rewritten(message, [&](uint32_t field, Bytes content, std::string& out) {
+    if (field == opened) {
+      appendBytes(field, open(content), out);
     }
-    return field != kShapeDim;
+    return field != opened;
   });
 }
 
-std::string openTensor(Bytes tensor) {
-  return rewritten(tensor, [](uint32_t field, Bytes content, std::string& out) {
-    if (field == kTensorShape) {
-      appendBytes(field, openShape(content), out);
-    }
-    return field != kTensorShape;
-  });
+std::string openShape(Bytes shape) {
+  return withOpen(shape, kShapeDim, [](Bytes) { return ""; });
 }
+
+std::string openTensor(Bytes tensor) { return withOpen(tensor, kTensorShape, openShape); }
 
 std::string openType(Bytes type, int depth = 0);
 
 /// A sequence or an optional.
 std::string openContainer(Bytes container, int depth) {
-  return rewritten(container, [depth](uint32_t field, Bytes content, std::string& out) {
-    if (field == kElementType) {
-      appendBytes(field, openType(content, depth + 1), out);
-    }
-    return field != kElementType;
-  });
+  return withOpen(container, kElementType,
+                  [depth](Bytes element) { return openType(element, depth + 1); });
 }
 
 std::string openType(Bytes type, int depth) {
@@ -120,12 +115,7 @@ std::string openType(Bytes type, int depth) {
 }
 
 std::string openValue(Bytes value) {
-  return rewritten(value, [](uint32_t field, Bytes content, std::string& out) {
-    if (field == kValueType) {
-      appendBytes(field, openType(content), out);
-    }
-    return field != kValueType;
-  });
+  return withOpen(value, kValueType, [](Bytes type) { return openType(type); });
 }
 
 std::string openGraph(Bytes graph) {
@@ -151,13 +141,6 @@ std::string openGraph(Bytes graph) {
 
 }  // namespace
 
-std::string withSymbolicDims(Bytes model) {
-  return rewritten(model, [](uint32_t field, Bytes content, std::string& out) {
-    if (field == kModelGraph) {
-      appendBytes(field, openGraph(content), out);
-    }
-    return field != kModelGraph;
-  });
-}
+std::string withSymbolicDims(Bytes model) { return withOpen(model, kModelGraph, openGraph); }
 
 }  // namespace graphrun::cli
