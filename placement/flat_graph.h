@@ -57,7 +57,7 @@ class FlatGraph {
     auto t = static_cast<size_t>(tensor);
     return absl::MakeConstSpan(uses_).subspan(useBegins_[t], useBegins_[t + 1] - useBegins_[t]);
   }
-  /// The time of a node alone; see placedNs.
+  /// The time of a node alone; see PlacedCosts.
   int64_t timeNs(int node, int device) const {
     return times_[static_cast<size_t>(node) * devices_ + static_cast<size_t>(device)];
   }

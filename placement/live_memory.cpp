@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "placement/placed_time.h"
+#include "placement/placed_costs.h"
 
 namespace graphrun::placement {
 
@@ -31,9 +31,7 @@ int LiveMemory::lastUse(int t) const {
 
 /// Whether the outputs of a node have memory of their own: those of nodes that share work are one.
 bool LiveMemory::isOwn(int node) const {
-  const int shared = flat_.sharedOf(node);
-  return shared < 0 ||
-         workerFor(graph_.shared[static_cast<size_t>(shared)], *schedule_, node) == node;
+  return PlacedCosts(problem_.simulator, *schedule_).workerOf(node) == node;
 }
 
 void LiveMemory::run(int node, std::vector<Device>& devices) const {

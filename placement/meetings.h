@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "placement/cluster.h"
 #include "placement/cost_graph.h"
 #include "placement/link_table.h"
-#include "placement/placed_time.h"
 
 namespace graphrun::placement {
 
@@ -53,51 +51,6 @@ class Meetings {
            isHeld(of.meeting, placed);
   }
 
-  /// ns of a node where it is: of a meeting that is held the last step of the first member on each
-  /// device takes it all; else see aloneNs and, where a node has something to do, firstReadsNs,
-  /// and sendsNs.
-  template <typename Placed>
-  int64_t placedNs(const FlatGraph& flat, const LinkTable& links, const Placed& placed,
-                   int node) const {
-    int meeting = empty() ? -1 : graph_.node(node).meeting;
-    if (meeting < 0 || !isHeld(meeting, placed)) {
-      const int64_t alone = aloneNs(graph_, flat, placed, node);
-      const bool reads = alone > 0 && links.readsTakeTime();
-      return alone + (reads ? firstReadsNs(graph_, flat, links, placed, node) : 0) +
-             (links.sendsTakeTime() ? sendsNs(flat, links, placed, node) : 0);
-    }
-    return isFirst(meeting, placed, node) ? ns(meeting, devicesOf(meeting, placed)) : 0;
-  }
-
-  /// The ns that a node takes longer where it is as it sends what it makes (LinkModel::
-  /// sendNsPerByte), to each device that reads it and to the client.
-  template <typename Placed>
-  int64_t sendsNs(const FlatGraph& flat, const LinkTable& links, const Placed& placed,
-                  int node) const {
-    const int home = placed.device(node);
-    int64_t sum = 0;
-    absl::InlinedVector<int, 8> told;
-    for (int t : flat.outputs(node)) {
-      const CostTensor& tensor = graph_.tensor(t);
-      told.assign(1, home);
-      auto send = [&](int to) {
-        if (std::find(told.begin(), told.end(), to) == told.end()) {
-          told.push_back(to);
-          sum += links.sendNs(links.id(home, to), tensor.bytes);
-        }
-      };
-      for (const Use& use : flat.uses(t)) {
-        if (placed.device(use.node) != home && !isSpared(t, use.node, placed)) {
-          send(placed.device(use.node));
-        }
-      }
-      if (tensor.isOutput) {
-        send(tensor.outputHome);
-      }
-    }
-    return sum;
-  }
-
   /// Whether a node is the last step of the first member on its device.
   template <typename Placed>
   bool isFirst(int meeting, const Placed& placed, int node) const {
@@ -113,7 +66,7 @@ class Meetings {
   }
 
   /// Whether a node waits until all devices of its meeting have come to it: what takes the time
-  /// does (placedNs).
+  /// does (PlacedCosts::nodeNs).
   template <typename Placed>
   bool meets(const Placed& placed, int node) const {
     const int meeting = empty() ? -1 : graph_.node(node).meeting;

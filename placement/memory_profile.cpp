@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "placement/placed_time.h"
+#include "placement/placed_costs.h"
 #include "placement/shared_weights.h"
 #include "runtime/memory/communicator_memory.h"
 
@@ -32,7 +32,7 @@ class Lifetimes {
         arrived_(holdsSent_ ? 0 : graph_.tensors.size(), 0) {
     for (const SharedWork& work : graph_.shared) {
       for (int node : work.nodes) {
-        findOwn(work, node);
+        findOwn(simulator, node);
       }
     }
     lastUse_.reserve(graph_.tensors.size());
@@ -74,8 +74,8 @@ class Lifetimes {
  private:
   int deviceOf(int node) const { return placement_.device[static_cast<size_t>(node)]; }
 
-  void findOwn(const SharedWork& work, int node) {
-    int worker = workerFor(work, PlacedBy{placement_}, node);
+  void findOwn(const Simulator& simulator, int node) {
+    int worker = PlacedCosts(simulator, PlacedBy{placement_}).workerOf(node);
     for (size_t i = 0; worker != node && i < graph_.node(node).outputs.size(); ++i) {
       shared_[graph_.node(node).outputs[i]] = graph_.node(worker).outputs[i];
     }

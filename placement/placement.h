@@ -34,6 +34,13 @@ struct Placement {
   }
 };
 
+/// Where the nodes of a placement are.
+struct PlacedBy {
+  const Placement& placement;
+  int device(int node) const { return placement.device[static_cast<size_t>(node)]; }
+  int rank(int node) const { return placement.rank[static_cast<size_t>(node)]; }
+};
+
 }  // namespace graphrun::placement
 
 #endif  // GRAPHRUN_PLACEMENT_PLACEMENT_H_

@@ -88,11 +88,6 @@ Placement Schedule::placement(const char* strategy) const {
   return placement;
 }
 
-int Schedule::homeOf(int tensor) const {
-  const CostTensor& at = graph_->tensor(tensor);
-  return at.producer < 0 ? at.inputHome : device(at.producer);
-}
-
 // What is sent.
 
 /// A sending that nobody waits for yet.

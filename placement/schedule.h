@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "placement/due_ranks.h"
+#include "placement/placed_costs.h"
 #include "placement/placement.h"
 #include "placement/simulator.h"
 #include "placement/undoable_vector.h"
@@ -178,11 +179,10 @@ class Schedule {
   explicit Schedule(const Simulator& simulator);
   void build(const Placement& placement, const Simulation& simulation);
   int nodeCount() const { return nodes_.size(); }
-  int homeOf(int tensor) const;
+  PlacedCosts<Schedule> costs() const { return {*simulator_, *this}; }
+  int homeOf(int tensor) const { return costs().home(tensor); }
   /// Whether a node has a tensor only when it has been sent.
-  bool travels(int tensor, int node) const {
-    return homeOf(tensor) != device(node) && !meetings_->isSpared(tensor, node, *this);
-  }
+  bool travels(int tensor, int node) const { return costs().isSent(tensor, node); }
   /// Calls `visit` with all nodes of a node's meeting.
   template <typename Visit>
   void forMeeting(int node, const Visit& visit) const {

@@ -30,9 +30,7 @@ int64_t Schedule::earliestStart(int node) const {
   return start;
 }
 
-int64_t Schedule::durationOf(int node) const {
-  return meetings_->placedNs(*flat_, simulator_->links(), *this, node);
-}
+int64_t Schedule::durationOf(int node) const { return costs().nodeNs(node); }
 
 /// Those that share work or meet with a node that has moved may have to do it now, or no longer.
 void Schedule::touchSharers(int node) {

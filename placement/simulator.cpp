@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/memory_profile.h"
-#include "placement/placed_time.h"
+#include "placement/placed_costs.h"
 #include "placement/ports.h"
 #include "placement/steps_in_flight.h"
 #include "runtime/base/status.h"
@@ -53,6 +53,7 @@ class Run {
         cores_(simulator.cores()),
         meetings_(simulator.meetings()),
         placement_(placement),
+        placed_{placement},
         byDevice_(simulator.cluster().devices.size()),
         byCore_(cores_.isShared() ? static_cast<size_t>(cores_.count()) : 0),
         onCore_(static_cast<size_t>(cores_.count())),
@@ -140,16 +141,15 @@ class Run {
   }
   /// Who waits for what other devices do before they come to a meeting.
   void findMeeting() {
-    const PlacedBy placed{placement_};
     meeting_.resize(meetings_.empty() ? 0 : graph_.nodes.size());
     for (size_t n = 0; n < meeting_.size(); ++n) {
       const int node = static_cast<int>(n);
-      if (!meetings_.meets(placed, node)) {
+      if (!meetings_.meets(placed_, node)) {
         continue;
       }
       const int meeting = graph_.node(node).meeting;
-      const int first = meetings_.firstStep(meeting, placed);
-      for (int device : meetings_.devicesOf(meeting, placed)) {
+      const int first = meetings_.firstStep(meeting, placed_);
+      for (int device : meetings_.devicesOf(meeting, placed_)) {
         for (int id : cores_.of(device)) {
           if (int last = lastBefore(first, id); last >= 0) {
             meeting_[static_cast<size_t>(last)].push_back(node);
@@ -229,7 +229,7 @@ class Run {
       return begin;
     }
     auto isSpared = [&](int node) {
-      return deviceOf(node) != home && meetings_.isSpared(t, node, PlacedBy{placement_});
+      return deviceOf(node) != home && meetings_.isSpared(t, node, placed_);
     };
     auto others = std::stable_partition(receivers_.begin() + static_cast<std::ptrdiff_t>(begin),
                                         receivers_.end(), isSpared);
@@ -321,8 +321,7 @@ class Run {
 
   int64_t runNode(int node, int64_t now) {
     auto d = static_cast<size_t>(deviceOf(node));
-    int64_t duration =
-        meetings_.placedNs(simulator_.flat(), simulator_.links(), PlacedBy{placement_}, node);
+    int64_t duration = PlacedCosts(simulator_, placed_).nodeNs(node);
     result_.ops[static_cast<size_t>(node)] = {now, now + duration};
     result_.devices[d].busyNs += duration;
     return now + duration;
@@ -497,6 +496,7 @@ class Run {
   const CoreTable& cores_;
   const Meetings& meetings_;
   const Placement& placement_;
+  PlacedBy placed_;
   std::vector<std::vector<int>> byDevice_;
   std::vector<std::vector<int>> byCore_;  // empty if that is the same
   std::vector<Core> onCore_;

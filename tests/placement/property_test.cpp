@@ -1,6 +1,7 @@
 #include "placement/critical_path.h"
 #include "placement/lower_bounds.h"
 #include "placement/orders.h"
+#include "placement/placed_costs.h"
 #include "placement/placement_result.h"
 #include "placement/problem.h"
 #include "placement/strategy.h"
@@ -86,8 +87,7 @@ bool isPhysical(const PlacementProblem& problem, const Placement& placement, con
     const PlacedBy placed{placement};
     bool isHeld = graph.node(n).meeting >= 0 && meetings.isHeld(graph.node(n).meeting, placed);
     int64_t whole =
-        isHeld ? meetings.placedNs(problem.simulator.flat(), problem.simulator.links(), placed, n)
-               : timeIn(placement, graph, n);
+        isHeld ? PlacedCosts(problem.simulator, placed).nodeNs(n) : timeIn(placement, graph, n);
     good = good && time.finish - time.start == whole;
     deviceFree[static_cast<size_t>(device)] = time.finish;
     for (int t : graph.node(n).inputs) {
