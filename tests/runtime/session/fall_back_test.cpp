@@ -151,7 +151,7 @@ TEST_CASE("runs have settled when some are alike, behind the first, or when ther
   CHECK(haveRunsSettled(*judged.plan, true));
   judged.plan->settled = true;
   CHECK_FALSE(haveRunsSettled(*judged.plan, true));  // none was beside another
-  judged.plan->trial.emplace();
+  judged.plan->trial = ActivePlan::Trial{};
   CHECK(settled({1500, 1000, 1000}));
 }
 
