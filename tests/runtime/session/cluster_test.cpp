@@ -543,7 +543,7 @@ TEST_CASE("a GPU that a worker does not have is named, whatever would run there"
     CHECK_THAT(std::string(status.message()), Catch::Contains("device far/cuda:99: "));
     CHECK(stageOf(status) == SessionStage::kPlacement);
     if (where != "local") {
-      CHECK_THAT(std::string(status.message()), Catch::Contains("worker far has no such GPU"));
+      CHECK_THAT(std::string(status.message()), Catch::Contains("worker far has no such device"));
     }
   }
   kill(child, SIGTERM);
