@@ -21,6 +21,11 @@ namespace graphrun::ir {
 template <typename ConcreteType>
 class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwise> {};
 
+/// Marks an operation whose result has the elements of its first operand, in their order, under
+/// another shape: no device computes anything for it.
+template <typename ConcreteType>
+class IsView : public mlir::OpTrait::TraitBase<ConcreteType, IsView> {};
+
 /// Trait of operations that the planner replaces before a plan is made; no device runs them.
 template <typename ConcreteType>
 class ResolvedByPlanning : public mlir::OpTrait::TraitBase<ConcreteType, ResolvedByPlanning> {};
@@ -28,6 +33,9 @@ class ResolvedByPlanning : public mlir::OpTrait::TraitBase<ConcreteType, Resolve
 /// Trait of operations that take tensors of strings.
 template <typename ConcreteType>
 class TakesStrings : public mlir::OpTrait::TraitBase<ConcreteType, TakesStrings> {};
+
+/// True for an operation that is only another view of its first operand; false for none.
+inline bool isView(mlir::Operation* op) { return op != nullptr && op->hasTrait<IsView>(); }
 
 /// Verifies operation types: inferTypes succeeds and agrees with the declared result types.
 mlir::LogicalResult verifyTypes(mlir::Operation* op);

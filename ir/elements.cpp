@@ -152,22 +152,23 @@ std::optional<Dims> elementsAt(mlir::Value value, int& visits) {
     return std::nullopt;
   }
   using Result = std::optional<Dims>;
+  mlir::Operation* source = value.getDefiningOp();
   std::optional<Dims> result =
-      llvm::TypeSwitch<mlir::Operation*, Result>(value.getDefiningOp())
+      llvm::TypeSwitch<mlir::Operation*, Result>(source)
           .Case([&](ConstantOp) { return constantElements(value); })
           .Case([&](ShapeOp op) { return shapeElements(op); })
           .Case([&](GatherOp op) { return gatherElements(op, visits); })
           .Case([&](SliceOp op) { return sliceElements(op, visits); })
           .Case([&](ConcatOp op) { return concatElements(op, visits); })
           .Case([&](CastOp op) { return castElements(op, visits); })
-          .Case<SqueezeOp, UnsqueezeOp, ReshapeOp>(
-              [&](auto op) { return elementsAt(op.getInput(), visits); })
           .Case([&](AddOp op) { return binaryElements(op, visits, std::plus<>()); })
           .Case([&](SubOp op) { return binaryElements(op, visits, std::minus<>()); })
           .Case([&](MulOp op) { return binaryElements(op, visits, std::multiplies<>()); })
           .Case([&](DivOp op) { return binaryElements(op, visits, divide); })
           .Case([&](ReduceOp op) { return reduceElements(op, visits); })
-          .Default([](mlir::Operation*) { return std::nullopt; });
+          .Default([&](mlir::Operation* op) {
+            return isView(op) ? elementsAt(op->getOperand(0), visits) : std::nullopt;
+          });
   if (!result || static_cast<int64_t>(result->size()) != type.getNumElements()) {
     return std::nullopt;
   }

@@ -33,7 +33,9 @@ def GR_ShapeOp : GR_PureOp<"shape", [GR_TakesStrings]> {
   let hasFolder = 1;
 }
 
-def GR_ReshapeOp : GR_MovementOp<"reshape"> {
+def GR_View : NativeOpTrait<"IsView"> { let cppNamespace = "::graphrun::ir"; }
+
+def GR_ReshapeOp : GR_MovementOp<"reshape", [GR_View]> {
   let summary = "the same elements in another shape";
   let description = [{
     `shape` is a 1-D int64 tensor. One dim may be -1 and follows from the rest; 0 copies the input's
@@ -44,13 +46,13 @@ def GR_ReshapeOp : GR_MovementOp<"reshape"> {
                        DefaultValuedAttr<BoolAttr, "false">:$allow_zero);
 }
 
-def GR_SqueezeOp : GR_MovementOp<"squeeze"> {
+def GR_SqueezeOp : GR_MovementOp<"squeeze", [GR_View]> {
   let summary = "drop dims of 1";
   let description = [{ `axes` are in [0, rank), ascending and unique; each dim must be 1. }];
   let arguments = (ins GR_Tensor:$input, DenseI64ArrayAttr:$axes);
 }
 
-def GR_UnsqueezeOp : GR_MovementOp<"unsqueeze"> {
+def GR_UnsqueezeOp : GR_MovementOp<"unsqueeze", [GR_View]> {
   let summary = "insert dims of 1";
   let description = [{ `axes` are places in the result, in [0, result rank), ascending and unique. }];
   let arguments = (ins GR_Tensor:$input, DenseI64ArrayAttr:$axes);

@@ -227,7 +227,7 @@ class GroupFinder {
   }
 
   void takeMapGroup() {
-    size_t kernels = llvm::count_if(members_, [](mlir::Operation* op) { return !isAlias(op); });
+    size_t kernels = llvm::count_if(members_, [](mlir::Operation* op) { return !ir::isView(op); });
     if (kernels > 0) {
       takeSorted("map", members_);
     }

@@ -174,8 +174,4 @@ bool isCheapIn(mlir::Operation* op, mlir::Type result) {
   return evaluated <= own || llvm::cast<ir::GrOpInterface>(op).cost().flops <= kCheapFlops * own;
 }
 
-bool isAlias(mlir::Operation* op) {
-  return llvm::isa<ir::SqueezeOp, ir::UnsqueezeOp, ir::ReshapeOp>(op);
-}
-
 }  // namespace graphrun::passes

@@ -40,9 +40,6 @@ bool canJoinMap(mlir::Operation* op);
 /// result has no more elements than `op`'s own, or each costs at most two operations.
 bool isCheapIn(mlir::Operation* op, mlir::Type result);
 
-/// Only renames indices, without a copy: what a kernel of its own would be wasted on.
-bool isAlias(mlir::Operation* op);
-
 }  // namespace graphrun::passes
 
 #endif  // GRAPHRUN_PASSES_GROUP_RULES_H_

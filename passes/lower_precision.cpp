@@ -32,10 +32,9 @@ bool isProduct(mlir::Operation* op) {
 /// What stands between products and loses no more by rounding than they do. Sums of many elements
 /// (normalisations, other reductions) are none of it.
 bool canLieBetween(mlir::Operation* op) {
-  return isGlobalPool(op) || op->hasTrait<ir::IsElementwise>() ||
-         llvm::isa<ir::TransposeOp, ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SliceOp,
-                   ir::SplitOp, ir::ConcatOp, ir::ExpandOp, ir::GatherOp, ir::PadOp, ir::MaxPoolOp,
-                   ir::AvgPoolOp, ir::SoftmaxOp>(op);
+  return isGlobalPool(op) || op->hasTrait<ir::IsElementwise>() || ir::isView(op) ||
+         llvm::isa<ir::TransposeOp, ir::SliceOp, ir::SplitOp, ir::ConcatOp, ir::ExpandOp,
+                   ir::GatherOp, ir::PadOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::SoftmaxOp>(op);
 }
 
 /// Rewrites one block, in order: what an operation reads has been decided on before.

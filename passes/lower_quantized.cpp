@@ -76,8 +76,7 @@ struct ShiftSignedBytes : mlir::OpRewritePattern<ir::CastOp> {
 
 /// Operations that choose and move elements, so that it does not matter in which form.
 bool onlyMoves(mlir::Operation* op) {
-  return llvm::isa<ir::MaxPoolOp, ir::ReshapeOp, ir::TransposeOp, ir::SqueezeOp, ir::UnsqueezeOp,
-                   ir::SliceOp>(op);
+  return ir::isView(op) || llvm::isa<ir::MaxPoolOp, ir::TransposeOp, ir::SliceOp>(op);
 }
 
 /// What was dequantised and is quantised again as it was needs neither, whatever moved it

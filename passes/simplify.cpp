@@ -88,22 +88,17 @@ struct MultiplyOutPower : mlir::OpRewritePattern<ir::PowOp> {
   }
 };
 
-/// The operation only gives its input's elements another shape.
-bool isReshaping(mlir::Operation* op) {
-  return llvm::isa_and_nonnull<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(op);
-}
-
 /// x for a chain of reshapes that ends in x's own shape.
 struct DropRoundTrip : mlir::RewritePattern {
   explicit DropRoundTrip(mlir::MLIRContext* context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
   LogicalResult matchAndRewrite(mlir::Operation* op, PatternRewriter& rewriter) const override {
-    if (!isReshaping(op)) {
+    if (!ir::isView(op)) {
       return mlir::failure();
     }
     mlir::Type type = op->getResult(0).getType();
     mlir::Operation* at = op;
-    for (int i = 0; i < kMaxHops && isReshaping(at); ++i, at = at->getOperand(0).getDefiningOp()) {
+    for (int i = 0; i < kMaxHops && ir::isView(at); ++i, at = at->getOperand(0).getDefiningOp()) {
       mlir::Value input = at->getOperand(0);
       if (input.getType() == type && sameShape(input.getType(), type)) {
         rewriter.replaceOp(op, input);
@@ -119,7 +114,7 @@ struct MergeReshapes : mlir::OpRewritePattern<ir::ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::ReshapeOp op, PatternRewriter& rewriter) const override {
     mlir::Operation* inner = op.getInput().getDefiningOp();
-    if (!isReshaping(inner) || !copiesNoDim(op)) {
+    if (!ir::isView(inner) || !copiesNoDim(op)) {
       return mlir::failure();
     }
     rewriter.modifyOpInPlace(op, [&] { op.getInputMutable().assign(inner->getOperand(0)); });

@@ -34,6 +34,9 @@ OpClass classOf(mlir::Operation* op) {
   if (op->hasTrait<ir::IsElementwise>()) {
     return OpClass::kElementwise;
   }
+  if (ir::isView(op)) {
+    return OpClass::kDataMovement;
+  }
   return llvm::TypeSwitch<mlir::Operation*, OpClass>(op)
       .Case<ir::ConvOp, ir::ConvTransposeOp, ir::DeformConvOp>(
           [](auto) { return OpClass::kConvolution; })
@@ -43,8 +46,7 @@ OpClass classOf(mlir::Operation* op) {
       .Case<ir::ReduceOp, ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp, ir::MaxPoolWithIndicesOp>(
           [](auto) { return OpClass::kReduction; })
       .Case<ir::TransposeOp, ir::ConcatOp, ir::SplitOp, ir::SliceOp, ir::PadOp, ir::GatherOp,
-            ir::ExpandOp, ir::TileOp, ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
-          [](auto) { return OpClass::kDataMovement; })
+            ir::ExpandOp, ir::TileOp>([](auto) { return OpClass::kDataMovement; })
       .Default([](mlir::Operation*) { return OpClass::kOther; });
 }
 

@@ -132,12 +132,12 @@ std::optional<llvm::SmallVector<Index>> operandIndices(mlir::Operation* op,
                                                        llvm::ArrayRef<mlir::AffineExpr> index) {
   mlir::MLIRContext* context = op->getContext();
   using Result = std::optional<llvm::SmallVector<Index>>;
-  auto reshape = [&](mlir::Value input) -> Result {
+  if (ir::isView(op)) {
     llvm::SmallVector<Index> indices(op->getNumOperands());
     indices[0] = reshapeIndex(index, tensorOf(op->getResult(0)).getShape(),
-                              tensorOf(input).getShape(), context);
+                              tensorOf(op->getOperand(0)).getShape(), context);
     return indices;
-  };
+  }
   return llvm::TypeSwitch<mlir::Operation*, Result>(op)
       .Case([&](ir::TransposeOp transpose) -> Result {
         Index operand(index.size());
@@ -150,8 +150,6 @@ std::optional<llvm::SmallVector<Index>> operandIndices(mlir::Operation* op,
         return llvm::SmallVector<Index>{
             broadcastIndex(index, tensorOf(expand.getInput()).getShape(), context), Index()};
       })
-      .Case<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(
-          [&](auto movement) { return reshape(movement.getInput()); })
       .Case([&](ir::TileOp tile) -> Result {
         llvm::SmallVector<Index> indices(op->getNumOperands());
         for (auto [expr, dim] : llvm::zip(index, tensorOf(tile.getInput()).getShape())) {

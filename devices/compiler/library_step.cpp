@@ -10,7 +10,7 @@ namespace {
 
 /// Operations whose result lies, in part or in whole, where an operand does.
 bool sharesMemory(mlir::Operation* op) {
-  return llvm::isa<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::ConcatOp, ir::SplitOp>(op);
+  return ir::isView(op) || llvm::isa<ir::ConcatOp, ir::SplitOp>(op);
 }
 
 /// A product of bytes: see onednn_primitive.h.

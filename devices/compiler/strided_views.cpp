@@ -132,7 +132,7 @@ StridedView transposed(StridedView view, llvm::ArrayRef<int64_t> permutation) {
 /// Operations that keep the order of the elements. (Of casts there are those that kernels make
 /// while they read and write.)
 bool keepsOrder(mlir::Operation* op) {
-  return llvm::isa_and_nonnull<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::CastOp>(op);
+  return ir::isView(op) || llvm::isa_and_nonnull<ir::CastOp>(op);
 }
 
 }  // namespace

@@ -124,8 +124,8 @@ bool layOut(std::vector<Argument>& arguments, size_t rank, KernelLayout layout) 
 /// would be copied from there.
 bool isReturned(mlir::Value value) {
   return llvm::any_of(value.getUsers(), [](mlir::Operation* user) {
-    bool isView = llvm::isa<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp>(user);
-    return llvm::isa<mlir::func::ReturnOp>(user) || (isView && isReturned(user->getResult(0)));
+    return llvm::isa<mlir::func::ReturnOp>(user) ||
+           (ir::isView(user) && isReturned(user->getResult(0)));
   });
 }
 

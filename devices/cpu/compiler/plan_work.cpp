@@ -41,10 +41,12 @@ class WorkPlanner {
     if (passes::isWeight(op)) {
       return absl::OkStatus();  // read where it is used
     }
+    if (ir::isView(op)) {
+      return addOther(op);
+    }
     return llvm::TypeSwitch<mlir::Operation*, absl::Status>(op)
         .Case([&](ir::GroupOp group) { return addGroup(group); })
-        .Case<ir::ReshapeOp, ir::SqueezeOp, ir::UnsqueezeOp, ir::SendOp, ir::RecvOp,
-              mlir::func::ReturnOp>([&](auto) { return addOther(op); })
+        .Case<ir::SendOp, ir::RecvOp, mlir::func::ReturnOp>([&](auto) { return addOther(op); })
         .Default([&](mlir::Operation*) {
           return whyNotMapKernel(op).empty() ? addMap(op) : addSingle(op);
         });

@@ -85,8 +85,8 @@ std::string whyOneUnsupported(mlir::Operation* op) {
 }  // namespace
 
 bool needsNoKernel(mlir::Operation* op) {
-  return llvm::isa<ir::ConstantOp, ir::SendOp, ir::RecvOp, ir::YieldOp, ir::ReshapeOp,
-                   ir::SqueezeOp, ir::UnsqueezeOp, mlir::func::ReturnOp>(op);
+  return ir::isView(op) ||
+         llvm::isa<ir::ConstantOp, ir::SendOp, ir::RecvOp, ir::YieldOp, mlir::func::ReturnOp>(op);
 }
 
 std::string whyUnsupported(mlir::Operation* op) {
