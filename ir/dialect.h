@@ -21,6 +21,11 @@ namespace graphrun::ir {
 template <typename ConcreteType>
 class IsElementwise : public mlir::OpTrait::TraitBase<ConcreteType, IsElementwise> {};
 
+/// Marks an element-wise operation that devices can do to the result of a product, a convolution or
+/// a pool before it is written: on one operand, or with another operand.
+template <typename ConcreteType>
+class MayBePostOp : public mlir::OpTrait::TraitBase<ConcreteType, MayBePostOp> {};
+
 /// Marks an operation whose result has the elements of its first operand, in their order, under
 /// another shape: no device computes anything for it.
 template <typename ConcreteType>

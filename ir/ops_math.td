@@ -5,6 +5,7 @@
 include "ir/gr_dialect.td"
 
 def GR_Elementwise : NativeOpTrait<"IsElementwise"> { let cppNamespace = "::graphrun::ir"; }
+def GR_PostOp : NativeOpTrait<"MayBePostOp"> { let cppNamespace = "::graphrun::ir"; }
 
 // One operand; the result has the operand's type.
 class GR_UnaryOp<string mnemonic, string what, list<Trait> traits = []> :
@@ -16,15 +17,17 @@ class GR_UnaryOp<string mnemonic, string what, list<Trait> traits = []> :
   let hasFolder = 1;
 }
 
-def GR_AbsOp : GR_UnaryOp<"abs", "absolute value">;
-def GR_NegOp : GR_UnaryOp<"neg", "negation">;
-def GR_ExpOp : GR_UnaryOp<"exp", "e to the power of x">;
-def GR_LogOp : GR_UnaryOp<"log", "natural logarithm">;
-def GR_SqrtOp : GR_UnaryOp<"sqrt", "square root">;
+def GR_AbsOp : GR_UnaryOp<"abs", "absolute value", [GR_PostOp]>;
+def GR_NegOp : GR_UnaryOp<"neg", "negation", [GR_PostOp]>;
+def GR_ExpOp : GR_UnaryOp<"exp", "e to the power of x", [GR_PostOp]>;
+def GR_LogOp : GR_UnaryOp<"log", "natural logarithm", [GR_PostOp]>;
+def GR_SqrtOp : GR_UnaryOp<"sqrt", "square root", [GR_PostOp]>;
 def GR_ReciprocalOp : GR_UnaryOp<"reciprocal", "1 / x">;
 def GR_FloorOp : GR_UnaryOp<"floor", "largest integer not above x"> { let noGradient = "piecewise constant"; }
 def GR_CeilOp : GR_UnaryOp<"ceil", "smallest integer not below x"> { let noGradient = "piecewise constant"; }
-def GR_RoundOp : GR_UnaryOp<"round", "nearest integer, halves to even"> { let noGradient = "piecewise constant"; }
+def GR_RoundOp : GR_UnaryOp<"round", "nearest integer, halves to even", [GR_PostOp]> {
+  let noGradient = "piecewise constant";
+}
 def GR_SignOp : GR_UnaryOp<"sign", "-1, 0 or 1"> { let noGradient = "piecewise constant"; }
 def GR_ErfOp : GR_UnaryOp<"erf", "Gauss error function">;
 def GR_SinOp : GR_UnaryOp<"sin", "sine">;
@@ -35,29 +38,29 @@ def GR_AcosOp : GR_UnaryOp<"acos", "inverse cosine">;
 def GR_AtanOp : GR_UnaryOp<"atan", "inverse tangent">;
 def GR_SinhOp : GR_UnaryOp<"sinh", "hyperbolic sine">;
 def GR_CoshOp : GR_UnaryOp<"cosh", "hyperbolic cosine">;
-def GR_TanhOp : GR_UnaryOp<"tanh", "hyperbolic tangent">;
+def GR_TanhOp : GR_UnaryOp<"tanh", "hyperbolic tangent", [GR_PostOp]>;
 def GR_AsinhOp : GR_UnaryOp<"asinh", "inverse hyperbolic sine">;
 def GR_AcoshOp : GR_UnaryOp<"acosh", "inverse hyperbolic cosine">;
 def GR_AtanhOp : GR_UnaryOp<"atanh", "inverse hyperbolic tangent">;
-def GR_SigmoidOp : GR_UnaryOp<"sigmoid", "1 / (1 + exp(-x))">;
-def GR_SoftplusOp : GR_UnaryOp<"softplus", "log(1 + exp(x)), without overflow">;
-def GR_ReluOp : GR_UnaryOp<"relu", "max(x, 0)">;
-def GR_HardSwishOp : GR_UnaryOp<"hard_swish", "x * max(0, min(1, x / 6 + 1 / 2))">;
+def GR_SigmoidOp : GR_UnaryOp<"sigmoid", "1 / (1 + exp(-x))", [GR_PostOp]>;
+def GR_SoftplusOp : GR_UnaryOp<"softplus", "log(1 + exp(x)), without overflow", [GR_PostOp]>;
+def GR_ReluOp : GR_UnaryOp<"relu", "max(x, 0)", [GR_PostOp]>;
+def GR_HardSwishOp : GR_UnaryOp<"hard_swish", "x * max(0, min(1, x / 6 + 1 / 2))", [GR_PostOp]>;
 def GR_NotOp : GR_UnaryOp<"not", "the complement of each bit of an integer or bool"> {
   let noGradient = "logical";
 }
 
-def GR_LeakyReluOp : GR_UnaryOp<"leaky_relu", "x where x >= 0, else alpha * x"> {
+def GR_LeakyReluOp : GR_UnaryOp<"leaky_relu", "x where x >= 0, else alpha * x", [GR_PostOp]> {
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "0.01">:$alpha);
 }
-def GR_SwishOp : GR_UnaryOp<"swish", "x / (1 + exp(-alpha * x))"> {
+def GR_SwishOp : GR_UnaryOp<"swish", "x / (1 + exp(-alpha * x))", [GR_PostOp]> {
   let description = [{
     Element-wise: x times the sigmoid of `alpha` * x; SiLU where `alpha` is 1 (Ramachandran et al.,
     "Searching for Activation Functions", 2017).
   }];
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
 }
-def GR_EluOp : GR_UnaryOp<"elu", "x where x >= 0, else alpha * (exp(x) - 1)"> {
+def GR_EluOp : GR_UnaryOp<"elu", "x where x >= 0, else alpha * (exp(x) - 1)", [GR_PostOp]> {
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "1.0">:$alpha);
 }
 def GR_SeluOp : GR_UnaryOp<"selu", "gamma * x where x > 0, else gamma * alpha * (exp(x) - 1)"> {
@@ -65,18 +68,18 @@ def GR_SeluOp : GR_UnaryOp<"selu", "gamma * x where x > 0, else gamma * alpha * 
                        DefaultValuedAttr<F64Attr, "1.67326319217681884765625">:$alpha,
                        DefaultValuedAttr<F64Attr, "1.05070102214813232421875">:$gamma);
 }
-def GR_HardSigmoidOp : GR_UnaryOp<"hard_sigmoid", "max(0, min(1, alpha * x + beta))"> {
+def GR_HardSigmoidOp : GR_UnaryOp<"hard_sigmoid", "max(0, min(1, alpha * x + beta))", [GR_PostOp]> {
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<F64Attr, "0.2">:$alpha,
                        DefaultValuedAttr<F64Attr, "0.5">:$beta);
 }
-def GR_GeluOp : GR_UnaryOp<"gelu", "x times the normal distribution's cumulative function at x"> {
+def GR_GeluOp : GR_UnaryOp<"gelu", "x times the normal distribution's cumulative function at x", [GR_PostOp]> {
   let description = [{
     Element-wise: `x * (1 + erf(x / sqrt 2)) / 2`, or its tanh form when `approximate` is set
     (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
   }];
   let arguments = (ins GR_Tensor:$input, DefaultValuedAttr<BoolAttr, "false">:$approximate);
 }
-def GR_ClipOp : GR_UnaryOp<"clip", "min(max(x, low), high)"> {
+def GR_ClipOp : GR_UnaryOp<"clip", "min(max(x, low), high)", [GR_PostOp]> {
   let arguments = (ins GR_Tensor:$input, F64Attr:$low, F64Attr:$high);
 }
 
@@ -113,10 +116,10 @@ class GR_BinaryOp<string mnemonic, string what, list<Trait> traits = []> :
   let results = (outs GR_Tensor:$output);
   let hasFolder = 1;
 }
-def GR_AddOp : GR_BinaryOp<"add", "x + y", [Commutative]>;
-def GR_SubOp : GR_BinaryOp<"sub", "x - y">;
-def GR_MulOp : GR_BinaryOp<"mul", "x * y", [Commutative]>;
-def GR_DivOp : GR_BinaryOp<"div", "x / y; integers truncate towards zero">;
+def GR_AddOp : GR_BinaryOp<"add", "x + y", [Commutative, GR_PostOp]>;
+def GR_SubOp : GR_BinaryOp<"sub", "x - y", [GR_PostOp]>;
+def GR_MulOp : GR_BinaryOp<"mul", "x * y", [Commutative, GR_PostOp]>;
+def GR_DivOp : GR_BinaryOp<"div", "x / y; integers truncate towards zero", [GR_PostOp]>;
 def GR_ModOp : GR_BinaryOp<"mod", "what is left of x / y: floored, or truncated when asked for"> {
   let description = [{
     Element-wise remainder `x - q * y`. The quotient q is rounded down, so that the result has the sign
@@ -125,9 +128,9 @@ def GR_ModOp : GR_BinaryOp<"mod", "what is left of x / y: floored, or truncated 
   let arguments = (ins GR_Tensor:$lhs, GR_Tensor:$rhs, DefaultValuedAttr<BoolAttr, "false">:$truncate);
 }
 def GR_PowOp : GR_BinaryOp<"pow", "x to the power of y">;
-def GR_MinOp : GR_BinaryOp<"min", "the smaller one; NaN wins", [Commutative]>;
-def GR_MaxOp : GR_BinaryOp<"max", "the larger one; NaN wins", [Commutative]>;
-def GR_PReluOp : GR_BinaryOp<"prelu", "x where x >= 0, else slope * x">;
+def GR_MinOp : GR_BinaryOp<"min", "the smaller one; NaN wins", [Commutative, GR_PostOp]>;
+def GR_MaxOp : GR_BinaryOp<"max", "the larger one; NaN wins", [Commutative, GR_PostOp]>;
+def GR_PReluOp : GR_BinaryOp<"prelu", "x where x >= 0, else slope * x", [GR_PostOp]>;
 
 // The result is a bool tensor.
 class GR_CompareOp<string mnemonic, string what, list<Trait> traits = []> :

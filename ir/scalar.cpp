@@ -28,23 +28,13 @@ double number(mlir::Operation* op, const llvm::APFloat& value) {
   return isDouble ? wide : static_cast<float>(wide);
 }
 
-/// An attribute of `op`, or what it is by default.
-struct Parameter {
-  const char* name;
-  double usual;
-};
-Double parameter(mlir::Operation* op, Parameter wanted) {
-  auto attribute = op->getAttrOfType<mlir::FloatAttr>(wanted.name);
-  return {attribute ? attribute.getValueAsDouble() : wanted.usual};
-}
-
 /// The first two parameters of a function of floats.
 struct Parameters {
   Double a{}, b{};
   explicit Parameters(mlir::Operation*) {}
-  Parameters(mlir::Operation* op, Parameter first) : a(parameter(op, first)) {}
+  Parameters(mlir::Operation* op, Parameter first) : a{parameterOf(op, first)} {}
   Parameters(mlir::Operation* op, Parameter first, Parameter second)
-      : a(parameter(op, first)), b(parameter(op, second)) {}
+      : a{parameterOf(op, first)}, b{parameterOf(op, second)} {}
 };
 
 /// Width of the elements that `op` works on.
@@ -64,6 +54,11 @@ std::optional<int64_t> ofIntegers(int64_t x, int64_t y) {
 }
 
 }  // namespace
+
+double parameterOf(mlir::Operation* op, Parameter wanted) {
+  auto attribute = op->getAttrOfType<mlir::FloatAttr>(wanted.name);
+  return attribute ? attribute.getValueAsDouble() : wanted.usual;
+}
 
 std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> x) {
   using Result = std::optional<double>;

@@ -9,6 +9,14 @@
 
 namespace graphrun::ir {
 
+/// A parameter of a function of floats, as devices/functions/elementwise.def has it: an attribute
+/// of the operation, and what it is by default.
+struct Parameter {
+  const char* name;
+  double usual;
+};
+double parameterOf(mlir::Operation* op, Parameter wanted);
+
 /// Value of a floating-point element-wise operation for these operand elements; nothing when `op`
 /// is not one. Comparisons give 0 or 1.
 std::optional<double> evaluateFloat(mlir::Operation* op, llvm::ArrayRef<double> x);

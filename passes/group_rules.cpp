@@ -12,17 +12,6 @@ namespace {
 
 constexpr int64_t kCheapFlops = 2;
 
-bool isActivation(mlir::Operation* op) {
-  return llvm::isa<ir::ReluOp, ir::LeakyReluOp, ir::EluOp, ir::TanhOp, ir::SigmoidOp, ir::ClipOp,
-                   ir::HardSwishOp, ir::HardSigmoidOp, ir::SwishOp, ir::GeluOp, ir::SoftplusOp,
-                   ir::AbsOp, ir::SqrtOp, ir::ExpOp, ir::LogOp, ir::NegOp, ir::RoundOp>(op);
-}
-
-bool isPostBinary(mlir::Operation* op) {
-  return llvm::isa<ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp, ir::MinOp, ir::MaxOp, ir::PReluOp>(
-      op);
-}
-
 bool sameDims(llvm::ArrayRef<ir::Dim> a, llvm::ArrayRef<ir::Dim> b) {
   return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
            return provablyEqual(std::get<0>(pair), std::get<1>(pair));
@@ -87,14 +76,14 @@ bool cutsForTranspose(ir::ReshapeOp op) {
 
 /// canFollowAnchor; where it does not need constants, a channel's value may be computed.
 bool follows(mlir::Operation* op, mlir::Value chain, int64_t channelAxis, bool needsConstants) {
-  if (op->getNumResults() != 1 || op->getResult(0).getType() != chain.getType()) {
+  if (!op->hasTrait<ir::MayBePostOp>() || op->getResult(0).getType() != chain.getType()) {
     return false;
   }
-  if (isActivation(op)) {
+  if (op->getNumOperands() == 1) {
     return true;
   }
   bool left = op->getOperand(0) == chain;
-  if (!isPostBinary(op) || (!left && !op->hasTrait<mlir::OpTrait::IsCommutative>())) {
+  if (!left && !op->hasTrait<mlir::OpTrait::IsCommutative>()) {
     return false;
   }
   mlir::Value other = op->getOperand(left ? 1 : 0);

@@ -4,6 +4,7 @@
 #include "devices/functions/double_functions.h"
 #include "devices/functions/error_functions.h"
 #include "ir/dialect.h"
+#include "ir/scalar.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -168,23 +169,14 @@ mlir::Value gelu(Emitter& e, mlir::Value x, bool approximate) {
   return (approximate ? doubles::geluByTangent(t) : doubles::gelu(t)).value;
 }
 
-/// An attribute of an operation, or what it is by default.
-struct Parameter {
-  const char* name;
-  double usual;
-};
-Term parameter(const Term& x, mlir::Operation* op, Parameter wanted) {
-  auto attribute = op->getAttrOfType<mlir::FloatAttr>(wanted.name);
-  return x.number(attribute ? attribute.getValueAsDouble() : wanted.usual);
-}
 /// The first two parameters of a function of floats; x where there are none.
 struct Parameters {
   Term a, b;
   Parameters(const Term& x, mlir::Operation*) : a(x), b(x) {}
   Parameters(const Term& x, mlir::Operation* op, Parameter first)
-      : a(parameter(x, op, first)), b(x) {}
+      : a(x.number(parameterOf(op, first))), b(x) {}
   Parameters(const Term& x, mlir::Operation* op, Parameter first, Parameter second)
-      : a(parameter(x, op, first)), b(parameter(x, op, second)) {}
+      : a(x.number(parameterOf(op, first))), b(x.number(parameterOf(op, second))) {}
 };
 
 /// x - y * trunc(x / y), exact; what is narrower than f64 is divided in that.

@@ -1,6 +1,7 @@
 #include "devices/compiler/post_ops.h"
 
 #include "devices/compiler/attributes.h"
+#include "ir/scalar.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/quantized_forms.h"
@@ -13,17 +14,17 @@ namespace {
 bool appendEltwise(Step& step, mlir::Operation* op) {
   PostOp post;
   post.algorithm = op->getName().getStringRef().str();
+  auto take = [&](ir::Parameter first, ir::Parameter second = {nullptr, 0}) {
+    post.alpha = static_cast<float>(ir::parameterOf(op, first));
+    post.beta =
+        second.name == nullptr ? post.beta : static_cast<float>(ir::parameterOf(op, second));
+  };
+#define GR_FORM(Class, name, builder, flops, onnx, since, form, ...) \
+  __VA_OPT__(.Case([&](ir::Class##Op) { take(__VA_ARGS__); }))
   llvm::TypeSwitch<mlir::Operation*>(op)
-      .Case<ir::LeakyReluOp, ir::EluOp, ir::SwishOp>(
-          [&](auto a) { post.alpha = static_cast<float>(a.getAlpha().convertToDouble()); })
-      .Case([&](ir::ClipOp a) {
-        post.alpha = static_cast<float>(a.getLow().convertToDouble());
-        post.beta = static_cast<float>(a.getHigh().convertToDouble());
-      })
-      .Case([&](ir::HardSigmoidOp a) {
-        post.alpha = static_cast<float>(a.getAlpha().convertToDouble());
-        post.beta = static_cast<float>(a.getBeta().convertToDouble());
-      })
+#include "devices/functions/elementwise.def"
+      .Case([&](ir::LeakyReluOp) { take({"alpha", 0.01}); })
+      .Case([&](ir::ClipOp) { take({"low", 0}, {"high", 0}); })
       .Case([&](ir::GeluOp a) {
         post.algorithm = a.getApproximate() ? "gelu_tanh" : post.algorithm;
       });
@@ -33,13 +34,10 @@ bool appendEltwise(Step& step, mlir::Operation* op) {
 
 std::optional<PostOpKind> binaryKind(mlir::Operation* op) {
   using Result = std::optional<PostOpKind>;
+#define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
+  .Case([](ir::Class##Op) { return PostOpKind::kBinary##Class; })
   return llvm::TypeSwitch<mlir::Operation*, Result>(op)
-      .Case([](ir::AddOp) { return PostOpKind::kBinaryAdd; })
-      .Case([](ir::MulOp) { return PostOpKind::kBinaryMul; })
-      .Case([](ir::SubOp) { return PostOpKind::kBinarySub; })
-      .Case([](ir::DivOp) { return PostOpKind::kBinaryDiv; })
-      .Case([](ir::MaxOp) { return PostOpKind::kBinaryMax; })
-      .Case([](ir::MinOp) { return PostOpKind::kBinaryMin; })
+#include "devices/functions/elementwise.def"
       .Default([](mlir::Operation*) { return std::nullopt; });
 }
 

@@ -28,18 +28,10 @@ Attributes attributesOf(const PostOp& op) {
 
 std::string operationOf(const PostOp& op) {
   switch (op.kind) {
-    case PostOpKind::kBinaryMul:
-      return "gr.mul";
-    case PostOpKind::kBinaryMax:
-      return "gr.max";
-    case PostOpKind::kBinaryMin:
-      return "gr.min";
-    case PostOpKind::kBinarySub:
-      return "gr.sub";
-    case PostOpKind::kBinaryDiv:
-      return "gr.div";
-    case PostOpKind::kBinaryAdd:
-      return "gr.add";
+#define GR_ARITHMETIC(Class, name, builder, flops, onnx, since, neutral) \
+  case PostOpKind::kBinary##Class:                                       \
+    return "gr." #name;
+#include "devices/functions/elementwise.def"
     default:
       return op.algorithm == "gelu_tanh" ? "gr.gelu" : op.algorithm;
   }
