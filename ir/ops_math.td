@@ -21,6 +21,8 @@ def GR_AbsOp : GR_UnaryOp<"abs", "absolute value", [GR_PostOp]>;
 def GR_NegOp : GR_UnaryOp<"neg", "negation", [GR_PostOp]>;
 def GR_ExpOp : GR_UnaryOp<"exp", "e to the power of x", [GR_PostOp]>;
 def GR_LogOp : GR_UnaryOp<"log", "natural logarithm", [GR_PostOp]>;
+def GR_ExpM1Op : GR_UnaryOp<"expm1", "e to the power of x, less 1, with all digits near 0">;
+def GR_Log1pOp : GR_UnaryOp<"log1p", "natural logarithm of 1 + x, with all digits near 0">;
 def GR_SqrtOp : GR_UnaryOp<"sqrt", "square root", [GR_PostOp]>;
 def GR_ReciprocalOp : GR_UnaryOp<"reciprocal", "1 / x">;
 def GR_FloorOp : GR_UnaryOp<"floor", "largest integer not above x"> { let noGradient = "piecewise constant"; }

@@ -15,6 +15,10 @@ func.func @main(%x: tensor<2x4x6x6xf32> {gr.name = "x"}, %i: tensor<2xi64> {gr.n
   %exp = gr.exp %neg : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.log
   %log = gr.log %exp : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.expm1
+  %expm1 = gr.expm1 %x : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
+  // CHECK-NEXT: gr.log1p
+  %log1p = gr.log1p %expm1 : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.sqrt
   %sqrt = gr.sqrt %abs : (tensor<2x4x6x6xf32>) -> tensor<2x4x6x6xf32>
   // CHECK-NEXT: gr.reciprocal
