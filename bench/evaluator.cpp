@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/problem.h"
-#include "placement/schedule.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/search/schedule.h"
+#include "placement/strategies/strategy.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/median.h"
 

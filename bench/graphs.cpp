@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "placement/cost_file.h"
+#include "placement/formats/cost_file.h"
 #include "tests/placement/large_graphs.h"
 #include "tests/placement/planted.h"
 

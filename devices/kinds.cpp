@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/device.h"
-#include "devices/machine_traits.h"
+#include "devices/executable/machine_traits.h"
 #include "devices/registry.h"
 #include "runtime/base/status.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "devices/device.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 
 namespace graphrun::devices {
 

@@ -1,10 +1,10 @@
 // The devices of this build: one explicit list.
 #include "devices/registry.h"
 
-#include "devices/cpu/cpu_device.h"
 #include "devices/cpu/cpu_kind.h"
-#include "devices/cuda/cuda_device.h"
+#include "devices/cpu/runtime/cpu_device.h"
 #include "devices/cuda/cuda_kind.h"
+#include "devices/cuda/program/cuda_device.h"
 #include "devices/null/null_device.h"
 #include "devices/null/null_kind.h"
 

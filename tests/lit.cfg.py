@@ -34,7 +34,7 @@ for program in ("graphrun", "graphrun-opt", "graphrun-worker"):
     addTool(program, bounded + os.path.join(config.bin_dir, program))
 for tool in ("FileCheck", "not", "count"):
     addTool(tool, os.path.join(config.llvm_tools_dir, tool))
-expect_exit = os.path.join(config.test_source_root, "cli", "expect_exit.py")
+expect_exit = os.path.join(config.test_source_root, "cli", "scripts", "expect_exit.py")
 config.substitutions += [
     ("%exits", f"{config.python} {expect_exit}"),  # %exits 3 graphrun compile bad.onnx …
     ("%python", config.python),
@@ -44,7 +44,7 @@ config.substitutions += [
 ]
 if os.path.isdir(config.onnx_cases):
     config.available_features.add("onnx-cases")  # REQUIRES: onnx-cases
-models = os.path.join(config.bin_dir, "collective_models")  # tests/frontends/compiler
+models = os.path.join(config.bin_dir, "collective_models")  # tests/placement/planner
 if os.access(models, os.X_OK):
     config.available_features.add("collective-models")  # REQUIRES: collective-models
     addTool("collective_models", models)

@@ -19,7 +19,7 @@ set(GRAPHRUN_SANITIZED runtime/transport runtime/executor runtime/control runtim
 if(GRAPHRUN_SANITIZER STREQUAL "asan")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Most kernels of the library are chosen only where regions of threads tell of NaN: GCC's do
-    # (devices/cpu/openmp_regions.cpp).
+    # (devices/cpu/threading/openmp_regions.cpp).
     set(GRAPHRUN_SANITIZED devices/cpu)
   else()
     # Without cpu_onednn_test, whose kernels are those of GCC's build.

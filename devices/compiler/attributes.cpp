@@ -6,7 +6,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "passes/passes.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/type_codec.h"
 
 namespace graphrun::devices {
 namespace {

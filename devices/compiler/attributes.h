@@ -3,7 +3,7 @@
 #define GRAPHRUN_DEVICES_COMPILER_ATTRIBUTES_H_
 
 #include "absl/status/statusor.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 

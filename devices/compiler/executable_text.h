@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 
 namespace graphrun::devices {
 

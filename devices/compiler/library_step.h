@@ -3,7 +3,7 @@
 #define GRAPHRUN_DEVICES_COMPILER_LIBRARY_STEP_H_
 
 #include "absl/status/statusor.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 #include "ir/dialect.h"
 
 namespace graphrun::devices {
@@ -24,7 +24,7 @@ absl::StatusOr<LibraryStep> libraryStep(mlir::Operation* op,
                                         mlir::Value result);
 
 /// A group of an attention and what its operands and result are seen through, as views of dense
-/// tensors: the attributes "sizes" and "views" that devices/attention_step.h tells of.
+/// tensors: the attributes "sizes" and "views" that devices/executable/attention_step.h tells of.
 /// Unimplemented where one of them needs a copy.
 absl::StatusOr<LibraryStep> attentionStep(ir::GroupOp group);
 

@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_
 #define GRAPHRUN_DEVICES_COMPILER_PLACE_BUFFERS_H_
 
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 
 namespace graphrun::devices {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 #include "ir/dialect.h"
 #include "ir/dims.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "devices/compiler/attributes.h"
 #include "devices/device_compiler.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 #include "llvm/ADT/DenseMap.h"
 #include "mlir/IR/Value.h"
 
@@ -15,7 +15,7 @@ namespace graphrun::devices {
 class LayoutRules {
  public:
   virtual ~LayoutRules() = default;
-  /// See LayoutBytes (devices/executable.h).
+  /// See LayoutBytes (devices/executable/executable.h).
   virtual absl::StatusOr<uint64_t> bytes(const TensorDesc& desc) const = 0;
   /// Whether the elements lie as in a dense row-major tensor.
   virtual bool isDense(const TensorDesc& desc) const = 0;

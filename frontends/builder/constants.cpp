@@ -9,7 +9,7 @@
 #include "llvm/Support/JSON.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/type_codec.h"
 #include "passes/weights.h"
 #include "runtime/base/reduced.h"
 

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "frontends/builder/constants.h"
 #include "frontends/builder/graph_impl.h"
-#include "passes/model_io.h"
 #include "passes/passes.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/model_io.h"
+#include "passes/serialization/type_codec.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::builder {

@@ -9,7 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/passes.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/type_codec.h"
 
 namespace graphrun::builder {
 namespace {

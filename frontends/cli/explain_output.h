@@ -22,8 +22,8 @@ struct ExplainOutput {
   /// What the explanation has to hold for that.
   runtime::ExplainOptions wishes() const;
   bool wanted() const { return !ops.empty() || !html.empty() || !placement.empty(); }
-  /// Writes the files that were asked for; `explanation` as in placement/explain.h, `other` that of
-  /// the placement `compareWith`, or "".
+  /// Writes the files that were asked for; `explanation` as in placement/explain/explain.h, `other`
+  /// that of the placement `compareWith`, or "".
   absl::Status write(const std::string& explanation, const std::string& other,
                      const PageHeader& header) const;
 };

@@ -22,7 +22,7 @@ struct PageExtras {
 };
 
 /// A page that needs nothing but itself: style, script and data (page/). `explanation`: the JSON of
-/// placement/explain.h with details, as is that in `extras`. Names in it may hold anything.
+/// placement/explain/explain.h with details, as is that in `extras`. Names in it may hold anything.
 std::string explainPage(const std::string& explanation, const PageHeader& header,
                         const PageExtras& extras = {});
 

@@ -44,7 +44,7 @@ std::string timeText(const Json& ns, const TimeUnit& unit) {
              : absl::StrFormat("%.8g %s", value / static_cast<double>(unit.ns), unit.name);
 }
 
-/// A choice of placement/explain.h as texts.
+/// A choice of placement/explain/explain.h as texts.
 Json choiceRow(const Json& choice, const TimeUnit& unit) {
   const Json& delta = choice["delta_ns"];
   std::string difference =

@@ -7,8 +7,8 @@
 
 namespace graphrun::cli {
 
-/// Tables of devices, transfers and strategies from the JSON of placement/explain.h; parts that are
-/// not there are left out. JSON that is none of it comes back as it is.
+/// Tables of devices, transfers and strategies from the JSON of placement/explain/explain.h; parts
+/// that are not there are left out. JSON that is none of it comes back as it is.
 std::string explainText(const std::string& json);
 
 /// Tables of devices for the JSON of GrCompilerApi::placeCosts.

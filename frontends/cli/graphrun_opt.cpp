@@ -1,6 +1,6 @@
 // graphrun-opt: reads, transforms and prints modules of the gr dialect; the tests' way in.
+#include "devices/cuda/compiler/emit/print_kernels.h"
 #include "devices/cuda/compiler/print_executable.h"
-#include "devices/cuda/compiler/print_kernels.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"

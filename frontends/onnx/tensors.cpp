@@ -15,7 +15,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/type_codec.h"
 #include "runtime/base/reduced.h"
 
 namespace graphrun::frontends {

@@ -1,5 +1,5 @@
 // The door between the two worlds: the C interface of libgraphrun-compiler, which the run world
-// loads when something is not in a cache. Implemented by frontends/compiler, used through
+// loads when something is not in a cache. Implemented by placement/planner, used through
 // compiler_door.h.
 #ifndef GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
 #define GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
@@ -78,7 +78,7 @@ typedef struct GrTuning {
 /// A bare cost graph, and how to place it.
 typedef struct GrCosts {
   const char* name;           ///< path, for messages
-  GrBytes bytes;              ///< the file (placement/cost_file.h)
+  GrBytes bytes;              ///< the file (placement/formats/cost_file.h)
   uint32_t devices;           ///< for standard task graphs; 0: not given
   uint8_t contiguous;         ///< 1: no path may leave a device and come back to it
   const char* objective;      ///< "latency", "throughput", "": that of the file
@@ -129,7 +129,7 @@ typedef struct GrCompilerApi {
   ///  "unit", "objective", "lower_bound", "proved" (they are equal), "strategy", "seed", "seconds",
   ///  "devices": [{"device", "nodes", "busy", "ports", "peak_bytes", "memory_bytes" (null: no
   ///  limit)}], "nodes": [{"node", "device", "start", "finish"}], "explanation" (if asked for;
-  ///  times in ns; see placement/explain.h), "ns_per_unit"}. InvalidArgument holds all
+  ///  times in ns; see placement/explain/explain.h), "ns_per_unit"}. InvalidArgument holds all
   /// problems of the file, NotFound an unknown strategy; FailedPrecondition: it cannot be placed.
   int32_t (*placeCosts)(const GrCosts* costs, GrBuffer* out);
 
@@ -138,7 +138,7 @@ typedef struct GrCompilerApi {
   int32_t (*costs)(const GrModel* model, GrBytes request, GrBuffer* out);
 
   /// Writes network `number` of the calibration set as model.fb to `outPath`. `out`: its name.
-  /// NotFound behind the last; see frontends/compiler/calibration_set.h.
+  /// NotFound behind the last; see placement/planner/calibration_set.h.
   int32_t (*calibrationModel)(uint32_t number, const char* outPath, GrBuffer* out);
 
   /// Frees what a function set and empties it.

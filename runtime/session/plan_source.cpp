@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "devices/machine_traits.h"
+#include "devices/executable/machine_traits.h"
 #include "runtime/base/device_kind.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"

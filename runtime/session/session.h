@@ -59,7 +59,7 @@ struct WhatIf {
   bool empty() const { return addedDevices.empty() && changedLinks.empty(); }
 };
 
-/// What Session::explain tells beside the placement; see placement/explain.h for the JSON.
+/// What Session::explain tells beside the placement; see placement/explain/explain.h for the JSON.
 struct ExplainOptions {
   bool details = false;            ///< what a picture of the step needs
   bool mainChoices = false;        ///< where the nodes that matter most could be instead
@@ -360,7 +360,7 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
                                           const std::string& outPath, Compiler* compiler = nullptr);
 
 /// Writes network `number` of the set that is made to be measured, as model.fb; returns its name,
-/// NotFound behind the last. See frontends/compiler/calibration_set.h.
+/// NotFound behind the last. See placement/planner/calibration_set.h.
 absl::StatusOr<std::string> calibrationModel(uint32_t number, const std::string& outPath,
                                              Compiler* compiler = nullptr);
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "devices/device.h"
-#include "devices/kernel_refusals.h"
+#include "devices/executable/kernel_refusals.h"
 #include "runtime/door/compiler_door.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/worker/disk_cache.h"
@@ -44,10 +44,10 @@ class ProgramLoader {
 
   /// The program of the plan's partition `index` on `device`. A cache entry that the device refuses
   /// is compiled again, with a warning; what was just compiled, without the kernels that its
-  /// library refused (devices/kernel_refusals.h). These are kept, so that later compilations for
-  /// such devices choose others at once; where there are none, the first refusal is the error, as
-  /// Unimplemented. With `tuneNanos` only a tuned entry will do, and a compiler may measure for so
-  /// long; what it finds out is kept.
+  /// library refused (devices/executable/kernel_refusals.h). These are kept, so that later
+  /// compilations for such devices choose others at once; where there are none, the first refusal
+  /// is the error, as Unimplemented. With `tuneNanos` only a tuned entry will do, and a compiler
+  /// may measure for so long; what it finds out is kept.
   absl::StatusOr<LoadedProgram> load(const format::PlanFile& plan, uint32_t index,
                                      devices::Device& device, PlanWeights& weights,
                                      uint64_t tuneNanos = 0);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "devices/device.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 
 namespace graphrun::devices::testing {
 

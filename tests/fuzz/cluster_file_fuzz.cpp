@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "placement/cluster.h"
+#include "placement/cluster/cluster.h"
 #include "tests/placement/kinds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

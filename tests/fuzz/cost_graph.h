@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "placement/cost_file.h"
+#include "placement/formats/cost_file.h"
 #include "tests/placement/kinds.h"
 
 namespace graphrun::placement {

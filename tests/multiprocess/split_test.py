@@ -14,7 +14,7 @@ import programs
 # order: 1.3e-4 apart were seen, where ONNX Runtime was 3.5e-5 away.
 TOLERANCE = 3e-4
 HERE = os.path.dirname(os.path.abspath(__file__))
-BRANCHES = os.path.join(HERE, "..", "cli", "branches_model.py")
+BRANCHES = os.path.join(HERE, "..", "cli", "scripts", "branches_model.py")
 QUANTIZED = os.path.join(HERE, "quantized_product.py")
 # No instruction of it multiplies bytes exactly.
 OLDER = ("env", "GRAPHRUN_MAX_ISA=avx2")

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "devices/device_compiler.h"
-#include "frontends/compiler/context.h"
 #include "frontends/onnx/deferred.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/op_table.h"
@@ -18,6 +17,7 @@
 #include "passes/pipelines.h"
 #include "passes/shapes.h"
 #include "passes/stages.h"
+#include "placement/planner/context.h"
 #include "runtime/base/status.h"
 
 namespace graphrun {

@@ -1,5 +1,5 @@
 // Modules to FlatBuffer graphs and files and back, and files that lie.
-#include "passes/model_io.h"
+#include "passes/serialization/model_io.h"
 
 #include <unistd.h>
 #include <catch2/catch.hpp>

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "placement/lower_bounds.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
-#include "placement/validate.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/problem/problem.h"
+#include "placement/problem/validate.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

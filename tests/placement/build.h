@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/cluster.h"
-#include "placement/cost_graph.h"
+#include "placement/cluster/cluster.h"
+#include "placement/cost_graph/cost_graph.h"
 #include "tests/placement/kinds.h"
 
 namespace graphrun::placement::testing {

@@ -1,8 +1,8 @@
 // Devices with ports, with several lanes, and those whose nodes are one call; the period of steps.
-#include "placement/contiguity.h"
-#include "placement/lower_bounds.h"
-#include "placement/memory_budget.h"
-#include "placement/validate.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/list_scheduling/memory_budget.h"
+#include "placement/problem/contiguity.h"
+#include "placement/problem/validate.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,9 +1,9 @@
-#include "placement/cluster.h"
+#include "placement/cluster/cluster.h"
 
-#include "placement/interfaces.h"
-#include "placement/link_table.h"
-#include "placement/unsure_link.h"
-#include "placement/what_if.h"
+#include "placement/cluster/interfaces.h"
+#include "placement/cluster/link_table.h"
+#include "placement/cluster/unsure_link.h"
+#include "placement/cluster/what_if.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,7 +1,7 @@
 #include <fstream>
 
-#include "placement/cluster.h"
-#include "placement/core_table.h"
+#include "placement/cluster/cluster.h"
+#include "placement/simulator/core_table.h"
 #include "runtime/base/scratch_folder.h"
 #include "runtime/cluster/cluster_description.h"
 #include "tests/placement/graphs.h"

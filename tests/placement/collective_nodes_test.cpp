@@ -7,7 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/collectives.h"
-#include "placement/build_cost_graph.h"
+#include "placement/from_ir/build_cost_graph.h"
 #include "tests/placement/kinds.h"
 
 namespace graphrun::placement {

@@ -1,10 +1,10 @@
-#include "placement/conflict.h"
+#include "placement/rules/conflict.h"
 
 #include <set>
 
-#include "placement/memory_conflict.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/memory_conflict.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

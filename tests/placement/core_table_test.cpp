@@ -1,4 +1,4 @@
-#include "placement/core_table.h"
+#include "placement/simulator/core_table.h"
 
 #include "tests/placement/graphs.h"
 

@@ -1,9 +1,9 @@
 // Files that are damaged, hostile or wrong end in one clear message; good ones survive writing.
-#include "placement/cost_file.h"
+#include "placement/formats/cost_file.h"
 
 #include "absl/strings/str_cat.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,6 +1,6 @@
-#include "placement/cost_graph.h"
+#include "placement/cost_graph/cost_graph.h"
 
-#include "placement/constraints.h"
+#include "placement/rules/constraints.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,10 +1,10 @@
-#include "placement/explain.h"
+#include "placement/explain/explain.h"
 
 #include <nlohmann/json.hpp>
 
-#include "placement/memory_budget.h"
-#include "placement/memory_limits.h"
-#include "placement/placement_result.h"
+#include "placement/list_scheduling/memory_budget.h"
+#include "placement/problem/memory_limits.h"
+#include "placement/problem/placement_result.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "placement/explain.h"
-#include "placement/placement_result.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/explain/explain.h"
+#include "placement/problem/placement_result.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

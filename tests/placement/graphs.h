@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/problem.h"
-#include "placement/simulator.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/simulator/simulator.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/build.h"
 
 namespace graphrun::placement::testing {

@@ -1,7 +1,7 @@
 // What the list heuristics do on examples whose answers are published or plain.
-#include "placement/mean_costs.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/list_scheduling/mean_costs.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,6 +1,6 @@
-#include "placement/memory_advice.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/memory_advice.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

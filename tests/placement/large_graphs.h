@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "placement/cluster.h"
-#include "placement/cost_graph.h"
+#include "placement/cluster/cluster.h"
+#include "placement/cost_graph/cost_graph.h"
 
 namespace graphrun::placement::testing {
 

@@ -1,19 +1,19 @@
-#include "placement/local_search.h"
+#include "placement/search/local_search.h"
 
 #include <chrono>
 #include <limits>
 #include <random>
 #include <utility>
 
-#include "placement/fixed_memory.h"
-#include "placement/heavy_edges.h"
-#include "placement/heuristics.h"
-#include "placement/latency_searches.h"
-#include "placement/live_memory.h"
-#include "placement/lower_bounds.h"
-#include "placement/placement_result.h"
-#include "placement/tied_units.h"
-#include "placement/validate.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/list_scheduling/heuristics.h"
+#include "placement/problem/placement_result.h"
+#include "placement/problem/validate.h"
+#include "placement/search/fixed_memory.h"
+#include "placement/search/heavy_edges.h"
+#include "placement/search/latency_searches.h"
+#include "placement/search/live_memory.h"
+#include "placement/search/tied_units.h"
 #include "tests/placement/graphs.h"
 #include "tests/placement/large_graphs.h"
 #include "tests/placement/planted.h"

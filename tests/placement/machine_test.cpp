@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <functional>
 
-#include "placement/latency_searches.h"
-#include "placement/lower_bounds.h"
-#include "placement/machine_schedule.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
-#include "placement/validate.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/problem/problem.h"
+#include "placement/problem/validate.h"
+#include "placement/search/latency_searches.h"
+#include "placement/search/machine_schedule.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

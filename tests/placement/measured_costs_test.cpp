@@ -1,5 +1,5 @@
 // Times of operations from those that were measured.
-#include "placement/measured_costs.h"
+#include "placement/cost_graph/measured_costs.h"
 
 #include <catch2/catch.hpp>
 

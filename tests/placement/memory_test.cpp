@@ -1,5 +1,5 @@
-#include "placement/orders.h"
-#include "placement/simulator.h"
+#include "placement/list_scheduling/orders.h"
+#include "placement/simulator/simulator.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

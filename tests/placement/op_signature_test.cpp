@@ -1,5 +1,5 @@
 // Which operations count as the same one.
-#include "placement/op_signature.h"
+#include "placement/from_ir/op_signature.h"
 
 #include <catch2/catch.hpp>
 #include <set>

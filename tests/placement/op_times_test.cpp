@@ -5,7 +5,7 @@
 #include "ir/dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "placement/build_cost_graph.h"
+#include "placement/from_ir/build_cost_graph.h"
 #include "tests/placement/kinds.h"
 
 namespace graphrun::placement {

@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "placement/lower_bounds.h"
-#include "placement/memory_budget.h"
-#include "placement/memory_limits.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/list_scheduling/memory_budget.h"
+#include "placement/problem/memory_limits.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

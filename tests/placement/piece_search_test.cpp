@@ -5,17 +5,17 @@
 #include <limits>
 #include <optional>
 
-#include "placement/call_bound.h"
-#include "placement/call_times.h"
-#include "placement/contiguity.h"
-#include "placement/lower_bounds.h"
-#include "placement/memory_budget.h"
-#include "placement/piece_orders.h"
-#include "placement/problem.h"
-#include "placement/segment_plan.h"
-#include "placement/strategy.h"
-#include "placement/throughput_searches.h"
-#include "placement/validate.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/list_scheduling/memory_budget.h"
+#include "placement/problem/contiguity.h"
+#include "placement/problem/problem.h"
+#include "placement/problem/validate.h"
+#include "placement/strategies/strategy.h"
+#include "placement/throughput/call_bound.h"
+#include "placement/throughput/call_times.h"
+#include "placement/throughput/piece_orders.h"
+#include "placement/throughput/segment_plan.h"
+#include "placement/throughput/throughput_searches.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

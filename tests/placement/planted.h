@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "placement/cluster.h"
-#include "placement/cost_graph.h"
-#include "placement/placement.h"
+#include "placement/cluster/cluster.h"
+#include "placement/cost_graph/cost_graph.h"
+#include "placement/cost_graph/placement.h"
 
 namespace graphrun::placement::testing {
 

@@ -1,13 +1,13 @@
-#include "placement/portfolio.h"
+#include "placement/strategies/portfolio.h"
 
 #include <algorithm>
 #include <limits>
 #include <random>
 
-#include "placement/core_timeline.h"
-#include "placement/heuristics.h"
-#include "placement/lower_bounds.h"
-#include "placement/validate.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/list_scheduling/core_timeline.h"
+#include "placement/list_scheduling/heuristics.h"
+#include "placement/problem/validate.h"
 #include "tests/placement/graphs.h"
 #include "tests/placement/large_graphs.h"
 

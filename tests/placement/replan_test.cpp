@@ -1,12 +1,12 @@
-#include "placement/replan.h"
+#include "placement/strategies/replan.h"
 
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "placement/device_weights.h"
-#include "placement/heuristics.h"
-#include "placement/placement_result.h"
-#include "placement/validate.h"
+#include "placement/list_scheduling/heuristics.h"
+#include "placement/problem/placement_result.h"
+#include "placement/problem/validate.h"
+#include "placement/strategies/device_weights.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

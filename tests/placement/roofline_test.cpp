@@ -1,4 +1,4 @@
-#include "placement/roofline.h"
+#include "placement/cluster/roofline.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
-#include "placement/schedule.h"
+#include "placement/search/schedule.h"
 
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

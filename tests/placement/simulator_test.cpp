@@ -1,9 +1,9 @@
-#include "placement/simulator.h"
+#include "placement/simulator/simulator.h"
 
 #include <algorithm>
 
-#include "placement/critical_path.h"
-#include "placement/lower_bounds.h"
+#include "placement/bounds/lower_bounds.h"
+#include "placement/simulator/critical_path.h"
 #include "runtime/memory/communicator_memory.h"
 #include "tests/placement/graphs.h"
 

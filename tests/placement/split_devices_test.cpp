@@ -1,8 +1,8 @@
-#include "placement/split_devices.h"
+#include "placement/simulator/split_devices.h"
 
-#include "placement/core_table.h"
-#include "placement/problem.h"
-#include "placement/strategy.h"
+#include "placement/problem/problem.h"
+#include "placement/simulator/core_table.h"
+#include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

@@ -1,11 +1,11 @@
-#include "placement/strategy.h"
+#include "placement/strategies/strategy.h"
 
 #include <algorithm>
 
-#include "placement/heuristics.h"
-#include "placement/placement_result.h"
-#include "placement/problem.h"
-#include "placement/validate.h"
+#include "placement/list_scheduling/heuristics.h"
+#include "placement/problem/placement_result.h"
+#include "placement/problem/problem.h"
+#include "placement/problem/validate.h"
 #include "tests/placement/graphs.h"
 
 namespace graphrun::placement {

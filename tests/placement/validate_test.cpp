@@ -1,4 +1,4 @@
-#include "placement/validate.h"
+#include "placement/problem/validate.h"
 
 #include "tests/placement/graphs.h"
 

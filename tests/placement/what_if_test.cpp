@@ -1,4 +1,4 @@
-#include "placement/what_if.h"
+#include "placement/cluster/what_if.h"
 
 #include "tests/placement/graphs.h"
 

@@ -21,7 +21,7 @@ UNCHECKED = {"cpu", "null"}
 # File -> why it may name kinds.
 ALLOWED = {
     "devices/registry.cpp": "the run world's list, a row a kind",
-    "frontends/compiler/device_compilers.cpp": "the compile world's list, a row a kind",
+    "placement/planner/device_compilers.cpp": "the compile world's list, a row a kind",
     "runtime/transport/ucx.cpp": "the network library's own numbers of kinds of memory",
     "frontends/cli/graphrun_opt.cpp": "the developers' tool that prints what one compiler makes",
     "frontends/cli/command_line.cpp": "help: examples of devices",

@@ -47,7 +47,7 @@ LAYERS = {
     "frontends/builder/examples": ["frontends/builder", "runtime/session"],
     "frontends/package": ["frontends/builder", "runtime/session"],
     "frontends/onnx": ["ir", "passes"],
-    "frontends/compiler": COMPILE + ["runtime/door"],
+    "placement/planner": COMPILE + ["runtime/door"],
     "frontends/cli": EVERYTHING,
     "tests": EVERYTHING,
     "bench": EVERYTHING,
@@ -68,7 +68,7 @@ EXTRA = {"devices/registry.*": ["devices/*"], "devices/device_compiler.h": ["ir"
 
 COMPILE_FILES = ["devices/device_compiler.h", "ir/*", "passes/*", "placement/*", "devices/codegen/*", "devices/compiler/*",
                  "devices/*/compiler/*", "frontends/builder/*", "frontends/onnx/*",
-                 "frontends/compiler/*", "frontends/cli/graphrun_opt*.cpp"]
+                 "placement/planner/*", "frontends/cli/graphrun_opt*.cpp"]
 # Library -> (pattern of its headers, files that may include them). tests and bench may always.
 VENDORS = {
     "MLIR and LLVM": (r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/", COMPILE_FILES),

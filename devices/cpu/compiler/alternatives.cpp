@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "devices/cpu/after_ops.h"
+#include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/compiler/concat_parts.h"
 #include "devices/cpu/compiler/native_code.h"
 #include "devices/cpu/compiler/winograd_tiles.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/winograd_kernel.h"
+#include "devices/cpu/kernels/winograd_kernel.h"
+#include "devices/cpu/onednn/after_ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "passes/weights.h"

@@ -1,7 +1,7 @@
 #include "devices/cpu/compiler/channel_blocks.h"
 
 #include "devices/codegen/map_layouts.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/onednn_layouts.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace graphrun::devices::cpu {

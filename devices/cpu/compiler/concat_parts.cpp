@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/onednn_layouts.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -5,13 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/place_buffers.h"
+#include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/compiler/lowering.h"
-#include "devices/cpu/cpu_device.h"
-#include "devices/cpu/instructions.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/reference.h"
+#include "devices/cpu/reference/reference.h"
+#include "devices/cpu/runtime/cpu_device.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/type_codec.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_CPU_COMPILER_H_
 
-#include "devices/cpu/instructions.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "devices/device_compiler.h"
 
 namespace graphrun::devices::cpu {

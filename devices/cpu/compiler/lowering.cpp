@@ -1,7 +1,7 @@
 #include "devices/cpu/compiler/lowering.h"
 
 #include "devices/compiler/attributes.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/onednn_layouts.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include "devices/compiler/value_table.h"
 #include "devices/cpu/compiler/code_module.h"
 #include "devices/cpu/compiler/plan_work.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace graphrun::devices::cpu {

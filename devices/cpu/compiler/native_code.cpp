@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "devices/cpu/instructions.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"

@@ -12,7 +12,8 @@
 
 namespace graphrun::devices::cpu {
 
-/// Widest vector register that code may use (devices/cpu/instructions.h) in bits: 512, 256 or 128.
+/// Widest vector register that code may use (devices/cpu/vectors/instructions.h) in bits: 512, 256
+/// or 128.
 int64_t nativeVectorBits();
 
 using codegen::CodeTarget;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "devices/cpu/compiler/work.h"
-#include "devices/cpu/step_timer.h"
-#include "devices/cpu/timings.h"
+#include "devices/cpu/runtime/step_timer.h"
+#include "devices/cpu/runtime/timings.h"
 #include "devices/device_compiler.h"
 
 namespace graphrun::devices::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/onednn_layouts.h"
 
 namespace graphrun::devices::cpu {
 namespace {

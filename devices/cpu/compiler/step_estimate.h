@@ -2,7 +2,7 @@
 #ifndef GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_
 #define GRAPHRUN_DEVICES_CPU_COMPILER_STEP_ESTIMATE_H_
 
-#include "devices/cpu/kernel_list.h"
+#include "devices/cpu/runtime/kernel_list.h"
 
 namespace graphrun::devices::cpu {
 

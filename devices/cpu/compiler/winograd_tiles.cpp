@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "devices/cpu/winograd_error.h"
+#include "devices/cpu/kernels/winograd_error.h"
 #include "passes/weights.h"
 
 namespace graphrun::devices::cpu {

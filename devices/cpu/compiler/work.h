@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "devices/compiler/library_step.h"
+#include "devices/cpu/base/kernel.h"
 #include "devices/cpu/compiler/channel_blocks.h"
-#include "devices/cpu/kernel.h"
 
 namespace graphrun::devices::cpu {
 

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/kernel_list.h"
-#include "devices/cuda/layouts.h"
-#include "devices/cuda/matrix_product.h"
+#include "devices/cuda/cublaslt/matrix_product.h"
+#include "devices/cuda/kernels/layouts.h"
+#include "devices/cuda/program/kernel_list.h"
 #include "ir/cost.h"
 #include "passes/quantized_forms.h"
 #include "runtime/base/status.h"

@@ -1,9 +1,9 @@
-// Steps of the kernel list (devices/cuda/kernel_list.h) for operations and their epilogues.
+// Steps of the kernel list (devices/cuda/program/kernel_list.h) for operations and their epilogues.
 #ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_LIBRARY_CHOICE_H_
 
 #include "devices/compiler/library_step.h"
-#include "devices/kernel_refusals.h"
+#include "devices/executable/kernel_refusals.h"
 #include "runtime/base/numerics.h"
 
 namespace graphrun::devices::cuda {

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "devices/compiler/attributes.h"
 #include "devices/cuda/compiler/recurrent_steps.h"
-#include "devices/cuda/kernel_errors.h"
-#include "devices/cuda/layouts.h"
+#include "devices/cuda/kernels/kernel_errors.h"
+#include "devices/cuda/kernels/layouts.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "devices/cuda/kernel_list.h"
-#include "devices/step_text.h"
+#include "devices/cuda/program/kernel_list.h"
+#include "devices/executable/step_text.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "devices/cuda/plan_trials.h"
+#include "devices/cuda/program/plan_trials.h"
 #include "devices/device_compiler.h"
 
 namespace graphrun::devices::cuda {

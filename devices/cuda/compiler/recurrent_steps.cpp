@@ -4,7 +4,7 @@
 #include "devices/codegen/index_maps.h"
 #include "devices/codegen/kernel_names.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/compiler/recurrent_cell.h"
+#include "devices/cuda/compiler/emit/recurrent_cell.h"
 #include "ir/builders.h"
 #include "runtime/base/status.h"
 

@@ -3,7 +3,7 @@
 #define GRAPHRUN_DEVICES_CUDA_COMPILER_RECURRENT_STEPS_H_
 
 #include "devices/compiler/step_writer.h"
-#include "devices/cuda/compiler/kernel_code.h"
+#include "devices/cuda/compiler/emit/kernel_code.h"
 #include "devices/cuda/compiler/library_choice.h"
 
 namespace graphrun::devices::cuda {

@@ -1,8 +1,8 @@
 #include "devices/cuda/compiler/support.h"
 
 #include "absl/strings/str_cat.h"
+#include "devices/cuda/compiler/emit/kernel_code.h"
 #include "devices/cuda/compiler/expansions.h"
-#include "devices/cuda/compiler/kernel_code.h"
 #include "devices/cuda/compiler/library_choice.h"
 #include "devices/cuda/compiler/recurrent_steps.h"
 #include "devices/cuda/compiler/ways.h"

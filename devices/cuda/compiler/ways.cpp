@@ -2,10 +2,10 @@
 
 #include "devices/codegen/map_layouts.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/compiler/map_kernel.h"
-#include "devices/cuda/compiler/point_kernel.h"
-#include "devices/cuda/compiler/row_kernel.h"
-#include "devices/cuda/layouts.h"
+#include "devices/cuda/compiler/emit/map_kernel.h"
+#include "devices/cuda/compiler/emit/point_kernel.h"
+#include "devices/cuda/compiler/emit/row_kernel.h"
+#include "devices/cuda/kernels/layouts.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices::cuda {

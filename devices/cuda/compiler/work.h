@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "devices/cuda/compiler/channels_last.h"
-#include "devices/cuda/compiler/kernel_code.h"
+#include "devices/cuda/compiler/emit/channels_last.h"
+#include "devices/cuda/compiler/emit/kernel_code.h"
 #include "devices/cuda/compiler/library_choice.h"
 
 namespace graphrun::devices::cuda {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/bfloat16_rows.h"
-#include "devices/cpu/softmax_rows.h"
+#include "devices/cpu/kernels/softmax_rows.h"
+#include "devices/cpu/vectors/bfloat16_rows.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "devices/cpu/instructions.h"
-#include "devices/cpu/kernel.h"
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/onednn_primitive.h"
+#include "devices/cpu/base/kernel.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/onednn/onednn_primitive.h"
+#include "devices/cpu/runtime/kernel_list.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

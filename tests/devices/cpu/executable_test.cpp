@@ -1,7 +1,7 @@
 // The file form of executables: round trip, and what hostile ones meet.
 #include <catch2/catch.hpp>
 
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/onednn_layouts.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

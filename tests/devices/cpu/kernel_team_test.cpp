@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "devices/cpu/invalid_operations.h"
-#include "devices/cpu/kernel_team.h"
+#include "devices/cpu/threading/invalid_operations.h"
+#include "devices/cpu/threading/kernel_team.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

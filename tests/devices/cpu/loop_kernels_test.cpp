@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/runtime/kernel_list.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/instructions.h"
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/row_images.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/onednn/row_images.h"
+#include "devices/cpu/runtime/kernel_list.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

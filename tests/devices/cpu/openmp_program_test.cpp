@@ -8,7 +8,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
 
-#include "devices/cpu/kernel_team.h"
+#include "devices/cpu/threading/kernel_team.h"
 
 namespace graphrun::devices::cpu {
 namespace {

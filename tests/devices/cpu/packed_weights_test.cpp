@@ -1,13 +1,13 @@
 // Packed weights of a device: who shares them, and when their memory goes.
-#include "devices/cpu/packed_weights.h"
+#include "devices/cpu/runtime/packed_weights.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <numeric>
 
-#include "devices/cpu/cpu_memory.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/packing.h"
+#include "devices/cpu/base/cpu_memory.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/runtime/packing.h"
 
 namespace graphrun::devices::cpu {
 namespace {

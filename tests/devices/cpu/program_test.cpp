@@ -3,8 +3,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "devices/cpu/kernel_list.h"
-#include "devices/kernel_refusals.h"
+#include "devices/cpu/runtime/kernel_list.h"
+#include "devices/executable/kernel_refusals.h"
 #include "runtime/base/clock.h"
 #include "tests/devices/cpu/step_runner.h"
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <limits>
 
-#include "devices/cpu/kernel.h"
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/onednn_primitive.h"
+#include "devices/cpu/base/kernel.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/onednn/onednn_primitive.h"
+#include "devices/cpu/runtime/kernel_list.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/cpu/element.h"
-#include "devices/cpu/reference.h"
+#include "devices/cpu/reference/reference.h"
+#include "devices/cpu/vectors/element.h"
 #include "runtime/base/reduced.h"
 #include "tests/devices/cpu/step_runner.h"
 

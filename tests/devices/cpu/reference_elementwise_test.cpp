@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/reference.h"
+#include "devices/cpu/reference/reference.h"
+#include "devices/cpu/runtime/kernel_list.h"
 #include "tests/devices/cpu/step_runner.h"
 
 namespace graphrun::devices::cpu {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "devices/cpu/element.h"
-#include "devices/cpu/kernel.h"
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/onednn_layouts.h"
+#include "devices/cpu/base/kernel.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/runtime/kernel_list.h"
+#include "devices/cpu/vectors/element.h"
 
 namespace graphrun::devices::cpu {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "devices/cpu/cpu_device.h"
-#include "devices/executable.h"
+#include "devices/cpu/runtime/cpu_device.h"
+#include "devices/executable/executable.h"
 #include "runtime/base/tensor.h"
 
 namespace graphrun::devices::cpu {

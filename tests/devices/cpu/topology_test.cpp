@@ -1,5 +1,5 @@
 // Cores and memory that a process may use: affinity mask and control groups of both versions.
-#include "devices/cpu/cpu_topology.h"
+#include "devices/cpu/runtime/cpu_topology.h"
 
 #include <sched.h>
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 
-#include "devices/cpu/winograd_error.h"
+#include "devices/cpu/kernels/winograd_error.h"
 #include "tests/devices/cpu/convolution.h"
 
 namespace graphrun::devices::cpu {

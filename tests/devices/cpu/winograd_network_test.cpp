@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "devices/cpu/winograd_error.h"
+#include "devices/cpu/kernels/winograd_error.h"
 #include "tests/devices/cpu/convolution.h"
 
 namespace graphrun::devices::cpu {

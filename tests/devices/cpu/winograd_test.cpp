@@ -3,13 +3,13 @@
 #include <cmath>
 #include <functional>
 
-#include "devices/cpu/cpu_memory.h"
-#include "devices/cpu/kernel.h"
-#include "devices/cpu/kernel_list.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/packed_weights.h"
-#include "devices/cpu/packing.h"
-#include "devices/cpu/winograd.h"
+#include "devices/cpu/base/cpu_memory.h"
+#include "devices/cpu/base/kernel.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/kernels/winograd.h"
+#include "devices/cpu/runtime/kernel_list.h"
+#include "devices/cpu/runtime/packed_weights.h"
+#include "devices/cpu/runtime/packing.h"
 #include "tests/devices/cpu/convolution.h"
 
 namespace graphrun::devices::cpu {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 
 namespace graphrun::devices::cuda {
 

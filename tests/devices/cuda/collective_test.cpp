@@ -2,9 +2,9 @@
 #include <map>
 #include <thread>
 
-#include "devices/cuda/communicators.h"
-#include "devices/cuda/cuda_device.h"
-#include "devices/cuda/nccl_collective.h"
+#include "devices/cuda/nccl/communicators.h"
+#include "devices/cuda/nccl/nccl_collective.h"
+#include "devices/cuda/program/cuda_device.h"
 #include "runtime/base/clock.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "devices/cuda/kernel_list.h"
-#include "devices/cuda/shared_weights.h"
+#include "devices/cuda/program/kernel_list.h"
+#include "devices/cuda/program/shared_weights.h"
 #include "tests/devices/cpu/step_runner.h"
 #include "tests/devices/cuda/cudnn_steps.h"
 #include "tests/devices/cuda/gpu_fixture.h"

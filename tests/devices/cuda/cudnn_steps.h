@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "devices/cuda/layouts.h"
-#include "devices/executable.h"
+#include "devices/cuda/kernels/layouts.h"
+#include "devices/executable/executable.h"
 
 namespace graphrun::devices::cuda {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <random>
 
-#include "devices/cuda/cudnn_byte_product.h"
-#include "devices/cuda/cudnn_library.h"
+#include "devices/cuda/cudnn/cudnn_byte_product.h"
+#include "devices/cuda/cudnn/cudnn_library.h"
 #include "tests/devices/cpu/nn_cases.h"
 #include "tests/devices/cuda/cudnn_runner.h"
 

@@ -1,8 +1,8 @@
 // The device: what it is, its memory, what happens when there is none.
 #include <set>
 
-#include "devices/cuda/device_memory.h"
-#include "devices/cuda/pinned_pool.h"
+#include "devices/cuda/driver/device_memory.h"
+#include "devices/cuda/driver/pinned_pool.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

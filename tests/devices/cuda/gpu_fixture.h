@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "devices/cuda/cuda_device.h"
-#include "devices/cuda/libraries.h"
-#include "devices/executable.h"
+#include "devices/cuda/driver/libraries.h"
+#include "devices/cuda/program/cuda_device.h"
+#include "devices/executable/executable.h"
 #include "tests/devices/cuda/simulator/simulator.h"
 
 namespace graphrun::devices::cuda {

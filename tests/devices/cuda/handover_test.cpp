@@ -1,5 +1,5 @@
 // Values that go from one GPU to another of the process without the host's memory.
-#include "devices/cuda/cuda_device.h"
+#include "devices/cuda/program/cuda_device.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

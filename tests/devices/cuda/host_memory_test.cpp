@@ -1,9 +1,9 @@
 // Memory of the host that a GPU copies from and to, locked or not.
 #include <cstdlib>
 
-#include "devices/cpu/cpu_memory.h"
-#include "devices/cuda/cuda_device.h"
-#include "devices/cuda/device_memory.h"
+#include "devices/cpu/base/cpu_memory.h"
+#include "devices/cuda/driver/device_memory.h"
+#include "devices/cuda/program/cuda_device.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

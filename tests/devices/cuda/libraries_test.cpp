@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
-#include "devices/cuda/libraries.h"
-#include "devices/cuda/vendor_status.h"
+#include "devices/cuda/driver/libraries.h"
+#include "devices/cuda/driver/vendor_status.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

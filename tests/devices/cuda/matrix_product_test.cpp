@@ -1,8 +1,8 @@
 // Matrix products as the library takes them, column by column.
-#include "devices/cuda/matrix_product.h"
+#include "devices/cuda/cublaslt/matrix_product.h"
 
-#include "devices/cuda/kernel_list.h"
-#include "devices/cuda/layouts.h"
+#include "devices/cuda/kernels/layouts.h"
+#include "devices/cuda/program/kernel_list.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-#include "devices/cuda/layouts.h"
+#include "devices/cuda/kernels/layouts.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 #include "tests/devices/cuda/simulator/cublaslt_float8.h"
 

@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "absl/strings/string_view.h"
-#include "devices/cuda/kernel_errors.h"
+#include "devices/cuda/kernels/kernel_errors.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

@@ -1,5 +1,5 @@
 // The order of launches, copies, waits and edges.
-#include "devices/cuda/schedule.h"
+#include "devices/cuda/program/schedule.h"
 
 #include "absl/strings/str_join.h"
 #include "tests/devices/cuda/gpu_fixture.h"

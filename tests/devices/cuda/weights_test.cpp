@@ -1,6 +1,6 @@
 // Weights on their way to the GPU.
-#include "devices/cuda/layouts.h"
-#include "devices/cuda/shared_weights.h"
+#include "devices/cuda/kernels/layouts.h"
+#include "devices/cuda/program/shared_weights.h"
 #include "tests/devices/cuda/gpu_fixture.h"
 
 namespace graphrun::devices::cuda {

@@ -1,7 +1,7 @@
 // The compile world with a compiler for toys: the registry with one row more.
 #include "devices/cpu/compiler/cpu_compiler.h"
 #include "devices/cpu/cpu_kind.h"
-#include "frontends/compiler/device_compilers.h"
+#include "placement/planner/device_compilers.h"
 #include "tests/devices/toy/toy_kind.h"
 
 namespace graphrun::devices {

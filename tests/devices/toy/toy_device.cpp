@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "devices/cpu/cpu_device.h"
+#include "devices/cpu/runtime/cpu_device.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::devices {

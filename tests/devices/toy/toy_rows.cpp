@@ -1,7 +1,7 @@
 // The registry of the run world with a row of toys, in place of the product's: for what is linked
 // with this, or has it preloaded.
-#include "devices/cpu/cpu_device.h"
 #include "devices/cpu/cpu_kind.h"
+#include "devices/cpu/runtime/cpu_device.h"
 #include "devices/registry.h"
 #include "tests/devices/toy/toy_device.h"
 #include "tests/devices/toy/toy_kind.h"

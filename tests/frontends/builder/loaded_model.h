@@ -10,8 +10,8 @@
 #include "frontends/builder/graph_builder.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/model_io.h"
 #include "passes/passes.h"
+#include "passes/serialization/model_io.h"
 
 namespace graphrun::builder {
 

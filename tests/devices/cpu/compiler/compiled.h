@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "devices/cpu/base/onednn_layouts.h"
 #include "devices/cpu/compiler/cpu_compiler.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/executable.h"
+#include "devices/executable/executable.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

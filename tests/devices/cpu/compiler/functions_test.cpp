@@ -13,9 +13,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "devices/cpu/element.h"
-#include "devices/cpu/instructions.h"
-#include "devices/cpu/row_functions.h"
+#include "devices/cpu/vectors/element.h"
+#include "devices/cpu/vectors/instructions.h"
+#include "devices/cpu/vectors/row_functions.h"
 #include "tests/devices/cpu/compiler/compiled.h"
 #include "tests/devices/cpu/step_runner.h"
 

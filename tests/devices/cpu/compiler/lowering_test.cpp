@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "devices/cpu/instructions.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "tests/devices/cpu/compiler/compiled.h"
 
 namespace graphrun::devices::cpu {

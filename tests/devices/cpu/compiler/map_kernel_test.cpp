@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "devices/cpu/code_image.h"
+#include "devices/cpu/base/code_image.h"
 #include "devices/cpu/compiler/code_module.h"
 #include "ir/dialect.h"
 #include "ir/scalar.h"

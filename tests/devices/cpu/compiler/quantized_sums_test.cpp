@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "devices/cpu/instructions.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "passes/pipelines.h"
 #include "tests/devices/cpu/compiler/compiled.h"
 #include "tests/devices/cpu/step_runner.h"

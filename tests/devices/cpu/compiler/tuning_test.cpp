@@ -9,9 +9,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
-#include "devices/cpu/instructions.h"
-#include "devices/cpu/onednn_layouts.h"
-#include "devices/cpu/timings.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/runtime/timings.h"
+#include "devices/cpu/vectors/instructions.h"
 #include "tests/devices/cpu/compiler/compiled.h"
 
 namespace graphrun::devices::cpu {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "devices/cuda/kernel_errors.h"
+#include "devices/cuda/kernels/kernel_errors.h"
 #include "tests/devices/cuda/simulator/ptx_execution.h"
 
 namespace graphrun::devices::cuda {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "devices/cuda/compiler/kernel_launch.h"
+#include "devices/cuda/compiler/emit/kernel_launch.h"
 
 namespace graphrun::devices::cuda {
 

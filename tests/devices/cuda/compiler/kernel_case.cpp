@@ -4,10 +4,10 @@
 
 #include "devices/codegen/lowering_passes.h"
 #include "devices/compiler/attributes.h"
-#include "devices/cuda/compiler/ptx.h"
+#include "devices/cuda/compiler/emit/ptx.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/type_codec.h"
+#include "passes/serialization/type_codec.h"
 #include "tests/devices/cuda/compiler/interpreted_kernel.h"
 
 namespace graphrun::devices::cuda {

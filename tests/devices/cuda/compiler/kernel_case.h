@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "devices/cuda/compiler/kernel_code.h"
-#include "devices/cuda/kernel_errors.h"
+#include "devices/cuda/compiler/emit/kernel_code.h"
+#include "devices/cuda/kernels/kernel_errors.h"
 #include "ir/dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

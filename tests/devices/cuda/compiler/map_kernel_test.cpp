@@ -1,13 +1,13 @@
 // Kernels of maps: their arithmetic on the CPU against reference kernels, their text by ptxas.
-#include "devices/cuda/compiler/map_kernel.h"
+#include "devices/cuda/compiler/emit/map_kernel.h"
 
 #include <catch2/catch.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "devices/codegen/kernel_names.h"
-#include "devices/cuda/compiler/kernel_code.h"
-#include "devices/cuda/compiler/ptx.h"
+#include "devices/cuda/compiler/emit/kernel_code.h"
+#include "devices/cuda/compiler/emit/ptx.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/devices/cuda/compiler/kernel_case.h"
 #include "tests/devices/cuda/compiler/ptxas.h"

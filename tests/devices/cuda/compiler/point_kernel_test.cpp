@@ -1,6 +1,6 @@
 // Kernels that pick, join, pad and slide: their PTX interpreted against reference kernels, and
 // taken by ptxas.
-#include "devices/cuda/compiler/point_kernel.h"
+#include "devices/cuda/compiler/emit/point_kernel.h"
 
 #include <catch2/catch.hpp>
 

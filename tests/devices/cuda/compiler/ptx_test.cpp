@@ -1,5 +1,5 @@
 // From MLIR to PTX that NVIDIA's assembler takes.
-#include "devices/cuda/compiler/ptx.h"
+#include "devices/cuda/compiler/emit/ptx.h"
 
 #include <catch2/catch.hpp>
 

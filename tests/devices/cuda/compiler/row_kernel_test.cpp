@@ -1,5 +1,5 @@
 // Kernels that reduce rows: on the CPU against reference kernels, their text by ptxas.
-#include "devices/cuda/compiler/row_kernel.h"
+#include "devices/cuda/compiler/emit/row_kernel.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Transpositions by tiles: their PTX interpreted against reference kernels, and taken by ptxas.
-#include "devices/cuda/compiler/tile_kernel.h"
+#include "devices/cuda/compiler/emit/tile_kernel.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // The simulator's NVML: what is free of a GPU's memory, with no context.
-#include "devices/cuda/nvml.h"
+#include "devices/cuda/driver/nvml.h"
 
 #include <cstring>
 

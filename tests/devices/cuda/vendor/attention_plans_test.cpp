@@ -1,7 +1,7 @@
 // Of every attention that the kernel takes NVIDIA's own cuDNN makes a plan, for each kind of GPU,
 // within the bound that `choose` tells. It compiles its engines for that, which takes about half a
 // second each.
-#include "devices/cuda/cudnn_attention.h"
+#include "devices/cuda/cudnn/cudnn_attention.h"
 #include "tests/devices/cuda/attention_steps.h"
 #include "tests/devices/cuda/vendor/told_gpu.h"
 

@@ -1,9 +1,9 @@
 // NVIDIA's own cuDNN, told of a GPU that is not there: for every step that the kernels take it must
 // have a plan within the bound that `choose` tells. Engines that are compiled for their graph need
 // a driver, so what only they compute is asked of the simulated library alone.
-#include "devices/cuda/cudnn_byte_product.h"
-#include "devices/cuda/cudnn_convolution.h"
-#include "devices/cuda/cudnn_pool.h"
+#include "devices/cuda/cudnn/cudnn_byte_product.h"
+#include "devices/cuda/cudnn/cudnn_convolution.h"
+#include "devices/cuda/cudnn/cudnn_pool.h"
 #include "tests/devices/cuda/cudnn_steps.h"
 #include "tests/devices/cuda/vendor/told_gpu.h"
 

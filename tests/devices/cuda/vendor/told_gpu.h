@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "devices/cuda/cudnn_graph.h"
-#include "devices/cuda/libraries.h"
+#include "devices/cuda/cudnn/cudnn_graph.h"
+#include "devices/cuda/driver/libraries.h"
 
 namespace graphrun::devices::cuda {
 

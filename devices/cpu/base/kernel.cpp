@@ -1,0 +1,11 @@
+#include "devices/cpu/base/kernel.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphrun::devices::cpu {
+
+absl::Status Kernel::errorMessage(int code) const {
+  return absl::InternalError(absl::StrCat("kernel error ", code));
+}
+
+}  // namespace graphrun::devices::cpu

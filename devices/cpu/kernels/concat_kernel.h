@@ -1,0 +1,16 @@
+// gr.concat by copying rows. Internal to devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_KERNELS_CONCAT_KERNEL_H_
+#define GRAPHRUN_DEVICES_CPU_KERNELS_CONCAT_KERNEL_H_
+
+#include "devices/cpu/base/kernel.h"
+
+namespace graphrun::devices::cpu {
+
+/// Of any type, where the dims of all operands lie in one order (dense, channels last), which is
+/// the result's too. Declines (Unimplemented) the rest.
+absl::StatusOr<LayoutChoice> chooseConcat(const Step& step);
+absl::StatusOr<std::unique_ptr<Kernel>> createConcatRows(const Step& step, KernelContext& context);
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_KERNELS_CONCAT_KERNEL_H_

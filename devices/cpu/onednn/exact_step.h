@@ -1,0 +1,64 @@
+// A step as its operations are defined, for values that the library gets wrong. Internal to
+// devices/cpu.
+#ifndef GRAPHRUN_DEVICES_CPU_ONEDNN_EXACT_STEP_H_
+#define GRAPHRUN_DEVICES_CPU_ONEDNN_EXACT_STEP_H_
+
+#include <memory>
+#include <vector>
+
+#include "devices/cpu/base/cpu_memory.h"
+#include "devices/cpu/onednn/onednn_primitive.h"
+
+namespace graphrun::devices::cpu {
+
+/// Computes a step by kernels that keep NaN and infinities: a product by a primitive that `plan`
+/// plans without the post-ops from the first one on that loses them, all else by the reference, in
+/// f32 on dense copies. Slow, with memory of its own: for the few steps that meet such values.
+class ExactStep : public Kernel {
+ public:
+  /// `step` is laid out. Fails as its kernels do; Unavailable without memory.
+  static absl::StatusOr<std::unique_ptr<ExactStep>> make(const Step& step, PlanFunction plan,
+                                                         const OneDnn& onednn);
+
+  int run(void* const* buffers) override;
+  absl::Status errorMessage(int code) const override;
+
+ private:
+  explicit ExactStep(const OneDnn& onednn) : onednn_(onednn) {}
+
+  /// A buffer of the step's, in the table of this one's kernels.
+  Argument given(const Argument& argument);
+  absl::StatusOr<Argument> temporary(TensorDesc desc);
+  /// Appends the kernel that `entry` makes for `step`, whose layouts are given.
+  absl::Status add(const KernelEntry& entry, Step step);
+  absl::Status addReference(const std::string& operation, Attributes attributes,
+                            std::vector<Argument> inputs, std::vector<Argument> outputs);
+  absl::Status addProduct(const Step& step, PlanFunction plan, const Argument& result);
+  /// The step's operation alone, on dense copies; gives its results.
+  absl::StatusOr<std::vector<Argument>> addOperation(const Step& step, PlanFunction plan);
+  /// `argument` as a dense tensor.
+  absl::StatusOr<Argument> dense(const Argument& argument);
+  /// Weights of a recurrent cell, packed as 1 x 1 x columns x G x H, as the dense matrix of G*H
+  /// rows that they were made of; `source` is how those dims lie in it.
+  absl::StatusOr<Argument> matrixOfGates(const Argument& weights, const TensorDesc& source);
+  /// `argument`, dense, as a tensor of `type`.
+  absl::StatusOr<Argument> converted(const Argument& argument, runtime::ElementType type);
+  absl::Status move(const Argument& from, const Argument& to);
+  /// What `op` makes of `value`, which is dense and of f32.
+  absl::StatusOr<Argument> addPostOp(const PostOp& op, const Argument& value);
+
+  struct Given {
+    uint32_t mine, theirs;
+  };
+
+  OneDnn onednn_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<Memory> memory_;
+  std::vector<Given> given_;
+  std::vector<void*> table_;
+  Kernel* failed_ = nullptr;  ///< whose code was returned last
+};
+
+}  // namespace graphrun::devices::cpu
+
+#endif  // GRAPHRUN_DEVICES_CPU_ONEDNN_EXACT_STEP_H_

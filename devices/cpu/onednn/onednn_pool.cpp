@@ -1,0 +1,170 @@
+// Pooling, and global pooling as a reduction over the spatial dims.
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "devices/cpu/base/onednn_layouts.h"
+#include "devices/cpu/onednn/onednn_kernels.h"
+#include "devices/executable/window.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+using dnnl::algorithm;
+
+/// A pool as the library sees it; the result has the rank of the input.
+struct Pool {
+  algorithm kind = algorithm::pooling_max;
+  Window window;
+  std::vector<int64_t> outputDims;
+};
+
+absl::Status declined(const Step& step, absl::string_view why) {
+  return absl::UnimplementedError(absl::StrCat(step.operation, ": ", why));
+}
+
+/// A mean or maximum over all spatial dims is a pool with one window.
+absl::StatusOr<Pool> globalPool(const Step& step) {
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> axes, attribute<std::vector<int64_t>>(step, "axes"));
+  bool spatial = axes.size() + 2 == in.size();
+  for (size_t i = 0; spatial && i < axes.size(); ++i) {
+    spatial = axes[i] == static_cast<int64_t>(i) + 2;
+  }
+  if (!spatial || (kind != "mean" && kind != "max")) {
+    return declined(step, "pooling takes the mean or maximum over all spatial dims");
+  }
+  Pool pool;
+  pool.kind = kind == "max" ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
+  pool.outputDims = {in[0], in[1]};
+  pool.outputDims.resize(in.size(), 1);
+  pool.window.kernel.assign(in.begin() + 2, in.end());
+  pool.window.strides.assign(axes.size(), 1);
+  pool.window.dilations.assign(axes.size(), 1);
+  pool.window.padsBegin.assign(axes.size(), 0);
+  pool.window.padsCovering.assign(axes.size(), 0);
+  return pool;
+}
+
+absl::StatusOr<Pool> windowPool(const Step& step) {
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, attribute<std::vector<int64_t>>(step, "kernel"));
+  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(step, "ceil_mode", false));
+  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
+  if (out.size() != in.size() || in[0] != out[0] || in[1] != out[1]) {
+    return absl::InvalidArgumentError(absl::StrCat(step.operation, ": shapes do not fit"));
+  }
+  Pool pool;
+  pool.outputDims.assign(out.begin(), out.end());
+  GR_ASSIGN_OR_RETURN(pool.window, windowOf(step, in.subspan(2), kernel, out.subspan(2), ceilMode));
+  if (step.operation == "gr.max_pool") {
+    return pool;
+  }
+  pool.kind = countPadding ? algorithm::pooling_avg_include_padding
+                           : algorithm::pooling_avg_exclude_padding;
+  for (size_t i = 0; countPadding && i < kernel.size(); ++i) {
+    // A window that ceil_mode lets hang over counts what it covers, not its whole size.
+    if (pool.window.padsCovering[i] > pool.window.padsEnd[i]) {
+      return declined(step, "a window reaches beyond the padding that is counted");
+    }
+  }
+  return pool;
+}
+
+template <typename Primitive, typename... Window>
+PrimitivePlan makePool(const dnnl::engine& engine, const Pool& pool, const PlannedOperand& in,
+                       const PlannedOperand& out, const dnnl::primitive_attr& attributes,
+                       const Window&... window) {
+  auto desc = typename Primitive::desc(dnnl::prop_kind::forward_inference, pool.kind, in.desc,
+                                       out.desc, window...);
+  return {typename Primitive::primitive_desc(desc, attributes, engine), {}};
+}
+
+void addInOut(PrimitivePlan& plan, const PlannedOperand& in, const PlannedOperand& out) {
+  using Role = Operand::Role;
+  const auto& pd = plan.descriptor;
+  plan.arguments.push_back(
+      {DNNL_ARG_SRC, {Role::kInput, 0}, pd.query_md(dnnl::query::src_md, 0), in.source});
+  plan.arguments.push_back(
+      {DNNL_ARG_DST, {Role::kOutput, 0}, pd.query_md(dnnl::query::dst_md, 0), out.source});
+}
+
+bool isByte(runtime::ElementType type) {
+  return type == runtime::ElementType::kU8 || type == runtime::ElementType::kI8;
+}
+
+/// The input of an operation on N x C x spatial dims; the library wants to be told its layout.
+absl::StatusOr<PlannedOperand> planImage(const Step& step) {
+  size_t rank = step.inputs[0].desc.dims.size();
+  if (rank < 3 || rank > 5) {
+    return declined(step, "oneDNN takes 1 to 3 spatial dims");
+  }
+  TensorDesc desc = step.inputs[0].desc;
+  bool choosesLayout = desc.any && isByte(desc.type) && desc.layout.empty();
+  desc.any = false;
+  if (!choosesLayout) {
+    return planOperand(desc);
+  }
+  // Bytes are pooled fast only with the channels last.
+  GR_ASSIGN_OR_RETURN(desc, stridedDesc(desc.type, desc.dims, channelsLastStrides(desc.dims)));
+  return planOperand(desc);
+}
+
+/// Pools of floats, and the largest of bytes.
+absl::Status requirePooledTypes(const Step& step) {
+  bool bytes = step.operation == "gr.max_pool" && step.inputs.size() == 1 &&
+               step.outputs.size() == 1 && isByte(step.inputs[0].desc.type) &&
+               step.outputs[0].desc.type == step.inputs[0].desc.type;
+  return bytes ? requireNoPostOps(step) : requireFloatStep(step, 1, 1);
+}
+
+/// The plan of a pool of `in`, as it is laid out.
+absl::StatusOr<PrimitivePlan> planWindow(const Step& step, const dnnl::engine& engine,
+                                         const Pool& pool, const PlannedOperand& in) {
+  TensorDesc result = step.outputs[0].desc;
+  result.any = result.any && result.dims == pool.outputDims;  // else dense: dims of 1 are gone
+  GR_ASSIGN_OR_RETURN(PlannedOperand out, planOperand(result, pool.outputDims));
+  const Window& w = pool.window;
+  bool dilated =
+      std::any_of(w.dilations.begin(), w.dilations.end(), [](int64_t d) { return d != 1; });
+  std::vector<int64_t> skipped;
+  skipped.reserve(w.dilations.size());
+  for (int64_t dilation : w.dilations) {
+    skipped.push_back(dilation - 1);
+  }
+  GR_ASSIGN_OR_RETURN(
+      PrimitivePlan plan,
+      planWithPostOps(step, pool.outputDims, [&](const dnnl::primitive_attr& attributes) {
+        PrimitivePlan made =
+            dilated
+                ? makePool<dnnl::pooling_v2_forward>(engine, pool, in, out, attributes, w.strides,
+                                                     w.kernel, skipped, w.padsBegin, w.padsCovering)
+                : makePool<dnnl::pooling_forward>(engine, pool, in, out, attributes, w.strides,
+                                                  w.kernel, w.padsBegin, w.padsCovering);
+        return made.descriptor;
+      }));
+  addInOut(plan, in, out);
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<PrimitivePlan> planPool(const Step& step, const dnnl::engine& engine) {
+  GR_RETURN_IF_ERROR(requirePooledTypes(step));
+  GR_ASSIGN_OR_RETURN(PlannedOperand in, planImage(step));
+  absl::StatusOr<Pool> pool = step.operation == "gr.reduce" ? globalPool(step) : windowPool(step);
+  GR_RETURN_IF_ERROR(pool.status());
+  GR_ASSIGN_OR_RETURN(PrimitivePlan plan, planWindow(step, engine, *pool, in));
+  const TensorDesc& given = step.inputs[0].desc;
+  if (!absl::StartsWith(plan.descriptor.impl_info_str(), "jit") && isDense(given)) {
+    // Of dense images only small ones are pooled by vector instructions.
+    GR_ASSIGN_OR_RETURN(TensorDesc last,
+                        stridedDesc(given.type, given.dims, channelsLastStrides(given.dims)));
+    GR_ASSIGN_OR_RETURN(in, planOperand(last));
+    return planWindow(step, engine, *pool, in);
+  }
+  return plan;
+}
+
+}  // namespace graphrun::devices::cpu

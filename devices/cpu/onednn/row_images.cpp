@@ -1,0 +1,185 @@
+#include "devices/cpu/onednn/row_images.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "devices/cpu/base/onednn_layouts.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+/// For each dim which of the old ones it is; kAdded for one of size 1.
+using Places = std::vector<int>;
+constexpr int kAdded = -1;
+
+Places ascending(size_t rank) {
+  Places places(rank);
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+/// How tensors change on the way to rows and back: a last dim of 1 goes, where there is one, and a
+/// dim of 1 is put before the last one.
+struct RowPlaces {
+  bool hasColumns;
+
+  explicit RowPlaces(const Step& step) : hasColumns(step.inputs[0].desc.dims.size() == 4) {}
+
+  Places toRows(size_t rank) const {
+    Places places = ascending(hasColumns ? rank - 1 : rank);
+    places.insert(places.end() - 1, kAdded);
+    return places;
+  }
+  Places fromRows(size_t rank) const {
+    Places places = ascending(rank);
+    places.erase(places.end() - 2);
+    if (hasColumns) {
+      places.push_back(kAdded);
+    }
+    return places;
+  }
+};
+
+Dims taken(const Dims& from, const Places& places, int64_t added) {
+  Dims to;
+  for (int place : places) {
+    to.push_back(place == kAdded ? added : from[static_cast<size_t>(place)]);
+  }
+  return to;
+}
+
+/// The same memory. A dim that is added gets the stride that the library gives one of 1: by
+/// strides it tells layouts apart.
+absl::StatusOr<TensorDesc> rearranged(TensorDesc desc, const Places& places) {
+  if (desc.layout.empty()) {
+    desc.dims = taken(desc.dims, places, 1);
+    return desc;
+  }
+  GR_ASSIGN_OR_RETURN(Blocking blocking, blockingOf(desc));
+  blocking.dims = taken(blocking.dims, places, 1);
+  blocking.paddedDims = taken(blocking.paddedDims, places, 1);
+  blocking.strides = taken(blocking.strides, places, 0);
+  for (int& dim : blocking.innerDims) {
+    dim = static_cast<int>(std::find(places.begin(), places.end(), dim) - places.begin());
+  }
+  auto added =
+      static_cast<size_t>(std::find(places.begin(), places.end(), kAdded) - places.begin());
+  if (added + 1 < places.size()) {
+    blocking.strides[added] = blocking.strides[added + 1] * blocking.dims[added + 1];
+  } else if (added < places.size()) {
+    blocking.strides[added] = blocking.strides[added - 1];
+  }
+  return blockedDesc(desc.type, blocking);
+}
+
+/// Lies along the rows alone, as an operand of what is fused: it stays as it is.
+bool isRow(const TensorDesc& desc) { return desc.dims.size() < 2; }
+
+/// Nothing happens along the columns: there is but one, of images, results and filter.
+bool hasOneColumn(const Step& step) {
+  auto isOne = [](const Argument& argument) { return argument.desc.dims.back() == 1; };
+  Dims pads = attributeOr(step, "pads", Dims()).value_or(Dims());
+  Dims extra = attributeOr(step, "output_padding", Dims()).value_or(Dims());
+  return isOne(step.inputs[0]) && isOne(step.inputs[1]) && isOne(step.outputs[0]) &&
+         (pads.empty() || (pads[1] == 0 && pads[3] == 0)) && (extra.empty() || extra[1] == 0);
+}
+
+/// Attribute `name` has no entries, or `count`.
+bool hasEntries(const Step& step, const char* name, size_t count) {
+  auto list = attributeOr(step, name, Dims());
+  return list.ok() && (list->empty() || list->size() == count);
+}
+
+bool canBeRows(const Step& step) {
+  if (step.inputs.size() < 2 || step.outputs.size() != 1) {
+    return false;
+  }
+  size_t rank = step.inputs[0].desc.dims.size();
+  if ((rank != 3 && rank != 4) || step.outputs[0].desc.dims.size() != rank ||
+      step.inputs[1].desc.dims.size() < rank) {
+    return false;
+  }
+  bool isWellFormed =
+      hasEntries(step, "strides", rank - 2) && hasEntries(step, "dilations", rank - 2) &&
+      hasEntries(step, "output_padding", rank - 2) && hasEntries(step, "pads", 2 * (rank - 2));
+  return isWellFormed && (rank == 3 || hasOneColumn(step));
+}
+
+/// What attributes say of the rows' only dim, and of the one that is added.
+absl::Status changeAttributes(Step& step) {
+  constexpr std::pair<const char*, int64_t> kLists[] = {
+      {"strides", 1}, {"dilations", 1}, {"output_padding", 0}};
+  for (const auto& [name, added] : kLists) {
+    GR_ASSIGN_OR_RETURN(Dims list, attributeOr(step, name, Dims()));
+    if (!list.empty()) {
+      step.attributes[name] = Dims{added, list[0]};
+    }
+  }
+  GR_ASSIGN_OR_RETURN(Dims pads, attributeOr(step, "pads", Dims()));
+  if (!pads.empty()) {
+    step.attributes["pads"] = Dims{0, pads[0], 0, pads[pads.size() / 2]};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status change(const RowPlaces& places, Argument& argument) {
+  if (!isRow(argument.desc)) {
+    GR_ASSIGN_OR_RETURN(argument.desc,
+                        rearranged(argument.desc, places.toRows(argument.desc.dims.size())));
+  }
+  return absl::OkStatus();
+}
+
+/// `chosen` for `given`, which is what was asked for unless it was left open.
+absl::Status changeBack(const RowPlaces& places, const TensorDesc& given, TensorDesc& chosen) {
+  if (!given.any) {
+    chosen = given;
+  } else if (!isRow(given) && !isRow(chosen)) {  // nothing is chosen for what is summed in place
+    GR_ASSIGN_OR_RETURN(chosen, rearranged(chosen, places.fromRows(chosen.dims.size())));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Step>> onRows(const Step& step) {
+  if (!canBeRows(step)) {
+    return std::nullopt;
+  }
+  RowPlaces places(step);
+  Step rows = step;
+  GR_RETURN_IF_ERROR(changeAttributes(rows));
+  for (Argument& input : rows.inputs) {
+    GR_RETURN_IF_ERROR(change(places, input));
+  }
+  GR_RETURN_IF_ERROR(change(places, rows.outputs[0]));
+  for (PostOp& op : rows.postOps) {
+    if (op.operand) {
+      GR_RETURN_IF_ERROR(change(places, *op.operand));
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<LayoutChoice> fromRows(const Step& step, LayoutChoice choice) {
+  RowPlaces places(step);
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const TensorDesc& given = step.inputs[i].desc;
+    if (!isRow(given)) {
+      TensorDesc& source = choice.sources[i];
+      GR_ASSIGN_OR_RETURN(source, rearranged(source, places.fromRows(source.dims.size())));
+    }
+    GR_RETURN_IF_ERROR(changeBack(places, given, choice.inputs[i]));
+  }
+  GR_RETURN_IF_ERROR(changeBack(places, step.outputs[0].desc, choice.outputs[0]));
+  for (size_t i = 0; i < step.postOps.size(); ++i) {
+    if (const std::optional<Argument>& operand = step.postOps[i].operand) {
+      GR_RETURN_IF_ERROR(changeBack(places, operand->desc, choice.postOps[i]));
+    }
+  }
+  return choice;
+}
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,597 @@
+// Positions: ranges, gathering and scattering by index, places of what is not zero.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "devices/cpu/reference/index_kernel.h"
+#include "devices/cpu/reference/reference_support.h"
+#include "devices/cpu/vectors/wide.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+constexpr const char* kRangeMessages[] = {
+    "start, limit and delta at run time give another length than was planned", "delta is 0"};
+
+/// Number of elements of a range; `delta` is not 0.
+template <typename C>
+int64_t rangeCount(C start, C limit, C delta) {
+  if (delta > C{0} ? limit <= start : limit >= start) {
+    return 0;
+  }
+  if constexpr (std::is_floating_point_v<C>) {
+    double count = std::ceil((double{limit} - double{start}) / double{delta});
+    return std::isfinite(count) && count < 0x1p62 ? static_cast<int64_t>(count) : -1;
+  } else {
+    auto wide = [](C value) { return static_cast<uint64_t>(static_cast<int64_t>(value)); };
+    uint64_t way = wide(limit) - wide(start);
+    uint64_t by = wide(delta);
+    bool up = delta > C{0};
+    return static_cast<int64_t>(((up ? way : 0 - way) - 1) / (up ? by : 0 - by) + 1);
+  }
+}
+
+template <typename C>
+C rangeElement(C start, C delta, int64_t i) {
+  if constexpr (std::is_floating_point_v<C>) {
+    return start + static_cast<C>(i) * delta;
+  } else {
+    return static_cast<C>(static_cast<uint64_t>(start) +
+                          static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+  }
+}
+
+KernelOr createRange(const Step& step) {
+  for (const Argument& input : step.inputs) {
+    if (countOf(input.desc.dims) != 1) {
+      return invalidStep(step, "start, limit and delta are not one element each");
+    }
+  }
+  uint32_t in[] = {step.inputs[0].buffer, step.inputs[1].buffer, step.inputs[2].buffer};
+  uint32_t out = step.outputs[0].buffer;
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    if constexpr (std::is_same_v<T, Boolean>) {
+      return invalidStep(step, "is not defined on bool");
+    } else {
+      return makeKernel(
+          [=](void* const* buffers) {
+            Compute<T> start = load(*static_cast<const T*>(buffers[in[0]]));
+            Compute<T> limit = load(*static_cast<const T*>(buffers[in[1]]));
+            Compute<T> delta = load(*static_cast<const T*>(buffers[in[2]]));
+            if (delta == Compute<T>{0}) {
+              return 2;
+            }
+            if (rangeCount(start, limit, delta) != count) {
+              return 1;
+            }
+            parallelRanges(count, [&](int64_t begin, int64_t end) {
+              for (int64_t i = begin; i < end; ++i) {
+                static_cast<T*>(buffers[out])[i] = store<T>(rangeElement(start, delta, i));
+              }
+            });
+            return 0;
+          },
+          kRangeMessages);
+    }
+  });
+}
+
+/// `index` in [0, dim), or -1.
+int64_t wrapped(int64_t index, int64_t dim) {
+  index += index < 0 ? dim : 0;
+  return index >= 0 && index < dim ? index : -1;
+}
+
+/// Indices that are made places together.
+constexpr int64_t kIndices = 256;
+using Indices = std::array<int64_t, kIndices>;
+
+/// Indices in [-dim, dim) as places from 0 on. The highest bit of what it gives is set when there
+/// is one outside: without comparisons, which compilers take apart, as i + dim or dim - 1 - i is
+/// negative, or wraps to where it is, for those.
+template <typename T>
+uint64_t placesOf(const T* indices, int64_t count, uint64_t dim, int64_t* places) {
+  uint64_t signs = 0;
+#pragma omp simd reduction(| : signs)
+  for (int64_t j = 0; j < count; ++j) {
+    auto index = static_cast<int64_t>(indices[j]);
+    auto i = static_cast<uint64_t>(index);
+    signs |= (i + dim) | (dim - 1 - i);
+    places[j] = static_cast<int64_t>(i + (static_cast<uint64_t>(index >> 63) & dim));
+  }
+  return signs;
+}
+
+/// Where the elements of an index tensor point to: for each of its rows along the last dim a base
+/// in the data, and how index and column add to it.
+struct ElementPlaces {
+  Dims rows;        ///< dims of the indices but the last
+  Dims strides;     ///< of the data over them, 0 on the axis
+  int64_t columns;  ///< the last dim of the indices
+  int64_t axisStride, columnStride;
+  int64_t dim;  ///< of the data, on the axis
+  IntOperand indices;
+  bool narrow;  ///< of i32: read without a call too
+
+  static absl::StatusOr<ElementPlaces> make(const Step& step) {
+    const Dims& data = step.inputs[0].desc.dims;
+    const Dims& picks = step.inputs[1].desc.dims;
+    GR_ASSIGN_OR_RETURN(int64_t given, attribute<int64_t>(step, "axis"));
+    GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, data.size()));
+    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+    if (picks.size() != data.size()) {
+      return invalidStep(step, "input and indices have different ranks");
+    }
+    auto at = static_cast<size_t>(axis);
+    for (size_t d = 0; d < data.size(); ++d) {
+      if (d != at && picks[d] > data[d]) {
+        return invalidStep(step, absl::StrCat("dim ", d, " of indices is ", picks[d],
+                                              ", the input's is ", data[d]));
+      }
+    }
+    Dims strides = denseStrides(data);
+    int64_t axisStride = strides[at];
+    strides[at] = 0;
+    int64_t columnStride = strides.back();
+    strides.pop_back();
+    return ElementPlaces{Dims(picks.begin(), picks.end() - 1),
+                         std::move(strides),
+                         picks.back(),
+                         axisStride,
+                         columnStride,
+                         data[at],
+                         indices,
+                         step.inputs[1].desc.type == ElementType::kI32};
+  }
+
+  int64_t rowCount() const { return countOf(rows); }
+  int64_t base(int64_t row) const {
+    int64_t at = 0;
+    for (size_t d = rows.size(); d > 0; --d) {
+      at += row % rows[d - 1] * strides[d - 1];
+      row /= rows[d - 1];
+    }
+    return at;
+  }
+  /// Place in the data of index `column` of a row that starts at `base`; -1 when out of range.
+  int64_t place(void* const* buffers, int64_t row, int64_t base, int64_t column) const {
+    int64_t index = wrapped(indices.at(buffers, row * columns + column), dim);
+    return index < 0 ? -1 : base + index * axisStride + column * columnStride;
+  }
+  bool inRange(void* const* buffers) const {
+    Indices places;
+    bool good = true;
+    for (int64_t i = 0; i < indices.count && good; i += kIndices) {
+      good = wrap(buffers, i, std::min(kIndices, indices.count - i), places);
+    }
+    return good;
+  }
+
+  /// Calls `body(i, place)` for the indices i of rows [begin, end); false when one is out of range,
+  /// before it comes to that.
+  template <typename Body>
+  bool forEach(void* const* buffers, int64_t begin, int64_t end, const Body& body) const {
+    if (columns == 0) {
+      return true;
+    }
+    Indices places;
+    int64_t row = begin;
+    int64_t column = 0;
+    int64_t start = base(row);
+    // Whole rows, as many as can be, or a part of one.
+    int64_t most = columns < kIndices ? kIndices / columns * columns : kIndices;
+    for (int64_t i = begin * columns; i < end * columns;) {
+      int64_t left = columns < kIndices ? end * columns - i : columns - column;
+      int64_t count = std::min(most, left);
+      if (!wrap(buffers, i, count, places)) {
+        return false;
+      }
+      for (int64_t done = 0; done < count;) {
+        int64_t length = std::min(count - done, columns - column);
+        alongRow(places.data() + done, length, start + column * columnStride,
+                 [&](int64_t j, int64_t place) { body(i + done + j, place); });
+        done += length;
+        column += length;
+        if (column == columns) {
+          column = 0;
+          start = nextBase(++row, start);
+        }
+      }
+      i += count;
+    }
+    return true;
+  }
+
+ private:
+  template <typename Body>
+  void alongRow(const int64_t* places, int64_t count, int64_t start, const Body& body) const {
+    if (axisStride == 1 && columnStride == 0) {
+      // Along the last axis, as mostly.
+      for (int64_t j = 0; j < count; ++j) {
+        body(j, start + places[j]);
+      }
+      return;
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      body(j, start + places[j] * axisStride + j * columnStride);
+    }
+  }
+
+  /// The base of a row behind one of base `before`; divides only where a dim begins anew.
+  int64_t nextBase(int64_t row, int64_t before) const {
+    return rows.empty() || row % rows.back() == 0 ? base(row) : before + strides.back();
+  }
+
+  /// The places of indices [first, first + count), at most kIndices; false when one is out of
+  /// range.
+  bool wrap(void* const* buffers, int64_t first, int64_t count, Indices& places) const {
+    const void* all = buffers[indices.buffer];
+    uint64_t signs = 0;
+    auto make = [&](const auto* from) {
+      runWide([&] { signs = placesOf(from, count, static_cast<uint64_t>(dim), places.data()); });
+    };
+    if (indices.wide) {
+      make(static_cast<const int64_t*>(all) + first);
+    } else if (narrow) {
+      make(static_cast<const int32_t*>(all) + first);
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        places[static_cast<size_t>(i)] = indices.at(buffers, first + i);
+      }
+      make(places.data());
+    }
+    return signs >> 63 == 0;
+  }
+};
+
+KernelOr createGatherElements(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(step));
+  if (step.outputs[0].desc.dims != step.inputs[1].desc.dims) {
+    return invalidStep(step, "the result does not have the shape of indices");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  return dispatchSize(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    const IntOperand indices = places.indices;
+    Dims bounds = {places.dim};
+    return makeIndexKernel(
+        step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
+          constexpr int64_t kSome = 4096;  // indices that are worth a thread's turn
+          std::atomic<int> code = 0;
+          const T* x = static_cast<const T*>(buffers[in]);
+          T* y = static_cast<T*>(buffers[out]);
+          int64_t count = places.rowCount();
+          int64_t some = kSome / std::max<int64_t>(1, places.columns) + 1;
+          parallelFor((count + some - 1) / some, some * places.columns, [&](int64_t part) {
+            int64_t end = std::min(count, (part + 1) * some);
+            if (!places.forEach(buffers, part * some, end,
+                                [&](int64_t i, int64_t place) { y[i] = x[place]; })) {
+              code.store(kWrongIndex, std::memory_order_relaxed);
+            }
+          });
+          return code.load();
+        });
+  });
+}
+
+/// Slices of the data that the index vectors in the second operand name.
+struct SlicePlaces {
+  Dims dims, strides;  ///< of the data over the positions of a vector, strides in slices
+  int64_t batches, batchStride;
+  int64_t perBatch;  ///< vectors
+  int64_t slice;     ///< elements
+  IntOperand indices;
+
+  static absl::StatusOr<SlicePlaces> make(const Step& step, int64_t batchDims) {
+    const Dims& data = step.inputs[0].desc.dims;
+    const Dims& vectors = step.inputs[1].desc.dims;
+    GR_ASSIGN_OR_RETURN(IntOperand indices, IntOperand::make(step, 1));
+    auto rank = static_cast<int64_t>(data.size());
+    bool fits = !vectors.empty() && batchDims >= 0 && batchDims <= rank &&
+                batchDims < static_cast<int64_t>(vectors.size()) &&
+                vectors.back() <= rank - batchDims &&
+                std::equal(data.begin(), data.begin() + batchDims, vectors.begin());
+    if (!fits) {
+      return invalidStep(step, "the shapes of input and indices do not fit");
+    }
+    auto first = data.begin() + batchDims;
+    SlicePlaces places{Dims(first, first + vectors.back()), {}, 1, 1, 1, 1, indices};
+    places.strides = denseStrides(places.dims);
+    places.batches = countOf(Dims(data.begin(), first));
+    places.batchStride = countOf(places.dims);
+    places.perBatch = countOf(Dims(vectors.begin() + batchDims, vectors.end() - 1));
+    places.slice = countOf(Dims(first + vectors.back(), data.end()));
+    return places;
+  }
+
+  int64_t count() const { return batches * perBatch; }
+  /// The number of the slice that vector `i` names; -1 when out of range.
+  int64_t at(void* const* buffers, int64_t i) const {
+    int64_t place = batches == 1 ? 0 : i / perBatch * batchStride;
+    auto depth = static_cast<int64_t>(dims.size());
+    for (int64_t d = 0; d < depth; ++d) {
+      auto dim = static_cast<size_t>(d);
+      int64_t index = wrapped(indices.at(buffers, i * depth + d), dims[dim]);
+      if (index < 0) {
+        return -1;
+      }
+      place += index * strides[dim];
+    }
+    return place;
+  }
+  bool inRange(void* const* buffers) const {
+    for (int64_t i = 0; i < count(); ++i) {
+      if (at(buffers, i) < 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+KernelOr createGatherNd(const Step& step) {
+  GR_ASSIGN_OR_RETURN(int64_t batchDims, attributeOr<int64_t>(step, "batch_dims", 0));
+  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(step, batchDims));
+  if (places.count() * places.slice != countOf(step.outputs[0].desc.dims)) {
+    return invalidStep(step, "the shapes of input, indices and result do not fit");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  size_t bytes = static_cast<size_t>(places.slice) * runtime::elementSize(step.inputs[0].desc.type);
+  const IntOperand indices = places.indices;
+  Dims bounds = places.dims;
+  return makeIndexKernel(
+      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
+        if (!places.inRange(buffers)) {
+          return kWrongIndex;
+        }
+        const char* x = static_cast<const char*>(buffers[in]);
+        char* y = static_cast<char*>(buffers[out]);
+        parallelFor(places.count(), static_cast<int64_t>(bytes), [&](int64_t i) {
+          std::memcpy(y + static_cast<size_t>(i) * bytes,
+                      x + static_cast<size_t>(places.at(buffers, i)) * bytes, bytes);
+        });
+        return 0;
+      });
+}
+
+// How an update joins what is there.
+struct Replace {
+  template <typename C>
+  static C apply(C, C x) {
+    return x;
+  }
+};
+struct Add {
+  template <typename C>
+  static C apply(C a, C x) {
+    if constexpr (std::is_same_v<C, bool>) {
+      return a || x;
+    } else if constexpr (std::is_floating_point_v<C>) {
+      return a + x;
+    } else {
+      return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(x));
+    }
+  }
+};
+struct Multiply {
+  template <typename C>
+  static C apply(C a, C x) {
+    if constexpr (std::is_same_v<C, bool>) {
+      return a && x;
+    } else if constexpr (std::is_floating_point_v<C>) {
+      return a * x;
+    } else {
+      return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x));
+    }
+  }
+};
+struct Minimum {
+  template <typename C>
+  static C apply(C a, C x) {
+    return a != a || a < x ? a : x;
+  }
+};
+struct Maximum {
+  template <typename C>
+  static C apply(C a, C x) {
+    return a != a || a > x ? a : x;
+  }
+};
+
+/// Calls `f.template operator()<Join>()` with the reduction that the step names.
+template <typename F>
+KernelOr dispatchReduction(const Step& step, const F& f) {
+  GR_ASSIGN_OR_RETURN(std::string name, attributeOr<std::string>(step, "reduction", "none"));
+  if (name == "none") {
+    return f.template operator()<Replace>();
+  }
+  if (name == "add") {
+    return f.template operator()<Add>();
+  }
+  if (name == "mul") {
+    return f.template operator()<Multiply>();
+  }
+  if (name == "min") {
+    return f.template operator()<Minimum>();
+  }
+  if (name == "max") {
+    return f.template operator()<Maximum>();
+  }
+  return invalidStep(
+      step, absl::StrCat("reduction is \"", name, "\", expected none, add, mul, min or max"));
+}
+
+void copyBytes(const void* from, void* to, int64_t bytes) {
+  if (from != to) {
+    parallelRanges(bytes, [&](int64_t begin, int64_t end) {
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                  static_cast<size_t>(end - begin));
+    });
+  }
+}
+
+template <typename Join, typename T>
+void join(T& there, T update) {
+  there = store<T>(Join::apply(load(there), load(update)));
+}
+
+absl::Status checkScatter(const Step& step, int64_t updates) {
+  if (step.outputs[0].desc.dims != step.inputs[0].desc.dims ||
+      countOf(step.inputs[2].desc.dims) != updates) {
+    return invalidStep(step, "the shapes of input, indices, updates and result do not fit");
+  }
+  return absl::OkStatus();
+}
+
+template <typename Join, typename T>
+KernelOr makeScatterElements(const Step& step, ElementPlaces places) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t from = step.inputs[2].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
+  const IntOperand indices = places.indices;
+  Dims bounds = {places.dim};
+  return makeIndexKernel(
+      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
+        if (!places.inRange(buffers)) {
+          return kWrongIndex;
+        }
+        copyBytes(buffers[in], buffers[out], bytes);
+        const T* updates = static_cast<const T*>(buffers[from]);
+        T* y = static_cast<T*>(buffers[out]);
+        int64_t rows = places.columns == 0 ? 0 : places.rowCount();
+        for (int64_t row = 0; row < rows; ++row) {
+          int64_t base = places.base(row);
+          for (int64_t i = 0; i < places.columns; ++i) {
+            join<Join>(y[places.place(buffers, row, base, i)], updates[row * places.columns + i]);
+          }
+        }
+        return 0;
+      });
+}
+
+KernelOr createScatterElements(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ElementPlaces places, ElementPlaces::make(step));
+  GR_RETURN_IF_ERROR(checkScatter(step, places.indices.count));
+  return dispatchReduction(step, [&]<typename Join>() -> KernelOr {
+    return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+      return makeScatterElements<Join, T>(step, places);
+    });
+  });
+}
+
+template <typename Join, typename T>
+KernelOr makeScatterNd(const Step& step, SlicePlaces places) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t from = step.inputs[2].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  auto bytes = static_cast<int64_t>(step.outputs[0].desc.spec().byteSize());
+  const IntOperand indices = places.indices;
+  Dims bounds = places.dims;
+  return makeIndexKernel(
+      step, indices, std::move(bounds), [=, places = std::move(places)](void* const* buffers) {
+        if (!places.inRange(buffers)) {
+          return kWrongIndex;
+        }
+        copyBytes(buffers[in], buffers[out], bytes);
+        const T* updates = static_cast<const T*>(buffers[from]);
+        for (int64_t i = 0; i < places.count(); ++i) {
+          T* y = static_cast<T*>(buffers[out]) + places.at(buffers, i) * places.slice;
+          if constexpr (std::is_same_v<Join, Replace>) {
+            std::copy_n(updates + i * places.slice, places.slice, y);
+            continue;
+          }
+          for (int64_t j = 0; j < places.slice; ++j) {
+            join<Join>(y[j], updates[i * places.slice + j]);
+          }
+        }
+        return 0;
+      });
+}
+
+KernelOr createScatterNd(const Step& step) {
+  GR_ASSIGN_OR_RETURN(SlicePlaces places, SlicePlaces::make(step, 0));
+  GR_RETURN_IF_ERROR(checkScatter(step, places.count() * places.slice));
+  return dispatchReduction(step, [&]<typename Join>() -> KernelOr {
+    return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+      return makeScatterNd<Join, T>(step, places);
+    });
+  });
+}
+
+/// Columns of the elements of a row that are not 0, in order; gives their number. Every element's
+/// is written, to where the next one's belongs: nothing is to be guessed.
+template <typename T>
+int64_t listColumns(const T* x, int64_t columns, int64_t* list) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < columns; ++i) {
+    list[found] = i;
+    found += load(x[i]) != Compute<T>{0} ? 1 : 0;
+  }
+  return found;
+}
+
+/// Writes the places of what is not zero; `at` is scratch for one place. Gives their number.
+template <typename T>
+int64_t writePositions(const T* x, const Dims& dims, int64_t count, Dims& at, int64_t* positions) {
+  if (dims.empty()) {
+    return load(x[0]) != Compute<T>{0} ? 1 : 0;
+  }
+  std::fill(at.begin(), at.end(), 0);
+  size_t last = dims.size() - 1;
+  int64_t columns = dims[last];
+  int64_t found = 0;
+  for (int64_t first = 0; first < count; first += columns) {
+    int64_t* list = positions + static_cast<int64_t>(last) * count + found;
+    int64_t more = listColumns(x + first, columns, list);
+    for (size_t d = 0; d < last; ++d) {
+      std::fill_n(positions + static_cast<int64_t>(d) * count + found, more, at[d]);
+    }
+    found += more;
+    for (size_t d = last; d > 0 && ++at[d - 1] == dims[d - 1]; --d) {
+      at[d - 1] = 0;
+    }
+  }
+  for (size_t d = 0; d <= last; ++d) {
+    std::fill_n(positions + static_cast<int64_t>(d) * count + found, count - found, 0);
+  }
+  return found;
+}
+
+KernelOr createNonZero(const Step& step) {
+  const Dims& dims = step.inputs[0].desc.dims;
+  int64_t count = countOf(dims);
+  if (step.outputs[0].desc.dims != Dims{static_cast<int64_t>(dims.size()), count} ||
+      countOf(step.outputs[1].desc.dims) != 1) {
+    return invalidStep(step, "the shapes of input and results do not fit");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t positions = step.outputs[0].buffer;
+  uint32_t found = step.outputs[1].buffer;
+  return dispatchElement(step.inputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, at = dims](void* const* buffers) mutable {
+      auto* to = static_cast<int64_t*>(buffers[positions]);
+      *static_cast<int64_t*>(buffers[found]) =
+          writePositions(static_cast<const T*>(buffers[in]), dims, count, at, to);
+      return 0;
+    });
+  });
+}
+
+constexpr ReferenceEntry kEntries[] = {
+    {"gr.range", TypeRule::kNumeric, createRange, 3},
+    {"gr.gather_elements", TypeRule::kMove, createGatherElements, 2},
+    {"gr.gather_nd", TypeRule::kMove, createGatherNd, 2},
+    {"gr.scatter_elements", TypeRule::kUpdate, createScatterElements, 3},
+    {"gr.scatter_nd", TypeRule::kUpdate, createScatterNd, 3},
+    {"gr.non_zero", TypeRule::kIndices, createNonZero, 1, 1, 2},
+};
+
+}  // namespace
+
+absl::Span<const ReferenceEntry> referenceIndex() { return kEntries; }
+
+}  // namespace graphrun::devices::cpu

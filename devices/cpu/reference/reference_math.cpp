@@ -1,0 +1,334 @@
+// Reductions and matrix products.
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "devices/cpu/reference/reference_support.h"
+
+namespace graphrun::devices::cpu {
+namespace {
+
+/// Two nests of loops: over the result, and for each of its elements over what is reduced.
+struct ReducePlan {
+  Dims kept, keptStrides;
+  Dims reduced, reducedStrides;
+
+  static int64_t offset(int64_t index, const Dims& dims, const Dims& strides) {
+    int64_t at = 0;
+    for (size_t d = dims.size(); d > 0; --d) {
+      at += index % dims[d - 1] * strides[d - 1];
+      index /= dims[d - 1];
+    }
+    return at;
+  }
+};
+
+absl::StatusOr<ReducePlan> planReduce(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims axes, attribute<Dims>(step, "axes"));
+  GR_ASSIGN_OR_RETURN(bool keepdims, attributeOr(step, "keepdims", true));
+  Dims strides = denseStrides(in);
+  Dims expected;
+  ReducePlan plan;
+  size_t found = 0;
+  for (size_t d = 0; d < in.size(); ++d) {
+    bool reduces = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+    found += reduces ? 1 : 0;
+    (reduces ? plan.reduced : plan.kept).push_back(in[d]);
+    (reduces ? plan.reducedStrides : plan.keptStrides).push_back(strides[d]);
+    if (!reduces || keepdims) {
+      expected.push_back(reduces ? 1 : in[d]);
+    }
+  }
+  if (found != axes.size() || expected != step.outputs[0].desc.dims) {
+    return invalidStep(step, "axes and shapes do not fit");
+  }
+  std::vector<Dims> kept = {plan.keptStrides};
+  std::vector<Dims> reduced = {plan.reducedStrides};
+  if (countOf(in) > 0) {
+    mergeDims(plan.kept, kept);
+    mergeDims(plan.reduced, reduced);
+    plan.keptStrides = kept[0];
+    plan.reducedStrides = reduced[0];
+  }
+  return plan;
+}
+
+/// Folds the elements of one result: `start`, then `combine` for each.
+template <typename T, typename Accumulator, typename Combine>
+Accumulator fold(const T* in, const ReducePlan& plan, Accumulator start, Combine combine) {
+  int64_t inner = plan.reduced.empty() ? 1 : plan.reduced.back();
+  int64_t stride = plan.reduced.empty() ? 0 : plan.reducedStrides.back();
+  int64_t rows = inner == 0 ? 0 : countOf(plan.reduced) / inner;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* at = in + ReducePlan::offset(row * inner, plan.reduced, plan.reducedStrides);
+    for (int64_t i = 0; i < inner; ++i) {
+      start = combine(start, load(at[i * stride]));
+    }
+  }
+  return start;
+}
+
+struct ReduceSum {
+  template <typename T>
+  static Compute<T> apply(const T* in, const ReducePlan& plan) {
+    return static_cast<Compute<T>>(fold(in, plan, Sum<T>{0}, add<T>));
+  }
+  template <typename T>
+  static Sum<T> add(Sum<T> a, Compute<T> x) {
+    if constexpr (std::is_floating_point_v<Sum<T>>) {
+      return a + x;
+    } else {
+      return static_cast<Sum<T>>(static_cast<uint64_t>(a) + static_cast<uint64_t>(x));
+    }
+  }
+};
+struct ReduceMean {
+  template <typename T>
+  static Compute<T> apply(const T* in, const ReducePlan& plan) {
+    auto count = static_cast<Sum<T>>(countOf(plan.reduced));
+    if (std::is_integral_v<Sum<T>> && count == 0) {
+      return Compute<T>{0};
+    }
+    return static_cast<Compute<T>>(fold(in, plan, Sum<T>{0}, ReduceSum::add<T>) / count);
+  }
+};
+struct ReduceProd {
+  template <typename T>
+  static Compute<T> apply(const T* in, const ReducePlan& plan) {
+    return static_cast<Compute<T>>(fold(in, plan, Sum<T>{1}, [](Sum<T> a, Compute<T> x) {
+      if constexpr (std::is_floating_point_v<Sum<T>>) {
+        return a * x;
+      } else {
+        return static_cast<Sum<T>>(static_cast<uint64_t>(a) * static_cast<uint64_t>(x));
+      }
+    }));
+  }
+};
+struct ReduceMax {
+  template <typename T>
+  static Compute<T> apply(const T* in, const ReducePlan& plan) {
+    using C = Compute<T>;
+    using Limits = std::numeric_limits<C>;
+    C start = Limits::has_infinity ? static_cast<C>(-Limits::infinity()) : Limits::lowest();
+    return fold(in, plan, start, [](C a, C x) { return a != a || a > x ? a : x; });
+  }
+};
+struct ReduceMin {
+  template <typename T>
+  static Compute<T> apply(const T* in, const ReducePlan& plan) {
+    using C = Compute<T>;
+    using Limits = std::numeric_limits<C>;
+    C start = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    return fold(in, plan, start, [](C a, C x) { return a != a || a < x ? a : x; });
+  }
+};
+
+template <typename F>
+KernelOr makeReduce(const Step& step, ReducePlan plan) {
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  int64_t count = countOf(step.outputs[0].desc.dims);
+  int64_t work = countOf(plan.reduced);
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
+      parallelFor(count, work, [&](int64_t i) {
+        const T* from =
+            static_cast<const T*>(buffers[in]) + ReducePlan::offset(i, plan.kept, plan.keptStrides);
+        static_cast<T*>(buffers[out])[i] = store<T>(F::template apply<T>(from, plan));
+      });
+      return 0;
+    });
+  });
+}
+
+KernelOr createReduce(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ReducePlan plan, planReduce(step));
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  if (kind == "sum") {
+    return makeReduce<ReduceSum>(step, std::move(plan));
+  }
+  if (kind == "mean") {
+    return makeReduce<ReduceMean>(step, std::move(plan));
+  }
+  if (kind == "prod") {
+    return makeReduce<ReduceProd>(step, std::move(plan));
+  }
+  if (kind == "max") {
+    return makeReduce<ReduceMax>(step, std::move(plan));
+  }
+  if (kind == "min") {
+    return makeReduce<ReduceMin>(step, std::move(plan));
+  }
+  return invalidStep(step,
+                     absl::StrCat("kind is \"", kind, "\", expected sum, mean, max, min or prod"));
+}
+
+/// A batch of products: dims M x K x N, strides of both operands, offsets of each batch's matrices.
+struct ProductPlan {
+  int64_t m, k, n;
+  int64_t lhsRow, lhsColumn, rhsRow, rhsColumn;
+  Dims lhsOffsets, rhsOffsets;
+};
+
+/// One operand's last two dims and their strides, after 1-D operands got a dim and op() was
+/// applied.
+struct MatrixView {
+  Dims batch;
+  int64_t rows, columns, rowStride, columnStride;
+};
+
+MatrixView viewOf(Dims dims, bool transpose, bool left) {
+  bool vector = dims.size() == 1;
+  if (vector) {
+    dims.insert(left ? dims.begin() : dims.end(), 1);
+  }
+  size_t r = dims.size();
+  MatrixView view{Dims(dims.begin(), dims.end() - 2), dims[r - 2], dims[r - 1], dims[r - 1], 1};
+  if (transpose && !vector) {
+    std::swap(view.rows, view.columns);
+    std::swap(view.rowStride, view.columnStride);
+  }
+  return view;
+}
+
+/// Offset of each batch's matrix of `size` elements, of `view` broadcast to `batch`.
+absl::StatusOr<Dims> batchOffsets(const Step& step, const MatrixView& view, const Dims& batch) {
+  GR_ASSIGN_OR_RETURN(Dims strides, broadcastStrides(step, view.batch, batch));
+  Dims offsets(static_cast<size_t>(countOf(batch)));
+  for (size_t b = 0; b < offsets.size(); ++b) {
+    offsets[b] =
+        ReducePlan::offset(static_cast<int64_t>(b), batch, strides) * view.rows * view.columns;
+  }
+  return offsets;
+}
+
+absl::StatusOr<ProductPlan> planProduct(const Step& step) {
+  const Dims& lhs = step.inputs[0].desc.dims;
+  const Dims& rhs = step.inputs[1].desc.dims;
+  if (lhs.empty() || rhs.empty()) {
+    return invalidStep(step, "a scalar is no matrix");
+  }
+  GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
+  GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(step, "transpose_rhs", false));
+  MatrixView a = viewOf(lhs, transposeLhs, true);
+  MatrixView b = viewOf(rhs, transposeRhs, false);
+  Dims batch(std::max(a.batch.size(), b.batch.size()), 1);
+  for (const Dims* dims : {&a.batch, &b.batch}) {
+    size_t shift = batch.size() - dims->size();
+    for (size_t d = 0; d < dims->size(); ++d) {
+      batch[shift + d] = (*dims)[d] == 1 ? batch[shift + d] : (*dims)[d];
+    }
+  }
+  Dims expected = batch;
+  if (lhs.size() > 1) {
+    expected.push_back(a.rows);
+  }
+  if (rhs.size() > 1) {
+    expected.push_back(b.columns);
+  }
+  if (a.columns != b.rows || expected != step.outputs[0].desc.dims) {
+    return invalidStep(step, "the shapes of the operands and the result do not fit");
+  }
+  constexpr int64_t kMostBatches = 1 << 24;
+  if (countOf(batch) > kMostBatches) {
+    return invalidStep(step, "more than 2^24 matrices");
+  }
+  ProductPlan plan{a.rows,      a.columns,      b.columns, a.rowStride, a.columnStride,
+                   b.rowStride, b.columnStride, {},        {}};
+  GR_ASSIGN_OR_RETURN(plan.lhsOffsets, batchOffsets(step, a, batch));
+  GR_ASSIGN_OR_RETURN(plan.rhsOffsets, batchOffsets(step, b, batch));
+  return plan;
+}
+
+/// What a product of elements of type T is summed in: integers wrap, and narrow ones need no more.
+template <typename T>
+using ProductSum = std::conditional_t<
+    std::is_floating_point_v<Compute<T>>, double,
+    std::conditional_t<sizeof(Compute<T>) <= sizeof(uint32_t), uint32_t, uint64_t>>;
+
+/// Columns of a product that are computed together.
+constexpr int64_t kColumns = 128;
+
+/// `count` neighbouring elements of a product, each summed in the order of k.
+template <typename Sum, typename Lhs, typename Rhs>
+void multiplyRow(const ProductPlan& plan, const Lhs* row, const Rhs* columns, int64_t count,
+                 std::array<Sum, kColumns>& sums) {
+  sums.fill(0);
+  for (int64_t i = 0; i < plan.k; ++i) {
+    auto x = static_cast<Sum>(load(row[i * plan.lhsColumn]));
+    const Rhs* y = columns + i * plan.rhsRow;
+    if (plan.rhsColumn == 1) {
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) {
+        sums[static_cast<size_t>(j)] += x * static_cast<Sum>(load(y[j]));
+      }
+      continue;
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      sums[static_cast<size_t>(j)] += x * static_cast<Sum>(load(y[j * plan.rhsColumn]));
+    }
+  }
+}
+
+/// The optional third operand is a bias that broadcasts to the result (1-D, of the columns).
+absl::Status checkMatMulBias(const Step& step, int64_t columns) {
+  if (step.inputs.size() == 3 && step.inputs[2].desc.dims != Dims{columns}) {
+    return invalidStep(step, "the bias does not have one value a column");
+  }
+  return absl::OkStatus();
+}
+
+/// Lhs and Rhs are the operands' elements, T those of the result and the bias.
+template <typename T, typename Lhs = T, typename Rhs = T>
+KernelOr makeMatMul(const Step& step, ProductPlan plan) {
+  bool hasBias = step.inputs.size() == 3;
+  uint32_t lhs = step.inputs[0].buffer;
+  uint32_t rhs = step.inputs[1].buffer;
+  uint32_t bias = hasBias ? step.inputs[2].buffer : 0;
+  uint32_t out = step.outputs[0].buffer;
+  return makeKernel([=, plan = std::move(plan)](void* const* buffers) {
+    auto rows = static_cast<int64_t>(plan.lhsOffsets.size()) * plan.m;
+    parallelFor(rows, plan.k * plan.n, [&](int64_t r) {
+      auto batch = static_cast<size_t>(r / plan.m);
+      const Lhs* a =
+          static_cast<const Lhs*>(buffers[lhs]) + plan.lhsOffsets[batch] + r % plan.m * plan.lhsRow;
+      const Rhs* b = static_cast<const Rhs*>(buffers[rhs]) + plan.rhsOffsets[batch];
+      T* to = static_cast<T*>(buffers[out]) + r * plan.n;
+      std::array<ProductSum<T>, kColumns> sums;
+      for (int64_t j = 0; j < plan.n; ++j) {
+        if (j % kColumns == 0) {
+          multiplyRow(plan, a, b + j * plan.rhsColumn, std::min(kColumns, plan.n - j), sums);
+        }
+        auto x = static_cast<Compute<T>>(sums[static_cast<size_t>(j % kColumns)]);
+        if (hasBias) {
+          x = static_cast<Compute<T>>(x + load(static_cast<const T*>(buffers[bias])[j]));
+        }
+        to[j] = store<T>(x);
+      }
+    });
+    return 0;
+  });
+}
+
+KernelOr createMatMul(const Step& step) {
+  GR_ASSIGN_OR_RETURN(ProductPlan plan, planProduct(step));
+  GR_RETURN_IF_ERROR(checkMatMulBias(step, plan.n));
+  if (step.inputs[0].desc.type != step.outputs[0].desc.type) {
+    return makeMatMul<int32_t, uint8_t, int8_t>(step, std::move(plan));
+  }
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeMatMul<T>(step, std::move(plan));
+  });
+}
+
+constexpr ReferenceEntry kEntries[] = {
+    {"gr.reduce", TypeRule::kAny, createReduce},
+    {"gr.matmul", TypeRule::kMatMul, createMatMul, 2, 3},
+};
+
+}  // namespace
+
+absl::Span<const ReferenceEntry> referenceMath() { return kEntries; }
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,601 @@
+// Convolutions, pools and normalisations.
+#include <algorithm>
+#include <array>
+
+#include "devices/cpu/reference/reference_support.h"
+#include "devices/executable/window.h"
+
+namespace graphrun::devices::cpu {
+
+KernelOr createResize(const Step& step);      // reference_resize.cpp
+KernelOr createDeformConv(const Step& step);  // reference_deform.cpp
+
+namespace {
+
+constexpr size_t kMostSpatial = 8;
+using Position = std::array<int64_t, kMostSpatial>;
+
+/// Spatial dims of input, window and result, for loops over positions.
+struct Spatial {
+  size_t rank = 0;
+  Window window;
+  Position in{}, out{};
+  int64_t inCount = 1, outCount = 1, kernelCount = 1;
+};
+
+absl::Status checkSpatialRank(const Step& step) {
+  size_t rank = step.inputs[0].desc.dims.size();
+  if (rank < 3 || rank > kMostSpatial + 2 || step.outputs[0].desc.dims.size() != rank) {
+    return invalidStep(
+        step, absl::StrCat("expected rank 3 to ", kMostSpatial + 2, " for input and result"));
+  }
+  return absl::OkStatus();
+}
+
+Spatial spatialOf(const Step& step, Window window) {
+  Spatial s;
+  const Dims& in = step.inputs[0].desc.dims;
+  const Dims& out = step.outputs[0].desc.dims;
+  s.rank = in.size() - 2;
+  s.inCount = countOf(absl::MakeSpan(in).subspan(2));
+  s.outCount = countOf(absl::MakeSpan(out).subspan(2));
+  s.kernelCount = countOf(window.kernel);
+  std::copy(in.begin() + 2, in.end(), s.in.begin());
+  std::copy(out.begin() + 2, out.end(), s.out.begin());
+  s.window = std::move(window);
+  return s;
+}
+
+/// Index of `flat` in each of `dims`.
+template <typename List>
+Position unflatten(int64_t flat, const List& dims, size_t rank) {
+  Position at{};
+  for (size_t d = rank; d > 0; --d) {
+    at[d - 1] = flat % dims[d - 1];
+    flat /= dims[d - 1];
+  }
+  return at;
+}
+
+/// Place in the input that element `k` of the window at result position `o` covers, or -1 in the
+/// padding.
+int64_t covered(const Spatial& s, const Position& o, const Position& k) {
+  int64_t flat = 0;
+  for (size_t d = 0; d < s.rank; ++d) {
+    int64_t at = o[d] * s.window.strides[d] - s.window.padsBegin[d] + k[d] * s.window.dilations[d];
+    if (at < 0 || at >= s.in[d]) {
+      return -1;
+    }
+    flat = flat * s.in[d] + at;
+  }
+  return flat;
+}
+
+/// The same for a transposed convolution: the input position whose window has element `k` at result
+/// position `o`, or -1.
+int64_t coveredTransposed(const Spatial& s, const Position& o, const Position& k) {
+  int64_t flat = 0;
+  for (size_t d = 0; d < s.rank; ++d) {
+    int64_t at = o[d] + s.window.padsBegin[d] - k[d] * s.window.dilations[d];
+    if (at < 0 || at % s.window.strides[d] != 0 || at / s.window.strides[d] >= s.in[d]) {
+      return -1;
+    }
+    flat = flat * s.in[d] + at / s.window.strides[d];
+  }
+  return flat;
+}
+
+/// Channels of a convolution.
+struct Channels {
+  int64_t batch, in, out, groups;
+};
+
+absl::StatusOr<Channels> channelsOf(const Step& step, bool transposed) {
+  GR_RETURN_IF_ERROR(checkSpatialRank(step));
+  const Dims& in = step.inputs[0].desc.dims;
+  const Dims& filter = step.inputs[1].desc.dims;
+  const Dims& out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
+  Channels c{in[0], in[1], out[1], groups};
+  bool fits = filter.size() == in.size() && groups >= 1 && out[0] == in[0] && c.in % groups == 0 &&
+              c.out % groups == 0;
+  if (fits && transposed) {
+    fits = filter[0] == c.in && filter[1] == c.out / groups;
+  } else if (fits) {
+    fits = filter[0] == c.out && filter[1] == c.in / groups;
+  }
+  if (step.inputs.size() == 3) {
+    fits = fits && step.inputs[2].desc.dims == Dims{c.out};
+  }
+  if (!fits) {
+    return invalidStep(step, "the shapes of input, filter, bias and result do not fit");
+  }
+  return c;
+}
+
+/// Buffers of a convolution.
+struct ConvBuffers {
+  uint32_t in, filter, bias, out;
+  bool hasBias;
+};
+
+ConvBuffers convBuffers(const Step& step) {
+  bool hasBias = step.inputs.size() == 3;
+  return {step.inputs[0].buffer, step.inputs[1].buffer, hasBias ? step.inputs[2].buffer : 0,
+          step.outputs[0].buffer, hasBias};
+}
+
+/// One element of a convolution's result: output channel `o`, position `at`. `place` is covered or
+/// coveredTransposed; filter element (o, i, k) lies at filterBase + i * filterStride + k.
+template <typename T, typename In, typename Filter, typename Place>
+Sum<T> convolveAt(const Spatial& s, const In* in, int64_t channels, const Filter* filter,
+                  int64_t filterStride, const Position& at, Place place) {
+  Sum<T> sum = 0;
+  for (int64_t k = 0; k < s.kernelCount; ++k) {
+    int64_t from = place(s, at, unflatten(k, s.window.kernel, s.rank));
+    for (int64_t i = 0; from >= 0 && i < channels; ++i) {
+      sum += static_cast<Sum<T>>(load(in[i * s.inCount + from])) *
+             static_cast<Sum<T>>(load(filter[i * filterStride + k]));
+    }
+  }
+  return sum;
+}
+
+/// Calls `f.template operator()<T, In, Filter>()` for the types of a convolution: floating point,
+/// i32, and u8 by i8 summed in i32.
+template <typename F>
+auto dispatchProduct(const Step& step, const F& f) {
+  if (step.outputs[0].desc.type != ElementType::kI32) {
+    return dispatchFloat(step.outputs[0].desc.type,
+                         [&]<typename T>() { return f.template operator()<T, T, T>(); });
+  }
+  return step.inputs[0].desc.type == ElementType::kI32
+             ? f.template operator()<int32_t, int32_t, int32_t>()
+             : f.template operator()<int32_t, uint8_t, int8_t>();
+}
+
+template <bool kTransposed>
+KernelOr createConvolution(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Channels c, channelsOf(step, kTransposed));
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> kernel = step.inputs[1].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  auto window = kTransposed
+                    ? transposedWindowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2))
+                    : windowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2), false);
+  GR_RETURN_IF_ERROR(window.status());
+  Spatial s = spatialOf(step, *std::move(window));
+  ConvBuffers b = convBuffers(step);
+  int64_t inGroup = c.in / c.groups;
+  int64_t outGroup = c.out / c.groups;
+  return dispatchProduct(step, [&]<typename T, typename In, typename Filter>() -> KernelOr {
+    return makeKernel([=, s = std::move(s)](void* const* buffers) {
+      parallelFor(c.batch * c.out, s.outCount * inGroup * s.kernelCount, [&](int64_t plane) {
+        int64_t o = plane % c.out;
+        int64_t group = o / outGroup;
+        const In* from = static_cast<const In*>(buffers[b.in]) +
+                         (plane / c.out * c.in + group * inGroup) * s.inCount;
+        // O x I/G x K, or I x O/G x K when transposed.
+        int64_t first = kTransposed ? (group * inGroup * outGroup + o % outGroup) : o * inGroup;
+        int64_t stride = (kTransposed ? outGroup : 1) * s.kernelCount;
+        const auto* filter = static_cast<const Filter*>(buffers[b.filter]) + first * s.kernelCount;
+        Sum<T> bias = b.hasBias ? load(static_cast<const T*>(buffers[b.bias])[o]) : 0;
+        T* to = static_cast<T*>(buffers[b.out]) + plane * s.outCount;
+        for (int64_t i = 0; i < s.outCount; ++i) {
+          Sum<T> sum = convolveAt<T>(s, from, inGroup, filter, stride, unflatten(i, s.out, s.rank),
+                                     kTransposed ? coveredTransposed : covered);
+          to[i] = store<T>(static_cast<Compute<T>>(sum + bias));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+/// Elements that the divisor of a mean counts: those of the window within the padded input.
+int64_t countPadded(const Spatial& s, const Position& o) {
+  int64_t count = 1;
+  for (size_t d = 0; d < s.rank; ++d) {
+    int64_t start = o[d] * s.window.strides[d] - s.window.padsBegin[d];
+    int64_t inside = 0;
+    for (int64_t k = 0; k < s.window.kernel[d]; ++k) {
+      int64_t at = start + k * s.window.dilations[d];
+      inside += at < s.in[d] + s.window.padsEnd[d] ? 1 : 0;
+    }
+    count *= inside;
+  }
+  return count;
+}
+
+/// Where the largest element of the window at result position `o` is in the plane, the first of
+/// equal ones and NaN before all; -1 when all of it is padding.
+template <typename T>
+int64_t placeOfMax(const Spatial& s, const T* in, const Position& o) {
+  int64_t best = -1;
+  for (int64_t k = 0; k < s.kernelCount; ++k) {
+    int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
+    if (from < 0) {
+      continue;
+    }
+    Compute<T> x = load(in[from]);
+    Compute<T> most = best < 0 ? x : load(in[best]);
+    if (best < 0 || (most == most && !(most >= x))) {
+      best = from;
+    }
+  }
+  return best;
+}
+
+template <typename T>
+Compute<T> poolMax(const Spatial& s, const T* in, const Position& o, double) {
+  using Limits = std::numeric_limits<Compute<T>>;
+  int64_t best = placeOfMax(s, in, o);
+  return best >= 0 ? load(in[best]) : Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+}
+
+template <typename T>
+Compute<T> poolMean(const Spatial& s, const T* in, const Position& o, double countPadding) {
+  Sum<T> sum = 0;
+  int64_t count = 0;
+  for (int64_t k = 0; k < s.kernelCount; ++k) {
+    int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
+    if (from >= 0) {
+      sum += load(in[from]);
+      ++count;
+    }
+  }
+  count = countPadding != 0 ? countPadded(s, o) : count;
+  return static_cast<Compute<T>>(count == 0 ? 0 : sum / static_cast<Sum<T>>(count));
+}
+
+template <typename T>
+Compute<T> poolNorm(const Spatial& s, const T* in, const Position& o, double p) {
+  double sum = 0;
+  for (int64_t k = 0; k < s.kernelCount; ++k) {
+    int64_t from = covered(s, o, unflatten(k, s.window.kernel, s.rank));
+    if (from >= 0) {
+      sum += std::pow(std::fabs(static_cast<double>(load(in[from]))), p);
+    }
+  }
+  return static_cast<Compute<T>>(std::pow(sum, 1 / p));
+}
+
+/// The window of a pool, shapes and attributes checked.
+absl::StatusOr<Spatial> poolSpatial(const Step& step) {
+  GR_RETURN_IF_ERROR(checkSpatialRank(step));
+  const Dims& in = step.inputs[0].desc.dims;
+  const Dims& out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(Dims kernel, attribute<Dims>(step, "kernel"));
+  GR_ASSIGN_OR_RETURN(bool ceilMode, attributeOr(step, "ceil_mode", false));
+  if (in[0] != out[0] || in[1] != out[1]) {
+    return invalidStep(step, "batch and channels of input and result differ");
+  }
+  GR_ASSIGN_OR_RETURN(Window window, windowOf(step, absl::MakeConstSpan(in).subspan(2), kernel,
+                                              absl::MakeConstSpan(out).subspan(2), ceilMode));
+  return spatialOf(step, std::move(window));
+}
+
+/// `pool(s, plane, position, parameter)` gives one element of the result.
+template <typename T, typename Pool>
+KernelOr makePool(const Step& step, Spatial s, double parameter, Pool pool) {
+  uint32_t from = step.inputs[0].buffer;
+  uint32_t to = step.outputs[0].buffer;
+  int64_t planes = step.inputs[0].desc.dims[0] * step.inputs[0].desc.dims[1];
+  return makeKernel([=, s = std::move(s)](void* const* buffers) {
+    parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
+      const T* x = static_cast<const T*>(buffers[from]) + plane * s.inCount;
+      T* y = static_cast<T*>(buffers[to]) + plane * s.outCount;
+      for (int64_t i = 0; i < s.outCount; ++i) {
+        y[i] = store<T>(pool(s, x, unflatten(i, s.out, s.rank), parameter));
+      }
+    });
+    return 0;
+  });
+}
+
+KernelOr createMaxPool(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(step, std::move(s), 0, poolMax<T>);
+  });
+}
+
+KernelOr createAvgPool(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  GR_ASSIGN_OR_RETURN(bool countPadding, attributeOr(step, "count_include_pad", false));
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(step, std::move(s), countPadding ? 1 : 0, poolMean<T>);
+  });
+}
+
+KernelOr createLpPool(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  GR_ASSIGN_OR_RETURN(double p, attributeOr(step, "p", 2.0));
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makePool<T>(step, std::move(s), p, poolNorm<T>);
+  });
+}
+
+/// Index of place `flat` in a plane when the spatial dims are counted in reverse order.
+int64_t columnMajor(const Spatial& s, int64_t flat) {
+  Position at = unflatten(flat, s.in, s.rank);
+  int64_t index = 0;
+  for (size_t d = s.rank; d > 0; --d) {
+    index = index * s.in[d - 1] + at[d - 1];
+  }
+  return index;
+}
+
+KernelOr createMaxPoolWithIndices(const Step& step) {
+  GR_ASSIGN_OR_RETURN(Spatial s, poolSpatial(step));
+  GR_ASSIGN_OR_RETURN(bool reversed, attributeOr(step, "column_major", false));
+  if (step.outputs[1].desc.dims != step.outputs[0].desc.dims) {
+    return invalidStep(step, "the results have different shapes");
+  }
+  uint32_t in = step.inputs[0].buffer;
+  uint32_t out = step.outputs[0].buffer;
+  uint32_t places = step.outputs[1].buffer;
+  int64_t planes = step.inputs[0].desc.dims[0] * step.inputs[0].desc.dims[1];
+  return dispatchElement(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, s = std::move(s)](void* const* buffers) {
+      parallelFor(planes, s.outCount * s.kernelCount, [&](int64_t plane) {
+        const T* x = static_cast<const T*>(buffers[in]) + plane * s.inCount;
+        T* y = static_cast<T*>(buffers[out]) + plane * s.outCount;
+        int64_t* index = static_cast<int64_t*>(buffers[places]) + plane * s.outCount;
+        for (int64_t i = 0; i < s.outCount; ++i) {
+          Position o = unflatten(i, s.out, s.rank);
+          int64_t at = placeOfMax(s, x, o);
+          y[i] = store<T>(poolMax(s, x, o, 0));
+          index[i] = plane * s.inCount + (reversed && at >= 0 ? columnMajor(s, at) : at);
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+/// Input and result have one shape; operands from 1 on have one value a channel (dim 1).
+absl::Status checkChannelwise(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  bool fits = in.size() >= 2 && in == step.outputs[0].desc.dims;
+  for (size_t i = 1; fits && i < step.inputs.size(); ++i) {
+    fits = step.inputs[i].desc.dims == Dims{in[1]};
+  }
+  return fits ? absl::OkStatus()
+              : invalidStep(step, "the shapes of input, parameters and result do not fit");
+}
+
+/// Buffers of a step, inputs then output.
+std::vector<uint32_t> buffersOf(const Step& step) {
+  std::vector<uint32_t> list;
+  list.reserve(step.inputs.size());
+  for (const Argument& input : step.inputs) {
+    list.push_back(input.buffer);
+  }
+  list.push_back(step.outputs[0].buffer);
+  return list;
+}
+
+template <typename T>
+Sum<T> valueAt(void* const* buffers, uint32_t buffer, int64_t i) {
+  return load(static_cast<const T*>(buffers[buffer])[i]);
+}
+
+KernelOr createBatchNorm(const Step& step) {
+  GR_RETURN_IF_ERROR(checkChannelwise(step));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+  const Dims& in = step.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t planes = in[0] * channels;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      parallelFor(planes, plane, [&](int64_t p) {
+        int64_t c = p % channels;
+        Sum<T> factor =
+            valueAt<T>(buffers, b[1], c) / std::sqrt(valueAt<T>(buffers, b[4], c) + epsilon);
+        Sum<T> shift = valueAt<T>(buffers, b[2], c) - valueAt<T>(buffers, b[3], c) * factor;
+        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
+        T* y = static_cast<T*>(buffers[b[5]]) + p * plane;
+        for (int64_t i = 0; i < plane; ++i) {
+          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) * factor + shift));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+/// Mean and 1 / sqrt(variance + epsilon) of `count` elements.
+template <typename T>
+std::pair<double, double> statistics(const T* x, int64_t count, double epsilon) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += static_cast<double>(load(x[i]));
+  }
+  double mean = sum / static_cast<double>(count);
+  double squares = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    double difference = static_cast<double>(load(x[i])) - mean;
+    squares += difference * difference;
+  }
+  return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
+}
+
+KernelOr createInstanceNorm(const Step& step) {
+  GR_RETURN_IF_ERROR(checkChannelwise(step));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+  const Dims& in = step.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t planes = in[0] * channels;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      parallelFor(planes, plane, [&](int64_t p) {
+        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
+        T* y = static_cast<T*>(buffers[b[3]]) + p * plane;
+        auto [mean, inverse] = statistics(x, plane, epsilon);
+        double factor = valueAt<T>(buffers, b[1], p % channels) * inverse;
+        double shift = valueAt<T>(buffers, b[2], p % channels) - mean * factor;
+        for (int64_t i = 0; i < plane; ++i) {
+          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) * factor + shift));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+KernelOr createLayerNorm(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(step, "axis", -1));
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, in.size()));
+  GR_ASSIGN_OR_RETURN(double epsilon, attributeOr(step, "epsilon", 1e-5));
+  if (in != step.outputs[0].desc.dims) {
+    return invalidStep(step, "input and result have different shapes");
+  }
+  Dims tail(in.begin() + axis, in.end());
+  std::vector<Dims> parameters;
+  for (size_t i = 1; i < step.inputs.size(); ++i) {
+    parameters.push_back(step.inputs[i].desc.dims);
+  }
+  GR_ASSIGN_OR_RETURN(Broadcast plan, Broadcast::make(step, tail, parameters));
+  int64_t row = countOf(tail);
+  int64_t rows = row == 0 ? 0 : countOf(in) / row;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      bool hasBias = b.size() == 4;
+      parallelFor(rows, row, [&](int64_t r) {
+        const T* x = static_cast<const T*>(buffers[b[0]]) + r * row;
+        T* y = static_cast<T*>(buffers[b.back()]) + r * row;
+        auto [mean, inverse] = statistics(x, row, epsilon);
+        for (int64_t i = 0; i < row; ++i) {
+          int64_t outer = i / plan.inner();
+          int64_t inner = i % plan.inner();
+          double scale =
+              valueAt<T>(buffers, b[1], plan.offset(outer, 0) + inner * plan.innerStride(0));
+          double bias = hasBias ? valueAt<T>(buffers, b[2],
+                                             plan.offset(outer, 1) + inner * plan.innerStride(1))
+                                : 0;
+          double normal = (static_cast<double>(load(x[i])) - mean) * inverse;
+          y[i] = store<T>(static_cast<Compute<T>>(normal * scale + bias));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+KernelOr createLrn(const Step& step) {
+  GR_RETURN_IF_ERROR(checkChannelwise(step));
+  GR_ASSIGN_OR_RETURN(int64_t size, attribute<int64_t>(step, "size"));
+  GR_ASSIGN_OR_RETURN(double alpha, attributeOr(step, "alpha", 1e-4));
+  GR_ASSIGN_OR_RETURN(double beta, attributeOr(step, "beta", 0.75));
+  GR_ASSIGN_OR_RETURN(double bias, attributeOr(step, "bias", 1.0));
+  const Dims& in = step.inputs[0].desc.dims;
+  int64_t channels = in[1];
+  if (size < 1 || size > (int64_t{1} << 31)) {
+    return invalidStep(step, "size must be at least 1");
+  }
+  int64_t plane = countOf(absl::MakeConstSpan(in).subspan(2));
+  int64_t planes = in[0] * channels;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=, b = buffersOf(step)](void* const* buffers) {
+      parallelFor(planes, plane * size, [&](int64_t p) {
+        int64_t c = p % channels;
+        // An even size reaches further to the end, as ONNX defines.
+        int64_t first = std::max<int64_t>(0, c - (size - 1) / 2);
+        int64_t last = std::min(channels - 1, c + size / 2);
+        const T* x = static_cast<const T*>(buffers[b[0]]) + p * plane;
+        T* y = static_cast<T*>(buffers[b[1]]) + p * plane;
+        for (int64_t i = 0; i < plane; ++i) {
+          double squares = 0;
+          for (int64_t other = first; other <= last; ++other) {
+            auto v = static_cast<double>(load(x[(other - c) * plane + i]));
+            squares += v * v;
+          }
+          double norm = std::pow(bias + alpha / static_cast<double>(size) * squares, beta);
+          y[i] = store<T>(static_cast<Compute<T>>(load(x[i]) / norm));
+        }
+      });
+      return 0;
+    });
+  });
+}
+
+/// As rounded to T when that has 16 bits, as each step of ONNX's body of Softmax is: a model gives
+/// the same whether or not the body stands in its place.
+template <typename T>
+double stepOf(double value) {
+  return sizeof(T) == 2 ? static_cast<double>(load(store<T>(static_cast<Compute<T>>(value))))
+                        : value;
+}
+
+/// Softmax of `count` elements that lie `stride` apart.
+template <typename T>
+void softmaxRow(const T* x, T* y, int64_t count, int64_t stride, bool log) {
+  double highest = -std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    highest = std::max(highest, static_cast<double>(load(x[i * stride])));
+  }
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    sum += stepOf<T>(std::exp(stepOf<T>(static_cast<double>(load(x[i * stride])) - highest)));
+  }
+  sum = stepOf<T>(sum);
+  double logSum = stepOf<T>(std::log(sum));
+  for (int64_t i = 0; i < count; ++i) {
+    double shifted = stepOf<T>(static_cast<double>(load(x[i * stride])) - highest);
+    double value = log ? shifted - logSum : stepOf<T>(std::exp(shifted)) / sum;
+    y[i * stride] = store<T>(static_cast<Compute<T>>(value));
+  }
+}
+
+KernelOr createSoftmax(const Step& step) {
+  const Dims& in = step.inputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(int64_t given, attributeOr<int64_t>(step, "axis", -1));
+  // A scalar is one element along its only axis.
+  Dims dims = in.empty() ? Dims{1} : in;
+  GR_ASSIGN_OR_RETURN(int64_t axis, normalizeAxis(step, given, dims.size()));
+  GR_ASSIGN_OR_RETURN(bool log, attributeOr(step, "log", false));
+  if (in != step.outputs[0].desc.dims) {
+    return invalidStep(step, "input and result have different shapes");
+  }
+  int64_t count = dims[static_cast<size_t>(axis)];
+  int64_t stride = countOf(absl::MakeConstSpan(dims).subspan(static_cast<size_t>(axis) + 1));
+  int64_t rows = count == 0 ? 0 : countOf(dims) / count;
+  uint32_t from = step.inputs[0].buffer;
+  uint32_t to = step.outputs[0].buffer;
+  return dispatchFloat(step.outputs[0].desc.type, [&]<typename T>() -> KernelOr {
+    return makeKernel([=](void* const* buffers) {
+      parallelFor(rows, count, [&](int64_t row) {
+        int64_t start = row / stride * count * stride + row % stride;
+        softmaxRow(static_cast<const T*>(buffers[from]) + start,
+                   static_cast<T*>(buffers[to]) + start, count, stride, log);
+      });
+      return 0;
+    });
+  });
+}
+
+constexpr ReferenceEntry kEntries[] = {
+    {"gr.conv", TypeRule::kProduct, createConvolution<false>, 2, 3},
+    {"gr.conv_transpose", TypeRule::kFloat, createConvolution<true>, 2, 3},
+    {"gr.deform_conv", TypeRule::kFloat, createDeformConv, 3, 5},
+    {"gr.max_pool", TypeRule::kNumeric, createMaxPool},
+    {"gr.max_pool_with_indices", TypeRule::kMoveIndices, createMaxPoolWithIndices, 1, 1, 2},
+    {"gr.avg_pool", TypeRule::kFloat, createAvgPool},
+    {"gr.lp_pool", TypeRule::kFloat, createLpPool},
+    {"gr.batch_norm", TypeRule::kFloat, createBatchNorm, 5},
+    {"gr.instance_norm", TypeRule::kFloat, createInstanceNorm, 3},
+    {"gr.layer_norm", TypeRule::kFloat, createLayerNorm, 2, 3},
+    {"gr.lrn", TypeRule::kFloat, createLrn},
+    {"gr.softmax", TypeRule::kFloat, createSoftmax},
+    {"gr.resize", TypeRule::kResize, createResize, 1, 3},
+};
+
+}  // namespace
+
+absl::Span<const ReferenceEntry> referenceNn() { return kEntries; }
+
+}  // namespace graphrun::devices::cpu

@@ -1,0 +1,256 @@
+#include "devices/cuda/compiler/emit/row_kernel.h"
+
+#include "absl/strings/str_cat.h"
+#include "devices/codegen/index_maps.h"
+#include "devices/codegen/memory_elements.h"
+#include "devices/cuda/compiler/emit/row_code.h"
+#include "ir/dialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+using codegen::tensorOf;
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+
+/// Rows over the dims [from, to).
+Rows rowsOver(llvm::ArrayRef<int64_t> shape, size_t from, size_t to) {
+  return {mlir::ShapedType::getNumElements(shape.take_front(from)),
+          mlir::ShapedType::getNumElements(shape.slice(from, to - from)),
+          mlir::ShapedType::getNumElements(shape.drop_front(to))};
+}
+
+size_t axisOf(int64_t axis, mlir::RankedTensorType type) {
+  return static_cast<size_t>(axis < 0 ? axis + type.getRank() : axis);
+}
+
+/// What an operation's rows are; nothing where it has none, or where they do not lie evenly.
+std::optional<Rows> rowsOf(mlir::Operation* op) {
+  auto type = tensorOf(op->getOperand(0));
+  llvm::ArrayRef<int64_t> shape = type.getShape();
+  return llvm::TypeSwitch<mlir::Operation*, std::optional<Rows>>(op)
+      .Case([&](ir::ReduceOp reduce) -> std::optional<Rows> {
+        llvm::ArrayRef<int64_t> axes = reduce.getAxes();
+        bool follow =
+            !axes.empty() && axes.back() - axes.front() + 1 == static_cast<int64_t>(axes.size());
+        return follow ? std::optional(rowsOver(shape, static_cast<size_t>(axes.front()),
+                                               static_cast<size_t>(axes.back()) + 1))
+                      : std::nullopt;
+      })
+      .Case([&](ir::SoftmaxOp softmax) {
+        size_t axis = axisOf(softmax.getAxis(), type);
+        return rowsOver(shape, axis, axis + 1);
+      })
+      .Case([&](ir::LayerNormOp norm) {
+        return rowsOver(shape, axisOf(norm.getAxis(), type), shape.size());
+      })
+      .Default([](mlir::Operation*) { return std::nullopt; });
+}
+
+/// Emits what is done for a row, with the arithmetic of the element type.
+class RowKernelBuilder {
+ public:
+  /// `size`: of whole rows, which `rows` may be parts of.
+  RowKernelBuilder(mlir::Operation* op, Rows rows, int64_t size)
+      : op_(op), rows_(rows), size_(size), code_(op, rows, widest(op, rows)) {
+    code_.code().sizes().add(size);
+  }
+
+  KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
+    return code_.build(module, symbol, [&] {
+      llvm::TypeSwitch<mlir::Operation*>(op_)
+          .Case([&](ir::ReduceOp reduce) { emitReduce(reduce); })
+          .Case([&](ir::SoftmaxOp softmax) { emitSoftmax(softmax.getLog()); })
+          .Case([&](ir::LayerNormOp norm) { emitLayerNorm(norm); });
+    });
+  }
+
+ private:
+  static int64_t widest(mlir::Operation* op, Rows rows) {
+    mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
+    mlir::Type type = rows.arePartial ? rowComputeType(element) : codegen::memoryType(element);
+    return type.getIntOrFloatBitWidth() / 8;
+  }
+  bool isUnsigned() {
+    mlir::Type element = tensorOf(op_->getOperand(0)).getElementType();
+    return element.isUnsignedInteger() || element.isInteger(1);
+  }
+
+  bool isFloat() { return llvm::isa<mlir::FloatType>(code_.computeType()); }
+  template <typename Float, typename Integer>
+  mlir::Value choose(mlir::Value a, mlir::Value b) {
+    return isFloat() ? make<Float>(a, b) : make<Integer>(a, b);
+  }
+  template <typename Op, typename... Args>
+  mlir::Value make(const Args&... args) {
+    return code_.code().make<Op>(args...);
+  }
+  mlir::Value add(mlir::Value a, mlir::Value b) {
+    return choose<arith::AddFOp, arith::AddIOp>(a, b);
+  }
+  mlir::Value max(mlir::Value a, mlir::Value b) {
+    return isUnsigned() ? make<arith::MaxUIOp>(a, b)
+                        : choose<arith::MaximumFOp, arith::MaxSIOp>(a, b);
+  }
+  mlir::Value min(mlir::Value a, mlir::Value b) {
+    return isUnsigned() ? make<arith::MinUIOp>(a, b)
+                        : choose<arith::MinimumFOp, arith::MinSIOp>(a, b);
+  }
+  mlir::Value multiply(mlir::Value a, mlir::Value b) {
+    return choose<arith::MulFOp, arith::MulIOp>(a, b);
+  }
+
+  mlir::Value sum(RowCode::Element element) {
+    return code_.reduce(code_.constant(0), element,
+                        [&](mlir::Value a, mlir::Value b) { return add(a, b); });
+  }
+  mlir::Value mean(RowCode::Element element) {
+    return make<arith::DivFOp>(sum(element), code_.asFloat(size_));
+  }
+  mlir::Value maximum() {
+    return code_.reduce(
+        code_.firstElement(), [](mlir::Value x) { return x; },
+        [&](mlir::Value a, mlir::Value b) { return max(a, b); });
+  }
+
+  void emitReduce(ir::ReduceOp reduce) {
+    auto itself = [](mlir::Value x) { return x; };
+    llvm::StringRef kind = reduce.getKind();
+    mlir::Value result;
+    if (kind == "sum" || kind == "mean") {
+      // Parts are summed; the mean is of the sums.
+      result = kind == "sum" || rows_.parts > 1 ? sum(itself) : mean(itself);
+    } else if (kind == "prod") {
+      result = code_.reduce(code_.constant(1), itself,
+                            [&](mlir::Value a, mlir::Value b) { return multiply(a, b); });
+    } else if (kind == "max") {
+      result = maximum();
+    } else {
+      result = code_.reduce(code_.firstElement(), itself,
+                            [&](mlir::Value a, mlir::Value b) { return min(a, b); });
+    }
+    code_.storeRow(result);
+  }
+
+  /// exp(x - m) / sum of exp(x - m), with m the row's maximum; or x - m - log(that sum).
+  void emitSoftmax(bool log) {
+    mlir::Value most = code_.spread(maximum());
+    auto below = [&](mlir::Value x) { return make<arith::SubFOp>(x, most); };
+    mlir::Value total = sum([&](mlir::Value x) { return make<math::ExpOp>(below(x)); });
+    total = code_.spread(log ? make<math::LogOp>(total) : total);
+    code_.forEach([&](mlir::Value x, mlir::Value column) {
+      mlir::Value value = log ? make<arith::SubFOp>(below(x), total)
+                              : make<arith::DivFOp>(make<math::ExpOp>(below(x)), total);
+      code_.storeAt(column, value);
+    });
+  }
+
+  /// The variance is of what is left without the mean, which keeps its digits.
+  void emitLayerNorm(ir::LayerNormOp norm) {
+    mlir::Value middle = code_.spread(mean([](mlir::Value x) { return x; }));
+    auto without = [&](mlir::Value x) { return make<arith::SubFOp>(x, middle); };
+    mlir::Value variance = code_.spread(mean([&](mlir::Value x) {
+      mlir::Value rest = without(x);
+      return make<arith::MulFOp>(rest, rest);
+    }));
+    double epsilon = norm.getEpsilon().convertToDouble();
+    mlir::Value deviation =
+        make<math::SqrtOp>(make<arith::AddFOp>(variance, code_.constant(epsilon)));
+    mlir::Value factor = make<arith::DivFOp>(code_.constant(1), deviation);
+    code_.forEach([&](mlir::Value x, mlir::Value column) {
+      mlir::Value value =
+          make<arith::MulFOp>(make<arith::MulFOp>(without(x), factor), code_.loadColumn(1, column));
+      value = norm.getBias() ? make<arith::AddFOp>(value, code_.loadColumn(2, column)) : value;
+      code_.storeAt(column, value);
+    });
+  }
+
+  mlir::Operation* op_;
+  Rows rows_;
+  int64_t size_;
+  RowCode code_;
+};
+
+std::string whyNotType(mlir::Operation* op) {
+  mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
+  std::string name = op->getName().getStringRef().str();
+  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(element)) {
+    auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);
+    bool isOrder = reduce && (reduce.getKind() == "max" || reduce.getKind() == "min");
+    bool isNumber = integer.getWidth() >= 8 && reduce && reduce.getKind() != "mean";
+    bool known = isNumber || (isOrder && integer.getWidth() == 1);
+    return known ? "" : name + " of this integer type has no generated code on GPUs";
+  }
+  return ir::isComputed(element) ? "" : name + " has an element type that is not computed in";
+}
+
+/// Scale and bias have an element for each of the row's.
+bool isByColumn(ir::LayerNormOp norm, Rows rows) {
+  auto input = tensorOf(norm.getInput());
+  llvm::ArrayRef<int64_t> row = input.getShape().drop_front(axisOf(norm.getAxis(), input));
+  return llvm::all_of(norm->getOperands().drop_front(), [&](mlir::Value value) {
+    return tensorOf(value).getShape() == row &&
+           tensorOf(value).getElementType() == input.getElementType() && rows.inner == 1;
+  });
+}
+
+/// An operation's rows, in parts where that is worth it.
+Rows partsOf(mlir::Operation* op, Rows rows) {
+  mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
+  int64_t bytes = codegen::memoryType(element).getIntOrFloatBitWidth() / 8;
+  return llvm::isa<ir::ReduceOp>(op) ? inParts(rows, bytes) : rows;
+}
+
+}  // namespace
+
+std::string whyNotRowKernel(mlir::Operation* op) {
+  std::string name = op->getName().getStringRef().str();
+  if (!llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op)) {
+    return name + " is no reduction of rows";
+  }
+  std::optional<Rows> rows = rowsOf(op);
+  if (!rows) {
+    return name + " reduces dims that do not follow each other";
+  }
+  if (rows->count() == 0 || rows->size == 0) {
+    return name + " has no elements";
+  }
+  auto norm = llvm::dyn_cast<ir::LayerNormOp>(op);
+  if (norm && !isByColumn(norm, *rows)) {
+    return name + " has a scale or bias that is not one row";
+  }
+  return whyNotType(op);
+}
+
+RowWalk walkOfThread(mlir::Operation* op) {
+  std::optional<Rows> rows = rowsOf(op);
+  if (!rows || !llvm::isa<ir::ReduceOp>(op)) {
+    return {};
+  }
+  Rows parts = partsOf(op, *rows);
+  int64_t walked = parts.parts > 1 ? parts.partSize : parts.size;
+  return {rows->inner > 1 ? walked : 0, parts.parts > 1};
+}
+
+void buildRowKernels(OperationKernels& kernels) {
+  mlir::Operation* op = kernels.op;
+  Rows rows = rowsOf(op).value_or(Rows());
+  auto add = [&](Rows some) {
+    kernels.add([&](mlir::ModuleOp module, const std::string& symbol) {
+      return RowKernelBuilder(op, some, rows.size).build(module, symbol);
+    });
+  };
+  Rows parts = partsOf(op, rows);
+  add(parts);
+  if (parts.parts > 1) {
+    mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
+    unsigned partBytes = rowComputeType(element).getIntOrFloatBitWidth() / 8;
+    kernels.plan.scratchBytes = static_cast<uint64_t>(rows.count() * parts.parts) * partBytes;
+    add({rows.count(), parts.parts, 1, 1, 0, /*arePartial=*/true});
+  }
+}
+
+}  // namespace graphrun::devices::cuda

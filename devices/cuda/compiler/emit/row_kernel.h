@@ -1,0 +1,31 @@
+// Kernels of operations that reduce rows: reductions, softmax, layer normalisation.
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_ROW_KERNEL_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_ROW_KERNEL_H_
+
+#include <string>
+
+#include "devices/cuda/compiler/emit/operation_kernels.h"
+
+namespace graphrun::devices::cuda {
+
+/// Reason why `op` is no such operation, or one that no kernel can be generated for; empty when one
+/// can.
+std::string whyNotRowKernel(mlir::Operation* op);
+
+/// Adds the kernels for `op`, on dense tensors: one, or two where rows are few and long, the second
+/// of which reduces what parts of rows gave. Sums are of f32, or f64 for f64: each thread's, then
+/// pairwise, always in the same order. Requires an empty whyNotRowKernel(op).
+void buildRowKernels(OperationKernels& kernels);
+
+/// What the time of a reduction (gr.reduce) goes by: how many elements of a row, or of its part, a
+/// thread reads one after the other where it has that alone, else 0; and whether a second kernel
+/// reduces parts.
+struct RowWalk {
+  int64_t elements = 0;
+  bool hasParts = false;
+};
+RowWalk walkOfThread(mlir::Operation* op);
+
+}  // namespace graphrun::devices::cuda
+
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_EMIT_ROW_KERNEL_H_

@@ -1,0 +1,233 @@
+#include "devices/cuda/cublaslt/matrix_product.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "devices/cuda/kernels/layouts.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+using Dims = std::vector<int64_t>;
+using runtime::ElementType;
+
+/// An operand as NumPy's matmul sees it, row-major.
+struct Operand {
+  Dims batch;
+  int64_t rows = 0;
+  int64_t columns = 0;
+
+  int64_t matrices() const {
+    int64_t count = 1;
+    for (int64_t dim : batch) {
+      count *= dim;
+    }
+    return count;
+  }
+};
+
+absl::Status misfit(const Step& step) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(step.label, ": the shapes of the operands and the result do not fit"));
+}
+
+absl::Status declined(const Step& step, absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat(step.label, ": ", what));
+}
+
+/// A 1-D operand is a row on the left and a column on the right, and is not transposed.
+Operand operandOf(Dims dims, bool transposed, bool left) {
+  if (dims.size() == 1) {
+    dims.insert(left ? dims.begin() : dims.end(), 1);
+  } else if (transposed) {
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  }
+  Operand operand{{dims.begin(), dims.end() - 2}, dims[dims.size() - 2], dims.back()};
+  while (!operand.batch.empty() && operand.batch.front() == 1) {
+    operand.batch.erase(operand.batch.begin());
+  }
+  return operand;
+}
+
+/// A row-major matrix of rows x columns, stored transposed if `transposed`.
+ColumnMatrix columnMatrix(const Operand& operand, bool transposed) {
+  ColumnMatrix matrix{operand.columns, operand.rows, transposed, 0};
+  if (transposed) {
+    std::swap(matrix.rows, matrix.columns);
+  }
+  if (operand.matrices() > 1) {
+    matrix.batchStride = operand.rows * operand.columns;
+  }
+  return matrix;
+}
+
+/// A matrix of 8-bit floats that lies as its transposed one would.
+bool liesTransposed(const TensorDesc& desc) {
+  return isTensorCoreFloat8(desc.type) && desc.dims.size() == 2 && !desc.layout.empty() &&
+         liesAs(desc, {1, desc.dims[0]});
+}
+
+absl::Status checkFactorTypes(const Step& step, ElementType result) {
+  const TensorDesc& lhs = step.inputs[0].desc;
+  const TensorDesc& rhs = step.inputs[1].desc;
+  if (!isTensorCoreFloat8(lhs.type) && !isTensorCoreFloat8(rhs.type)) {
+    return lhs.type == result && rhs.type == result
+               ? absl::OkStatus()
+               : declined(step, "expected operands of the result's type");
+  }
+  bool bothAre = isTensorCoreFloat8(lhs.type) && isTensorCoreFloat8(rhs.type);
+  bool hasFine = lhs.type == ElementType::kF8E4M3FN || rhs.type == ElementType::kF8E4M3FN;
+  if (!bothAre || !hasFine || result == ElementType::kF64) {
+    return declined(step, "8-bit floats are multiplied by each other, one of them f8e4m3fn");
+  }
+  return step.inputs.size() == 3 && result == ElementType::kF32
+             ? declined(step, "no bias of f32 is added to a product of 8-bit floats")
+             : absl::OkStatus();
+}
+
+absl::Status checkTypes(const Step& step) {
+  if (step.operation != "gr.matmul" || step.inputs.size() < 2 || step.inputs.size() > 3 ||
+      step.outputs.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(step.label, ": expected gr.matmul of two operands, a bias and a result"));
+  }
+  const TensorDesc& result = step.outputs[0].desc;
+  if (result.type != ElementType::kF32 && result.type != ElementType::kF64 &&
+      result.type != ElementType::kF16 && result.type != ElementType::kBF16) {
+    return declined(step, "products of that type are not the library's");
+  }
+  bool areDense = result.layout.empty() && step.inputs[0].desc.layout.empty() &&
+                  (step.inputs[1].desc.layout.empty() || liesTransposed(step.inputs[1].desc));
+  if (step.inputs.size() == 3) {
+    areDense =
+        areDense && step.inputs[2].desc.layout.empty() && step.inputs[2].desc.type == result.type;
+  }
+  return areDense ? checkFactorTypes(step, result.type)
+                  : declined(step, "expected dense operands of the result's type");
+}
+
+/// See matrixProductOf.
+absl::Status checkFloat8(const Step& step, const MatrixProduct& product) {
+  constexpr int64_t kMultiple = 16;
+  if (!isTensorCoreFloat8(product.leftType)) {
+    return absl::OkStatus();
+  }
+  if (!product.left.transposed || product.right.transposed || product.batch != 1) {
+    return declined(step, "of 8-bit floats one matrix is multiplied by one that lies transposed");
+  }
+  return product.left.rows % kMultiple == 0 && product.left.columns % kMultiple == 0
+             ? absl::OkStatus()
+             : declined(step,
+                        absl::StrCat("8-bit floats are multiplied by a matrix of multiples of ",
+                                     kMultiple, " only, not of ", product.left.rows, " x ",
+                                     product.left.columns));
+}
+
+absl::Status addPostOps(const Step& step, MatrixProduct& product) {
+  size_t next = 0;
+  if (next < step.postOps.size() && step.postOps[next].kind == PostOpKind::kSum) {
+    product.accumulates = true;
+    ++next;
+  }
+  if (next < step.postOps.size() && step.postOps[next].kind == PostOpKind::kEltwise) {
+    const PostOp& op = step.postOps[next];
+    if (op.algorithm == "gr.relu") {
+      product.activation = Activation::kRelu;
+      ++next;
+    } else if (op.algorithm == "gelu_tanh") {
+      product.activation = Activation::kGeluTanh;
+      ++next;
+    }
+  }
+  return next == step.postOps.size()
+             ? absl::OkStatus()
+             : declined(step, "only a sum, then relu or gelu_tanh, can follow a product");
+}
+
+/// The dims that the result must have.
+Dims resultDims(const Step& step, const Operand& lhs, const Operand& rhs) {
+  Dims dims = lhs.batch.size() >= rhs.batch.size() ? lhs.batch : rhs.batch;
+  if (step.inputs[0].desc.dims.size() > 1) {
+    dims.push_back(lhs.rows);
+  }
+  if (step.inputs[1].desc.dims.size() > 1) {
+    dims.push_back(rhs.columns);
+  }
+  return dims;
+}
+
+/// Whether the result has `dims`, but for leading ones.
+bool hasDims(const Dims& result, const Dims& dims) {
+  if (result.size() < dims.size()) {
+    return false;
+  }
+  auto begin = result.end() - static_cast<std::ptrdiff_t>(dims.size());
+  return std::equal(begin, result.end(), dims.begin()) &&
+         std::all_of(result.begin(), begin, [](int64_t dim) { return dim == 1; });
+}
+
+}  // namespace
+
+bool isTensorCoreFloat8(ElementType type) {
+  return type == ElementType::kF8E4M3FN || type == ElementType::kF8E5M2;
+}
+
+absl::StatusOr<MatrixProduct> matrixProductOf(const Step& step) {
+  GR_RETURN_IF_ERROR(checkTypes(step));
+  GR_ASSIGN_OR_RETURN(bool transposeLhs, attributeOr(step, "transpose_lhs", false));
+  GR_ASSIGN_OR_RETURN(bool transposeRhs, attributeOr(step, "transpose_rhs", false));
+  const Dims& lhsDims = step.inputs[0].desc.dims;
+  const Dims& rhsDims = step.inputs[1].desc.dims;
+  if (lhsDims.empty() || rhsDims.empty()) {
+    return misfit(step);
+  }
+  transposeLhs = transposeLhs && lhsDims.size() > 1;
+  transposeRhs = transposeRhs && rhsDims.size() > 1;
+  Operand lhs = operandOf(lhsDims, transposeLhs, true);
+  Operand rhs = operandOf(rhsDims, transposeRhs, false);
+  if (lhs.columns != rhs.rows || !hasDims(step.outputs[0].desc.dims, resultDims(step, lhs, rhs))) {
+    return misfit(step);
+  }
+  bool oneMatrix = lhs.batch.empty() || rhs.batch.empty();
+  if (!oneMatrix && lhs.batch != rhs.batch) {
+    return declined(step, "batches that broadcast against each other");
+  }
+  if (step.outputs[0].desc.spec().elementCount() == 0 || lhs.columns == 0) {
+    return declined(step, "a product of nothing");
+  }
+  MatrixProduct product;
+  product.type = step.outputs[0].desc.type;
+  product.leftType = step.inputs[1].desc.type;
+  product.rightType = step.inputs[0].desc.type;
+  if (rhs.batch.empty() && !transposeLhs) {  // rows of several matrices are rows of one
+    lhs.rows *= lhs.matrices();
+    lhs.batch.clear();
+  }
+  product.batch = std::max(lhs.matrices(), rhs.matrices());
+  if (product.batch > std::numeric_limits<int32_t>::max()) {
+    return declined(step, "more than 2^31 matrices");
+  }
+  const bool liesSo = liesTransposed(step.inputs[1].desc);
+  if (liesSo && transposeRhs) {
+    return declined(step, "a second operand that is transposed and lies so, too");
+  }
+  product.left = columnMatrix(rhs, transposeRhs || liesSo);
+  product.right = columnMatrix(lhs, transposeLhs);
+  product.result = {rhs.columns, lhs.rows, false, product.batch > 1 ? lhs.rows * rhs.columns : 0};
+  product.hasBias = step.inputs.size() == 3;
+  if (product.hasBias && step.inputs[2].desc.spec().elementCount() != rhs.columns) {
+    return misfit(step);
+  }
+  GR_ASSIGN_OR_RETURN(product.tf32, attributeOr(step, "tf32", false));
+  GR_ASSIGN_OR_RETURN(std::vector<double> scales, attributeOr(step, kScales, std::vector{1.0}));
+  if (scales.size() != 1) {
+    return declined(step, "a product has one scale");
+  }
+  product.factor = scales[0];
+  GR_RETURN_IF_ERROR(checkFloat8(step, product));
+  GR_RETURN_IF_ERROR(addPostOps(step, product));
+  return product;
+}
+
+}  // namespace graphrun::devices::cuda

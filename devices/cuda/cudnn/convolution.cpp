@@ -1,0 +1,138 @@
+#include "devices/cuda/cudnn/convolution.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "devices/cuda/cudnn/convolution_epilogue.h"
+#include "devices/cuda/cudnn/cudnn_kernel.h"
+#include "devices/executable/window.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+using Dims = std::vector<int64_t>;
+using runtime::ElementType;
+
+/// Products of bytes, as quantised models have them.
+bool isOfBytes(const Step& step) {
+  return step.operation == "gr.conv" && step.inputs[0].desc.type == ElementType::kU8 &&
+         step.inputs[1].desc.type == ElementType::kI8 &&
+         step.outputs[0].desc.type == ElementType::kI32;
+}
+
+absl::Status checkTypes(const Step& step) {
+  bool known = step.operation == "gr.conv" || step.operation == "gr.conv_transpose";
+  if (!known || step.inputs.size() < 2 || step.inputs.size() > 3 || step.outputs.size() != 1) {
+    return absl::InvalidArgumentError("expected a convolution of input, filter and perhaps a bias");
+  }
+  if (isOfBytes(step)) {
+    return step.inputs.size() == 2 && step.postOps.empty()
+               ? absl::OkStatus()
+               : absl::UnimplementedError("nothing goes into cuDNN's convolutions of bytes");
+  }
+  ElementType type = step.outputs[0].desc.type;
+  bool same = type == ElementType::kF32 || type == ElementType::kF16 || type == ElementType::kBF16;
+  auto check = [&](const Argument& argument) { same = same && argument.desc.type == type; };
+  std::for_each(step.inputs.begin(), step.inputs.end(), check);
+  for (const PostOp& post : step.postOps) {
+    if (post.operand) {
+      check(*post.operand);
+    }
+  }
+  return same ? absl::OkStatus()
+              : absl::UnimplementedError(
+                    "cuDNN's convolutions are of f32, f16 or bf16 throughout, or of u8 by i8 to "
+                    "i32");
+}
+
+/// The operation of the step is a correlation from one image to another one; a transposed one runs
+/// from its result back to its input.
+struct Images {
+  const Dims& from;
+  const Dims& to;
+};
+
+absl::Status checkDims(const Step& step, const Images& images) {
+  GR_ASSIGN_OR_RETURN(int64_t groups, attributeOr<int64_t>(step, "groups", 1));
+  const Dims& filter = step.inputs[1].desc.dims;
+  size_t rank = images.from.size();
+  if (rank < 3 || rank > 5) {
+    return absl::UnimplementedError("cuDNN's convolutions have 1 to 3 spatial dims");
+  }
+  bool fits = images.to.size() == rank && filter.size() == rank && groups >= 1 &&
+              images.from[0] == images.to[0] && images.to[1] == filter[0] &&
+              images.from[1] == filter[1] * groups && filter[0] % groups == 0;
+  if (!fits) {
+    return absl::InvalidArgumentError("the shapes of input, filter and result do not fit");
+  }
+  bool empty = false;
+  for (const Dims* dims : {&images.from, &images.to, &filter}) {
+    empty = empty || std::any_of(dims->begin(), dims->end(), [](int64_t dim) { return dim < 1; });
+  }
+  return empty ? absl::UnimplementedError("a convolution of nothing") : absl::OkStatus();
+}
+
+/// The padding at the end of a spatial dim, of which windows cover `covering`: up to a stride less
+/// one more changes nothing, and there are more engines for windows that are padded alike at both
+/// ends. Unimplemented where input would have to be cropped.
+absl::StatusOr<int64_t> padsEnd(int64_t begin, int64_t covering, int64_t stride) {
+  int64_t most = covering + stride - 1;
+  if (begin < 0 || most < 0) {
+    return absl::UnimplementedError("cuDNN crops no input");
+  }
+  return begin >= covering && begin <= most ? begin : std::max<int64_t>(covering, 0);
+}
+
+absl::StatusOr<CudnnWindow> windowFor(const Step& step, bool transposed) {
+  absl::Span<const int64_t> in = step.inputs[0].desc.dims;
+  absl::Span<const int64_t> kernel = step.inputs[1].desc.dims;
+  absl::Span<const int64_t> out = step.outputs[0].desc.dims;
+  GR_ASSIGN_OR_RETURN(
+      Window window,
+      transposed ? transposedWindowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2))
+                 : windowOf(step, in.subspan(2), kernel.subspan(2), out.subspan(2), false));
+  Dims ends;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    GR_ASSIGN_OR_RETURN(int64_t end,
+                        padsEnd(window.padsBegin[i], window.padsCovering[i], window.strides[i]));
+    ends.push_back(end);
+  }
+  return CudnnWindow{windowDims(window.kernel, 1), windowDims(window.strides, 1),
+                     windowDims(window.dilations, 1), windowDims(window.padsBegin, 0),
+                     windowDims(ends, 0)};
+}
+
+absl::StatusOr<Convolution> understand(const Step& step) {
+  GR_RETURN_IF_ERROR(checkTypes(step));
+  Convolution convolution;
+  convolution.transposed = step.operation == "gr.conv_transpose";
+  const TensorDesc& input = step.inputs[0].desc;
+  const TensorDesc& filter = step.inputs[1].desc;
+  const TensorDesc& result = step.outputs[0].desc;
+  GR_RETURN_IF_ERROR(checkDims(step, convolution.transposed ? Images{result.dims, input.dims}
+                                                            : Images{input.dims, result.dims}));
+  GR_ASSIGN_OR_RETURN(convolution.window, windowFor(step, convolution.transposed));
+  GR_ASSIGN_OR_RETURN(convolution.channelsLast, haveChannelsLast({&input, &filter, &result}));
+  if (isOfBytes(step)) {
+    convolution.sumsIn = CUDNN_DATA_INT32;
+    if (!convolution.channelsLast) {
+      return absl::UnimplementedError("cuDNN's convolutions of bytes want the channels last");
+    }
+  }
+  convolution.input = imageShape(input.dims, convolution.channelsLast);
+  convolution.filter = imageShape(filter.dims, convolution.channelsLast);
+  convolution.result = imageShape(result.dims, convolution.channelsLast);
+  GR_ASSIGN_OR_RETURN(convolution.epilogue, epilogueOf(step, convolution));
+  return convolution;
+}
+
+}  // namespace
+
+absl::StatusOr<Convolution> convolutionOf(const Step& step) {
+  absl::StatusOr<Convolution> convolution = understand(step);
+  GR_RETURN_IF_ERROR(runtime::annotate(convolution.status(), step.label));
+  return convolution;
+}
+
+}  // namespace graphrun::devices::cuda

@@ -1,0 +1,17 @@
+#include "devices/cuda/kernels/kernel.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+
+absl::StatusOr<size_t> planOf(const Step& step) {
+  GR_ASSIGN_OR_RETURN(int64_t plan, attributeOr<int64_t>(step, "plan", 0));
+  if (plan < 0 || plan >= static_cast<int64_t>(kMostPlans)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(step.label, ": plan ", plan, ", expected 0 to ", kMostPlans - 1));
+  }
+  return static_cast<size_t>(plan);
+}
+
+}  // namespace graphrun::devices::cuda

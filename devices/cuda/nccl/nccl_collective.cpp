@@ -1,0 +1,199 @@
+#include "devices/cuda/nccl/nccl_collective.h"
+
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "devices/cuda/nccl/communicators.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+namespace {
+
+using runtime::ElementType;
+
+std::optional<ncclDataType_t> dataType(ElementType type) {
+  switch (type) {
+    case ElementType::kI8:
+      return ncclInt8;
+    case ElementType::kU8:
+      return ncclUint8;
+    case ElementType::kI32:
+      return ncclInt32;
+    case ElementType::kU32:
+      return ncclUint32;
+    case ElementType::kI64:
+      return ncclInt64;
+    case ElementType::kU64:
+      return ncclUint64;
+    case ElementType::kF16:
+      return ncclFloat16;
+    case ElementType::kBF16:
+      return ncclBfloat16;
+    case ElementType::kF32:
+      return ncclFloat32;
+    case ElementType::kF64:
+      return ncclFloat64;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool isFloat(ncclDataType_t type) {
+  return type == ncclFloat16 || type == ncclBfloat16 || type == ncclFloat32 || type == ncclFloat64;
+}
+
+std::optional<ncclRedOp_t> reduction(absl::string_view kind, ncclDataType_t type) {
+  if (kind == "sum") {
+    return ncclSum;
+  }
+  if (kind == "prod") {
+    return ncclProd;
+  }
+  if (kind == "max") {
+    return ncclMax;
+  }
+  if (kind == "min") {
+    return ncclMin;
+  }
+  // Of integers it would round in a way that NCCL does not tell.
+  return kind == "mean" && isFloat(type) ? std::optional(ncclAvg) : std::nullopt;
+}
+
+enum class Collective : uint8_t { kAllReduce, kAllGather, kReduceScatter };
+
+struct CollectiveStep {
+  Collective collective = Collective::kAllReduce;
+  ncclDataType_t type = ncclInt8;
+  ncclRedOp_t reduction = ncclSum;
+  size_t count = 0;  ///< elements as the library counts them: of the smaller one of both tensors
+  uint32_t communicator = 0;
+};
+
+absl::StatusOr<Collective> collectiveOf(const std::string& name) {
+  if (name == "all_reduce") {
+    return Collective::kAllReduce;
+  }
+  if (name == "all_gather") {
+    return Collective::kAllGather;
+  }
+  if (name == "reduce_scatter") {
+    return Collective::kReduceScatter;
+  }
+  return absl::UnimplementedError(absl::StrCat("NCCL is not used for ", name));
+}
+
+const char* functionOf(Collective collective) {
+  return collective == Collective::kAllReduce   ? "ncclAllReduce"
+         : collective == Collective::kAllGather ? "ncclAllGather"
+                                                : "ncclReduceScatter";
+}
+
+/// Whether one of the tensors has exactly as many elements as some number of the other.
+bool fits(Collective collective, int64_t in, int64_t out) {
+  return collective == Collective::kAllReduce   ? in == out
+         : collective == Collective::kAllGather ? in > 0 && out % in == 0
+                                                : out > 0 && in % out == 0;
+}
+
+absl::Status checkTensors(const Step& step, Collective collective) {
+  const bool areDense = step.inputs.size() == 1 && step.outputs.size() == 1 &&
+                        step.inputs[0].desc.layout.empty() && step.outputs[0].desc.layout.empty();
+  if (!areDense || step.inputs[0].desc.type != step.outputs[0].desc.type) {
+    return absl::InvalidArgumentError(
+        "a collective: expected a dense operand and a dense result of one type");
+  }
+  const runtime::TensorSpec in = step.inputs[0].desc.spec();
+  const runtime::TensorSpec out = step.outputs[0].desc.spec();
+  if (in.elementCount() == 0) {
+    return absl::UnimplementedError("NCCL is not used for tensors without elements");
+  }
+  if (!fits(collective, in.elementCount(), out.elementCount())) {
+    return absl::InvalidArgumentError(absl::StrCat("a collective: ", in.toString(), " gives ",
+                                                   out.toString(), ", which it cannot"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CollectiveStep> read(const Step& step) {
+  CollectiveStep result;
+  GR_ASSIGN_OR_RETURN(std::string name, attribute<std::string>(step, "collective"));
+  GR_ASSIGN_OR_RETURN(result.collective, collectiveOf(name));
+  GR_RETURN_IF_ERROR(checkTensors(step, result.collective));
+  GR_ASSIGN_OR_RETURN(int64_t communicator, attribute<int64_t>(step, "communicator"));
+  result.communicator = static_cast<uint32_t>(communicator);
+  const runtime::TensorSpec in = step.inputs[0].desc.spec();
+  const runtime::TensorSpec out = step.outputs[0].desc.spec();
+  if (result.collective == Collective::kAllGather) {  // nothing is computed: any type will do
+    result.count = in.byteSize();
+    return result;
+  }
+  result.count = static_cast<size_t>(out.elementCount());
+  GR_ASSIGN_OR_RETURN(std::string kind, attribute<std::string>(step, "kind"));
+  std::optional<ncclDataType_t> type = dataType(in.type);
+  std::optional<ncclRedOp_t> combined = type ? reduction(kind, *type) : std::nullopt;
+  if (!combined) {
+    return absl::UnimplementedError(absl::StrCat("NCCL does not combine elements of ",
+                                                 runtime::elementTypeName(in.type), " by ", kind));
+  }
+  result.type = *type;
+  result.reduction = *combined;
+  return result;
+}
+
+class CollectiveKernel : public Kernel {
+ public:
+  CollectiveKernel(const CollectiveStep& step, Communicators& communicators, CUdeviceptr from,
+                   CUdeviceptr to)
+      : step_(step),
+        communicators_(communicators),
+        from_(std::bit_cast<const void*>(from)),
+        to_(std::bit_cast<void*>(to)) {}
+
+  absl::Status enqueue(CUstream stream) override {
+    return communicators_.put(
+        step_.communicator, functionOf(step_.collective),
+        [&](const NcclApi& api, ncclComm_t communicator) {
+          switch (step_.collective) {
+            case Collective::kAllGather:
+              return api.ncclAllGather(from_, to_, step_.count, step_.type, communicator, stream);
+            case Collective::kReduceScatter:
+              return api.ncclReduceScatter(from_, to_, step_.count, step_.type, step_.reduction,
+                                           communicator, stream);
+            case Collective::kAllReduce:
+              break;
+          }
+          return api.ncclAllReduce(from_, to_, step_.count, step_.type, step_.reduction,
+                                   communicator, stream);
+        });
+  }
+
+ private:
+  CollectiveStep step_;
+  Communicators& communicators_;
+  const void* from_;
+  void* to_;
+};
+
+}  // namespace
+
+absl::StatusOr<KernelChoice> chooseCollective(const Step& step) {
+  GR_ASSIGN_OR_RETURN(CollectiveStep collective, read(step));
+  return KernelChoice{0, functionOf(collective.collective)};
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> createCollective(const Step& step,
+                                                         const KernelContext& context) {
+  GR_ASSIGN_OR_RETURN(CollectiveStep collective, read(step));
+  if (context.communicators == nullptr) {
+    return absl::FailedPreconditionError("a collective cannot be tried alone");
+  }
+  const CUdeviceptr from = context.addressOf(step.inputs[0]);
+  const CUdeviceptr to = context.addressOf(step.outputs[0]);
+  if (from == to && collective.collective != Collective::kAllReduce) {
+    return absl::InvalidArgumentError("only of an all_reduce the result may lie on the operand");
+  }
+  return std::make_unique<CollectiveKernel>(collective, *context.communicators, from, to);
+}
+
+}  // namespace graphrun::devices::cuda

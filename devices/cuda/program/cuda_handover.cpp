@@ -1,0 +1,142 @@
+// What goes from a program to another device without the host's memory.
+#include <algorithm>
+#include <utility>
+
+#include "devices/cuda/program/cuda_program.h"
+#include "runtime/base/status.h"
+
+namespace graphrun::devices::cuda {
+
+/// The launch behind which the buffer is copied to the host; null when it is there anyway.
+CudaProgram::Record* CudaProgram::writerOf(uint32_t buffer) const {
+  for (const std::unique_ptr<Record>& record : states_) {
+    for (const Transfer& transfer : record->out) {
+      if (transfer.buffer == buffer) {
+        return record.get();
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// The copies to the GPU of a buffer that was received.
+std::vector<CudaProgram::Transfer*> CudaProgram::readersOf(uint32_t buffer) const {
+  std::vector<Transfer*> readers;
+  for (const std::unique_ptr<Record>& record : states_) {
+    for (Transfer& transfer : record->in) {
+      if (transfer.buffer == buffer) {
+        readers.push_back(&transfer);
+      }
+    }
+  }
+  return readers;
+}
+
+bool CudaProgram::isSent(uint32_t buffer) const {
+  return std::any_of(edges_.begin(), edges_.end(),
+                     [&](const EdgeBinding& edge) { return edge.send && edge.buffer == buffer; });
+}
+
+bool CudaProgram::isOutput(uint32_t buffer) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const Binding& output) { return output.buffer == buffer; });
+}
+
+bool CudaProgram::canHandOver(size_t index) const {
+  const EdgeBinding& edge = edges_[index];
+  if (edge.send) {
+    return writerOf(edge.buffer) != nullptr;
+  }
+  return !readersOf(edge.buffer).empty() && !isSent(edge.buffer) && !isOutput(edge.buffer);
+}
+
+absl::Status CudaProgram::handOver(size_t index, EdgeWay way) {
+  ScopedContext scope(*device_.context);
+  EdgeBinding& edge = edges_[index];
+  const uint32_t buffer = edge.buffer;
+  const auto entry = static_cast<uint32_t>(hostBuffers_.size());
+  hostBuffers_.push_back(nullptr);  // what is received, the executor binds
+  const auto kind = edge.send ? OpRecord::Kind::kSend : OpRecord::Kind::kReceive;
+  for (OpRecord& record : records_) {
+    if (record.kind == kind && record.edge == edge.edge) {
+      record.buffer = entry;
+    }
+  }
+  edge.buffer = entry;
+  if (!edge.send) {
+    for (Transfer* reader : readersOf(buffer)) {
+      reader->bound = entry;
+      reader->place = way == EdgeWay::kFetched ? Place::kOther : Place::kOwn;
+    }
+    return absl::OkStatus();
+  }
+  if (way == EdgeWay::kFetched) {
+    GR_ASSIGN_OR_RETURN(hostBuffers_[entry], handedValue(buffer));
+  } else {
+    GR_RETURN_IF_ERROR(carry(buffer, entry));
+  }
+  dropCopyOut(buffer);
+  return absl::OkStatus();
+}
+
+/// What tells of a buffer of this GPU; its event is set by the launch that writes the buffer last.
+absl::StatusOr<DeviceValue*> CudaProgram::handedValue(uint32_t buffer) {
+  for (const std::unique_ptr<Handed>& handed : handed_) {
+    if (handed->buffer == buffer) {
+      return &handed->value;
+    }
+  }
+  auto handed = std::make_unique<Handed>();
+  handed->buffer = buffer;
+  GR_ASSIGN_OR_RETURN(handed->made, Event::create(device_.context));
+  handed->value = {addresses_[buffer], device_.context->handle(), handed->made.get()};
+  writerOf(buffer)->made.push_back(handed->made.get());
+  handed_.push_back(std::move(handed));
+  return &handed_.back()->value;
+}
+
+/// A copy of the buffer, in memory that a transport can make known to its adapters, behind the one
+/// to the host: who awaits that awaits this, too.
+absl::Status CudaProgram::carry(uint32_t buffer, uint32_t entry) {
+  std::vector<Transfer>& out = writerOf(buffer)->out;
+  auto host = std::find_if(out.begin(), out.end(),
+                           [&](const Transfer& transfer) { return transfer.buffer == buffer; });
+  Transfer copy = *host;
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<OwnMemory> memory,
+                      OwnMemory::allocate(device_.context, copy.bytes));
+  hostBuffers_[entry] = memory->bound();
+  memoryBytes_ += copy.bytes;
+  carried_.push_back(std::move(memory));
+  copy.bound = entry;
+  copy.place = Place::kOwn;
+  out.insert(host + 1, copy);
+  return absl::OkStatus();
+}
+
+/// Of a buffer that is no more sent from the host: that has no need of it, unless it is an output.
+void CudaProgram::dropCopyOut(uint32_t buffer) {
+  if (isSent(buffer)) {
+    return;
+  }
+  bool isCarried = false;
+  for (const std::unique_ptr<Record>& record : states_) {
+    std::erase_if(record->out, [&](const Transfer& out) {
+      return out.buffer == buffer && out.place == Place::kHost && !isOutput(buffer);
+    });
+    isCarried |= std::any_of(record->out.begin(), record->out.end(), [&](const Transfer& out) {
+      return out.buffer == buffer && out.place == Place::kOwn;
+    });
+  }
+  for (const std::unique_ptr<Record>& record : states_) {
+    if (!isCarried && record->awaited == arrivals_.at(buffer).get()) {
+      record->awaited = nullptr;
+    }
+  }
+  const size_t staged = std::erase_if(
+      staging_, [&](const PinnedMemory& memory) { return memory.get() == hostBuffers_[buffer]; });
+  if (staged != 0) {
+    hostBuffers_[buffer] = nullptr;
+  }
+}
+
+}  // namespace graphrun::devices::cuda

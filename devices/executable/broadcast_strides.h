@@ -1,0 +1,19 @@
+// How an operand that broadcasts is read.
+#ifndef GRAPHRUN_DEVICES_EXECUTABLE_BROADCAST_STRIDES_H_
+#define GRAPHRUN_DEVICES_EXECUTABLE_BROADCAST_STRIDES_H_
+
+#include <vector>
+
+#include "devices/executable/executable.h"
+
+namespace graphrun::devices {
+
+/// Row-major strides of `from`, aligned to the rank of `to`, 0 where a dim of 1 meets a larger one.
+/// InvalidArgument, about the operation of `step`, for what does not broadcast.
+absl::StatusOr<std::vector<int64_t>> broadcastStrides(const Step& step,
+                                                      const std::vector<int64_t>& from,
+                                                      const std::vector<int64_t>& to);
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_EXECUTABLE_BROADCAST_STRIDES_H_

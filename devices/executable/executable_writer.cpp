@@ -1,0 +1,142 @@
+#include "devices/executable/executable.h"
+#include "devices/executable/executable_generated.h"
+#include "runtime/format/checksum.h"
+
+namespace graphrun::devices {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+template <typename T>
+Offset<flatbuffers::Vector<T>> vectorOrNull(FlatBufferBuilder& b, const std::vector<T>& values) {
+  return values.empty() ? 0 : b.CreateVector(values);
+}
+
+Offset<flatbuffers::String> stringOrNull(FlatBufferBuilder& b, const std::string& text) {
+  return text.empty() ? 0 : b.CreateString(text);
+}
+
+/// Writes each element with `write` and gives the list.
+template <typename T, typename Write>
+auto eachOf(FlatBufferBuilder& b, const std::vector<T>& values, Write write) {
+  std::vector<decltype(write(b, values[0]))> offsets;
+  offsets.reserve(values.size());
+  for (const T& value : values) {
+    offsets.push_back(write(b, value));
+  }
+  return vectorOrNull(b, offsets);
+}
+
+Offset<fb::TensorDesc> writeDesc(FlatBufferBuilder& b, const TensorDesc& desc) {
+  auto dims = b.CreateVector(desc.dims);
+  auto layout = vectorOrNull(b, desc.layout);
+  return fb::CreateTensorDesc(b, static_cast<format::ElementType>(desc.type), dims, layout);
+}
+
+Offset<fb::Argument> writeArgument(FlatBufferBuilder& b, const Argument& argument) {
+  return fb::CreateArgument(b, argument.buffer, writeDesc(b, argument.desc));
+}
+
+/// Writes the alternative that an attribute holds.
+struct ValueWriter {
+  FlatBufferBuilder& b;
+  using Kind = format::AttributeValue;
+  using Written = std::pair<Kind, Offset<void>>;
+
+  Written operator()(int64_t v) { return {Kind::Int, format::CreateInt(b, v).Union()}; }
+  Written operator()(double v) { return {Kind::Float, format::CreateFloat(b, v).Union()}; }
+  Written operator()(bool v) { return {Kind::Bool, format::CreateBool(b, v).Union()}; }
+  Written operator()(const std::string& v) {
+    return {Kind::String, format::CreateString(b, b.CreateString(v)).Union()};
+  }
+  Written operator()(const std::vector<int64_t>& v) {
+    return {Kind::Ints, format::CreateInts(b, b.CreateVector(v)).Union()};
+  }
+  Written operator()(const std::vector<double>& v) {
+    return {Kind::Floats, format::CreateFloats(b, b.CreateVector(v)).Union()};
+  }
+  Written operator()(const std::vector<bool>& v) {
+    return {Kind::Bools, format::CreateBools(b, b.CreateVector(v)).Union()};
+  }
+  Written operator()(const std::vector<std::string>& v) {
+    return {Kind::Strings, format::CreateStrings(b, b.CreateVectorOfStrings(v)).Union()};
+  }
+  Written operator()(const runtime::TensorSpec& v) {
+    auto type = format::CreateTensorType(b, static_cast<format::ElementType>(v.type), true,
+                                         b.CreateVector(v.dims));
+    return {Kind::Type, format::CreateType(b, type).Union()};
+  }
+};
+
+Offset<format::Attribute> writeAttribute(FlatBufferBuilder& b,
+                                         const std::pair<std::string, AttributeValue>& attribute) {
+  auto [kind, value] = std::visit(ValueWriter{b}, attribute.second);
+  return format::CreateAttribute(b, b.CreateString(attribute.first), kind, value);
+}
+
+Offset<fb::PostOp> writePostOp(FlatBufferBuilder& b, const PostOp& op) {
+  auto algorithm = stringOrNull(b, op.algorithm);
+  Offset<fb::Argument> operand = op.operand ? writeArgument(b, *op.operand) : 0;
+  return fb::CreatePostOp(b, static_cast<fb::PostOpKind>(op.kind), algorithm, op.alpha, op.beta,
+                          operand);
+}
+
+Offset<fb::Step> writeStep(FlatBufferBuilder& b, const Step& step) {
+  auto kernel = b.CreateString(step.kernel);
+  auto operation = stringOrNull(b, step.operation);
+  auto label = stringOrNull(b, step.label);
+  auto inputs = eachOf(b, step.inputs, writeArgument);
+  auto outputs = eachOf(b, step.outputs, writeArgument);
+  std::vector<std::pair<std::string, AttributeValue>> list(step.attributes.begin(),
+                                                           step.attributes.end());
+  auto attributes = eachOf(b, list, writeAttribute);
+  auto postOps = eachOf(b, step.postOps, writePostOp);
+  Offset<fb::Argument> scratch = step.scratch ? writeArgument(b, *step.scratch) : 0;
+  auto symbol = stringOrNull(b, step.symbol);
+  auto sizes = vectorOrNull(b, step.sizes);
+  fb::Extent grid(step.grid.x, step.grid.y, step.grid.z);
+  fb::Extent block(step.block.x, step.block.y, step.block.z);
+  bool launches = step.block != Extent();
+  return fb::CreateStep(b, kernel, operation, label, inputs, outputs, attributes, postOps, scratch,
+                        symbol, step.extent, step.grain, step.edge, sizes, step.threads,
+                        launches ? &grid : nullptr, launches ? &block : nullptr, step.sharedBytes);
+}
+
+Offset<fb::Buffer> writeBuffer(FlatBufferBuilder& b, const Buffer& buffer) {
+  bool described = buffer.kind == BufferKind::kWeight || buffer.kind == BufferKind::kConstant;
+  Offset<fb::TensorDesc> desc = described ? writeDesc(b, buffer.desc) : 0;
+  Offset<fb::TensorDesc> source = buffer.source ? writeDesc(b, *buffer.source) : 0;
+  auto data = vectorOrNull(b, buffer.data);
+  Offset<fb::Quantization> quantized = 0;
+  if (buffer.quantized) {
+    auto type = static_cast<format::ElementType>(buffer.quantized->type);
+    quantized = fb::CreateQuantization(b, type, buffer.quantized->factor);
+  }
+  return fb::CreateBuffer(b, static_cast<fb::BufferKind>(buffer.kind), buffer.offset, buffer.bytes,
+                          buffer.index, desc, source, buffer.splat, data, quantized);
+}
+
+Offset<fb::Endpoint> writeEndpoint(FlatBufferBuilder& b, const Endpoint& endpoint) {
+  auto name = b.CreateString(endpoint.name);
+  return fb::CreateEndpoint(b, name, endpoint.buffer, writeDesc(b, endpoint.desc));
+}
+
+}  // namespace
+
+std::vector<uint8_t> writeExecutable(const Executable& executable) {
+  FlatBufferBuilder b;
+  auto fingerprint = b.CreateString(executable.fingerprint);
+  auto buffers = eachOf(b, executable.buffers, writeBuffer);
+  auto steps = eachOf(b, executable.steps, writeStep);
+  auto inputs = eachOf(b, executable.inputs, writeEndpoint);
+  auto outputs = eachOf(b, executable.outputs, writeEndpoint);
+  auto code = vectorOrNull(b, executable.code);
+  uint64_t checksum = format::checksumOf(executable.code);
+  fb::FinishExecutableBuffer(
+      b, fb::CreateExecutable(b, 1, fingerprint, buffers, steps, inputs, outputs,
+                              executable.arenaBytes, code, checksum));
+  return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
+}
+
+}  // namespace graphrun::devices

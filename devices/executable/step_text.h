@@ -1,0 +1,22 @@
+// Steps in words, to tell what is the same work.
+#ifndef GRAPHRUN_DEVICES_EXECUTABLE_STEP_TEXT_H_
+#define GRAPHRUN_DEVICES_EXECUTABLE_STEP_TEXT_H_
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "devices/executable/executable.h"
+
+namespace graphrun::devices {
+
+/// What a tensor is to a step.
+enum class TensorRole : uint8_t { kInput, kOther };
+using TensorText = absl::FunctionRef<std::string(const TensorDesc& desc, TensorRole role)>;
+
+/// Operation, attributes, tensors (as `tensor` tells them), post-ops; neither buffers nor labels,
+/// nor numbers that decide nothing but values. One line, without tabs.
+std::string textOfStep(const Step& step, TensorText tensor);
+
+}  // namespace graphrun::devices
+
+#endif  // GRAPHRUN_DEVICES_EXECUTABLE_STEP_TEXT_H_

@@ -1,0 +1,67 @@
+// Longest paths through a graph without cycles.
+#ifndef GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
+#define GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
+
+#include "placement/cost_graph/cost_graph.h"
+
+namespace graphrun::placement {
+
+/// By node, the longest way that leads to it, without and with the node itself.
+template <typename Number>
+struct LongestWays {
+  std::vector<Number> before;
+  std::vector<Number> whole;
+};
+
+/// Visits the nodes of `order`, each after all that it is reached from. `cost(node)` is its length;
+/// `forEdges(node, visit)` calls `visit(other, length)` for each edge by which it is reached.
+template <typename Number, typename Order, typename Cost, typename ForEdges>
+LongestWays<Number> longestWays(const Order& order, const Cost& cost, const ForEdges& forEdges) {
+  const auto count = static_cast<size_t>(std::ranges::size(order));
+  LongestWays<Number> ways{std::vector<Number>(count, 0), std::vector<Number>(count, 0)};
+  for (int node : order) {
+    Number& before = ways.before[static_cast<size_t>(node)];
+    forEdges(node, [&](int other, Number length) {
+      before = std::max(before, ways.whole[static_cast<size_t>(other)] + length);
+    });
+    ways.whole[static_cast<size_t>(node)] = before + cost(node);
+  }
+  return ways;
+}
+
+/// From the begin of the step. `edge(tensor, from, to)` is the length from the end of one node to
+/// the start of another that reads its tensor.
+template <typename Number, typename Cost, typename Edge>
+LongestWays<Number> waysFromBegin(const CostGraph& graph, const Cost& cost, const Edge& edge) {
+  return longestWays<Number>(graph.topologicalOrder, cost, [&](int node, const auto& visit) {
+    for (int t : graph.node(node).inputs) {
+      if (int producer = graph.tensor(t).producer; producer >= 0) {
+        visit(producer, edge(t, producer, node));
+      }
+    }
+  });
+}
+
+/// To the end of the step, likewise.
+template <typename Number, typename Cost, typename Edge>
+LongestWays<Number> waysToEnd(const CostGraph& graph, const Cost& cost, const Edge& edge) {
+  auto backwards = graph.topologicalOrder | std::views::reverse;
+  return longestWays<Number>(backwards, cost, [&](int node, const auto& visit) {
+    for (int t : graph.node(node).outputs) {
+      for (int consumer : graph.tensor(t).consumers) {
+        visit(consumer, edge(t, node, consumer));
+      }
+    }
+  });
+}
+
+/// The length of edges that take no time.
+inline constexpr auto kNoEdge = [](int, int, int) -> int64_t { return 0; };
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_COST_GRAPH_LONGEST_WAYS_H_

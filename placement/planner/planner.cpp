@@ -1,0 +1,546 @@
+#include "placement/planner/planner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "devices/device_compiler.h"
+#include "frontends/onnx/deferred.h"
+#include "ir/builders.h"
+#include "ir/dialect.h"
+#include "llvm/Support/JSON.h"
+#include "passes/collectives.h"
+#include "passes/intern_strings.h"
+#include "passes/partition.h"
+#include "passes/passes.h"
+#include "passes/pipelines.h"
+#include "passes/serialization/model_io.h"
+#include "passes/serialization/type_codec.h"
+#include "passes/shapes.h"
+#include "passes/stages.h"
+#include "passes/weights.h"
+#include "placement/cluster/interfaces.h"
+#include "placement/cluster/what_if.h"
+#include "placement/explain/explain.h"
+#include "placement/formats/cost_file.h"
+#include "placement/from_ir/annotations.h"
+#include "placement/planner/annotate_placement.h"
+#include "placement/planner/context.h"
+#include "placement/planner/device_compilers.h"
+#include "placement/planner/dumps.h"
+#include "placement/planner/explanation.h"
+#include "placement/planner/known_costs.h"
+#include "placement/planner/place_model.h"
+#include "placement/planner/plan_writer.h"
+#include "placement/planner/remainder.h"
+#include "placement/problem/placement_result.h"
+#include "runtime/base/numerics.h"
+#include "runtime/base/status.h"
+#include "runtime/format/weight_table.h"
+
+namespace graphrun::compiler {
+namespace {
+
+/// Memory with the alignment that constants need.
+struct alignas(16) Block {
+  uint8_t bytes[16];
+};
+
+using Kinds = absl::Span<const runtime::DeviceKind>;
+
+absl::StatusOr<placement::DeviceSpec> specOf(const format::FoundDevice& found, Kinds kinds) {
+  const runtime::DeviceKind* kind = runtime::findKind(kinds, found.kind()->str());
+  if (kind == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", found.worker()->str(), " has a device of kind '", found.kind()->str(),
+        "', expected one of ", runtime::kindNames(kinds),
+        "; say in cluster.yaml which of its devices to use, or run one version of graphrun"));
+  }
+  placement::DeviceSpec spec;
+  spec.kind = *kind;
+  spec.index = static_cast<int>(found.index());
+  if (found.cores() != nullptr) {
+    spec.cores.assign(found.cores()->begin(), found.cores()->end());
+    spec.coresFound = true;
+  }
+  spec.memoryBytes = static_cast<int64_t>(found.memory_bytes());
+  return spec;
+}
+
+/// This machine alone, with the GPUs that the client's process has.
+absl::StatusOr<placement::Cluster> ownCluster(const format::PlanRequest& request, Kinds kinds) {
+  const runtime::DeviceKind* host = runtime::findKind(kinds, runtime::kHostKind);
+  if (host == nullptr) {
+    return absl::InternalError("no compiler for this machine's own cores is built in");
+  }
+  placement::Cluster cluster = placement::localCluster(static_cast<int>(request.threads()), *host);
+  std::vector<placement::DeviceSpec> specs = cluster.workers.front().specs;
+  for (size_t i = 0; i < format::sizeOf(request.found()); ++i) {
+    const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
+    if (found.worker()->str() == placement::kClientName) {
+      GR_ASSIGN_OR_RETURN(placement::DeviceSpec spec, specOf(found, kinds));
+      specs.push_back(std::move(spec));
+    }
+  }
+  cluster.setDevices(0, std::move(specs));
+  return cluster;
+}
+
+/// Gives the workers whose devices the cluster file leaves open what they said they have.
+absl::Status addFoundDevices(const format::PlanRequest& request, Kinds kinds,
+                             placement::Cluster& cluster) {
+  std::map<int, std::vector<placement::DeviceSpec>> specs;
+  for (size_t i = 0; request.found() != nullptr && i < request.found()->size(); ++i) {
+    const format::FoundDevice* found = request.found()->Get(i);
+    std::optional<int> worker = cluster.findWorker(found->worker()->str());
+    if (!worker || cluster.workers[static_cast<size_t>(*worker)].devicesGiven) {
+      continue;
+    }
+    GR_ASSIGN_OR_RETURN(placement::DeviceSpec spec, specOf(*found, kinds));
+    specs[*worker].push_back(std::move(spec));
+  }
+  for (auto& [worker, devices] : specs) {
+    cluster.setDevices(worker, std::move(devices));
+  }
+  return absl::OkStatus();
+}
+
+/// Adds what there is not yet, to see what it would bring.
+/// A failure of what an option says: its user is told, whatever was wrong with it.
+absl::Status ofOption(const absl::Status& status, absl::string_view option) {
+  return status.ok() ? status : absl::NotFoundError(absl::StrCat(option, ": ", status.message()));
+}
+
+absl::Status addThoughtOf(const format::PlanRequest& request, Kinds kinds,
+                          placement::Cluster& cluster) {
+  for (size_t i = 0; i < format::sizeOf(request.added_devices()); ++i) {
+    GR_RETURN_IF_ERROR(ofOption(
+        placement::supposeDevice(cluster, request.added_devices()->Get(i)->str(), kinds), "--add"));
+  }
+  for (size_t i = 0; i < format::sizeOf(request.changed_links()); ++i) {
+    GR_RETURN_IF_ERROR(ofOption(
+        placement::supposeLinks(cluster, request.changed_links()->Get(i)->str()), "--link"));
+  }
+  return absl::OkStatus();
+}
+
+/// What carries out collectives on the cluster's devices, as their workers said. Nothing where the
+/// order of sums has to be one that is known.
+void setLibraries(const format::PlanRequest& request, placement::Cluster& cluster) {
+  for (size_t i = 0; !isDeterministic(request) && i < format::sizeOf(request.found()); ++i) {
+    const format::FoundDevice& found = *request.found()->Get(static_cast<uint32_t>(i));
+    absl::string_view text = format::textOf(found.collectives());
+    if (text.empty()) {
+      continue;
+    }
+    bool isClients = found.worker()->str() == placement::kClientName;
+    for (placement::Device& device : cluster.devices) {
+      bool isOf = isClients ? cluster.isInClient(device.worker)
+                            : cluster.findWorker(found.worker()->str()) == device.worker;
+      if (isOf && device.kind.name == found.kind()->str() &&
+          device.index == static_cast<int>(found.index())) {
+        device.library = std::string(text);
+      }
+    }
+  }
+}
+
+/// The cluster of the request with its devices, pins and limits.
+absl::StatusOr<placement::Cluster> clusterOf(const format::PlanRequest& request) {
+  const std::vector<runtime::DeviceKind> kinds = devices::compilerKinds();
+  placement::Cluster cluster;
+  std::string yaml(format::textOf(request.cluster_yaml()));
+  if (yaml.empty()) {
+    GR_ASSIGN_OR_RETURN(cluster, ownCluster(request, kinds));
+  } else {
+    GR_ASSIGN_OR_RETURN(
+        cluster,
+        placement::parseCluster(yaml, std::string(format::textOf(request.cluster_path())), kinds));
+  }
+  GR_RETURN_IF_ERROR(addFoundDevices(request, kinds, cluster));
+  std::vector<placement::LinkOverride> measured = measuredLinks(request, cluster);
+  cluster.links.insert(cluster.links.begin(), measured.begin(), measured.end());
+  cluster.stepStarts = stepStarts(request);
+  cluster.crowds = crowds(request, cluster);
+  cluster.client = clientWork(request, cluster);
+  GR_RETURN_IF_ERROR(addThoughtOf(request, kinds, cluster));
+  cluster.interfaces = placement::interfacesOf(cluster);
+  setLibraries(request, cluster);
+  for (size_t i = 0; request.pins() != nullptr && i < request.pins()->size(); ++i) {
+    const format::Pin* pin = request.pins()->Get(i);
+    std::string nodes = pin->nodes()->str();
+    std::string device = pin->device()->str();
+    bool isAnnotation = nodes.starts_with('@');  // told with its own name
+    cluster.pins.push_back(placement::makePinRule(
+        nodes, device, isAnnotation ? "--pin" : absl::StrCat("--pin '", nodes, "=", device, "'")));
+  }
+  for (size_t i = 0; i < format::sizeOf(request.forbids()); ++i) {
+    const format::Pin* forbid = request.forbids()->Get(i);
+    std::string nodes = forbid->nodes()->str();
+    std::string device = forbid->device()->str();
+    cluster.forbids.push_back({nodes, device, absl::StrCat("--forbid '", nodes, "=", device, "'")});
+  }
+  for (size_t i = 0; request.limits() != nullptr && i < request.limits()->size(); ++i) {
+    const format::MemoryLimit* limit = request.limits()->Get(i);
+    GR_RETURN_IF_ERROR(ofOption(
+        cluster.setMemoryLimit(limit->device()->str(), static_cast<int64_t>(limit->bytes())),
+        "--memory-limit"));
+  }
+  return cluster;
+}
+
+/// The elements that the request gives for an input.
+absl::StatusOr<mlir::ElementsAttr> elementsOf(Context& context, const format::NamedShape& input) {
+  mlir::Type element =
+      passes::elementTypeOf(static_cast<runtime::ElementType>(input.element()), &context.mlir());
+  llvm::ArrayRef<int64_t> dims;
+  if (input.dims() != nullptr) {
+    dims = {input.dims()->data(), input.dims()->size()};
+  }
+  auto fail = [&](size_t count, const char* what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", input.name()->str(), "': ", count, what, " are not its elements"));
+  };
+  if (element && ir::isStrings(element)) {
+    llvm::SmallVector<llvm::StringRef> strings;
+    for (size_t i = 0; i < format::sizeOf(input.strings()); ++i) {
+      const flatbuffers::String* string = input.strings()->Get(i);
+      strings.emplace_back(string->c_str(), string->size());
+      if (!llvm::json::isUTF8(strings.back())) {
+        return absl::InvalidArgumentError(absl::StrCat("input '", input.name()->str(),
+                                                       "': element ", i,
+                                                       " is not valid UTF-8, as strings must be"));
+      }
+    }
+    auto type = mlir::RankedTensorType::get(dims, element);
+    if (type.getNumElements() != static_cast<int64_t>(strings.size())) {
+      return fail(strings.size(), " strings");
+    }
+    return mlir::ElementsAttr(ir::makeStrings(type, strings));
+  }
+  llvm::ArrayRef<char> bytes;
+  if (input.elements() != nullptr) {
+    bytes = {reinterpret_cast<const char*>(input.elements()->data()), input.elements()->size()};
+  }
+  mlir::ElementsAttr elements =
+      element ? passes::elementsFrom(mlir::RankedTensorType::get(dims, element), bytes) : nullptr;
+  return elements ? absl::StatusOr<mlir::ElementsAttr>(elements) : fail(bytes.size(), " bytes");
+}
+
+absl::StatusOr<std::vector<passes::InputShape>> shapesOf(Context& context,
+                                                         const format::PlanRequest& request) {
+  std::vector<passes::InputShape> shapes;
+  for (size_t i = 0; request.inputs() != nullptr && i < request.inputs()->size(); ++i) {
+    const format::NamedShape* input = request.inputs()->Get(i);
+    passes::InputShape shape{
+        input->name()->str(),
+        {},
+        nullptr,
+        passes::elementTypeOf(static_cast<runtime::ElementType>(input->element()),
+                              &context.mlir())};
+    if (input->dims() != nullptr) {
+      shape.dims.assign(input->dims()->begin(), input->dims()->end());
+    }
+    if (input->has_elements()) {
+      GR_ASSIGN_OR_RETURN(shape.elements, elementsOf(context, *input));
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+/// Whether products of bytes are worth making: whether all CPUs of the cluster do them well, since
+/// groups are formed before nodes are placed. Workers that said nothing are this machine's, or have
+/// not been reached: it is asked for them.
+bool multipliesBytes(const format::PlanRequest& request, const placement::Cluster& cluster) {
+  auto compiler = devices::createDeviceCompiler(runtime::kHostKind);
+  const bool here = compiler.ok() && (*compiler)->multipliesBytes();
+  auto isOn = [&](const placement::Device& device) {
+    const std::string& worker = cluster.workers[static_cast<size_t>(device.worker)].name;
+    for (uint32_t i = 0; i < format::sizeOf(request.found()); ++i) {
+      const format::FoundDevice& found = *request.found()->Get(i);
+      if (found.kind()->str() == runtime::kHostKind && found.worker()->str() == worker) {
+        return found.multiplies_bytes();
+      }
+    }
+    return here;
+  };
+  std::vector<placement::Device> cpus;
+  std::copy_if(cluster.devices.begin(), cluster.devices.end(), std::back_inserter(cpus),
+               [](const placement::Device& device) { return device.kind.onHostCores; });
+  return cpus.empty() ? here : std::all_of(cpus.begin(), cpus.end(), isOn);
+}
+
+/// The graph that the request is about: the model's, or what is left of it.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> graphOf(Context& context,
+                                                          const format::ModelFile& model,
+                                                          const format::PlanRequest& request,
+                                                          std::vector<Block>& storage) {
+  if (request.remainder() == nullptr) {
+    return context.load(model);
+  }
+  storage.resize(request.remainder()->size() / sizeof(Block) + 1);
+  std::memcpy(storage.data(), request.remainder()->data(), request.remainder()->size());
+  return readRemainder(context, model, {storage.front().bytes, request.remainder()->size()});
+}
+
+/// What the user asked for in place of the model's annotations; "" if nothing.
+std::string overruling(const format::PlanRequest& request) {
+  std::string strategy(format::textOf(request.strategy()));
+  return strategy.ends_with(".json") || strategy == "single"
+             ? absl::StrCat("--placement ", strategy)
+             : "";
+}
+
+/// Makes the shapes of `module` static, cutting it where that needs elements, then simplifies and
+/// groups what is to run now, its strings numbered and what must run on one device pinned there;
+/// a deterministic plan is simplified before that, as if nothing were pinned.
+/// Fills what `planned` says of the rest, and `annotations`.
+absl::StatusOr<mlir::func::FuncOp> prepare(Context& context, const format::ModelFile& model,
+                                           mlir::ModuleOp module,
+                                           const format::PlanRequest& request,
+                                           const placement::Cluster& cluster, Planned& planned,
+                                           passes::InternedStrings& strings,
+                                           std::vector<placement::AnnotationReport>& annotations) {
+  GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
+  auto failure = [&] {
+    return context.takeError(absl::StatusCode::kInvalidArgument,
+                             "the model cannot be prepared for these inputs");
+  };
+  auto function = passes::graphOf(module);
+  if (mlir::failed(function)) {
+    return failure();
+  }
+  if (request.remainder() == nullptr) {
+    GR_RETURN_IF_ERROR(placement::checkAnnotationRules(*function, cluster));
+    std::vector<std::string> dumps;
+    dumps.reserve(format::sizeOf(request.dumps()));
+    for (size_t i = 0; i < format::sizeOf(request.dumps()); ++i) {
+      dumps.push_back(request.dumps()->Get(static_cast<uint32_t>(i))->str());
+    }
+    GR_RETURN_IF_ERROR(exposeValues(*function, dumps));  // what is left has them among its results
+  }
+  if (mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred))) {
+    return failure();
+  }
+  mlir::FailureOr<passes::Stages> stages = passes::cutAtData(*function);
+  if (mlir::failed(stages)) {
+    return failure();
+  }
+  planned.neededInputs = stages->neededInputs;
+  if (!planned.neededInputs.empty()) {
+    return *function;
+  }
+  if (stages->rest) {
+    GR_ASSIGN_OR_RETURN(planned.remainder, writeRemainder(model, *passes::graphOf(*stages->rest)));
+    planned.remainderInputs = stages->restInputs;
+  }
+  // Forms and folded scales round otherwise than their parts do: no pin may keep one from being
+  // made.
+  if (isDeterministic(request) && mlir::failed(passes::simplify(module))) {
+    return failure();
+  }
+  annotations = placement::pinByAnnotations(*function, cluster, overruling(request));
+  strings = passes::internStrings(*function);
+  passes::GroupOptions options{request.fusion(),
+                               static_cast<runtime::Precision>(request.precision()),
+                               multipliesBytes(request, cluster)};
+  if (mlir::failed(passes::simplifyAndGroup(module, options))) {
+    return failure();
+  }
+  return *function;
+}
+
+passes::PartitionOptions partitionOptions(const placement::Cluster& cluster) {
+  passes::PartitionOptions options;
+  options.home = kHomeDevice;
+  for (const placement::Device& device : cluster.devices) {
+    if (cluster.isInClient(device.worker) && !device.detached) {
+      options.localDevices.push_back(device.name);
+    }
+  }
+  return options;
+}
+
+/// A model before its nodes are placed. Not movable: its parts refer to each other.
+struct Prepared {
+  std::vector<Block> storage;  // outlives the context, which refers to it
+  Context context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  placement::Cluster cluster;
+  passes::InternedStrings strings;
+  std::vector<placement::AnnotationReport> annotations;
+  Planned planned;  // only this when there are needed inputs
+  mlir::func::FuncOp function;
+};
+
+/// What is left of a model has been checked against the rules with its first stage.
+void markRules(const format::PlanRequest& request, mlir::ModuleOp module,
+               placement::Cluster& cluster) {
+  if (auto function = passes::graphOf(module);
+      request.remainder() == nullptr && mlir::succeeded(function)) {
+    return placement::markKnownRules(*function, cluster);
+  }
+  for (std::vector<placement::PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
+    for (placement::PinRule& rule : *rules) {
+      rule.known = true;
+    }
+  }
+}
+
+/// A line for each rule that decides nothing, as what it names was folded: while the model was
+/// imported, or, where `graph` is all of it, by now.
+void noteIdleRules(const placement::Cluster& cluster, const placement::CostGraph* graph,
+                   std::vector<std::string>& notes) {
+  for (const std::vector<placement::PinRule>* rules : {&cluster.pins, &cluster.forbids}) {
+    for (const placement::PinRule& rule : *rules) {
+      const bool isIdle = rule.folded || (graph != nullptr && graph->nodesOf(rule).empty());
+      if (!rule.annotation && isIdle) {
+        notes.push_back(absl::StrCat(rule.source, ": ", passes::foldedText(rule.nodes)));
+      }
+    }
+  }
+}
+
+absl::Status prepareModel(const format::ModelFile& model, const format::PlanRequest& request,
+                          Prepared& prepared) {
+  GR_ASSIGN_OR_RETURN(prepared.module, graphOf(prepared.context, model, request, prepared.storage));
+  GR_ASSIGN_OR_RETURN(prepared.cluster, clusterOf(request));
+  markRules(request, *prepared.module, prepared.cluster);
+  GR_ASSIGN_OR_RETURN(prepared.function,
+                      prepare(prepared.context, model, *prepared.module, request, prepared.cluster,
+                              prepared.planned, prepared.strings, prepared.annotations));
+  return absl::OkStatus();
+}
+
+ExplanationWishes explanationWishes(const format::PlanRequest& request) {
+  ExplanationWishes wishes{request.main_choices(), {}};
+  for (size_t i = 0; i < format::sizeOf(request.explained()); ++i) {
+    wishes.nodes.push_back(request.explained()->Get(i)->str());
+  }
+  return wishes;
+}
+
+/// NotFound for a node that is to be explained and was folded.
+absl::Status checkExplained(mlir::func::FuncOp function, const placement::CostGraph& graph,
+                            const std::vector<std::string>& nodes) {
+  for (const std::string& name : nodes) {
+    placement::PinRule rule;
+    rule.nodes = name;
+    if (graph.nodesOf(rule).empty() && passes::isFolded(function, name)) {
+      return absl::NotFoundError(absl::StrCat("--op: ", passes::foldedText(name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Planned> planModel(const format::ModelFile& model,
+                                  const format::PlanRequest& request, uint64_t hash) {
+  Prepared prepared;
+  GR_RETURN_IF_ERROR(prepareModel(model, request, prepared));
+  Planned& planned = prepared.planned;
+  if (!planned.neededInputs.empty()) {
+    return std::move(planned);
+  }
+  GR_ASSIGN_OR_RETURN(std::unique_ptr<Placed> placed,
+                      placeModel(prepared.function, request, prepared.cluster));
+  const placement::Cluster& cluster = placed->cluster;
+  const placement::PlacementResult& result = placed->result;
+  annotateDevices(placed->graph, cluster, result.placement);
+  mlir::FailureOr<passes::Partitioning> parts = mlir::failure();
+  if (mlir::succeeded(passes::lowerCollectives(prepared.function, collectiveLibraries(cluster)))) {
+    parts = passes::partition(prepared.function, partitionOptions(cluster));
+  }
+  if (mlir::failed(parts)) {
+    return prepared.context.takeError(absl::StatusCode::kInternal,
+                                      "the placed graph cannot be cut");
+  }
+  GR_ASSIGN_OR_RETURN(
+      planned.plan,
+      writePlan({model, hash, cluster, *parts, placed->graph, placed->problem->simulator, result,
+                 placed->promisedNs, static_cast<uint8_t>(request.splits()), request.single(),
+                 prepared.strings, request.numerics(), request.precision(),
+                 placed->problem->objective == placement::Objective::kThroughput}));
+  if (std::string note = placement::unusedAnnotations(prepared.annotations); !note.empty()) {
+    planned.notes.push_back(std::move(note));
+  }
+  llvm::append_range(planned.notes, prepared.context.takeWarnings());
+  if (request.remainder() == nullptr) {
+    noteIdleRules(cluster, planned.remainder.empty() ? &placed->graph.graph : nullptr,
+                  planned.notes);
+  }
+  if (request.explains()) {
+    ExplanationWishes wishes = explanationWishes(request);
+    GR_RETURN_IF_ERROR(checkExplained(prepared.function, placed->graph.graph, wishes.nodes));
+    wishes.candidates = std::move(placed->candidates);
+    GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
+                        explainWith(*placed->problem, result, wishes));
+    if (static_cast<runtime::Objective>(request.objective()) != explanation.goal) {
+      explanation.goal = placement::Objective::kThroughput;  // of steps that wait for each other
+      explanation.periodNs = explanation.latencyNs();
+      explanation.clientPeriodNs = 0;
+      for (placement::StrategyReport& report : explanation.strategies) {
+        report.periodNs = report.stepNs;
+      }
+    }
+    explanation.splits = std::move(placed->splits);
+    explanation.singleByRuns = request.single();
+    explanation.annotations = std::move(prepared.annotations);
+    explanation.complete = planned.remainder.empty();
+    planned.explanationJson = explanationText(explanation, request.details());
+  }
+  return std::move(planned);
+}
+
+absl::StatusOr<std::string> costsOf(const format::ModelFile& model,
+                                    const format::PlanRequest& request) {
+  Prepared prepared;
+  GR_RETURN_IF_ERROR(prepareModel(model, request, prepared));
+  if (!prepared.planned.neededInputs.empty()) {
+    return "";
+  }
+  Placed placed;
+  GR_RETURN_IF_ERROR(addCosts(prepared.function, request, prepared.cluster, placed));
+  return placement::writeCostFile(*placed.problem);
+}
+
+absl::StatusOr<std::string> inspectModel(const format::ModelFile& model,
+                                         const format::PlanRequest& request) {
+  Context context;
+  GR_ASSIGN_OR_RETURN(auto module, context.load(model));
+  auto function = passes::graphOf(*module);
+  GR_ASSIGN_OR_RETURN(std::vector<passes::InputShape> shapes, shapesOf(context, request));
+  if (mlir::failed(function) ||
+      (!shapes.empty() &&
+       mlir::failed(passes::specialize(*function, shapes, frontends::resolveDeferred)))) {
+    return context.takeError(absl::StatusCode::kInvalidArgument, "the model cannot be inspected");
+  }
+  std::map<std::string, std::pair<int64_t, int64_t>> ops;  // name -> count, flops
+  int64_t flops = 0;
+  int64_t bytes = 0;
+  bool known = true;
+  function->walk([&](ir::GrOpInterface op) {
+    ir::OpCost cost = op.cost();
+    known &= ir::hasStaticShapes(op);
+    flops += cost.flops;
+    bytes += cost.bytesRead + cost.bytesWritten;
+    auto& [count, opFlops] = ops[op->getName().getStringRef().str()];
+    ++count;
+    opFlops += cost.flops;
+  });
+  nlohmann::ordered_json json;
+  json["flops"] = known ? nlohmann::ordered_json(flops) : nullptr;
+  json["bytes"] = known ? nlohmann::ordered_json(bytes) : nullptr;
+  json["ops"] = nlohmann::ordered_json::object();
+  for (const auto& [name, entry] : ops) {
+    json["ops"][name] = {{"count", entry.first}, {"flops", entry.second}};
+  }
+  return json.dump(2);
+}
+
+}  // namespace graphrun::compiler

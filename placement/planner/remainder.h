@@ -1,0 +1,28 @@
+// What is left of a model when a plan has run, as bytes that go through the door and come back.
+#ifndef GRAPHRUN_PLACEMENT_PLANNER_REMAINDER_H_
+#define GRAPHRUN_PLACEMENT_PLANNER_REMAINDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "placement/planner/context.h"
+#include "runtime/format/model_file.h"
+
+namespace graphrun::compiler {
+
+/// The FlatBuffer of a Remainder (runtime/format/door.fbs) with this graph of `model`.
+absl::StatusOr<std::vector<uint8_t>> writeRemainder(const format::ModelFile& model,
+                                                    mlir::func::FuncOp graph);
+
+/// Reads `bytes`, which are verified first, into `context`. They must be aligned to 16, and like
+/// `model` outlive the context.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readRemainder(Context& context,
+                                                                const format::ModelFile& model,
+                                                                absl::Span<const uint8_t> bytes);
+
+}  // namespace graphrun::compiler
+
+#endif  // GRAPHRUN_PLACEMENT_PLANNER_REMAINDER_H_

@@ -1,0 +1,453 @@
+// A placement whose predicted times follow its changes.
+#ifndef GRAPHRUN_PLACEMENT_SEARCH_SCHEDULE_H_
+#define GRAPHRUN_PLACEMENT_SEARCH_SCHEDULE_H_
+
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "placement/cost_graph/placement.h"
+#include "placement/search/due_ranks.h"
+#include "placement/search/undoable_vector.h"
+#include "placement/simulator/placed_costs.h"
+#include "placement/simulator/simulator.h"
+
+namespace graphrun::placement {
+
+/// What local search changes. Its times are those of the simulator, bit for bit, but a change costs
+/// only what it affects. One thread.
+///
+///     schedule.setDevice(node, device);            // any number of changes
+///     if (schedule.stepNs() < best) {
+///       schedule.keep();
+///     } else {
+///       schedule.undo();
+///     }
+///
+/// A core (see CoreTable) runs its nodes by rank, a link carries its transfers in the order in
+/// which they are ready (ties: rank of the producer, tensor, target), and so does each side of an
+/// interface. These orders are lists here,
+/// so that each node and each transfer starts when the last of a few others has finished. One that
+/// may start at another time is *due*; what is due is settled by rank until nothing is.
+///
+/// In a full schedule nearly every change delays nearly everything that follows, mostly all by the
+/// same time. So once most cores are off by one delay at some rank, that is noted for all ranks
+/// from there on at once (a *shift*), and what is due then is what waits for something that is not
+/// off by so much.
+///
+/// Of a long schedule a *window* may be opened: ranks to which changes are confined. Then what
+/// comes after it stays as it was, and the step is told from how much time that takes from the end
+/// of the window on: a change costs what it affects in the window, and is exact if no order changes
+/// after it. When the window is closed, all that was put off is done.
+class Schedule {
+ public:
+  /// InvalidArgument for a placement that the simulator refuses. The simulator must outlive it.
+  static absl::StatusOr<Schedule> create(const Simulator& simulator, const Placement& placement);
+
+  /// Moves a node to a device that supports it, at its rank.
+  void setDevice(int node, int device);
+  /// The ranks, in the window if there is one, that keep the order topological while all other
+  /// nodes stay in theirs: first, last.
+  std::pair<int, int> rankRange(int node) const;
+  /// Takes the node out of the order of all nodes and puts it back as number `rank`, which lies in
+  /// its range.
+  void setRank(int node, int rank);
+
+  /// The predicted step with its overhead, which is Simulation::latencyNs; with a window as the
+  /// window tells it. After it comes keep or undo, before other changes.
+  int64_t stepNs();
+
+  /// Learns how long the step goes on after each node: before the first of several windows.
+  void learnTails();
+  /// Confines changes to ranks from `first` to before `last`, not before those of the window that
+  /// was open. After keep or undo, as closeWindow.
+  void openWindow(int first, int last);
+  void closeWindow();
+  /// The first rank of the window, and the one after its last; all ranks without one.
+  std::pair<int, int> window() const {
+    return isOpen() ? std::pair(window_.first, window_.last) : std::pair(0, nodeCount());
+  }
+
+  /// Takes back the changes since the last keep, undo or create, in the time that they took.
+  void undo();
+  /// Makes them permanent.
+  void keep();
+
+  /// Nodes of a chain that makes the step as long as it is, the last one first: each ends when the
+  /// one before it, or what that sends, can start. With a window those in it, if there are any.
+  /// After keep or undo.
+  std::vector<int> criticalNodes() const;
+
+  int device(int node) const { return nodes_[node].device; }
+  int rank(int node) const { return rank_[static_cast<size_t>(node)]; }
+  int nodeAt(int rank) const { return order_[static_cast<size_t>(rank)]; }
+  /// The last node that runs before this one on a core of its device, -1 if it is the first.
+  int nodeBefore(int node) const;
+  /// Valid after stepNs.
+  OpTime time(int node) const { return {startOf(node), finishOf(node)}; }
+  Placement placement(const char* strategy) const;
+
+ private:
+  static constexpr int kNone = -1;
+
+  /// A node's neighbours on a core.
+  struct Turn {
+    int before = kNone;
+    int after = kNone;
+  };
+  /// A node, and its turn on the first core of its device. Times without shifts.
+  struct Node {
+    int device = 0;
+    Turn turn;
+    int64_t start = 0;
+    int64_t finish = 0;
+  };
+  /// A tensor on its way to an endpoint, and its neighbours on its link. Times without shifts.
+  struct Sending {
+    int tensor = 0;
+    int producer = kNone;  // node; kNone for an input of the graph
+    int to = kClient;
+    int link = 0;
+    int uses = 0;      // consumers there, and one for an output that goes there
+    int next = kNone;  // another sending of the tensor
+    Turn turn;         // on its link
+    int64_t duration = 0;
+    int64_t ready = 0;
+    int64_t start = 0;
+    int64_t finish = 0;
+  };
+  /// A sending on its way by a side of an interface, and its neighbours there. Times without
+  /// shifts.
+  struct Passage {
+    Turn turn;
+    int64_t duration = 0;
+    int64_t free = 0;  // when the side is free again
+  };
+  /// What sendings wait in line for.
+  enum class Way : uint8_t { kLink, kLeaves, kEnters };
+  /// Nodes of a core, or sendings of a link or of a side of an interface.
+  struct List {
+    int first = kNone;
+    int last = kNone;
+    int count = 0;
+    int finger = kNone;  // of a link: where something was put last
+    int64_t bytes = 0;   // of a link
+  };
+  /// Everything of a rank from here on happens so much later than its times tell.
+  struct Shift {
+    int rank = 0;
+    int64_t delay = 0;
+  };
+  /// The last node of a core that was settled, and how much later it ends than before.
+  struct Delayed {
+    int rank = std::numeric_limits<int>::min() / 2;
+    int64_t delay = 0;
+  };
+  /// Where a sending belongs on its link.
+  struct Place {
+    int64_t ready;
+    int rank;
+    int tensor;
+    int to;
+    int sending;
+    bool operator<(const Place& other) const {
+      return std::tie(ready, rank, tensor, to) <
+             std::tie(other.ready, other.rank, other.tensor, other.to);
+    }
+  };
+  /// Which nodes read something that was made before a rank: the oldest input of each, as of an
+  /// order that has changed little since.
+  struct Readers {
+    std::vector<int> order;   // nodes by rank at that time
+    std::vector<int> oldest;  // by rank at that time: lowest rank of a producer
+    std::vector<int> moved;   // nodes that got another rank since; all others moved by as many
+                              // ranks at most
+  };
+
+  /// Ranks to which changes are confined, and the nodes after them that wait for them first.
+  struct Window {
+    int first = 0;
+    int last = 0;  // 0: there is none
+    std::vector<int> readers;
+    std::vector<int> ends;  // outputs of the graph that it makes
+  };
+
+  explicit Schedule(const Simulator& simulator);
+  void build(const Placement& placement, const Simulation& simulation);
+  int nodeCount() const { return nodes_.size(); }
+  PlacedCosts<Schedule> costs() const { return {*simulator_, *this}; }
+  int homeOf(int tensor) const { return costs().home(tensor); }
+  /// Whether a node has a tensor only when it has been sent.
+  bool travels(int tensor, int node) const { return costs().isSent(tensor, node); }
+  /// Calls `visit` with all nodes of a node's meeting.
+  template <typename Visit>
+  void forMeeting(int node, const Visit& visit) const {
+    int meeting = meetings_->empty() ? kNone : graph_->node(node).meeting;
+    for (size_t i = 0;
+         meeting >= 0 && i < graph_->meetings[static_cast<size_t>(meeting)].members.size(); ++i) {
+      for (int other : graph_->meetings[static_cast<size_t>(meeting)].members[i].nodes) {
+        visit(other);
+      }
+    }
+  }
+  /// Calls `visit` with what a node that meets others waits for on each core of theirs: the last
+  /// there before the meeting.
+  template <typename Visit>
+  void forArrivals(int node, const Visit& visit) const {
+    if (!meetings_->meets(*this, node)) {
+      return;
+    }
+    const int meeting = graph_->node(node).meeting;
+    const int first = meetings_->firstStep(meeting, *this);
+    for (int device : meetings_->devicesOf(meeting, *this)) {
+      for (int core : cores_->of(device)) {
+        int last = nodeBefore(first, core);
+        last = last == first ? turnOn(first, core).before : last;
+        if (last != kNone) {
+          visit(last);
+        }
+      }
+    }
+  }
+  /// Calls `visit` with the nodes of all meetings that may wait for a node: their first step is
+  /// between it and the next one on a core.
+  template <typename Visit>
+  void forMeetingsAfter(int node, const Visit& visit) const {
+    if (meetings_->empty()) {
+      return;
+    }
+    int end = rank(node);
+    forTurns(node, [&](const Turn& turn) {
+      end = turn.after == kNone ? end : std::max(end, rank(turn.after));
+    });
+    for (int r = rank(node) + 1; r <= end; ++r) {
+      const int meeting = graph_->node(nodeAt(r)).meeting;
+      if (meeting >= 0 && meetings_->firstStep(meeting, *this) == nodeAt(r)) {
+        forMeeting(nodeAt(r), visit);
+      }
+    }
+  }
+  bool queues(int link) const { return simulator_->links().link(link).model.queues; }
+  int rankOf(const Sending& sending) const {
+    return sending.producer < 0 ? kNone : rank(sending.producer);
+  }
+  /// Calls `visit` with each sending of a tensor, or of all outputs of a node.
+  template <typename Visit>
+  void forSendings(int tensor, const Visit& visit) const {
+    for (int id = sent_[tensor]; id != kNone; id = sendings_[id].next) {
+      visit(id);
+    }
+  }
+  template <typename Visit>
+  void forSendingsOf(int node, const Visit& visit) const {
+    for (int tensor : flat_->outputs(node)) {
+      forSendings(tensor, visit);
+    }
+  }
+
+  /// The turn of a node on the i-th core of its device.
+  const Turn& turnAt(int node, int i) const {
+    return i == 0 ? nodes_[node].turn : moreTurns_[node * moreCores_ + i - 1];
+  }
+  Turn& editTurnAt(int node, int i) {
+    return i == 0 ? nodes_.edit(node).turn : moreTurns_.edit(node * moreCores_ + i - 1);
+  }
+  /// Of a core by its id.
+  const Turn& turnOn(int node, int core) const { return turnAt(node, placeOn(node, core)); }
+  Turn& editTurnOn(int node, int core) { return editTurnAt(node, placeOn(node, core)); }
+  /// Which one of its device's cores this one is.
+  int placeOn(int node, int core) const {
+    return moreCores_ == 0 ? 0 : coreIndex(device(node), core);
+  }
+  int coreIndex(int device, int core) const {
+    return coreIndex_[static_cast<size_t>(device)][static_cast<size_t>(core)];
+  }
+  bool hasCore(int device, int core) const {
+    return cores_->isShared() ? coreIndex(device, core) >= 0 : device == core;
+  }
+  absl::Span<const int> coresOf(int node) const { return cores_->of(device(node)); }
+  /// Calls `visit` with each of the node's turns.
+  template <typename Visit>
+  void forTurns(int node, const Visit& visit) const {
+    visit(nodes_[node].turn);
+    for (int i = 1; moreCores_ > 0 && i < static_cast<int>(coresOf(node).size()); ++i) {
+      visit(turnAt(node, i));
+    }
+  }
+
+  // schedule.cpp: changes.
+  int make(int tensor, int to);
+  int find(int tensor, int to) const;
+  int acquire(int tensor, int to);
+  void release(int sending);
+  void receive(int tensor, const Use& use);
+  void moveOutput(int tensor, int from, int to);
+  void turnOrder(int node, int rank);
+
+  void moveTelling(int from, int to);
+
+  void commit();
+
+  // schedule_lists.cpp: the order of cores and links.
+  void findCores();
+  int nodeBefore(int node, int core) const;
+  void leaveDevice(int node);
+  void joinDevice(int node, int device);
+  void joinCore(int node, int core);
+  bool hasSides() const { return onSide_.size() > 0; }
+  /// The link, or the side, for which a sending waits in line; kNone: none.
+  int lineOf(Way way, const Sending& sending) const {
+    const LinkInfo& link = simulator_->links().link(sending.link);
+    return way == Way::kLink ? sending.link : way == Way::kLeaves ? link.leaves : link.enters;
+  }
+  static int passageId(Way way, int sending) { return 2 * sending + (way == Way::kEnters ? 1 : 0); }
+  const List& lineAt(Way way, int line) const {
+    return way == Way::kLink ? onLink_[line] : onSide_[line];
+  }
+  List& editLine(Way way, int line) {
+    return way == Way::kLink ? onLink_.edit(line) : onSide_.edit(line);
+  }
+  const Turn& turnIn(Way way, int sending) const {
+    return way == Way::kLink ? sendings_[sending].turn : passages_[passageId(way, sending)].turn;
+  }
+  Turn& editTurnIn(Way way, int sending) {
+    return way == Way::kLink ? sendings_.edit(sending).turn
+                             : passages_.edit(passageId(way, sending)).turn;
+  }
+  /// Calls `visit` with each way on which the sending waits in line.
+  template <typename Visit>
+  void forWays(int sending, const Visit& visit) const {
+    visit(Way::kLink);
+    for (Way way : {Way::kLeaves, Way::kEnters}) {
+      if (hasSides() && lineOf(way, sendings_[sending]) != kNone) {
+        visit(way);
+      }
+    }
+  }
+  Place placeOf(Way way, int sending) const;
+  bool precedes(Way way, int a, int b) const;
+  int neighbour(Way way, const Sending& sending) const;
+  void leaveLine(Way way, int sending);
+  void leaveLink(int sending);
+  void joinLink(int sending);
+  void insert(Way way, int sending, int near);
+  bool isMisplaced(Way way, int sending) const;
+  void reinsert(int sending);
+  void reinsertAll(int node);
+  void mergeLine(Way way, int line, int cut);
+  void findSharedLinks();
+  void findSides();
+  void findEnds();
+
+  // schedule_times.cpp: what is due.
+  int64_t shiftOf(int rank) const;
+  int64_t startOf(int node) const { return nodes_[node].start + shiftOf(rank(node)); }
+  int64_t finishOf(int node) const { return nodes_[node].finish + shiftOf(rank(node)); }
+  int64_t arrivalOf(int sending) const {
+    return sendings_[sending].finish + shiftOf(rankOf(sendings_[sending]));
+  }
+  int64_t earliestStart(int node) const;
+  int64_t durationOf(int node) const;
+  int lastNode() const;
+  int senderOf(int sending) const;
+  int blocker(int node) const;
+  void touchNode(int node);
+  void touchSharers(int node);
+  bool readsTakeTime() const { return simulator_->links().readsTakeTime(); }
+  void touchSender(int tensor);
+  void touchFellows(int node);
+  void touchMeetingsAfter(int node);
+  void touchSending(int sending);
+  void touchAgain(int firstRank, int lastRank);
+  void followNode(int64_t was, int64_t is, int node);
+  void followSending(int64_t was, int64_t is, int sending);
+  void settleNode(int node);
+  void settleSending(int sending);
+  int64_t passSides(int sending, int64_t begin);
+  void settleRank(int rank);
+  void settleAll();
+  int64_t besideNs(int64_t step) const;
+  void countBusy(int node, int64_t ns);
+  void forget();
+
+  // schedule_shifts.cpp: delays of everything from a rank on.
+  int64_t commonDelay(int cut) const;
+  void shift(int64_t delay, int cut);
+  void touchReaders(int cut);
+  void touchFirsts(int cut);
+  void learnReaders();
+  void applyShifts();
+
+  // schedule_window.cpp: the step as a window tells it.
+  bool isOpen() const { return window_.last > 0; }
+  int endOfWork() const { return isOpen() ? window_.last : nodeCount(); }
+  int64_t tailOfSending(int id) const;
+  int64_t tailOfNode(int node) const;
+  void findReaders();
+  int64_t startAfterWindow(int node) const;
+  int64_t windowNs();
+  int firstBlocked() const;
+
+  const Simulator* simulator_;
+  const CostGraph* graph_;
+  const FlatGraph* flat_;
+  const CoreTable* cores_;
+  const Meetings* meetings_;
+  const StepStarts* starts_;
+  const Crowding* crowding_;
+  int moreCores_ = 0;  // of the device with the most, beside the first
+  /// [device][core], -1: not its own; empty if no device shares.
+  std::vector<std::vector<int>> coreIndex_;
+
+  UndoableVector<Node> nodes_;
+  UndoableVector<Turn> moreTurns_;  // [node][core of its device beside the first]
+  std::vector<int> rank_;           // by node
+  std::vector<int> order_;          // nodes by rank
+  UndoableVector<int> arrives_;     // by edge: the sending that brings the tensor, kNone at home
+  UndoableVector<Sending> sendings_;
+  UndoableVector<int> sent_;  // by tensor: its first sending
+  UndoableVector<List> onCore_;
+  UndoableVector<List> onLink_;
+  UndoableVector<Passage> passages_;  // [sending][leaves, enters]; empty without sides
+  UndoableVector<List> onSide_;
+  std::vector<Way> wayOfSide_;
+  UndoableVector<int> toldFor_;   // by worker: nodes for which it must be told
+  UndoableVector<int64_t> busy_;  // by machine of Crowding: what its nodes take
+  std::vector<char> isShared_;    // by link: several endpoints send over it
+  std::vector<int> ends_;         // outputs of the graph
+  bool asksLinks_ = false;        // rather than the outputs, for the end of the step
+
+  std::vector<std::pair<int, int>> ranksBefore_;  // node and its rank, for each setRank to undo
+  std::vector<int> free_;                         // sendings that stand for nothing
+  std::vector<int> made_;                         // sendings since the last keep
+  std::vector<int> gone_;
+
+  DueRanks dueRanks_;
+  std::vector<char> nodeDue_;
+  std::vector<char> sendingDue_;
+  std::vector<int> dueInputs_;  // sendings of the graph's inputs
+
+  std::vector<Shift> shifts_;    // ascending; the last one that is not above a rank counts
+  std::vector<Delayed> lately_;  // by core
+  Readers readers_;
+
+  Window window_;
+  std::vector<int64_t> tails_;         // by node: from its start to the end of the step
+  std::vector<int64_t> sendingTails_;  // by sending, while tails_ are learnt
+
+  // Scratch.
+  int round_ = 0;
+  std::vector<int> coreRound_;
+  std::vector<int> linkRound_;
+  std::vector<Place> early_;
+  std::vector<Place> late_;
+  std::vector<Place> merged_;
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_SEARCH_SCHEDULE_H_

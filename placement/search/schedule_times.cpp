@@ -1,0 +1,292 @@
+// When nodes and transfers start: what is due, and settling it.
+#include <algorithm>
+
+#include "placement/search/schedule.h"
+
+namespace graphrun::placement {
+
+int64_t Schedule::shiftOf(int rank) const {
+  for (auto shift = shifts_.rbegin(); shift != shifts_.rend(); ++shift) {
+    if (rank >= shift->rank) {
+      return shift->delay;
+    }
+  }
+  return 0;
+}
+
+int64_t Schedule::earliestStart(int node) const {
+  int64_t start = 0;
+  forTurns(node, [&](const Turn& turn) {
+    start = turn.before == kNone ? start : std::max(start, finishOf(turn.before));
+  });
+  forArrivals(node, [&](int other) { start = std::max(start, finishOf(other)); });
+  auto edge = static_cast<int>(flat_->firstEdge(node));
+  for (int tensor : flat_->inputs(node)) {
+    int arrived = arrives_[edge++];
+    int producer = arrived == kNone ? graph_->tensor(tensor).producer : kNone;
+    int64_t there = arrived != kNone ? arrivalOf(arrived) : producer < 0 ? 0 : finishOf(producer);
+    start = std::max(start, there);
+  }
+  return start;
+}
+
+int64_t Schedule::durationOf(int node) const { return costs().nodeNs(node); }
+
+/// Those that share work or meet with a node that has moved may have to do it now, or no longer.
+void Schedule::touchSharers(int node) {
+  if (int shared = flat_->sharedOf(node); shared >= 0) {
+    for (int other : graph_->shared[static_cast<size_t>(shared)].nodes) {
+      touchNode(other);
+    }
+  }
+  forMeeting(node, [&](int other) { touchNode(other); });
+}
+
+/// Who waits for a device to come to a meeting may wait for another node of it now.
+void Schedule::touchMeetingsAfter(int node) {
+  forMeetingsAfter(node, [&](int other) { touchNode(other); });
+}
+
+/// What makes the tensor has another one to send it to now, or one less.
+void Schedule::touchSender(int tensor) {
+  if (int producer = graph_->tensor(tensor).producer;
+      producer >= 0 && simulator_->links().sendsTakeTime()) {
+    touchNode(producer);
+  }
+}
+
+/// Another node may be the first to read a tensor where this one is, or has been.
+void Schedule::touchFellows(int node) {
+  for (int tensor : flat_->inputs(node)) {
+    for (const Use& use : flat_->uses(tensor)) {
+      touchNode(use.node);
+    }
+  }
+}
+
+void Schedule::touchNode(int node) {
+  nodeDue_[static_cast<size_t>(node)] = 1;
+  dueRanks_.add(rank(node));
+}
+
+void Schedule::touchSending(int id) {
+  sendingDue_[static_cast<size_t>(id)] = 1;
+  if (sendings_[id].producer < 0) {
+    dueInputs_.push_back(id);
+  }
+  dueRanks_.add(rankOf(sendings_[id]));
+}
+
+/// What is due of nodes that have new ranks is due at these.
+void Schedule::touchAgain(int firstRank, int lastRank) {
+  for (int r = firstRank; r <= lastRank; ++r) {
+    bool due = nodeDue_[static_cast<size_t>(nodeAt(r))] != 0;
+    forSendingsOf(nodeAt(r),
+                  [&](int id) { due = due || sendingDue_[static_cast<size_t>(id)] != 0; });
+    if (due) {
+      dueRanks_.add(r);
+    }
+  }
+}
+
+/// Something that a node waits for ends at `is` instead of `was`: the node starts at another time
+/// only if it waited for that last, or does now.
+void Schedule::followNode(int64_t was, int64_t is, int node) {
+  int64_t start = startOf(node);
+  if (is > start || was >= start) {
+    touchNode(node);
+  }
+}
+
+/// With interfaces it may pass the side that it leaves by at another time and start when it did.
+void Schedule::followSending(int64_t was, int64_t is, int id) {
+  int64_t start = sendings_[id].start + shiftOf(rankOf(sendings_[id]));
+  if (hasSides() || is > start || was >= start) {
+    touchSending(id);
+  }
+}
+
+void Schedule::settleNode(int node) {
+  const Node& at = nodes_[node];
+  int64_t delay = shiftOf(rank(node));
+  int64_t start = earliestStart(node) - delay;
+  int64_t finish = start + durationOf(node);
+  int64_t was = at.finish;
+  if (start == at.start && finish == was) {
+    return;
+  }
+  countBusy(node, finish - start - (at.finish - at.start));
+  Node& settled = nodes_.edit(node);
+  settled.start = start;
+  settled.finish = finish;
+  for (int core : coresOf(node)) {
+    lately_[static_cast<size_t>(core)] = {rank(node), finish - was};
+  }
+  if (finish == was) {
+    return;
+  }
+  forTurns(node, [&](const Turn& turn) {
+    if (turn.after != kNone) {
+      followNode(was + delay, finish + delay, turn.after);
+    }
+  });
+  touchMeetingsAfter(node);
+  for (int tensor : flat_->outputs(node)) {
+    for (const Use& use : flat_->uses(tensor)) {
+      if (arrives_[use.edge] == kNone) {
+        followNode(was + delay, finish + delay, use.node);
+      }
+    }
+    forSendings(tensor, [&](int id) {
+      sendings_.edit(id).ready = finish;
+      reinsert(id);
+      followSending(was + delay, finish + delay, id);
+    });
+  }
+}
+
+/// When a sending has its turn by all sides on its way, if its link has room for it at `begin`.
+int64_t Schedule::passSides(int id, int64_t begin) {
+  const int64_t delay = shiftOf(rankOf(sendings_[id]));
+  forWays(id, [&](Way way) {
+    if (way == Way::kLink) {
+      return;
+    }
+    const Passage& at = passages_[passageId(way, id)];
+    if (int before = at.turn.before; before != kNone) {
+      const int64_t free =
+          passages_[passageId(way, before)].free + shiftOf(rankOf(sendings_[before]));
+      begin = std::max(begin, free - delay);
+    }
+    if (const int64_t free = begin + at.duration; free != at.free) {
+      passages_.edit(passageId(way, id)).free = free;
+      if (at.turn.after != kNone) {
+        touchSending(at.turn.after);
+      }
+    }
+  });
+  return begin;
+}
+
+void Schedule::settleSending(int id) {
+  sendingDue_[static_cast<size_t>(id)] = 0;
+  const Sending& at = sendings_[id];
+  int64_t delay = shiftOf(rankOf(at));
+  bool waits = at.turn.before != kNone && queues(at.link);
+  int64_t start = waits ? std::max(at.ready, arrivalOf(at.turn.before) - delay) : at.ready;
+  start = hasSides() ? passSides(id, start) : start;
+  int64_t finish = start + at.duration;
+  int64_t was = at.finish;
+  if (start == at.start && finish == was) {
+    return;
+  }
+  Sending& settled = sendings_.edit(id);
+  settled.start = start;
+  settled.finish = finish;
+  if (finish == was) {
+    return;
+  }
+  if (settled.turn.after != kNone && queues(settled.link)) {
+    followSending(was + delay, finish + delay, settled.turn.after);
+  }
+  for (const Use& use : flat_->uses(settled.tensor)) {
+    if (arrives_[use.edge] == id) {
+      followNode(was + delay, finish + delay, use.node);
+    }
+  }
+}
+
+void Schedule::settleRank(int rank) {
+  if (rank < 0) {
+    std::vector<int> inputs = std::move(dueInputs_);
+    dueInputs_.clear();
+    for (int id : inputs) {
+      settleSending(id);
+    }
+    return;
+  }
+  int node = nodeAt(rank);
+  if (nodeDue_[static_cast<size_t>(node)] != 0) {
+    nodeDue_[static_cast<size_t>(node)] = 0;
+    settleNode(node);
+  }
+  forSendingsOf(node, [&](int id) {
+    if (sendingDue_[static_cast<size_t>(id)] != 0) {
+      settleSending(id);
+    }
+  });
+}
+
+void Schedule::settleAll() {
+  constexpr int kFirstLook = 48;  // settled ranks after which a shift is considered
+  std::fill(lately_.begin(), lately_.end(), Delayed{});
+  int settled = 0;
+  int look = kFirstLook;
+  for (int rank = dueRanks_.take(nodeCount()); rank < nodeCount();
+       rank = dueRanks_.take(nodeCount())) {
+    settleRank(rank);
+    if (++settled >= look && (shifts_.empty() || shifts_.back().rank <= rank)) {
+      if (int64_t delay = commonDelay(rank + 1); delay != 0) {
+        shift(delay, rank + 1);
+      }
+      look = 2 * settled;
+    }
+  }
+}
+
+/// What a step of `step` ns takes beside that: Simulation::overheadNs and crowdingNs.
+int64_t Schedule::besideNs(int64_t step) const {
+  int64_t crowded = 0;
+  if (!crowding_->empty()) {
+    crowded = crowding_->stepNs([this](int machine) { return busy_[machine]; }, step);
+  }
+  if (starts_->empty()) {
+    return crowded;
+  }
+  int workers = 0;
+  for (int w = 0; w < toldFor_.size(); ++w) {
+    workers += toldFor_[w] > 0 ? 1 : 0;
+  }
+  int64_t bytes = 0;
+  for (int l = 0; l < onLink_.size(); ++l) {
+    bytes += starts_->isHandedOut(l) ? onLink_[l].bytes : 0;
+  }
+  return crowded + starts_->ns(workers, bytes);
+}
+
+int64_t Schedule::stepNs() {
+  if (isOpen()) {
+    return windowNs();
+  }
+  settleAll();
+  int64_t step = 0;
+  for (int core = 0; core < onCore_.size(); ++core) {
+    int last = onCore_[core].last;
+    step = last == kNone ? step : std::max(step, finishOf(last));
+  }
+  for (int l = 0; asksLinks_ && l < onLink_.size(); ++l) {
+    int last = onLink_[l].last;
+    step = last == kNone ? step : std::max(step, arrivalOf(last));
+  }
+  for (size_t i = 0; !asksLinks_ && i < ends_.size(); ++i) {
+    forSendings(ends_[i], [&](int id) { step = std::max(step, arrivalOf(id)); });
+  }
+  return step + besideNs(step);
+}
+
+/// Nothing is due any more; after a window it stays due, what has to be and perhaps some more.
+void Schedule::forget() {
+  for (int rank = dueRanks_.take(endOfWork()); rank < endOfWork();
+       rank = dueRanks_.take(endOfWork())) {
+    if (rank >= 0) {
+      nodeDue_[static_cast<size_t>(nodeAt(rank))] = 0;
+      forSendingsOf(nodeAt(rank), [&](int id) { sendingDue_[static_cast<size_t>(id)] = 0; });
+    }
+  }
+  for (int id : dueInputs_) {
+    sendingDue_[static_cast<size_t>(id)] = 0;
+  }
+  dueInputs_.clear();
+}
+
+}  // namespace graphrun::placement

@@ -1,0 +1,120 @@
+// Collectives that a library carries out between devices, in place of their steps.
+#ifndef GRAPHRUN_PLACEMENT_SIMULATOR_MEETINGS_H_
+#define GRAPHRUN_PLACEMENT_SIMULATOR_MEETINGS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "placement/cluster/cluster.h"
+#include "placement/cluster/link_table.h"
+#include "placement/cost_graph/cost_graph.h"
+
+namespace graphrun::placement {
+
+/// What is needed of a cluster to tell which meetings of a graph are held in a placement, and how
+/// long they take. `placed` of the methods tells device(node) and rank(node). Keeps references to
+/// graph and cluster. Immutable.
+class Meetings {
+ public:
+  Meetings(const CostGraph& graph, const Cluster& cluster, const LinkTable& links);
+
+  bool empty() const { return graph_.meetings.empty(); }
+
+  /// Whether the devices where a meeting's nodes are carry it out together.
+  template <typename Placed>
+  bool isHeld(int meeting, const Placed& placed) const {
+    const Meeting& held = graph_.meetings[static_cast<size_t>(meeting)];
+    std::vector<int> devices;  // by member
+    devices.reserve(held.members.size());
+    for (const MeetingMember& member : held.members) {
+      devices.push_back(placed.device(member.nodes.back()));
+      for (int node : member.nodes) {
+        if (placed.device(node) != devices.back()) {
+          return false;
+        }
+      }
+    }
+    return canHold(held, devices);
+  }
+
+  /// Whether what a node reads of a tensor need not be sent to it: in a meeting that is held only
+  /// the member's own operand is.
+  template <typename Placed>
+  bool isSpared(int tensor, int node, const Placed& placed) const {
+    if (empty() || graph_.node(node).meeting < 0) {
+      return false;
+    }
+    const CostNode& of = graph_.node(node);
+    const Meeting& meeting = graph_.meetings[static_cast<size_t>(of.meeting)];
+    return meeting.members[static_cast<size_t>(of.member)].operand != tensor &&
+           isHeld(of.meeting, placed);
+  }
+
+  /// Whether a node is the last step of the first member on its device.
+  template <typename Placed>
+  bool isFirst(int meeting, const Placed& placed, int node) const {
+    bool isEnd = false;
+    for (const MeetingMember& member : graph_.meetings[static_cast<size_t>(meeting)].members) {
+      int end = member.nodes.back();
+      isEnd = isEnd || end == node;
+      if (placed.device(end) == placed.device(node) && placed.rank(end) < placed.rank(node)) {
+        return false;
+      }
+    }
+    return isEnd;
+  }
+
+  /// Whether a node waits until all devices of its meeting have come to it: what takes the time
+  /// does (PlacedCosts::nodeNs).
+  template <typename Placed>
+  bool meets(const Placed& placed, int node) const {
+    const int meeting = empty() ? -1 : graph_.node(node).meeting;
+    return meeting >= 0 && isHeld(meeting, placed) && isFirst(meeting, placed, node);
+  }
+
+  /// The first of a meeting's steps in the order of all nodes. A device has come to the meeting
+  /// when it is done with what is before that.
+  template <typename Placed>
+  int firstStep(int meeting, const Placed& placed) const {
+    int first = -1;
+    for (const MeetingMember& member : graph_.meetings[static_cast<size_t>(meeting)].members) {
+      for (int node : member.nodes) {
+        first = first < 0 || placed.rank(node) < placed.rank(first) ? node : first;
+      }
+    }
+    return first;
+  }
+
+  /// The devices of its members, ascending, each once.
+  template <typename Placed>
+  std::vector<int> devicesOf(int meeting, const Placed& placed) const {
+    std::vector<int> devices;
+    for (const MeetingMember& member : graph_.meetings[static_cast<size_t>(meeting)].members) {
+      insert(placed.device(member.nodes.back()), devices);
+    }
+    return devices;
+  }
+
+  /// ns of a meeting of these devices: the least that was measured on one of them, which waited for
+  /// the others least; else an estimate for a ring of them, in the library's faster protocol.
+  /// Source of the model: J. Bachan et al., NCCL 2.12, src/graph/tuning.cc.
+  int64_t ns(int meeting, const std::vector<int>& devices) const;
+  bool isMeasured(int meeting, const std::vector<int>& devices) const {
+    return measuredNs(meeting, devices) >= 0;
+  }
+
+ private:
+  bool canHold(const Meeting& meeting, const std::vector<int>& deviceOfMember) const;
+  int64_t measuredNs(int meeting, const std::vector<int>& devices) const;
+  static void insert(int device, std::vector<int>& devices);
+
+  const CostGraph& graph_;
+  const Cluster& cluster_;
+  std::vector<int> machineOf_;  // by device; empty without meetings
+  std::vector<double> rate_;    // [from][to]: bytes a ns
+};
+
+}  // namespace graphrun::placement
+
+#endif  // GRAPHRUN_PLACEMENT_SIMULATOR_MEETINGS_H_

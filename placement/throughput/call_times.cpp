@@ -1,0 +1,130 @@
+#include "placement/throughput/call_times.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "placement/problem/contiguity.h"
+#include "placement/problem/problem.h"
+#include "placement/throughput/throughput_searches.h"
+
+namespace graphrun::placement {
+
+bool isForCalls(const PlacementProblem& problem) {
+  const std::vector<Device>& devices = problem.cluster().devices;
+  return problem.objective == Objective::kLatency && problem.graph().nodeCount() > 0 &&
+         std::any_of(devices.begin(), devices.end(),
+                     [](const Device& device) { return device.oneCall; }) &&
+         std::all_of(devices.begin(), devices.end(),
+                     [](const Device& device) { return device.oneCall || device.lanes == 0; }) &&
+         transfersAreFree(problem);
+}
+
+CallTimes::CallTimes(const PlacementProblem& problem, const Pieces& pieces)
+    : problem_(problem), pieces_(pieces), nodesOf_(problem.limits.size()) {
+  const CostGraph& graph = problem.graph();
+  for (const CostNode& node : graph.nodes) {
+    for (int t : node.outputs) {
+      for (int consumer : graph.tensor(t).consumers) {
+        after_.add(consumer);
+      }
+    }
+    after_.endList();
+  }
+  for (const Device& device : problem.cluster().devices) {
+    isCall_.push_back(device.oneCall);
+  }
+  vertex_.resize(graph.nodes.size());
+}
+
+void CallTimes::placeNodes(const DeviceLoads& loads) {
+  size_t devices = nodesOf_.size();
+  for (std::vector<int>& nodes : nodesOf_) {
+    nodes.clear();
+  }
+  for (size_t n = 0; n < vertex_.size(); ++n) {
+    auto device = static_cast<size_t>(loads.device(pieces_.of[n]));
+    vertex_[n] = isCall_[device] ? device : devices + n;
+    if (isCall_[device]) {
+      nodesOf_[device].push_back(static_cast<int>(n));
+    }
+  }
+  missing_.assign(devices + vertex_.size(), 0);
+  start_.assign(devices + vertex_.size(), 0);
+  for (size_t n = 0; n < vertex_.size(); ++n) {
+    for (int next : after_[static_cast<int>(n)]) {
+      missing_[vertexOf(next)] += vertexOf(next) != vertex_[n] ? 1 : 0;
+    }
+  }
+}
+
+void CallTimes::finish(int node, int64_t at) {
+  for (int next : after_[node]) {
+    size_t vertex = vertexOf(next);
+    if (vertex != vertexOf(node)) {
+      start_[vertex] = std::max(start_[vertex], at);
+      if (--missing_[vertex] == 0) {
+        ready_.push_back(vertex);
+      }
+    }
+  }
+}
+
+int64_t CallTimes::stepNs(const DeviceLoads& loads) {
+  placeNodes(loads);
+  size_t devices = nodesOf_.size();
+  ready_.clear();
+  size_t left = 0;
+  for (size_t v = 0; v < missing_.size(); ++v) {
+    bool used = v < devices ? !nodesOf_[v].empty() : vertex_[v - devices] == v;
+    left += used ? 1 : 0;
+    if (used && missing_[v] == 0) {
+      ready_.push_back(v);
+    }
+  }
+  int64_t step = 0;
+  for (; !ready_.empty(); --left) {
+    size_t vertex = ready_.back();
+    ready_.pop_back();
+    bool call = vertex < devices;
+    int node = static_cast<int>(vertex - devices);
+    int64_t time = call ? loads.busyNs(static_cast<int>(vertex))
+                        : problem_.simulator.flat().timeNs(
+                              node, loads.device(pieces_.of[static_cast<size_t>(node)]));
+    int64_t end = start_[vertex] + time;
+    step = std::max(step, end);
+    if (call) {
+      for (int one : nodesOf_[vertex]) {
+        finish(one, end);
+      }
+    } else {
+      finish(node, end);
+    }
+  }
+  return left == 0 ? step : kUnlimited;
+}
+
+CallGoal::CallGoal(const PlacementProblem& problem, const Pieces& pieces, int64_t scaleNs)
+    : problem_(problem),
+      pieces_(pieces),
+      times_(problem, pieces),
+      scale_(static_cast<double>(std::max<int64_t>(scaleNs, 1))) {}
+
+double CallGoal::energy(const DeviceLoads& loads) {
+  constexpr double kOfScale = 30;
+  last_ = times_.stepNs(loads);
+  return last_ == kUnlimited ? std::numeric_limits<double>::infinity()
+                             : kOfScale * static_cast<double>(last_) / scale_;
+}
+
+int64_t CallGoal::ns(const DeviceLoads& loads) {
+  if (problem_.contiguous) {
+    Placement placement;
+    placement.device = pieces_.deviceByNode(loads.devices());
+    if (!brokenContiguity(problem_, placement).empty()) {
+      return kUnlimited;
+    }
+  }
+  return last_;
+}
+
+}  // namespace graphrun::placement
