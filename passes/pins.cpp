@@ -39,14 +39,14 @@ bool mayBecomeOne(mlir::Operation* result, mlir::ValueRange inputs) {
   llvm::SetVector<mlir::Operation*> parts;
   parts.insert(result);
   Place place;
-  llvm::SmallVector<Wish> wishes;
+  llvm::SmallVector<DeviceHint> hints;
   for (size_t i = 0; i < parts.size(); ++i) {
-    llvm::SmallVector<Wish> own = wishesOf(parts[i]->getLoc());
-    if (!place.allows(parts[i]) || (!own.empty() && !wishes.empty() && own != wishes)) {
+    llvm::SmallVector<DeviceHint> own = deviceHintsOf(parts[i]->getLoc());
+    if (!place.allows(parts[i]) || (!own.empty() && !hints.empty() && own != hints)) {
       return false;
     }
     place.add(parts[i]);
-    wishes = wishes.empty() ? std::move(own) : std::move(wishes);
+    hints = hints.empty() ? std::move(own) : std::move(hints);
     for (mlir::Value operand : parts[i]->getOperands()) {
       bool isInput = llvm::is_contained(inputs, operand);
       mlir::Operation* source = isInput ? nullptr : operand.getDefiningOp();

@@ -8,7 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "mlir/IR/Operation.h"
-#include "passes/wishes.h"
+#include "passes/device_hints.h"
 
 namespace graphrun::passes {
 
@@ -23,7 +23,7 @@ struct Pin {
   explicit operator bool() const { return !device.empty(); }
 };
 
-/// The pin of `op`, which the planner made of wishes and rules.
+/// The pin of `op`, which the planner made of hints and rules.
 Pin pinOf(mlir::Operation* op);
 /// Gives `op` this pin in place of its own; without one it has none.
 void setPin(mlir::Operation* op, Pin pin);
@@ -44,7 +44,7 @@ class Place {
 };
 
 /// True when what computes `result` from `inputs` and constants may become one operation: no two
-/// parts are pinned to different devices, and no two wish for something else. False where there is
+/// parts are pinned to different devices, and no two hint for something else. False where there is
 /// more than any form has.
 bool mayBecomeOne(mlir::Operation* result, mlir::ValueRange inputs);
 

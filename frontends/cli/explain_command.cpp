@@ -157,10 +157,10 @@ absl::StatusOr<std::string> explainOther(const ExplainArguments& arguments) {
 absl::StatusOr<std::string> explain(const ExplainArguments& arguments,
                                     std::vector<runtime::LearnedCosts>& learned) {
   ProgressDisplay display;
-  runtime::ExplainOptions wishes = arguments.output.wishes();
-  wishes.details = wishes.details || arguments.model.json;
+  runtime::ExplainOptions options = arguments.output.options();
+  options.details = options.details || arguments.model.json;
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                      arguments.model.open(wishes, arguments.whatIf, &display));
+                      arguments.model.open(options, arguments.whatIf, &display));
   GR_ASSIGN_OR_RETURN(std::vector<runtime::NamedSpec> shapes,
                       feedShapes(arguments.model.feed, session->inputs()));
   if (!arguments.costs.empty()) {

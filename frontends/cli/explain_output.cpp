@@ -45,7 +45,7 @@ void ExplainOutput::add(CLI::App& app) {
                 "--placement: p.json");
 }
 
-runtime::ExplainOptions ExplainOutput::wishes() const {
+runtime::ExplainOptions ExplainOutput::options() const {
   return {!html.empty(), !html.empty(), ops};
 }
 

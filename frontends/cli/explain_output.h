@@ -20,7 +20,7 @@ struct ExplainOutput {
 
   void add(CLI::App& app);
   /// What the explanation has to hold for that.
-  runtime::ExplainOptions wishes() const;
+  runtime::ExplainOptions options() const;
   bool wanted() const { return !ops.empty() || !html.empty() || !placement.empty(); }
   /// Writes the files that were asked for; `explanation` as in placement/explain/explain.h, `other`
   /// that of the placement `compareWith`, or "".

@@ -66,35 +66,35 @@ void DeviceAnnotations::collectStages(const ::onnx::NodeProto& node) {
   }
 }
 
-llvm::SmallVector<passes::Wish> DeviceAnnotations::of(const ::onnx::NodeProto& node) const {
-  std::vector<std::pair<size_t, passes::Wish>> ordered;
+llvm::SmallVector<passes::DeviceHint> DeviceAnnotations::of(const ::onnx::NodeProto& node) const {
+  std::vector<std::pair<size_t, passes::DeviceHint>> ordered;
   for (const ::onnx::NodeDeviceConfigurationProto& annotation : node.device_configurations()) {
     auto found = configurations_.find(annotation.configuration_id());
     size_t order = found == configurations_.end() ? configurations_.size() : found->second.order;
-    if (std::optional<passes::Wish> wish = wishOf(node, annotation)) {
-      ordered.emplace_back(order, *wish);
+    if (std::optional<passes::DeviceHint> hint = hintOf(node, annotation)) {
+      ordered.emplace_back(order, *hint);
     }
   }
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  llvm::SmallVector<passes::Wish> wishes;
-  for (const auto& [order, wish] : ordered) {
-    wishes.push_back(wish);
+  llvm::SmallVector<passes::DeviceHint> hints;
+  for (const auto& [order, hint] : ordered) {
+    hints.push_back(hint);
   }
   for (const ::onnx::StringStringEntryProto& entry : node.metadata_props()) {
     if (entry.key() == kLayerKey && !entry.value().empty()) {
-      wishes.push_back(wish("", entry.value(), ""));
+      hints.push_back(hint("", entry.value(), ""));
     }
   }
-  return wishes;
+  return hints;
 }
 
-std::optional<passes::Wish> DeviceAnnotations::wishOf(
+std::optional<passes::DeviceHint> DeviceAnnotations::hintOf(
     const ::onnx::NodeProto& node, const ::onnx::NodeDeviceConfigurationProto& annotation) const {
   const std::string& id = annotation.configuration_id();
   auto found = configurations_.find(id);
   if (found == configurations_.end()) {
-    return wish(id, "", "the model has no such configuration of devices");
+    return hint(id, "", "the model has no such configuration of devices");
   }
   const Configuration& configuration = found->second;
   Devices ofOutputs;
@@ -102,7 +102,7 @@ std::optional<passes::Wish> DeviceAnnotations::wishOf(
   for (const ::onnx::ShardingSpecProto& spec : annotation.sharding_spec()) {
     bool isOutput = holds(node.output(), spec.tensor_name());
     if (!isOutput && !holds(node.input(), spec.tensor_name())) {
-      return wish(id, spec.tensor_name(), "the node has no such input or output");
+      return hint(id, spec.tensor_name(), "the node has no such input or output");
     }
     addDevices(spec, isOutput ? ofOutputs : ofInputs);
   }
@@ -116,7 +116,7 @@ std::optional<passes::Wish> DeviceAnnotations::wishOf(
     int64_t count =
         std::max(configuration.proto->num_devices(), configuration.proto->device_size());
     if (device < 0 || device >= count) {
-      return wish(id, absl::StrCat(id, ":", device),
+      return hint(id, absl::StrCat(id, ":", device),
                   absl::StrCat("the configuration has ", count, " devices"));
     }
     if (names.size() < kNamedDevices) {
@@ -129,7 +129,7 @@ std::optional<passes::Wish> DeviceAnnotations::wishOf(
   if (devices.empty()) {
     return std::nullopt;
   }
-  return wish(id, absl::StrJoin(names, ", "),
+  return hint(id, absl::StrJoin(names, ", "),
               devices.size() == 1 ? "" : "a node runs on one device, not on several");
 }
 
@@ -140,8 +140,9 @@ std::string DeviceAnnotations::deviceName(const Configuration& configuration,
   return named ? proto.device(static_cast<int>(device)) : absl::StrCat(proto.name(), ":", device);
 }
 
-passes::Wish DeviceAnnotations::wish(const std::string& configuration, const std::string& name,
-                                     const std::string& problem) const {
+passes::DeviceHint DeviceAnnotations::hint(const std::string& configuration,
+                                           const std::string& name,
+                                           const std::string& problem) const {
   auto kept = [&](const std::string& text) {
     return mlir::StringAttr::get(context_, text).getValue();
   };

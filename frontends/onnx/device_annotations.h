@@ -11,7 +11,7 @@
 
 #include "frontends/onnx/onnx.pb.h"
 #include "mlir/IR/MLIRContext.h"
-#include "passes/wishes.h"
+#include "passes/device_hints.h"
 
 namespace graphrun::frontends {
 
@@ -29,8 +29,8 @@ class DeviceAnnotations {
   /// - without such, the device of its pipeline stage: the stages that the model has, in ascending
   ///   order, are on devices 0, 1 …
   /// A device without a name is called "<configuration>:<index>". An annotation that names more
-  /// devices than one, or none that exists, is a wish with a problem.
-  llvm::SmallVector<passes::Wish> of(const ::onnx::NodeProto& node) const;
+  /// devices than one, or none that exists, is a hint with a problem.
+  llvm::SmallVector<passes::DeviceHint> of(const ::onnx::NodeProto& node) const;
 
  private:
   using Devices = std::set<int64_t>;
@@ -42,11 +42,11 @@ class DeviceAnnotations {
   };
 
   void collectStages(const ::onnx::NodeProto& node);
-  std::optional<passes::Wish> wishOf(const ::onnx::NodeProto& node,
-                                     const ::onnx::NodeDeviceConfigurationProto& annotation) const;
+  std::optional<passes::DeviceHint> hintOf(
+      const ::onnx::NodeProto& node, const ::onnx::NodeDeviceConfigurationProto& annotation) const;
   std::string deviceName(const Configuration& configuration, int64_t device) const;
-  passes::Wish wish(const std::string& configuration, const std::string& name,
-                    const std::string& problem) const;
+  passes::DeviceHint hint(const std::string& configuration, const std::string& name,
+                          const std::string& problem) const;
 
   mlir::MLIRContext* context_;
   std::map<std::string, Configuration> configurations_;

@@ -7,8 +7,8 @@
 #include "frontends/onnx/tensors.h"
 #include "ir/dialect.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include "passes/device_hints.h"
 #include "passes/passes.h"
-#include "passes/wishes.h"
 
 namespace graphrun::frontends {
 namespace {
@@ -327,8 +327,8 @@ void GraphImport::importNode(int index) {
   ::onnx::NodeProto& node = *scope_->graph.mutable_node(index);
   std::string where = label(index);
   // What calls a function, or has graphs inside, speaks for the nodes in it that say nothing.
-  llvm::SmallVector<passes::Wish> own = annotations_.of(node);
-  llvm::SaveAndRestore wishes(wishes_, own.empty() ? wishes_ : own);
+  llvm::SmallVector<passes::DeviceHint> own = annotations_.of(node);
+  llvm::SaveAndRestore hints(hints_, own.empty() ? hints_ : own);
   if (const ::onnx::FunctionProto* function = functions_.calledBy(node)) {
     return importCall(node, *function, nodeName(index), where);
   }
@@ -344,7 +344,7 @@ void GraphImport::importNode(int index) {
   if (!ok || !inputs) {
     return poisonOutputs(node, where);
   }
-  mlir::Location loc = passes::withWishes(named(context_, nodeName(index)), wishes_);
+  mlir::Location loc = passes::withDeviceHints(named(context_, nodeName(index)), hints_);
   nodes_.insert(nodeName(index));
   if (!inlineAttributes(node, where)) {
     return poisonOutputs(node, where);

@@ -104,7 +104,7 @@ class GraphImport {
   Functions functions_;
   DeviceAnnotations annotations_;
   // Of the node at hand, or the innermost one around it that has some.
-  llvm::SmallVector<passes::Wish> wishes_;
+  llvm::SmallVector<passes::DeviceHint> hints_;
   std::vector<const ::onnx::FunctionProto*> calls_;  // that are being imported, outermost first
   size_t calledNodes_ = 0;
   mlir::OpBuilder builder_;

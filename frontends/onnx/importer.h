@@ -18,7 +18,7 @@ namespace graphrun::frontends {
 /// a result for each graph output, their names in `gr.name`. Dynamic dims are symbols
 /// (`gr.symbols`): one for each distinct dim_param and one for each unnamed dynamic dim, called
 /// "<input>.<dim>". Operations carry the ONNX node's name (node_names.h) and where it asks to run
-/// (passes/wishes.h) as their location; the names of nodes that became none are noted
+/// (passes/device_hints.h) as their location; the names of nodes that became none are noted
 /// (passes::foldedNames). Initializers, also those that are listed as inputs, are
 /// constants; large ones are resources that own the parsed bytes, or map the files in the model's
 /// folder where these lie, and live as long as `context`. Calls of the model's functions become the

@@ -5,10 +5,10 @@
 #include "ir/dialect.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/raw_ostream.h"
+#include "passes/device_hints.h"
 #include "passes/passes.h"
 #include "passes/serialization/model_io.h"
 #include "passes/serialization/type_codec.h"
-#include "passes/wishes.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::passes {
@@ -139,26 +139,26 @@ class GraphExporter {
       regions.push_back(offset);
     }
     GR_ASSIGN_OR_RETURN(auto results, define(op->getResults()));
-    auto wishes = exportWishes(op);
+    auto hints = exportDeviceHints(op);
     auto label = builder_.CreateString(labelOf(op->getLoc()).substr(0, kMaxLabel));
     auto attributeList = attributes.empty() ? 0 : builder_.CreateVector(attributes);
     auto regionList = regions.empty() ? 0 : builder_.CreateVector(regions);
     return format::CreateOperation(builder_, opName(op), label, operandIds, segments, results,
-                                   attributeList, regionList, wishes);
+                                   attributeList, regionList, hints);
   }
 
   /// Null when there are none.
-  Offset<flatbuffers::Vector<Offset<format::Wish>>> exportWishes(mlir::Operation* op) {
-    llvm::SmallVector<Wish> wishes = wishesOf(op->getLoc());
-    if (wishes.empty() || llvm::isa<ir::ConstantOp>(op)) {
+  Offset<flatbuffers::Vector<Offset<format::DeviceHint>>> exportDeviceHints(mlir::Operation* op) {
+    llvm::SmallVector<DeviceHint> hints = deviceHintsOf(op->getLoc());
+    if (hints.empty() || llvm::isa<ir::ConstantOp>(op)) {
       return 0;
     }
-    std::vector<Offset<format::Wish>> list;
-    for (const Wish& wish : wishes) {
-      auto configuration = builder_.CreateString(wish.configuration.str());
-      auto name = builder_.CreateString(wish.name.str());
-      auto problem = builder_.CreateString(wish.problem.str());
-      list.push_back(format::CreateWish(builder_, configuration, name, problem));
+    std::vector<Offset<format::DeviceHint>> list;
+    for (const DeviceHint& hint : hints) {
+      auto configuration = builder_.CreateString(hint.configuration.str());
+      auto name = builder_.CreateString(hint.name.str());
+      auto problem = builder_.CreateString(hint.problem.str());
+      list.push_back(format::CreateDeviceHint(builder_, configuration, name, problem));
     }
     return builder_.CreateVector(list);
   }

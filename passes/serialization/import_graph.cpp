@@ -7,10 +7,10 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/device_hints.h"
 #include "passes/passes.h"
 #include "passes/serialization/model_io.h"
 #include "passes/serialization/type_codec.h"
-#include "passes/wishes.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::passes {
@@ -173,12 +173,12 @@ class GraphImporter {
     std::string label = textOf(operation.label());
     mlir::Location name = label.empty() ? mlir::Location(builder_.getUnknownLoc())
                                         : mlir::NameLoc::get(builder_.getStringAttr(label));
-    llvm::SmallVector<Wish> wishes;
-    for (uint32_t i = 0; i < countOf(operation.wishes()); ++i) {
-      const format::Wish& wish = *operation.wishes()->Get(i);
-      wishes.push_back({refOf(wish.configuration()), refOf(wish.name()), refOf(wish.problem())});
+    llvm::SmallVector<DeviceHint> hints;
+    for (uint32_t i = 0; i < countOf(operation.hints()); ++i) {
+      const format::DeviceHint& hint = *operation.hints()->Get(i);
+      hints.push_back({refOf(hint.configuration()), refOf(hint.name()), refOf(hint.problem())});
     }
-    return withWishes(name, wishes);
+    return withDeviceHints(name, hints);
   }
 
   absl::Status importOperation(const format::Operation& operation, size_t depth) {

@@ -20,10 +20,10 @@ namespace {
 constexpr size_t kListed = 4;
 constexpr char kNoDevice[] = "the cluster has no such device";
 
-using passes::Wish;
-using Wishes = llvm::SmallVector<Wish>;
+using passes::DeviceHint;
+using DeviceHints = llvm::SmallVector<DeviceHint>;
 
-std::string nameOf(const Wish& wish) { return wish.name.str(); }
+std::string nameOf(const DeviceHint& hint) { return hint.name.str(); }
 
 /// "'gpu0' of configuration 'pair'", "layer 'encoder'".
 std::string describe(const std::string& configuration, const std::string& name) {
@@ -33,12 +33,12 @@ std::string describe(const std::string& configuration, const std::string& name) 
                                               absl::Utf8SafeCEscape(configuration), "'");
 }
 
-/// Calls `visit` with each operation of the graph, constants excepted, and its wishes.
+/// Calls `visit` with each operation of the graph, constants excepted, and its hints.
 template <typename Visit>
 void forEachOperation(mlir::func::FuncOp function, Visit visit) {
   function.walk([&](mlir::Operation* op) {
     if (!llvm::isa<mlir::func::FuncOp, ir::ConstantOp>(op)) {
-      visit(op, passes::wishesOf(op->getLoc()));
+      visit(op, passes::deviceHintsOf(op->getLoc()));
     }
   });
 }
@@ -47,7 +47,7 @@ void forEachOperation(mlir::func::FuncOp function, Visit visit) {
 struct Target {
   std::string device;  // "": anywhere
   std::string source;
-  std::optional<Wish> wish;  // that led to it
+  std::optional<DeviceHint> hint;  // that led to it
 };
 
 class Annotations {
@@ -58,7 +58,7 @@ class Annotations {
   std::vector<AnnotationReport> run() {
     chooseConfiguration();
     forEachOperation(function_,
-                     [&](mlir::Operation* op, const Wishes& wishes) { pin(op, wishes); });
+                     [&](mlir::Operation* op, const DeviceHints& hints) { pin(op, hints); });
     std::vector<AnnotationReport> reports;
     for (auto& [report, nodes] : rows_) {
       report.nodes = static_cast<int64_t>(nodes.size());
@@ -68,21 +68,21 @@ class Annotations {
   }
 
  private:
-  bool isDevice(const Wish& wish) const {
-    return wish.problem.empty() && cluster_.findDevice(nameOf(wish)).has_value();
+  bool isDevice(const DeviceHint& hint) const {
+    return hint.problem.empty() && cluster_.findDevice(nameOf(hint)).has_value();
   }
 
   void chooseConfiguration() {
     std::vector<std::pair<std::string, std::set<std::string>>> nodes;  // by configuration, in order
-    forEachOperation(function_, [&](mlir::Operation* op, const Wishes& wishes) {
-      for (const Wish& wish : wishes) {
-        std::string configuration = wish.configuration.str();
+    forEachOperation(function_, [&](mlir::Operation* op, const DeviceHints& hints) {
+      for (const DeviceHint& hint : hints) {
+        std::string configuration = hint.configuration.str();
         auto found = std::find_if(nodes.begin(), nodes.end(),
                                   [&](const auto& entry) { return entry.first == configuration; });
         if (found == nodes.end()) {
           found = nodes.insert(nodes.end(), {configuration, {}});
         }
-        if (isDevice(wish)) {
+        if (isDevice(hint)) {
           found->second.insert(passes::labelOf(op->getLoc()));
         }
       }
@@ -106,56 +106,56 @@ class Annotations {
     return {};
   }
 
-  Target byAnnotationRule(const Wish& wish) const {
+  Target byAnnotationRule(const DeviceHint& hint) const {
     for (const PinRule& rule : cluster_.pins) {
-      if (rule.annotation && wish.problem.empty() &&
-          runtime::matchesGlob(rule.nodes, nameOf(wish))) {
-        return {rule.device, absl::StrCat(rule.source, ", annotation '", rule.nodes, "'"), wish};
+      if (rule.annotation && hint.problem.empty() &&
+          runtime::matchesGlob(rule.nodes, nameOf(hint))) {
+        return {rule.device, absl::StrCat(rule.source, ", annotation '", rule.nodes, "'"), hint};
       }
     }
     return {};
   }
 
-  Target byName(const Wishes& wishes, llvm::StringRef configuration) const {
-    for (const Wish& wish : wishes) {
-      if (wish.configuration == configuration && isDevice(wish)) {
-        std::string what = describe(configuration.str(), nameOf(wish));
-        return {nameOf(wish), absl::StrCat("the model: ", what), wish};
+  Target byName(const DeviceHints& hints, llvm::StringRef configuration) const {
+    for (const DeviceHint& hint : hints) {
+      if (hint.configuration == configuration && isDevice(hint)) {
+        std::string what = describe(configuration.str(), nameOf(hint));
+        return {nameOf(hint), absl::StrCat("the model: ", what), hint};
       }
     }
     return {};
   }
 
-  Target byWishes(const Wishes& wishes) const {
-    for (const Wish& wish : wishes) {
-      if (Target target = byAnnotationRule(wish); !target.device.empty()) {
+  Target byHints(const DeviceHints& hints) const {
+    for (const DeviceHint& hint : hints) {
+      if (Target target = byAnnotationRule(hint); !target.device.empty()) {
         return target;
       }
     }
-    Target target = configuration_.empty() ? Target() : byName(wishes, configuration_);
-    return target.device.empty() ? byName(wishes, "") : target;
+    Target target = configuration_.empty() ? Target() : byName(hints, configuration_);
+    return target.device.empty() ? byName(hints, "") : target;
   }
 
-  void pin(mlir::Operation* op, const Wishes& wishes) {
+  void pin(mlir::Operation* op, const DeviceHints& hints) {
     std::string label = passes::labelOf(op->getLoc());
     Target target = byNodeRule(label);
     if (target.device.empty() && overruledBy_.empty()) {
-      target = byWishes(wishes);
+      target = byHints(hints);
     }
-    for (const Wish& wish : wishes) {
-      record(label, wish, target);
+    for (const DeviceHint& hint : hints) {
+      record(label, hint, target);
     }
-    if (!wishes.empty() || !target.device.empty()) {
+    if (!hints.empty() || !target.device.empty()) {
       op->setLoc(passes::withoutWishes(op->getLoc()));
       passes::setPin(op, {target.device, target.source});
     }
   }
 
-  void record(const std::string& label, const Wish& wish, const Target& target) {
+  void record(const std::string& label, const DeviceHint& hint, const Target& target) {
     AnnotationReport report;
-    report.configuration = wish.configuration.str();
-    report.name = nameOf(wish);
-    if (target.wish == wish) {
+    report.configuration = hint.configuration.str();
+    report.name = nameOf(hint);
+    if (target.hint == hint) {
       report.device = target.device;
       report.why = target.source;
     } else if (!target.device.empty()) {
@@ -164,7 +164,7 @@ class Annotations {
       report.why = absl::StrCat(overruledBy_, " overrules it");
     } else {
       report.ignored = true;
-      report.why = wish.problem.empty() ? std::string(kNoDevice) : wish.problem.str();
+      report.why = hint.problem.empty() ? std::string(kNoDevice) : hint.problem.str();
     }
     auto [place, isNew] = places_.try_emplace(
         {report.configuration, report.name, report.device, report.why}, rows_.size());
@@ -193,10 +193,10 @@ std::string listed(std::vector<std::string> names) {
 
 absl::Status checkAnnotationRules(mlir::func::FuncOp function, const Cluster& cluster) {
   std::set<std::string> known;
-  forEachOperation(function, [&](mlir::Operation*, const Wishes& wishes) {
-    for (const Wish& wish : wishes) {
-      if (wish.problem.empty()) {
-        known.insert(nameOf(wish));
+  forEachOperation(function, [&](mlir::Operation*, const DeviceHints& hints) {
+    for (const DeviceHint& hint : hints) {
+      if (hint.problem.empty()) {
+        known.insert(nameOf(hint));
       }
     }
   });
@@ -228,7 +228,7 @@ void markKnownRules(mlir::func::FuncOp function, Cluster& cluster) {
     return;
   }
   std::set<std::string> labels;
-  forEachOperation(function, [&](mlir::Operation* op, const Wishes&) {
+  forEachOperation(function, [&](mlir::Operation* op, const DeviceHints&) {
     labels.insert(passes::labelOf(op->getLoc()));
   });
   const std::vector<std::string> folded = passes::foldedNames(function);

@@ -1,4 +1,5 @@
-// What the model itself asks for (passes/wishes.h), matched with the cluster: pins for the planner.
+// What the model itself asks for (passes/device_hints.h), matched with the cluster: pins for the
+// planner.
 #ifndef GRAPHRUN_PLACEMENT_FROM_IR_ANNOTATIONS_H_
 #define GRAPHRUN_PLACEMENT_FROM_IR_ANNOTATIONS_H_
 
@@ -22,10 +23,10 @@ void markKnownRules(mlir::func::FuncOp function, Cluster& cluster);
 
 /// Gives each operation of `function` the pin that follows from, in this order:
 /// - the user's rules on names of nodes;
-/// - the user's rules on annotations, as they match the operation's first wish;
-/// - the wish whose name is that of a device of the cluster: of the configuration that so gives a
+/// - the user's rules on annotations, as they match the operation's first hint;
+/// - the hint whose name is that of a device of the cluster: of the configuration that so gives a
 ///   device to most nodes, the first of several, else of a layer.
-/// All wishes are gone afterwards. Where `overruledBy` is not empty it is what the user asked for
+/// All hints are gone afterwards. Where `overruledBy` is not empty it is what the user asked for
 /// in place of the model's annotations, and only the first rule counts. Reports each name that the
 /// model has, in the order of the model.
 std::vector<AnnotationReport> pinByAnnotations(mlir::func::FuncOp function, const Cluster& cluster,

@@ -97,10 +97,10 @@ absl::StatusOr<PlacementResult> placeAs(const GrCosts& costs, const PlacementPro
 absl::StatusOr<Json> explanationOf(const GrCosts& costs, const PlacementProblem& problem,
                                    const PlacementResult& result,
                                    std::vector<placement::Candidate> candidates) {
-  ExplanationWishes wishes{costs.explainedCount == 0,
-                           {costs.explained, costs.explained + costs.explainedCount},
-                           std::move(candidates)};
-  GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, wishes));
+  ExplanationOptions options{costs.explainedCount == 0,
+                             {costs.explained, costs.explained + costs.explainedCount},
+                             std::move(candidates)};
+  GR_ASSIGN_OR_RETURN(placement::Explanation explanation, explainWith(problem, result, options));
   return placement::explanationJson(explanation, /*details=*/true);
 }
 

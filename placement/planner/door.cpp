@@ -12,10 +12,10 @@
 #include "flatbuffers/flatbuffers.h"
 #include "frontends/onnx/importer.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "passes/device_hints.h"
 #include "passes/passes.h"
 #include "passes/pipelines.h"
 #include "passes/serialization/model_io.h"
-#include "passes/wishes.h"
 #include "placement/planner/calibration_set.h"
 #include "placement/planner/context.h"
 #include "placement/planner/cost_planner.h"
@@ -123,13 +123,13 @@ std::string warnings(Context& context, mlir::ModuleOp module) {
     lines.insert(absl::StrCat("warning: ", warning, "\n"));
   }
   module.walk([&](mlir::Operation* op) {
-    for (const passes::Wish& wish : passes::wishesOf(op->getLoc())) {
-      if (!wish.problem.empty() && lines.size() < kMaxWarnings) {
+    for (const passes::DeviceHint& hint : passes::deviceHintsOf(op->getLoc())) {
+      if (!hint.problem.empty() && lines.size() < kMaxWarnings) {
         lines.insert(absl::StrCat("warning: device annotation '",
-                                  absl::Utf8SafeCEscape(wish.name.str()), "' of configuration '",
-                                  absl::Utf8SafeCEscape(wish.configuration.str()), "' of node '",
+                                  absl::Utf8SafeCEscape(hint.name.str()), "' of configuration '",
+                                  absl::Utf8SafeCEscape(hint.configuration.str()), "' of node '",
                                   absl::Utf8SafeCEscape(passes::labelOf(op->getLoc())),
-                                  "' is not used: ", wish.problem.str(), "\n"));
+                                  "' is not used: ", hint.problem.str(), "\n"));
       }
     }
   });

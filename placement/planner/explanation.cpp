@@ -18,14 +18,14 @@ constexpr int64_t kWork = 4'000'000;
 
 absl::StatusOr<placement::Explanation> explainWith(const placement::PlacementProblem& problem,
                                                    const placement::PlacementResult& result,
-                                                   const ExplanationWishes& wishes) {
+                                                   const ExplanationOptions& options) {
   placement::Explanation explanation = placement::explain(
       problem, result,
-      wishes.candidates.empty() ? placement::runCandidates(problem) : wishes.candidates);
-  if (wishes.mainChoices) {
+      options.candidates.empty() ? placement::runCandidates(problem) : options.candidates);
+  if (options.mainChoices) {
     explanation.choices = placement::explainMainNodes(problem, result, kWork);
   }
-  for (const std::string& name : wishes.nodes) {
+  for (const std::string& name : options.nodes) {
     auto nodes = placement::explainNodes(problem, result, name);
     if (!nodes.ok()) {
       return runtime::annotate(nodes.status(), "--op");

@@ -11,7 +11,7 @@
 
 namespace graphrun::compiler {
 
-struct ExplanationWishes {
+struct ExplanationOptions {
   bool mainChoices = false;        ///< of the nodes that matter most
   std::vector<std::string> nodes;  ///< whose choices are wished for, by name or shell pattern
   /// What heuristics gave on the way to the placement; empty: they are run for the comparison.
@@ -22,7 +22,7 @@ struct ExplanationWishes {
 /// there is no such node.
 absl::StatusOr<placement::Explanation> explainWith(const placement::PlacementProblem& problem,
                                                    const placement::PlacementResult& result,
-                                                   const ExplanationWishes& wishes);
+                                                   const ExplanationOptions& options);
 
 /// As JSON text, valid UTF-8 whatever the names are.
 std::string explanationText(const placement::Explanation& explanation, bool details);

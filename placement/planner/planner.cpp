@@ -416,12 +416,12 @@ absl::Status prepareModel(const format::ModelFile& model, const format::PlanRequ
   return absl::OkStatus();
 }
 
-ExplanationWishes explanationWishes(const format::PlanRequest& request) {
-  ExplanationWishes wishes{request.main_choices(), {}};
+ExplanationOptions explanationOptions(const format::PlanRequest& request) {
+  ExplanationOptions options{request.main_choices(), {}};
   for (size_t i = 0; i < format::sizeOf(request.explained()); ++i) {
-    wishes.nodes.push_back(request.explained()->Get(i)->str());
+    options.nodes.push_back(request.explained()->Get(i)->str());
   }
-  return wishes;
+  return options;
 }
 
 /// NotFound for a node that is to be explained and was folded.
@@ -475,11 +475,11 @@ absl::StatusOr<Planned> planModel(const format::ModelFile& model,
                   planned.notes);
   }
   if (request.explains()) {
-    ExplanationWishes wishes = explanationWishes(request);
-    GR_RETURN_IF_ERROR(checkExplained(prepared.function, placed->graph.graph, wishes.nodes));
-    wishes.candidates = std::move(placed->candidates);
+    ExplanationOptions options = explanationOptions(request);
+    GR_RETURN_IF_ERROR(checkExplained(prepared.function, placed->graph.graph, options.nodes));
+    options.candidates = std::move(placed->candidates);
     GR_ASSIGN_OR_RETURN(placement::Explanation explanation,
-                        explainWith(*placed->problem, result, wishes));
+                        explainWith(*placed->problem, result, options));
     if (static_cast<runtime::Objective>(request.objective()) != explanation.goal) {
       explanation.goal = placement::Objective::kThroughput;  // of steps that wait for each other
       explanation.periodNs = explanation.latencyNs();

@@ -218,11 +218,11 @@ class GraphVerifier {
 
   absl::Status spendTexts(const Operation& operation) {
     GR_RETURN_IF_ERROR(spendBytes(textOf(operation.label()).size()));
-    GR_RETURN_IF_ERROR(spend(sizeOf(operation.wishes())));
-    for (uint32_t i = 0; i < sizeOf(operation.wishes()); ++i) {
-      const Wish& wish = *operation.wishes()->Get(i);
-      GR_RETURN_IF_ERROR(spendBytes(textOf(wish.configuration()).size() +
-                                    textOf(wish.name()).size() + textOf(wish.problem()).size()));
+    GR_RETURN_IF_ERROR(spend(sizeOf(operation.hints())));
+    for (uint32_t i = 0; i < sizeOf(operation.hints()); ++i) {
+      const DeviceHint& hint = *operation.hints()->Get(i);
+      GR_RETURN_IF_ERROR(spendBytes(textOf(hint.configuration()).size() +
+                                    textOf(hint.name()).size() + textOf(hint.problem()).size()));
     }
     return absl::OkStatus();
   }

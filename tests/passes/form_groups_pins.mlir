@@ -40,11 +40,11 @@ func.func @map(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // What the model asks for is no pin yet.
-// CHECK-LABEL: @wishes
+// CHECK-LABEL: @hints
 // CHECK: gr.group
 // CHECK: gr.exp
 // CHECK-NEXT: gr.neg
-func.func @wishes(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @hints(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = gr.exp %x : (tensor<4xf32>) -> tensor<4xf32> loc(fused<[["pair", "gpu0", ""]]>["a"])
   %1 = gr.neg %0 : (tensor<4xf32>) -> tensor<4xf32> loc(fused<[["pair", "gpu1", ""]]>["b"])
   return %1 : tensor<4xf32>

@@ -129,7 +129,7 @@ bool hasImages(mlir::Operation* op) {
 
 absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
-                                            mlir::Value result, const LibraryWish& wish) {
+                                            mlir::Value result, const LibraryOptions& options) {
   if (!ir::hasStaticShapes(op)) {
     return absl::UnimplementedError("values that are no tensors of a known shape");
   }
@@ -137,14 +137,14 @@ absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
   if (auto member = llvm::dyn_cast<ir::CollectiveMemberOp>(op)) {
     library.isInPlace = member.getCollective() == "all_reduce" && diesAt(member.getInput(), op);
   }
-  if (wish.precision == runtime::Precision::kTF32 && isProductOfF32(library.step)) {
+  if (options.precision == runtime::Precision::kTF32 && isProductOfF32(library.step)) {
     library.step.attributes["tf32"] = true;
   }
-  if (wish.channelsLast) {
+  if (options.channelsLast) {
     layChannelsLast(library.step);
   }
   layByteMatrix(library, op);
-  return chooseSummed(std::move(library), op, wish.refused);
+  return chooseSummed(std::move(library), op, options.refused);
 }
 
 absl::StatusOr<LibraryChoice> chooseFloat8Product(mlir::Operation* op,

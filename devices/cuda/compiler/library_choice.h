@@ -23,7 +23,7 @@ struct GpuTarget {
 };
 
 /// How a step is wanted.
-struct LibraryWish {
+struct LibraryOptions {
   runtime::Precision precision =
       runtime::Precision::kF32;             ///< kTF32: factors of f32 may be rounded
   bool channelsLast = false;                ///< images and filters; for `hasImages` alone
@@ -39,7 +39,7 @@ bool hasImages(mlir::Operation* op);
 /// it on this GPU.
 absl::StatusOr<LibraryChoice> chooseLibrary(mlir::Operation* op,
                                             llvm::ArrayRef<mlir::Operation*> epilogue,
-                                            mlir::Value result, const LibraryWish& wish);
+                                            mlir::Value result, const LibraryOptions& options);
 
 /// The same for a product of operands that are dequantised (passes::dequantizedFloatsOf) from 8-bit
 /// floats: of these, with the scales behind it, where the GPU's tensor cores multiply them. Their

@@ -76,10 +76,10 @@ class WorkPlanner {
     }
     std::vector<Way> ways;
     ways.push_back(denseWay(op));
-    LibraryWish wish;
-    wish.precision = target_.precision;
-    wish.refused = target_.refused;
-    GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, wish));
+    LibraryOptions options;
+    options.precision = target_.precision;
+    options.refused = target_.refused;
+    GR_ASSIGN_OR_RETURN(ways[0].library, chooseStepProduct(op, options));
     llvm::SmallVector<mlir::Operation*> product = makeInputProduct(op);
     GR_RETURN_IF_ERROR(addEach(product));
     mlir::Value inputs = product.back()->getResult(0);

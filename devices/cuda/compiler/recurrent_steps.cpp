@@ -28,13 +28,13 @@ Extent extentOf(const std::array<uint32_t, 3>& size) { return {size[0], size[1],
 
 }  // namespace
 
-absl::StatusOr<LibraryChoice> chooseStepProduct(ir::RecurrentOp op, const LibraryWish& wish) {
+absl::StatusOr<LibraryChoice> chooseStepProduct(ir::RecurrentOp op, const LibraryOptions& options) {
   mlir::OpBuilder builder(op);
   mlir::Operation* product = makeProduct(builder, op, op.getHidden(), op.getRecurrent());
   if (product == nullptr) {
     return absl::InternalError("gr.recurrent has weights that do not fit its hidden values");
   }
-  absl::StatusOr<LibraryChoice> choice = chooseLibrary(product, {}, product->getResult(0), wish);
+  absl::StatusOr<LibraryChoice> choice = chooseLibrary(product, {}, product->getResult(0), options);
   product->erase();
   return choice;
 }

@@ -13,7 +13,7 @@ namespace graphrun::devices::cuda {
 std::string whyNotRecurrent(ir::RecurrentOp op);
 
 /// The library's kernel for the product of a step: hidden values and recurrent weights.
-absl::StatusOr<LibraryChoice> chooseStepProduct(ir::RecurrentOp op, const LibraryWish& wish);
+absl::StatusOr<LibraryChoice> chooseStepProduct(ir::RecurrentOp op, const LibraryOptions& options);
 
 /// Writes the steps of one gr.recurrent: the product of the hidden values and the recurrent
 /// weights, then the cell, for each step of the sequence, all in place. The product of all inputs

@@ -3,8 +3,8 @@
 // planner makes pins (pins.h) of it.
 //
 //   loc(fused<[["pair", "gpu0", ""]]>["conv1"])
-#ifndef GRAPHRUN_PASSES_WISHES_H_
-#define GRAPHRUN_PASSES_WISHES_H_
+#ifndef GRAPHRUN_PASSES_DEVICE_HINTS_H_
+#define GRAPHRUN_PASSES_DEVICE_HINTS_H_
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -13,23 +13,23 @@
 namespace graphrun::passes {
 
 /// A device that the source model asks for, in its own words. The texts belong to the context.
-struct Wish {
+struct DeviceHint {
   llvm::StringRef configuration;  ///< of devices, in the source model; "" for the name of a layer
   llvm::StringRef name;           ///< of the device or layer
   llvm::StringRef problem;        ///< why it cannot be followed; "" if it can
 
-  bool operator==(const Wish& other) const = default;
+  bool operator==(const DeviceHint& other) const = default;
 };
 
-/// The wishes at `loc`, in the order of the model's configurations; of the first part that has some
+/// The hints at `loc`, in the order of the model's configurations; of the first part that has some
 /// where several operations became one.
-llvm::SmallVector<Wish> wishesOf(mlir::Location loc);
+llvm::SmallVector<DeviceHint> deviceHintsOf(mlir::Location loc);
 
-/// `loc` with these wishes; with none it stays as it is.
-mlir::Location withWishes(mlir::Location loc, llvm::ArrayRef<Wish> wishes);
+/// `loc` with these hints; with none it stays as it is.
+mlir::Location withDeviceHints(mlir::Location loc, llvm::ArrayRef<DeviceHint> hints);
 /// The name of `loc` alone.
 mlir::Location withoutWishes(mlir::Location loc);
 
 }  // namespace graphrun::passes
 
-#endif  // GRAPHRUN_PASSES_WISHES_H_
+#endif  // GRAPHRUN_PASSES_DEVICE_HINTS_H_

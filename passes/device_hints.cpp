@@ -1,4 +1,4 @@
-#include "passes/wishes.h"
+#include "passes/device_hints.h"
 
 #include "mlir/IR/Builders.h"
 #include "passes/passes.h"
@@ -6,7 +6,7 @@
 namespace graphrun::passes {
 namespace {
 
-/// The first list of wishes in `loc`.
+/// The first list of hints in `loc`.
 mlir::ArrayAttr listIn(mlir::Location loc) {
   auto fused = llvm::dyn_cast<mlir::FusedLoc>(loc);
   if (!fused) {
@@ -30,26 +30,26 @@ llvm::StringRef textOf(mlir::Attribute attribute) {
 
 }  // namespace
 
-llvm::SmallVector<Wish> wishesOf(mlir::Location loc) {
-  llvm::SmallVector<Wish> wishes;
+llvm::SmallVector<DeviceHint> deviceHintsOf(mlir::Location loc) {
+  llvm::SmallVector<DeviceHint> hints;
   mlir::ArrayAttr list = listIn(loc);
   for (mlir::Attribute item : list ? list.getValue() : llvm::ArrayRef<mlir::Attribute>()) {
     auto texts = llvm::dyn_cast<mlir::ArrayAttr>(item);
     if (texts && texts.size() == 3) {
-      wishes.push_back({textOf(texts[0]), textOf(texts[1]), textOf(texts[2])});
+      hints.push_back({textOf(texts[0]), textOf(texts[1]), textOf(texts[2])});
     }
   }
-  return wishes;
+  return hints;
 }
 
-mlir::Location withWishes(mlir::Location loc, llvm::ArrayRef<Wish> wishes) {
-  if (wishes.empty()) {
+mlir::Location withDeviceHints(mlir::Location loc, llvm::ArrayRef<DeviceHint> hints) {
+  if (hints.empty()) {
     return loc;
   }
   mlir::Builder builder(loc.getContext());
   llvm::SmallVector<mlir::Attribute> list;
-  for (const Wish& wish : wishes) {
-    list.push_back(builder.getStrArrayAttr({wish.configuration, wish.name, wish.problem}));
+  for (const DeviceHint& hint : hints) {
+    list.push_back(builder.getStrArrayAttr({hint.configuration, hint.name, hint.problem}));
   }
   return mlir::FusedLoc::get(loc.getContext(), loc, builder.getArrayAttr(list));
 }
