@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "devices/device.h"
-#include "runtime/executor/device_turns.h"
+#include "runtime/executor/exclusive_runner.h"
 
 namespace graphrun::runtime {
 
@@ -26,7 +26,7 @@ struct SharedDevice {
       : device(std::move(made)), turns(device.get()) {}
 
   std::unique_ptr<devices::Device> device;
-  DeviceTurns turns;
+  ExclusiveRunner turns;
 };
 
 /// The most devices that are kept though no plan has them: a plan that is loaded again finds its

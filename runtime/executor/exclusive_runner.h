@@ -1,6 +1,6 @@
 // Callers of one device on several threads, one at a time.
-#ifndef GRAPHRUN_RUNTIME_EXECUTOR_DEVICE_TURNS_H_
-#define GRAPHRUN_RUNTIME_EXECUTOR_DEVICE_TURNS_H_
+#ifndef GRAPHRUN_RUNTIME_EXECUTOR_EXCLUSIVE_RUNNER_H_
+#define GRAPHRUN_RUNTIME_EXECUTOR_EXCLUSIVE_RUNNER_H_
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +15,10 @@ namespace graphrun::runtime {
 /// OpenMP gives each caller a team of its own. So runs of plans and sessions take turns, and the
 /// teams of two callers neither exist nor fight for cores: the first caller runs on its own thread;
 /// once another has come, all run on a thread of the device. Thread-safe.
-class DeviceTurns {
+class ExclusiveRunner {
  public:
   /// `device` must outlive this.
-  explicit DeviceTurns(devices::Device* device) : device_(device) {}
+  explicit ExclusiveRunner(devices::Device* device) : device_(device) {}
 
   /// Executor::run of an executor of this device, which must not wait for runs on other devices:
   /// they may wait for their turn.
@@ -33,4 +33,4 @@ class DeviceTurns {
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_EXECUTOR_DEVICE_TURNS_H_
+#endif  // GRAPHRUN_RUNTIME_EXECUTOR_EXCLUSIVE_RUNNER_H_

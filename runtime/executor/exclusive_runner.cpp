@@ -1,8 +1,8 @@
-#include "runtime/executor/device_turns.h"
+#include "runtime/executor/exclusive_runner.h"
 
 namespace graphrun::runtime {
 
-bool DeviceTurns::run(Executor* executor, uint64_t firstStep, uint32_t steps) {
+bool ExclusiveRunner::run(Executor* executor, uint64_t firstStep, uint32_t steps) {
   if (!device_->takesTurns()) {
     return executor->run(firstStep, steps);
   }
