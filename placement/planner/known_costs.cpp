@@ -103,16 +103,16 @@ constexpr uint32_t kMostCores = 1 << 16;
 void readCosts(const format::PlanRequest& request, const placement::Cluster& cluster,
                KnownCosts& known) {
   uint32_t count = format::sizeOf(request.costs());
-  known.books.reserve(count);
+  known.profiles.reserve(count);
   known.byDevice.assign(cluster.devices.size(), nullptr);
   for (uint32_t i = 0; i < count; ++i) {
     const format::WorkerCosts& costs = *request.costs()->Get(i);
-    known.books.emplace_back(opsOf(costs));
+    known.profiles.emplace_back(opsOf(costs));
     for (size_t d = 0; d < cluster.devices.size(); ++d) {
       const placement::Device& device = cluster.devices[d];
       bool isBetter = known.byDevice[d] == nullptr || isOf(costs, device);
       if (isBetter && isFor(costs, cluster, device, request)) {
-        known.byDevice[d] = &known.books.back();
+        known.byDevice[d] = &known.profiles.back();
       }
     }
   }

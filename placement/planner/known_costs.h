@@ -11,9 +11,9 @@
 
 namespace graphrun::compiler {
 
-/// Times of operations by device. Not movable: `byDevice` refers to `books`.
+/// Times of operations by device. Not movable: `byDevice` refers to `profiles`.
 struct KnownCosts {
-  std::vector<placement::MeasuredCosts> books;
+  std::vector<placement::MeasuredCosts> profiles;
   /// By device of the cluster; null where nothing was measured.
   std::vector<const placement::MeasuredCosts*> byDevice;
 };

@@ -15,7 +15,7 @@
 #include "runtime/format/door_generated.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/coordinator.h"
-#include "runtime/session/cost_learning.h"
+#include "runtime/session/profile_recorder.h"
 #include "runtime/session/session_stage.h"
 
 namespace graphrun::runtime {
@@ -233,7 +233,7 @@ std::string planRequest(const SessionOptions& options, const ClusterFile* cluste
   return textOf(request);
 }
 
-std::string withCosts(const std::string& request, CostLearning& costs, const PlanWishes& wishes,
+std::string withCosts(const std::string& request, ProfileRecorder& costs, const PlanWishes& wishes,
                       format::SplitChoice splits) {
   format::PlanRequestT parts;
   flatbuffers::GetRoot<format::PlanRequest>(request.data())->UnPackTo(&parts);
@@ -249,7 +249,7 @@ std::string withCosts(const std::string& request, CostLearning& costs, const Pla
 
 absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
                                            absl::Span<const uint8_t> bytes, const std::string& name,
-                                           const std::string& request, CostLearning& costs,
+                                           const std::string& request, ProfileRecorder& costs,
                                            PlanWishes wishes) {
   CacheKey parts;
   parts.add(compiler_->identity()).add(devices::machineTraits());

@@ -20,7 +20,7 @@
 
 namespace graphrun::runtime {
 
-class CostLearning;
+class ProfileRecorder;
 
 /// What is left of a model when a plan has run: opaque bytes of the compiler, and their hash, never
 /// 0. A model whose shapes follow from its inputs' has none.
@@ -87,7 +87,7 @@ struct PlanWishes {
 
 /// `request` with all that `costs` know of its cluster, and with the wishes; `splits` is what
 /// becomes of theirs.
-std::string withCosts(const std::string& request, CostLearning& costs,
+std::string withCosts(const std::string& request, ProfileRecorder& costs,
                       const PlanWishes& wishes = {},
                       format::SplitChoice splits = format::SplitChoice::ByCosts);
 
@@ -100,7 +100,7 @@ class PlanSource {
   /// with what `costs` know. Errors are marked with their stage.
   absl::StatusOr<FoundPlan> find(const format::ModelFile& model, absl::Span<const uint8_t> bytes,
                                  const std::string& name, const std::string& request,
-                                 CostLearning& costs, PlanWishes wishes);
+                                 ProfileRecorder& costs, PlanWishes wishes);
   /// Keeps a plan that was found and not kept.
   void keep(const FoundPlan& found);
   /// Remembers on the disk what one device takes in the place of this very plan (fall_back.h), in

@@ -22,12 +22,12 @@
 #include "runtime/format/weight_table.h"
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
-#include "runtime/session/cost_learning.h"
 #include "runtime/session/fall_back.h"
 #include "runtime/session/flights.h"
 #include "runtime/session/model_source.h"
 #include "runtime/session/own_devices.h"
 #include "runtime/session/plan_source.h"
+#include "runtime/session/profile_recorder.h"
 #include "runtime/session/progress.h"
 #include "runtime/session/run_queue.h"
 #include "runtime/session/session_stage.h"
@@ -244,7 +244,7 @@ struct Session::Impl {
   std::vector<ModelPort> outputs;
   std::unique_ptr<ClusterFile> cluster;  // null: this machine alone
   std::vector<DeviceOffer> own;          // what that has, once a plan was asked for
-  std::unique_ptr<CostLearning> costs;
+  std::unique_ptr<ProfileRecorder> costs;
   std::unique_ptr<WorkerCore> core;
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<ActivePlans>
@@ -280,7 +280,7 @@ absl::Status Session::Impl::open(const std::string& modelPath, const std::string
     }
     cluster = std::make_unique<ClusterFile>(*std::move(file));
   }
-  costs = std::make_unique<CostLearning>(cluster.get(), options.threads, &costCache);
+  costs = std::make_unique<ProfileRecorder>(cluster.get(), options.threads, &costCache);
   core = std::make_unique<WorkerCore>(coreOptions());
   core->addModel(model.model);
   coordinator = std::make_unique<Coordinator>(coordinatorOptions(), core.get());
@@ -636,7 +636,7 @@ std::vector<TraceProcess> Session::Impl::tracesOf(const ActivePlan& plan) {
 /// Keeps what the plan's runs took, unless kernels were still to be chosen.
 void Session::Impl::learn(const ActivePlan& plan) {
   bool isChosen = plan.isTuned() || plan.tuneNanos > 0 || options.tuneBudget.count() == 0;
-  if (options.learnCosts && isChosen && plan.lastRuns.size() >= CostLearning::kFewestSteps &&
+  if (options.learnCosts && isChosen && plan.lastRuns.size() >= ProfileRecorder::kFewestSteps &&
       !plan.own->broken()) {
     costs->learn(plan, tracesOf(plan));
   }

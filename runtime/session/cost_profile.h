@@ -1,6 +1,6 @@
 // Measured times on disk: of operations by device, of transfers by link.
-#ifndef GRAPHRUN_RUNTIME_SESSION_COST_BOOK_H_
-#define GRAPHRUN_RUNTIME_SESSION_COST_BOOK_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
+#define GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_
 
 #include <cstdint>
 #include <map>
@@ -18,10 +18,10 @@
 namespace graphrun::runtime {
 
 /// Times of one kind of device, or of one link. Not thread-safe.
-class CostBook {
+class CostProfile {
  public:
   /// Reads what write() wrote; `bytes` need not be right: InvalidArgument.
-  static absl::StatusOr<CostBook> parse(absl::Span<const uint8_t> bytes);
+  static absl::StatusOr<CostProfile> parse(absl::Span<const uint8_t> bytes);
   std::vector<uint8_t> write() const;
 
   /// Where in a partition an operation was measured.
@@ -99,39 +99,40 @@ struct LinkEnd {
   std::string kind = "cpu";  ///< the client's own memory is a CPU's
 };
 
-/// The books on disk. A book that is missing or damaged is empty: measurements are made again.
-/// Thread-safe; of two processes that write one book at a time one's measurements are lost.
-class CostShelf {
+/// The profiles on disk. A profile that is missing or damaged is empty: measurements are made
+/// again. Thread-safe; of two processes that write one profile at a time one's measurements are
+/// lost.
+class ProfileStore {
  public:
-  explicit CostShelf(DiskCache* cache) : cache_(cache) {}
+  explicit ProfileStore(DiskCache* cache) : cache_(cache) {}
 
-  CostBook device(const std::string& fingerprint);
+  CostProfile device(const std::string& fingerprint);
   /// Of one direction.
-  CostBook link(const LinkEnd& from, const LinkEnd& to);
+  CostProfile link(const LinkEnd& from, const LinkEnd& to);
   /// What the first node that reads a tensor takes longer where it has come over the link, by
   /// bytes.
-  CostBook reads(const LinkEnd& from, const LinkEnd& to);
+  CostProfile reads(const LinkEnd& from, const LinkEnd& to);
   /// What the device that makes a tensor is busy with sending it over the link, by bytes.
-  CostBook sends(const LinkEnd& from, const LinkEnd& to);
+  CostProfile sends(const LinkEnd& from, const LinkEnd& to);
   /// What nodes of a host's CPU devices take longer in company (RunTimes::Node::company), by the
   /// ns that they take without, times their company.
-  CostBook crowd(const std::string& host);
+  CostProfile crowd(const std::string& host);
   /// What a step takes, beside what devices do, in which so many of the workers on these hosts take
   /// part; by bytes of the graph's inputs that they get.
-  CostBook step(const std::string& hosts, uint32_t workers);
+  CostProfile step(const std::string& hosts, uint32_t workers);
   /// What the client's process computes for a step of many, in which so many of the workers on
   /// these hosts take part; by bytes that it hands out or gets.
-  CostBook client(const std::string& hosts, uint32_t workers);
+  CostProfile client(const std::string& hosts, uint32_t workers);
   /// Devices that were measured on a host.
   std::vector<format::MeasuredDeviceT> devicesOf(const std::string& host);
 
-  absl::Status keepDevice(const std::string& fingerprint, const CostBook& book);
-  absl::Status keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
-  absl::Status keepReads(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
-  absl::Status keepSends(const LinkEnd& from, const LinkEnd& to, const CostBook& book);
-  absl::Status keepCrowd(const std::string& host, const CostBook& book);
-  absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostBook& book);
-  absl::Status keepClient(const std::string& hosts, uint32_t workers, const CostBook& book);
+  absl::Status keepDevice(const std::string& fingerprint, const CostProfile& profile);
+  absl::Status keepLink(const LinkEnd& from, const LinkEnd& to, const CostProfile& profile);
+  absl::Status keepReads(const LinkEnd& from, const LinkEnd& to, const CostProfile& profile);
+  absl::Status keepSends(const LinkEnd& from, const LinkEnd& to, const CostProfile& profile);
+  absl::Status keepCrowd(const std::string& host, const CostProfile& profile);
+  absl::Status keepStep(const std::string& hosts, uint32_t workers, const CostProfile& profile);
+  absl::Status keepClient(const std::string& hosts, uint32_t workers, const CostProfile& profile);
   absl::Status addDevice(const std::string& host, const format::MeasuredDeviceT& device);
   /// Warns of what one of these returned, unless it is OK.
   void warnNotKept(const absl::Status& kept) const {
@@ -141,11 +142,11 @@ class CostShelf {
   }
 
  private:
-  CostBook read(const std::string& key);
+  CostProfile read(const std::string& key);
 
   DiskCache* cache_;
 };
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_COST_BOOK_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_COST_PROFILE_H_

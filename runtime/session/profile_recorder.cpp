@@ -1,4 +1,4 @@
-#include "runtime/session/cost_learning.h"
+#include "runtime/session/profile_recorder.h"
 
 #include <algorithm>
 #include <memory>
@@ -50,10 +50,10 @@ std::unique_ptr<format::TransferCosts> costsOf(const LinkFit& fit) {
                                                  fit.large.bytesPerSecond);
 }
 
-/// What the book knows, if anything, for so many workers.
-void addByWorkers(uint32_t workers, const CostBook& book,
+/// What the profile knows, if anything, for so many workers.
+void addByWorkers(uint32_t workers, const CostProfile& profile,
                   std::vector<std::unique_ptr<format::StepCostsT>>& entries) {
-  if (std::optional<LinkFit> fit = book.fit()) {
+  if (std::optional<LinkFit> fit = profile.fit()) {
     auto entry = std::make_unique<format::StepCostsT>();
     entry->workers = workers;
     entry->start = costsOf(*fit);
@@ -215,15 +215,15 @@ struct Sum {
     bytes += static_cast<double>(more);
     ns += nanos;
   }
-  CostBook::Transfer whole() const {
+  CostProfile::Transfer whole() const {
     return {static_cast<uint64_t>(bytes), static_cast<uint64_t>(std::max(ns, 0.0))};
   }
 };
 
 }  // namespace
 
-CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
-    : places_{{"", kThisHost}}, threads_(threads), shelf_(cache) {
+ProfileRecorder::ProfileRecorder(const ClusterFile* cluster, uint32_t threads, DiskCache* cache)
+    : places_{{"", kThisHost}}, threads_(threads), store_(cache) {
   for (const GivenWorker& worker :
        cluster != nullptr ? cluster->processes() : std::vector<GivenWorker>()) {
     places_.push_back({worker.name, hostOf(worker.address)});
@@ -235,13 +235,13 @@ CostLearning::CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCac
   hosts_ = absl::StrJoin(hosts, " ");
 }
 
-Place CostLearning::placeOf(const std::string& worker) const {
+Place ProfileRecorder::placeOf(const std::string& worker) const {
   auto known = std::find_if(places_.begin(), places_.end(),
                             [&](const Place& place) { return place.worker == worker; });
   return known == places_.end() ? places_.front() : *known;
 }
 
-std::vector<std::string> CostLearning::hostsOf(const format::PlanFile& plan) const {
+std::vector<std::string> ProfileRecorder::hostsOf(const format::PlanFile& plan) const {
   std::vector<std::string> hosts;
   hosts.reserve(plan.workerCount());
   for (uint32_t w = 0; w < plan.workerCount(); ++w) {
@@ -250,23 +250,23 @@ std::vector<std::string> CostLearning::hostsOf(const format::PlanFile& plan) con
   return hosts;
 }
 
-void CostLearning::learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces) {
+void ProfileRecorder::learn(const ActivePlan& plan, absl::Span<const TraceProcess> traces) {
   RunTimes times = runTimes(*plan.found.plan, traces, hostsOf(*plan.found.plan));
   if (times.steps < kFewestSteps) {
     return;
   }
-  Books books;
-  const Crowds crowds = learnCrowds(plan, times, books);
-  learnDevices(plan, times, crowds, books);
-  learnLinks(plan, times, crowds, books);
+  Profiles profiles;
+  const Crowds crowds = learnCrowds(plan, times, profiles);
+  learnDevices(plan, times, crowds, profiles);
+  learnLinks(plan, times, crowds, profiles);
   learnStep(plan, times);
   learnClient(plan);
 }
 
 // Nodes of CPU devices with and without company, of which it is known what they take alone. A
 // machine is not as fast in one minute as in the next: those without company tell by how much.
-CostLearning::Crowds CostLearning::learnCrowds(const ActivePlan& plan, const RunTimes& times,
-                                               Books& books) {
+ProfileRecorder::Crowds ProfileRecorder::learnCrowds(const ActivePlan& plan, const RunTimes& times,
+                                                     Profiles& profiles) {
   const format::PlanFile& file = *plan.found.plan;
   const Fingerprints fingerprints(plan);
   std::map<std::string, CrowdRuns> runs;  // by host
@@ -277,9 +277,9 @@ CostLearning::Crowds CostLearning::learnCrowds(const ActivePlan& plan, const Run
     if (!entry.inner() || kept.empty() || device.kind()->str() != kHostKind) {
       continue;
     }
-    const CostBook& book = bookOf(kept, books);
-    auto known = book.ops().find(entry.signature());
-    if (known != book.ops().end() && known->second.runs() > 0) {
+    const CostProfile& profile = profileOf(kept, profiles);
+    auto known = profile.ops().find(entry.signature());
+    if (known != profile.ops().end() && known->second.runs() > 0) {
       const std::string host = placeOf(file.worker(device.worker()).name()->str()).host;
       runs[host].add(node, static_cast<double>(known->second.ns()));
     }
@@ -293,32 +293,33 @@ CostLearning::Crowds CostLearning::learnCrowds(const ActivePlan& plan, const Run
     }
     crowd.share = std::clamp(of.share(), 0.0, kMostCrowd);
     const double more = crowd.share * of.companyNanos();
-    CostBook book = shelf_.crowd(host);
-    book.noteExcess({{static_cast<uint64_t>(of.companyNanos()), static_cast<uint64_t>(more)}},
-                    times.steps);
-    shelf_.warnNotKept(shelf_.keepCrowd(host, book));
+    CostProfile profile = store_.crowd(host);
+    profile.noteExcess({{static_cast<uint64_t>(of.companyNanos()), static_cast<uint64_t>(more)}},
+                       times.steps);
+    store_.warnNotKept(store_.keepCrowd(host, profile));
   }
   return crowds;
 }
 
-CostBook& CostLearning::bookOf(const std::string& fingerprint, Books& books) {
-  auto [book, isNew] = books.try_emplace(fingerprint);
+CostProfile& ProfileRecorder::profileOf(const std::string& fingerprint, Profiles& profiles) {
+  auto [profile, isNew] = profiles.try_emplace(fingerprint);
   if (isNew) {
-    book->second = shelf_.device(fingerprint);
+    profile->second = store_.device(fingerprint);
   }
-  return book->second;
+  return profile->second;
 }
 
-const CostLearning::Crowd& CostLearning::crowdOf(const Crowds& crowds, const format::PlanFile& plan,
-                                                 uint32_t device) const {
+const ProfileRecorder::Crowd& ProfileRecorder::crowdOf(const Crowds& crowds,
+                                                       const format::PlanFile& plan,
+                                                       uint32_t device) const {
   static const Crowd kNone;
   const uint32_t worker = plan.device(device).worker();
   auto crowd = crowds.find(placeOf(plan.worker(worker).name()->str()).host);
   return crowd == crowds.end() ? kNone : crowd->second;
 }
 
-void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
-                                Books& books) {
+void ProfileRecorder::learnDevices(const ActivePlan& plan, const RunTimes& times,
+                                   const Crowds& crowds, Profiles& profiles) {
   const format::PlanFile& file = *plan.found.plan;
   const Fingerprints fingerprints(plan);
   for (const DeviceStats& device : plan.devices) {
@@ -328,16 +329,16 @@ void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times, c
     }
     const format::PlanDevice& planned = file.device(*index);
     const format::Partition& partition = *file.partitionOn(*index);
-    bookOf(device.fingerprint, books);
+    profileOf(device.fingerprint, profiles);
     for (RunTimes::Node node : times.nodes) {
       if (node.device == *index) {
         node.ns =
             static_cast<uint64_t>(static_cast<double>(node.ns) / longerIn(crowds, file, node));
         const format::PlanNode& entry = *partition.nodes()->Get(node.node);
         if (std::string kept = fingerprints.of(node, entry); !kept.empty()) {
-          auto where =
-              entry.inner() && node.isCalm ? CostBook::Where::kInner : CostBook::Where::kBorder;
-          bookOf(kept, books).note(opTime(entry, node, times.steps), where);
+          auto where = entry.inner() && node.isCalm ? CostProfile::Where::kInner
+                                                    : CostProfile::Where::kBorder;
+          profileOf(kept, profiles).note(opTime(entry, node, times.steps), where);
         }
       }
     }
@@ -347,10 +348,10 @@ void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times, c
     kind.cores = kind.cores == 0 && kind.kind == kHostKind ? threads_ : kind.cores;
     kind.index = kind.kind == kHostKind ? 0 : planned.index();
     kind.fingerprint = device.fingerprint;
-    shelf_.warnNotKept(shelf_.addDevice(placeOf(device.worker).host, kind));
+    store_.warnNotKept(store_.addDevice(placeOf(device.worker).host, kind));
   }
-  for (const auto& [fingerprint, book] : books) {
-    shelf_.warnNotKept(shelf_.keepDevice(fingerprint, book));
+  for (const auto& [fingerprint, profile] : profiles) {
+    store_.warnNotKept(store_.keepDevice(fingerprint, profile));
   }
 }
 
@@ -360,10 +361,9 @@ void CostLearning::learnDevices(const ActivePlan& plan, const RunTimes& times, c
 // that is some percent off says nothing of them, but many do together, so that what some take less
 // counts as well as what others take more. What a sender takes longer the tensor waits for; what a
 // reader takes longer its device is busy with, whoever waits.
-std::map<uint32_t, CostLearning::Excess> CostLearning::excessByEdge(const ActivePlan& plan,
-                                                                    const RunTimes& times,
-                                                                    const Crowds& crowds,
-                                                                    const Books& books) const {
+std::map<uint32_t, ProfileRecorder::Excess> ProfileRecorder::excessByEdge(
+    const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
+    const Profiles& profiles) const {
   const format::PlanFile& file = *plan.found.plan;
   const Fingerprints fingerprints(plan);
   const Neighbours neighbours(file, times);
@@ -371,13 +371,13 @@ std::map<uint32_t, CostLearning::Excess> CostLearning::excessByEdge(const Active
   for (size_t n = 0; n < times.nodes.size(); ++n) {
     const RunTimes::Node& node = times.nodes[n];
     const format::PlanNode& entry = *file.partitionOn(node.device)->nodes()->Get(node.node);
-    auto book = books.find(fingerprints.of(node, entry));
+    auto profile = profiles.find(fingerprints.of(node, entry));
     const bool isAlone = node.isCalm && node.company < kAlone;
-    if (book == books.end() || (entry.inner() && isAlone)) {
+    if (profile == profiles.end() || (entry.inner() && isAlone)) {
       continue;
     }
-    auto within = book->second.ops().find(entry.signature());
-    if (within == book->second.ops().end() || within->second.runs() == 0) {
+    auto within = profile->second.ops().find(entry.signature());
+    if (within == profile->second.ops().end() || within->second.runs() == 0) {
       continue;
     }
     const double usual = static_cast<double>(within->second.ns()) * longerIn(crowds, file, node) *
@@ -397,13 +397,13 @@ std::map<uint32_t, CostLearning::Excess> CostLearning::excessByEdge(const Active
   return excess;
 }
 
-void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
-                              const Books& books) {
+void ProfileRecorder::learnLinks(const ActivePlan& plan, const RunTimes& times,
+                                 const Crowds& crowds, const Profiles& profiles) {
   const format::PlanFile& file = *plan.found.plan;
-  std::map<uint32_t, Excess> excess = excessByEdge(plan, times, crowds, books);
+  std::map<uint32_t, Excess> excess = excessByEdge(plan, times, crowds, profiles);
   struct Link {
     LinkEnd from, to;
-    std::vector<CostBook::Transfer> transfers;
+    std::vector<CostProfile::Transfer> transfers;
     Sum sends;
     Sum reads;
   };
@@ -433,21 +433,21 @@ void CostLearning::learnLinks(const ActivePlan& plan, const RunTimes& times, con
     }
   }
   for (const auto& [name, link] : links) {
-    CostBook book = shelf_.link(link.from, link.to);
-    book.noteTransfers(link.transfers, times.steps);
-    shelf_.warnNotKept(shelf_.keepLink(link.from, link.to, book));
-    CostBook sends = shelf_.sends(link.from, link.to);
+    CostProfile profile = store_.link(link.from, link.to);
+    profile.noteTransfers(link.transfers, times.steps);
+    store_.warnNotKept(store_.keepLink(link.from, link.to, profile));
+    CostProfile sends = store_.sends(link.from, link.to);
     sends.noteExcess({link.sends.whole()}, times.steps);
-    shelf_.warnNotKept(shelf_.keepSends(link.from, link.to, sends));
+    store_.warnNotKept(store_.keepSends(link.from, link.to, sends));
     if (link.reads.bytes > 0) {
-      CostBook reads = shelf_.reads(link.from, link.to);
+      CostProfile reads = store_.reads(link.from, link.to);
       reads.noteExcess({link.reads.whole()}, times.steps);
-      shelf_.warnNotKept(shelf_.keepReads(link.from, link.to, reads));
+      store_.warnNotKept(store_.keepReads(link.from, link.to, reads));
     }
   }
 }
 
-LinkEnd CostLearning::linkEnd(const format::PlanFile& plan, uint32_t device) const {
+LinkEnd ProfileRecorder::linkEnd(const format::PlanFile& plan, uint32_t device) const {
   const format::PlanDevice& end = plan.device(device);
   return {placeOf(plan.worker(end.worker()).name()->str()), end.kind()->str()};
 }
@@ -455,7 +455,7 @@ LinkEnd CostLearning::linkEnd(const format::PlanFile& plan, uint32_t device) con
 // A step on workers is more than what its devices record: messages start and end it, and the client
 // hands out its inputs. Those travel meanwhile. That is little beside long steps, which differ by
 // more: each is compared with itself.
-void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
+void ProfileRecorder::learnStep(const ActivePlan& plan, const RunTimes& times) {
   const ClientInputs inputs = clientInputs(*plan.found.plan);
   if (inputs.workers == 0) {
     return;
@@ -472,14 +472,14 @@ void CostLearning::learnStep(const ActivePlan& plan, const RunTimes& times) {
   if (rest.size() < kFewestSteps) {
     return;
   }
-  CostBook book = shelf_.step(hosts_, inputs.workers);
-  book.noteTransfers({{inputs.bytes, median(rest)}}, rest.size());
-  shelf_.warnNotKept(shelf_.keepStep(hosts_, inputs.workers, book));
+  CostProfile profile = store_.step(hosts_, inputs.workers);
+  profile.noteTransfers({{inputs.bytes, median(rest)}}, rest.size());
+  store_.warnNotKept(store_.keepStep(hosts_, inputs.workers, profile));
 }
 
 // Steps that follow each other without a gap are as many a second as cores have time for, and the
 // client has some of theirs. Steps one by one wait for it, so that it is in what they take.
-void CostLearning::learnClient(const ActivePlan& plan) {
+void ProfileRecorder::learnClient(const ActivePlan& plan) {
   const format::PlanFile& file = *plan.found.plan;
   const uint32_t workers = workersOutside(file);
   if (plan.clientTime.batches() == 0 || workers == 0) {
@@ -492,13 +492,13 @@ void CostLearning::learnClient(const ActivePlan& plan) {
                            file.device(edge.target()).worker() == kClientWorker;
     bytes += isClients ? edge.bytes() : 0;
   }
-  CostBook book = shelf_.client(hosts_, workers);
-  book.noteTransfers({{bytes, plan.clientTime.typicalNanos()}},
-                     plan.clientTime.batches() * ClientTime::kBatch);
-  shelf_.warnNotKept(shelf_.keepClient(hosts_, workers, book));
+  CostProfile profile = store_.client(hosts_, workers);
+  profile.noteTransfers({{bytes, plan.clientTime.typicalNanos()}},
+                        plan.clientTime.batches() * ClientTime::kBatch);
+  store_.warnNotKept(store_.keepClient(hosts_, workers, profile));
 }
 
-CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& plan) {
+ProfileRecorder::ClientInputs ProfileRecorder::clientInputs(const format::PlanFile& plan) {
   ClientInputs inputs;
   inputs.workers = workersOutside(plan);
   for (size_t i = 0; i < plan.edgeCount(); ++i) {
@@ -506,7 +506,7 @@ CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& pl
     uint32_t target = plan.device(edge.target()).worker();
     if (plan.device(edge.source()).worker() == kClientWorker && target != kClientWorker) {
       std::optional<LinkFit> fit =
-          shelf_.link({places_.front()}, linkEnd(plan, edge.target())).fit();
+          store_.link({places_.front()}, linkEnd(plan, edge.target())).fit();
       inputs.bytes += edge.bytes();
       inputs.ns = std::max(inputs.ns, fit.has_value() ? fit->nanos(edge.bytes()) : 0);
     }
@@ -514,9 +514,10 @@ CostLearning::ClientInputs CostLearning::clientInputs(const format::PlanFile& pl
   return inputs;
 }
 
-std::vector<LearnedCosts> CostLearning::learned() {
+std::vector<LearnedCosts> ProfileRecorder::learned() {
   std::map<std::string, LearnedCosts> all;  // by what they are of: places on a host share them
-  auto add = [&](const std::string& what, const char* entries, const CostBook::Summary& summary) {
+  auto add = [&](const std::string& what, const char* entries,
+                 const CostProfile::Summary& summary) {
     if (summary.entries > 0) {
       all[what] = {
           what,           entries,        summary.entries, summary.fewestRuns, summary.mostRuns,
@@ -526,13 +527,13 @@ std::vector<LearnedCosts> CostLearning::learned() {
   std::vector<LinkEnd> ends;
   for (const Place& place : places_) {
     std::set<std::string> kinds = {kHostKind};
-    for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
+    for (const format::MeasuredDeviceT& device : store_.devicesOf(place.host)) {
       kinds.insert(device.kind);
       std::string which = device.kind != kHostKind ? absl::StrCat(":", device.index)
                           : device.cores == 0      ? " with all threads"
                                               : absl::StrCat(" with ", device.cores, " threads");
       add(absl::StrCat(device.kind, which, " on ", place.host), "operations",
-          shelf_.device(device.fingerprint).opSummary());
+          store_.device(device.fingerprint).opSummary());
     }
     for (const std::string& kind : kinds) {
       ends.push_back({place, kind});
@@ -544,7 +545,7 @@ std::vector<LearnedCosts> CostLearning::learned() {
         return end.place.worker.empty() ? std::string(kClientName) : end.place.worker;
       };
       add(absl::StrCat(name(from), " to ", name(to), ", of ", from.kind, " to ", to.kind),
-          "sizes of tensors", shelf_.link(from, to).transferSummary());
+          "sizes of tensors", store_.link(from, to).transferSummary());
     }
   }
   std::vector<LearnedCosts> list;
@@ -555,21 +556,21 @@ std::vector<LearnedCosts> CostLearning::learned() {
   return list;
 }
 
-void CostLearning::addTo(format::PlanRequestT& request) {
-  Books books;  // workers of one machine share them
+void ProfileRecorder::addTo(format::PlanRequestT& request) {
+  Profiles profiles;  // workers of one machine share them
   std::vector<LinkEnd> ends;
   for (const Place& place : places_) {
     std::set<std::string> kinds = {kHostKind};
-    for (const format::MeasuredDeviceT& device : shelf_.devicesOf(place.host)) {
+    for (const format::MeasuredDeviceT& device : store_.devicesOf(place.host)) {
       kinds.insert(device.kind);
       auto costs = std::make_unique<format::WorkerCostsT>();
       costs->worker = place.worker;
       costs->kind = device.kind;
       costs->cores = device.cores;
       costs->index = device.index;
-      const CostBook& book = bookOf(device.fingerprint, books);
-      costs->ops.reserve(book.ops().size());
-      for (const auto& [signature, op] : book.ops()) {
+      const CostProfile& profile = profileOf(device.fingerprint, profiles);
+      costs->ops.reserve(profile.ops().size());
+      for (const auto& [signature, op] : profile.ops()) {
         costs->ops.push_back(op);
       }
       request.costs.push_back(std::move(costs));
@@ -582,28 +583,28 @@ void CostLearning::addTo(format::PlanRequestT& request) {
   addCrowds(request);
   addClient(request);
   for (uint32_t workers = 1; workers < places_.size(); ++workers) {
-    addByWorkers(workers, shelf_.step(hosts_, workers), request.step_costs);
+    addByWorkers(workers, store_.step(hosts_, workers), request.step_costs);
   }
 }
 
-void CostLearning::addClient(format::PlanRequestT& request) {
+void ProfileRecorder::addClient(format::PlanRequestT& request) {
   auto client = std::make_unique<format::ClientCostsT>();
   client->cores = usableThreads();
   for (uint32_t workers = 1; workers < places_.size(); ++workers) {
-    addByWorkers(workers, shelf_.client(hosts_, workers), client->work);
+    addByWorkers(workers, store_.client(hosts_, workers), client->work);
   }
   if (!client->work.empty()) {
     request.client_costs = std::move(client);
   }
 }
 
-void CostLearning::addCrowds(format::PlanRequestT& request) {
+void ProfileRecorder::addCrowds(format::PlanRequestT& request) {
   std::map<std::string, std::vector<std::string>> workersOn;
   for (const Place& place : places_) {
     workersOn[place.host].push_back(place.worker);
   }
   for (auto& [host, workers] : workersOn) {
-    if (const double share = shelf_.crowd(host).nanosPerByte(); share > 0) {
+    if (const double share = store_.crowd(host).nanosPerByte(); share > 0) {
       auto crowd = std::make_unique<format::CrowdCostsT>();
       crowd->workers = std::move(workers);
       crowd->share = share;
@@ -612,20 +613,20 @@ void CostLearning::addCrowds(format::PlanRequestT& request) {
   }
 }
 
-void CostLearning::addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request) {
+void ProfileRecorder::addLinks(absl::Span<const LinkEnd> ends, format::PlanRequestT& request) {
   for (const LinkEnd& from : ends) {
     for (const LinkEnd& to : ends) {
-      const CostBook book = shelf_.link(from, to);
-      if (std::optional<LinkFit> fit = book.fit()) {
+      const CostProfile profile = store_.link(from, to);
+      if (std::optional<LinkFit> fit = profile.fit()) {
         auto link = std::make_unique<format::LinkCostsT>();
         link->worker_a = from.place.worker;
         link->kind_a = from.kind;
         link->worker_b = to.place.worker;
         link->kind_b = to.kind;
         link->transfer = costsOf(*fit);
-        link->unsure = book.isUnsure();
-        link->read_ns_per_byte = shelf_.reads(from, to).nanosPerByte();
-        link->send_ns_per_byte = shelf_.sends(from, to).nanosPerByte();
+        link->unsure = profile.isUnsure();
+        link->read_ns_per_byte = store_.reads(from, to).nanosPerByte();
+        link->send_ns_per_byte = store_.sends(from, to).nanosPerByte();
         request.link_costs.push_back(std::move(link));
       }
     }

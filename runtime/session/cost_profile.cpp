@@ -1,4 +1,4 @@
-#include "runtime/session/cost_book.h"
+#include "runtime/session/cost_profile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kVersion = 1;
 /// A new measurement's share in a time, once there are many.
 constexpr double kShare = 0.25;
-/// Operations that a book holds; more come in when it is new again.
+/// Operations that a profile holds; more come in when it is new again.
 constexpr size_t kMostOps = 200'000;
 /// Kinds of devices that a host is remembered to have; the oldest go first.
 constexpr size_t kMostDevices = 64;
@@ -52,8 +52,8 @@ uint64_t secondsNow() { return static_cast<uint64_t>(std::time(nullptr)); }
 
 /// Of entries with `runs()`, and their spreads.
 template <typename Entries, typename Spreads>
-CostBook::Summary summaryOf(const Entries& entries, const Spreads& spreads, uint64_t updated) {
-  CostBook::Summary summary;
+CostProfile::Summary summaryOf(const Entries& entries, const Spreads& spreads, uint64_t updated) {
+  CostProfile::Summary summary;
   std::vector<double> known;
   for (const auto& [key, entry] : entries) {
     summary.fewestRuns =
@@ -112,14 +112,14 @@ std::vector<uint8_t> finish(flatbuffers::FlatBufferBuilder& builder) {
 
 }  // namespace
 
-uint64_t CostBook::averaged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+uint64_t CostProfile::averaged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
   double share = static_cast<double>(newRuns) / static_cast<double>(runs + newRuns);
   share = std::max(share, kShare);
   return static_cast<uint64_t>(std::llround(static_cast<double>(known) * (1 - share) +
                                             static_cast<double>(measured) * share));
 }
 
-uint64_t CostBook::merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
+uint64_t CostProfile::merged(uint64_t known, uint64_t runs, uint64_t measured, uint64_t newRuns) {
   if (runs > 0 && runs < kSureRuns && isFarAbove(known, measured)) {
     return measured;  // what was known was the outlier: nothing makes a kernel or a wire faster
   }
@@ -129,41 +129,41 @@ uint64_t CostBook::merged(uint64_t known, uint64_t runs, uint64_t measured, uint
   return averaged(known, runs, measured, newRuns);
 }
 
-absl::StatusOr<CostBook> CostBook::parse(absl::Span<const uint8_t> bytes) {
+absl::StatusOr<CostProfile> CostProfile::parse(absl::Span<const uint8_t> bytes) {
   format::BudgetVerifier verifier(bytes);
-  if (!format::VerifyCostBookBuffer(verifier)) {
-    return absl::InvalidArgumentError(absl::StrCat("not a book of costs", verifier.reason()));
+  if (!format::VerifyCostProfileBuffer(verifier)) {
+    return absl::InvalidArgumentError(absl::StrCat("not a profile of costs", verifier.reason()));
   }
-  const format::CostBook& file = *format::GetCostBook(bytes.data());
+  const format::CostProfile& file = *format::GetCostProfile(bytes.data());
   if (file.version() != kVersion) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a book of costs of version ", file.version(), ", expected ", kVersion));
+        absl::StrCat("a profile of costs of version ", file.version(), ", expected ", kVersion));
   }
-  CostBook book;
+  CostProfile profile;
   for (uint32_t i = 0; i < format::sizeOf(file.ops()); ++i) {
     const format::OpTime& op = *file.ops()->Get(i);
-    book.ops_[op.signature()] = op;
+    profile.ops_[op.signature()] = op;
     if (i < format::sizeOf(file.op_spreads())) {
-      book.opSpreads_[op.signature()] = file.op_spreads()->Get(i);
+      profile.opSpreads_[op.signature()] = file.op_spreads()->Get(i);
     }
   }
   for (uint32_t i = 0; i < format::sizeOf(file.transfers()); ++i) {
     const format::TransferTime& transfer = *file.transfers()->Get(i);
-    book.transfers_[sizeClass(transfer.bytes())] = transfer;
+    profile.transfers_[sizeClass(transfer.bytes())] = transfer;
     if (i < format::sizeOf(file.transfer_spreads())) {
-      book.transferSpreads_[sizeClass(transfer.bytes())] = file.transfer_spreads()->Get(i);
+      profile.transferSpreads_[sizeClass(transfer.bytes())] = file.transfer_spreads()->Get(i);
     }
-    // A book that says nothing of sessions is an old one, and what it says was believed.
-    book.transferSessions_[sizeClass(transfer.bytes())] =
+    // A profile that says nothing of sessions is an old one, and what it says was believed.
+    profile.transferSessions_[sizeClass(transfer.bytes())] =
         i < format::sizeOf(file.transfer_sessions()) ? file.transfer_sessions()->Get(i)
                                                      : kSureSessions;
   }
-  book.updated_ = file.updated();
-  return book;
+  profile.updated_ = file.updated();
+  return profile;
 }
 
-std::vector<uint8_t> CostBook::write() const {
-  format::CostBookT file;
+std::vector<uint8_t> CostProfile::write() const {
+  format::CostProfileT file;
   file.version = kVersion;
   file.ops.reserve(ops_.size());
   for (const auto& [signature, op] : ops_) {
@@ -181,11 +181,11 @@ std::vector<uint8_t> CostBook::write() const {
   }
   file.updated = updated_;
   flatbuffers::FlatBufferBuilder builder;
-  format::FinishCostBookBuffer(builder, format::CostBook::Pack(builder, &file));
+  format::FinishCostProfileBuffer(builder, format::CostProfile::Pack(builder, &file));
   return finish(builder);
 }
 
-void CostBook::note(const format::OpTime& measured, Where where) {
+void CostProfile::note(const format::OpTime& measured, Where where) {
   auto known = ops_.find(measured.signature());
   if (known == ops_.end() && ops_.size() >= kMostOps) {
     ops_.clear();
@@ -211,7 +211,7 @@ void CostBook::note(const format::OpTime& measured, Where where) {
                                 measured.scratch_bytes()};
 }
 
-void CostBook::noteBySize(absl::Span<const Transfer> transfers, uint64_t runs, Merge merge) {
+void CostProfile::noteBySize(absl::Span<const Transfer> transfers, uint64_t runs, Merge merge) {
   std::map<int, std::vector<Transfer>> bySize;
   for (const Transfer& transfer : transfers) {
     bySize[sizeClass(transfer.bytes)].push_back(transfer);
@@ -234,13 +234,15 @@ void CostBook::noteBySize(absl::Span<const Transfer> transfers, uint64_t runs, M
   }
 }
 
-CostBook::Summary CostBook::opSummary() const { return summaryOf(ops_, opSpreads_, updated_); }
+CostProfile::Summary CostProfile::opSummary() const {
+  return summaryOf(ops_, opSpreads_, updated_);
+}
 
-CostBook::Summary CostBook::transferSummary() const {
+CostProfile::Summary CostProfile::transferSummary() const {
   return summaryOf(transfers_, transferSpreads_, updated_);
 }
 
-std::optional<LinkFit> CostBook::fit() const {
+std::optional<LinkFit> CostProfile::fit() const {
   std::vector<format::TransferTime> transfers;
   transfers.reserve(transfers_.size());
   uint64_t fastest = UINT64_MAX;  // of larger tensors, than which none is much slower
@@ -257,7 +259,7 @@ std::optional<LinkFit> CostBook::fit() const {
   return fitLink(transfers);
 }
 
-bool CostBook::isUnsure() const {
+bool CostProfile::isUnsure() const {
   return !transfers_.empty() &&
          std::all_of(transfers_.begin(), transfers_.end(), [&](const auto& entry) {
            auto sessions = transferSessions_.find(entry.first);
@@ -266,7 +268,7 @@ bool CostBook::isUnsure() const {
          });
 }
 
-double CostBook::nanosPerByte() const {
+double CostProfile::nanosPerByte() const {
   double ns = 0;
   double bytes = 0;
   for (const auto& [size, transfer] : transfers_) {
@@ -276,67 +278,75 @@ double CostBook::nanosPerByte() const {
   return bytes > 0 ? ns / bytes : 0;
 }
 
-CostBook CostShelf::read(const std::string& key) {
+CostProfile ProfileStore::read(const std::string& key) {
   std::optional<DiskCache::Entry> entry = cache_->find(key);
   if (!entry.has_value()) {
     return {};
   }
-  absl::StatusOr<CostBook> book = CostBook::parse(entry->bytes);
-  if (!book.ok()) {
+  absl::StatusOr<CostProfile> profile = CostProfile::parse(entry->bytes);
+  if (!profile.ok()) {
     log(LogLevel::kWarning, absl::StrCat("measured costs ", key, " cannot be used (",
-                                         book.status().message(), "); they are measured again"));
+                                         profile.status().message(), "); they are measured again"));
     return {};
   }
-  return *std::move(book);
+  return *std::move(profile);
 }
 
-CostBook CostShelf::device(const std::string& fingerprint) { return read(deviceKey(fingerprint)); }
-CostBook CostShelf::link(const LinkEnd& from, const LinkEnd& to) { return read(linkKey(from, to)); }
-CostBook CostShelf::reads(const LinkEnd& from, const LinkEnd& to) {
+CostProfile ProfileStore::device(const std::string& fingerprint) {
+  return read(deviceKey(fingerprint));
+}
+CostProfile ProfileStore::link(const LinkEnd& from, const LinkEnd& to) {
+  return read(linkKey(from, to));
+}
+CostProfile ProfileStore::reads(const LinkEnd& from, const LinkEnd& to) {
   return read(linkKey(from, to, kReads));
 }
-CostBook CostShelf::sends(const LinkEnd& from, const LinkEnd& to) {
+CostProfile ProfileStore::sends(const LinkEnd& from, const LinkEnd& to) {
   return read(linkKey(from, to, kSends));
 }
-CostBook CostShelf::crowd(const std::string& host) { return read(crowdKey(host)); }
-CostBook CostShelf::step(const std::string& hosts, uint32_t workers) {
+CostProfile ProfileStore::crowd(const std::string& host) { return read(crowdKey(host)); }
+CostProfile ProfileStore::step(const std::string& hosts, uint32_t workers) {
   return read(stepKey(hosts, workers));
 }
 
-CostBook CostShelf::client(const std::string& hosts, uint32_t workers) {
+CostProfile ProfileStore::client(const std::string& hosts, uint32_t workers) {
   return read(stepKey(hosts, workers, kClientWork));
 }
 
-absl::Status CostShelf::keepDevice(const std::string& fingerprint, const CostBook& book) {
-  return cache_->store(deviceKey(fingerprint), book.write());
+absl::Status ProfileStore::keepDevice(const std::string& fingerprint, const CostProfile& profile) {
+  return cache_->store(deviceKey(fingerprint), profile.write());
 }
 
-absl::Status CostShelf::keepLink(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
-  return cache_->store(linkKey(from, to), book.write());
+absl::Status ProfileStore::keepLink(const LinkEnd& from, const LinkEnd& to,
+                                    const CostProfile& profile) {
+  return cache_->store(linkKey(from, to), profile.write());
 }
 
-absl::Status CostShelf::keepReads(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
-  return cache_->store(linkKey(from, to, kReads), book.write());
+absl::Status ProfileStore::keepReads(const LinkEnd& from, const LinkEnd& to,
+                                     const CostProfile& profile) {
+  return cache_->store(linkKey(from, to, kReads), profile.write());
 }
 
-absl::Status CostShelf::keepSends(const LinkEnd& from, const LinkEnd& to, const CostBook& book) {
-  return cache_->store(linkKey(from, to, kSends), book.write());
+absl::Status ProfileStore::keepSends(const LinkEnd& from, const LinkEnd& to,
+                                     const CostProfile& profile) {
+  return cache_->store(linkKey(from, to, kSends), profile.write());
 }
 
-absl::Status CostShelf::keepCrowd(const std::string& host, const CostBook& book) {
-  return cache_->store(crowdKey(host), book.write());
+absl::Status ProfileStore::keepCrowd(const std::string& host, const CostProfile& profile) {
+  return cache_->store(crowdKey(host), profile.write());
 }
 
-absl::Status CostShelf::keepStep(const std::string& hosts, uint32_t workers, const CostBook& book) {
-  return cache_->store(stepKey(hosts, workers), book.write());
+absl::Status ProfileStore::keepStep(const std::string& hosts, uint32_t workers,
+                                    const CostProfile& profile) {
+  return cache_->store(stepKey(hosts, workers), profile.write());
 }
 
-absl::Status CostShelf::keepClient(const std::string& hosts, uint32_t workers,
-                                   const CostBook& book) {
-  return cache_->store(stepKey(hosts, workers, kClientWork), book.write());
+absl::Status ProfileStore::keepClient(const std::string& hosts, uint32_t workers,
+                                      const CostProfile& profile) {
+  return cache_->store(stepKey(hosts, workers, kClientWork), profile.write());
 }
 
-std::vector<format::MeasuredDeviceT> CostShelf::devicesOf(const std::string& host) {
+std::vector<format::MeasuredDeviceT> ProfileStore::devicesOf(const std::string& host) {
   std::vector<format::MeasuredDeviceT> devices;
   std::optional<DiskCache::Entry> entry = cache_->find(hostKey(host));
   if (!entry.has_value()) {
@@ -353,7 +363,8 @@ std::vector<format::MeasuredDeviceT> CostShelf::devicesOf(const std::string& hos
   return devices;
 }
 
-absl::Status CostShelf::addDevice(const std::string& host, const format::MeasuredDeviceT& device) {
+absl::Status ProfileStore::addDevice(const std::string& host,
+                                     const format::MeasuredDeviceT& device) {
   std::vector<format::MeasuredDeviceT> devices = devicesOf(host);
   auto isSame = [&](const format::MeasuredDeviceT& other) {
     return other.kind == device.kind && other.cores == device.cores && other.index == device.index;

@@ -1,5 +1,5 @@
 // What runs teach of devices that compute at the same time, and of what devices do for edges.
-#include "runtime/session/cost_learning.h"
+#include "runtime/session/profile_recorder.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -63,7 +63,7 @@ struct Learned {
   uint64_t ns = 0;
 };
 
-Learned learned(CostLearning& costs) {
+Learned learned(ProfileRecorder& costs) {
   format::PlanRequestT request;
   costs.addTo(request);
   Learned all;
@@ -80,7 +80,7 @@ Learned learned(CostLearning& costs) {
 TEST_CASE("devices that compute at the same time teach what company costs, not what nodes take") {
   format::TemporaryFolder folder;
   DiskCache cache(folder.file("costs"), 1 << 20);
-  CostLearning costs(nullptr, 0, &cache);
+  ProfileRecorder costs(nullptr, 0, &cache);
   const ActivePlan plan = planOnThree();
   costs.learn(plan, tracesOf(plan, 10'000, 10'000, false));
   CHECK(learned(costs).share == 0);
@@ -101,7 +101,7 @@ TEST_CASE("senders are busy with large tensors; of small ones the transfer takes
   const uint64_t bytes = GENERATE(uint64_t{16}, uint64_t{1} << 20);
   format::TemporaryFolder folder;
   DiskCache cache(folder.file("costs"), 1 << 20);
-  CostLearning costs(nullptr, 0, &cache);
+  ProfileRecorder costs(nullptr, 0, &cache);
   ActivePlan plan = planOnThree();
   format::PlanT changed;
   plan.found.plan->plan().UnPackTo(&changed);
@@ -145,7 +145,7 @@ TEST_CASE("what the client's process does for each of many steps is kept by work
   format::TemporaryFolder folder;
   DiskCache cache(folder.file("costs"), 1 << 20);
   const ClusterFile cluster = twoWorkers(folder);
-  CostLearning costs(&cluster, 0, &cache);
+  ProfileRecorder costs(&cluster, 0, &cache);
   ActivePlan plan = planOnThree();
   const std::vector<TraceProcess> traces = tracesOf(plan, 10'000, 10'000, false);
   uint64_t worked = 0;

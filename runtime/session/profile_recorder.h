@@ -1,7 +1,7 @@
-// From runs to costs: what a session measured goes into books on disk, and from there into the
+// From runs to costs: what a session measured goes into profiles on disk, and from there into the
 // requests of later plans.
-#ifndef GRAPHRUN_RUNTIME_SESSION_COST_LEARNING_H_
-#define GRAPHRUN_RUNTIME_SESSION_COST_LEARNING_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_PROFILE_RECORDER_H_
+#define GRAPHRUN_RUNTIME_SESSION_PROFILE_RECORDER_H_
 
 #include <cstdint>
 #include <map>
@@ -13,16 +13,16 @@
 #include "runtime/cluster/cluster_description.h"
 #include "runtime/format/door_generated.h"
 #include "runtime/session/active_plan.h"
-#include "runtime/session/cost_book.h"
+#include "runtime/session/cost_profile.h"
 #include "runtime/session/run_times.h"
 
 namespace graphrun::runtime {
 
 /// The costs of one session's cluster. Not thread-safe.
-class CostLearning {
+class ProfileRecorder {
  public:
   /// `cluster` may be null: this machine alone. `threads`: as SessionOptions says.
-  CostLearning(const ClusterFile* cluster, uint32_t threads, DiskCache* cache);
+  ProfileRecorder(const ClusterFile* cluster, uint32_t threads, DiskCache* cache);
 
   /// Adds what the plan's last steps took; less than kFewestSteps say nothing. What cannot be kept
   /// costs a warning.
@@ -40,9 +40,9 @@ class CostLearning {
   /// Of a worker's name in a plan.
   Place placeOf(const std::string& worker) const;
   LinkEnd linkEnd(const format::PlanFile& plan, uint32_t device) const;
-  using Books = std::map<std::string, CostBook>;  // by fingerprint
-  /// Of `books`, into which it is read when it is wanted first.
-  CostBook& bookOf(const std::string& fingerprint, Books& books);
+  using Profiles = std::map<std::string, CostProfile>;  // by fingerprint
+  /// Of `profiles`, into which it is read when it is wanted first.
+  CostProfile& profileOf(const std::string& fingerprint, Profiles& profiles);
   /// How a host was in the runs of a plan.
   struct Crowd {
     /// What its CPU devices take longer for each other one that computes meanwhile, as a part of
@@ -53,18 +53,18 @@ class CostLearning {
   };
   using Crowds = std::map<std::string, Crowd>;  // by its name
   /// Learns that from nodes whose time without company is known.
-  Crowds learnCrowds(const ActivePlan& plan, const RunTimes& times, Books& books);
+  Crowds learnCrowds(const ActivePlan& plan, const RunTimes& times, Profiles& profiles);
   const Crowd& crowdOf(const Crowds& crowds, const format::PlanFile& plan, uint32_t device) const;
   /// So many times as long as alone a node took in its company.
   double longerIn(const Crowds& crowds, const format::PlanFile& plan,
                   const RunTimes::Node& node) const {
     return 1 + crowdOf(crowds, plan, node.device).share * node.company;
   }
-  /// Adds to the books of the plan's devices what its nodes would take without company.
+  /// Adds to the profiles of the plan's devices what its nodes would take without company.
   void learnDevices(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
-                    Books& books);
+                    Profiles& profiles);
   void learnLinks(const ActivePlan& plan, const RunTimes& times, const Crowds& crowds,
-                  const Books& books);
+                  const Profiles& profiles);
   /// What the ends of an edge take longer than where nothing crosses.
   struct Excess {
     double sendNs = 0;  // less than 0: shorter
@@ -73,7 +73,7 @@ class CostLearning {
   };
   /// By edge.
   std::map<uint32_t, Excess> excessByEdge(const ActivePlan& plan, const RunTimes& times,
-                                          const Crowds& crowds, const Books& books) const;
+                                          const Crowds& crowds, const Profiles& profiles) const;
   void learnStep(const ActivePlan& plan, const RunTimes& times);
   void learnClient(const ActivePlan& plan);
   /// What of the graph's inputs the workers of a plan get.
@@ -93,9 +93,9 @@ class CostLearning {
   std::vector<Place> places_;  // the client's comes first
   std::string hosts_;          // of all places
   uint32_t threads_;
-  CostShelf shelf_;
+  ProfileStore store_;
 };
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_COST_LEARNING_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_PROFILE_RECORDER_H_
