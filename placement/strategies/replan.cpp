@@ -14,7 +14,7 @@
 #include "placement/search/local_search.h"
 #include "placement/strategies/device_weights.h"
 #include "placement/strategies/strategy.h"
-#include "placement/throughput/piece_search.h"
+#include "placement/throughput/coarse_search.h"
 #include "placement/throughput/throughput_searches.h"
 #include "runtime/base/status.h"
 
@@ -186,8 +186,8 @@ absl::StatusOr<PlacementResult> settleNew(const PlacementProblem& problem, const
 absl::StatusOr<PlacementResult> improve(const PlacementProblem& problem, PlacementResult start) {
   if (isForThroughput(problem) && !problem.contiguous) {
     PeriodGoal goal;
-    return improvePieces(problem, unitPieces(problem), /*staged=*/false, goal, kNoBound, kLoadMoves,
-                         start, "replan");
+    return improveCoarse(problem, coarsenUnits(problem), /*staged=*/false, goal, kNoBound,
+                         kLoadMoves, start, "replan");
   }
   if (!isForSearch(problem)) {
     return start;

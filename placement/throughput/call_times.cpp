@@ -19,8 +19,8 @@ bool isForCalls(const PlacementProblem& problem) {
          transfersAreFree(problem);
 }
 
-CallTimes::CallTimes(const PlacementProblem& problem, const Pieces& pieces)
-    : problem_(problem), pieces_(pieces), nodesOf_(problem.limits.size()) {
+CallTimes::CallTimes(const PlacementProblem& problem, const CoarseGraph& coarse)
+    : problem_(problem), coarse_(coarse), nodesOf_(problem.limits.size()) {
   const CostGraph& graph = problem.graph();
   for (const CostNode& node : graph.nodes) {
     for (int t : node.outputs) {
@@ -42,7 +42,7 @@ void CallTimes::placeNodes(const DeviceLoads& loads) {
     nodes.clear();
   }
   for (size_t n = 0; n < vertex_.size(); ++n) {
-    auto device = static_cast<size_t>(loads.device(pieces_.of[n]));
+    auto device = static_cast<size_t>(loads.device(coarse_.of[n]));
     vertex_[n] = isCall_[device] ? device : devices + n;
     if (isCall_[device]) {
       nodesOf_[device].push_back(static_cast<int>(n));
@@ -89,7 +89,7 @@ int64_t CallTimes::stepNs(const DeviceLoads& loads) {
     int node = static_cast<int>(vertex - devices);
     int64_t time = call ? loads.busyNs(static_cast<int>(vertex))
                         : problem_.simulator.flat().timeNs(
-                              node, loads.device(pieces_.of[static_cast<size_t>(node)]));
+                              node, loads.device(coarse_.of[static_cast<size_t>(node)]));
     int64_t end = start_[vertex] + time;
     step = std::max(step, end);
     if (call) {
@@ -103,10 +103,10 @@ int64_t CallTimes::stepNs(const DeviceLoads& loads) {
   return left == 0 ? step : kUnlimited;
 }
 
-CallGoal::CallGoal(const PlacementProblem& problem, const Pieces& pieces, int64_t scaleNs)
+CallGoal::CallGoal(const PlacementProblem& problem, const CoarseGraph& coarse, int64_t scaleNs)
     : problem_(problem),
-      pieces_(pieces),
-      times_(problem, pieces),
+      coarse_(coarse),
+      times_(problem, coarse),
       scale_(static_cast<double>(std::max<int64_t>(scaleNs, 1))) {}
 
 double CallGoal::energy(const DeviceLoads& loads) {
@@ -119,7 +119,7 @@ double CallGoal::energy(const DeviceLoads& loads) {
 int64_t CallGoal::ns(const DeviceLoads& loads) {
   if (problem_.contiguous) {
     Placement placement;
-    placement.device = pieces_.deviceByNode(loads.devices());
+    placement.device = coarse_.deviceByNode(loads.devices());
     if (!brokenContiguity(problem_, placement).empty()) {
       return kUnlimited;
     }

@@ -12,7 +12,7 @@ namespace graphrun::placement {
 /// The simulator's stepNs for problems of this kind, and nothing else, some twenty times as fast.
 class CallTimes {
  public:
-  CallTimes(const PlacementProblem& problem, const Pieces& pieces);
+  CallTimes(const PlacementProblem& problem, const CoarseGraph& coarse);
 
   /// kUnlimited where calls would wait for each other. O(V + E).
   int64_t stepNs(const DeviceLoads& loads);
@@ -23,7 +23,7 @@ class CallTimes {
   void finish(int node, int64_t at);
 
   const PlacementProblem& problem_;
-  const Pieces& pieces_;
+  const CoarseGraph& coarse_;
   IntLists after_;                         // by node: nodes that read from it
   std::vector<bool> isCall_;               // by device
   std::vector<std::vector<int>> nodesOf_;  // by device that is one call
@@ -38,14 +38,14 @@ class CallTimes {
 class CallGoal : public SearchGoal {
  public:
   /// Energies tell differences beyond a few hundredths of `scaleNs`.
-  CallGoal(const PlacementProblem& problem, const Pieces& pieces, int64_t scaleNs);
+  CallGoal(const PlacementProblem& problem, const CoarseGraph& coarse, int64_t scaleNs);
 
   double energy(const DeviceLoads& loads) override;
   int64_t ns(const DeviceLoads& loads) override;
 
  private:
   const PlacementProblem& problem_;
-  const Pieces& pieces_;
+  const CoarseGraph& coarse_;
   CallTimes times_;
   double scale_;
   int64_t last_ = 0;

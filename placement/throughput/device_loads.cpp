@@ -4,15 +4,15 @@
 #include <utility>
 
 namespace graphrun::placement {
-DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
+DeviceLoads::DeviceLoads(const PlacementProblem& problem, const CoarseGraph& coarse,
                          std::vector<int> device)
     : problem_(problem),
-      pieces_(pieces),
+      coarse_(coarse),
       cores_(problem.simulator.cores()),
       devices_(problem.limits.size()),
       linksTakeTime_(!transfersAreFree(problem)),
       device_(std::move(device)),
-      readers_(pieces.tensors.size() * devices_, 0),
+      readers_(coarse.tensors.size() * devices_, 0),
       sharers_(problem.graph().shared.size() * devices_, 0),
       total_(static_cast<size_t>(cores_.count()) + problem.simulator.links().links().size(), 0),
       crowds_(static_cast<size_t>(problem.simulator.crowding().machines()), 0),
@@ -20,18 +20,18 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
       onWorker_(problem.cluster().workers.size(), 0),
       power_(total_.size(), 0),
       isChanged_(total_.size(), false) {
-  for (int p = 0; p < pieces.count(); ++p) {
+  for (int p = 0; p < coarse.count(); ++p) {
     int at = device_[static_cast<size_t>(p)];
-    addPiece(p, at, 1);
-    bytes_[static_cast<size_t>(at)] += pieces.piece(p).weightBytes;
+    addNode(p, at, 1);
+    bytes_[static_cast<size_t>(at)] += coarse.node(p).weightBytes;
   }
   for (const CostTensor& tensor : problem.graph().tensors) {
     if (tensor.producer < 0 && tensor.inputHome != kClient) {
       bytes_[static_cast<size_t>(tensor.inputHome)] += tensor.bytes;
     }
   }
-  for (size_t t = 0; t < pieces.tensors.size(); ++t) {
-    for (int consumer : pieces.tensors[t].consumers) {
+  for (size_t t = 0; t < coarse.tensors.size(); ++t) {
+    for (int consumer : coarse.tensors[t].consumers) {
       ++readers(t, device_[static_cast<size_t>(consumer)]);
     }
     count(t, 1);
@@ -39,11 +39,11 @@ DeviceLoads::DeviceLoads(const PlacementProblem& problem, const Pieces& pieces,
   setScale(std::max<int64_t>(periodNs(), 1));
 }
 
-/// The piece comes to a device or, with -1, leaves it.
-void DeviceLoads::addPiece(int piece, int device, int sign) {
+/// The coarse node comes to a device or, with -1, leaves it.
+void DeviceLoads::addNode(int coarseNode, int device, int sign) {
   const FlatGraph& flat = problem_.simulator.flat();
   int64_t ns = 0;
-  for (int node : pieces_.piece(piece).nodes) {
+  for (int node : coarse_.node(coarseNode).nodes) {
     ns += flat.sharedOf(node) < 0 ? sign * flat.timeNs(node, device) : shareNs(node, device, sign);
   }
   addDevice(device, ns);
@@ -98,7 +98,7 @@ int64_t DeviceLoads::periodNs() const {
 
 int64_t DeviceLoads::clientNs() const {
   const auto workers =
-      std::count_if(onWorker_.begin(), onWorker_.end(), [](int pieces) { return pieces > 0; });
+      std::count_if(onWorker_.begin(), onWorker_.end(), [](int nodes) { return nodes > 0; });
   return problem_.simulator.client().workNs(static_cast<int>(workers), clientBytes_);
 }
 
@@ -157,7 +157,7 @@ void DeviceLoads::addSend(const CostTensor& tensor, int home, int to, int sign) 
 
 /// The tensor comes from `home` to another device.
 void DeviceLoads::enter(size_t tensor, int home, int device, int sign) {
-  const CostTensor& whole = problem_.graph().tensor(pieces_.tensors[tensor].tensor);
+  const CostTensor& whole = problem_.graph().tensor(coarse_.tensors[tensor].tensor);
   auto d = static_cast<size_t>(device);
   if (problem_.cluster().devices[d].hasPort) {
     addDevice(device, sign * whole.portNs);
@@ -173,7 +173,7 @@ void DeviceLoads::enter(size_t tensor, int home, int device, int sign) {
 
 /// Adds (or takes away) what the tensor costs all, as its producer and consumers are placed.
 void DeviceLoads::count(size_t tensor, int sign) {
-  const PieceTensor& entry = pieces_.tensors[tensor];
+  const CoarseTensor& entry = coarse_.tensors[tensor];
   const CostTensor& whole = problem_.graph().tensor(entry.tensor);
   int home = entry.producer < 0 ? whole.inputHome : device_[static_cast<size_t>(entry.producer)];
   int out = whole.isOutput ? whole.outputHome : home;
@@ -193,22 +193,22 @@ void DeviceLoads::count(size_t tensor, int sign) {
   }
 }
 
-void DeviceLoads::move(int piece, int to) {
-  int& at = device_[static_cast<size_t>(piece)];
-  for (int t : pieces_.touching[piece]) {
+void DeviceLoads::move(int coarseNode, int to) {
+  int& at = device_[static_cast<size_t>(coarseNode)];
+  for (int t : coarse_.touching[coarseNode]) {
     auto tensor = static_cast<size_t>(t);
     count(tensor, -1);
-    if (pieces_.tensors[tensor].producer != piece) {
+    if (coarse_.tensors[tensor].producer != coarseNode) {
       --readers(tensor, at);
       ++readers(tensor, to);
     }
   }
-  addPiece(piece, at, -1);
-  addPiece(piece, to, 1);
-  bytes_[static_cast<size_t>(at)] -= pieces_.piece(piece).weightBytes;
-  bytes_[static_cast<size_t>(to)] += pieces_.piece(piece).weightBytes;
+  addNode(coarseNode, at, -1);
+  addNode(coarseNode, to, 1);
+  bytes_[static_cast<size_t>(at)] -= coarse_.node(coarseNode).weightBytes;
+  bytes_[static_cast<size_t>(to)] += coarse_.node(coarseNode).weightBytes;
   at = to;
-  for (int t : pieces_.touching[piece]) {
+  for (int t : coarse_.touching[coarseNode]) {
     count(static_cast<size_t>(t), 1);
   }
   for (size_t r : changed_) {

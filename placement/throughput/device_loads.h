@@ -1,25 +1,25 @@
-// Loads and memory of devices and links while pieces move.
+// Loads and memory of devices and links while coarse nodes move.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_DEVICE_LOADS_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_DEVICE_LOADS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "placement/throughput/pieces.h"
+#include "placement/throughput/coarse_graph.h"
 
 namespace graphrun::placement {
 
 /// What the simulator says of a placement's loads, weights and receive buffers, kept up to date
 /// move by move; the first to read a tensor takes longer even if it has nothing else to do. A
-/// resource is a core (CoreTable) or a link. O(tensors of the piece x devices) for a move. Not
-/// synchronised.
+/// resource is a core (CoreTable) or a link. O(tensors of the coarse node x devices) for a move.
+/// Not synchronised.
 class DeviceLoads {
  public:
-  /// `device` by piece.
-  DeviceLoads(const PlacementProblem& problem, const Pieces& pieces, std::vector<int> device);
+  /// `device` by coarse node.
+  DeviceLoads(const PlacementProblem& problem, const CoarseGraph& coarse, std::vector<int> device);
 
-  void move(int piece, int to);
-  int device(int piece) const { return device_[static_cast<size_t>(piece)]; }
+  void move(int coarseNode, int to);
+  int device(int coarseNode) const { return device_[static_cast<size_t>(coarseNode)]; }
   const std::vector<int>& devices() const { return device_; }
 
   /// Simulation::periodNs.
@@ -44,7 +44,7 @@ class DeviceLoads {
   void enter(size_t tensor, int home, int device, int sign);
   void addSend(const CostTensor& tensor, int home, int to, int sign);
   void addLink(int from, int to, int64_t bytes, int sign);
-  void addPiece(int piece, int device, int sign);
+  void addNode(int coarseNode, int device, int sign);
   int64_t clientNs() const;
   int64_t shareNs(int node, int device, int sign);
   int& readers(size_t tensor, int device) {
@@ -52,12 +52,12 @@ class DeviceLoads {
   }
 
   const PlacementProblem& problem_;
-  const Pieces& pieces_;
+  const CoarseGraph& coarse_;
   const CoreTable& cores_;
   size_t devices_;
   bool linksTakeTime_;
-  std::vector<int> device_;      // by piece
-  std::vector<int> readers_;     // [tensor][device]: consuming pieces
+  std::vector<int> device_;      // by coarse node
+  std::vector<int> readers_;     // [tensor][device]: consuming coarse nodes
   std::vector<int> sharers_;     // [shared work][device]: its nodes
   std::vector<int64_t> total_;   // by core, then by link: ns of all lanes
   std::vector<int64_t> crowds_;  // by machine of Crowding: ns of its devices

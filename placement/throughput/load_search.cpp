@@ -11,17 +11,17 @@ namespace {
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 /// Energies by which a move may be worse, at the beginning of rounds in turns and at their end; the
-/// busiest devices have about 1 each. The hot ones forget where they began: pieces that are large
-/// beside what a device has in all do not move otherwise.
+/// busiest devices have about 1 each. The hot ones forget where they began: coarse nodes that are
+/// large beside what a device has in all do not move otherwise.
 constexpr std::array<double, LoadSearch::kKindsOfRounds> kHot = {0.3, 10};
 constexpr double kCold = 0.002;
 
 }  // namespace
 
-LoadSearch::LoadSearch(const PlacementProblem& problem, const Pieces& pieces, bool staged,
+LoadSearch::LoadSearch(const PlacementProblem& problem, const CoarseGraph& coarse, bool staged,
                        SearchGoal& goal, std::vector<int> device, std::vector<int64_t> reserved)
     : problem_(problem),
-      pieces_(pieces),
+      coarse_(coarse),
       staged_(staged),
       goal_(goal),
       reserved_(std::move(reserved)),
@@ -31,12 +31,12 @@ LoadSearch::LoadSearch(const PlacementProblem& problem, const Pieces& pieces, bo
 }
 
 bool LoadSearch::canBegin() {
-  return !staged_ || orderDevices(DeviceLoads(problem_, pieces_, best_));
+  return !staged_ || orderDevices(DeviceLoads(problem_, coarse_, best_));
 }
 
 void LoadSearch::restart(std::vector<int> device) {
   best_ = std::move(device);
-  DeviceLoads loads(problem_, pieces_, best_);
+  DeviceLoads loads(problem_, coarse_, best_);
   goal_.energy(loads);
   bestNs_ = goal_.ns(loads);
 }
@@ -47,9 +47,9 @@ bool LoadSearch::orderDevices(const DeviceLoads& loads) {
   size_t count = stage_.size();
   std::vector<std::vector<bool>> leads(count, std::vector<bool>(count, false));
   std::vector<int> missing(count, 0);
-  for (int p = 0; p < pieces_.count(); ++p) {
+  for (int p = 0; p < coarse_.count(); ++p) {
     auto from = static_cast<size_t>(loads.device(p));
-    for (int other : pieces_.after[p]) {
+    for (int other : coarse_.after[p]) {
       auto to = static_cast<size_t>(loads.device(other));
       if (from != to && !leads[from][to]) {
         leads[from][to] = true;
@@ -78,38 +78,39 @@ bool LoadSearch::orderDevices(const DeviceLoads& loads) {
   return stage == static_cast<int>(count);
 }
 
-/// All pieces on one device, from where they may spread over the others in any order; as in the
-/// best placement if no device may have all.
+/// All coarse nodes on one device, from where they may spread over the others in any order; as in
+/// the best placement if no device may have all.
 std::vector<int> LoadSearch::gathered() {
   int device = pick(problem_.limits.size());
-  bool may = std::all_of(pieces_.pieces.begin(), pieces_.pieces.end(), [&](const Piece& piece) {
-    return std::binary_search(piece.allowed.begin(), piece.allowed.end(), device);
-  });
+  bool may =
+      std::all_of(coarse_.nodes.begin(), coarse_.nodes.end(), [&](const CoarseNode& coarseNode) {
+        return std::binary_search(coarseNode.allowed.begin(), coarseNode.allowed.end(), device);
+      });
   return may ? std::vector<int>(best_.size(), device) : best_;
 }
 
-bool LoadSearch::mayGo(int piece, int to, const DeviceLoads& loads) const {
-  const std::vector<int>& allowed = pieces_.piece(piece).allowed;
+bool LoadSearch::mayGo(int coarseNode, int to, const DeviceLoads& loads) const {
+  const std::vector<int>& allowed = coarse_.node(coarseNode).allowed;
   auto stage = [&](int device) { return stage_[static_cast<size_t>(device)]; };
   auto tooLate = [&](int other) { return stage(loads.device(other)) > stage(to); };
   auto tooEarly = [&](int other) { return stage(loads.device(other)) < stage(to); };
-  auto before = pieces_.before[piece];
-  auto after = pieces_.after[piece];
+  auto before = coarse_.before[coarseNode];
+  auto after = coarse_.after[coarseNode];
   return std::binary_search(allowed.begin(), allowed.end(), to) &&
          (!staged_ || (std::none_of(before.begin(), before.end(), tooLate) &&
                        std::none_of(after.begin(), after.end(), tooEarly)));
 }
 
-/// Where the piece might go: to a neighbour, or anywhere.
-int LoadSearch::target(int piece, const DeviceLoads& loads) {
+/// Where the coarse node might go: to a neighbour, or anywhere.
+int LoadSearch::target(int coarseNode, const DeviceLoads& loads) {
   constexpr uint64_t kAnywhere = 4;  // of so many moves one
-  auto touching = pieces_.touching[piece];
+  auto touching = coarse_.touching[coarseNode];
   if (touching.empty() || random_() % kAnywhere == 0) {
-    const std::vector<int>& allowed = pieces_.piece(piece).allowed;
+    const std::vector<int>& allowed = coarse_.node(coarseNode).allowed;
     return allowed[static_cast<size_t>(pick(allowed.size()))];
   }
-  const PieceTensor& tensor =
-      pieces_.tensors[static_cast<size_t>(touching[static_cast<size_t>(pick(touching.size()))])];
+  const CoarseTensor& tensor =
+      coarse_.tensors[static_cast<size_t>(touching[static_cast<size_t>(pick(touching.size()))])];
   bool toProducer = tensor.consumers.empty() || (tensor.producer >= 0 && random_() % 2 == 0);
   return loads.device(toProducer
                           ? tensor.producer
@@ -129,7 +130,7 @@ int64_t LoadSearch::overBytes(const DeviceLoads& loads) const {
 
 bool LoadSearch::anneal(int64_t moves, int64_t bound, SearchLimit& limit) {
   size_t turn = round_++ % kHot.size();
-  DeviceLoads loads(problem_, pieces_, staged_ && turn > 0 ? gathered() : best_);
+  DeviceLoads loads(problem_, coarse_, staged_ && turn > 0 ? gathered() : best_);
   if (staged_ && !orderDevices(loads)) {
     return false;
   }
@@ -147,18 +148,18 @@ bool LoadSearch::anneal(int64_t moves, int64_t bound, SearchLimit& limit) {
       }
       heat *= cooling;
     }
-    int piece = pick(pieces_.pieces.size());
-    int from = loads.device(piece);
-    int to = target(piece, loads);
-    if (to == from || !mayGo(piece, to, loads)) {
+    int coarseNode = pick(coarse_.nodes.size());
+    int from = loads.device(coarseNode);
+    int to = target(coarseNode, loads);
+    if (to == from || !mayGo(coarseNode, to, loads)) {
       continue;
     }
-    loads.move(piece, to);
+    loads.move(coarseNode, to);
     int64_t nowOver = overBytes(loads);
     double now = nowOver > over ? kForbidden : goal_.energy(loads);
     double chance = static_cast<double>(random_() >> 11) * 0x1p-53;
     if (now > energy && chance >= std::exp((energy - now) / heat)) {
-      loads.move(piece, from);
+      loads.move(coarseNode, from);
       continue;
     }
     over = nowOver;

@@ -17,7 +17,7 @@ class SearchGoal {
  public:
   virtual ~SearchGoal() = default;
   /// Of a move's worth; the best placement known has about as much as there are busy devices.
-  /// Infinity where the pieces may not be so.
+  /// Infinity where the coarse nodes may not be so.
   virtual double energy(const DeviceLoads& loads) = 0;
   /// The objective of what energy() was asked for last, if it may be an answer.
   virtual int64_t ns(const DeviceLoads& loads) = 0;
@@ -30,19 +30,19 @@ class PeriodGoal : public SearchGoal {
   int64_t ns(const DeviceLoads& loads) override { return loads.periodNs(); }
 };
 
-/// Simulated annealing over moves of single pieces, to devices of their neighbours mostly. Where
-/// `staged`, devices keep the order in which the start has them, and a piece moves only between the
-/// devices of those before and after it: it takes contiguousPieces.
+/// Simulated annealing over moves of single coarse nodes, to devices of their neighbours mostly.
+/// Where `staged`, devices keep the order in which the start has them, and a coarse node moves only
+/// between the devices of those before and after it: it takes coarsenContiguous.
 class LoadSearch {
  public:
   static constexpr int64_t kMovesPerUnit = 16;
   /// Hot and less hot ones take turns.
   static constexpr int kKindsOfRounds = 2;
 
-  /// Pieces on `device`s to begin with, and by device the bytes that are needed beside weights and
-  /// receive buffers.
-  LoadSearch(const PlacementProblem& problem, const Pieces& pieces, bool staged, SearchGoal& goal,
-             std::vector<int> device, std::vector<int64_t> reserved);
+  /// CoarseGraph on `device`s to begin with, and by device the bytes that are needed beside weights
+  /// and receive buffers.
+  LoadSearch(const PlacementProblem& problem, const CoarseGraph& coarse, bool staged,
+             SearchGoal& goal, std::vector<int> device, std::vector<int64_t> reserved);
 
   /// Where staged: whether the start has an order of devices to keep.
   bool canBegin();
@@ -52,7 +52,7 @@ class LoadSearch {
 
   const std::vector<int>& best() const { return best_; }
   int64_t bestNs() const { return bestNs_; }
-  /// Begins again from these devices by piece.
+  /// Begins again from these devices by coarse node.
   void restart(std::vector<int> device);
   /// Changes what is needed beside weights and receive buffers.
   void reserve(std::vector<int64_t> bytes) { reserved_ = std::move(bytes); }
@@ -61,13 +61,13 @@ class LoadSearch {
  private:
   bool orderDevices(const DeviceLoads& loads);
   std::vector<int> gathered();
-  int target(int piece, const DeviceLoads& loads);
-  bool mayGo(int piece, int to, const DeviceLoads& loads) const;
+  int target(int coarseNode, const DeviceLoads& loads);
+  bool mayGo(int coarseNode, int to, const DeviceLoads& loads) const;
   int64_t overBytes(const DeviceLoads& loads) const;
   int pick(size_t count) { return static_cast<int>(random_() % count); }
 
   const PlacementProblem& problem_;
-  const Pieces& pieces_;
+  const CoarseGraph& coarse_;
   bool staged_;
   SearchGoal& goal_;
   std::vector<int64_t> reserved_;

@@ -17,14 +17,14 @@ bool SegmentPlanner::Kind::alike(const Kind& other) const {
          limit == other.limit && timeNs == other.timeNs;
 }
 
-SegmentPlanner::SegmentPlanner(const PlacementProblem& problem, const Pieces& pieces,
+SegmentPlanner::SegmentPlanner(const PlacementProblem& problem, const CoarseGraph& coarse,
                                const std::vector<int>& devices)
     : problem_(problem),
-      pieces_(pieces),
+      coarse_(coarse),
       sum_(problem.objective == Objective::kLatency),
-      lastUse_(pieces.tensors.size()),
-      inside_(pieces.tensors.size(), 0),
-      producerInside_(pieces.tensors.size(), false) {
+      lastUse_(coarse.tensors.size()),
+      inside_(coarse.tensors.size(), 0),
+      producerInside_(coarse.tensors.size(), false) {
   addKinds(devices);
   addSpeeds();
   addStates();
@@ -41,11 +41,11 @@ void SegmentPlanner::addKinds(const std::vector<int>& devices) {
     kind.lanes = device.lanes;
     kind.again = sum_ && device.lanes == 0 && !device.oneCall && !problem_.contiguous;
     kind.limit = problem_.limits[static_cast<size_t>(d)];
-    for (const Piece& piece : pieces_.pieces) {
-      bool may = std::binary_search(piece.allowed.begin(), piece.allowed.end(), d);
+    for (const CoarseNode& coarseNode : coarse_.nodes) {
+      bool may = std::binary_search(coarseNode.allowed.begin(), coarseNode.allowed.end(), d);
       int64_t time = may ? 0 : kUnsupported;
-      for (size_t i = 0; may && i < piece.nodes.size(); ++i) {
-        time += problem_.graph().node(piece.nodes[i]).timeNs[static_cast<size_t>(d)];
+      for (size_t i = 0; may && i < coarseNode.nodes.size(); ++i) {
+        time += problem_.graph().node(coarseNode.nodes[i]).timeNs[static_cast<size_t>(d)];
       }
       kind.timeNs.push_back(time);
     }
@@ -60,7 +60,7 @@ void SegmentPlanner::addKinds(const std::vector<int>& devices) {
 }
 
 void SegmentPlanner::addSpeeds() {
-  for (size_t p = 0; p < pieces_.pieces.size(); ++p) {
+  for (size_t p = 0; p < coarse_.nodes.size(); ++p) {
     int64_t fastest = kNever;
     for (const Kind& kind : kinds_) {
       fastest = kind.timeNs[p] == kUnsupported ? fastest : std::min(fastest, kind.timeNs[p]);
@@ -131,7 +131,7 @@ void SegmentPlanner::addCrossings() {
   const CostGraph& graph = problem_.graph();
   const LinkTable& links = problem_.simulator.links();
   int last = problem_.deviceCount() - 1;
-  for (const PieceTensor& entry : pieces_.tensors) {
+  for (const CoarseTensor& entry : coarse_.tensors) {
     const CostTensor& tensor = graph.tensor(entry.tensor);
     bool input = tensor.producer < 0;
     int64_t linkNs =
@@ -140,9 +140,9 @@ void SegmentPlanner::addCrossings() {
                           problem_.simulator.receiveBytes(tensor, input ? tensor.inputHome : 0),
                           static_cast<int>(entry.consumers.size()) + (tensor.isOutput ? 1 : 0)});
   }
-  for (const Piece& piece : pieces_.pieces) {
+  for (const CoarseNode& coarseNode : coarse_.nodes) {
     int64_t largest = 0;
-    for (int node : piece.nodes) {
+    for (int node : coarseNode.nodes) {
       largest = std::max(largest, graph.node(node).workspaceBytes);
     }
     transient_.push_back(largest);
@@ -163,8 +163,8 @@ void SegmentPlanner::placeCuts(const std::vector<int>& order) {
   for (size_t i = 0; i < order.size(); ++i) {
     place_[static_cast<size_t>(order[i])] = static_cast<int>(i);
   }
-  for (size_t t = 0; t < pieces_.tensors.size(); ++t) {
-    const PieceTensor& tensor = pieces_.tensors[t];
+  for (size_t t = 0; t < coarse_.tensors.size(); ++t) {
+    const CoarseTensor& tensor = coarse_.tensors[t];
     int last = tensor.producer < 0 ? 0 : place_[static_cast<size_t>(tensor.producer)];
     for (int consumer : tensor.consumers) {
       last = std::max(last, place_[static_cast<size_t>(consumer)]);
@@ -196,17 +196,17 @@ void SegmentPlanner::touch(Part& part, int tensor, int sign) const {
   part.receiveBytes += comes ? sign * crossing.receiveBytes : 0;
 }
 
-/// The part from `from` with the piece at `at` too; false if no device can have it or more.
+/// The part from `from` with the coarse node at `at` too; false if no device can have it or more.
 bool SegmentPlanner::extend(Part& part, int from, int at, int64_t below) {
-  int piece = order_[static_cast<size_t>(at)];
-  auto p = static_cast<size_t>(piece);
-  for (int tensor : pieces_.touching[piece]) {
+  int coarseNode = order_[static_cast<size_t>(at)];
+  auto p = static_cast<size_t>(coarseNode);
+  for (int tensor : coarse_.touching[coarseNode]) {
     auto t = static_cast<size_t>(tensor);
     if (!producerInside_[t] && inside_[t] == 0) {
       touched_.push_back(tensor);
     }
     touch(part, tensor, -1);
-    if (pieces_.tensors[t].producer == piece) {
+    if (coarse_.tensors[t].producer == coarseNode) {
       producerInside_[t] = true;
       part.liveBytes += crossings_[t].bytes;
     } else {
@@ -215,13 +215,13 @@ bool SegmentPlanner::extend(Part& part, int from, int at, int64_t below) {
     touch(part, tensor, 1);
   }
   part.peakBytes = std::max(part.peakBytes, part.liveBytes + transient_[p]);
-  for (int tensor : pieces_.touching[piece]) {
+  for (int tensor : coarse_.touching[coarseNode]) {
     auto t = static_cast<size_t>(tensor);
-    int producer = pieces_.tensors[t].producer;
+    int producer = coarse_.tensors[t].producer;
     bool ends = lastUse_[t] == at && producer >= 0 && place_[static_cast<size_t>(producer)] >= from;
     part.liveBytes -= ends ? crossings_[t].bytes : 0;
   }
-  part.weightBytes += pieces_.piece(piece).weightBytes;
+  part.weightBytes += coarse_.node(coarseNode).weightBytes;
   bool any = false;
   for (size_t k = 0; k < kinds_.size(); ++k) {
     const Kind& kind = kinds_[k];

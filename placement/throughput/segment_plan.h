@@ -1,4 +1,4 @@
-// The best way to cut an order of pieces into one part for each device.
+// The best way to cut an order of coarse nodes into one part for each device.
 #ifndef GRAPHRUN_PLACEMENT_THROUGHPUT_SEGMENT_PLAN_H_
 #define GRAPHRUN_PLACEMENT_THROUGHPUT_SEGMENT_PLAN_H_
 
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "placement/problem/search_limit.h"
-#include "placement/throughput/pieces.h"
+#include "placement/throughput/coarse_graph.h"
 
 namespace graphrun::placement {
 
-/// Devices by piece, and what they were chosen for: the largest load of a device, or for latency
-/// the time of all parts one after the other. Links count as if all were like one of them.
+/// Devices by coarse node, and what they were chosen for: the largest load of a device, or for
+/// latency the time of all parts one after the other. Links count as if all were like one of them.
 struct SegmentPlan {
   int64_t ns = 0;
   std::vector<int> device;
@@ -25,14 +25,14 @@ struct SegmentPlan {
 /// take off the limits what was too much.
 class SegmentPlanner {
  public:
-  /// `devices`, ascending, are those that may have parts, and each piece may go to one of them.
-  /// Each counts as if it shared cores with none of the others.
-  SegmentPlanner(const PlacementProblem& problem, const Pieces& pieces,
+  /// `devices`, ascending, are those that may have parts, and each coarse node may go to one of
+  /// them. Each counts as if it shared cores with none of the others.
+  SegmentPlanner(const PlacementProblem& problem, const CoarseGraph& coarse,
                  const std::vector<int>& devices);
 
   /// The best plan of less than `below`; nothing if there is none or the limit ends it. Each
-  /// beginning of a part is a unit of work. O(n k s) for n pieces, k of them in the largest part,
-  /// and s states of use of devices; cuts are tried at no more than kMostCuts places.
+  /// beginning of a part is a unit of work. O(n k s) for n coarse nodes, k of them in the largest
+  /// part, and s states of use of devices; cuts are tried at no more than kMostCuts places.
   std::optional<SegmentPlan> plan(const std::vector<int>& order, int64_t below, SearchLimit& limit);
   /// Takes `bytes` off what the parts of `device` and its like may use.
   void cutLimit(int device, int64_t bytes);
@@ -40,14 +40,14 @@ class SegmentPlanner {
   static constexpr size_t kMostCuts = 2048;
 
  private:
-  /// Devices that are all alike to pieces.
+  /// Devices that are all alike to coarse nodes.
   struct Kind {
     std::vector<int> devices;
-    std::vector<int64_t> timeNs;  // by piece, kUnsupported where it may not go
+    std::vector<int64_t> timeNs;  // by coarse node, kUnsupported where it may not go
     bool port = false;
     bool again = false;  // one device may have several parts
     int lanes = 1;
-    double speed = 0;  // beside the fastest device for the piece that it is best for
+    double speed = 0;  // beside the fastest device for the coarse node that it is best for
     int64_t limit = 0;
 
     bool alike(const Kind& other) const;
@@ -99,20 +99,20 @@ class SegmentPlanner {
   size_t slot(size_t state, size_t cut) const { return state * cuts_.size() + cut; }
 
   const PlacementProblem& problem_;
-  const Pieces& pieces_;
+  const CoarseGraph& coarse_;
   bool sum_;  // of parts, rather than the largest
   std::vector<Kind> kinds_;
   std::vector<std::vector<Step>> steps_;  // by state
   std::vector<double> capacity_;          // by state: lanes that are left, in those of the fastest
-  std::vector<int64_t> fastestNs_;        // by piece
+  std::vector<int64_t> fastestNs_;        // by coarse node
   std::vector<int64_t> left_;             // by cut: fastest times of what is behind
   std::vector<size_t> alive_;             // states that the part at hand may begin in
-  std::vector<Crossing> crossings_;       // by tensor of pieces_
-  std::vector<int64_t> transient_;        // by piece: bytes while it runs
+  std::vector<Crossing> crossings_;       // by tensor of coarse_
+  std::vector<int64_t> transient_;        // by coarse node: bytes while it runs
   std::vector<int> order_;
-  std::vector<int> place_;            // by piece: in the order
-  std::vector<int> lastUse_;          // by tensor: place of the last piece that touches it
-  std::vector<int> cuts_;             // places, from 0 to the number of pieces
+  std::vector<int> place_;            // by coarse node: in the order
+  std::vector<int> lastUse_;          // by tensor: place of the last coarse node that touches it
+  std::vector<int> cuts_;             // places, from 0 to the number of coarse nodes
   std::vector<int64_t> best_;         // by state and cut
   std::vector<Origin> origin_;        // by state and cut
   std::vector<int64_t> costs_;        // by kind, of the part at hand

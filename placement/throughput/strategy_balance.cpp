@@ -5,8 +5,8 @@
 #include "placement/list_scheduling/memory_budget.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
-#include "placement/throughput/piece_search.h"
-#include "placement/throughput/pieces.h"
+#include "placement/throughput/coarse_graph.h"
+#include "placement/throughput/coarse_search.h"
 #include "placement/throughput/throughput_searches.h"
 #include "runtime/base/status.h"
 
@@ -62,14 +62,14 @@ absl::StatusOr<PlacementResult> improveByBalance(const PlacementProblem& problem
     start = &*parts;
   }
   bool staged = wantsContiguity(problem);
-  Pieces pieces;
+  CoarseGraph coarse;
   if (staged) {
-    GR_ASSIGN_OR_RETURN(pieces, contiguousPieces(problem));
+    GR_ASSIGN_OR_RETURN(coarse, coarsenContiguous(problem));
   } else {
-    pieces = unitPieces(problem);
+    coarse = coarsenUnits(problem);
   }
   PeriodGoal goal;
-  return improvePieces(problem, pieces, staged, goal, boundOf(problem, *start), kMostMoves, *start,
+  return improveCoarse(problem, coarse, staged, goal, boundOf(problem, *start), kMostMoves, *start,
                        "balance");
 }
 

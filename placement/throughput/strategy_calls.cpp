@@ -7,8 +7,8 @@
 #include "placement/problem/problem.h"
 #include "placement/throughput/call_bound.h"
 #include "placement/throughput/call_times.h"
-#include "placement/throughput/piece_orders.h"
-#include "placement/throughput/piece_search.h"
+#include "placement/throughput/coarse_orders.h"
+#include "placement/throughput/coarse_search.h"
 #include "placement/throughput/segment_plan.h"
 #include "placement/throughput/throughput_searches.h"
 #include "runtime/base/status.h"
@@ -16,18 +16,18 @@
 namespace graphrun::placement {
 namespace {
 
-/// Beginnings of calls that are looked at for a placement to begin with: for each piece, and in
-/// all.
-constexpr int64_t kPartsPerPiece = 100;
-constexpr int64_t kMostPieceParts = 60'000;
+/// Beginnings of calls that are looked at for a placement to begin with: for each coarse node, and
+/// in all.
+constexpr int64_t kPartsPerNode = 100;
+constexpr int64_t kMostNodeParts = 60'000;
 /// Moves without a budget, times nodes that each looks at.
 constexpr int64_t kMostVisits = 400'000'000;
 
 /// The best of many orders cut into calls as if all ran one after the other.
-absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const Pieces& pieces,
+absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const CoarseGraph& coarse,
                                         std::optional<PlacementResult> best, SearchLimit& limit) {
-  SegmentPlanner planner(problem, pieces, problem.simulator.cores().devicesApart().front());
-  PieceOrders orders(problem, pieces, problem.search.seed);
+  SegmentPlanner planner(problem, coarse, problem.simulator.cores().devicesApart().front());
+  CoarseOrders orders(problem, coarse, problem.search.seed);
   absl::Status failure = absl::ResourceExhaustedError(
       "calls: no way was found to cut the graph into calls within the limits");
   while (!limit.spent()) {
@@ -36,7 +36,7 @@ absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const P
       continue;
     }
     GR_ASSIGN_OR_RETURN(TriedPlacement tried,
-                        tryDevices(problem, pieces.deviceByNode(plan->device), "calls"));
+                        tryDevices(problem, coarse.deviceByNode(plan->device), "calls"));
     if (!tried.feasible.ok()) {
       failure = tried.feasible;
     } else if (!best.has_value() || tried.result.simulation.stepNs < best->simulation.stepNs) {
@@ -50,26 +50,26 @@ absl::StatusOr<PlacementResult> bestCut(const PlacementProblem& problem, const P
 
 absl::StatusOr<PlacementResult> improveByCalls(const PlacementProblem& problem,
                                                const PlacementResult* start) {
-  GR_ASSIGN_OR_RETURN(Pieces pieces, contiguousPieces(problem));
+  GR_ASSIGN_OR_RETURN(CoarseGraph coarse, coarsenContiguous(problem));
   std::optional<PlacementResult> known;
   if (start != nullptr) {
     known = *start;
   }
   const int64_t begin = runtime::nowNanos();
-  SearchLimit limit(problem.search, std::min(kPartsPerPiece * pieces.count(), kMostPieceParts));
-  GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, pieces, std::move(known), limit));
+  SearchLimit limit(problem.search, std::min(kPartsPerNode * coarse.count(), kMostNodeParts));
+  GR_ASSIGN_OR_RETURN(PlacementResult best, bestCut(problem, coarse, std::move(known), limit));
   if (limit.isCut()) {
     return best;
   }
   int64_t bound = std::max(boundOf(problem, best), callPathBound(problem));
-  CallGoal goal(problem, pieces, best.simulation.stepNs);
+  CallGoal goal(problem, coarse, best.simulation.stepNs);
   PlacementProblem rest = problem;
   if (problem.search.budgetNs > 0) {
     rest.search.budgetNs =
         std::max<int64_t>(1, begin + problem.search.budgetNs - runtime::nowNanos());
   }
   GR_ASSIGN_OR_RETURN(best,
-                      improvePieces(rest, pieces, false, goal, bound,
+                      improveCoarse(rest, coarse, false, goal, bound,
                                     kMostVisits / problem.graph().nodeCount(), best, "calls"));
   best.boundNs = bound;
   return best;

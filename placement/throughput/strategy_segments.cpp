@@ -8,7 +8,7 @@
 #include "placement/problem/memory_limits.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
-#include "placement/throughput/piece_orders.h"
+#include "placement/throughput/coarse_orders.h"
 #include "placement/throughput/segment_plan.h"
 #include "placement/throughput/throughput_searches.h"
 #include "runtime/base/status.h"
@@ -27,10 +27,10 @@ constexpr int64_t kMostSegmentParts = 80'000;
 /// Times that the limits are lowered by what an estimate of memory was wrong.
 constexpr int kMostCorrections = 20;
 
-/// Whether each piece may go to one of the devices, which are ascending.
-bool mayHaveAll(const Pieces& pieces, const std::vector<int>& devices) {
-  return std::all_of(pieces.pieces.begin(), pieces.pieces.end(), [&](const Piece& piece) {
-    return std::any_of(piece.allowed.begin(), piece.allowed.end(), [&](int device) {
+/// Whether each coarse node may go to one of the devices, which are ascending.
+bool mayHaveAll(const CoarseGraph& coarse, const std::vector<int>& devices) {
+  return std::all_of(coarse.nodes.begin(), coarse.nodes.end(), [&](const CoarseNode& coarseNode) {
+    return std::any_of(coarseNode.allowed.begin(), coarseNode.allowed.end(), [&](int device) {
       return std::binary_search(devices.begin(), devices.end(), device);
     });
   });
@@ -38,17 +38,17 @@ bool mayHaveAll(const Pieces& pieces, const std::vector<int>& devices) {
 
 class SegmentSearch {
  public:
-  SegmentSearch(const PlacementProblem& problem, const Pieces& pieces)
-      : problem_(problem), orders_(problem, pieces, problem.search.seed), pieces_(pieces) {
+  SegmentSearch(const PlacementProblem& problem, const CoarseGraph& coarse)
+      : problem_(problem), orders_(problem, coarse, problem.search.seed), coarse_(coarse) {
     for (const std::vector<int>& devices : problem.simulator.cores().devicesApart()) {
-      if (mayHaveAll(pieces, devices)) {
-        planners_.emplace_back(problem, pieces, devices);
+      if (mayHaveAll(coarse, devices)) {
+        planners_.emplace_back(problem, coarse, devices);
       }
     }
     if (planners_.empty()) {  // pins want devices that share: their loads are told apart later
       std::vector<int> all(problem.limits.size());
       std::iota(all.begin(), all.end(), 0);
-      planners_.emplace_back(problem, pieces, all);
+      planners_.emplace_back(problem, coarse, all);
     }
   }
 
@@ -76,7 +76,7 @@ class SegmentSearch {
       return absl::OkStatus();
     }
     GR_ASSIGN_OR_RETURN(TriedPlacement tried,
-                        tryDevices(problem_, pieces_.deviceByNode(plan->device), "segments"));
+                        tryDevices(problem_, coarse_.deviceByNode(plan->device), "segments"));
     if (!tried.feasible.ok()) {
       failure_ = tried.feasible;
       correct(tried.result.simulation);
@@ -103,8 +103,8 @@ class SegmentSearch {
 
   const PlacementProblem& problem_;
   std::vector<SegmentPlanner> planners_;  // for devices that share nothing each
-  PieceOrders orders_;
-  const Pieces& pieces_;
+  CoarseOrders orders_;
+  const CoarseGraph& coarse_;
   std::vector<int> order_;
   int64_t plannedNs_ = kNothing;
   std::optional<PlacementResult> best_;
@@ -113,12 +113,12 @@ class SegmentSearch {
 };
 
 /// Why no order fits.
-absl::Status nothingFits(const PlacementProblem& problem, const Pieces& pieces) {
+absl::Status nothingFits(const PlacementProblem& problem, const CoarseGraph& coarse) {
   int64_t total = 0;
-  const Piece* largest = &pieces.pieces.front();
-  for (const Piece& piece : pieces.pieces) {
-    total += piece.weightBytes;
-    largest = piece.weightBytes > largest->weightBytes ? &piece : largest;
+  const CoarseNode* largest = &coarse.nodes.front();
+  for (const CoarseNode& coarseNode : coarse.nodes) {
+    total += coarseNode.weightBytes;
+    largest = coarseNode.weightBytes > largest->weightBytes ? &coarseNode : largest;
   }
   int64_t most = 0;
   for (int device : largest->allowed) {
@@ -141,9 +141,9 @@ bool isForThroughput(const PlacementProblem& problem) {
 
 absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& problem,
                                                   const PlacementResult* start) {
-  GR_ASSIGN_OR_RETURN(Pieces pieces, contiguousPieces(problem));
-  SearchLimit limit(problem.search, std::min(kMostOrders * pieces.count(), kMostSegmentParts));
-  SegmentSearch search(problem, pieces);
+  GR_ASSIGN_OR_RETURN(CoarseGraph coarse, coarsenContiguous(problem));
+  SearchLimit limit(problem.search, std::min(kMostOrders * coarse.count(), kMostSegmentParts));
+  SegmentSearch search(problem, coarse);
   int64_t bound = start == nullptr ? lowerBounds(problem).ns() : boundOf(problem, *start);
   GR_RETURN_IF_ERROR(search.run(bound, limit));
   const std::optional<PlacementResult>& best = search.best();
@@ -154,7 +154,7 @@ absl::StatusOr<PlacementResult> improveBySegments(const PlacementProblem& proble
   if (start != nullptr) {
     return *start;
   }
-  return search.failure().ok() ? nothingFits(problem, pieces) : search.failure();
+  return search.failure().ok() ? nothingFits(problem, coarse) : search.failure();
 }
 
 }  // namespace graphrun::placement

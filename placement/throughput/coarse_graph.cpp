@@ -1,4 +1,4 @@
-#include "placement/throughput/pieces.h"
+#include "placement/throughput/coarse_graph.h"
 
 #include <algorithm>
 #include <iterator>
@@ -94,60 +94,60 @@ std::vector<int> components(const IntLists& after) {
   return root;
 }
 
-/// Fills tensors and `touching` from pieces and `of`.
-void addTensors(const PlacementProblem& problem, Pieces& pieces) {
+/// Fills tensors and `touching` from coarse nodes and `of`.
+void addTensors(const PlacementProblem& problem, CoarseGraph& coarse) {
   const CostGraph& graph = problem.graph();
-  Lists touching(pieces.pieces.size());
+  Lists touching(coarse.nodes.size());
   for (int t = 0; t < graph.tensorCount(); ++t) {
     const CostTensor& tensor = graph.tensor(t);
-    PieceTensor entry;
+    CoarseTensor entry;
     entry.tensor = t;
-    entry.producer = tensor.producer < 0 ? -1 : pieces.of[static_cast<size_t>(tensor.producer)];
+    entry.producer = tensor.producer < 0 ? -1 : coarse.of[static_cast<size_t>(tensor.producer)];
     for (int consumer : tensor.consumers) {
-      entry.consumers.push_back(pieces.of[static_cast<size_t>(consumer)]);
+      entry.consumers.push_back(coarse.of[static_cast<size_t>(consumer)]);
     }
     sortUnique(entry.consumers);
     std::erase(entry.consumers, entry.producer);
     if (entry.consumers.empty() && !tensor.isOutput) {
       continue;
     }
-    auto id = static_cast<int>(pieces.tensors.size());
-    for (int piece : entry.consumers) {
-      touching[static_cast<size_t>(piece)].push_back(id);
+    auto id = static_cast<int>(coarse.tensors.size());
+    for (int coarseNode : entry.consumers) {
+      touching[static_cast<size_t>(coarseNode)].push_back(id);
     }
     if (entry.producer >= 0) {
       touching[static_cast<size_t>(entry.producer)].push_back(id);
     }
-    pieces.tensors.push_back(std::move(entry));
+    coarse.tensors.push_back(std::move(entry));
   }
-  pieces.touching = IntLists::of(touching);
+  coarse.touching = IntLists::of(touching);
 }
 
 /// Joins the units of each group.
-Pieces grouped(const PlacementProblem& problem, const std::vector<int>& groupOf) {
+CoarseGraph grouped(const PlacementProblem& problem, const std::vector<int>& groupOf) {
   const Constraints& constraints = problem.constraints;
-  Pieces result;
+  CoarseGraph result;
   for (size_t u = 0; u < groupOf.size(); ++u) {
     const Unit& unit = constraints.units[u];
     auto group = static_cast<size_t>(groupOf[u]);
-    if (group == result.pieces.size()) {
-      result.pieces.push_back({{}, unit.allowed, 0});
+    if (group == result.nodes.size()) {
+      result.nodes.push_back({{}, unit.allowed, 0});
     }
-    Piece& piece = result.pieces[group];
+    CoarseNode& coarseNode = result.nodes[group];
     std::vector<int> both;
-    std::set_intersection(piece.allowed.begin(), piece.allowed.end(), unit.allowed.begin(),
-                          unit.allowed.end(), std::back_inserter(both));
-    piece.allowed = std::move(both);
-    piece.nodes.insert(piece.nodes.end(), unit.nodes.begin(), unit.nodes.end());
+    std::set_intersection(coarseNode.allowed.begin(), coarseNode.allowed.end(),
+                          unit.allowed.begin(), unit.allowed.end(), std::back_inserter(both));
+    coarseNode.allowed = std::move(both);
+    coarseNode.nodes.insert(coarseNode.nodes.end(), unit.nodes.begin(), unit.nodes.end());
   }
   for (int unit : constraints.unitOf) {
     result.of.push_back(groupOf[static_cast<size_t>(unit)]);
   }
-  for (Piece& piece : result.pieces) {
-    std::sort(piece.nodes.begin(), piece.nodes.end());
-    piece.weightBytes = weightBytesOf(problem.graph(), piece.nodes);
+  for (CoarseNode& coarseNode : result.nodes) {
+    std::sort(coarseNode.nodes.begin(), coarseNode.nodes.end());
+    coarseNode.weightBytes = weightBytesOf(problem.graph(), coarseNode.nodes);
   }
-  result.after = edgesAfter(problem, result.of, result.pieces.size());
+  result.after = edgesAfter(problem, result.of, result.nodes.size());
   result.before = result.after.reversed();
   addTensors(problem, result);
   return result;
@@ -159,34 +159,34 @@ bool wantsContiguity(const PlacementProblem& problem) {
   return problem.contiguous || hasCalls(problem);
 }
 
-std::vector<int> Pieces::deviceByNode(const std::vector<int>& device) const {
+std::vector<int> CoarseGraph::deviceByNode(const std::vector<int>& device) const {
   std::vector<int> result;
   result.reserve(of.size());
-  for (int piece : of) {
-    result.push_back(device[static_cast<size_t>(piece)]);
+  for (int coarseNode : of) {
+    result.push_back(device[static_cast<size_t>(coarseNode)]);
   }
   return result;
 }
 
-Pieces unitPieces(const PlacementProblem& problem) {
+CoarseGraph coarsenUnits(const PlacementProblem& problem) {
   std::vector<int> alone(problem.constraints.units.size());
   std::iota(alone.begin(), alone.end(), 0);
   return grouped(problem, alone);
 }
 
-absl::StatusOr<Pieces> contiguousPieces(const PlacementProblem& problem) {
+absl::StatusOr<CoarseGraph> coarsenContiguous(const PlacementProblem& problem) {
   const Constraints& constraints = problem.constraints;
-  Pieces pieces = grouped(
+  CoarseGraph coarse = grouped(
       problem, components(edgesAfter(problem, constraints.unitOf, constraints.units.size())));
-  for (const Piece& piece : pieces.pieces) {
-    if (piece.allowed.empty()) {
+  for (const CoarseNode& coarseNode : coarse.nodes) {
+    if (coarseNode.allowed.empty()) {
       return absl::FailedPreconditionError(
-          absl::StrCat("nodes '", problem.graph().node(piece.nodes.front()).name, "' and '",
-                       problem.graph().node(piece.nodes.back()).name,
+          absl::StrCat("nodes '", problem.graph().node(coarseNode.nodes.front()).name, "' and '",
+                       problem.graph().node(coarseNode.nodes.back()).name,
                        "' must share a device to be contiguous, and may share none"));
     }
   }
-  return pieces;
+  return coarse;
 }
 
 }  // namespace graphrun::placement

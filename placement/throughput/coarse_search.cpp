@@ -1,4 +1,4 @@
-#include "placement/throughput/piece_search.h"
+#include "placement/throughput/coarse_search.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,19 +11,19 @@
 namespace graphrun::placement {
 namespace {
 
-constexpr int64_t kFirstMoves = 64;  // a piece
-/// In all rounds of small graphs: at least, and for each pair of pieces.
+constexpr int64_t kFirstMoves = 64;  // a coarse node
+/// In all rounds of small graphs: at least, and for each pair of coarse nodes.
 constexpr int64_t kLeastMoves = 30'000;
 constexpr int64_t kMovesPerPair = 300;
 
-/// Devices by piece, empty if a piece has several.
-std::vector<int> devicesOf(const Pieces& pieces, const Placement& placement) {
+/// Devices by coarse node, empty if a coarse node has several.
+std::vector<int> devicesOf(const CoarseGraph& coarse, const Placement& placement) {
   std::vector<int> device;
-  device.reserve(pieces.pieces.size());
-  for (const Piece& piece : pieces.pieces) {
-    device.push_back(placement.device[static_cast<size_t>(piece.nodes.front())]);
+  device.reserve(coarse.nodes.size());
+  for (const CoarseNode& coarseNode : coarse.nodes) {
+    device.push_back(placement.device[static_cast<size_t>(coarseNode.nodes.front())]);
   }
-  return pieces.deviceByNode(device) == placement.device ? device : std::vector<int>();
+  return coarse.deviceByNode(device) == placement.device ? device : std::vector<int>();
 }
 
 /// By device, bytes beside weights and receive buffers.
@@ -38,29 +38,29 @@ std::vector<int64_t> reservedBytes(const Simulation& simulation) {
 
 }  // namespace
 
-absl::StatusOr<PlacementResult> improvePieces(const PlacementProblem& problem, const Pieces& pieces,
-                                              bool staged, SearchGoal& goal, int64_t bound,
-                                              int64_t moves, const PlacementResult& start,
-                                              const char* strategy) {
+absl::StatusOr<PlacementResult> improveCoarse(const PlacementProblem& problem,
+                                              const CoarseGraph& coarse, bool staged,
+                                              SearchGoal& goal, int64_t bound, int64_t moves,
+                                              const PlacementResult& start, const char* strategy) {
   PlacementResult best = start;
-  std::vector<int> device = devicesOf(pieces, start.placement);
+  std::vector<int> device = devicesOf(coarse, start.placement);
   if (device.empty()) {
     return best;
   }
-  LoadSearch search(problem, pieces, staged, goal, device, reservedBytes(start.simulation));
+  LoadSearch search(problem, coarse, staged, goal, device, reservedBytes(start.simulation));
   if (!search.canBegin()) {
     return best;
   }
-  int64_t most = std::min(moves, kLeastMoves + kMovesPerPair * pieces.count() * pieces.count());
+  int64_t most = std::min(moves, kLeastMoves + kMovesPerPair * coarse.count() * coarse.count());
   SearchLimit limit(problem.search, most / LoadSearch::kMovesPerUnit);
-  int64_t round = kFirstMoves * pieces.count();
+  int64_t round = kFirstMoves * coarse.count();
   for (int i = 0; !limit.spent() && search.bestNs() > bound; ++i) {
     round *= i > 0 && i % LoadSearch::kKindsOfRounds == 0 ? 2 : 1;
     if (!search.anneal(round, bound, limit)) {
       continue;
     }
     GR_ASSIGN_OR_RETURN(TriedPlacement tried,
-                        tryDevices(problem, pieces.deviceByNode(search.best()), strategy));
+                        tryDevices(problem, coarse.deviceByNode(search.best()), strategy));
     if (tried.feasible.ok()) {
       best = std::move(tried.result);
       device = search.best();

@@ -13,7 +13,7 @@
 #include "placement/strategies/strategy.h"
 #include "placement/throughput/call_bound.h"
 #include "placement/throughput/call_times.h"
-#include "placement/throughput/piece_orders.h"
+#include "placement/throughput/coarse_orders.h"
 #include "placement/throughput/segment_plan.h"
 #include "placement/throughput/throughput_searches.h"
 #include "tests/placement/graphs.h"
@@ -116,10 +116,10 @@ std::optional<int64_t> leastNs(const PlacementProblem& problem) {
   return least;
 }
 
-std::vector<int> randomDevices(const Pieces& pieces, std::mt19937& random) {
+std::vector<int> randomDevices(const CoarseGraph& coarse, std::mt19937& random) {
   std::vector<int> device;
-  for (const Piece& piece : pieces.pieces) {
-    device.push_back(piece.allowed[random() % piece.allowed.size()]);
+  for (const CoarseNode& coarseNode : coarse.nodes) {
+    device.push_back(coarseNode.allowed[random() % coarseNode.allowed.size()]);
   }
   return device;
 }
@@ -145,16 +145,16 @@ TEST_CASE("loads after moves are those of the simulator") {
       }
     }
     PlacementProblem problem = made.problem(Objective::kThroughput, false);
-    Pieces pieces = unitPieces(problem);
+    CoarseGraph coarse = coarsenUnits(problem);
     std::mt19937 random(seed);
-    DeviceLoads loads(problem, pieces, randomDevices(pieces, random));
+    DeviceLoads loads(problem, coarse, randomDevices(coarse, random));
     for (int i = 0; i < 20; ++i) {
-      std::vector<int> to = randomDevices(pieces, random);
-      int piece = static_cast<int>(random() % pieces.pieces.size());
-      loads.move(piece, to[static_cast<size_t>(piece)]);
+      std::vector<int> to = randomDevices(coarse, random);
+      int coarseNode = static_cast<int>(random() % coarse.nodes.size());
+      loads.move(coarseNode, to[static_cast<size_t>(coarseNode)]);
     }
     Simulation simulation =
-        tryDevices(problem, pieces.deviceByNode(loads.devices()), "test")->result.simulation;
+        tryDevices(problem, coarse.deviceByNode(loads.devices()), "test")->result.simulation;
     REQUIRE(loads.periodNs() == simulation.periodNs);
     for (int d = 0; d < problem.deviceCount(); ++d) {
       const DeviceUse& use = simulation.devices[static_cast<size_t>(d)];
@@ -163,7 +163,7 @@ TEST_CASE("loads after moves are those of the simulator") {
       REQUIRE(loads.fixedBytes(d) == use.weightBytes + use.receiveBytes);
     }
     double energy = loads.energy();
-    DeviceLoads fresh(problem, pieces, loads.devices());
+    DeviceLoads fresh(problem, coarse, loads.devices());
     loads.setScale(simulation.periodNs + 1);
     fresh.setScale(simulation.periodNs + 1);
     REQUIRE(loads.energy() == Approx(fresh.energy()));
@@ -178,11 +178,11 @@ TEST_CASE("steps with calls are those of the simulator") {
     Case made = randomCase(seed, 12, 3, Devices::kCallsAndOthers);
     PlacementProblem problem = made.problem(Objective::kLatency, false);
     REQUIRE(isForCalls(problem));
-    Pieces pieces = unitPieces(problem);
-    CallTimes times(problem, pieces);
+    CoarseGraph coarse = coarsenUnits(problem);
+    CallTimes times(problem, coarse);
     std::mt19937 random(seed);
-    DeviceLoads loads(problem, pieces, randomDevices(pieces, random));
-    auto tried = tryDevices(problem, pieces.deviceByNode(loads.devices()), "test");
+    DeviceLoads loads(problem, coarse, randomDevices(coarse, random));
+    auto tried = tryDevices(problem, coarse.deviceByNode(loads.devices()), "test");
     int64_t step = tried.ok() ? tried->result.simulation.stepNs : kUnlimited;
     REQUIRE(times.stepNs(loads) == step);
     REQUIRE(callPathBound(problem) <= step);
@@ -197,8 +197,8 @@ TEST_CASE("parts of orders of contiguous pieces are contiguous") {
     CAPTURE(seed);
     Case made = randomCase(seed, 40, 3, Devices::kAny);
     PlacementProblem problem = made.problem(Objective::kThroughput, true);
-    Pieces pieces = contiguousPieces(problem).value();
-    PieceOrders orders(problem, pieces, seed);
+    CoarseGraph coarse = coarsenContiguous(problem).value();
+    CoarseOrders orders(problem, coarse, seed);
     std::vector<int> order;
     for (int i = 0; i < 10; ++i) {
       order = i < 6 ? orders.next() : orders.changed(order);
@@ -207,8 +207,8 @@ TEST_CASE("parts of orders of contiguous pieces are contiguous") {
         place[static_cast<size_t>(order[at])] = static_cast<int>(at);
       }
       REQUIRE(std::count(place.begin(), place.end(), -1) == 0);
-      for (int p = 0; p < pieces.count(); ++p) {
-        for (int other : pieces.before[p]) {
+      for (int p = 0; p < coarse.count(); ++p) {
+        for (int other : coarse.before[p]) {
           REQUIRE(place[static_cast<size_t>(other)] < place[static_cast<size_t>(p)]);
         }
       }
@@ -320,10 +320,10 @@ TEST_CASE("nodes that wait for each other's group are one piece") {
   REQUIRE(graph.finish(2).ok());
   Cluster cluster = simpleCluster(2);
   PlacementProblem problem = makeProblem(graph, cluster);
-  Pieces pieces = contiguousPieces(problem).value();
-  REQUIRE(pieces.count() == 2);
-  CHECK(pieces.piece(0).nodes == std::vector<int>{0, 1, 2});
-  CHECK(unitPieces(problem).count() == 3);
+  CoarseGraph coarse = coarsenContiguous(problem).value();
+  REQUIRE(coarse.count() == 2);
+  CHECK(coarse.node(0).nodes == std::vector<int>{0, 1, 2});
+  CHECK(coarsenUnits(problem).count() == 3);
 }
 
 TEST_CASE("more work gives no worse a placement") {
