@@ -12,13 +12,13 @@
 #include "runtime/base/log.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
-#include "runtime/session/session_stage.h"
+#include "runtime/session/error_domain.h"
 
 namespace graphrun::cli {
 namespace {
 
 using Millis = std::chrono::milliseconds;
-using runtime::SessionStage;
+using runtime::ErrorDomain;
 
 constexpr uint32_t kMostParts = 64;
 
@@ -38,14 +38,14 @@ absl::StatusOr<uint32_t> parseSplit(const std::string& text) {
 }  // namespace
 
 ExitCode exitCodeOf(const absl::Status& status) {
-  switch (runtime::stageOf(status)) {
-    case SessionStage::kModel:
+  switch (runtime::domainOf(status)) {
+    case ErrorDomain::kModel:
       return kBadFile;
-    case SessionStage::kInput:
+    case ErrorDomain::kInput:
       return kUsage;
-    case SessionStage::kPlacement:
+    case ErrorDomain::kPlacement:
       return kNoPlace;
-    case SessionStage::kRun:
+    case ErrorDomain::kRun:
       break;
   }
   switch (status.code()) {
@@ -65,11 +65,11 @@ ExitCode report(const absl::Status& status) {
 }
 
 absl::Status usageError(absl::string_view message) {
-  return runtime::atStage(absl::InvalidArgumentError(message), SessionStage::kInput);
+  return runtime::inDomain(absl::InvalidArgumentError(message), ErrorDomain::kInput);
 }
 
 absl::Status fileError(const absl::Status& status) {
-  return runtime::atStage(status, SessionStage::kModel);
+  return runtime::inDomain(status, ErrorDomain::kModel);
 }
 
 void addPlanBudget(CLI::App& app, std::chrono::nanoseconds& budget) {

@@ -19,8 +19,8 @@
 #include "runtime/control/certs.h"
 #include "runtime/control/control_plane.h"
 #include "runtime/session/coordinator.h"
+#include "runtime/session/error_domain.h"
 #include "runtime/session/own_devices.h"
-#include "runtime/session/session_stage.h"
 #include "runtime/session/worker_program.h"
 #include "runtime/worker/worker_main.h"
 
@@ -108,7 +108,7 @@ absl::Status checkCluster(const PlaceOptions& place) {
   GR_RETURN_IF_ERROR(runtime::checkOwnCores(cluster->description));
   options.workerCommand = runtime::findWorkerCommand();
   runtime::Coordinator coordinator(options, &core);
-  GR_RETURN_IF_ERROR(runtime::atStage(coordinator.start(), runtime::SessionStage::kRun));
+  GR_RETURN_IF_ERROR(runtime::inDomain(coordinator.start(), runtime::ErrorDomain::kRun));
   for (const auto& [name, worker] : coordinator.joined()) {
     std::printf("worker %s: graphrun %s, UCX %s\n", name.c_str(), worker.versions.graphrun.c_str(),
                 worker.versions.ucx.c_str());

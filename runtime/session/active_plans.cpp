@@ -12,7 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/control/first_cause.h"
-#include "runtime/session/session_stage.h"
+#include "runtime/session/error_domain.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -118,7 +118,7 @@ absl::Status ActivePlans::loadNow(ActivePlan& plan, uint64_t tuneNanos) {
   auto reports = coordinator_.load(file, tuneNanos);
   if (!reports.ok()) {
     bool unfit = isDeviceTooSmall(reports.status()) || absl::IsUnimplemented(reports.status());
-    return atStage(reports.status(), unfit ? SessionStage::kPlacement : SessionStage::kRun);
+    return inDomain(reports.status(), unfit ? ErrorDomain::kPlacement : ErrorDomain::kRun);
   }
   tellRefusals(*reports);
   GR_ASSIGN_OR_RETURN(plan.own, core_.prepared(file.hash()));

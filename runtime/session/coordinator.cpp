@@ -21,8 +21,8 @@
 #include "runtime/control/first_cause.h"
 #include "runtime/control/job.h"
 #include "runtime/format/weight_table.h"
+#include "runtime/session/error_domain.h"
 #include "runtime/session/own_devices.h"
-#include "runtime/session/session_stage.h"
 #include "runtime/worker/network_interface.h"
 #include "runtime/worker/worker_main.h"
 #include "runtime/worker/worker_trace.h"
@@ -315,7 +315,7 @@ absl::Status Coordinator::startAll() {
     // It reads the certificates, and reaches nobody yet.
     const bool isFile =
         absl::IsNotFound(made) || absl::IsInvalidArgument(made) || absl::IsPermissionDenied(made);
-    return isFile ? atStage(made, SessionStage::kModel) : made;
+    return isFile ? inDomain(made, ErrorDomain::kModel) : made;
   }
   GR_RETURN_IF_ERROR(join());
   GR_RETURN_IF_ERROR(checkDevices());
@@ -333,10 +333,10 @@ absl::Status Coordinator::checkDevices() const {
             return one.kind == device.kind && one.index == static_cast<uint32_t>(device.index);
           });
       if (!offered) {
-        return atStage(
+        return inDomain(
             missingDevice(worker.name, {device.kind, static_cast<uint32_t>(device.index)},
                           worker.isLocal(), offer.missing),
-            SessionStage::kPlacement);
+            ErrorDomain::kPlacement);
       }
     }
     GR_RETURN_IF_ERROR(checkCores(worker, offer.devices));

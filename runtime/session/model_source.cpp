@@ -18,7 +18,7 @@
 #include "runtime/base/status.h"
 #include "runtime/format/graph_verifier.h"
 #include "runtime/format/weight_table.h"
-#include "runtime/session/session_stage.h"
+#include "runtime/session/error_domain.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -241,7 +241,7 @@ std::string ModelPort::toString() const {
 
 absl::Status modelError(const absl::Status& status) {
   const bool isOurs = absl::IsUnavailable(status) || absl::IsInternal(status);
-  return atStage(status, isOurs ? SessionStage::kRun : SessionStage::kModel);
+  return inDomain(status, isOurs ? ErrorDomain::kRun : ErrorDomain::kModel);
 }
 
 absl::StatusOr<OpenModel> openModel(const std::string& path, Compiler& compiler, DiskCache& cache) {
@@ -312,8 +312,8 @@ absl::Status checkInputs(absl::Span<const ModelPort> ports, absl::Span<const Nam
     }
   }
   return problems.empty() ? absl::OkStatus()
-                          : atStage(absl::InvalidArgumentError(absl::StrJoin(problems, "\n")),
-                                    SessionStage::kInput);
+                          : inDomain(absl::InvalidArgumentError(absl::StrJoin(problems, "\n")),
+                                     ErrorDomain::kInput);
 }
 
 }  // namespace graphrun::runtime

@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "devices/device.h"
 #include "runtime/base/status.h"
-#include "runtime/session/session_stage.h"
+#include "runtime/session/error_domain.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -78,7 +78,7 @@ absl::Status checkOwnCores(const ClusterDescription& cluster) {
       absl::Status status =
           isHere && !device.cores.empty() ? devices::checkDevice(device) : absl::OkStatus();
       if (!status.ok()) {
-        return atStage(annotate(status, given.source), SessionStage::kPlacement);
+        return inDomain(annotate(status, given.source), ErrorDomain::kPlacement);
       }
     }
   }
@@ -92,11 +92,11 @@ absl::Status checkCores(const GivenWorker& worker, absl::Span<const DeviceOffer>
   for (const GivenDevice& device : worker.devices) {
     for (int core : device.cores) {
       if (std::find(allowed.begin(), allowed.end(), static_cast<uint32_t>(core)) == allowed.end()) {
-        return atStage(absl::InvalidArgumentError(absl::StrCat(
-                           device.source, ": device ", worker.name, "/", device.kind, ":",
-                           device.index, ": logical CPU ", core, " is not there or not allowed; ",
-                           "worker ", worker.name, " may use ", absl::StrJoin(allowed, ","))),
-                       SessionStage::kPlacement);
+        return inDomain(absl::InvalidArgumentError(absl::StrCat(
+                            device.source, ": device ", worker.name, "/", device.kind, ":",
+                            device.index, ": logical CPU ", core, " is not there or not allowed; ",
+                            "worker ", worker.name, " may use ", absl::StrJoin(allowed, ","))),
+                        ErrorDomain::kPlacement);
       }
     }
   }
@@ -112,7 +112,7 @@ absl::Status checkNamedHardware(const SessionOptions& options,
                        return offer.kind == named->kind && offer.index == named->index;
                      });
     if (isMissing) {
-      return atStage(missingDevice(kOwnMachine, *named, true), SessionStage::kPlacement);
+      return inDomain(missingDevice(kOwnMachine, *named, true), ErrorDomain::kPlacement);
     }
   }
   return absl::OkStatus();

@@ -15,8 +15,8 @@
 #include "runtime/format/door_generated.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/coordinator.h"
+#include "runtime/session/error_domain.h"
 #include "runtime/session/profile_recorder.h"
-#include "runtime/session/session_stage.h"
 
 namespace graphrun::runtime {
 namespace {
@@ -196,11 +196,11 @@ void addPlacementFile(CacheKey& key, const std::string& path) {
 
 absl::Status planError(const absl::Status& status) {
   bool refused = absl::IsResourceExhausted(status) || absl::IsFailedPrecondition(status);
-  return atStage(status, refused                    ? SessionStage::kPlacement
-                         : absl::IsNotFound(status) ? SessionStage::kInput
-                         : absl::IsInternal(status) || absl::IsUnavailable(status)
-                             ? SessionStage::kRun
-                             : SessionStage::kModel);
+  return inDomain(status, refused                    ? ErrorDomain::kPlacement
+                          : absl::IsNotFound(status) ? ErrorDomain::kInput
+                          : absl::IsInternal(status) || absl::IsUnavailable(status)
+                              ? ErrorDomain::kRun
+                              : ErrorDomain::kModel);
 }
 
 std::string planRequest(const SessionOptions& options, const ClusterFile* cluster,
@@ -263,7 +263,7 @@ absl::StatusOr<FoundPlan> PlanSource::find(const format::ModelFile& model,
     return kept;
   }
   if (absl::Status checked = model.verifyWeights(); !checked.ok()) {
-    return atStage(checked, SessionStage::kModel);
+    return inDomain(checked, ErrorDomain::kModel);
   }
   const bool isTrial = wishes.split == SplitWish::kTry || wishes.single;
   wishes.single = isSingle(wishes, kept);

@@ -22,6 +22,7 @@
 #include "runtime/format/weight_table.h"
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
+#include "runtime/session/error_domain.h"
 #include "runtime/session/fall_back.h"
 #include "runtime/session/flights.h"
 #include "runtime/session/model_source.h"
@@ -30,7 +31,6 @@
 #include "runtime/session/profile_recorder.h"
 #include "runtime/session/progress.h"
 #include "runtime/session/run_queue.h"
-#include "runtime/session/session_stage.h"
 #include "runtime/session/split_trial.h"
 #include "runtime/session/stage_input.h"
 #include "runtime/session/strings.h"
@@ -120,10 +120,10 @@ absl::Status checkOptions(const SessionOptions& options) {
   if (options.stepTimeout >= Millis{0} && options.stepTimeout <= kMaxStepTimeout) {
     return absl::OkStatus();
   }
-  return atStage(absl::InvalidArgumentError(absl::StrCat("a run may take 0 (an hour) to ",
-                                                         kMaxStepTimeout.count(), " ms, got ",
-                                                         options.stepTimeout.count(), " ms")),
-                 SessionStage::kInput);
+  return inDomain(absl::InvalidArgumentError(absl::StrCat("a run may take 0 (an hour) to ",
+                                                          kMaxStepTimeout.count(), " ms, got ",
+                                                          options.stepTimeout.count(), " ms")),
+                  ErrorDomain::kInput);
 }
 
 /// Device names by label of what they run.
@@ -276,7 +276,7 @@ absl::Status Session::Impl::open(const std::string& modelPath, const std::string
   if (!options.cluster.empty()) {
     absl::StatusOr<ClusterFile> file = readClusterFile(options.cluster, devices::deviceKinds());
     if (!file.ok()) {
-      return atStage(file.status(), SessionStage::kModel);
+      return inDomain(file.status(), ErrorDomain::kModel);
     }
     cluster = std::make_unique<ClusterFile>(*std::move(file));
   }
@@ -355,10 +355,10 @@ absl::StatusOr<std::map<std::string, std::vector<DeviceOffer>>> Session::Impl::f
       own = core->offers();
     }
     if (own.empty()) {
-      return atStage(
+      return inDomain(
           absl::FailedPreconditionError(absl::StrCat("this machine has no device to run on: ",
                                                      absl::StrJoin(devices::missingKinds(), "; "))),
-          SessionStage::kInput);
+          ErrorDomain::kInput);
     }
     GR_RETURN_IF_ERROR(checkNamedHardware(options, own));
     found[kClientName] = own;
@@ -387,7 +387,7 @@ absl::StatusOr<FoundPlan> Session::Impl::findPlan(const Remainder* stage,
   const int64_t begin = nowNanos();
   GR_ASSIGN_OR_RETURN(auto devices, foundDevices(wishes.runs && wishes.explain == nullptr));
   if (absl::Status same = model.model->checkUnchanged(); !same.ok()) {
-    return atStage(same, SessionStage::kModel);
+    return inDomain(same, ErrorDomain::kModel);
   }
   const ProgressReport::Busy busy(progress, "planning", options.planBudget);
   GR_ASSIGN_OR_RETURN(FoundPlan found,
@@ -411,11 +411,11 @@ absl::Status Session::Impl::checkPlaceable(const FoundPlan& found) const {
   if (found.neededInputs.empty()) {
     return absl::OkStatus();
   }
-  return atStage(absl::InvalidArgumentError(absl::StrCat(
-                     "model '", name, "': shapes depend on the elements of input '",
-                     absl::StrJoin(found.neededInputs, "', '"),
-                     "', so there is no one placement; run it instead, with --report")),
-                 SessionStage::kInput);
+  return inDomain(absl::InvalidArgumentError(absl::StrCat(
+                      "model '", name, "': shapes depend on the elements of input '",
+                      absl::StrJoin(found.neededInputs, "', '"),
+                      "', so there is no one placement; run it instead, with --report")),
+                  ErrorDomain::kInput);
 }
 
 /// The plan is now the last one.
@@ -446,9 +446,9 @@ absl::StatusOr<ActivePlan*> Session::Impl::planFor(size_t number, const Remainde
                                                    std::vector<PlannedInput> planned,
                                                    absl::Span<const StageInput> values) {
   if (!options.whatIf.empty()) {
-    return atStage(absl::FailedPreconditionError(
-                       "a cluster with devices or links that are only thought of runs nothing"),
-                   SessionStage::kPlacement);
+    return inDomain(absl::FailedPreconditionError(
+                        "a cluster with devices or links that are only thought of runs nothing"),
+                    ErrorDomain::kPlacement);
   }
   for (;;) {
     std::string signature = signatureOf(stage, planned);
@@ -720,7 +720,7 @@ absl::Status Session::Impl::runStages(std::vector<StageInput> values,
                               : left.status();
     if (!status.ok()) {
       noteFailure(*plan);
-      return atStage(status, SessionStage::kRun);
+      return inDomain(status, ErrorDomain::kRun);
     }
     tellDumps(options, made);
     stage = plan->found.remainder;
@@ -846,7 +846,7 @@ std::optional<absl::Status> Session::Impl::fly(ActivePlan& plan, size_t lane,
     results.resize(given);
     return std::nullopt;
   }
-  return status.ok() ? status : atStage(status, SessionStage::kRun);
+  return status.ok() ? status : inDomain(status, ErrorDomain::kRun);
 }
 
 std::shared_ptr<DeviceSet> makeDeviceSet() {
@@ -1000,7 +1000,7 @@ std::vector<LearnedCosts> Session::learned() {
 
 absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs) {
   if (absl::Status checked = impl_->model.model->verifyWeights(); !checked.ok()) {
-    return atStage(checked, SessionStage::kModel);
+    return inDomain(checked, ErrorDomain::kModel);
   }
   if (!inputs.empty()) {
     GR_RETURN_IF_ERROR(checkInputs(impl_->inputs, inputs));
@@ -1072,7 +1072,7 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
     return warnings;
   }
   return absl::IsFailedPrecondition(warnings.status())
-             ? atStage(warnings.status(), SessionStage::kInput)
+             ? inDomain(warnings.status(), ErrorDomain::kInput)
              : modelError(warnings.status());
 }
 
@@ -1091,11 +1091,11 @@ absl::StatusOr<std::string> placeCosts(const GrCosts& costs, Compiler* compiler)
   absl::StatusOr<std::string> answer = compiler->placeCosts(costs);
   switch (answer.status().code()) {
     case absl::StatusCode::kInvalidArgument:
-      return atStage(answer.status(), SessionStage::kModel);
+      return inDomain(answer.status(), ErrorDomain::kModel);
     case absl::StatusCode::kNotFound:
-      return atStage(answer.status(), SessionStage::kInput);
+      return inDomain(answer.status(), ErrorDomain::kInput);
     case absl::StatusCode::kFailedPrecondition:
-      return atStage(answer.status(), SessionStage::kPlacement);
+      return inDomain(answer.status(), ErrorDomain::kPlacement);
     default:
       return answer;
   }

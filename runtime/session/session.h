@@ -241,7 +241,7 @@ struct LearnedCosts {
 };
 
 /// Where a failure of a session belongs.
-enum class SessionStage {
+enum class ErrorDomain {
   kModel,      ///< the model or another file cannot be used
   kInput,      ///< what was given to run does not fit the model
   kPlacement,  ///< the model cannot be placed on the cluster
@@ -249,7 +249,7 @@ enum class SessionStage {
 };
 
 /// The stage that a session's failed status tells; kRun when it tells none.
-SessionStage stageOf(const absl::Status& status);
+ErrorDomain domainOf(const absl::Status& status);
 
 /// Inputs or outputs of a run, by name.
 using TensorMap = std::map<std::string, HostTensor, std::less<>>;

@@ -101,7 +101,7 @@ TEST_CASE("a graph runs without a file, by names") {
   }
   inputs.erase("y");
   auto failed = session->run(inputs);
-  CHECK(stageOf(failed.status()) == SessionStage::kInput);
+  CHECK(domainOf(failed.status()) == ErrorDomain::kInput);
   CHECK_THAT(std::string(failed.status().message()), Catch::Contains("input 'y' is missing"));
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("problems of a graph are those of opening it") {
   g.output("y", matmul(x, x));
   auto session = Session::create(g, options());
   REQUIRE_FALSE(session.ok());
-  CHECK(stageOf(session.status()) == SessionStage::kModel);
+  CHECK(domainOf(session.status()) == ErrorDomain::kModel);
   CHECK_THAT(std::string(session.status().message()),
              Catch::Contains("graph 'bad' has 1 problem") && Catch::Contains("run_test.cpp"));
 }
@@ -172,7 +172,7 @@ TEST_CASE("runs that nobody waits for end in order, each with its own result") {
     REQUIRE(outputs.ok());
     CHECK(valuesOf<float>(outputs->at("y")) == Floats{static_cast<float>(i * i)});
   }
-  CHECK(stageOf(results[10].get().status()) == SessionStage::kInput);
+  CHECK(domainOf(results[10].get().status()) == ErrorDomain::kInput);
 }
 
 TEST_CASE("more waiting runs than allowed are refused, and what waits ends with the session") {

@@ -11,7 +11,7 @@ int main() {
   std::puts(missing.ToString().c_str());
   return tensor.spec().toString() == "2x3xf32" && tensor.byteSize() == 24 &&
                  absl::IsNotFound(missing) &&
-                 graphrun::stageOf(missing) == graphrun::SessionStage::kModel
+                 graphrun::domainOf(missing) == graphrun::ErrorDomain::kModel
              ? 0
              : 1;
 }

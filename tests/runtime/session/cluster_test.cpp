@@ -20,10 +20,10 @@
 namespace graphrun::testing {
 namespace {
 
+using runtime::domainOf;
+using runtime::ErrorDomain;
 using runtime::NamedTensor;
 using runtime::Session;
-using runtime::SessionStage;
-using runtime::stageOf;
 
 constexpr char kTwoLocal[] =
     "workers:\n"
@@ -478,7 +478,7 @@ TEST_CASE("a killed or stopped worker ends the run with its name, and nothing st
     Failure failure = runUntilFailure(*session, [&] { kill(victim, signal); });
     INFO(failure.status.message());
     CHECK(failure.status.code() == absl::StatusCode::kUnavailable);
-    CHECK(stageOf(failure.status) == SessionStage::kRun);
+    CHECK(domainOf(failure.status) == ErrorDomain::kRun);
     CHECK_THAT(std::string(failure.status.message()), Catch::Contains("two"));
     CHECK(failure.seconds < 5);
     std::vector<NamedTensor> outputs;
@@ -541,7 +541,7 @@ TEST_CASE("a GPU that a worker does not have is named, whatever would run there"
     absl::Status status = session->run(vectorInput({1}), outputs);
     CHECK(absl::IsNotFound(status));
     CHECK_THAT(std::string(status.message()), Catch::Contains("device far/cuda:99: "));
-    CHECK(stageOf(status) == SessionStage::kPlacement);
+    CHECK(domainOf(status) == ErrorDomain::kPlacement);
     if (where != "local") {
       CHECK_THAT(std::string(status.message()), Catch::Contains("worker far has no such device"));
     }
@@ -561,7 +561,7 @@ TEST_CASE("a worker that is not there is named") {
   std::vector<NamedTensor> outputs;
   absl::Status status = session->run(vectorInput({1}), outputs);
   CHECK_THAT(std::string(status.message()), Catch::Contains("ghost"));
-  CHECK(stageOf(status) == SessionStage::kRun);
+  CHECK(domainOf(status) == ErrorDomain::kRun);
 }
 
 TEST_CASE("a worker that ends between listening and joining is not waited for") {

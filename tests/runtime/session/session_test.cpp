@@ -13,10 +13,10 @@
 namespace graphrun::testing {
 namespace {
 
+using runtime::domainOf;
+using runtime::ErrorDomain;
 using runtime::NamedTensor;
 using runtime::Session;
-using runtime::SessionStage;
-using runtime::stageOf;
 
 TEST_CASE("a model runs in this process with inputs and outputs in place") {
   SessionFolder folder;
@@ -267,18 +267,18 @@ TEST_CASE("wrong inputs are all told at once") {
   std::vector<NamedTensor> outputs;
   absl::Status status = session->run(inputs, outputs);
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(stageOf(status) == SessionStage::kInput);
+  CHECK(domainOf(status) == ErrorDomain::kInput);
   CHECK_THAT(std::string(status.message()), Catch::Contains("'x': got 2x2xi64, expected nxf32") &&
                                                 Catch::Contains("no input 'z'"));
 }
 
 TEST_CASE("failures tell their stage") {
   SessionFolder folder;
-  CHECK(stageOf(Session::create(folder.path("none.fb"), folder.options()).status()) ==
-        SessionStage::kModel);
+  CHECK(domainOf(Session::create(folder.path("none.fb"), folder.options()).status()) ==
+        ErrorDomain::kModel);
   std::ofstream(folder.path("broken.onnx")) << "x";
   auto broken = Session::create(folder.path("broken.onnx"), folder.options());
-  CHECK(stageOf(broken.status()) == SessionStage::kModel);
+  CHECK(domainOf(broken.status()) == ErrorDomain::kModel);
   CHECK_THAT(std::string(broken.status().message()), Catch::Contains("op Foo"));
 
   auto options = folder.options();
@@ -286,7 +286,7 @@ TEST_CASE("failures tell their stage") {
   auto session = *Session::create(folder.model({"toy.add"}), options);
   std::vector<NamedTensor> outputs;
   absl::Status status = session->run(vectorInput({1}), outputs);
-  CHECK(stageOf(status) == SessionStage::kPlacement);
+  CHECK(domainOf(status) == ErrorDomain::kPlacement);
 }
 
 TEST_CASE("a kernel's error names node and device, and the session goes on") {
@@ -296,7 +296,7 @@ TEST_CASE("a kernel's error names node and device, and the session goes on") {
   for (int i = 0; i < 2; ++i) {
     absl::Status status = session->run(vectorInput({1}), outputs);
     CHECK(status.code() == absl::StatusCode::kOutOfRange);
-    CHECK(stageOf(status) == SessionStage::kRun);
+    CHECK(domainOf(status) == ErrorDomain::kRun);
     CHECK_THAT(std::string(status.message()), Catch::Contains("node 'node1'") &&
                                                   Catch::Contains("client/cpu:0") &&
                                                   Catch::Contains("toy kernel returned 7"));
@@ -313,7 +313,7 @@ TEST_CASE("a missing compiler is explained") {
   std::vector<NamedTensor> outputs;
   absl::Status status = session->run(vectorInput({1}), outputs);
   CHECK(absl::IsInternal(status));
-  CHECK(stageOf(status) == SessionStage::kRun);
+  CHECK(domainOf(status) == ErrorDomain::kRun);
   CHECK_THAT(std::string(status.message()), Catch::Contains("/nowhere/libgraphrun-compiler.so") &&
                                                 Catch::Contains("GRAPHRUN_COMPILER_LIBRARY"));
 }

@@ -17,14 +17,15 @@
 
 namespace graphrun {
 
+using runtime::domainOf;
 using runtime::elementTypeName;
 using runtime::importModel;
 using runtime::makeDeviceSet;
-using runtime::stageOf;
 
 using runtime::DeviceMemoryLimit;
 using runtime::DeviceStats;
 using runtime::ElementType;
+using runtime::ErrorDomain;
 using runtime::HostTensor;
 using runtime::ModelPort;
 using runtime::NamedSpec;
@@ -35,7 +36,6 @@ using runtime::PlacementPin;
 using runtime::Precision;
 using runtime::Session;
 using runtime::SessionOptions;
-using runtime::SessionStage;
 using runtime::SessionStats;
 using runtime::StepTimes;
 using runtime::TensorMap;

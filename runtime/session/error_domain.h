@@ -1,6 +1,6 @@
 // The stage of a failure, carried as a payload of absl::Status.
-#ifndef GRAPHRUN_RUNTIME_SESSION_SESSION_STAGE_H_
-#define GRAPHRUN_RUNTIME_SESSION_SESSION_STAGE_H_
+#ifndef GRAPHRUN_RUNTIME_SESSION_ERROR_DOMAIN_H_
+#define GRAPHRUN_RUNTIME_SESSION_ERROR_DOMAIN_H_
 
 #include "absl/status/status.h"
 #include "runtime/session/session.h"
@@ -8,8 +8,8 @@
 namespace graphrun::runtime {
 
 /// Marks a failed status unless it is marked already; OK stays OK.
-absl::Status atStage(absl::Status status, SessionStage stage);
+absl::Status inDomain(absl::Status status, ErrorDomain stage);
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_SESSION_SESSION_STAGE_H_
+#endif  // GRAPHRUN_RUNTIME_SESSION_ERROR_DOMAIN_H_

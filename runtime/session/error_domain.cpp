@@ -1,4 +1,4 @@
-#include "runtime/session/session_stage.h"
+#include "runtime/session/error_domain.h"
 
 #include <iterator>
 
@@ -14,21 +14,21 @@ constexpr absl::string_view kNames[] = {"model", "input", "placement", "run"};
 
 }  // namespace
 
-absl::Status atStage(absl::Status status, SessionStage stage) {
+absl::Status inDomain(absl::Status status, ErrorDomain stage) {
   if (!status.ok() && !status.GetPayload(kPayloadUrl)) {
     setTextPayload(status, kPayloadUrl, kNames[static_cast<size_t>(stage)]);
   }
   return status;
 }
 
-SessionStage stageOf(const absl::Status& status) {
+ErrorDomain domainOf(const absl::Status& status) {
   auto payload = status.GetPayload(kPayloadUrl);
   for (size_t i = 0; payload && i < std::size(kNames); ++i) {
     if (*payload == kNames[i]) {
-      return static_cast<SessionStage>(i);
+      return static_cast<ErrorDomain>(i);
     }
   }
-  return SessionStage::kRun;
+  return ErrorDomain::kRun;
 }
 
 }  // namespace graphrun::runtime
