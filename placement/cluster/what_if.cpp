@@ -72,8 +72,8 @@ absl::StatusOr<int> linkEnd(const Cluster& cluster, absl::string_view name) {
 
 }  // namespace
 
-absl::Status supposeDevice(Cluster& cluster, absl::string_view text,
-                           absl::Span<const DeviceKind> kinds) {
+absl::Status addHypotheticalDevice(Cluster& cluster, absl::string_view text,
+                                   absl::Span<const DeviceKind> kinds) {
   auto [device, memory] = cut(text, '=');
   auto [name, kind] = cut(device, ':');
   if (name.empty() || kind.empty() || name == kClientName) {

@@ -12,8 +12,8 @@ namespace graphrun::placement {
 /// worker of a new name comes with it, on a machine of its own. One on the host's cores has the
 /// threads of the cluster's first such. Limits
 /// that were set on devices before are lost (Cluster::setDevices).
-absl::Status supposeDevice(Cluster& cluster, absl::string_view text,
-                           absl::Span<const DeviceKind> kinds);
+absl::Status addHypotheticalDevice(Cluster& cluster, absl::string_view text,
+                                   absl::Span<const DeviceKind> kinds);
 
 /// Changes the links between all workers, "100Gbps" or with a latency "12GB/s,3us", or between two,
 /// "node0,node1=100Gbps"; "client" is one too. What is not said stays.

@@ -118,7 +118,8 @@ absl::Status addThoughtOf(const format::PlanRequest& request, Kinds kinds,
                           placement::Cluster& cluster) {
   for (size_t i = 0; i < format::sizeOf(request.added_devices()); ++i) {
     GR_RETURN_IF_ERROR(ofOption(
-        placement::supposeDevice(cluster, request.added_devices()->Get(i)->str(), kinds), "--add"));
+        placement::addHypotheticalDevice(cluster, request.added_devices()->Get(i)->str(), kinds),
+        "--add"));
   }
   for (size_t i = 0; i < format::sizeOf(request.changed_links()); ++i) {
     GR_RETURN_IF_ERROR(ofOption(

@@ -170,7 +170,7 @@ TEST_CASE("a kind that nothing but its record tells of is placed on by it") {
   CHECK(cluster->deviceNames() == std::vector<std::string>{"a/toy:3", "a/cpu:0"});
   CHECK(cluster->devices[0].model.peakOpsPerSecond[2] == 7e9);
   CHECK(cluster->link(0, 1).kind == LinkKind::kPcie);
-  REQUIRE(supposeDevice(*cluster, "a:toy", kinds).ok());
+  REQUIRE(addHypotheticalDevice(*cluster, "a:toy", kinds).ok());
   CHECK(cluster->devices.back().name == "a/toy:1");
   CHECK_THAT(messageOf(parseCluster("workers: [{name: a, address: local, devices: [{toy: {}}]}]",
                                     "c.yaml", testing::kinds())

@@ -11,9 +11,9 @@ using testing::simpleCluster;
 TEST_CASE("a device that is only thought of comes with its worker") {
   Cluster cluster = simpleCluster(2);
   cluster.workers[0].specs[0].cores = {0, 1, 2};
-  REQUIRE(supposeDevice(cluster, "n2:cuda", testing::kinds()).ok());
-  REQUIRE(supposeDevice(cluster, "n2:cuda=40GiB", testing::kinds()).ok());
-  REQUIRE(supposeDevice(cluster, "n1:cpu", testing::kinds()).ok());
+  REQUIRE(addHypotheticalDevice(cluster, "n2:cuda", testing::kinds()).ok());
+  REQUIRE(addHypotheticalDevice(cluster, "n2:cuda=40GiB", testing::kinds()).ok());
+  REQUIRE(addHypotheticalDevice(cluster, "n1:cpu", testing::kinds()).ok());
   CHECK(cluster.deviceNames() ==
         std::vector<std::string>{"n0/cpu:0", "n1/cpu:0", "n1/cpu:1", "n2/cuda:0", "n2/cuda:1"});
   CHECK(cluster.devices[2].model.peakOpsPerSecond == cluster.devices[0].model.peakOpsPerSecond);
@@ -37,13 +37,13 @@ TEST_CASE("links are changed for all workers, or between two") {
 
 TEST_CASE("what cannot be thought of is told") {
   Cluster cluster = simpleCluster(2);
-  CHECK_THAT(messageOf(supposeDevice(cluster, "n2", testing::kinds())),
+  CHECK_THAT(messageOf(addHypotheticalDevice(cluster, "n2", testing::kinds())),
              Catch::Contains("expected WORKER:KIND"));
-  CHECK_THAT(messageOf(supposeDevice(cluster, ":cpu", testing::kinds())),
+  CHECK_THAT(messageOf(addHypotheticalDevice(cluster, ":cpu", testing::kinds())),
              Catch::Contains("expected WORKER:KIND"));
-  CHECK_THAT(messageOf(supposeDevice(cluster, "n2:gpu", testing::kinds())),
+  CHECK_THAT(messageOf(addHypotheticalDevice(cluster, "n2:gpu", testing::kinds())),
              Catch::Contains("known: cpu, cuda"));
-  CHECK_THAT(messageOf(supposeDevice(cluster, "n2:cpu=much", testing::kinds())),
+  CHECK_THAT(messageOf(addHypotheticalDevice(cluster, "n2:cpu=much", testing::kinds())),
              Catch::Contains("'much'"));
   CHECK_THAT(messageOf(supposeLinks(cluster, "fast")), Catch::Contains("Gbps"));
   CHECK_THAT(messageOf(supposeLinks(cluster, "n0,n9=1GB/s")), Catch::Contains("no worker 'n9'"));
