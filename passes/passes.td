@@ -71,7 +71,7 @@ def SimplifyGraph : Pass<"gr-simplify-graph", "::mlir::func::FuncOp"> {
   }];
 }
 
-def RecogniseForms : Pass<"gr-recognise-forms", "::mlir::func::FuncOp"> {
+def RaiseOps : Pass<"gr-raise-ops", "::mlir::func::FuncOp"> {
   let summary = "Replace what a model spells out in small operations by the large one";
   let description = [{
     layer_norm from means and squares, gelu (by erf and by tanh), swish, softmax from exponentials,

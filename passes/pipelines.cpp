@@ -18,7 +18,7 @@ void buildSimplifyPipeline(mlir::OpPassManager& manager, Twins twins) {
   functions.addPass(createInferShapes());
   functions.addPass(createSimplifyGraph());
   addCse();
-  functions.addPass(createRecogniseForms());
+  functions.addPass(createRaiseOps());
   functions.addPass(createFoldNormalization());
   functions.addPass(createInferShapes());
   functions.addPass(createSimplifyGraph());

@@ -360,7 +360,7 @@ LogicalResult replaceByHardSwish(mlir::Operation* op, mlir::Value x, PatternRewr
 }
 
 /// x * hard_sigmoid(x) and (x * min(max(x + 3, 0), 6)) * (1 / 6)
-struct RecogniseHardSwish : mlir::OpRewritePattern<ir::MulOp> {
+struct RaiseHardSwish : mlir::OpRewritePattern<ir::MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::MulOp op, PatternRewriter& rewriter) const override {
     bool unit = false;
@@ -375,7 +375,7 @@ struct RecogniseHardSwish : mlir::OpRewritePattern<ir::MulOp> {
 };
 
 /// (x * min(max(x + 3, 0), 6)) / 6
-struct RecogniseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
+struct RaiseDividedHardSwish : mlir::OpRewritePattern<ir::DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::DivOp op, PatternRewriter& rewriter) const override {
     mlir::Value x = isNumber(op.getRhs(), 6) ? sixfoldHardSwishInput(op.getLhs()) : mlir::Value();
@@ -391,7 +391,7 @@ struct SimplifyGraphPass : impl::SimplifyGraphBase<SimplifyGraphPass> {
                  DropSameShape<ir::ExpandOp>, MergeCasts, DropRepeated<ir::ReluOp>,
                  DropRepeated<ir::AbsOp>, DropRepeated<ir::FloorOp>, DropRepeated<ir::CeilOp>,
                  DropRepeated<ir::RoundOp>, DropRepeated<ir::SignOp>, DropDoubleNeg, MergeClips,
-                 RecogniseHardSwish, RecogniseDividedHardSwish>(context);
+                 RaiseHardSwish, RaiseDividedHardSwish>(context);
     addEmptyTensorPatterns(patterns);
     patterns_ = std::move(patterns);
     return mlir::success();

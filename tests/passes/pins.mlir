@@ -1,5 +1,5 @@
 // A pin stays with what an operation becomes; what is pinned apart becomes no one operation.
-// RUN: graphrun-opt %s --gr-simplify-graph --gr-recognise-forms --gr-fold-normalization --gr-lower-quantized --split-input-file | FileCheck %s
+// RUN: graphrun-opt %s --gr-simplify-graph --gr-raise-ops --gr-fold-normalization --gr-lower-quantized --split-input-file | FileCheck %s
 // RUN: graphrun-opt %s --gr-simplify --split-input-file | FileCheck %s --check-prefix=TWINS
 // RUN: graphrun-opt %s --gr-lower-precision --split-input-file | FileCheck %s --check-prefix=LOW
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "passes/forms.h"
 #include "passes/pins.h"
+#include "passes/raise_patterns.h"
 
 namespace graphrun::passes {
 namespace {
@@ -67,7 +67,7 @@ bool isTanhForm(mlir::Value value, mlir::Value x) {
 
 /// x (1 + erf(x / sqrt 2)) / 2 and x (1 + tanh(…)) / 2, whatever the order of the factors.
 template <typename Op>
-struct RecogniseGelu : mlir::OpRewritePattern<Op> {
+struct RaiseGelu : mlir::OpRewritePattern<Op> {
   using mlir::OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const override {
     Product product = productOf(op);
@@ -96,7 +96,7 @@ void replaceBySwish(mlir::Operation* op, mlir::Value x, double alpha, PatternRew
 }
 
 /// x sigmoid(alpha x)
-struct RecogniseSwish : mlir::OpRewritePattern<ir::MulOp> {
+struct RaiseSwish : mlir::OpRewritePattern<ir::MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::MulOp op, PatternRewriter& rewriter) const override {
     for (mlir::Value side : {op.getLhs(), op.getRhs()}) {
@@ -116,7 +116,7 @@ struct RecogniseSwish : mlir::OpRewritePattern<ir::MulOp> {
 };
 
 /// x / (1 + exp(-alpha x))
-struct RecogniseDividedSwish : mlir::OpRewritePattern<ir::DivOp> {
+struct RaiseDividedSwish : mlir::OpRewritePattern<ir::DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::DivOp op, PatternRewriter& rewriter) const override {
     mlir::Value x = op.getLhs();
@@ -133,9 +133,9 @@ struct RecogniseDividedSwish : mlir::OpRewritePattern<ir::DivOp> {
 
 }  // namespace
 
-void addActivationForms(mlir::RewritePatternSet& patterns) {
-  patterns.add<RecogniseGelu<ir::MulOp>, RecogniseGelu<ir::DivOp>, RecogniseSwish,
-               RecogniseDividedSwish>(patterns.getContext());
+void addActivationPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add<RaiseGelu<ir::MulOp>, RaiseGelu<ir::DivOp>, RaiseSwish, RaiseDividedSwish>(
+      patterns.getContext());
 }
 
 }  // namespace graphrun::passes

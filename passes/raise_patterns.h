@@ -1,7 +1,7 @@
 // What spelled-out forms of larger operations are made of: products, sums and constants in any
-// order. Internal to the pass gr-recognise-forms.
-#ifndef GRAPHRUN_PASSES_FORMS_H_
-#define GRAPHRUN_PASSES_FORMS_H_
+// order. Internal to the pass gr-raise-ops.
+#ifndef GRAPHRUN_PASSES_RAISE_PATTERNS_H_
+#define GRAPHRUN_PASSES_RAISE_PATTERNS_H_
 
 #include <optional>
 
@@ -60,11 +60,11 @@ mlir::Value otherOperand(Op op, mlir::Value first) {
 /// of 1.
 bool reducesLast(ir::ReduceOp op, llvm::StringRef kind, size_t count);
 
-/// Patterns of gr-recognise-forms.
-void addActivationForms(mlir::RewritePatternSet& patterns);     // recognise_activation.cpp
-void addNormalizationForms(mlir::RewritePatternSet& patterns);  // recognise_normalization.cpp
-void addAttentionForms(mlir::RewritePatternSet& patterns);      // recognise_attention.cpp
+/// Patterns of gr-raise-ops.
+void addActivationPatterns(mlir::RewritePatternSet& patterns);     // raise_activation.cpp
+void addNormalizationPatterns(mlir::RewritePatternSet& patterns);  // raise_normalization.cpp
+void addAttentionPatterns(mlir::RewritePatternSet& patterns);      // raise_attention.cpp
 
 }  // namespace graphrun::passes
 
-#endif  // GRAPHRUN_PASSES_FORMS_H_
+#endif  // GRAPHRUN_PASSES_RAISE_PATTERNS_H_

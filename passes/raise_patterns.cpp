@@ -1,4 +1,4 @@
-#include "passes/forms.h"
+#include "passes/raise_patterns.h"
 
 #include <cmath>
 

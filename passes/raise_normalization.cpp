@@ -1,6 +1,6 @@
 // Layer normalisation and softmax, spelled out.
-#include "passes/forms.h"
 #include "passes/pins.h"
+#include "passes/raise_patterns.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -96,7 +96,7 @@ mlir::Value createOnes(PatternRewriter& rewriter, mlir::Location loc, mlir::Type
 /// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon): a layer_norm with a scale of ones, which
 /// what follows replaces.
 template <typename Op>
-struct RecogniseLayerNorm : mlir::OpRewritePattern<Op> {
+struct RaiseLayerNorm : mlir::OpRewritePattern<Op> {
   using mlir::OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const override {
     for (const Quotient& quotient : overRoots(op)) {
@@ -184,7 +184,7 @@ mlir::Value softmaxInput(ir::ExpOp power, mlir::Value total, int64_t& axis) {
 
 /// exp(x - max(x)) / sum(exp(x - max(x)))
 template <typename Op>
-struct RecogniseSoftmax : mlir::OpRewritePattern<Op> {
+struct RaiseSoftmax : mlir::OpRewritePattern<Op> {
   using mlir::OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter& rewriter) const override {
     constexpr bool kDivides = std::is_same_v<Op, ir::DivOp>;
@@ -209,9 +209,9 @@ struct RecogniseSoftmax : mlir::OpRewritePattern<Op> {
 
 }  // namespace
 
-void addNormalizationForms(mlir::RewritePatternSet& patterns) {
-  patterns.add<RecogniseLayerNorm<ir::DivOp>, RecogniseLayerNorm<ir::MulOp>, TakeScale, TakeBias,
-               RecogniseSoftmax<ir::DivOp>, RecogniseSoftmax<ir::MulOp>>(patterns.getContext());
+void addNormalizationPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add<RaiseLayerNorm<ir::DivOp>, RaiseLayerNorm<ir::MulOp>, TakeScale, TakeBias,
+               RaiseSoftmax<ir::DivOp>, RaiseSoftmax<ir::MulOp>>(patterns.getContext());
 }
 
 }  // namespace graphrun::passes

@@ -1,5 +1,5 @@
 // How far the constants of a form may be off: by their rounding to the element type, not more.
-// RUN: graphrun-opt %s --gr-simplify-graph --gr-recognise-forms --split-input-file | FileCheck %s
+// RUN: graphrun-opt %s --gr-simplify-graph --gr-raise-ops --split-input-file | FileCheck %s
 
 // 3.0000002 and 1.9999999 are the neighbours of 3 and 2 in f32.
 // CHECK-LABEL: @powers

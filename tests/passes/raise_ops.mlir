@@ -1,5 +1,5 @@
 // Forms spelled out in small operations, and what comes close to them.
-// RUN: graphrun-opt %s --gr-recognise-forms | FileCheck %s
+// RUN: graphrun-opt %s --gr-raise-ops | FileCheck %s
 
 // The means of exporters to write a layer normalisation; scale and bias follow.
 // CHECK-LABEL: @layer_norm

@@ -3,8 +3,8 @@
 
 #include "ir/builders.h"
 #include "ir/dims.h"
-#include "passes/forms.h"
 #include "passes/pins.h"
+#include "passes/raise_patterns.h"
 #include "passes/weights.h"
 
 namespace graphrun::passes {
@@ -243,7 +243,7 @@ mlir::Value maskOf(PatternRewriter& rewriter, mlir::Location loc, const Form& fo
              : mask;
 }
 
-struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
+struct RaiseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ir::MatMulOp op, PatternRewriter& rewriter) const override {
     std::optional<Form> form = formOf(op);
@@ -278,8 +278,8 @@ struct RecogniseAttention : mlir::OpRewritePattern<ir::MatMulOp> {
 
 }  // namespace
 
-void addAttentionForms(mlir::RewritePatternSet& patterns) {
-  patterns.add<RecogniseAttention>(patterns.getContext());
+void addAttentionPatterns(mlir::RewritePatternSet& patterns) {
+  patterns.add<RaiseAttention>(patterns.getContext());
 }
 
 }  // namespace graphrun::passes
