@@ -1,10 +1,10 @@
 #include "devices/cuda/compiler/cuda_compiler.h"
 
 #include "devices/compiler/place_buffers.h"
+#include "devices/cuda/compiler/algorithm_tuning.h"
 #include "devices/cuda/compiler/emit/kernel_code.h"
 #include "devices/cuda/compiler/emit/ptx.h"
 #include "devices/cuda/compiler/lowering.h"
-#include "devices/cuda/compiler/plan_tuning.h"
 #include "devices/cuda/compiler/plan_work.h"
 #include "devices/cuda/compiler/support.h"
 #include "devices/cuda/driver/libraries.h"

@@ -104,7 +104,7 @@ class ProductKernel : public Kernel {
       kernel->workspaceBytes_ = step.scratch->desc.spec().byteSize();
     }
     GR_RETURN_IF_ERROR(kernel->describe(product));
-    GR_ASSIGN_OR_RETURN(kernel->plan_, planOf(step));
+    GR_ASSIGN_OR_RETURN(kernel->plan_, algorithmOf(step));
     GR_RETURN_IF_ERROR(runtime::annotate(kernel->findAlgorithm(), step.label));
     return kernel;
   }

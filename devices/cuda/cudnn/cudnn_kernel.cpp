@@ -28,7 +28,7 @@ class PlannedKernel : public Kernel {
 absl::StatusOr<CudnnLimits> CudnnStep::limits() const {
   CudnnLimits limits;
   GR_ASSIGN_OR_RETURN(limits.exact, isExact(step));
-  GR_ASSIGN_OR_RETURN(limits.plan, planOf(step));
+  GR_ASSIGN_OR_RETURN(limits.plan, algorithmOf(step));
   if (step.scratch) {
     limits.workspace = addressOf(*step.scratch);
     limits.workspaceBytes = step.scratch->desc.spec().byteSize();

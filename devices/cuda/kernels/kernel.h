@@ -27,16 +27,16 @@ class Kernel {
   /// Puts its work into `stream`, or into the graph that the stream records, where it can be
   /// recorded. The context must be the thread's.
   virtual absl::Status enqueue(CUstream stream) = 0;
-  /// Which of the library's answers for the step it is (see planOf); 0 where there is but one.
+  /// Which of the library's answers for the step it is (see algorithmOf); 0 where there is but one.
   virtual size_t plan() const { return 0; }
 };
 
 /// Attribute "plan" of a step, 0 where it is missing: the one of the answers of its library's
 /// heuristic that the search for a plan begins with. It goes on behind it, then before it: not all
 /// of them will do.
-absl::StatusOr<size_t> planOf(const Step& step);
+absl::StatusOr<size_t> algorithmOf(const Step& step);
 /// There are fewer answers.
-inline constexpr size_t kMostPlans = 1024;
+inline constexpr size_t kMostAlgorithms = 1024;
 
 /// What kernels of one program share.
 struct KernelContext {
@@ -66,8 +66,8 @@ struct KernelEntry {
   absl::StatusOr<KernelChoice> (*choose)(const Step& step);
   /// Makes the kernel of a step that `choose` accepts.
   absl::StatusOr<std::unique_ptr<Kernel>> (*create)(const Step& step, const KernelContext& context);
-  /// Whether its library may have several plans for a step: attribute "plan" (planOf).
-  bool hasPlans = false;
+  /// Whether its library may have several plans for a step: attribute "plan" (algorithmOf).
+  bool hasAlgorithms = false;
 };
 
 }  // namespace graphrun::devices::cuda

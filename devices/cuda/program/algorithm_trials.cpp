@@ -1,4 +1,4 @@
-#include "devices/cuda/program/plan_trials.h"
+#include "devices/cuda/program/algorithm_trials.h"
 
 #include <utility>
 
@@ -45,11 +45,11 @@ absl::StatusOr<std::vector<uint64_t>> placeTensors(Step& step) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PlanTrials>> PlanTrials::create(uint32_t index,
-                                                               Libraries& libraries) {
+absl::StatusOr<std::unique_ptr<AlgorithmTrials>> AlgorithmTrials::create(uint32_t index,
+                                                                         Libraries& libraries) {
   GR_ASSIGN_OR_RETURN(const DriverApi* driver, libraries.driver());
   GR_ASSIGN_OR_RETURN(CUdevice gpu, findGpu(*driver, index));
-  std::unique_ptr<PlanTrials> trials(new PlanTrials());
+  std::unique_ptr<AlgorithmTrials> trials(new AlgorithmTrials());
   GR_ASSIGN_OR_RETURN(trials->context_, Context::create(*driver, gpu));
   ScopedContext scope(*trials->context_);
   GR_ASSIGN_OR_RETURN(trials->memory_, MemoryPool::create(trials->context_));
@@ -59,14 +59,14 @@ absl::StatusOr<std::unique_ptr<PlanTrials>> PlanTrials::create(uint32_t index,
   return trials;
 }
 
-PlanTrials::~PlanTrials() {
+AlgorithmTrials::~AlgorithmTrials() {
   if (context_ != nullptr) {
     ScopedContext scope(*context_);
     stream_.reset();
   }
 }
 
-absl::StatusOr<std::vector<PlanTime>> PlanTrials::run(const Step& step) {
+absl::StatusOr<std::vector<PlanTime>> AlgorithmTrials::run(const Step& step) {
   const KernelEntry* entry = findKernel(step.kernel);
   if (entry == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("there is no kernel \"", step.kernel, "\""));
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<PlanTime>> PlanTrials::run(const Step& step) {
   return times;
 }
 
-absl::StatusOr<uint64_t> PlanTrials::timeOf(std::unique_ptr<Kernel> kernel) {
+absl::StatusOr<uint64_t> AlgorithmTrials::timeOf(std::unique_ptr<Kernel> kernel) {
   Segment segment(context_);
   segment.add(std::move(kernel), "a trial");
   for (bool isTimed = false; !isTimed;) {

@@ -1,6 +1,6 @@
 // Runs a library's step by each of the plans that the library has for it, to see which is fastest.
-#ifndef GRAPHRUN_DEVICES_CUDA_PROGRAM_PLAN_TRIALS_H_
-#define GRAPHRUN_DEVICES_CUDA_PROGRAM_PLAN_TRIALS_H_
+#ifndef GRAPHRUN_DEVICES_CUDA_PROGRAM_ALGORITHM_TRIALS_H_
+#define GRAPHRUN_DEVICES_CUDA_PROGRAM_ALGORITHM_TRIALS_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,20 +13,21 @@
 
 namespace graphrun::devices::cuda {
 
-/// What a step takes by a plan (see planOf).
+/// What a step takes by a plan (see algorithmOf).
 struct PlanTime {
   size_t plan;
   uint64_t nanos;
 };
 
 /// On memory and a stream of its own, beside the programs of the GPU. One thread.
-class PlanTrials {
+class AlgorithmTrials {
  public:
   /// On GPU `index` of those that the driver offers. `libraries` outlives this.
-  static absl::StatusOr<std::unique_ptr<PlanTrials>> create(uint32_t index, Libraries& libraries);
-  ~PlanTrials();
-  PlanTrials(const PlanTrials&) = delete;
-  PlanTrials& operator=(const PlanTrials&) = delete;
+  static absl::StatusOr<std::unique_ptr<AlgorithmTrials>> create(uint32_t index,
+                                                                 Libraries& libraries);
+  ~AlgorithmTrials();
+  AlgorithmTrials(const AlgorithmTrials&) = delete;
+  AlgorithmTrials& operator=(const AlgorithmTrials&) = delete;
 
   /// What `step` takes by the plans that will do, in the library's order, at most kMostTried:
   /// medians of some runs by the GPU's clock. At least one; fails as making or running one fails.
@@ -34,7 +35,7 @@ class PlanTrials {
   static constexpr size_t kMostTried = 8;
 
  private:
-  PlanTrials() = default;
+  AlgorithmTrials() = default;
   absl::StatusOr<uint64_t> timeOf(std::unique_ptr<Kernel> kernel);
 
   ContextPointer context_;
@@ -46,4 +47,4 @@ class PlanTrials {
 
 }  // namespace graphrun::devices::cuda
 
-#endif  // GRAPHRUN_DEVICES_CUDA_PROGRAM_PLAN_TRIALS_H_
+#endif  // GRAPHRUN_DEVICES_CUDA_PROGRAM_ALGORITHM_TRIALS_H_

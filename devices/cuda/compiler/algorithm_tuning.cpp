@@ -1,4 +1,4 @@
-#include "devices/cuda/compiler/plan_tuning.h"
+#include "devices/cuda/compiler/algorithm_tuning.h"
 
 #include <algorithm>
 
@@ -28,9 +28,9 @@ std::string keyOf(const Step& step) {
                       step.scratch ? step.scratch->desc.spec().byteSize() : 0);
 }
 
-bool hasPlans(const Step& step) {
+bool hasAlgorithms(const Step& step) {
   const KernelEntry* entry = findKernel(step.kernel);
-  return entry != nullptr && entry->hasPlans;
+  return entry != nullptr && entry->hasAlgorithms;
 }
 
 /// One compilation's measuring: the GPU is asked for when there is something to measure.
@@ -82,7 +82,7 @@ class Tuner {
 
   absl::StatusOr<size_t> tryPlans(const Step& step) {
     if (trials_ == nullptr) {
-      GR_ASSIGN_OR_RETURN(trials_, PlanTrials::create(index_, libraries_));
+      GR_ASSIGN_OR_RETURN(trials_, AlgorithmTrials::create(index_, libraries_));
     }
     GR_ASSIGN_OR_RETURN(std::vector<PlanTime> times, trials_->run(step));
     return fastestPlan(times);
@@ -94,7 +94,7 @@ class Tuner {
   int64_t leftNanos_;
   PlanChoices choices_;
   bool measured_ = false;
-  std::unique_ptr<PlanTrials> trials_;
+  std::unique_ptr<AlgorithmTrials> trials_;
 };
 
 }  // namespace
@@ -107,7 +107,7 @@ PlanChoices::PlanChoices(absl::string_view text) {
   for (size_t i = 1; i < lines.size() && plans_.size() < kMostSteps; ++i) {
     std::vector<absl::string_view> parts = absl::StrSplit(lines[i], '\t');
     size_t plan = 0;
-    if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &plan) && plan < kMostPlans) {
+    if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &plan) && plan < kMostAlgorithms) {
       plans_[std::string(parts[1])] = {plan, ++clock_};
     }
   }
@@ -159,7 +159,7 @@ void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, T
   }
   Tuner tuner(index, libraries, tuning);
   for (Step& step : executable.steps) {
-    if (hasPlans(step)) {
+    if (hasAlgorithms(step)) {
       tuner.choose(step);
     }
   }

@@ -1,6 +1,6 @@
 // Plans are measured on the simulated GPU, by a clock on which its engines take what they are told
 // to.
-#include "devices/cuda/compiler/plan_tuning.h"
+#include "devices/cuda/compiler/algorithm_tuning.h"
 
 #include "tests/devices/cuda/cudnn_runner.h"
 
@@ -35,7 +35,7 @@ TEST_CASE("each plan of a library is timed by the GPU's clock") {
   CudnnFixture gpu;
   setEngines();
   Executable executable = compile(convolution()).value();
-  auto trials = PlanTrials::create(0, gpu.libraries).value();
+  auto trials = AlgorithmTrials::create(0, gpu.libraries).value();
   std::vector<PlanTime> times = trials->run(executable.steps[0]).value();
   REQUIRE(times.size() == 3);
   CHECK((times[0].plan == 0 && times[1].plan == 2 && times[2].plan == 3));

@@ -1,12 +1,12 @@
 // Which of its plans a library runs a step by: measured on the GPU, and remembered.
-#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_PLAN_TUNING_H_
-#define GRAPHRUN_DEVICES_CUDA_COMPILER_PLAN_TUNING_H_
+#ifndef GRAPHRUN_DEVICES_CUDA_COMPILER_ALGORITHM_TUNING_H_
+#define GRAPHRUN_DEVICES_CUDA_COMPILER_ALGORITHM_TUNING_H_
 
 #include <map>
 #include <optional>
 #include <string>
 
-#include "devices/cuda/program/plan_trials.h"
+#include "devices/cuda/program/algorithm_trials.h"
 #include "devices/device_compiler.h"
 
 namespace graphrun::devices::cuda {
@@ -47,4 +47,4 @@ void choosePlans(Executable& executable, uint32_t index, Libraries& libraries, T
 
 }  // namespace graphrun::devices::cuda
 
-#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_PLAN_TUNING_H_
+#endif  // GRAPHRUN_DEVICES_CUDA_COMPILER_ALGORITHM_TUNING_H_
