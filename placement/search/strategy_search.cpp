@@ -9,10 +9,10 @@
 #include "placement/list_scheduling/memory_budget.h"
 #include "placement/list_scheduling/orders.h"
 #include "placement/problem/placement_result.h"
+#include "placement/search/forced_colocation.h"
 #include "placement/search/heavy_edges.h"
 #include "placement/search/latency_searches.h"
 #include "placement/search/local_search.h"
-#include "placement/search/tied_units.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {
@@ -72,7 +72,7 @@ class Search {
       if (horizon >= best_.simulation.latencyNs() - overhead_) {
         return;
       }
-      std::optional<Constraints> tied = tiedUnits(problem_, horizon);
+      std::optional<Constraints> tied = forcedColocation(problem_, horizon);
       if (tied.has_value() && isNew(*tied)) {
         gave = tryUnits(*std::move(tied), limit);
       }

@@ -10,10 +10,10 @@
 #include "placement/problem/placement_result.h"
 #include "placement/problem/validate.h"
 #include "placement/search/fixed_memory.h"
+#include "placement/search/forced_colocation.h"
 #include "placement/search/heavy_edges.h"
 #include "placement/search/latency_searches.h"
 #include "placement/search/live_memory.h"
-#include "placement/search/tied_units.h"
 #include "tests/placement/graphs.h"
 #include "tests/placement/large_graphs.h"
 #include "tests/placement/planted.h"
@@ -229,12 +229,12 @@ TEST_CASE("nodes are tied where the horizon leaves no time for a transfer") {
   addTensor(graph, a, {c}, 290);
   REQUIRE(graph.finish(2).ok());
   PlacementProblem problem = makeProblem(graph, cluster);
-  CHECK(tiedUnits(problem, 500)->units.size() == 3);
-  CHECK(tiedUnits(problem, 499)->units.size() == 2);
-  CHECK(tiedUnits(problem, 499)->unitOf[static_cast<size_t>(c)] ==
-        tiedUnits(problem, 499)->unitOf[static_cast<size_t>(a)]);
-  CHECK(tiedUnits(problem, 300)->units.size() == 2);
-  CHECK_FALSE(tiedUnits(problem, 299).has_value());  // all three on one device
+  CHECK(forcedColocation(problem, 500)->units.size() == 3);
+  CHECK(forcedColocation(problem, 499)->units.size() == 2);
+  CHECK(forcedColocation(problem, 499)->unitOf[static_cast<size_t>(c)] ==
+        forcedColocation(problem, 499)->unitOf[static_cast<size_t>(a)]);
+  CHECK(forcedColocation(problem, 300)->units.size() == 2);
+  CHECK_FALSE(forcedColocation(problem, 299).has_value());  // all three on one device
 }
 
 TEST_CASE("heavy edges join units of devices in common, up to a size") {
@@ -257,7 +257,7 @@ TEST_CASE("heavy edges join units of devices in common, up to a size") {
   Constraints joined = joinHeavyEdges(problem, 250);
   CHECK(joined.units[0].allowed == std::vector<int>{0});
   CHECK(joined.units[0].pinned);
-  CHECK_FALSE(tiedUnits(problem, 300).has_value());  // c and d are tied
+  CHECK_FALSE(forcedColocation(problem, 300).has_value());  // c and d are tied
 }
 
 TEST_CASE("coarse units find what is planted among thousands of nodes") {

@@ -1,4 +1,4 @@
-#include "placement/search/tied_units.h"
+#include "placement/search/forced_colocation.h"
 
 #include <algorithm>
 #include <limits>
@@ -104,7 +104,7 @@ class Tier {
 
 }  // namespace
 
-std::optional<Constraints> tiedUnits(const PlacementProblem& problem, int64_t horizonNs) {
+std::optional<Constraints> forcedColocation(const PlacementProblem& problem, int64_t horizonNs) {
   return Tier(problem, horizonNs).run();
 }
 
