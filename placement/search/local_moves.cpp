@@ -25,7 +25,7 @@ LocalMoves::LocalMoves(const PlacementProblem& problem, std::vector<Constraints>
 void LocalMoves::use(Schedule& schedule) {
   schedule_ = &schedule;
   criticalIsOld_ = true;
-  if (FixedMemory::mayBind(problem_)) {
+  if (ResidentMemory::mayBind(problem_)) {
     memory_.emplace(problem_, schedule.placement(""));
     live_.emplace(problem_);
   }

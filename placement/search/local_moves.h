@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "placement/problem/problem.h"
-#include "placement/search/fixed_memory.h"
 #include "placement/search/live_memory.h"
+#include "placement/search/resident_memory.h"
 #include "placement/search/schedule.h"
 
 namespace graphrun::placement {
@@ -70,7 +70,7 @@ class LocalMoves {
   std::vector<Constraints> levels_;
   std::mt19937_64 random_;
   Schedule* schedule_ = nullptr;
-  std::optional<FixedMemory> memory_;  // if a limit may bind, and so
+  std::optional<ResidentMemory> memory_;  // if a limit may bind, and so
   std::optional<LiveMemory> live_;
   std::vector<int> critical_;
   bool criticalIsOld_ = true;

@@ -31,7 +31,7 @@ LocalSearch::LocalSearch(const PlacementProblem& problem, PlacementResult start,
     : problem_(problem),
       best_(std::move(start)),
       bestNs_(best_.simulation.latencyNs()),
-      limited_(FixedMemory::mayBind(problem)),
+      limited_(ResidentMemory::mayBind(problem)),
       window_(std::clamp(kRanksPerDevice * problem.deviceCount(), kShortestWindow, kLongestWindow)),
       moves_(problem, std::move(levels), problem.search.seed) {}
 

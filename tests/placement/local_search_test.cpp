@@ -9,11 +9,11 @@
 #include "placement/list_scheduling/heuristics.h"
 #include "placement/problem/placement_result.h"
 #include "placement/problem/validate.h"
-#include "placement/search/fixed_memory.h"
 #include "placement/search/forced_colocation.h"
 #include "placement/search/heavy_edges.h"
 #include "placement/search/latency_searches.h"
 #include "placement/search/live_memory.h"
+#include "placement/search/resident_memory.h"
 #include "tests/placement/graphs.h"
 #include "tests/placement/large_graphs.h"
 #include "tests/placement/planted.h"
@@ -147,7 +147,7 @@ TEST_CASE("where times differ by device search is no worse than what it begins w
 /// What devices hold of tensors, as search follows it, with what they hold for the whole step.
 void requirePeaks(const PlacementProblem& problem, const Schedule& schedule, LiveMemory& live) {
   const Placement placement = schedule.placement("test");
-  const FixedMemory fixed(problem, placement);
+  const ResidentMemory fixed(problem, placement);
   auto simulation = problem.simulator.run(placement);
   REQUIRE(simulation.ok());
   for (int d = 0; d < problem.deviceCount(); ++d) {
@@ -283,7 +283,7 @@ TEST_CASE("fixed memory is that of the simulator") {
     Cluster cluster = simpleCluster(3);
     PlacementProblem problem = makeProblem(graph, cluster);
     Placement placement = placeRandom(problem, seed)->placement;
-    FixedMemory memory(problem, placement);
+    ResidentMemory memory(problem, placement);
     for (int move = 0; move < 20; ++move) {
       auto node = static_cast<int>(random() % graph.nodes.size());
       auto device = static_cast<int>(random() % 3);

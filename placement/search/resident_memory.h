@@ -1,6 +1,6 @@
 // Weights and receive buffers by device, following moves of nodes.
-#ifndef GRAPHRUN_PLACEMENT_SEARCH_FIXED_MEMORY_H_
-#define GRAPHRUN_PLACEMENT_SEARCH_FIXED_MEMORY_H_
+#ifndef GRAPHRUN_PLACEMENT_SEARCH_RESIDENT_MEMORY_H_
+#define GRAPHRUN_PLACEMENT_SEARCH_RESIDENT_MEMORY_H_
 
 #include <cstdint>
 #include <utility>
@@ -13,9 +13,9 @@ namespace graphrun::placement {
 
 /// What a device holds for the whole step: a lower bound of its peak that costs a search little.
 /// One thread.
-class FixedMemory {
+class ResidentMemory {
  public:
-  FixedMemory(const PlacementProblem& problem, const Placement& placement);
+  ResidentMemory(const PlacementProblem& problem, const Placement& placement);
 
   /// Whether some limit is below all that could ever be on a device.
   static bool mayBind(const PlacementProblem& problem);
@@ -43,4 +43,4 @@ class FixedMemory {
 
 }  // namespace graphrun::placement
 
-#endif  // GRAPHRUN_PLACEMENT_SEARCH_FIXED_MEMORY_H_
+#endif  // GRAPHRUN_PLACEMENT_SEARCH_RESIDENT_MEMORY_H_

@@ -1,10 +1,10 @@
-#include "placement/search/fixed_memory.h"
+#include "placement/search/resident_memory.h"
 
 #include <algorithm>
 
 namespace graphrun::placement {
 
-FixedMemory::FixedMemory(const PlacementProblem& problem, const Placement& placement)
+ResidentMemory::ResidentMemory(const PlacementProblem& problem, const Placement& placement)
     : problem_(problem),
       device_(placement.device),
       bytes_(problem.limits.size(), 0),
@@ -25,7 +25,7 @@ FixedMemory::FixedMemory(const PlacementProblem& problem, const Placement& place
   }
 }
 
-bool FixedMemory::mayBind(const PlacementProblem& problem) {
+bool ResidentMemory::mayBind(const PlacementProblem& problem) {
   int64_t all = 0;
   for (const CostNode& node : problem.graph().nodes) {
     all += node.weightBytes + node.workspaceBytes;
@@ -38,12 +38,12 @@ bool FixedMemory::mayBind(const PlacementProblem& problem) {
                      [&](int64_t limit) { return all > limit; });
 }
 
-void FixedMemory::move(int node, int device) {
+void ResidentMemory::move(int node, int device) {
   moved_.emplace_back(node, device_[static_cast<size_t>(node)]);
   place(node, device);
 }
 
-void FixedMemory::place(int node, int device) {
+void ResidentMemory::place(int node, int device) {
   const FlatGraph& flat = problem_.simulator.flat();
   auto countAll = [&](int64_t sign) {
     for (int t : flat.inputs(node)) {
@@ -64,7 +64,7 @@ void FixedMemory::place(int node, int device) {
 }
 
 /// The buffers of a tensor on all that receive it.
-void FixedMemory::count(int t, int64_t sign) {
+void ResidentMemory::count(int t, int64_t sign) {
   const CostTensor& tensor = problem_.graph().tensor(t);
   int home = tensor.producer < 0 ? tensor.inputHome : device_[static_cast<size_t>(tensor.producer)];
   int64_t bytes = sign * problem_.simulator.receiveBytes(tensor, home);
@@ -83,12 +83,12 @@ void FixedMemory::count(int t, int64_t sign) {
   }
 }
 
-bool FixedMemory::fits() const {
+bool ResidentMemory::fits() const {
   return std::equal(bytes_.begin(), bytes_.end(), problem_.limits.begin(),
                     [](int64_t bytes, int64_t limit) { return bytes <= limit; });
 }
 
-void FixedMemory::undo() {
+void ResidentMemory::undo() {
   for (auto moved = moved_.rbegin(); moved != moved_.rend(); ++moved) {
     place(moved->first, moved->second);
   }
