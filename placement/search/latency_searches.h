@@ -8,8 +8,8 @@
 
 namespace graphrun::placement {
 
-/// Devices that are all alike and free transfers: see machine_schedule.h. Proves the optimum of
-/// small graphs.
+/// Devices that are all alike and free transfers: see identical_machines_schedule.h. Proves the
+/// optimum of small graphs.
 absl::StatusOr<PlacementResult> improveOnMachines(const PlacementProblem& problem,
                                                   const PlacementResult* start);
 bool isForMachines(const PlacementProblem& problem);

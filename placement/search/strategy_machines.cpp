@@ -4,8 +4,8 @@
 
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
+#include "placement/search/identical_machines_schedule.h"
 #include "placement/search/latency_searches.h"
-#include "placement/search/machine_schedule.h"
 #include "runtime/base/status.h"
 
 namespace graphrun::placement {

@@ -4,8 +4,8 @@
 #include "placement/bounds/lower_bounds.h"
 #include "placement/problem/problem.h"
 #include "placement/problem/validate.h"
+#include "placement/search/identical_machines_schedule.h"
 #include "placement/search/latency_searches.h"
-#include "placement/search/machine_schedule.h"
 #include "placement/strategies/strategy.h"
 #include "tests/placement/graphs.h"
 

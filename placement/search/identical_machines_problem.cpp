@@ -3,7 +3,7 @@
 #include <ranges>
 
 #include "placement/cost_graph/longest_ways.h"
-#include "placement/search/machine_schedule.h"
+#include "placement/search/identical_machines_schedule.h"
 
 namespace graphrun::placement {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <utility>
 
-#include "placement/search/machine_schedule.h"
+#include "placement/search/identical_machines_schedule.h"
 
 namespace graphrun::placement {
 namespace {
