@@ -48,7 +48,7 @@ class CollectiveSteps {
   virtual void interrupt() = 0;
   /// No step follows. Begins what has to be done together with other devices before the program
   /// goes, so that several programs of a process can: the destructor waits, but not long.
-  virtual void retire() = 0;
+  virtual void beginShutdown() = 0;
 };
 
 }  // namespace graphrun::devices

@@ -111,7 +111,7 @@ class Program {
   virtual absl::Status errorMessage(const OpRecord& record, int code) const = 0;
   /// Called when a step ends early: waits until nothing that its records launched touches bound
   /// memory.
-  virtual void settle() {}
+  virtual void synchronize() {}
 };
 
 /// The bytes of a weight as in the model: dense, row-major; one element for a splat. Read-only.
@@ -134,7 +134,7 @@ class WeightSource {
   virtual void release(uint32_t /*index*/) {}
 };
 
-/// A device of this process. Thread-safe but for `enter`.
+/// A device of this process. Thread-safe but for `attachThread`.
 class Device {
  public:
   virtual ~Device() = default;
@@ -151,20 +151,20 @@ class Device {
   virtual bool bindsHostMemory() const { return false; }
   /// Locks whole pages of the host's memory until what it gives goes: it copies from there and to
   /// there as fast as from what `allocate` gives. They must not be freed before.
-  virtual absl::StatusOr<std::shared_ptr<void>> lockHostMemory(absl::Span<uint8_t> /*pages*/) {
+  virtual absl::StatusOr<std::shared_ptr<void>> pinHostMemory(absl::Span<uint8_t> /*pages*/) {
     return absl::UnimplementedError("no device of this kind copies");
   }
   /// Builds what the device's compiler made of a partition. `executable` must outlive the program.
   virtual absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                         WeightSource& weights) = 0;
   /// Prepares the calling thread to run programs of this device (affinity, number of threads).
-  virtual absl::Status enter() = 0;
+  virtual absl::Status attachThread() = 0;
   /// Null where values always go through what `allocate` gives.
   virtual DirectTransfers* directTransfers() { return nullptr; }
   /// Null where no device of this kind carries out collectives.
   virtual Collectives* collectives() { return nullptr; }
   /// Ends threads that wait for the calling thread to run programs of this device.
-  virtual void leave() {}
+  virtual void detachThread() {}
   /// Whether programs that run at the same time would be in each other's way.
   virtual bool takesTurns() const { return false; }
 };

@@ -21,7 +21,7 @@ enum class EdgeWay : uint8_t {
   /// they understand; it is valid until the step ends.
   kFetched,
   /// A transport carries it: the end that is told has it in its device's own memory
-  /// (DirectTransfers::allocateOwn), whatever the other end does.
+  /// (DirectTransfers::allocateDevice), whatever the other end does.
   kCarried
 };
 
@@ -36,8 +36,8 @@ class DirectTransfers {
   /// The name of the device's own memory: DeviceKind::memory.
   virtual absl::string_view memory() const = 0;
   /// Memory of the device's own, which the host cannot use: for what transports carry.
-  virtual absl::StatusOr<void*> allocateOwn(size_t bytes) = 0;
-  virtual void deallocateOwn(void* memory) = 0;
+  virtual absl::StatusOr<void*> allocateDevice(size_t bytes) = 0;
+  virtual void deallocateDevice(void* memory) = 0;
   /// Blocking copies between the host's memory and such.
   virtual absl::Status copyToOwn(void* to, const void* from, size_t bytes) = 0;
   virtual absl::Status copyFromOwn(void* to, const void* from, size_t bytes) = 0;

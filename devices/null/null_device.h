@@ -20,7 +20,7 @@ class NullDevice : public Device {
   void deallocate(void* memory) override;
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override;
-  absl::Status enter() override { return absl::OkStatus(); }
+  absl::Status attachThread() override { return absl::OkStatus(); }
 
  private:
   DeviceDescription description_;

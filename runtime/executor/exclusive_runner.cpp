@@ -14,7 +14,7 @@ bool ExclusiveRunner::run(Executor* executor, uint64_t firstStep, uint32_t steps
   if (thread_ == nullptr && first_ == caller) {
     return executor->run(firstStep, steps);
   }
-  device_->leave();  // the caller's team: of earlier runs, or of packing weights
+  device_->detachThread();  // the caller's team: of earlier runs, or of packing weights
   if (thread_ == nullptr) {
     thread_ = std::make_unique<ExecutorThread>();
   }

@@ -118,7 +118,7 @@ bool Executor::run(uint64_t firstStep, uint32_t steps) {
   }
   for (uint64_t step = firstStep; step < firstStep + steps; ++step) {
     if (!runStep(step)) {
-      program_->settle();
+      program_->synchronize();
       return false;
     }
   }
@@ -128,7 +128,7 @@ bool Executor::run(uint64_t firstStep, uint32_t steps) {
 bool Executor::enter() {
   thread_local uint64_t entered = 0;
   if (entered != id_) {
-    absl::Status status = device_->enter();
+    absl::Status status = device_->attachThread();
     if (!status.ok()) {
       return fail(std::move(status), nullptr);
     }

@@ -71,7 +71,7 @@ class Executor {
   /// Fails the step because it could not come to its next transfer, for step `before`, in time.
   void failTurn(uint64_t before);
   /// After a step that failed.
-  void settle() { program_->settle(); }
+  void synchronize() { program_->synchronize(); }
 
   /// The memory of an input or output, by position in the program's list; aligned to
   /// kTensorAlignment and valid while steps run.

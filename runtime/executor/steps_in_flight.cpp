@@ -42,7 +42,7 @@ bool StepsInFlight::run(Executor& executor, uint64_t step, int64_t deadlineNanos
     slot.sleepers.done();
   }
   if (own.state.load() == State::kFailed) {
-    executor.settle();
+    executor.synchronize();
     return false;
   }
   return true;

@@ -23,14 +23,14 @@ class Region {
   static absl::StatusOr<std::unique_ptr<Region>> create(devices::DirectTransfers& device,
                                                         Transport& transport, size_t bytes) {
     std::unique_ptr<Region> region(new Region(device, transport));
-    GR_ASSIGN_OR_RETURN(region->data_, device.allocateOwn(bytes));
+    GR_ASSIGN_OR_RETURN(region->data_, device.allocateDevice(bytes));
     GR_RETURN_IF_ERROR(transport.registerMemory(region->data_, bytes, device.memory()));
     return region;
   }
   ~Region() {
     if (data_ != nullptr) {
       transport_.unregisterMemory(data_);
-      device_.deallocateOwn(data_);
+      device_.deallocateDevice(data_);
     }
   }
   void* data() const { return data_; }

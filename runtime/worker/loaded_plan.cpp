@@ -55,7 +55,7 @@ LoadedPlan::~LoadedPlan() {
   executors_.clear();
   for (const Memory::Part& part : memory_->parts) {
     if (devices::CollectiveSteps* steps = part.loaded.program->collectives()) {
-      steps->retire();
+      steps->beginShutdown();
     }
   }
   for (const OpenEdge& edge : edges_) {

@@ -165,7 +165,7 @@ absl::Status LoadedPlan::lockSource(size_t to, const devices::EdgeBinding& end) 
     }
   }
   if (source->lock == nullptr) {
-    GR_ASSIGN_OR_RETURN(source->lock, memory_->parts[to].owner->device->lockHostMemory(arena));
+    GR_ASSIGN_OR_RETURN(source->lock, memory_->parts[to].owner->device->pinHostMemory(arena));
   }
   return absl::OkStatus();
 }
@@ -278,7 +278,7 @@ absl::StatusOr<EdgeEnd> LoadedPlan::openReceiver(Transport* transport, const Edg
 absl::StatusOr<void*> LoadedPlan::allocate(size_t part, size_t bytes, bool isOwn) {
   Memory::Part& owner = memory_->parts[part];
   if (isOwn) {
-    GR_ASSIGN_OR_RETURN(void* own, owner.owner->device->directTransfers()->allocateOwn(bytes));
+    GR_ASSIGN_OR_RETURN(void* own, owner.owner->device->directTransfers()->allocateDevice(bytes));
     owner.own.push_back(own);
     owner.ownBytes += bytes;
     return own;

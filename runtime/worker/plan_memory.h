@@ -34,7 +34,7 @@ struct LoadedPlan::Memory {
         part.owner->device->deallocate(memory);
       }
       for (void* memory : part.own) {
-        part.owner->device->directTransfers()->deallocateOwn(memory);
+        part.owner->device->directTransfers()->deallocateDevice(memory);
       }
     }
   }

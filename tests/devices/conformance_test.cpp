@@ -39,7 +39,7 @@ TEST_CASE("a device tells what it is") {
     CHECK((*device)->description().name == subject.description.name);
     CHECK(!(*device)->fingerprint().empty());
     CHECK((*device)->fingerprint() == createDevice(subject.description).value()->fingerprint());
-    CHECK((*device)->enter().ok());
+    CHECK((*device)->attachThread().ok());
   }
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("a device loads an executable and runs it, step after step") {
       CHECK(absl::IsUnimplemented(device->load({}, weights).status()));
       continue;
     }
-    REQUIRE(device->enter().ok());
+    REQUIRE(device->attachThread().ok());
     std::vector<uint8_t> executable = subject.negation(*device);
     auto program = device->load(executable, weights);
     INFO(program.status());

@@ -20,7 +20,7 @@ TEST_CASE("the machine offers its CPU") {
   CHECK(devices[0].kind == "cpu");
   CHECK(!devices[0].cores.empty());
   CHECK(devices[0].memoryBytes > 0);
-  CHECK(createDevice(devices[0]).value()->enter().ok());
+  CHECK(createDevice(devices[0]).value()->attachThread().ok());
 }
 
 TEST_CASE("a GPU that is not there is refused with what is missing and how to get it") {

@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<Program>> CpuDevice::load(absl::Span<const uint8_
   return *std::move(program);
 }
 
-absl::Status CpuDevice::enter() {
+absl::Status CpuDevice::attachThread() {
   if (!description_.cores.empty()) {
     GR_RETURN_IF_ERROR(runtime::annotate(pinThread(description_.cores), description_.name));
   }
@@ -60,7 +60,7 @@ absl::Status CpuDevice::enter() {
   return absl::OkStatus();
 }
 
-void CpuDevice::leave() {
+void CpuDevice::detachThread() {
   KernelTeam::end();
   omp_pause_resource_all(omp_pause_soft);
 }

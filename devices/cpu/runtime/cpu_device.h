@@ -12,7 +12,7 @@
 namespace graphrun::devices::cpu {
 
 /// Several may live in one process, each with cores of its own or, if the cluster file says so,
-/// with shared ones. Thread-safe but for `enter`.
+/// with shared ones. Thread-safe but for `attachThread`.
 class CpuDevice : public Device {
  public:
   /// `description.cores` empty: all that the process may use, and threads are not pinned.
@@ -26,8 +26,8 @@ class CpuDevice : public Device {
   /// damaged one; ResourceExhausted beyond the device's memory limit.
   absl::StatusOr<std::unique_ptr<Program>> load(absl::Span<const uint8_t> executable,
                                                 WeightSource& weights) override;
-  absl::Status enter() override;
-  void leave() override;
+  absl::Status attachThread() override;
+  void detachThread() override;
   /// True where two kernels at a time would have more threads than there are cores.
   bool takesTurns() const override;
 

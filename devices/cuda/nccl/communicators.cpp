@@ -30,7 +30,7 @@ std::string Communicators::Member::name() const {
 }
 
 Communicators::~Communicators() {
-  retire();
+  beginShutdown();
   const Pause pause;
   const int64_t enough = runtime::nowNanos() + kLeaveNanos;
   while (areLeaving() && !haveLeft() && runtime::nowNanos() < enough) {
@@ -178,7 +178,7 @@ absl::Status Communicators::breakOff(const absl::Status& why) {
 }
 
 /// Only members of which the library has nothing left to do can leave together.
-void Communicators::retire() {
+void Communicators::beginShutdown() {
   if (!failure_.ok() || interrupted_.load()) {
     return;
   }

@@ -40,7 +40,7 @@ class Communicators {
   absl::StatusOr<bool> hasJoined(uint32_t id);
   void setDeadline(int64_t nanos) { deadlineNanos_ = nanos; }
   void interrupt() { interrupted_.store(true); }
-  void retire();
+  void beginShutdown();
 
   /// Puts a collective into a stream: `call`, of NCCL's `function`, does. Returns when the library
   /// has put it, for which at first it may need the other members.

@@ -48,7 +48,7 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
 
   bool bindsHostMemory() const override { return true; }
 
-  absl::StatusOr<std::shared_ptr<void>> lockHostMemory(absl::Span<uint8_t> pages) override {
+  absl::StatusOr<std::shared_ptr<void>> pinHostMemory(absl::Span<uint8_t> pages) override {
     return lockPages(parts_.context, pages);
   }
 
@@ -69,7 +69,7 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
     return known->second;
   }
 
-  absl::StatusOr<void*> allocateOwn(size_t bytes) override {
+  absl::StatusOr<void*> allocateDevice(size_t bytes) override {
     GR_ASSIGN_OR_RETURN(std::unique_ptr<OwnMemory> memory,
                         OwnMemory::allocate(parts_.context, bytes));
     std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
     own_[bound] = std::move(memory);
     return bound;
   }
-  void deallocateOwn(void* memory) override {
+  void deallocateDevice(void* memory) override {
     std::lock_guard lock(mutex_);
     own_.erase(memory);
   }
@@ -111,7 +111,7 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
 
   /// The thread may be the user's, who has a context of their own: records make theirs the
   /// thread's while they run.
-  absl::Status enter() override { return absl::OkStatus(); }
+  absl::Status attachThread() override { return absl::OkStatus(); }
 
  private:
   template <typename Copy>

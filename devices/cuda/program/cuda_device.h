@@ -13,8 +13,9 @@ namespace graphrun::devices::cuda {
 
 /// The GPU `description.index` that the driver offers this process. `memoryBytes` 0: what is free
 /// now, less a margin. Its `allocate` gives page-locked host memory: what session and executor bind
-/// to programs is on the host, programs copy it to the GPU and back. Thread-safe but for `enter`.
-/// NotFound when there is no such GPU, FailedPrecondition when the driver is too old.
+/// to programs is on the host, programs copy it to the GPU and back. Thread-safe but for
+/// `attachThread`. NotFound when there is no such GPU, FailedPrecondition when the driver is too
+/// old.
 absl::StatusOr<std::unique_ptr<Device>> createCudaDevice(const DeviceDescription& description);
 
 /// Of the GPU of a device of that fingerprint, 10 * major + minor: 80, 90. InvalidArgument for the

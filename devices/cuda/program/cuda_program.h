@@ -64,10 +64,10 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   absl::StatusOr<bool> hasJoined(uint32_t communicator) override;
   void setDeadline(int64_t nanos) override { communicators_->setDeadline(nanos); }
   void interrupt() override { communicators_->interrupt(); }
-  void retire() override;
+  void beginShutdown() override;
   absl::Status errorMessage(const OpRecord& record, int code) const override;
   std::optional<std::vector<runtime::StepTime>> stepTimes() const override;
-  void settle() override;
+  void synchronize() override;
 
  private:
   /// What a bound entry of the table of buffers holds the address of.

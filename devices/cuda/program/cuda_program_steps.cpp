@@ -168,13 +168,13 @@ absl::StatusOr<bool> CudaProgram::hasJoined(uint32_t communicator) {
   return communicators_->hasJoined(communicator);
 }
 
-void CudaProgram::retire() {
+void CudaProgram::beginShutdown() {
   ScopedContext scope(*device_.context);
-  communicators_->retire();
+  communicators_->beginShutdown();
 }
 
 /// Members that are a different number of collectives on do not meet again.
-void CudaProgram::settle() {
+void CudaProgram::synchronize() {
   ScopedContext scope(*device_.context);
   communicators_->breakOff(absl::CancelledError("a step ended early")).IgnoreError();
   waitForStreams();

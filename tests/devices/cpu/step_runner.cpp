@@ -171,7 +171,7 @@ CpuDevice& testDevice() {
 
 absl::StatusOr<Tensors> runExecutable(const Executable& executable, const Tensors& inputs,
                                       int runs) {
-  GR_RETURN_IF_ERROR(testDevice().enter());
+  GR_RETURN_IF_ERROR(testDevice().attachThread());
   std::vector<uint8_t> bytes = writeExecutable(executable);
   TestWeights weights;
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, testDevice().load(bytes, weights));

@@ -69,7 +69,7 @@ struct Gpus {
   }
   void end() {
     for (const auto& program : programs) {
-      program->collectives()->retire();
+      program->collectives()->beginShutdown();
     }
     programs.clear();
   }
@@ -337,7 +337,7 @@ TEST_CASE("a program whose step ended early takes no part any more, and goes at 
   Gpus gpus(2);
   gpus.loadAll(just("all_reduce", "sum", kCount, kCount));
   REQUIRE(gpus.join().ok());
-  gpus.programs[0]->settle();
+  gpus.programs[0]->synchronize();
   CHECK_THAT(gpus.run(0).ToString(), Catch::Contains("a step ended early; it is broken off"));
   const int64_t begin = runtime::nowNanos();
   gpus.programs[1]->collectives()->interrupt();

@@ -35,7 +35,7 @@ struct GpuFixture {
     INFO(made.status());
     REQUIRE(made.ok());
     device = *std::move(made);
-    REQUIRE(device->enter().ok());
+    REQUIRE(device->attachThread().ok());
   }
   ~GpuFixture() {
     device.reset();
@@ -144,7 +144,7 @@ inline absl::Status runCompute(Program& program) {
                    ? record.run(record.state, program.buffers().data())
                    : 0;
     if (code != 0) {
-      program.settle();
+      program.synchronize();
       return program.errorMessage(record, code);
     }
   }

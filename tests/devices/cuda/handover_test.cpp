@@ -134,7 +134,7 @@ TEST_CASE("what a network carries lies in memory of the GPU, beside the program'
   REQUIRE(from->directEdges()->handOver(0, EdgeWay::kCarried).ok());
   REQUIRE(to->directEdges()->handOver(0, EdgeWay::kCarried).ok());
   CHECK(from->memory().bytes == before + 16);
-  void* slot = gpus.devices[1]->directTransfers()->allocateOwn(16).value();
+  void* slot = gpus.devices[1]->directTransfers()->allocateDevice(16).value();
   for (int step = 0; step < 3; ++step) {
     std::vector<float> x(kCount, static_cast<float>(step));
     std::vector<float> y(kCount, -1);
@@ -150,7 +150,7 @@ TEST_CASE("what a network carries lies in memory of the GPU, beside the program'
     run(*to, wire);
     CHECK(y == std::vector<float>(kCount, static_cast<float>(step + 2)));
   }
-  gpus.devices[1]->directTransfers()->deallocateOwn(slot);
+  gpus.devices[1]->directTransfers()->deallocateDevice(slot);
 }
 
 TEST_CASE("a program that sends on what it receives, or sends an input, has it on the host") {

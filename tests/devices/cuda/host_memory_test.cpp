@@ -15,9 +15,9 @@ constexpr size_t kPage = 4096;
 struct HostMemoryFixture : GpuFixture {
   HostMemoryFixture() {
     memory = cpu::allocatePages(3 * kPage - 100, pages).value();
-    own = device->directTransfers()->allocateOwn(pages.size()).value();
+    own = device->directTransfers()->allocateDevice(pages.size()).value();
   }
-  ~HostMemoryFixture() { device->directTransfers()->deallocateOwn(own); }
+  ~HostMemoryFixture() { device->directTransfers()->deallocateDevice(own); }
 
   /// Of these bytes of the pages, there and back.
   absl::Status copy(size_t begin, size_t end) {
@@ -54,12 +54,12 @@ TEST_CASE("a GPU copies memory that was locked without a detour, as long as it i
   REQUIRE(gpu.pages.size() == 3 * kPage);
   CHECK(gpu.copy(0, gpu.pages.size()).ok());
   CHECK(HostMemoryFixture::pageableCopies() == 2);
-  auto lock = gpu.device->lockHostMemory(gpu.pages);
+  auto lock = gpu.device->pinHostMemory(gpu.pages);
   REQUIRE(lock.ok());
   CHECK(gpu.copy(0, gpu.pages.size()).ok());
   CHECK(gpu.copy(100, 5000).ok());
   CHECK(HostMemoryFixture::pageableCopies() == 2);
-  CHECK_FALSE(gpu.device->lockHostMemory(gpu.pages).ok());
+  CHECK_FALSE(gpu.device->pinHostMemory(gpu.pages).ok());
   lock->reset();
   CHECK(gpu.copy(100, 5000).ok());
   CHECK(HostMemoryFixture::pageableCopies() == 4);
@@ -67,7 +67,7 @@ TEST_CASE("a GPU copies memory that was locked without a detour, as long as it i
 
 TEST_CASE("the driver copies nothing that is locked in part, and locks whole pages") {
   HostMemoryFixture gpu;
-  auto lock = gpu.device->lockHostMemory(gpu.pages.subspan(kPage, kPage));
+  auto lock = gpu.device->pinHostMemory(gpu.pages.subspan(kPage, kPage));
   REQUIRE(lock.ok());
   CHECK(gpu.copy(0, kPage).ok());
   CHECK(gpu.copy(kPage, 2 * kPage).ok());
@@ -75,13 +75,13 @@ TEST_CASE("the driver copies nothing that is locked in part, and locks whole pag
   CHECK_FALSE(gpu.copy(kPage - 1, kPage + 1).ok());
   CHECK_FALSE(gpu.copy(2 * kPage - 1, 2 * kPage + 1).ok());
   CHECK_FALSE(gpu.copy(0, 3 * kPage).ok());
-  CHECK_FALSE(gpu.device->lockHostMemory(gpu.pages.subspan(1, kPage)).ok());
+  CHECK_FALSE(gpu.device->pinHostMemory(gpu.pages.subspan(1, kPage)).ok());
 }
 
 TEST_CASE("where nothing can be locked that is said, with the size") {
   HostMemoryFixture gpu;
   testing::setHostMemory(testing::HostMemory::kNeverLocked);
-  absl::Status status = gpu.device->lockHostMemory(gpu.pages).status();
+  absl::Status status = gpu.device->pinHostMemory(gpu.pages).status();
   CHECK(absl::IsResourceExhausted(status));
   CHECK_THAT(std::string(status.message()),
              Catch::StartsWith("locking 12288 bytes of host memory: "));

@@ -269,7 +269,7 @@ TEST_CASE("what a kernel complains of fails the step, at its end; the next step 
   program->buffers()[1] = y.data();
   const OpRecord& launch = program->records()[0];
   REQUIRE(launch.run(launch.state, program->buffers().data()) == 0);
-  program->settle();
+  program->synchronize();
   x.assign(kCount, 2);
   CHECK(runCompute(*program).ToString() == "OK");
 }
@@ -303,7 +303,7 @@ TEST_CASE("a step that ends early can be settled: nothing touches bound memory a
   const OpRecord& launch = program->records()[0];
   REQUIRE(launch.run(launch.state, program->buffers().data()) == 0);
   CHECK(*y == std::vector<float>(kCount, -1));  // nobody has waited
-  program->settle();
+  program->synchronize();
   CHECK(*y == plus(x, 2));
   y.reset();
 }
@@ -393,7 +393,7 @@ TEST_CASE("programs on several threads do not meet") {
     threads.emplace_back([&gpu, &right, t] {
       ListedWeights none;
       auto program = load(gpu, addsTwo(), none);
-      if (!program.ok() || !gpu.device->enter().ok()) {
+      if (!program.ok() || !gpu.device->attachThread().ok()) {
         return;
       }
       for (int step = 0; step < 50; ++step) {

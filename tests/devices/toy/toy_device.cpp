@@ -144,7 +144,7 @@ class ToyDevice : public Device {
     GR_ASSIGN_OR_RETURN(std::unique_ptr<Program> inner, cores_.load(executable, weights));
     return std::make_unique<ToyProgram>(std::move(inner));
   }
-  absl::Status enter() override { return cores_.enter(); }
+  absl::Status attachThread() override { return cores_.attachThread(); }
 
  private:
   DeviceDescription description_;

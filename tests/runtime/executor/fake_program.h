@@ -70,12 +70,12 @@ class FakeProgram : public devices::Program, public devices::CollectiveSteps {
   absl::Status errorMessage(const devices::OpRecord&, int code) const override {
     return absl::OutOfRangeError(absl::StrCat("kernel said ", code));
   }
-  void settle() override { ++settled; }
+  void synchronize() override { ++settled; }
   devices::CollectiveSteps* collectives() override { return this; }
   absl::Span<const uint32_t> communicators() const override { return {}; }
   absl::Status join(const devices::CommunicatorPlace&) override { return absl::OkStatus(); }
   absl::StatusOr<bool> hasJoined(uint32_t) override { return true; }
-  void retire() override {}
+  void beginShutdown() override {}
   void setDeadline(int64_t nanos) override { deadlineNanos = nanos; }
   void interrupt() override { ++interrupted; }
 
@@ -127,7 +127,7 @@ class FakeDevice : public devices::Device {
                                                          devices::WeightSource&) override {
     return absl::UnimplementedError("fake");
   }
-  absl::Status enter() override {
+  absl::Status attachThread() override {
     ++entered;
     return enterStatus;
   }

@@ -410,7 +410,7 @@ class ToyProgram : public devices::Program, public devices::CollectiveSteps {
   }
   void setDeadline(int64_t nanos) override { membership_.deadlineNanos.store(nanos); }
   void interrupt() override { membership_.isInterrupted.store(true); }
-  void retire() override {}
+  void beginShutdown() override {}
   devices::CollectiveSteps* collectives() override { return this; }
 
  private:
@@ -520,7 +520,7 @@ class ToyDevice : public devices::Device, public devices::Collectives {
     GR_RETURN_IF_ERROR(program->build(*partition->graph(), weights));
     return program;
   }
-  absl::Status enter() override { return absl::OkStatus(); }
+  absl::Status attachThread() override { return absl::OkStatus(); }
 
  private:
   devices::DeviceDescription description_;

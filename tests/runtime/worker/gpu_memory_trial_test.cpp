@@ -18,11 +18,11 @@ class GpuLike : public devices::DirectTransfers {
  public:
   absl::Status reaches(devices::Device&) override { return absl::InternalError("not asked for"); }
   absl::string_view memory() const override { return "cuda"; }
-  absl::StatusOr<void*> allocateOwn(size_t bytes) override {
+  absl::StatusOr<void*> allocateDevice(size_t bytes) override {
     ++alive;
     return asGpu(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
   }
-  void deallocateOwn(void* memory) override {
+  void deallocateDevice(void* memory) override {
     --alive;
     std::free(asHost(memory));
   }
