@@ -15,32 +15,33 @@ namespace graphrun::devices {
 class Device;
 
 /// How the value of an edge goes from device to device without the host's memory.
-enum class EdgeWay : uint8_t {
+enum class DirectTransfer : uint8_t {
   /// Both are of this process, and both ends are told: the receiver takes the value where the
-  /// sender has it (DirectTransfers::reaches). What the executor passes between their buffers only
+  /// sender has it (DirectTransfers::canAccessPeer). What the executor passes between their buffers
+  /// only
   /// they understand; it is valid until the step ends.
-  kFetched,
+  kPeerCopy,
   /// A transport carries it: the end that is told has it in its device's own memory
   /// (DirectTransfers::allocateDevice), whatever the other end does.
-  kCarried
+  kNetwork
 };
 
 /// Of a device. Thread-safe.
 class DirectTransfers {
  public:
   virtual ~DirectTransfers() = default;
-  /// Whether this device and `to`, another one of this process, can do EdgeWay::kFetched. It was
-  /// tried, when it was first asked; the status says why not. Unimplemented where no device of the
-  /// kind does.
-  virtual absl::Status reaches(Device& to) = 0;
+  /// Whether this device and `to`, another one of this process, can do DirectTransfer::kPeerCopy.
+  /// It was tried, when it was first asked; the status says why not. Unimplemented where no device
+  /// of the kind does.
+  virtual absl::Status canAccessPeer(Device& to) = 0;
   /// The name of the device's own memory: DeviceKind::memory.
   virtual absl::string_view memory() const = 0;
   /// Memory of the device's own, which the host cannot use: for what transports carry.
   virtual absl::StatusOr<void*> allocateDevice(size_t bytes) = 0;
   virtual void deallocateDevice(void* memory) = 0;
   /// Blocking copies between the host's memory and such.
-  virtual absl::Status copyToOwn(void* to, const void* from, size_t bytes) = 0;
-  virtual absl::Status copyFromOwn(void* to, const void* from, size_t bytes) = 0;
+  virtual absl::Status copyToDevice(void* to, const void* from, size_t bytes) = 0;
+  virtual absl::Status copyFromDevice(void* to, const void* from, size_t bytes) = 0;
 };
 
 /// Of a program.
@@ -48,10 +49,10 @@ class DirectEdges {
  public:
   virtual ~DirectEdges() = default;
   /// Whether this end of edges()[index] can do without the host's memory.
-  virtual bool canHandOver(size_t index) const = 0;
-  /// From now on it does; before the first step, needs canHandOver. `edges()[index].buffer` may
-  /// then be another than before.
-  virtual absl::Status handOver(size_t index, EdgeWay way) = 0;
+  virtual bool canTransferDirectly(size_t index) const = 0;
+  /// From now on it does; before the first step, needs canTransferDirectly. `edges()[index].buffer`
+  /// may then be another than before.
+  virtual absl::Status transferDirectly(size_t index, DirectTransfer way) = 0;
 };
 
 }  // namespace graphrun::devices

@@ -79,7 +79,7 @@ absl::Status tryPayload(Transport& from, Transport& to, devices::DirectTransfers
   const std::string memory(device.memory());
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Region> source, Region::create(device, from, bytes));
   GR_ASSIGN_OR_RETURN(std::unique_ptr<Region> target, Region::create(device, to, bytes));
-  GR_RETURN_IF_ERROR(device.copyToOwn(source->data(), given.data(), bytes));
+  GR_RETURN_IF_ERROR(device.copyToDevice(source->data(), given.data(), bytes));
   GR_ASSIGN_OR_RETURN(SendEdge * out, from.openSend(edgeTo(to, memory, number, bytes)));
   absl::StatusOr<RecvEdge*> in = to.openRecv(edgeTo(from, memory, number, bytes), {target->data()});
   absl::Status moved = in.ok() ? move(*out, **in, source->data(), bytes) : in.status();
@@ -89,7 +89,7 @@ absl::Status tryPayload(Transport& from, Transport& to, devices::DirectTransfers
   from.close(out);
   GR_RETURN_IF_ERROR(moved);
   std::vector<uint8_t> arrived(bytes);
-  GR_RETURN_IF_ERROR(device.copyFromOwn(arrived.data(), target->data(), bytes));
+  GR_RETURN_IF_ERROR(device.copyFromDevice(arrived.data(), target->data(), bytes));
   return arrived == given ? absl::OkStatus()
                           : absl::DataLossError(absl::StrCat("a trial of ", bytes,
                                                              " bytes arrived with other bytes"));

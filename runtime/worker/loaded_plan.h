@@ -142,7 +142,7 @@ class LoadedPlan {
   absl::Status waitUntilJoined(const PlanHome& home, std::vector<Member> missing);
   std::string describe(const Member& member) const;
   absl::Status handOverEdges();
-  static bool canHandOver(devices::Program& program, size_t edge);
+  static bool canTransferDirectly(devices::Program& program, size_t edge);
   absl::Status handOver(size_t from, size_t edge);
   void noteHostWay(size_t part, uint32_t edge, absl::string_view why);
   void lockSources();

@@ -49,9 +49,9 @@ absl::Status LoadedPlan::waitForPeers(const PlanHome& home) {
   return absl::OkStatus();
 }
 
-bool LoadedPlan::canHandOver(devices::Program& program, size_t edge) {
+bool LoadedPlan::canTransferDirectly(devices::Program& program, size_t edge) {
   const devices::DirectEdges* edges = program.directEdges();
-  return edges != nullptr && edges->canHandOver(edge);
+  return edges != nullptr && edges->canTransferDirectly(edge);
 }
 
 /// Where devices of this process can move a value themselves, they do.
@@ -59,7 +59,7 @@ absl::Status LoadedPlan::handOverEdges() {
   for (size_t part = 0; part < memory_->parts.size(); ++part) {
     devices::Program& program = *memory_->parts[part].loaded.program;
     for (size_t edge = 0; edge < program.edges().size(); ++edge) {
-      if (program.edges()[edge].send && canHandOver(program, edge)) {
+      if (program.edges()[edge].send && canTransferDirectly(program, edge)) {
         GR_RETURN_IF_ERROR(annotate(handOver(part, edge), reports_[part].device));
       }
     }
@@ -81,23 +81,23 @@ absl::Status LoadedPlan::handOver(size_t from, size_t edge) {
       return !binding.send && binding.edge == id;
     });
     const auto index = static_cast<size_t>(end - ends.begin());
-    if (to == from || end == ends.end() || !canHandOver(*target.loaded.program, index)) {
+    if (to == from || end == ends.end() || !canTransferDirectly(*target.loaded.program, index)) {
       continue;
     }
     devices::DirectTransfers* transfers = source.owner->device->directTransfers();
     absl::Status way = transfers == nullptr
                            ? absl::UnimplementedError("no device of this kind does")
-                           : transfers->reaches(*target.owner->device);
+                           : transfers->canAccessPeer(*target.owner->device);
     if (!way.ok()) {
       if (!absl::IsUnimplemented(way)) {
         noteHostWay(to, id, way.message());
       }
       continue;
     }
-    GR_RETURN_IF_ERROR(
-        source.loaded.program->directEdges()->handOver(edge, devices::EdgeWay::kFetched));
-    GR_RETURN_IF_ERROR(
-        target.loaded.program->directEdges()->handOver(index, devices::EdgeWay::kFetched));
+    GR_RETURN_IF_ERROR(source.loaded.program->directEdges()->transferDirectly(
+        edge, devices::DirectTransfer::kPeerCopy));
+    GR_RETURN_IF_ERROR(target.loaded.program->directEdges()->transferDirectly(
+        index, devices::DirectTransfer::kPeerCopy));
     ++reports_[to].handedOver;
     return absl::OkStatus();
   }
@@ -241,7 +241,7 @@ absl::StatusOr<std::string> LoadedPlan::carryGpuMemory(const PlanHome& home, siz
   devices::Program& program = *end.loaded.program;
   const auto index = static_cast<size_t>(&binding - program.edges().data());
   devices::DirectTransfers* transfers = end.owner->device->directTransfers();
-  if (transfers == nullptr || !canHandOver(program, index)) {
+  if (transfers == nullptr || !canTransferDirectly(program, index)) {
     return std::string();
   }
   if (!home.gpuPeers.contains(peer) || !network_->carries(transfers->memory())) {
@@ -254,7 +254,8 @@ absl::StatusOr<std::string> LoadedPlan::carryGpuMemory(const PlanHome& home, siz
     }
     return std::string();
   }
-  GR_RETURN_IF_ERROR(program.directEdges()->handOver(index, devices::EdgeWay::kCarried));
+  GR_RETURN_IF_ERROR(
+      program.directEdges()->transferDirectly(index, devices::DirectTransfer::kNetwork));
   reports_[part].handedOver += binding.send ? 0 : 1;
   return std::string(transfers->memory());
 }

@@ -56,7 +56,7 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
   Collectives* collectives() override { return this; }
   absl::string_view memory() const override { return memory_; }
 
-  absl::Status reaches(Device& to) override {
+  absl::Status canAccessPeer(Device& to) override {
     auto* other = dynamic_cast<CudaDevice*>(&to);
     if (other == nullptr) {
       return absl::UnimplementedError("they are of different kinds");
@@ -81,13 +81,13 @@ class CudaDevice : public Device, public DirectTransfers, public Collectives {
     std::lock_guard lock(mutex_);
     own_.erase(memory);
   }
-  absl::Status copyToOwn(void* to, const void* from, size_t bytes) override {
+  absl::Status copyToDevice(void* to, const void* from, size_t bytes) override {
     return copyAndWait([&](const Stream& stream) {
       return GR_CU(parts_.context->driver(), cuMemcpyHtoDAsync_v2,
                    reinterpret_cast<CUdeviceptr>(to), from, bytes, stream.get());
     });
   }
-  absl::Status copyFromOwn(void* to, const void* from, size_t bytes) override {
+  absl::Status copyFromDevice(void* to, const void* from, size_t bytes) override {
     return copyAndWait([&](const Stream& stream) {
       return GR_CU(parts_.context->driver(), cuMemcpyDtoHAsync_v2, to,
                    reinterpret_cast<CUdeviceptr>(from), bytes, stream.get());

@@ -42,7 +42,7 @@ bool CudaProgram::isOutput(uint32_t buffer) const {
                      [&](const Binding& output) { return output.buffer == buffer; });
 }
 
-bool CudaProgram::canHandOver(size_t index) const {
+bool CudaProgram::canTransferDirectly(size_t index) const {
   const EdgeBinding& edge = edges_[index];
   if (edge.send) {
     return writerOf(edge.buffer) != nullptr;
@@ -50,7 +50,7 @@ bool CudaProgram::canHandOver(size_t index) const {
   return !readersOf(edge.buffer).empty() && !isSent(edge.buffer) && !isOutput(edge.buffer);
 }
 
-absl::Status CudaProgram::handOver(size_t index, EdgeWay way) {
+absl::Status CudaProgram::transferDirectly(size_t index, DirectTransfer way) {
   ScopedContext scope(*device_.context);
   EdgeBinding& edge = edges_[index];
   const uint32_t buffer = edge.buffer;
@@ -66,11 +66,11 @@ absl::Status CudaProgram::handOver(size_t index, EdgeWay way) {
   if (!edge.send) {
     for (Transfer* reader : readersOf(buffer)) {
       reader->bound = entry;
-      reader->place = way == EdgeWay::kFetched ? Place::kOther : Place::kOwn;
+      reader->place = way == DirectTransfer::kPeerCopy ? Place::kOther : Place::kOwn;
     }
     return absl::OkStatus();
   }
-  if (way == EdgeWay::kFetched) {
+  if (way == DirectTransfer::kPeerCopy) {
     GR_ASSIGN_OR_RETURN(hostBuffers_[entry], handedValue(buffer));
   } else {
     GR_RETURN_IF_ERROR(carry(buffer, entry));

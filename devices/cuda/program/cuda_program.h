@@ -57,8 +57,8 @@ class CudaProgram : public Program, public DirectEdges, public CollectiveSteps {
   ProgramMemory memory() const override { return {memoryBytes_, sharedBytes_, {}, {}}; }
   DirectEdges* directEdges() override { return this; }
   CollectiveSteps* collectives() override { return this; }
-  bool canHandOver(size_t index) const override;
-  absl::Status handOver(size_t index, EdgeWay way) override;
+  bool canTransferDirectly(size_t index) const override;
+  absl::Status transferDirectly(size_t index, DirectTransfer way) override;
   absl::Span<const uint32_t> communicators() const override { return communicators_->ids(); }
   absl::Status join(const CommunicatorPlace& place) override;
   absl::StatusOr<bool> hasJoined(uint32_t communicator) override;

@@ -81,14 +81,14 @@ void run(Program& program, std::map<uint32_t, void*>& wire) {
 
 TEST_CASE("a GPU fetches what another one made, and no host waits between") {
   TwoGpus gpus;
-  REQUIRE(gpus.devices[0]->directTransfers()->reaches(*gpus.devices[1]).ToString() == "OK");
+  REQUIRE(gpus.devices[0]->directTransfers()->canAccessPeer(*gpus.devices[1]).ToString() == "OK");
   auto from = gpus.load(0, sender(false));
   auto to = gpus.load(1, receiver(false));
   const int pinned = testing::gpuCounts().hostMemory;
-  REQUIRE(from->directEdges()->canHandOver(0));
-  REQUIRE(to->directEdges()->canHandOver(0));
-  REQUIRE(from->directEdges()->handOver(0, EdgeWay::kFetched).ok());
-  REQUIRE(to->directEdges()->handOver(0, EdgeWay::kFetched).ok());
+  REQUIRE(from->directEdges()->canTransferDirectly(0));
+  REQUIRE(to->directEdges()->canTransferDirectly(0));
+  REQUIRE(from->directEdges()->transferDirectly(0, DirectTransfer::kPeerCopy).ok());
+  REQUIRE(to->directEdges()->transferDirectly(0, DirectTransfer::kPeerCopy).ok());
   CHECK(testing::gpuCounts().hostMemory == pinned);  // the pool keeps what was given back
   for (int step = 0; step < 4; ++step) {
     std::vector<float> x(kCount, static_cast<float>(step));
@@ -107,11 +107,11 @@ TEST_CASE("a GPU fetches what another one made, and no host waits between") {
 
 TEST_CASE("what the host gets as well is still copied to it") {
   TwoGpus gpus;
-  REQUIRE(gpus.devices[0]->directTransfers()->reaches(*gpus.devices[1]).ok());
+  REQUIRE(gpus.devices[0]->directTransfers()->canAccessPeer(*gpus.devices[1]).ok());
   auto from = gpus.load(0, sender(true));
   auto to = gpus.load(1, receiver(false));
-  REQUIRE(from->directEdges()->handOver(0, EdgeWay::kFetched).ok());
-  REQUIRE(to->directEdges()->handOver(0, EdgeWay::kFetched).ok());
+  REQUIRE(from->directEdges()->transferDirectly(0, DirectTransfer::kPeerCopy).ok());
+  REQUIRE(to->directEdges()->transferDirectly(0, DirectTransfer::kPeerCopy).ok());
   std::vector<float> x(kCount, 1);
   std::vector<float> sent(kCount, -1);
   std::vector<float> y(kCount, -1);
@@ -131,8 +131,8 @@ TEST_CASE("what a network carries lies in memory of the GPU, beside the program'
   auto from = gpus.load(0, sender(false));
   auto to = gpus.load(1, receiver(false));
   const uint64_t before = from->memory().bytes;
-  REQUIRE(from->directEdges()->handOver(0, EdgeWay::kCarried).ok());
-  REQUIRE(to->directEdges()->handOver(0, EdgeWay::kCarried).ok());
+  REQUIRE(from->directEdges()->transferDirectly(0, DirectTransfer::kNetwork).ok());
+  REQUIRE(to->directEdges()->transferDirectly(0, DirectTransfer::kNetwork).ok());
   CHECK(from->memory().bytes == before + 16);
   void* slot = gpus.devices[1]->directTransfers()->allocateDevice(16).value();
   for (int step = 0; step < 3; ++step) {
@@ -143,9 +143,10 @@ TEST_CASE("what a network carries lies in memory of the GPU, beside the program'
     to->buffers()[1] = y.data();
     std::map<uint32_t, void*> wire;
     run(*from, wire);
-    REQUIRE(gpus.devices[0]->directTransfers()->copyFromOwn(carried.data(), wire.at(5), 16).ok());
+    REQUIRE(
+        gpus.devices[0]->directTransfers()->copyFromDevice(carried.data(), wire.at(5), 16).ok());
     CHECK(carried == std::vector<float>(kCount, static_cast<float>(step + 1)));
-    REQUIRE(gpus.devices[1]->directTransfers()->copyToOwn(slot, carried.data(), 16).ok());
+    REQUIRE(gpus.devices[1]->directTransfers()->copyToDevice(slot, carried.data(), 16).ok());
     wire[5] = slot;
     run(*to, wire);
     CHECK(y == std::vector<float>(kCount, static_cast<float>(step + 2)));
@@ -156,28 +157,29 @@ TEST_CASE("what a network carries lies in memory of the GPU, beside the program'
 TEST_CASE("a program that sends on what it receives, or sends an input, has it on the host") {
   TwoGpus gpus;
   auto forwards = gpus.load(1, receiver(true));
-  CHECK(!forwards->directEdges()->canHandOver(0));
-  CHECK(!forwards->directEdges()->canHandOver(1));
+  CHECK(!forwards->directEdges()->canTransferDirectly(0));
+  CHECK(!forwards->directEdges()->canTransferDirectly(1));
 }
 
 TEST_CASE("GPUs that cannot reach each other, or not rightly, say so") {
   {
     TwoGpus gpus(testing::Peers::kNone);
-    absl::Status why = gpus.devices[0]->directTransfers()->reaches(*gpus.devices[1]);
+    absl::Status why = gpus.devices[0]->directTransfers()->canAccessPeer(*gpus.devices[1]);
     CHECK(absl::IsFailedPrecondition(why));
     CHECK_THAT(std::string(why.message()), Catch::Contains("cuDeviceCanAccessPeer"));
   }
   {
     TwoGpus gpus(testing::Peers::kBroken);
-    absl::Status why = gpus.devices[1]->directTransfers()->reaches(*gpus.devices[0]);
+    absl::Status why = gpus.devices[1]->directTransfers()->canAccessPeer(*gpus.devices[0]);
     CHECK(absl::IsDataLoss(why));
     CHECK_THAT(std::string(why.message()),
                Catch::Contains("a trial of 4194324 bytes arrived with other bytes from 0 on"));
   }
   TwoGpus gpus;
   testing::failCall("cuMemcpyPeerAsync", CUDA_ERROR_NOT_SUPPORTED);
-  CHECK(!gpus.devices[0]->directTransfers()->reaches(*gpus.devices[1]).ok());
-  CHECK(!gpus.devices[0]->directTransfers()->reaches(*gpus.devices[1]).ok());  // as it was found
+  CHECK(!gpus.devices[0]->directTransfers()->canAccessPeer(*gpus.devices[1]).ok());
+  CHECK(!gpus.devices[0]->directTransfers()->canAccessPeer(*gpus.devices[1]).ok());  // as it was
+                                                                                     // found
 }
 
 }  // namespace graphrun::devices::cuda

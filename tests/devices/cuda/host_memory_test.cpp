@@ -22,9 +22,9 @@ struct HostMemoryFixture : GpuFixture {
   /// Of these bytes of the pages, there and back.
   absl::Status copy(size_t begin, size_t end) {
     absl::Status there =
-        device->directTransfers()->copyToOwn(own, pages.data() + begin, end - begin);
+        device->directTransfers()->copyToDevice(own, pages.data() + begin, end - begin);
     return there.ok()
-               ? device->directTransfers()->copyFromOwn(pages.data() + begin, own, end - begin)
+               ? device->directTransfers()->copyFromDevice(pages.data() + begin, own, end - begin)
                : there;
   }
   static int pageableCopies() { return testing::gpuCounts().pageableCopies; }

@@ -16,7 +16,9 @@ using testing::asHost;
 /// A device with memory of its own.
 class GpuLike : public devices::DirectTransfers {
  public:
-  absl::Status reaches(devices::Device&) override { return absl::InternalError("not asked for"); }
+  absl::Status canAccessPeer(devices::Device&) override {
+    return absl::InternalError("not asked for");
+  }
   absl::string_view memory() const override { return "cuda"; }
   absl::StatusOr<void*> allocateDevice(size_t bytes) override {
     ++alive;
@@ -26,11 +28,11 @@ class GpuLike : public devices::DirectTransfers {
     --alive;
     std::free(asHost(memory));
   }
-  absl::Status copyToOwn(void* to, const void* from, size_t bytes) override {
+  absl::Status copyToDevice(void* to, const void* from, size_t bytes) override {
     std::memcpy(asHost(to), from, bytes);
     return absl::OkStatus();
   }
-  absl::Status copyFromOwn(void* to, const void* from, size_t bytes) override {
+  absl::Status copyFromDevice(void* to, const void* from, size_t bytes) override {
     std::memcpy(to, asHost(from), bytes);
     return absl::OkStatus();
   }
