@@ -14,7 +14,7 @@
 #include "frontends/cli/run_report.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/status.h"
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 
 namespace graphrun::cli {
 namespace {

@@ -68,9 +68,9 @@ bool checkMachine() {
   }
   std::printf("network    %s\n", versions.ucx.empty() ? "UCX is missing: apt-get install libucx0"
                                                       : absl::StrCat("UCX ", versions.ucx).c_str());
-  runtime::CompilerDoor door;
-  printGpuNetwork(door);
-  absl::Status compiler = door.check();
+  runtime::CompilerLoader loader;
+  printGpuNetwork(loader);
+  absl::Status compiler = loader.check();
   std::printf("compiler   %s\n", compiler.ok() ? "found" : std::string(compiler.message()).c_str());
   absl::Status control = runtime::controlPlane().status();
   std::printf("control    %s\n", control.ok() ? "found" : std::string(control.message()).c_str());
@@ -93,10 +93,10 @@ absl::Status checkCluster(const PlaceOptions& place) {
   if (!cluster.ok()) {
     return fileError(cluster.status());
   }
-  runtime::CompilerDoor door;
+  runtime::CompilerLoader loader;
   runtime::WorkerCoreOptions coreOptions;
   coreOptions.name = runtime::kClientName;
-  coreOptions.compiler = &door;
+  coreOptions.compiler = &loader;
   coreOptions.networkInterface = runtime::interfacesFor(cluster->processes());
   runtime::WorkerCore core(coreOptions);
   runtime::CoordinatorOptions options;
@@ -169,8 +169,8 @@ int workerCommand(int argc, char** argv) {
   app.add_option("--parent-fd", options.parentFd, "Ends with the process that started it")
       ->group("");
   return parseAndRun(app, argc, argv, [&]() -> int {
-    runtime::CompilerDoor door;
-    options.core.compiler = &door;
+    runtime::CompilerLoader loader;
+    options.core.compiler = &loader;
     if (absl::Status files = checkFiles(options); !files.ok()) {
       return report(files);
     }

@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 #include "runtime/base/names.h"
 #include "runtime/base/status.h"
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 
 namespace graphrun::compiler {
 namespace {

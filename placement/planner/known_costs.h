@@ -7,7 +7,7 @@
 
 #include "placement/cluster/cluster.h"
 #include "placement/cost_graph/measured_costs.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 
 namespace graphrun::compiler {
 

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "devices/device_compiler.h"
 #include "placement/planner/context.h"
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 #include "runtime/format/plan_file.h"
 
 namespace graphrun::compiler {

@@ -12,7 +12,7 @@
 #include "placement/problem/placement_result.h"
 #include "placement/problem/problem.h"
 #include "placement/strategies/strategy.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 
 namespace graphrun::compiler {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/format/model_file.h"
 
 namespace graphrun::compiler {

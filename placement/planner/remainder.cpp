@@ -8,7 +8,7 @@
 #include "placement/planner/weight_section.h"
 #include "runtime/base/status.h"
 #include "runtime/format/budget_verifier.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/format/graph_verifier.h"
 #include "runtime/format/weight_table.h"
 
@@ -19,7 +19,7 @@ absl::StatusOr<const format::Remainder*> verified(absl::Span<const uint8_t> byte
                                                   uint64_t modelBytes) {
   format::BudgetVerifier verifier(bytes);
   if (!verifier.VerifyBuffer<format::Remainder>(nullptr)) {
-    return absl::DataLossError("it is not a well-formed FlatBuffer of schema door.fbs");
+    return absl::DataLossError("it is not a well-formed FlatBuffer of schema compiler_api.fbs");
   }
   auto* remainder = flatbuffers::GetRoot<format::Remainder>(bytes.data());
   GR_RETURN_IF_ERROR(format::verifyWeightTable(remainder->weights(), modelBytes,

@@ -13,7 +13,7 @@
 
 namespace graphrun::compiler {
 
-/// The FlatBuffer of a Remainder (runtime/format/door.fbs) with this graph of `model`.
+/// The FlatBuffer of a Remainder (runtime/format/compiler_api.fbs) with this graph of `model`.
 absl::StatusOr<std::vector<uint8_t>> writeRemainder(const format::ModelFile& model,
                                                     mlir::func::FuncOp graph);
 

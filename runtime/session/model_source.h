@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/scratch_folder.h"
-#include "runtime/door/compiler_door.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 #include "runtime/format/model_file.h"
 #include "runtime/session/session.h"
 #include "runtime/worker/disk_cache.h"

@@ -12,7 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/coordinator.h"
 #include "runtime/session/error_domain.h"

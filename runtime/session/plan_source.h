@@ -1,4 +1,4 @@
-// Where plans come from: the cache on disk, or the planner behind the door.
+// Where plans come from: the cache on disk, or the planner behind the loader.
 #ifndef GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
 #define GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
 
@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/cluster/cluster_description.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 #include "runtime/control/worker_client.h"
-#include "runtime/door/compiler_door.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/format/model_file.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/session/session.h"

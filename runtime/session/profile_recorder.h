@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/base/trace_json.h"
 #include "runtime/cluster/cluster_description.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/session/active_plan.h"
 #include "runtime/session/cost_profile.h"
 #include "runtime/session/run_times.h"

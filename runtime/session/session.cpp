@@ -16,9 +16,9 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/compiler_loader/compiler_api.h"
 #include "runtime/control/address.h"
 #include "runtime/control/first_cause.h"
-#include "runtime/door/compiler_api.h"
 #include "runtime/format/weight_table.h"
 #include "runtime/session/active_plans.h"
 #include "runtime/session/coordinator.h"
@@ -160,7 +160,7 @@ struct Session::Impl {
         models(folder(given, "models"), kModelCacheBytes),
         planCache(folder(given, "plans"), kPlanCacheBytes),
         costCache(folder(given, "costs"), kCostCacheBytes),
-        compiler(given.compiler != nullptr ? given.compiler : &door),
+        compiler(given.compiler != nullptr ? given.compiler : &loader),
         planSource(compiler, &planCache),
         progress(given.progress) {}
 
@@ -230,7 +230,7 @@ struct Session::Impl {
   }
 
   const SessionOptions options;
-  CompilerDoor door;
+  CompilerLoader loader;
   DiskCache models;
   DiskCache planCache;
   DiskCache costCache;
@@ -1017,7 +1017,7 @@ absl::StatusOr<std::string> Session::inspect(absl::Span<const NamedSpec> inputs)
 SessionStats Session::stats() const {
   std::lock_guard lock(impl_->statsMutex);
   SessionStats stats = impl_->stats;
-  stats.compilerLoaded = impl_->door.loaded();
+  stats.compilerLoaded = impl_->loader.loaded();
   return stats;
 }
 
@@ -1055,9 +1055,9 @@ absl::Status Session::writeTrace(const std::string& path) {
 
 absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::string& outPath,
                                         Compiler* compiler) {
-  CompilerDoor door;
+  CompilerLoader loader;
   absl::StatusOr<std::string> warnings =
-      (compiler != nullptr ? compiler : &door)->importOnnx(onnxPath, outPath);
+      (compiler != nullptr ? compiler : &loader)->importOnnx(onnxPath, outPath);
   GR_RETURN_IF_ERROR(modelError(warnings.status()));
   return warnings;
 }
@@ -1065,9 +1065,9 @@ absl::StatusOr<std::string> importModel(const std::string& onnxPath, const std::
 absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
                                           const std::string& explanation,
                                           const std::string& outPath, Compiler* compiler) {
-  CompilerDoor door;
+  CompilerLoader loader;
   absl::StatusOr<std::string> warnings =
-      (compiler != nullptr ? compiler : &door)->annotateOnnx(onnxPath, explanation, outPath);
+      (compiler != nullptr ? compiler : &loader)->annotateOnnx(onnxPath, explanation, outPath);
   if (warnings.ok()) {
     return warnings;
   }
@@ -1078,15 +1078,15 @@ absl::StatusOr<std::string> annotateModel(const std::string& onnxPath,
 
 absl::StatusOr<std::string> calibrationModel(uint32_t number, const std::string& outPath,
                                              Compiler* compiler) {
-  CompilerDoor door;
-  return (compiler != nullptr ? compiler : &door)->calibrationModel(number, outPath);
+  CompilerLoader loader;
+  return (compiler != nullptr ? compiler : &loader)->calibrationModel(number, outPath);
 }
 
 absl::StatusOr<std::string> placeCosts(const GrCosts& costs, Compiler* compiler) {
-  CompilerDoor door;
+  CompilerLoader loader;
   if (compiler == nullptr) {
-    GR_RETURN_IF_ERROR(door.check());
-    compiler = &door;
+    GR_RETURN_IF_ERROR(loader.check());
+    compiler = &loader;
   }
   absl::StatusOr<std::string> answer = compiler->placeCosts(costs);
   switch (answer.status().code()) {

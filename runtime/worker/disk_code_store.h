@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/door/compiler_door.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 #include "runtime/worker/disk_cache.h"
 
 namespace graphrun::runtime {

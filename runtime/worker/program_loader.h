@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "devices/device.h"
 #include "devices/executable/kernel_refusals.h"
-#include "runtime/door/compiler_door.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/worker/disk_cache.h"
 #include "runtime/worker/weight_store.h"

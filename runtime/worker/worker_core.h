@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/compiler_loader/compiler_loader.h"
 #include "runtime/control/worker_handler.h"
-#include "runtime/door/compiler_door.h"
 #include "runtime/worker/device_set.h"
 #include "runtime/worker/disk_cache.h"
 #include "runtime/worker/loaded_plan.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/base/tensor.h"
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 #include "runtime/format/plan_file.h"
 #include "tests/runtime/format/samples.h"
 

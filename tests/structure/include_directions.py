@@ -15,7 +15,7 @@ import sys
 from sources import trackedFiles
 
 RUN = ["runtime/base", "runtime/cluster", "runtime/format", "runtime/memory", "runtime/transport", "runtime/control",
-       "runtime/door", "devices"]
+       "runtime/compiler_loader", "devices"]
 COMPILE = ["ir", "passes", "placement", "devices/codegen", "devices/compiler", "devices/*/compiler",
            "frontends/builder", "frontends/onnx"]
 EVERYTHING = ["ir", "passes", "placement", "placement/*", "runtime", "runtime/*", "devices", "devices/*",
@@ -29,7 +29,7 @@ LAYERS = {
     "runtime/memory": ["runtime/base"],
     "runtime/transport": ["runtime/base"],
     "runtime/control": ["runtime/base", "runtime/format"],
-    "runtime/door": ["runtime/base", "runtime/format"],
+    "runtime/compiler_loader": ["runtime/base", "runtime/format"],
     "devices/executable": ["runtime/base", "runtime/format", "runtime/memory"],
     "devices": ["devices/executable"],
     "devices/functions": [],
@@ -47,7 +47,7 @@ LAYERS = {
     "frontends/builder/examples": ["frontends/builder", "runtime/session"],
     "frontends/package": ["frontends/builder", "runtime/session"],
     "frontends/onnx": ["ir", "passes"],
-    "placement/planner": COMPILE + ["runtime/door"],
+    "placement/planner": COMPILE + ["runtime/compiler_loader"],
     "frontends/cli": EVERYTHING,
     "tests": EVERYTHING,
     "bench": EVERYTHING,

@@ -171,7 +171,7 @@ class DeviceKinds(unittest.TestCase):
         for path, text, isFound in [
             ("runtime/worker/w.cpp", 'if (kind == "npu") {\n', True),
             ("placement/p.h", "enum class DeviceKind { kCpu, kNpu };\n", True),
-            ("runtime/format/door.fbs", "npu_index: int;\n", True),
+            ("runtime/format/compiler_api.fbs", "npu_index: int;\n", True),
             ("runtime/worker/w.cpp", 'text = "// no comment: npu";\n', True),
             ("runtime/worker/w.cpp", "/* of an\nnpu */ int x;\n", False),
             ("runtime/worker/w.cpp", "int x;  // as \"node0/npu:1\"\n", False),

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/mapped_file.h"
 #include "runtime/base/numerics.h"
-#include "runtime/door/compiler_door.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/compiler_loader/compiler_loader.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/format/plan_file.h"
 #include "runtime/format/weight_table.h"
 
@@ -61,8 +61,8 @@ absl::StatusOr<std::vector<uint8_t>> respond(const PlanRequestT& request) {
   // Where a vector has it, it is aligned as requests must be.
   std::vector<uint8_t> text(builder.GetBufferPointer(),
                             builder.GetBufferPointer() + builder.GetSize());
-  runtime::CompilerDoor door(GRAPHRUN_COMPILER);
-  return door.plan(model->bytes(), "each.fb", text);
+  runtime::CompilerLoader loader(GRAPHRUN_COMPILER);
+  return loader.plan(model->bytes(), "each.fb", text);
 }
 
 std::shared_ptr<const PlanFile> planOf(const PlanRequestT& request) {

@@ -19,7 +19,7 @@
 #include "runtime/base/objective.h"
 #include "runtime/base/status.h"
 #include "runtime/format/checksum.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "runtime/format/model_file.h"
 #include "runtime/format/model_writer.h"
 #include "runtime/format/plan_file.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "devices/device.h"
-#include "runtime/door/compiler_door.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 
 namespace graphrun::testing {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/control/first_cause.h"
-#include "runtime/format/door_generated.h"
+#include "runtime/format/compiler_api_generated.h"
 #include "tests/runtime/format/samples.h"
 #include "tests/runtime/session/toy_world.h"
 

@@ -1,8 +1,8 @@
 // The door between the two worlds: the C interface of libgraphrun-compiler, which the run world
 // loads when something is not in a cache. Implemented by placement/planner, used through
-// compiler_door.h.
-#ifndef GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
-#define GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
+// compiler_loader.h.
+#ifndef GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_API_H_
+#define GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_API_H_
 
 #include <stdint.h>
 
@@ -105,10 +105,10 @@ typedef struct GrCompilerApi {
   /// all. `out`: warnings, one a line, or nothing. InvalidArgument holds all problems of the model.
   int32_t (*importOnnx)(const char* path, const char* outPath, GrBuffer* out);
 
-  /// `request`: a PlanRequest, `out`: a PlanResponse (runtime/format/door.fbs). ResourceExhausted
-  /// or FailedPrecondition: the model cannot be placed; NotFound: an option (strategy, pin, limit,
-  /// node to explain, device or link thought of) names what is not there or is written wrongly;
-  /// InvalidArgument: a bad model, shape, placement file or cluster.
+  /// `request`: a PlanRequest, `out`: a PlanResponse (runtime/format/compiler_api.fbs).
+  /// ResourceExhausted or FailedPrecondition: the model cannot be placed; NotFound: an option
+  /// (strategy, pin, limit, node to explain, device or link thought of) names what is not there or
+  /// is written wrongly; InvalidArgument: a bad model, shape, placement file or cluster.
   int32_t (*plan)(const GrModel* model, GrBytes request, GrBuffer* out);
 
   /// `out`: the executable that Device::load of the device's kind reads.
@@ -149,4 +149,4 @@ typedef struct GrCompilerApi {
 }  // extern "C"
 #endif
 
-#endif  // GRAPHRUN_RUNTIME_DOOR_COMPILER_API_H_
+#endif  // GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_API_H_

@@ -23,7 +23,7 @@
 #include "placement/planner/placement_json.h"
 #include "placement/planner/planner.h"
 #include "runtime/base/status.h"
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 #include "runtime/format/budget_verifier.h"
 #include "runtime/format/checksum.h"
 #include "runtime/format/plan_file.h"

@@ -1,4 +1,4 @@
-#include "runtime/door/compiler_door.h"
+#include "runtime/compiler_loader/compiler_loader.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -92,10 +92,10 @@ void releaseMemory(const GrCompilerApi* compiler) {
 
 }  // namespace
 
-CompilerDoor::CompilerDoor(std::string library)
+CompilerLoader::CompilerLoader(std::string library)
     : library_(library.empty() ? findSiblingLibrary(kLibrary, kVariable) : std::move(library)) {}
 
-std::string CompilerDoor::identity() {
+std::string CompilerLoader::identity() {
   struct stat file;
   if (stat(library_.c_str(), &file) != 0) {
     return absl::StrCat("api ", GR_COMPILER_API_VERSION);
@@ -104,12 +104,12 @@ std::string CompilerDoor::identity() {
                       file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec);
 }
 
-bool CompilerDoor::loaded() const {
+bool CompilerLoader::loaded() const {
   std::lock_guard lock(mutex_);
   return api_ != nullptr;
 }
 
-absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
+absl::StatusOr<const GrCompilerApi*> CompilerLoader::api() {
   std::lock_guard lock(mutex_);
   if (api_ != nullptr) {
     return api_;
@@ -145,8 +145,8 @@ absl::StatusOr<const GrCompilerApi*> CompilerDoor::api() {
   return api_ = api;
 }
 
-absl::StatusOr<std::string> CompilerDoor::importOnnx(const std::string& path,
-                                                     const std::string& outPath) {
+absl::StatusOr<std::string> CompilerLoader::importOnnx(const std::string& path,
+                                                       const std::string& outPath) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   Result result(compiler);
   GR_RETURN_IF_ERROR(
@@ -154,9 +154,9 @@ absl::StatusOr<std::string> CompilerDoor::importOnnx(const std::string& path,
   return result.text();
 }
 
-absl::StatusOr<std::vector<uint8_t>> CompilerDoor::plan(absl::Span<const uint8_t> model,
-                                                        const std::string& modelName,
-                                                        absl::Span<const uint8_t> request) {
+absl::StatusOr<std::vector<uint8_t>> CompilerLoader::plan(absl::Span<const uint8_t> model,
+                                                          const std::string& modelName,
+                                                          absl::Span<const uint8_t> request) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrModel given{modelName.c_str(), toBytes(model)};
   Result result(compiler);
@@ -164,8 +164,8 @@ absl::StatusOr<std::vector<uint8_t>> CompilerDoor::plan(absl::Span<const uint8_t
   return result.bytes();
 }
 
-absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const PartitionTask& task,
-                                                                 ReadWeight readWeight) {
+absl::StatusOr<CompiledPartition> CompilerLoader::compilePartition(const PartitionTask& task,
+                                                                   ReadWeight readWeight) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   CompileContext context{readWeight, task.code, {}, {}};
   GrPartition partition{};
@@ -198,9 +198,9 @@ absl::StatusOr<CompiledPartition> CompilerDoor::compilePartition(const Partition
   return CompiledPartition{result.bytes(), measured.text(), tuning.complete != 0};
 }
 
-absl::StatusOr<std::string> CompilerDoor::inspect(absl::Span<const uint8_t> model,
-                                                  const std::string& modelName,
-                                                  absl::Span<const uint8_t> request) {
+absl::StatusOr<std::string> CompilerLoader::inspect(absl::Span<const uint8_t> model,
+                                                    const std::string& modelName,
+                                                    absl::Span<const uint8_t> request) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrModel given{modelName.c_str(), toBytes(model)};
   Result result(compiler);
@@ -208,9 +208,9 @@ absl::StatusOr<std::string> CompilerDoor::inspect(absl::Span<const uint8_t> mode
   return result.text();
 }
 
-absl::StatusOr<std::string> CompilerDoor::annotateOnnx(const std::string& path,
-                                                       const std::string& explanation,
-                                                       const std::string& outPath) {
+absl::StatusOr<std::string> CompilerLoader::annotateOnnx(const std::string& path,
+                                                         const std::string& explanation,
+                                                         const std::string& outPath) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrBytes json{reinterpret_cast<const uint8_t*>(explanation.data()), explanation.size()};
   Result result(compiler);
@@ -219,16 +219,16 @@ absl::StatusOr<std::string> CompilerDoor::annotateOnnx(const std::string& path,
   return result.text();
 }
 
-absl::StatusOr<std::string> CompilerDoor::placeCosts(const GrCosts& costs) {
+absl::StatusOr<std::string> CompilerLoader::placeCosts(const GrCosts& costs) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   Result result(compiler);
   GR_RETURN_IF_ERROR(result.status(compiler->placeCosts(&costs, result.out())));
   return result.text();
 }
 
-absl::StatusOr<std::string> CompilerDoor::costs(absl::Span<const uint8_t> model,
-                                                const std::string& modelName,
-                                                absl::Span<const uint8_t> request) {
+absl::StatusOr<std::string> CompilerLoader::costs(absl::Span<const uint8_t> model,
+                                                  const std::string& modelName,
+                                                  absl::Span<const uint8_t> request) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   GrModel given{modelName.c_str(), toBytes(model)};
   Result result(compiler);
@@ -236,8 +236,8 @@ absl::StatusOr<std::string> CompilerDoor::costs(absl::Span<const uint8_t> model,
   return result.text();
 }
 
-absl::StatusOr<std::string> CompilerDoor::calibrationModel(uint32_t number,
-                                                           const std::string& outPath) {
+absl::StatusOr<std::string> CompilerLoader::calibrationModel(uint32_t number,
+                                                             const std::string& outPath) {
   GR_ASSIGN_OR_RETURN(const GrCompilerApi* compiler, api());
   Result result(compiler);
   GR_RETURN_IF_ERROR(

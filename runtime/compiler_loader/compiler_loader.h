@@ -1,6 +1,6 @@
 // The compiler as the run world sees it: loaded at the first call, absent until then.
-#ifndef GRAPHRUN_RUNTIME_DOOR_COMPILER_DOOR_H_
-#define GRAPHRUN_RUNTIME_DOOR_COMPILER_DOOR_H_
+#ifndef GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_LOADER_H_
+#define GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_LOADER_H_
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 
 namespace graphrun::runtime {
 
@@ -94,10 +94,10 @@ class Compiler {
 /// The compiler in libgraphrun-compiler.so: the file that $GRAPHRUN_COMPILER_LIBRARY names, else
 /// the one beside the library that holds this code, else what the dynamic linker finds. It stays
 /// loaded.
-class CompilerDoor final : public Compiler {
+class CompilerLoader final : public Compiler {
  public:
   /// `library`: the file to load; "" for the search above.
-  explicit CompilerDoor(std::string library = "");
+  explicit CompilerLoader(std::string library = "");
 
   std::string identity() override;
   absl::StatusOr<std::string> importOnnx(const std::string& path,
@@ -134,4 +134,4 @@ class CompilerDoor final : public Compiler {
 
 }  // namespace graphrun::runtime
 
-#endif  // GRAPHRUN_RUNTIME_DOOR_COMPILER_DOOR_H_
+#endif  // GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_LOADER_H_

@@ -1,9 +1,9 @@
-// A compile library for tests of the door: answers with what it was given.
+// A compile library for tests of the loader: answers with what it was given.
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
-#include "runtime/door/compiler_api.h"
+#include "runtime/compiler_loader/compiler_api.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The door with libraries that are fake, old or missing.
-#include "runtime/door/compiler_door.h"
+// The loader with libraries that are fake, old or missing.
+#include "runtime/compiler_loader/compiler_loader.h"
 
 #include <catch2/catch.hpp>
 
@@ -13,12 +13,12 @@ absl::Span<const uint8_t> bytesOf(absl::string_view text) {
 std::string textOf(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 TEST_CASE("calls go through with their bytes, and are loaded at the first") {
-  CompilerDoor door(FAKE_COMPILER);
-  CHECK_THAT(door.identity(), Catch::Contains("size"));
-  CHECK_FALSE(door.loaded());
-  CHECK(*door.importOnnx("a.onnx", "a.fb") == "a.onnx to a.fb");
-  CHECK(door.loaded());
-  CHECK(textOf(*door.plan(bytesOf("MODEL"), "name ", bytesOf("REQUEST"))) == "name MODELREQUEST");
+  CompilerLoader loader(FAKE_COMPILER);
+  CHECK_THAT(loader.identity(), Catch::Contains("size"));
+  CHECK_FALSE(loader.loaded());
+  CHECK(*loader.importOnnx("a.onnx", "a.fb") == "a.onnx to a.fb");
+  CHECK(loader.loaded());
+  CHECK(textOf(*loader.plan(bytesOf("MODEL"), "name ", bytesOf("REQUEST"))) == "name MODELREQUEST");
 
   PartitionTask task{bytesOf("PLAN "), 0, {1, 2}, "print ", 2};
   auto weight = [](uint32_t index) -> absl::StatusOr<absl::Span<const uint8_t>> {
@@ -26,37 +26,37 @@ TEST_CASE("calls go through with their bytes, and are loaded at the first") {
   };
   task.timings = " that";
   task.tuneNanos = 7;
-  auto compiled = door.compilePartition(task, weight);
+  auto compiled = loader.compilePartition(task, weight);
   CHECK(textOf(compiled->executable) == "PLAN print W5");
   CHECK(compiled->timings == "more than that");
   CHECK(compiled->tuned);
 }
 
 TEST_CASE("errors keep code and message, also those of weights") {
-  CompilerDoor door(FAKE_COMPILER);
-  absl::Status bad = door.importOnnx("bad.onnx", "b.fb").status();
+  CompilerLoader loader(FAKE_COMPILER);
+  absl::Status bad = loader.importOnnx("bad.onnx", "b.fb").status();
   CHECK(bad.code() == absl::StatusCode::kInvalidArgument);
   CHECK(bad.message() == "bad.onnx to b.fb");
-  CHECK(door.inspect({}, "m", {}).status().code() == absl::StatusCode::kUnimplemented);
-  CHECK(door.annotateOnnx("a.onnx", "{}", "b.onnx").value() == "a.onnx {} b.onnx");
+  CHECK(loader.inspect({}, "m", {}).status().code() == absl::StatusCode::kUnimplemented);
+  CHECK(loader.annotateOnnx("a.onnx", "{}", "b.onnx").value() == "a.onnx {} b.onnx");
   GrCosts costs{};
   costs.name = "c.json ";
   costs.strategy = "heft";
-  CHECK(door.placeCosts(costs).value() == "c.json heft");
-  CHECK(door.costs({}, "m", bytesOf("REQUEST")).value() == "m costs REQUEST");
+  CHECK(loader.placeCosts(costs).value() == "c.json heft");
+  CHECK(loader.costs({}, "m", bytesOf("REQUEST")).value() == "m costs REQUEST");
   auto missing = [](uint32_t) -> absl::StatusOr<absl::Span<const uint8_t>> {
     return absl::DataLossError("weight 'w' is damaged");
   };
-  absl::Status status = door.compilePartition({}, missing).status();
+  absl::Status status = loader.compilePartition({}, missing).status();
   CHECK(status.code() == absl::StatusCode::kDataLoss);
   CHECK(status.message() == "weight 'w' is damaged");  // whoever compiles says for whom
 }
 
 TEST_CASE("a missing or an old library is explained") {
-  CompilerDoor missing("/nowhere/libgraphrun-compiler.so");
+  CompilerLoader missing("/nowhere/libgraphrun-compiler.so");
   CHECK(absl::IsInternal(missing.check()));
   CHECK_THAT(std::string(missing.check().message()), Catch::Contains("/nowhere/"));
-  CompilerDoor old(OLD_COMPILER);
+  CompilerLoader old(OLD_COMPILER);
   CHECK(absl::IsInternal(old.check()));
   CHECK_THAT(std::string(old.check().message()), Catch::Contains("version 0, expected 7"));
   CHECK_FALSE(old.loaded());
