@@ -16,7 +16,7 @@ class Device;
 
 /// How the value of an edge goes from device to device without the host's memory.
 enum class DirectTransfer : uint8_t {
-  /// Both are of this process, and both ends are told: the receiver takes the value where the
+  /// Both devices are of this process, and both ends are told: the receiver takes the value where the
   /// sender has it (DirectTransfers::canAccessPeer). What the executor passes between their buffers
   /// only
   /// they understand; it is valid until the step ends.
@@ -26,7 +26,7 @@ enum class DirectTransfer : uint8_t {
   kNetwork
 };
 
-/// Of a device. Thread-safe.
+/// What a device offers for values that do not go through the host's memory. Thread-safe.
 class DirectTransfers {
  public:
   virtual ~DirectTransfers() = default;
@@ -44,7 +44,7 @@ class DirectTransfers {
   virtual absl::Status copyFromDevice(void* to, const void* from, size_t bytes) = 0;
 };
 
-/// Of a program.
+/// The ends of edges in a program that can do without the host's memory.
 class DirectEdges {
  public:
   virtual ~DirectEdges() = default;

@@ -1,5 +1,5 @@
 // Exponentials and logarithms of f32, and what is made of them. T is what they are computed in: see
-// README.md. Errors are in functions.md of devices/cpu.
+// README.md. Errors are in FUNCTIONS.md of devices/cpu.
 #ifndef GRAPHRUN_DEVICES_FUNCTIONS_EXPONENTIALS_H_
 #define GRAPHRUN_DEVICES_FUNCTIONS_EXPONENTIALS_H_
 

@@ -1,4 +1,4 @@
-// The compile world behind the door: what libgraphrun-compiler exports.
+// The C interface of the compile world, which libgraphrun-compiler exports.
 #include <algorithm>
 #include <cstdlib>
 #include <new>

@@ -1,4 +1,4 @@
-// What the door tells of a placement.
+// Explanations of placements as text and JSON.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_EXPLANATION_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_EXPLANATION_H_
 

@@ -1,4 +1,4 @@
-// What is left of a model when a plan has run, as bytes that go through the door and come back.
+// The rest of a model behind a plan that has run, as bytes that the run world keeps and gives back.
 #ifndef GRAPHRUN_PLACEMENT_PLANNER_REMAINDER_H_
 #define GRAPHRUN_PLACEMENT_PLANNER_REMAINDER_H_
 

@@ -1,4 +1,4 @@
-// The door to what of the control plane needs gRPC and OpenSSL: libgraphrun-control.so, which is
+// Loads the part of the control plane that needs gRPC and OpenSSL: libgraphrun-control.so, which is
 // loaded by the first call. A process without workers never does.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_CONTROL_PLANE_H_
 #define GRAPHRUN_RUNTIME_CONTROL_CONTROL_PLANE_H_

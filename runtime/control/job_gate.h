@@ -1,4 +1,4 @@
-// The worker's door: which coordinator it serves, which calls run, and how both end.
+// The worker's gate: it decides which coordinator is served, which calls run, and how both end.
 #ifndef GRAPHRUN_RUNTIME_CONTROL_JOB_GATE_H_
 #define GRAPHRUN_RUNTIME_CONTROL_JOB_GATE_H_
 

@@ -10,9 +10,11 @@ import unittest
 import dependencies
 import device_kinds
 import exported_symbols
+import figures
 import hygiene
 import include_directions
 import tidy
+import vocabulary
 import what_ran
 
 # (file, include line, what the report must contain, or None where the include is fine)
@@ -334,6 +336,25 @@ class Dependencies(unittest.TestCase):
         self.assertEqual(dependencies.problems(dev, table),
                          ["DEPENDENCIES.md: does not tell what b is for",
                           "DEPENDENCIES.md: ./dev does not install d"])
+
+
+class Vocabulary(unittest.TestCase):
+
+    def testOldWordsAreFoundWhereTheyAreNotUsed(self):
+        found = list(vocabulary.uses("placement/p.h", "struct Piece {};\nint pieceOf();\nCostBook book;\n"))
+        self.assertEqual([(number, word) for number, word, _ in found], [(1, "Piece"), (3, "CostBook")])
+        self.assertEqual(list(vocabulary.uses("runtime/w.h", "struct Piece {};\n")), [])
+
+
+class Figures(unittest.TestCase):
+
+    def testFoldersAreCountedWithoutTestData(self):
+        files = ["ir/a.h", "ir/b.h", "tests/fuzz/corpus/x/1"]
+        self.assertEqual(figures.folderSizes(files), {"ir": 2})
+
+    def testMembersCountForTheirOwnClass(self):
+        text = "class A {\n  struct B {\n    int x_ = 0;\n  };\n  int f(int a_);\n  int one_;\n  std::vector<int> two_;\n};\n"
+        self.assertEqual(sorted(figures.privateMembers(text)), [("A", 2), ("B", 1)])
 
 
 if __name__ == "__main__":

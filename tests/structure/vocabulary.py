@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Keeps words out that have given way to the field's; GLOSSARY.md says what the standing ones mean.
+
+OLD has each word, a regular expression over identifiers, and the one that took its place. Prints one
+line a use; exit code 1 if there is any.
+"""
+
+import argparse
+import os
+import re
+import sys
+
+from sources import trackedFiles
+
+CODE = (".h", ".cpp", ".cu", ".td", ".fbs", ".proto", ".mlir", ".py", ".txt", ".md")
+EXCEPT = ("GLOSSARY.md", "tests/structure/vocabulary.py", "tests/structure/self_test.py", "tests/fuzz/corpus/")
+
+# (folder in which the word is not used, "" for all; old word; the one in its place)
+OLD = [
+    ("", r"(passes::)?Wish(es)?|wishesOf|withWishes", "DeviceHint"),
+    ("", r"DeviceTurns", "ExclusiveRunner"),
+    ("", r"CostBook", "CostProfile"),
+    ("", r"CostShelf", "ProfileStore"),
+    ("", r"CostLearning", "ProfileRecorder"),
+    ("placement/", r"Pieces?|PieceOrders", "CoarseNode, CoarseGraph"),
+    ("", r"SessionStage|atStage", "ErrorDomain, inDomain"),
+    ("", r"supposeDevice", "addHypotheticalDevice"),
+    ("", r"CompilerDoor", "CompilerLoader"),
+    ("", r"Recognise\w+|recognise_\w+", "Raise…, raise_…"),
+    ("", r"PlanTrials|kMostPlans", "AlgorithmTrials, kMostAlgorithms"),
+    ("", r"tied_units|TiedUnits|tiedUnits", "forced_colocation"),
+    ("", r"fixed_memory|FixedMemory", "resident_memory"),
+    ("", r"machine_(problem|proof|schedule|search)", "identical_machines_…"),
+    ("", r"allocateOwn|deallocateOwn", "allocateDevice, deallocateDevice"),
+    ("", r"lockHostMemory", "pinHostMemory"),
+    ("", r"EdgeWay", "DirectTransfer"),
+    ("devices/", r"handOver|canHandOver", "transferDirectly, canTransferDirectly"),
+]
+
+
+def uses(path, text):
+    """(line number, word, what took its place) of each old word in `text`."""
+    rows = [(old, new) for folder, old, new in OLD if path.startswith(folder)]
+    for number, line in enumerate(text.split("\n"), 1):
+        for old, new in rows:
+            for match in re.finditer(rf"(?<!\w)(?:{old})(?!\w)", line):
+                yield number, match.group(0), new
+
+
+def problems(root, files):
+    found = []
+    for path in files:
+        if not path.endswith(CODE) or path.startswith(EXCEPT):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            found += [f"{path}:{number}: '{word}' is called {new} (GLOSSARY.md)"
+                      for number, word, new in uses(path, file.read())]
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(__file__), "..", ".."))
+    root = os.path.abspath(parser.parse_args().root)
+    found = problems(root, trackedFiles(root))
+    print("\n".join(found) if found else "vocabulary: ok")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
