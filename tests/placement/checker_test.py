@@ -18,7 +18,7 @@ import jsonschema
 import placement_checker
 
 HERE = pathlib.Path(__file__).parent
-SCHEMA = HERE.parent.parent / "placement" / "costs.schema.json"
+SCHEMA = HERE.parent.parent / "placement" / "formats" / "costs.schema.json"
 EXAMPLES = sorted((HERE / "costs").glob("*.json"))
 
 
