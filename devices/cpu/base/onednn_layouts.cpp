@@ -383,7 +383,7 @@ std::optional<int64_t> winogradTile(const TensorDesc& desc) {
 }
 
 uint64_t winogradBytes(const TensorDesc& desc) {
-  WinogradFilter filter{*winogradTile(desc), desc.dims[1], desc.dims[0]};
+  WinogradFilter filter{winogradTile(desc).value_or(0), desc.dims[1], desc.dims[0]};
   return static_cast<uint64_t>(filter.transformedFloats()) * sizeof(float);
 }
 

@@ -26,10 +26,11 @@ Fourier::Fourier(int64_t length) : length_(length) {
     return;
   }
   spectrum_.assign(static_cast<size_t>(padded_), 0);
+  const uint64_t period = 2 * n;
   for (int64_t i = 0; i < length; ++i) {
     // i * i modulo 2 * length, so that the angle stays exact.
-    auto square = static_cast<int64_t>(static_cast<unsigned __int128>(i) *
-                                       static_cast<uint64_t>(i) % (2 * n));
+    auto square =
+        static_cast<int64_t>(static_cast<unsigned __int128>(i) * static_cast<uint64_t>(i) % period);
     chirp_.push_back(root(square, 2 * length));
     Complex value = std::conj(chirp_.back()) / static_cast<double>(padded_);
     spectrum_[static_cast<size_t>(i)] = value;

@@ -99,6 +99,7 @@ template <typename T>
 KernelOr makeSuppression(const Step& step, bool centre, IntOperand most) {
   const Dims& scores = step.inputs[1].desc.dims;
   std::vector<uint32_t> in;
+  in.reserve(step.inputs.size());
   for (const Argument& input : step.inputs) {
     in.push_back(input.buffer);
   }

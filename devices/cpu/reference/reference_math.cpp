@@ -256,7 +256,7 @@ void multiplyRow(const ProductPlan& plan, const Lhs* row, const Rhs* columns, in
                  std::array<Sum, kColumns>& sums) {
   sums.fill(0);
   for (int64_t i = 0; i < plan.k; ++i) {
-    auto x = static_cast<Sum>(load(row[i * plan.lhsColumn]));
+    auto x = static_cast<Sum>(+load(row[i * plan.lhsColumn]));  // + keeps the sign of bytes
     const Rhs* y = columns + i * plan.rhsRow;
     if (plan.rhsColumn == 1) {
 #pragma omp simd
