@@ -16,10 +16,9 @@ class Device;
 
 /// How the value of an edge goes from device to device without the host's memory.
 enum class DirectTransfer : uint8_t {
-  /// Both devices are of this process, and both ends are told: the receiver takes the value where the
-  /// sender has it (DirectTransfers::canAccessPeer). What the executor passes between their buffers
-  /// only
-  /// they understand; it is valid until the step ends.
+  /// Both devices are of this process, and both ends are told: the receiver takes the value where
+  /// the sender has it (DirectTransfers::canAccessPeer). What the executor passes between their
+  /// buffers only they understand; it is valid until the step ends.
   kPeerCopy,
   /// A transport carries it: the end that is told has it in its device's own memory
   /// (DirectTransfers::allocateDevice), whatever the other end does.

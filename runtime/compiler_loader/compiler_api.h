@@ -1,6 +1,6 @@
-// The way from the run world to the compile world: the C interface of libgraphrun-compiler, which the run world
-// loads when something is not in a cache. Implemented by placement/planner, used through
-// compiler_loader.h.
+// The way from the run world to the compile world: the C interface of libgraphrun-compiler, which
+// the run world loads when something is not in a cache. Implemented by placement/planner, used
+// through compiler_loader.h.
 #ifndef GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_API_H_
 #define GRAPHRUN_RUNTIME_COMPILER_LOADER_COMPILER_API_H_
 
