@@ -17,11 +17,11 @@ struct CommunicatorPlace {
   uint32_t communicator = 0;  ///< id in the plan
   uint32_t member = 0;        ///< this device's position in it
   uint32_t members = 0;
-  std::string
-      meeting;  ///< what Collectives::newMeeting gave at one of the members, the same at all
+  /// What Collectives::newMeeting gave at one of the members, the same at all.
+  std::string meeting;
 };
 
-/// Of a device. Thread-safe.
+/// What a device offers for collectives. Thread-safe.
 class Collectives {
  public:
   virtual ~Collectives() = default;
@@ -30,7 +30,7 @@ class Collectives {
   virtual absl::StatusOr<std::string> newMeeting() = 0;
 };
 
-/// Of a program.
+/// The part that a program has in collectives.
 class CollectiveSteps {
  public:
   virtual ~CollectiveSteps() = default;

@@ -25,8 +25,7 @@ absl::StatusOr<DataSet> readDataSet(const std::string& folder,
 
 /// "NAME=VALUE" of `option` in two parts. Names may hold "=": the longest beginning of `text` that
 /// is the name of a port, or of a tensor in its list, counts; where none is, the one up to the
-/// first
-/// "=", of which the caller says that it is no port's.
+/// first "=", of which the caller says that it is no port's.
 absl::StatusOr<std::pair<std::string, std::string>> splitByPort(
     const std::string& text, absl::Span<const runtime::ModelPort> ports, const std::string& option);
 

@@ -1,4 +1,4 @@
-// Where plans come from: the cache on disk, or the planner behind the loader.
+// Where plans come from: the cache on disk, or the planner.
 #ifndef GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
 #define GRAPHRUN_RUNTIME_SESSION_PLAN_SOURCE_H_
 

@@ -17,6 +17,9 @@ PRODUCT = ("ir/", "passes/", "placement/", "runtime/", "devices/", "frontends/")
 # Folders of test data, a file a case.
 DATA = ("tests/fuzz/corpus/", "tests/differential/findings")
 
+# A declaration of a variable whose name ends in "_", with a value or without.
+MEMBER = re.compile(r"[^()={;]*\b\w+_(?:\s*(?:=|\{).*)?;\s*$")
+
 BOUNDS = {"files in a folder": 60, "words of a README": 450, "private members of a class": 46}
 
 
@@ -33,7 +36,7 @@ def privateMembers(text):
         opened = re.match(r"\s*(?:class|struct)\s+(?:\[\[\w+\]\]\s+)?(\w+)[^;()]*\{", line)
         if opened:
             stack.append([opened.group(1), depth, 0])
-        elif stack and depth == stack[-1][1] + 1 and re.search(r"\b\w+_(?:\s*(?:=|\{).*)?;\s*$", line) and "(" not in line.split("_;")[0].split("=")[0].split("{")[0]:
+        elif stack and depth == stack[-1][1] + 1 and MEMBER.match(line):
             stack[-1][2] += 1
         depth += line.count("{") - line.count("}")
         while stack and depth <= stack[-1][1]:
