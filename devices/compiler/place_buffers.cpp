@@ -1,5 +1,6 @@
 #include "devices/compiler/place_buffers.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "runtime/memory/arena_planner.h"
@@ -8,6 +9,13 @@ namespace graphrun::devices {
 namespace {
 
 constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
+
+/// Offsets are sums of sizes, so aligned sizes give aligned offsets. A size near 2^64 stays as it
+/// is and is refused by the arena's plan.
+uint64_t alignUp(uint64_t bytes, uint64_t alignment) {
+  uint64_t aligned = (bytes + alignment - 1) & ~(alignment - 1);
+  return std::max(bytes, aligned);
+}
 
 /// Calls `visit` for each buffer that `step` reads or writes.
 template <typename Visit>
@@ -39,7 +47,7 @@ void resolvePart(std::vector<Buffer>& buffers, uint32_t id) {
 
 }  // namespace
 
-absl::Status placeBuffers(Executable& executable) {
+absl::Status placeBuffers(Executable& executable, uint64_t alignment) {
   for (uint32_t id = 0; id < executable.buffers.size(); ++id) {
     resolvePart(executable.buffers, id);
   }
@@ -59,7 +67,7 @@ absl::Status placeBuffers(Executable& executable) {
   for (uint32_t id = 0; id < executable.buffers.size(); ++id) {
     const Buffer& buffer = executable.buffers[id];
     if (buffer.kind == BufferKind::kArena && !buffer.within && lifetimes[id].firstUse != kNever) {
-      lifetimes[id].bytes = buffer.bytes;
+      lifetimes[id].bytes = alignUp(buffer.bytes, alignment);
       placed.push_back(lifetimes[id]);
       ids.push_back(id);
     }

@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<uint8_t>> CpuCompiler::compile(mlir::func::FuncOp par
     CodeModule code(*partition.getContext(), code_, threadsOf(device));
     std::vector<uint32_t> chosen = chooseAlternatives(work, costs, kNanosPerByte[attempt]);
     GR_RETURN_IF_ERROR(Lowering(executable, code, weightIndex).lower(partition, work, chosen));
-    GR_RETURN_IF_ERROR(placeBuffers(executable));
+    GR_RETURN_IF_ERROR(placeBuffers(executable, runtime::kTensorAlignment));
     GR_ASSIGN_OR_RETURN(uint64_t bytes, memoryOf(executable));
     bool fits = device.memoryBytes == 0 || bytes <= device.memoryBytes;
     if (fits || attempt + 1 == kNanosPerByte.size()) {  // loading refuses what is still too large

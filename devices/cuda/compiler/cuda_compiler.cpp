@@ -8,6 +8,7 @@
 #include "devices/cuda/compiler/plan_work.h"
 #include "devices/cuda/compiler/support.h"
 #include "devices/cuda/driver/libraries.h"
+#include "devices/cuda/kernels/layouts.h"
 #include "devices/cuda/program/cuda_device.h"
 
 namespace graphrun::devices::cuda {
@@ -48,7 +49,7 @@ class CudaCompiler final : public DeviceCompiler {
                                                                      tuning.numerics, &refused}));
     GR_RETURN_IF_ERROR(
         Lowering(executable, code, weightIndex).lower(partition, work, chooseLayouts(work)));
-    GR_RETURN_IF_ERROR(placeBuffers(executable));
+    GR_RETURN_IF_ERROR(placeBuffers(executable, kBufferAlignment));
     GR_ASSIGN_OR_RETURN(std::vector<KernelText> kernels, code.finish());
     executable.code = imageOf(kernels);
     choosePlans(executable, device.index, libraries(), tuning);

@@ -10,6 +10,10 @@
 
 namespace graphrun::devices::cuda {
 
+/// Of every buffer on a GPU, in bytes: cuBLASLt wants its workspace so (its documentation,
+/// cublasLtMatmul), and refuses the product otherwise.
+inline constexpr uint64_t kBufferAlignment = 256;
+
 /// A tensor whose elements lie that far apart in each dim: channels last, a transposed view.
 TensorDesc stridedDesc(runtime::ElementType type, std::vector<int64_t> dims,
                        const std::vector<int64_t>& strides);

@@ -13,7 +13,6 @@
 namespace graphrun::devices::cuda {
 namespace {
 
-constexpr uint64_t kPlaceAlignment = 256;
 /// In all bytes: a small number in every type of float.
 constexpr uint8_t kFilling = 0x3c;
 
@@ -24,7 +23,7 @@ absl::StatusOr<std::vector<uint64_t>> placeTensors(Step& step) {
     GR_ASSIGN_OR_RETURN(uint64_t bytes, layoutBytes(argument.desc));
     argument.buffer = static_cast<uint32_t>(places.size() - 1);
     places.push_back(places.back() +
-                     (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment);
+                     (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
     return absl::OkStatus();
   };
   for (auto* list : {&step.inputs, &step.outputs}) {

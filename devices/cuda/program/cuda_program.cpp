@@ -15,8 +15,6 @@
 namespace graphrun::devices::cuda {
 namespace {
 
-constexpr uint64_t kPlaceAlignment = 256;  // what loads of 128 bits and the libraries like best
-
 bool isBound(const Buffer& buffer) {
   return buffer.kind == BufferKind::kInput || buffer.kind == BufferKind::kOutput ||
          buffer.kind == BufferKind::kReceive;
@@ -24,7 +22,7 @@ bool isBound(const Buffer& buffer) {
 
 /// Of a bound buffer's place.
 uint64_t placeBytes(const Buffer& buffer) {
-  return (buffer.bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+  return (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
 /// Bytes of the places of bound buffers, one behind the other.

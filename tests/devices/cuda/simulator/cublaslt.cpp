@@ -312,7 +312,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   if (state.enterCall("cublasLtMatmul") != CUDA_SUCCESS) {
     return CUBLAS_STATUS_EXECUTION_FAILED;
   }
+  constexpr uintptr_t kWorkspaceAlignment = 256;
   if (workspaceBytes < kWorkspaceBytes ||
+      reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0 ||
       state.view(reinterpret_cast<CUdeviceptr>(workspace), workspaceBytes) == nullptr) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
