@@ -42,6 +42,12 @@ absl::StatusOr<cudnnDataType_t> dataType(runtime::ElementType type) {
   }
 }
 
+/// A factor of a convolution. Its attribute is an f32, but the library reads the bits as an i32
+/// where it sums in i32: 1.0F multiplied results by 0x3f800000 (cuDNN 9.19 on an H200).
+float factorOf(int32_t value, cudnnDataType_t sumsIn) {
+  return sumsIn == CUDNN_DATA_INT32 ? std::bit_cast<float>(value) : static_cast<float>(value);
+}
+
 std::string words(const std::vector<int64_t>& numbers) { return absl::StrJoin(numbers, ","); }
 
 std::string words(const CudnnWindow& w) {
@@ -173,8 +179,8 @@ absl::Status CudnnGraph::convolve(const CudnnConvolution& convolution, CudnnTens
       .set(names.image, image)
       .set(names.filter, filter)
       .set(names.result, result)
-      .set(names.alpha, 1.0F)
-      .set(names.beta, 0.0F);
+      .set(names.alpha, factorOf(1, convolution.sumsIn))
+      .set(names.beta, factorOf(0, convolution.sumsIn));
   return addOperation(builder);
 }
 

@@ -1,5 +1,6 @@
 // What the graphs of the simulator's cuDNN compute, element by element.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -127,12 +128,14 @@ class Run {
       switch (operation->type) {
         case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
           convolve(operation->part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC),
+                   operation->one(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, 1.0F),
                    open(*operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X),
                    open(*operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W),
                    open(*operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y), false);
           break;
         case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
           convolve(operation->part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC),
+                   operation->one(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, 1.0F),
                    open(*operation, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX),
                    open(*operation, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W),
                    open(*operation, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY), true);
@@ -185,9 +188,10 @@ class Run {
     return elements;
   }
 
-  /// A correlation of `image` to `result`, or what its sums give back to the image.
-  void convolve(const CudnnObject& window, Elements image, Elements filter, Elements result,
-                bool back) {
+  /// A correlation of `image` to `result`, or what its sums give back to the image, times `alpha`,
+  /// whose bits are an i32 where sums are.
+  void convolve(const CudnnObject& window, float alpha, Elements image, Elements filter,
+                Elements result, bool back) {
     if (failed_ != CUDA_SUCCESS) {
       return;
     }
@@ -215,7 +219,10 @@ class Run {
                                       : filter.get(tap) * factor;
       });
     });
-    forEach(to.dims(), [&](const Dims& at) { to.set(at, sums[at]); });
+    const bool sumsWhole =
+        window.one(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT) == CUDNN_DATA_INT32;
+    const double factor = sumsWhole ? std::bit_cast<int32_t>(alpha) : double{alpha};
+    forEach(to.dims(), [&](const Dims& at) { to.set(at, factor * sums[at]); });
   }
 
   void apply(const CudnnObject& operation) {
