@@ -25,9 +25,11 @@ absl::Status checkTypes(const Step& step) {
     return absl::InvalidArgumentError("expected a pool of one operand and one result");
   }
   ElementType type = step.outputs[0].desc.type;
-  bool known = type == ElementType::kF32 || type == ElementType::kF16 || type == ElementType::kBF16;
+  // cuDNN 9.19 makes plans for pools of bf16 too, whose results were wrong on an H200: largest
+  // elements that were not there, means of 1e34.
+  bool known = type == ElementType::kF32 || type == ElementType::kF16;
   if (!known || step.inputs[0].desc.type != type || !step.postOps.empty()) {
-    return absl::UnimplementedError("cuDNN's pools are of f32, f16 or bf16, with nothing fused");
+    return absl::UnimplementedError("cuDNN's pools are of f32 or f16, with nothing fused");
   }
   const std::vector<int64_t>& in = step.inputs[0].desc.dims;
   const std::vector<int64_t>& out = step.outputs[0].desc.dims;

@@ -242,6 +242,9 @@ TEST_CASE("what cuDNN has no engine for is declined with the reason", "[cudnn]")
   mixed.outputs = stepOf(last).outputs;
   CHECK_THAT(message(candidates(mixed)[0].choice.status()), Catch::Contains("all tensors dense"));
   declines({"gr.max_pool", {1, 1, 6, 6}, {}, {1, 1, 4, 4}, {2, 2}, {}, {2, 2}}, "no dilations");
+  WindowCase pool = {"gr.max_pool", {1, 1, 6, 6}, {}, {1, 1, 5, 5}, {2, 2}};
+  pool.type = ElementType::kBF16;
+  declines(pool, "pools are of f32 or f16");
 }
 
 TEST_CASE("a malformed convolution is refused", "[cudnn]") {
