@@ -5,8 +5,9 @@ namespace graphrun::ir {
 
 mlir::LogicalResult GroupOp::inferTypes(Types& types) {
   llvm::StringRef kind = getKind();
-  if (kind != "conv" && kind != "matmul" && kind != "attention" && kind != "map") {
-    return emitOpError() << "has kind \"" << kind << "\", expected conv, matmul, attention or map";
+  if (kind != "conv" && kind != "matmul" && kind != "attention" && kind != "map" && kind != "row") {
+    return emitOpError() << "has kind \"" << kind
+                         << "\", expected conv, matmul, attention, map or row";
   }
   mlir::Block& block = getBody().front();
   if (block.getArgumentTypes() != getInputs().getTypes()) {

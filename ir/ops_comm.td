@@ -10,8 +10,9 @@ def GR_GroupOp : GR_PureOp<"group", [IsolatedFromAbove, SingleBlock]> {
   let description = [{
     The region's arguments are the operands; it ends in `gr.yield`. `kind` says what anchors it:
     `conv`, `matmul` (the anchor with what follows it element-wise), `attention` (with what its operands
-    and its result are seen through) or `map` (a chain of element-wise, broadcast and small movement
-    operations). Placement treats a group as one operation.
+    and its result are seen through), `map` (a chain of element-wise, broadcast and small movement
+    operations) or `row` (a reduction of rows with the casts before and behind it, which compilers of
+    devices form). Placement treats a group as one operation.
   }];
   let arguments = (ins Variadic<GR_Tensor>:$inputs, StrAttr:$kind);
   let results = (outs Variadic<GR_Tensor>:$outputs);

@@ -2,7 +2,7 @@
 // RUN: graphrun-opt %s --verify-diagnostics --split-input-file
 
 func.func @f0(%x: tensor<4xf32>) {
-  // expected-error @below {{has kind "pool", expected conv, matmul, attention or map}}
+  // expected-error @below {{has kind "pool", expected conv, matmul, attention, map or row}}
   %0 = gr.group (%x) attributes {kind = "pool"} {
   ^bb0(%a: tensor<4xf32>):
     %1 = gr.exp %a : (tensor<4xf32>) -> tensor<4xf32>

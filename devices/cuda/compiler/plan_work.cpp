@@ -4,6 +4,7 @@
 #include "devices/compiler/attributes.h"
 #include "devices/compiler/group_values.h"
 #include "devices/compiler/way_choice.h"
+#include "devices/cuda/compiler/emit/row_kernel.h"
 #include "devices/cuda/compiler/expansions.h"
 #include "devices/cuda/compiler/recurrent_steps.h"
 #include "devices/cuda/compiler/support.h"
@@ -26,6 +27,7 @@ class WorkPlanner {
   explicit WorkPlanner(const GpuTarget& target) : target_(target) {}
 
   absl::StatusOr<std::vector<Work>> plan(mlir::func::FuncOp partition) {
+    joinCasts(partition);
     for (mlir::Operation& op : llvm::make_early_inc_range(partition.front())) {
       if (absl::Status status = addOperation(&op); !status.ok()) {
         return runtime::annotate(
@@ -38,6 +40,35 @@ class WorkPlanner {
   }
 
  private:
+  /// Normalisations that read a wider copy of 16-bit floats, or whose result is read as such floats
+  /// alone, become groups with those casts: one kernel, which computes in f32 as before.
+  static void joinCasts(mlir::func::FuncOp partition) {
+    for (auto norm : llvm::to_vector(partition.front().getOps<ir::LayerNormOp>())) {
+      llvm::SmallVector<mlir::Operation*> members = {norm};
+      if (auto widening = norm.getInput().getDefiningOp<ir::CastOp>();
+          widening && widening->hasOneUse() && isHalf(widening.getInput())) {
+        members.insert(members.begin(), widening);
+      }
+      auto narrowing =
+          norm->hasOneUse() ? llvm::dyn_cast<ir::CastOp>(*norm->user_begin()) : nullptr;
+      if (narrowing && isHalf(narrowing.getOutput()) && narrowing->getBlock() == norm->getBlock()) {
+        members.push_back(narrowing);
+      }
+      // A scale that is one value would move into the group, where the kernel does not look.
+      bool isRow = denseDesc(norm.getInput()).type == runtime::ElementType::kF32 &&
+                   whyNotGenerated(norm).empty() &&
+                   llvm::none_of(llvm::drop_begin(norm->getOpOperands()), passes::movesInside);
+      if (members.size() > 1 && isRow) {
+        passes::buildGroup({kRowGroup, members});
+      }
+    }
+  }
+
+  static bool isHalf(mlir::Value value) {
+    runtime::ElementType type = denseDesc(value).type;
+    return type == runtime::ElementType::kF16 || type == runtime::ElementType::kBF16;
+  }
+
   absl::Status addOperation(mlir::Operation* op) {
     if (passes::isWeight(op)) {
       return absl::OkStatus();  // read where it is used
@@ -90,7 +121,8 @@ class WorkPlanner {
   }
 
   absl::Status addGroup(ir::GroupOp group) {
-    if (group.getKind() == "map" && whyNotGenerated(group).empty()) {
+    bool isOneKernel = group.getKind() == "map" || group.getKind() == kRowGroup;
+    if (isOneKernel && whyNotGenerated(group).empty()) {
       add(Work::Kind::kGenerated, group, generatedWays(group));
       return absl::OkStatus();
     }

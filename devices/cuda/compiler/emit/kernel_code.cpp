@@ -31,10 +31,6 @@ const KernelFamily* familyOf(mlir::Operation* op) {
   return found == std::end(kFamilies) ? nullptr : found;
 }
 
-bool reducesRows(mlir::Operation* op) {
-  return llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op);
-}
-
 /// Views cost nothing, and transpositions are done by tiles: what is both is taken apart, but where
 /// channels are shuffled.
 std::string whyNotMap(mlir::Operation* op) {
@@ -55,7 +51,7 @@ std::string whyNotGenerated(mlir::Operation* op) {
   if (const KernelFamily* family = familyOf(op)) {
     return family->whyNot(op);
   }
-  return reducesRows(op)        ? whyNotRowKernel(op)
+  return isRowOperation(op)     ? whyNotRowKernel(op)
          : isPointOperation(op) ? whyNotPointKernel(op)
                                 : whyNotMap(op);
 }
@@ -66,7 +62,7 @@ OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts) {
     family->build(kernels);
     return kernels;
   }
-  if (reducesRows(op)) {
+  if (isRowOperation(op)) {
     buildRowKernels(kernels);
     return kernels;
   }

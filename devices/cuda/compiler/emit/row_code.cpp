@@ -29,12 +29,21 @@ constexpr int64_t kBusyThreads = int64_t{1} << 16;
 constexpr int64_t kLeastOfThread = 64, kLeastOfBlock = 4096;
 constexpr int64_t kMostParts = 1024;
 
+/// So many vectors of a row stay in registers.
+constexpr int64_t kMostHeld = 8;
+
 int64_t lanesOf(Rows rows, int64_t widest) {
   int64_t lanes = rows.inner > 1 ? 1 : kVectorBytes / widest;
   while (rows.size % lanes != 0) {
     lanes /= 2;
   }
   return lanes;
+}
+
+/// Rows that have a warp each share a block only where there are many: few are spread over the GPU.
+int64_t blockOf(Rows rows) {
+  int64_t threads = rows.count() * rows.parts * kWarpThreads;
+  return teamOf(rows) == kWarpThreads && threads < kBusyThreads / 2 ? kWarpThreads : kBlockThreads;
 }
 
 }  // namespace
@@ -59,7 +68,12 @@ Rows inParts(Rows rows, int64_t elementBytes) {
 }
 
 RowCode::RowCode(mlir::Operation* op, Rows rows, int64_t widest)
-    : op_(op), rows_(rows), lanes_(lanesOf(rows, widest)), team_(teamOf(rows)), code_(op) {
+    : op_(op),
+      rows_(rows),
+      lanes_(lanesOf(rows, widest)),
+      team_(teamOf(rows)),
+      block_(blockOf(rows)),
+      code_(op) {
   mlir::Type element = codegen::tensorOf(op->getOperand(0)).getElementType();
   memory_ = codegen::memoryType(element);
   compute_ = rowComputeType(element);
@@ -91,11 +105,10 @@ mlir::Value RowCode::quotient(mlir::Value number, int64_t divisor) {
 KernelLaunch RowCode::build(mlir::ModuleOp module, const std::string& symbol,
                             llvm::function_ref<void()> work) {
   int64_t units = rows_.count() * rows_.parts;
-  code_.begin(module, symbol, kBlockThreads, units * team_);
+  code_.begin(module, symbol, block_, units * team_);
   thread_ = code_.threadOfBlock();
   member_ = remainder(thread_, team_);
-  mlir::Value first =
-      code_.make<arith::MulIOp>(code_.block(), code_.constant(kBlockThreads / team_));
+  mlir::Value first = code_.make<arith::MulIOp>(code_.block(), code_.constant(block_ / team_));
   mlir::Value unit = code_.make<arith::AddIOp>(first, quotient(thread_, team_));
   auto emit = [&] {
     takeUnit(unit);
@@ -107,6 +120,7 @@ KernelLaunch RowCode::build(mlir::ModuleOp module, const std::string& symbol,
                                                     code_.number(rows_.size * rows_.inner));
       begin_ = code_.make<arith::AddIOp>(outer, code_.make<arith::RemUIOp>(row_, inner));
     }
+    holdRow();
     work();
   };
   if (team_ == kBlockThreads) {
@@ -130,6 +144,19 @@ void RowCode::takeUnit(mlir::Value unit) {
     part_ = code_.make<arith::DivUIOp>(unit, count);
     from_ = code_.make<arith::MulIOp>(part_, size);
     to_ = code_.make<arith::MinUIOp>(code_.make<arith::AddIOp>(from_, size), to_);
+  }
+}
+
+/// Reads what the thread has of its row, if that is a few whole vectors.
+void RowCode::holdRow() {
+  const int64_t turn = team_ * lanes_;
+  if (rows_.inner > 1 || rows_.parts > 1 || rows_.size % turn != 0 ||
+      rows_.size / turn > kMostHeld) {
+    return;
+  }
+  for (int64_t begin = 0; begin < rows_.size; begin += turn) {
+    heldColumns_.push_back(code_.make<arith::AddIOp>(firstColumn(), code_.constant(begin)));
+    held_.push_back(elementsAt(heldColumns_.back()));
   }
 }
 
@@ -183,13 +210,19 @@ mlir::Value RowCode::elementsAt(mlir::Value column) {
 }
 
 mlir::Value RowCode::loadColumn(unsigned operand, mlir::Value column) {
-  mlir::Value elements = code_.load(code_.address(operand, memory_, column), memory_, lanes_);
+  mlir::Type memory = memoryTypeOf(op_->getOperand(operand));
+  mlir::Value elements = code_.load(code_.address(operand, memory, column), memory, lanes_);
   return computed(elements);
 }
 
 void RowCode::storeAt(mlir::Value column, mlir::Value value) {
-  mlir::Value address = code_.address(op_->getNumOperands(), memory_, placeOf(column));
-  code_.store(codegen::toMemory(code_.builder(), code_.loc(), value, memory_), address);
+  mlir::Type memory = memoryTypeOf(op_->getResult(0));
+  mlir::Value address = code_.address(op_->getNumOperands(), memory, placeOf(column));
+  code_.store(codegen::toMemory(code_.builder(), code_.loc(), value, memory), address);
+}
+
+mlir::Type RowCode::memoryTypeOf(mlir::Value value) const {
+  return codegen::memoryType(codegen::tensorOf(value).getElementType());
 }
 
 void RowCode::storeRow(mlir::Value scalar) {
@@ -199,7 +232,7 @@ void RowCode::storeRow(mlir::Value scalar) {
       place = code_.make<arith::AddIOp>(place, part_);
       return code_.store(scalar, code_.scratchAddress(0, compute_, place));
     }
-    mlir::Type memory = codegen::memoryType(codegen::tensorOf(op_->getResult(0)).getElementType());
+    mlir::Type memory = memoryTypeOf(op_->getResult(0));
     mlir::Value address = code_.address(op_->getNumOperands(), memory, row_);
     bool isNarrow = llvm::isa<mlir::IntegerType>(memory) && memory.getIntOrFloatBitWidth() < 32;
     code_.store(isNarrow ? code_.make<arith::TruncIOp>(memory, scalar)
@@ -220,6 +253,12 @@ mlir::Value RowCode::firstColumn() {
 }
 
 void RowCode::forEach(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
+  if (!held_.empty()) {
+    for (auto [elements, column] : llvm::zip(held_, heldColumns_)) {
+      body(elements, column);
+    }
+    return;
+  }
   mlir::OpBuilder& builder = code_.builder();
   auto loop = builder.create<mlir::scf::ForOp>(code_.loc(), firstColumn(), to_,
                                                code_.constant(team_ * lanes_));
@@ -228,18 +267,27 @@ void RowCode::forEach(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
   body(elementsAt(loop.getInductionVar()), loop.getInductionVar());
 }
 
-mlir::Value RowCode::reduce(mlir::Value start, Element element, Combine combine) {
+/// One value a lane: `combine` of what the thread has of the row.
+mlir::Value RowCode::reduceByThread(mlir::Value start, Element element, Combine combine) {
+  if (!held_.empty()) {
+    for (mlir::Value elements : held_) {
+      start = combine(start, element(elements));
+    }
+    return start;
+  }
   mlir::OpBuilder& builder = code_.builder();
   auto loop = builder.create<mlir::scf::ForOp>(
       code_.loc(), firstColumn(), to_, code_.constant(team_ * lanes_), mlir::ValueRange{start});
-  {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    mlir::Value x = element(elementsAt(loop.getInductionVar()));
-    mlir::Value next = combine(loop.getRegionIterArg(0), x);
-    builder.create<mlir::scf::YieldOp>(code_.loc(), next);
-  }
-  mlir::Value value = acrossLanes(loop.getResult(0), combine);
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  mlir::Value x = element(elementsAt(loop.getInductionVar()));
+  mlir::Value next = combine(loop.getRegionIterArg(0), x);
+  builder.create<mlir::scf::YieldOp>(code_.loc(), next);
+  return loop.getResult(0);
+}
+
+mlir::Value RowCode::reduce(mlir::Value start, Element element, Combine combine) {
+  mlir::Value value = acrossLanes(reduceByThread(start, element, combine), combine);
   value = team_ > 1 ? acrossWarp(value, combine) : value;
   return team_ > kWarpThreads ? acrossBlock(value, combine) : value;
 }

@@ -32,7 +32,9 @@ mlir::Type rowComputeType(mlir::Type element);
 
 /// Emits one kernel over the rows of operand 0. A row whose elements lie next to each other has a
 /// warp, or a block where it is long, and each thread takes vectors of it in turns; other rows have
-/// a thread each, so that neighbours read neighbouring elements.
+/// a thread each, so that neighbours read neighbouring elements. Where a row is a few vectors for
+/// each thread, they are read once and stay in registers. Operands and results may have other types
+/// than operand 0: all are computed in its type.
 class RowCode {
  public:
   using Element = llvm::function_ref<mlir::Value(mlir::Value x)>;
@@ -76,11 +78,14 @@ class RowCode {
 
  private:
   void takeUnit(mlir::Value unit);
+  void holdRow();
+  mlir::Type memoryTypeOf(mlir::Value value) const;
   mlir::Value firstColumn();
   mlir::Value computed(mlir::Value elements);
   mlir::Value elementAddress(mlir::Value place);
   mlir::Value placeOf(mlir::Value column);
   mlir::Value elementsAt(mlir::Value column);
+  mlir::Value reduceByThread(mlir::Value start, Element element, Combine combine);
   mlir::Value acrossLanes(mlir::Value vector, Combine combine);
   mlir::Value acrossWarp(mlir::Value value, Combine combine);
   mlir::Value acrossBlock(mlir::Value value, Combine combine);
@@ -91,11 +96,14 @@ class RowCode {
   mlir::Operation* op_;
   Rows rows_;
   int64_t lanes_ = 1;
-  int64_t team_ = 1;  // threads of a row
+  int64_t team_ = 1;   // threads of a row
+  int64_t block_ = 0;  // threads of a block
   ThreadCode code_;
   mlir::Type memory_, compute_;
   bool isUnsigned_ = false;
   mlir::Value thread_, member_, row_, begin_;
+  /// What the thread holds of its row, and the columns of that; empty where it is read in a loop.
+  llvm::SmallVector<mlir::Value> held_, heldColumns_;
   mlir::Value part_, from_, to_;  // the part of the row, null where it is whole, and its columns
 };
 

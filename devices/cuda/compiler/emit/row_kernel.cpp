@@ -8,6 +8,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace graphrun::devices::cuda {
 namespace {
@@ -25,6 +26,25 @@ Rows rowsOver(llvm::ArrayRef<int64_t> shape, size_t from, size_t to) {
 
 size_t axisOf(int64_t axis, mlir::RankedTensorType type) {
   return static_cast<size_t>(axis < 0 ? axis + type.getRank() : axis);
+}
+
+bool reducesRows(mlir::Operation* op) {
+  return llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op);
+}
+
+/// What a kernel is for: `op`, or the operation of rows among the casts of such a group; null where
+/// there is none.
+mlir::Operation* rowOperationOf(mlir::Operation* op) {
+  auto group = llvm::dyn_cast<ir::GroupOp>(op);
+  if (!group) {
+    return reducesRows(op) ? op : nullptr;
+  }
+  if (group.getKind() != kRowGroup) {
+    return nullptr;
+  }
+  auto body = group.getBody().front().without_terminator();
+  auto found = llvm::find_if(body, [](mlir::Operation& inner) { return reducesRows(&inner); });
+  return found == body.end() ? nullptr : &*found;
 }
 
 /// What an operation's rows are; nothing where it has none, or where they do not lie evenly.
@@ -53,9 +73,9 @@ std::optional<Rows> rowsOf(mlir::Operation* op) {
 /// Emits what is done for a row, with the arithmetic of the element type.
 class RowKernelBuilder {
  public:
-  /// `size`: of whole rows, which `rows` may be parts of.
+  /// `op`: a group or an operation alone; `size`: of whole rows, which `rows` may be parts of.
   RowKernelBuilder(mlir::Operation* op, Rows rows, int64_t size)
-      : op_(op), rows_(rows), size_(size), code_(op, rows, widest(op, rows)) {
+      : op_(rowOperationOf(op)), rows_(rows), size_(size), code_(op, rows, widest(op, rows)) {
     code_.code().sizes().add(size);
   }
 
@@ -70,9 +90,20 @@ class RowKernelBuilder {
 
  private:
   static int64_t widest(mlir::Operation* op, Rows rows) {
+    auto bytes = [](mlir::Type type) { return int64_t{type.getIntOrFloatBitWidth()} / 8; };
     mlir::Type element = tensorOf(op->getOperand(0)).getElementType();
-    mlir::Type type = rows.arePartial ? rowComputeType(element) : codegen::memoryType(element);
-    return type.getIntOrFloatBitWidth() / 8;
+    if (rows.arePartial) {
+      return bytes(rowComputeType(element));
+    }
+    int64_t most = bytes(codegen::memoryType(element));
+    if (!llvm::isa<ir::ReduceOp>(op)) {  // whose result is no row
+      llvm::SmallVector<mlir::Type> types(op->getOperandTypes());
+      types.append(op->result_type_begin(), op->result_type_end());
+      for (mlir::Type type : types) {
+        most = std::max(most, bytes(codegen::memoryType(mlir::getElementTypeOrSelf(type))));
+      }
+    }
+    return most;
   }
   bool isUnsigned() {
     mlir::Type element = tensorOf(op_->getOperand(0)).getElementType();
@@ -161,11 +192,19 @@ class RowKernelBuilder {
         make<math::SqrtOp>(make<arith::AddFOp>(variance, code_.constant(epsilon)));
     mlir::Value factor = make<arith::DivFOp>(code_.constant(1), deviation);
     code_.forEach([&](mlir::Value x, mlir::Value column) {
-      mlir::Value value =
-          make<arith::MulFOp>(make<arith::MulFOp>(without(x), factor), code_.loadColumn(1, column));
-      value = norm.getBias() ? make<arith::AddFOp>(value, code_.loadColumn(2, column)) : value;
+      auto load = [&](unsigned operand) { return code_.loadColumn(numberOf(operand), column); };
+      mlir::Value value = make<arith::MulFOp>(make<arith::MulFOp>(without(x), factor), load(1));
+      value = norm.getBias() ? make<arith::AddFOp>(value, load(2)) : value;
       code_.storeAt(column, value);
     });
+  }
+
+  /// Which operand of the kernel an operand of the operation is: in a group one value may be
+  /// several.
+  unsigned numberOf(unsigned operand) {
+    auto argument = llvm::dyn_cast<mlir::BlockArgument>(op_->getOperand(operand));
+    bool isInGroup = llvm::isa<ir::GroupOp>(op_->getParentOp());
+    return isInGroup && argument ? argument.getArgNumber() : operand;
   }
 
   mlir::Operation* op_;
@@ -206,11 +245,11 @@ Rows partsOf(mlir::Operation* op, Rows rows) {
 
 }  // namespace
 
+bool isRowOperation(mlir::Operation* op) { return rowOperationOf(op) != nullptr; }
+
 std::string whyNotRowKernel(mlir::Operation* op) {
+  op = rowOperationOf(op);
   std::string name = op->getName().getStringRef().str();
-  if (!llvm::isa<ir::ReduceOp, ir::SoftmaxOp, ir::LayerNormOp>(op)) {
-    return name + " is no reduction of rows";
-  }
   std::optional<Rows> rows = rowsOf(op);
   if (!rows) {
     return name + " reduces dims that do not follow each other";
@@ -226,8 +265,11 @@ std::string whyNotRowKernel(mlir::Operation* op) {
 }
 
 RowWalk walkOfThread(mlir::Operation* op) {
+  if (!llvm::isa<ir::ReduceOp>(op)) {
+    return {};
+  }
   std::optional<Rows> rows = rowsOf(op);
-  if (!rows || !llvm::isa<ir::ReduceOp>(op)) {
+  if (!rows) {
     return {};
   }
   Rows parts = partsOf(op, *rows);
@@ -237,7 +279,7 @@ RowWalk walkOfThread(mlir::Operation* op) {
 
 void buildRowKernels(OperationKernels& kernels) {
   mlir::Operation* op = kernels.op;
-  Rows rows = rowsOf(op).value_or(Rows());
+  Rows rows = rowsOf(rowOperationOf(op)).value_or(Rows());
   auto add = [&](Rows some) {
     kernels.add([&](mlir::ModuleOp module, const std::string& symbol) {
       return RowKernelBuilder(op, some, rows.size).build(module, symbol);

@@ -8,8 +8,14 @@
 
 namespace graphrun::devices::cuda {
 
-/// Reason why `op` is no such operation, or one that no kernel can be generated for; empty when one
-/// can.
+/// The kind of a group that has one such operation and the casts before and behind it: the kernel
+/// reads and writes the types beyond the casts, and computes in between in f32.
+inline constexpr llvm::StringLiteral kRowGroup = "row";
+
+/// True for such an operation, and for a group of this kind.
+bool isRowOperation(mlir::Operation* op);
+
+/// Reason why no kernel can be generated for an operation of rows; empty when one can.
 std::string whyNotRowKernel(mlir::Operation* op);
 
 /// Adds the kernels for `op`, on dense tensors: one, or two where rows are few and long, the second

@@ -156,3 +156,23 @@ func.func @gru(%x: tensor<2x3x4xf32>, %w: tensor<15x4xf32>, %r: tensor<15x5xf32>
   %0:2 = gr.recurrent %x weights %w recurrent %r bias %b hidden %h {cell = "gru", activations = ["sigmoid", "tanh"], alphas = array<f64: 0.0, 0.0>, betas = array<f64: 0.0, 0.0>} : (tensor<2x3x4xf32>, tensor<15x4xf32>, tensor<15x5xf32>, tensor<15xf32>, tensor<3x5xf32>) -> (tensor<2x3x5xf32>, tensor<3x5xf32>)
   return %0#0, %0#1 : tensor<2x3x5xf32>, tensor<3x5xf32>
 }
+
+// A normalisation reads and writes the 16-bit floats beyond the casts around it, but not where others read
+// the wide ones, or where its scale is one value.
+// CHECK-LABEL: // norms
+// CHECK: generated gr.group ([[X:%.*]] 128x768xbf16, [[S:%.*]] 768xf32) -> ({{.*}} 128x768xbf16)
+// CHECK-NEXT: generated gr.cast ([[X]] 128x768xbf16) -> ([[W:%.*]] 128x768xf32)
+// CHECK-NEXT: generated gr.layer_norm ([[W]] 128x768xf32, [[S]] 768xf32, [[S]] 768xf32) -> ([[N:%.*]] 128x768xf32)
+// CHECK-NEXT: generated gr.layer_norm ([[N]] 128x768xf32, {{.*}} 768xf32) -> ([[M:%.*]] 128x768xf32)
+// CHECK-NEXT: generated gr.cast ([[M]] 128x768xf32) -> ({{.*}} 128x768xbf16)
+func.func @norms(%x: tensor<128x768xbf16>, %s: tensor<768xf32>) -> (tensor<128x768xbf16>, tensor<128x768xf32>, tensor<128x768xbf16>) {
+  %one = gr.constant dense<1.0> : tensor<768xf32> : tensor<768xf32>
+  %0 = gr.cast %x {to = f32} : (tensor<128x768xbf16>) -> tensor<128x768xf32>
+  %1 = gr.layer_norm %0, %s, %s : (tensor<128x768xf32>, tensor<768xf32>, tensor<768xf32>) -> tensor<128x768xf32>
+  %2 = gr.cast %1 {to = bf16} : (tensor<128x768xf32>) -> tensor<128x768xbf16>
+  %3 = gr.cast %x {to = f32} : (tensor<128x768xbf16>) -> tensor<128x768xf32>
+  %4 = gr.layer_norm %3, %s, %s : (tensor<128x768xf32>, tensor<768xf32>, tensor<768xf32>) -> tensor<128x768xf32>
+  %5 = gr.layer_norm %4, %one : (tensor<128x768xf32>, tensor<768xf32>) -> tensor<128x768xf32>
+  %6 = gr.cast %5 {to = bf16} : (tensor<128x768xf32>) -> tensor<128x768xbf16>
+  return %2, %3, %6 : tensor<128x768xbf16>, tensor<128x768xf32>, tensor<128x768xbf16>
+}

@@ -123,6 +123,33 @@ TEST_CASE("layer normalisation, with and without bias") {
   check(function("layer_norm", attributes, {input, row}, input), tolerance);
 }
 
+/// A normalisation in f32 of `input`, with casts from and to `narrow` where these are wanted.
+std::string normalizationBetweenCasts(const std::string& narrow, const Dims& dims, bool from,
+                                      bool to) {
+  std::string half = type(dims, narrow), wide = type(dims, "f32"), row = type({dims[1]}, "f32");
+  std::string input = from ? half : wide, result = to ? half : wide;
+  std::string widened = absl::StrCat("%w = gr.cast %a {to = f32} : (", half, ") -> ", wide);
+  std::string narrowed =
+      absl::StrCat("%n = gr.cast %o {to = ", narrow, "} : (", wide, ") -> ", half);
+  std::string types = absl::StrCat("(", input, ", ", row, ", ", row, ") -> ", result);
+  return absl::StrCat(
+      "func.func @f(%x: ", input, ", %s: ", row, ", %b: ", row, ") -> ", result,
+      " {\n  %0 = gr.group(%x, %s, %b) attributes {kind = \"row\"} {\n  ^bb0(%a: ", input,
+      ", %c: ", row, ", %d: ", row, "):\n", from ? widened : "", "\n    %o = gr.layer_norm ",
+      from ? "%w" : "%a", ", %c, %d : (", wide, ", ", row, ", ", row, ") -> ", wide, "\n",
+      to ? narrowed : "", "\n    gr.yield ", to ? "%n" : "%o", " : ", result, "\n  } : ", types,
+      "\n  return %0 : ", result, "\n}");
+}
+
+TEST_CASE("layer normalisation and the casts around it are one kernel") {
+  std::string narrow = GENERATE("f16", "bf16");
+  Dims dims = GENERATE(Dims{4, 768}, Dims{2, 1030}, Dims{3, 4096}, Dims{5, 10});
+  double tolerance = narrow == "f16" ? 2e-3 : 2e-2;
+  check(normalizationBetweenCasts(narrow, dims, true, true), tolerance);
+  check(normalizationBetweenCasts(narrow, dims, true, false), 1e-5);
+  check(normalizationBetweenCasts(narrow, dims, false, true), tolerance);
+}
+
 TEST_CASE("rows that no kernel is generated for are declined with a reason") {
   CHECK(whyDeclined(reduction("sum", "f32", {2, 3}, {1})).empty());
   CHECK(whyDeclined(reduction("sum", "f32", {2, 3, 4}, {0, 2})) ==

@@ -1,11 +1,13 @@
 // RUN: graphrun-opt %s --gr-cuda-print-kernels -o /dev/null | FileCheck %s
 // RUN: graphrun-opt %s --gr-cuda-print-kernels=sm=90 -o /dev/null | FileCheck %s --check-prefix=PTX
 
-// A warp a row, eight rows a block: the maximum and the sum go through the warp, nothing is shared.
+// A warp a row, each in a block of its own while rows are few: the maximum and the sum go through the
+// warp, nothing is shared. The row is read once.
 // CHECK-LABEL: // gr.softmax
-// CHECK-NEXT: launch kernel grid 8 1 1 block 256 1 1 shared 0
+// CHECK-NEXT: launch kernel grid 64 1 1 block 32 1 1 shared 0
 // CHECK-NEXT: (operand 0, result 0, integer 64, integer 128)
-// CHECK: scf.for {{.*}} -> (vector<4xf32>)
+// CHECK-NOT: scf.for
+// CHECK: llvm.load {{.*}} -> vector<4xf32>
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK: math.exp
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
@@ -43,4 +45,13 @@ func.func @columns(%x: tensor<4x64x128xf32>) -> (tensor<4x1x128xf32>, tensor<1x6
   %0 = gr.reduce %x {kind = "max", axes = array<i64: 1>} : (tensor<4x64x128xf32>) -> tensor<4x1x128xf32>
   %1 = gr.reduce %x {kind = "max", axes = array<i64: 0, 2>} : (tensor<4x64x128xf32>) -> tensor<1x64x1xf32>
   return %0, %1 : tensor<4x1x128xf32>, tensor<1x64x1xf32>
+}
+
+// Many rows share blocks, and a row of many vectors is read in a loop.
+// CHECK-LABEL: // gr.softmax
+// CHECK-NEXT: launch kernel grid 512 1 1 block 256 1 1 shared 0
+// CHECK: scf.for {{.*}} -> (vector<2xf32>)
+func.func @many(%x: tensor<4096x1022xf32>) -> tensor<4096x1022xf32> {
+  %0 = gr.softmax %x {axis = 1 : i64} : (tensor<4096x1022xf32>) -> tensor<4096x1022xf32>
+  return %0 : tensor<4096x1022xf32>
 }
