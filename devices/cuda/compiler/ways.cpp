@@ -106,6 +106,15 @@ void addMap(mlir::Operation* op, std::vector<Way>& ways) {
   }
 }
 
+/// A pool whose channels lie last: as many elements by as many threads.
+void addPool(mlir::Operation* op, std::vector<Way>& ways) {
+  Way way;
+  way.layouts.result = kChannelsLast;
+  way.operands.push_back(channelsLastDesc(op->getOperand(0)));
+  way.results.push_back(channelsLastDesc(op->getResult(0)));
+  ways.push_back(std::move(way));
+}
+
 /// What a reduction takes longer where a thread reads elements alone, for lack of rows, or where a
 /// second kernel follows.
 double walkNanos(mlir::Operation* op) {
@@ -186,6 +195,8 @@ std::vector<Way> generatedWays(mlir::Operation* op) {
     addView(op, ways);
   } else if (!isPointOperation(op) && codegen::whyNotMap(op).empty()) {
     addMap(op, ways);
+  } else if (isPoolOfAnyLayout(op)) {
+    addPool(op, ways);
   } else {
     addSeen(op, ways);
   }

@@ -68,7 +68,7 @@ OperationKernels buildKernels(mlir::Operation* op, const MapLayouts& layouts) {
   }
   kernels.add([&](mlir::ModuleOp module, const std::string& symbol) {
     if (isPointOperation(op)) {
-      return buildPointKernel(module, op, symbol);
+      return buildPointKernel(module, op, !layouts.result.isDense(), symbol);
     }
     if (isTileKernel(op)) {
       return buildTileKernel(module, op, symbol);

@@ -99,11 +99,15 @@ std::string whyNotPointKernel(mlir::Operation* op) {
   return why.empty() ? why : absl::StrCat(name, " ", why);
 }
 
-KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op,
+bool isPoolOfAnyLayout(mlir::Operation* op) {
+  return llvm::isa<ir::MaxPoolOp, ir::AvgPoolOp, ir::LpPoolOp>(op);
+}
+
+KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op, bool channelsLast,
                               const std::string& symbol) {
   return moves(op)            ? buildMovementKernel(module, op, symbol)
          : walksAlongAxis(op) ? buildAxisKernel(module, op, symbol)
-                              : buildWindowKernel(module, op, symbol);
+                              : buildWindowKernel(module, op, channelsLast, symbol);
 }
 
 }  // namespace graphrun::devices::cuda

@@ -19,16 +19,20 @@ bool isPointOperation(mlir::Operation* op);
 /// can.
 std::string whyNotPointKernel(mlir::Operation* op);
 
-/// Appends the kernel for `op`, on dense tensors, to `module`, for emitPtx. Of an index that is out
-/// of range it complains, and reads the nearest element. Requires an empty whyNotPointKernel(op).
-KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op,
+/// True for pools that can be on tensors with the channels last, too.
+bool isPoolOfAnyLayout(mlir::Operation* op);
+
+/// Appends the kernel for `op` to `module`, for emitPtx. Its tensors are dense, or have the
+/// channels last, which requires isPoolOfAnyLayout(op). Of an index that is out of range it
+/// complains, and reads the nearest element. Requires an empty whyNotPointKernel(op).
+KernelLaunch buildPointKernel(mlir::ModuleOp module, mlir::Operation* op, bool channelsLast,
                               const std::string& symbol);
 
 /// Its parts, one a file: operations that move elements, that walk along an axis, or over windows.
 KernelLaunch buildMovementKernel(mlir::ModuleOp module, mlir::Operation* op,
                                  const std::string& symbol);
 KernelLaunch buildAxisKernel(mlir::ModuleOp module, mlir::Operation* op, const std::string& symbol);
-KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op,
+KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op, bool channelsLast,
                                const std::string& symbol);
 /// Why blocks are not added up by a kernel, told behind the operation's name; empty when they are.
 std::string whyNotBlock(ir::Col2ImOp op);

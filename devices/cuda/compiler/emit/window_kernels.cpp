@@ -45,14 +45,24 @@ struct Window {
   }
 };
 
-/// Emits pools: a thread an element of the result.
+/// N x C x spatial dims as N x spatial dims x C.
+template <typename Element>
+llvm::SmallVector<Element> channelsMovedLast(llvm::ArrayRef<Element> dims) {
+  llvm::SmallVector<Element> moved = {dims[0]};
+  moved.append(dims.begin() + 2, dims.end());
+  moved.push_back(dims[1]);
+  return moved;
+}
+
+/// Emits pools: a thread an element of the result, neighbours in memory for neighbouring elements.
 class PoolBuilder {
  public:
-  PoolBuilder(mlir::Operation* op, Window window)
+  PoolBuilder(mlir::Operation* op, Window window, bool channelsLast)
       : op_(op),
         window_(std::move(window)),
+        channelsLast_(channelsLast),
         in_(tensorOf(op->getOperand(0)).getShape()),
-        code_(op, tensorOf(op->getResult(0)).getShape()),
+        code_(op, inMemoryOrder(tensorOf(op->getResult(0)).getShape())),
         math_(code_),
         type_(codegen::computeType(tensorOf(op->getOperand(0)).getElementType())) {
     code_.addSizes(in_);
@@ -61,7 +71,11 @@ class PoolBuilder {
   }
 
   KernelLaunch build(mlir::ModuleOp module, const std::string& symbol) {
-    return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> index, mlir::Value number) {
+    return code_.build(module, symbol, [&](llvm::ArrayRef<mlir::Value> at, mlir::Value number) {
+      Values index(at);
+      if (channelsLast_) {
+        index.insert(index.begin() + 1, index.pop_back_val());
+      }
       llvm::TypeSwitch<mlir::Operation*>(op_)
           .Case([&](ir::MaxPoolOp) { code_.storeComputed(largest(index), 1, number); })
           .Case([&](ir::MaxPoolWithIndicesOp pool) {
@@ -77,6 +91,11 @@ class PoolBuilder {
   }
 
  private:
+  template <typename Element>
+  llvm::SmallVector<Element> inMemoryOrder(llvm::ArrayRef<Element> dims) const {
+    return channelsLast_ ? channelsMovedLast(dims) : llvm::to_vector(dims);
+  }
+
   /// `update` makes the next values of those before and an element's; `isInside` tells whether it
   /// is one, and not padding.
   using Update =
@@ -99,7 +118,8 @@ class PoolBuilder {
   Values overDim(size_t dim, llvm::ArrayRef<mlir::Value> index, const Values& from,
                  mlir::Value isInside, mlir::ValueRange values, Update update) {
     if (dim == window_.kernel.size()) {
-      return update(values, code_.placeOf(from, in_), isInside);
+      return update(values, code_.placeOf(inMemoryOrder(llvm::ArrayRef(from)), inMemoryOrder(in_)),
+                    isInside);
     }
     mlir::Value begin = code_.subtract(code_.times(index[dim + 2], window_.strides[dim]),
                                        code_.constant(window_.padsBegin[dim]));
@@ -222,6 +242,7 @@ class PoolBuilder {
 
   mlir::Operation* op_;
   Window window_;
+  bool channelsLast_;
   Dims in_;
   PointCode code_;
   Arithmetic math_;
@@ -314,13 +335,14 @@ std::string whyNotBlock(ir::Col2ImOp op) {
   return fits ? "" : "has a block, an image and a number of columns that do not fit each other";
 }
 
-KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op,
+KernelLaunch buildWindowKernel(mlir::ModuleOp module, mlir::Operation* op, bool channelsLast,
                                const std::string& symbol) {
   KernelLaunch launch;
   llvm::TypeSwitch<mlir::Operation*>(op)
       .Case([&](ir::Col2ImOp a) { launch = BlockSums(a).build(module, symbol); })
-      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::LpPoolOp>(
-          [&](auto a) { launch = PoolBuilder(a, Window::of(a)).build(module, symbol); });
+      .Case<ir::MaxPoolOp, ir::MaxPoolWithIndicesOp, ir::AvgPoolOp, ir::LpPoolOp>([&](auto a) {
+        launch = PoolBuilder(a, Window::of(a), channelsLast).build(module, symbol);
+      });
   return launch;
 }
 

@@ -22,7 +22,7 @@ std::string whyDeclined(const std::string& text);
 /// The first operation of a function that is not a constant.
 class KernelCase {
  public:
-  /// `layouts`: how the tensors of a map lie.
+  /// `layouts`: how the tensors of a map or a pool lie.
   explicit KernelCase(const std::string& text, const MapLayouts& layouts = {});
 
   mlir::Operation* op() const { return op_; }
@@ -50,6 +50,9 @@ class KernelCase {
   std::optional<OperationKernels> kernels_;
   ErrorRecord error_;
 };
+
+/// Memory of N x C x H x W as it lies with the channels last.
+cpu::HostTensor channelsLast(const cpu::HostTensor& dense);
 
 }  // namespace graphrun::devices::cuda
 

@@ -145,19 +145,6 @@ TEST_CASE("a group may have several results, of several types") {
   checkResults(map, 1, false, 0);
 }
 
-/// Memory of N x C x H x W as it lies with the channels last.
-cpu::HostTensor channelsLast(const cpu::HostTensor& dense) {
-  const std::vector<int64_t>& dims = dense.spec().dims;
-  std::vector<double> from = cpu::values(dense), to(from.size());
-  int64_t places = dims[2] * dims[3];
-  for (size_t i = 0; i < from.size(); ++i) {
-    auto at = static_cast<int64_t>(i);
-    int64_t image = at / (dims[1] * places), channel = at / places % dims[1];
-    to[static_cast<size_t>((image * places + at % places) * dims[1] + channel)] = from[i];
-  }
-  return cpu::tensor(dense.spec().type, dims, to);
-}
-
 TEST_CASE("channels that are shuffled stay last") {
   auto [groups, each] = GENERATE(table<int, int>({{4, 8}, {3, 5}, {2, 16}, {12, 1}}));
   int channels = groups * each;

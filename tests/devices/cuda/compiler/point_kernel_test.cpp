@@ -127,6 +127,17 @@ std::string pool(const std::string& kind, const std::string& element, const std:
                   {absl::StrCat("tensor<2x3x", result, "x", element, ">")});
 }
 
+/// The same pool where the channels lie last.
+void checkChannelsLast(const std::string& text, double tolerance) {
+  INFO(text);
+  constexpr codegen::KernelLayout kLast{codegen::KernelLayout::Order::kChannelsLast, 0};
+  KernelCase last(text, {{kLast}, kLast});
+  cpu::Tensors operands = last.operands(5, false), laidOut;
+  laidOut.push_back(channelsLast(operands[0]));
+  cpu::Tensors got = last.interpreted(laidOut);
+  CHECK(cpu::distance(got[0], channelsLast(last.expected(operands)[0])) <= tolerance);
+}
+
 TEST_CASE("windows are pooled") {
   auto [kind, more] =
       GENERATE(table<std::string, std::string>({{"max_pool", ""},
@@ -146,6 +157,7 @@ TEST_CASE("windows are pooled") {
         "padding = \"same_lower\"",
         "4x3"}}));
   check(pool(kind, "f32", options + more, result), 1e-5);
+  checkChannelsLast(pool(kind, "f32", options + more, result), 1e-5);
   if (kind != "lp_pool") {
     check(pool(kind, "f16", options + more, result), 2e-3);
     check(pool(kind, "f64", options + more, result), 1e-12);
